@@ -38,7 +38,7 @@ static bool read_row(pdl_csv *c, pdl_val *row, pdl_err *err) {
     pdl_str cell;
     bool more = c->text.p[c->pos] != '\n' && c->text.p[c->pos] != '\r';
     while (more) {
-        (void)pdl_csv_cell(c, &cell); /* fails only when it is strict */
+        (void)pdl_csv_cell(c, &cell); /* a strict reader alone can fail */
         *row = pdl_list_push(*row, pdl_text(cell));
         more = c->pos < c->text.n && c->text.p[c->pos] == ',';
         c->pos += more;
@@ -51,7 +51,7 @@ static bool read_row(pdl_csv *c, pdl_val *row, pdl_err *err) {
 typedef struct records {
     const pdl_parser *parser;
     pdl_val names;   /* absent until the first row was read */
-    unsigned *takes; /* for each column; 0: the spec does not have it */
+    unsigned *takes; /* the kinds of each column; 0: the spec does not have the column */
 } records;
 
 static unsigned takes_of(const pdl_parser *p, pdl_str name) {

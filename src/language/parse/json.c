@@ -8,10 +8,10 @@
 
 #include "base/banned.h"
 
-enum { MAX_LEVELS = 3 }; /* levels of JSON in a text in JSON */
+enum { MAX_LEVELS = 3 }; /* levels of JSON inside of JSON strings */
 
 /* Returns true when every quotation mark is escaped and a container begins before the first one.
- * Such a text was the content of a text in JSON, whose quotes are lost. */
+ * Such a text was the content of a JSON string whose quotes are lost. */
 static bool is_escaped(pdl_str text) {
     bool any = false, boxed = false;
     for (size_t i = 0; i < text.n; i++) {
@@ -67,7 +67,7 @@ bool pdl_json_is_several(pdl_str text) {
 }
 
 bool pdl_parse_json(pdl_str text, pdl_val *out, pdl_err *err) {
-    /* Accepts the two words that models that think in Python write, without blanks around them. */
+    /* Models also write the words of Python; they are accepted when nothing is around them. */
     text = pdl_utf8_unmarked(text);
     if (pdl_str_is(text, "True") || pdl_str_is(text, "False")) {
         *out = pdl_bool(text.n == 4);

@@ -63,7 +63,7 @@ pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode,
     if (pdl_regex_new(p->regex, PDL_RE_MULTILINE, &p->compiled, &err))
         pdl_arena_defer(a, free_regex, p->compiled);
     else
-        p->compiled = NULL; /* an error only when it is used, as in the reference */
+        p->compiled = NULL; /* only the use of the regex is an error, as in the reference */
     pdl_err_fini(&err);
     return p;
 }
@@ -74,7 +74,7 @@ pdl_parser *pdl_parser_word(pdl_arena *a, pdl_parser_kind kind) {
     return p;
 }
 
-/* Returns the names of classes of values in the words of the language's types. */
+/* Returns the kind of v in the words of the types of PDL. */
 static const char *kind_word(pdl_vref v) {
     if (pdl_is_null(v)) return "null";
     if (pdl_is_bool(v)) return "boolean";

@@ -50,11 +50,13 @@ typedef struct pdl_parser {
     pdl_parser_kind kind;
     pdl_parser_mode mode; /* used by REGEX */
     pdl_str regex;        /* REGEX, as written */
-    pdl_regex *compiled;  /* REGEX: NULL when it cannot be compiled; it then fails when used */
+    /* REGEX: NULL when the regex is wrong; the parser then fails when it is used */
+    pdl_regex *compiled;
     pdl_str *groups;      /* REGEX with an object spec: names in spec order */
     uint32_t n_groups;
     bool has_object_spec;
-    bool header;                   /* CSV: the first row has the names, the others are objects */
+    /* CSV: the first row has the names, and the other rows are objects */
+    bool header;
     const pdl_csv_column *columns; /* CSV with a header: the columns that the spec has */
     uint32_t n_columns;
 } pdl_parser;

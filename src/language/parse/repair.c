@@ -1,4 +1,4 @@
-/* repair.c -- JSON as models write it: containers, and what is around and between them.
+/* repair.c -- reads JSON as models write it: containers, and the text around and between them.
  *
  * One pass with an explicit stack of open containers; nothing is an error except depth (spec syntax
  * 5.1). Characters that make no sense at their position are skipped one at a time.
@@ -25,16 +25,16 @@ typedef enum { BOX_LIST, BOX_DICT, BOX_PAREN } box_kind;
 /* An open container. */
 typedef struct {
     box_kind kind;
-    char closer; /* closing character, besides a brace, which closes all */
+    char closer; /* character that closes this container; a brace closes every container */
     bool implicit;    /* a dict that began with `"key":` in a list, without a brace */
     bool in_braces;   /* a list written in the braces of a dict */
     bool extends;     /* a list after the members of a dict, which belongs to the last of them */
     bool waiting;     /* a dict whose key was read, and whose value is being read */
-    bool of_value;    /* the container is the value of a key */
-    size_t start;     /* offset of its first byte */
+    bool of_value;    /* the container is the value of a key of the dict around it */
+    size_t start;     /* offset of the first byte of the container */
     bool extended;    /* a dict whose last member is a list that was extended */
-    bool mixed;       /* the lists in it have different lengths, or there are none */
-    size_t width;     /* length of the last list in it; 0: none */
+    bool mixed;       /* the lists in the container have different lengths, or there are none */
+    size_t width;     /* length of the last list in the container; 0: there is no list */
     pdl_val box, key; /* key: used while waiting */
 } box;
 
@@ -244,20 +244,21 @@ static bool has_colon(pdl_str text) {
     return false;
 }
 
-/* Reads a dict without members that is not empty again as a list, because it is a list in wrong
- * braces. The cursor is at its end. */
+/* Reads braces that hold text but no members again as a list, because they are a list in wrong
+ * braces. The cursor is at their end. */
 static bool reread_as_list(reader *r) {
     box *b = top(r);
     pdl_rp *p = &r->rp;
     if (pdl_dict_len(b->box) || b->extends) return false;
     size_t from = b->implicit ? b->start : b->start + 1, end = p->pos, second = from;
     if (from < end) pdl_rp_cp(p, from, &second);
-    if (second >= end) return false; /* one character at most */
+    if (second >= end) return false; /* the braces hold at most one character */
     p->pos = from;
     skip_remarks(r);
     bool blank = p->pos >= end && (end == p->src.n || rp_at(p, end) == '}');
     p->pos = end;
-    size_t past = end + 2 < p->src.n ? end + 2 : p->src.n; /* with the text after the brace */
+    /* the colon may be in the text just after the brace */
+    size_t past = end + 2 < p->src.n ? end + 2 : p->src.n;
     bool colon = pdl_rp_find(p, ':', from) < past && has_colon(pdl_str_sub(p->src, from, past));
     if (blank || colon) return false;
     pdl_drop(pop(r).box);
@@ -280,8 +281,8 @@ static bool dict_ends(reader *r) {
     }
 }
 
-/* Returns true when a repeated key in a list begins a new dict. It begins none when it is written
- * as keys are: quoted, between a comma and a colon. */
+/* Returns true when a repeated key in a list begins a new dict. A key in quotes that is between a
+ * comma and a colon begins no new dict. */
 static bool begins_again(reader *r, size_t from, pdl_vref key) {
     pdl_rp *p = &r->rp;
     box *b = top(r);

@@ -32,7 +32,8 @@ typedef struct pdl_rp {
     uint32_t values;                    /* number of enclosing dicts whose value is being read */
     uint32_t keys;                      /* number of enclosing lists that are written in braces */
     pdl_rp_memo memo[PDL_RP_MEMOS];     /* indexed by ASCII byte */
-    pdl_rp_memo plain[PDL_RP_MEMOS];    /* likewise, for bytes without a backslash before them */
+    /* nearest occurrences that have no backslash before them, by ASCII byte */
+    pdl_rp_memo plain[PDL_RP_MEMOS];
     pdl_buf text;                       /* the token being read */
     size_t count, count_from, count_to; /* count of closing quotes from an offset to a bracket */
     bool count_known;
@@ -66,7 +67,7 @@ size_t pdl_rp_quote(const pdl_rp *r, size_t i);
  * and moves past the token. */
 pdl_val pdl_rp_string(pdl_rp *r, pdl_rp_place place);
 pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place);
-/* returns false when it was not a key and is skipped */
+/* returns false when the word was not a key and was skipped */
 bool pdl_rp_bare_key(pdl_rp *r, pdl_val *out);
 pdl_val pdl_rp_number(pdl_rp *r, pdl_rp_place place);
 

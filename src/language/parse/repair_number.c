@@ -14,7 +14,8 @@
 static bool in_number(int c, int before, pdl_rp_place place) {
     if (c >= '0' && c <= '9') return true;
     if (c == '+') return before == 'e' || before == 'E';
-    if (c == ',') return place == PDL_RP_VALUE; /* 1,000; between items a comma separates */
+    /* a number such as 1,000 has commas, but a comma between items separates them */
+    if (c == ',') return place == PDL_RP_VALUE;
     return c > 0 && strchr("-.eE/_", c) != NULL;
 }
 

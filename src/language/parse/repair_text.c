@@ -23,16 +23,17 @@ enum { MAX_INLINE = 64 }; /* containers nested in a string without quotes */
 typedef struct {
     pdl_rp *r;
     pdl_rp_place place;
-    pdl_str open, close; /* its quotes; a double one would close a bare word */
-    bool bare;           /* no quote opened it */
-    bool doubled;        /* two quotes opened it */
-    bool in_pair;        /* after the first of a pair of inner quotes */
+    pdl_str open, close; /* the quotes of the string; a double one would close a bare word */
+    bool bare;           /* the string has no opening quote */
+    bool doubled;        /* the string has two opening quotes */
+    bool in_pair;        /* the first of a pair of quotes inside the string was read */
     bool no_member;      /* no quote or bracket follows: commas belong to the string */
     bool container;      /* a container follows that belongs to the string */
-    uint32_t braces;     /* number of braces opened in it and not closed */
-    bool in_class;       /* after a bracket, without blanks since then, as in a pattern */
+    uint32_t braces;     /* number of braces that were opened in the string and not closed */
+    /* the text is after a bracket and has no blank since then, as in a pattern */
+    bool in_class;
     bool opens;          /* a bare word ended where a quote opens the next key */
-    bool closed;         /* its closing quote was there */
+    bool closed;         /* the closing quote of the string was there */
 } token;
 
 uint32_t pdl_rp_cp(const pdl_rp *r, size_t i, size_t *next) {
@@ -278,7 +279,7 @@ static size_t stop_behind(token *t, size_t i) {
     return i;
 }
 
-/* Returns true when a key ends at the quote at q, which follows in a value. */
+/* Returns true when the quote at q, which is further on in the text of a value, ends a key. */
 static bool key_ends_behind(token *t, size_t q) {
     pdl_rp *r = t->r;
     size_t i = find_plain(r, t->close, q + t->close.n) + t->close.n;
@@ -289,7 +290,7 @@ static bool key_ends_behind(token *t, size_t q) {
     return rp_at(r, i) == ':';
 }
 
-/* Copies the quote, as one of a pair. */
+/* Copies the quote at the cursor, as one of a pair. */
 static bool is_inner(token *t, bool pair) {
     if (pair) t->in_pair = !t->in_pair;
     return false;
