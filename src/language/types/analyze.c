@@ -153,7 +153,7 @@ static void add_missing_help(pdl_analysis *an, pdl_vref name) {
     pdl_buf_fini(&b);
 }
 
-/* Adds the field of the schema whose name is next to that of the last problem. Only the first
+/* Adds the field of the schema whose name is most like that of the last problem. Only the first
  * problems get one, because a hint shows no more: fields and properties may both be many. */
 static void add_near(pdl_analysis *an, pdl_vref props, pdl_vref name) {
     enum { MAX_HELPED = 3 };
@@ -195,8 +195,8 @@ static int class_of(pdl_vref word, int n) {
     return -1;
 }
 
-/* Compares v with a class of Python, where a boolean is an int, and as the validator does: either
- * is enough. */
+/* Returns true when v is of the class of Python, where a boolean is an int, or of the type in the
+ * sense of the validator. */
 static bool fits_class(pdl_vref v, pdl_vref word) {
     return pdl_json_is(v, pdl_str_get(word), PDL_D20) ||
            (pdl_is_bool(v) && pdl_text_is(word, "integer"));

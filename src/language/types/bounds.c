@@ -127,9 +127,8 @@ static pdl_label lost(uint64_t capacity, bound of) {
     return of.shaped ? (pdl_label)PDL_LABEL_UNSHAPED : 0;
 }
 
-/* Returns the container with these labels for the whole of it, besides those of its parts. The
- * number of parts does not matter any more when the type limits the values of all of them
- * together. */
+/* Returns the container with these labels as a whole, besides the labels of its parts. When the
+ * type limits the values of all parts together, the number of parts no longer matters. */
 static pdl_val rejoined(pdl_val container, pdl_label whole, pdl_label without) {
     unsigned parts = pdl_flags_of(container) & PDL_F_PARTS;
     pdl_label inner = pdl_label_of(container) & ~(without & (pdl_label)PDL_LABEL_SEVERAL);

@@ -117,7 +117,7 @@ typedef struct pdl_keyword {
     const char *name;
     unsigned drafts;
     pdl_kw_shape shape;
-    bool late;                      /* it runs after the others */
+    bool late;                      /* the keyword is checked after the others */
     bool (*fn)(const pdl_kw_at *k); /* NULL: the keyword asserts nothing */
 } pdl_keyword;
 

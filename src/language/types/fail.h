@@ -63,7 +63,7 @@ typedef struct pdl_fail {
     pdl_vref v;    /* the value */
     pdl_vref want; /* the keyword's value */
     pdl_vref schema;
-    pdl_vref x;     /* a name; PDL_FAIL_depends: the missing one */
+    pdl_vref x;     /* a name; PDL_FAIL_depends: the missing name */
     pdl_vref *list; /* superfluous names or values, or schemas that hold */
     size_t n_list;
     size_t n;       /* a count */

@@ -32,8 +32,8 @@ static bool matches_type(const pdl_fail *f) {
     return false;
 }
 
-/* Returns a greater number for a more relevant failure: nearer to the top, later among siblings,
- * not of a union, not of the requested type. */
+/* Returns a greater number for a more relevant failure: one that is nearer to the top, later among
+ * siblings, not a failure of a union, or about a value that is not of the requested type. */
 static int relevance(const pdl_fail *a, const pdl_fail *b) {
     if (a->n_path != b->n_path) return a->n_path < b->n_path ? 1 : -1;
     for (size_t i = 0; i < a->n_path; i++) {

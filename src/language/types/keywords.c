@@ -111,8 +111,9 @@ static bool kw_below(const pdl_kw_at *k) {
     return (cmp != 1 && cmp != 0) || bad(k, PDL_FAIL_below);
 }
 
-/* Returns true when v is a multiple. By a float it is divided as in Python, so 0.3 is not a
- * multiple of 0.1; where that overflows, it is computed exactly. */
+/* Returns true when v is a multiple of `of`. When one of the two is a float, they are divided as in
+ * Python, so 0.3 is not a multiple of 0.1. Where the division overflows, the remainder is computed
+ * exactly. */
 static bool is_multiple(pdl_vref v, pdl_vref of) {
     if (pdl_is(of, PDL_V_FLOAT)) {
         double a = pdl_num_to_double(v), b = pdl_float_of(of), q = a / b;
@@ -364,7 +365,7 @@ static bool kw_required(const pdl_kw_at *k) {
     return ok;
 }
 
-/* Checks that all of names are there, because key is. */
+/* Checks that the object has all of names, which it needs because it has key. */
 static bool needs(const pdl_kw_at *k, pdl_vref key, pdl_vref names) {
     bool ok = true;
     for (size_t i = 0; i < pdl_list_len(names); i++) {

@@ -85,9 +85,9 @@ typedef struct pdl_problem {
     /* The text for people, without the place: "is 3, should be a string"; empty: text says all. */
     pdl_str help;
     pdl_str near; /* the allowed field that was probably meant, or empty */
-    /* Neither the type's tree nor args_node has a step of the path. It is then printed at the place
-     * of the header line (the key `spec`, `args`, `return`), as in the reference; loc is that of
-     * the value node. */
+    /* Neither the type's tree nor args_node has a step of the path. The problem is then printed at
+     * the place of the header line (the key `spec`, `args`, `return`), as in the reference; loc is
+     * the place of the value node. */
     bool at_header;
 } pdl_problem;
 

@@ -172,9 +172,9 @@ static bool by_choice(pdl_err *err, pdl_str word) {
     return false;
 }
 
-/* --- the doors -------------------------------------------------------------------------------- */
+/* --- hints ------------------------------------------------------------------------------------ */
 
-/* Returns true when the word is in quotes, or after |. */
+/* Returns true when the word is in quotes, or follows a |. */
 static bool is_quoted(pdl_str word) {
     pdl_str s = pdl_str_trim(word);
     return s.n > 2 && ((s.p[0] == '{' && s.p[s.n - 1] == '}') ||

@@ -108,14 +108,14 @@ static bool fits_fast(const pdl_type *t, pdl_vref v, pdl_arena *scratch) {
     return ok;
 }
 
-/* --- the slow one ----------------------------------------------------------------------------- */
+/* --- the slow check --------------------------------------------------------------------------- */
 
 static bool invalid_type(pdl_err *err, const pdl_type *t, pdl_str why) {
     return pdl_err_set(err, PDL_E_schema, pdl_node_loc(t->node), "Invalid type in spec: %.*s",
                        PDL_FMT(why));
 }
 
-/* Adds the part of the type to err, which was set below. */
+/* Puts the message of err, which a check of the schema set, into the message about the type. */
 static bool wrap_invalid(pdl_err *err, const pdl_type *t) {
     if (err->kind != PDL_E_schema) return false;
     pdl_err why = {0};

@@ -11,7 +11,7 @@
 
 typedef struct pdl_type_entry {
     pdl_val name;         /* str */
-    const pdl_type *type; /* NULL: any; without the {optional: } around it */
+    const pdl_type *type; /* NULL: any; the {optional: } around the type is left out */
     bool optional;
 } pdl_type_entry;
 
@@ -30,7 +30,7 @@ struct pdl_type {
     size_t n_fields;
     pdl_val schema;    /* the form schema as written */
     pdl_schema *ready; /* closed schema of the outermost type when that is not plain */
-    pdl_str bad;       /* the reason why it could not be made ready */
+    pdl_str bad;       /* the reason why the schema could not be made ready */
 };
 
 extern const char *const pdl_base_names[PDL_BASE_COUNT];
@@ -47,8 +47,9 @@ void pdl_analyze(pdl_analysis *an, pdl_vref schema, pdl_vref v);
 /* Appends one problem at a step. */
 void pdl_problem_add(pdl_analysis *an, const pdl_step *at, pdl_buf *text);
 
-/* Adds a hint for a word that is no type, or for a list that does not have one item
- * (type_advice.c). err is set. rest: without a hint, the types are listed. */
+/* These add a hint to err (type_advice.c): for a word that is not a type, for any other error,
+ * which gets the list of the types when it has no hint yet, and for a list that does not have one
+ * item. */
 void pdl_type_advise_word(pdl_err *err, pdl_str word);
 void pdl_type_advise_rest(pdl_err *err);
 void pdl_type_advise_list(pdl_err *err, pdl_vref list);

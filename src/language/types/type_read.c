@@ -196,7 +196,7 @@ static bool read_mapping(reader *r, pdl_vref d, const pdl_node *n, const pdl_typ
         r->err = err;
         if (ok) {
             ((pdl_type *)(uintptr_t)t)->node =
-                n; /* made just now; places follow the tree as written */
+                n; /* no other code has t yet; places follow the tree as written */
             *out = t;
             return true;
         }
@@ -332,7 +332,8 @@ static bool read_written(reader *r, const pdl_node *n, const pdl_type **out) {
     return ok;
 }
 
-/* Returns {a: string, b: integer} of such types, or NULL. */
+/* Returns the type of {a: string, b: integer} when read_written can read each of its types, else
+ * NULL. */
 static const pdl_type *read_words(pdl_arena *a, const pdl_node *n) {
     reader r = {.a = a};
     if (!n || n->kind != PDL_NODE_MAP || n->type != PDL_NT_MAP) return NULL;

@@ -125,7 +125,7 @@ pdl_fail *pdl_check_fail(pdl_check *c, pdl_fail_kind kind, pdl_vref v, pdl_vref 
                          pdl_vref schema) {
     if (!c->fails || c->stopped) return NULL;
     if (c->fails->first && c->n_fails >= PDL_CHECK_FAILS)
-        return NULL; /* each list has at least one */
+        return NULL; /* beyond the ceiling each list still gets one failure */
     c->n_fails++;
     pdl_fail *f = pdl_arena_new(c->arena, pdl_fail);
     f->kind = kind;
@@ -181,8 +181,8 @@ bool pdl_check_match(pdl_check *c, pdl_vref pattern, pdl_str s) {
     return hit && !c->stopped;
 }
 
-/* Runs the keywords of a schema object. late: the pass for those that depend on what the others
- * evaluated.
+/* Runs the keywords of a schema object. late: the second pass, for keywords that depend on what the
+ * others evaluated.
  */
 static bool run_pass(const pdl_kw_at *at, unsigned draft, bool late) {
     bool ok = true;
