@@ -73,8 +73,8 @@ static bool fail_at(pdl_yreader *r, uint32_t off, const char *fmt, ...) {
     return false;
 }
 
-/* Fails at a token that is not expected. expected: what should be there, up to the name of the
- * token that is. */
+/* Fails at a token that is not expected. expected: the message, which ends before the name of the
+ * token that is there. */
 PDL_COLD static bool fail_token(pdl_yreader *r, const pdl_ytoken *t, const char *expected) {
     return fail_at(r, t->start, "%s '%s'", expected, pdl_ytoken_name(t->kind));
 }
@@ -139,7 +139,7 @@ static bool resolve_tag(pdl_yreader *r, const pdl_ytoken *t) {
 }
 
 /* Reads anchor and tag in any order. PyYAML reports an undefined handle after it has looked for the
- * second property. The queue moves then, so the tag token is copied. */
+ * second property. This look may move the queue of tokens, so the tag token is copied. */
 PDL_COLD static bool read_properties(pdl_yreader *r, const pdl_ytoken **next, pdl_yevent *e,
                                      bool *any) {
     const pdl_ytoken *t = *next;

@@ -32,12 +32,12 @@ typedef struct pdl_yevent {
     /* a SCALAR without a tag, which is resolved by its text; a SEQ or MAP without a tag */
     bool plain;
     bool explicit_doc;
-    bool missing; /* recovery supposes it: the source does not have it */
+    bool missing; /* the source does not have the event: recovery supposes it */
     pdl_str anchor,
         tag; /* tag: full name, empty when there is none; anchor.p: NULL when there is none */
     pdl_str text;
     uint32_t start, end;
-    uint32_t content; /* begin of the node after its anchor and tag */
+    uint32_t content; /* place where the node begins after its anchor and tag */
 } pdl_yevent;
 
 typedef struct pdl_yreader pdl_yreader;

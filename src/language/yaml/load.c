@@ -28,9 +28,9 @@
 enum {
     /* bytes from which on a text becomes a value at once, without a copy in the arena */
     LONG_TEXT = 2048,
-    SMALL_MAP = 8, /* entries compared pairwise */
+    SMALL_MAP = 8, /* entries of a mapping whose keys are compared pairwise */
     FIRST_NODES = 8,
-    MAX_NODES = 256, /* taken from the arena at a time */
+    MAX_NODES = 256, /* nodes taken from the arena at a time */
     FIRST_POOL = 128,
     LARGEST_POOL = 16384,
 };
@@ -52,8 +52,8 @@ typedef struct yn {
     uint16_t depth; /* height of the tree below: 0 for a scalar */
     pdl_ytag tag : 8;
     bool open : 1; /* still being composed */
-    bool met : 1;  /* the search for faults has queued it */
-    bool odd : 1;  /* has an oddity */
+    bool met : 1;  /* the search for faults has queued the node */
+    bool odd : 1;  /* the node has an entry in the map of oddities */
 } yn;
 static_assert(sizeof(void *) != 8 || (sizeof(pdl_node) == 40 && sizeof(yn) == 48),
               "nodes are the memory of loading");
@@ -63,13 +63,14 @@ static_assert(PDL_MAX_YAML_DEPTH <= UINT16_MAX, "heights are 16 bits");
 typedef struct oddity {
     const yn *of;
     const fault *fault;
-    yn **raw; /* MAP with faults or merges below: its 2 * n_raw keys and values as written */
+    /* MAP with faults or merges below: the 2 * n_raw keys and values as they are written */
+    yn **raw;
     uint32_t n_raw;
 } oddity;
 
 typedef struct frame {
     yn *node;
-    size_t base; /* its children are pending[base..) */
+    size_t base; /* the children of the collection are pending[base..) */
 } frame;
 
 /* The values of long texts, which are dropped with the arena. */
@@ -86,7 +87,7 @@ typedef struct loader {
     pdl_map oddities; /* by the address of the node */
     size_t faults;
     yn *root;
-    yn *nodes; /* the first of n_nodes free ones */
+    yn *nodes; /* the first of n_nodes unused records */
     size_t n_nodes, nodes_taken;
     char *pool; /* memory for texts, pool_left bytes */
     size_t pool_left, pool_size;

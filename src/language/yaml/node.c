@@ -138,9 +138,9 @@ static void walk_plain(walk *w) {
     }
 }
 
-/* Returns the width of the indentation of a block scalar. An explicit one is relative to the
- * parent, so it is found from the text; otherwise it is that of the first line with content. The
- * first line of the text decides: its source line ends with it. */
+/* Returns the width of the indentation of a block scalar. It is found from the first line of the
+ * text with content, because its source line is the indentation followed by this text. A number in
+ * the header is not used, since it is relative to the parent. */
 static size_t block_indent(const walk *w, pdl_str text) {
     size_t i = w->pos;
     size_t t = 0;

@@ -105,8 +105,8 @@ bool pdl_ytolerant_key(const pdl_yscan *s, const pdl_ykey *k, uint32_t end) {
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* Adds a note of err, which it takes, or of the error of the strict reader if this is the first
- * note. */
+/* Adds a note. The first note is about the error of the strict reader, every other one about err.
+ * Takes err. */
 static pdl_yproblem *add_note(pdl_yrecovery *rec, pdl_err *err) {
     pdl_yproblem *note = pdl_vec_push(&rec->notes);
     *note = (pdl_yproblem){.err = *err};
@@ -240,8 +240,8 @@ static const char *find_line(const pdl_yreader *r, const char *line, size_t *kee
 }
 
 /* Returns where the search for a line begins: at the line of the error if the error is at its
- * start, else at the next one; never at a line where reading continued before, nor before what was
- * used. */
+ * start, else at the next one; but never at a line where reading continued before, and never before
+ * the tokens that were used. */
 static const char *first_line(pdl_yreader *r, uint32_t off) {
     pdl_yscan *s = &r->scan;
     pdl_yrecovery *rec = r->recovery;

@@ -8,7 +8,7 @@
 #include "yaml/reader.h"
 #include "yaml/tree.h"
 
-/* A note while it is being made. It owns its texts. */
+/* A note (tree.h) that is being made, with texts that it owns. */
 typedef struct pdl_yproblem {
     pdl_err err;
     uint32_t skipped, skipped_end;
@@ -18,12 +18,13 @@ typedef struct pdl_yproblem {
 typedef struct pdl_yrecovery {
     pdl_ylog log;
     PDL_VEC(pdl_yproblem) notes;
-    pdl_err first;      /* error of the strict reader, until the first note takes it */
+    pdl_err first;      /* error of the strict reader; the first note takes it */
     bool closing;       /* events that end what the failure left open come next */
-    bool owed;          /* the first of them: a node that begins here and has no event yet */
+    /* the first of these events is a node that begins here and has no event yet */
+    bool owed;
     size_t close_to;    /* collections that stay open */
-    uint32_t at;        /* place of those events */
-    uint32_t last_line; /* where it continued last, plus one: it never returns there */
+    uint32_t at;        /* place of the events that close */
+    uint32_t last_line; /* place where reading continued last, plus one: it never returns there */
     size_t work;        /* bytes that were read again */
 } pdl_yrecovery;
 

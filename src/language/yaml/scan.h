@@ -69,10 +69,10 @@ typedef enum { PDL_YDIR_OTHER, PDL_YDIR_VERSION, PDL_YDIR_OLD, PDL_YDIR_TAG } pd
 /* The text that may begin a simple key, at one level of flow collections. */
 typedef struct pdl_ykey {
     bool live, required;
-    size_t token;    /* index of its candidate */
+    size_t token;    /* index of the key's candidate token */
     uint32_t start;  /* offset in bytes */
-    uint32_t column; /* in characters */
-    uint32_t line;   /* byte where its line begins */
+    uint32_t column; /* column, in characters */
+    uint32_t line;   /* byte where the line of the key begins */
 } pdl_ykey;
 
 /* The content of a %TAG line: a handle in the source, a prefix in scan.names. */
@@ -80,7 +80,7 @@ typedef struct pdl_ytagdir {
     uint32_t handle, handle_n, prefix, prefix_n;
 } pdl_ytagdir;
 
-/* A log of every token that has a width, and of comments, in the order of the text. */
+/* All tokens that have a width, and all comments, in the order of the text. */
 typedef struct pdl_ylog {
     PDL_VEC(pdl_ytree_token) tokens;
 } pdl_ylog;
@@ -101,13 +101,14 @@ typedef struct pdl_yscan {
     bool done, allow_key;
     /* ends open texts and collections where a new entry begins (resync.c) */
     bool tolerant;
-    uint32_t tolerant_from; /* text before it is read strictly */
+    uint32_t tolerant_from; /* the text before this byte is read strictly */
     uint32_t flow;          /* level of flow collections */
     uint32_t flow_start;    /* byte where the outermost flow collection begins */
     int32_t indent;         /* column of the innermost block collection, -1: none */
     PDL_VEC(int32_t) indents;
-    PDL_VEC(pdl_ykey) keys; /* one for each level of flow collections, 0 is the block level */
-    uint32_t oldest_key;    /* levels below it have no live key */
+    /* one item for each level of flow collections; item 0 is the block level */
+    PDL_VEC(pdl_ykey) keys;
+    uint32_t oldest_key;    /* levels below this one have no live key */
     PDL_VEC(pdl_ytoken) queue;
     size_t head;   /* the next token is queue.p[head] */
     size_t taken;  /* tokens that left the queue: the index of queue.p[0] */
@@ -174,7 +175,7 @@ static inline uint32_t pdl_ybreak(const char *p) {
 static inline bool pdl_yends(const char *p) {
     return pdl_yis(*p, PDL_YC_END) && (!*p || pdl_ybreak(p));
 }
-/* Returns true there and at a blank. */
+/* Returns true when a blank, a line end or the end of the text is at p. */
 static inline bool pdl_yblank_or_end(const char *p) {
     return pdl_yis(*p, PDL_YC_END | PDL_YC_BLANK) && (pdl_yis(*p, PDL_YC_BLANK) || pdl_yends(p));
 }

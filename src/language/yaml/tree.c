@@ -124,7 +124,7 @@ static void read_nodes(tree_builder *b, pdl_yreader *r, pdl_yrecovery *rec) {
 }
 
 /* Returns the text with '?' for the bytes of characters that YAML refuses, at the same places; NULL
- * when there are none. The first one is the first note. */
+ * when there are none. The first such character gets the first note. */
 static const pdl_source *readable(pdl_arena *a, const pdl_source *src, pdl_err *err) {
     if (pdl_yaml_check_chars(src->text, src, err)) return src;
     char *copy = pdl_arena_get(a, src->text.n + PDL_SOURCE_PAD);

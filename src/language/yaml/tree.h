@@ -45,9 +45,9 @@ typedef enum {
 #undef X
 } pdl_ytree_token_kind;
 
-/* Tokens do not overlap and contain no other ones: an anchor, a tag and their scalar are three.
- * Only written text has one. A block scalar ends with the last line end that belongs to it, a
- * comment before its line end. */
+/* Tokens do not overlap or contain each other: an anchor, a tag and their scalar are three tokens.
+ * Text that recovery supposes has no token. A block scalar ends with the last line end that belongs
+ * to it, a comment before its line end. */
 typedef struct pdl_ytree_token {
     pdl_ytree_token_kind kind;
     uint32_t start, end; /* offsets in bytes */
@@ -57,8 +57,8 @@ typedef uint32_t pdl_ytree_id; /* index of a node */
 #define PDL_YTREE_NONE UINT32_MAX
 
 typedef enum {
-    PDL_YTREE_SCALAR, /* may be an empty one that is not written: start == end, plain */
-    PDL_YTREE_ALIAS,  /* text: the name that it refers to */
+    PDL_YTREE_SCALAR, /* a scalar that is not written is plain and empty: start == end */
+    PDL_YTREE_ALIAS,  /* text: the name to which the alias refers */
     PDL_YTREE_SEQ,    /* children: items */
     PDL_YTREE_MAP     /* children: key, value, key, value...; never one without the other */
 } pdl_ytree_kind;
@@ -67,22 +67,23 @@ typedef struct pdl_ytree_node {
     pdl_ytree_kind kind : 8;
     pdl_node_style style : 8;
     bool is_key : 1;   /* child of a MAP: the next sibling is its value */
-    bool missing : 1;  /* recovery supposed this ':' or value */
+    bool missing : 1;  /* recovery supposed this value, or the ':' before it */
     bool resolved : 1; /* has no tag: the type of a scalar follows from its text (plain) */
     /* span without anchor and tag; a block collection ends with its last child */
     uint32_t start, end;
     uint32_t outer;      /* where anchor or tag begin; start when there is neither */
     pdl_ytree_id parent, first, last, next; /* siblings are linked by next; PDL_YTREE_NONE: none */
-    pdl_ytree_id target; /* ALIAS: the node that it names; PDL_YTREE_NONE: undefined */
-    pdl_str text;        /* SCALAR: its value after unquoting and folding */
+    pdl_ytree_id target; /* ALIAS: the node that the alias names; PDL_YTREE_NONE: undefined */
+    pdl_str text;        /* SCALAR: the text after unquoting and folding */
     pdl_str anchor, tag; /* empty when there is none; tag: full name */
 } pdl_ytree_node;
 
 /* A part of the text that could not be read. */
 typedef struct pdl_ytree_note {
     uint32_t start, end;           /* place of the problem */
-    uint32_t mark, mark_end;       /* place that people are shown: the open bracket or quote */
-    uint32_t skipped, skipped_end; /* bytes that are in no node; empty when nothing was skipped */
+    uint32_t mark, mark_end;       /* place that messages show: the open bracket or quote */
+    /* bytes that belong to no node; empty when nothing was skipped */
+    uint32_t skipped, skipped_end;
     pdl_str msg;                   /* the message of the reader of runs */
     pdl_str py_class;              /* "ScannerError", ... */
     pdl_str hint; /* the text to write instead, or empty */
@@ -93,18 +94,18 @@ typedef struct pdl_ytree {
     const pdl_ytree_token *tokens; /* in the order of the text */
     const pdl_ytree_node *nodes;
     const pdl_ytree_note
-        *notes; /* the first one is the error of pdl_yaml_load, if the reader found it */
+        *notes; /* the first note is the error of pdl_yaml_load, if the reader found it */
     size_t n_tokens, n_nodes, n_notes;
     pdl_ytree_id root; /* root of the first document; PDL_YTREE_NONE when the text has no content */
-    bool several;      /* there are more documents, which are in tokens only */
+    bool several;      /* the text has more documents, of which the tree has only tokens */
 } pdl_ytree;
 
 /* Never fails. Text that is nested deeper than PDL_MAX_YAML_DEPTH is skipped, with a note. */
 const pdl_ytree *pdl_ytree_read(pdl_arena *a, const pdl_source *src);
 
-/* Makes the nodes of runs for the same text, read with the same recovery: what a broken program
- * means as far as it can be read. Returns NULL when the values cannot be constructed (an undefined
- * alias, an unknown tag); err has the reason. The caller releases err. */
+/* Reads the text again, with the same recovery, and makes the nodes that a run would use: they are
+ * what a broken program means, as far as it can be read. Returns NULL when the values cannot be
+ * constructed (an undefined alias, an unknown tag); err has the reason. The caller releases err. */
 PDL_MUST const pdl_node *pdl_ytree_load(pdl_arena *a, const pdl_source *src, pdl_err *err);
 
 static inline const pdl_ytree_node *pdl_ytree_node_of(const pdl_ytree *t, pdl_ytree_id id) {

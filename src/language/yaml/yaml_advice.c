@@ -145,7 +145,7 @@ static bool follows_bar(const place *p) {
     return pdl_str_ends(line, PDL_STR(": |")) || pdl_str_ends(line, PDL_STR(": >"));
 }
 
-/* --- the same, for what is near to it --------------------------------------------------------- */
+/* --- conditions about the text around the place ----------------------------------------------- */
 
 static pdl_str rest_of_line(const place *p) {
     size_t end = pdl_str_find(p->text, PDL_STR("\n"), p->at);
