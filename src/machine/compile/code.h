@@ -48,7 +48,7 @@ typedef struct pdl_callsig {
     pdl_native_writer *writer; /* OUT_FILTER; never NULL there */
     pdl_str why;
     pdl_name root;  /* METHOD: variable to rebind when the method mutates; 0: none */
-    uint32_t local; /* slot of that variable in the frame + 1; 0: it is in the scope */
+    uint32_t local; /* slot of that variable in the frame + 1; 0: the variable is in the scope */
     /* METHOD: number of keys of the path from root, on the stack below the receiver */
     uint32_t n_keys;
 } pdl_callsig;
@@ -71,10 +71,11 @@ typedef struct pdl_blockinfo {
     pdl_val role;          /* text, or absent: inherited */
     bool no_result;        /* `contribute` lacks result */
     bool adds_no_messages; /* `contribute` lacks context */
-    bool no_context;       /* its messages are dropped, or cannot be observed */
-    bool silent;           /* its parts do not print; its value does, at the end */
+    bool no_context;       /* the messages of the block are dropped, or cannot be observed */
+    /* the parts of the block do not print; its value is printed at the end */
+    bool silent;
     bool has_parser;
-    bool is_refusable; /* its parts print, and an attempt may be refused after that */
+    bool is_refusable; /* the parts of the block print, and an attempt may be refused after that */
     bool leaf;
     bool has_handler; /* retry, fallback or expectations */
     bool has_retry;
@@ -104,9 +105,9 @@ typedef enum { PDL_PERMIT_PDL, PDL_PERMIT_TEMPLATE } pdl_permit_kind;
 /* The ways in which MESSAGE uses the result. */
 typedef enum {
     PDL_MESSAGE_PLAIN,
-    PDL_MESSAGE_STR,      /* its str() */
-    PDL_MESSAGE_UNPLACED, /* without the id of the block */
-    PDL_MESSAGE_SILENT    /* nothing: the result is only printed */
+    PDL_MESSAGE_STR,      /* the content is str() of the result */
+    PDL_MESSAGE_UNPLACED, /* the message has no id of the block */
+    PDL_MESSAGE_SILENT    /* there is no message: the result is only printed */
 } pdl_message_form;
 
 /* The types that operands may point to. */
@@ -171,8 +172,9 @@ struct pdl_code {
     pdl_val sandbox;
     bool sees_context; /* an instruction reads the messages so far or passes them on */
     bool jinja;        /* a template: lenient undefined, errors are "Jinja Code error: ..." */
-    bool traced;       /* it has the instructions that report the values of fields */
-    PDL_VEC(pdl_func_info *) functions; /* in the order in which their FUNC was emitted */
+    bool traced;       /* the code has instructions that report the values of fields */
+    /* in the order in which their FUNC instructions were emitted */
+    PDL_VEC(pdl_func_info *) functions;
     PDL_VEC(pdl_ins) ins;
     PDL_VEC(pdl_srcspan) where;
     PDL_VEC(pdl_srcsite) sites;
@@ -198,6 +200,6 @@ bool pdl_opcode_sees_context(pdl_opcode op);
 /* Appends a listing for `pdl dump --code`. */
 void pdl_code_dump(const pdl_code *c, struct pdl_buf *out);
 void pdl_code_dump_at(const pdl_code *c, size_t pc,
-                      struct pdl_buf *out); /* one line, without its end */
+                      struct pdl_buf *out); /* appends one line, without a line end */
 
 #endif

@@ -63,7 +63,7 @@ uint32_t pdl_compile_function(pdl_code *c, const pdl_func_info *info) {
 
 void pdl_compile_functions(pdl_code *c) {
     pdl_emit e = {.code = c, .a = c->arena, .trace = c->traced};
-    /* the list grows meanwhile: functions in functions */
+    /* bodies may define functions, which make the list longer */
     for (size_t i = 0; i < c->functions.n; i++)
         if (!c->functions.p[i]->entry) add_body(&e, c->functions.p[i]);
     end(&e);

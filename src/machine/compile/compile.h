@@ -3,7 +3,7 @@
  *
  * Blocks, expressions and templates become one bytecode, because each of them may have to wait for
  * a model in its middle. A machine that walked the tree would have to keep its path through the
- * tree on the C stack while it waits; here that is an index into the code (vm/fiber.h).
+ * tree on the C stack while it waits; here the path is an index into the code (vm/fiber.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

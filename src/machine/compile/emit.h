@@ -17,7 +17,8 @@ typedef struct pdl_emit {
     uint32_t start, end; /* span of the next instruction */
     bool trace;
     PDL_VEC(const pdl_xnode *) spine; /* scratch of expression chains */
-    PDL_VEC(pdl_name) locals;         /* variables of the closed loops around it, by slot */
+    /* variables of the closed loops around the current node, by slot */
+    PDL_VEC(pdl_name) locals;
 } pdl_emit;
 
 uint32_t pdl_emit_op(pdl_emit *e, pdl_opcode op, unsigned a,
@@ -55,8 +56,8 @@ const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL-
     }
 #include "compile/ops.def"
 
-/* The site of instructions from here on. Setting it returns the old one, which is restored
- * later. */
+/* The site of instructions from here on. Setting the site returns the old one, which the caller
+ * restores later. */
 typedef struct {
     uint32_t site, start, end;
 } emit_place;
@@ -88,23 +89,23 @@ void pdl_emit_filter_on_top(pdl_emit *e, const pdl_xnode *x);
 
 /* These emit trees and small leaf blocks (emit_data.c). */
 void pdl_emit_tree(pdl_emit *e, const pdl_tree *t);
-/* Emits the parts of retry, budget or an aggregator in the order of records.def; one that is not
- * given is its default, or absent. base: the struct that the field was read into. */
+/* Emits the parts of retry, budget or an aggregator in the order of records.def; a part that is not
+ * written is its default, or absent. base: the struct that the field was read into. */
 void pdl_emit_record(pdl_emit *e, pdl_record record, const void *base);
 void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t,
-                      pdl_loc loc); /* errors of its expressions are at loc */
+                      pdl_loc loc); /* place of errors of its expressions */
 
 /* A block in a position; its code leaves its result (emit_block.c). */
 typedef struct pdl_pos {
     pdl_seg seg;
     uint32_t index;
     pdl_str name;
-    bool no_context;  /* its messages cannot be observed */
+    bool no_context;  /* no other part of the program sees the messages of the block */
     pdl_str def_name; /* name in defs of a function block */
 } pdl_pos;
 void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos);
-/* Emits a block for its value only: silent, its background dropped (input, code, content: kept in
- * the register). */
+/* Emits a block of which only the value is used: it prints nothing, and its messages are dropped.
+ * (The parts input, code and content of a block keep theirs in the register.) */
 void pdl_emit_value_of(pdl_emit *e, const pdl_block *b, pdl_pos pos);
 pdl_loc pdl_emit_field_loc(const pdl_block *b, const char *key);
 void pdl_emit_set_loc(pdl_emit *e, pdl_loc loc);

@@ -227,8 +227,8 @@ void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_blockinfo *info) {
     pdl_emit_block(
         e, b->body,
         (pdl_pos){.seg = PDL_SEG_ITER, .no_context = messages_are_unobservable(b, info, join)});
-    /* In `until`, `pdl_context` is the iteration's; a function that it calls sees all messages, as
-     * from anywhere else. */
+    /* In `until`, `pdl_context` has the messages of the iteration. A function that `until` calls
+     * sees all messages, as it does anywhere else. */
     bool until_sees = b->until && sees_context(b->until, false);
     if (until_sees) emit_UNTIL_SAVE_CONTEXT(e);
     emit_CHILD(e);

@@ -174,7 +174,7 @@ static void emit_import(pdl_emit *e, const pdl_block *b) {
     else
         emit_STDLIB(e);
     emit_IMPORT(e, b);
-    emit_EMIT(e, false); /* a known object was printed when it was made */
+    emit_EMIT(e, false); /* the object of a known file was printed when it was made */
     pdl_emit_patch(e, known);
 }
 

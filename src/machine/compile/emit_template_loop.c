@@ -96,9 +96,9 @@ static void emit_closed_run(pdl_emit *e, const pdl_xnode *x) {
 
 /* --- open loops: variables in the scope ------------------------------------------------------- */
 
-/* Emits a loop that takes the iterable from the stack and leaves nothing there. It is also the body
- * of loop(...) in a recursive loop, which ends with its text. The target is rebound in place; if
- * the body binds more, that is undone after each iteration. */
+/* Emits a loop that takes the iterable from the stack and leaves nothing there. The instructions
+ * are also the body of loop(...) in a recursive loop, which ends with its text. The target is
+ * rebound in place; if the body binds more, that is undone after each iteration. */
 static void emit_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     if (x->u.loop.test) emit_loop_filter(e, x);
     pdl_emit_set_span(e, x->u.loop.over);

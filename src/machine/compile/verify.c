@@ -14,7 +14,7 @@
 typedef struct step {
     size_t pops, pushes;
     bool falls_through, jumps;
-    size_t at_target; /* values pushed in place of the popped ones, when it jumps */
+    size_t at_target; /* values that a jump pushes in place of the popped ones */
 } step;
 
 typedef struct verifier {
