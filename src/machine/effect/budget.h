@@ -1,4 +1,5 @@
-/* budget.h -- what a part of a run may use of the outside: a budget, and the enclosing one.
+/* budget.h -- a budget: how much a part of a run may use of the outside. It is charged together
+ * with the budgets that enclose it.
  *
  * The machine makes one for each block that has the field `budget` and for the run, and attaches
  * the innermost one to every effect. The world in world/budget, a front world of those that answer,
@@ -39,12 +40,13 @@ const char *pdl_budget_item_doc(pdl_budget_item i);
  * start_ns; used[turns] is kept where has_turns. */
 typedef struct pdl_budget {
     uint32_t refs;
-    uint32_t depth;                    /* number of budgets around it */
+    uint32_t depth;                    /* number of budgets that enclose this one */
     struct pdl_budget *up;             /* kept; NULL: the outermost */
     pdl_loc loc;                       /* place of the block; all-zero: the run's budget */
     double limit[PDL_BUDGET_COUNT];    /* negative: no limit */
-    double used[PDL_BUDGET_COUNT];     /* by ended effects; calls, requests: by started ones */
-    double reserved[PDL_BUDGET_COUNT]; /* by effects in flight */
+    /* used by ended effects; calls and requests count when they start */
+    double used[PDL_BUDGET_COUNT];
+    double reserved[PDL_BUDGET_COUNT]; /* set aside for effects in flight */
     /* number and tokens of the calls that ended, for the usual length of answers */
     double answers, answer_tokens;
     uint32_t going;    /* calls in flight */
@@ -56,7 +58,8 @@ typedef struct pdl_budget {
 
 /* Makes a budget inside of up, which is borrowed and kept. */
 pdl_budget *pdl_budget_new(const double limit[PDL_BUDGET_COUNT], pdl_budget *up, pdl_loc loc);
-/* Returns its clock, on which earlier_ns counts; it is set before b is used. */
+/* Returns the time of the budget's clock, which includes *earlier_ns. earlier_ns is set before b is
+ * used. */
 uint64_t pdl_budget_clock_ns(const pdl_budget *b);
 void pdl_budget_set_earlier(pdl_budget *b, const uint64_t *earlier_ns);
 pdl_budget *pdl_budget_keep(pdl_budget *b); /* NULL is fine */

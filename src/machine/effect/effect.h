@@ -54,8 +54,8 @@ typedef struct pdl_reply {
     double seconds; /* duration; 0: unknown */
 } pdl_reply;
 void pdl_reply_fini(pdl_reply *r);
-/* Returns how many of these seconds a call of a model waited for its turn, a rate or another
- * attempt. The rest was spent on the network. */
+/* Returns how many seconds of the reply's duration a call of a model waited for its turn, a rate or
+ * another attempt. The rest was spent on the network. */
 double pdl_reply_waited(const pdl_reply *r);
 
 /* Receives the answer: both callbacks run on the run's thread, possibly inside of start(). */
@@ -65,7 +65,7 @@ typedef struct pdl_effect_sink {
      * Borrowed. Never called after reply. */
     void (*piece)(void *user, const pdl_effect *e, pdl_str text);
     /* Called with the final answer. Borrows r: what is kept must be copied. The world releases the
-     * effect after this returns. */
+     * effect after the call. */
     void (*reply)(void *user, const pdl_effect *e, const pdl_reply *r);
     /* Called when a policy has decided about e, before it is forwarded or refused: a dict,
      * borrowed. May be NULL. */
@@ -79,8 +79,8 @@ typedef struct pdl_effect_sink {
 
 /* Keeps account of the requests of an effect, so that the service recognises one that is sent again
  * after a crash. name gives the text of its Idempotency-Key (32 hex digits and a NUL) when a
- * request is sent; answered gets the status of each whole answer. part: the part of an effect that
- * is sent in several. */
+ * request is sent; answered gets the status of each whole answer. part: the number of the request
+ * when the effect is sent in several requests. */
 typedef struct pdl_sender {
     void *user;
     void (*name)(void *user, uint32_t effect, uint32_t part, char out[33]);
@@ -93,21 +93,23 @@ struct pdl_effect {
     pdl_path *place; /* owned: block id with iterations; journal key */
     uint32_t seq;    /* number of the effect at this place, from 0 */
     pdl_loc loc;     /* place of the block */
-    /* The line of the program for a person: that of the call of the library function which requests
-     * it, else loc. */
+    /* The place that people are shown: the call of the library function that makes the request, or
+     * else loc. */
     pdl_loc user_loc;
     pdl_val request; /* owned dict, see effects.def */
     pdl_effect_sink sink;
     const pdl_call_in *call_in; /* for code; borrowed from the run */
     /* Labels of the reply besides those of its request: the worlds add to them. */
     pdl_label added_labels;
-    pdl_label control; /* with control: strict, labels of the values that decided to request it */
-    /* Labels of the values that chose the function that requests it, whatever `control` is. */
+    /* labels of the values that decided about the request; only in strict control */
+    pdl_label control;
+    /* Labels of the values that chose the function that makes the request, in any kind of
+     * control. */
     pdl_label chosen;
-    bool is_trusted;          /* a policy says that its reply lacks the origin of its kind */
+    bool is_trusted;          /* a policy says that the reply does not get the origin of its kind */
     bool is_import;           /* kind source: for `import`, else for `include` */
     pdl_budget *budget;       /* owned; the budget that the effect is charged to; NULL: none */
-    const pdl_sender *sender; /* borrowed from the world that forwards it; NULL: none */
+    const pdl_sender *sender; /* borrowed from the world that forwards the effect; NULL: none */
     /* Owned list of the profiles of the blocks around it, outermost first; absent: there are
      * none. */
     pdl_val sandbox;
@@ -115,9 +117,9 @@ struct pdl_effect {
     /* For code and objects: the numbers of the process that answers it and of its session. The
      * policies give them, because they know which data went in; 0: the profile alone decides. */
     uint32_t process, session;
-    bool by_code;    /* code in a worker requested it: it may do what that code may, and no more */
-    /* The block or a policy says that doing it twice has the effect of doing it once. */
-    bool repeatable;
+    /* code in a worker made the request, so it may do only what that code may do */
+    bool by_code;
+    bool repeatable; /* the block or a policy says that the effect may be repeated without harm */
     bool continues;  /* write: an earlier process began the file, whose content stays */
 };
 
@@ -149,15 +151,17 @@ bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait);
 /* Returns true when e changes something outside: its kind does, and it is no request that the web
  * defines as safe (GET, HEAD). */
 bool pdl_effect_acts(const pdl_effect *e);
-/* Returns true for code whose process forgets what was before, as `session: new` requests. */
+/* Returns true for code with `session: new`, whose process forgets the variables of earlier
+ * code. */
 bool pdl_effect_begins_session(const pdl_effect *e);
 
 /* Returns the request with its paths moved to another folder: the prefix `folder` (empty: none) is
  * replaced by `prefix`, which ends with a slash or is empty. Paths outside of the folder are
  * unchanged. Owned. */
 pdl_val pdl_effect_moved(const pdl_effect *e, pdl_str folder, pdl_str prefix);
-/* Returns the path as seen from the folder; a path that is not below it stays. Borrows path. Texts
- * that models see name files so, because a recording replays from any folder. */
+/* Returns the path as seen from the folder; a path that is not below the folder does not change.
+ * Borrows path. Texts for models name files in this way, because a recording replays from any
+ * folder. */
 pdl_str pdl_effect_path_from(pdl_str path, pdl_str folder);
 /* Returns true when the request has the form of its kind. For assertions, because the machine makes
  * requests. */
@@ -183,7 +187,7 @@ PDL_MUST bool pdl_effect_canonical(pdl_effect_kind kind, pdl_vref request,
 /* Returns the facts of an error as an owned dict, empty when there are none: {line} of code,
  * {budget, budget_depth}, {provider, model, retry_after_seconds, attempts} of a model call. */
 pdl_val pdl_effect_error_facts(const pdl_err *err);
-/* Sets the facts of err from the JSON text of such a dict. Ignores facts of another form. */
+/* Sets the facts of err from the JSON text of such a dict. Facts of another form are ignored. */
 void pdl_effect_error_facts_read(pdl_str json, pdl_err *err);
 /* Appends the canonical JSON of a model request independent of its place. It includes the
  * parameters that configure the client but influence what the model reads (roles, templates,
@@ -203,14 +207,15 @@ PDL_MUST bool pdl_effect_encode_redacted(pdl_vref v, const pdl_secrets *secrets,
 PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
 
 /* Calls fn for each URL that the program names for a request to the web, or for a call of a model
- * or of embeddings, also for its fallbacks, until it returns false. labels: those of the URL and of
- * what contains it. Parts that are nested too deep to be examined are passed whole. Returns false
- * when fn did. */
+ * or of embeddings, also for its fallbacks, until it returns false. labels: the labels of the URL
+ * and of the values that contain it. Parts that are nested too deep to be examined are passed
+ * whole. Returns false when fn did. */
 typedef bool pdl_address_fn(void *user, pdl_vref address, pdl_label labels);
 bool pdl_effect_each_address(const pdl_effect *e, pdl_address_fn *fn, void *user);
 
 /* The reply to a tool effect with the op `list` may name tools that the program does not get, as
- * {name, left_out: why}, without a definition. An error about a missing one can then say why. */
+ * {name, left_out: why}, without a definition. An error about a missing tool can then say why it is
+ * missing. */
 #define PDL_TOOL_LEFT_OUT "left_out"
 
 /* Returns true for parameters of a model call that configure the client and are never sent:

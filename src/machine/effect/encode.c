@@ -503,7 +503,8 @@ static bool revive_tagged(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *err)
     if (!pdl_is_absent(items)) return revive_items(kind, items, out, err);
     if (!pdl_is_absent(text)) return revive_text(kind, text, out, err);
     if (pdl_text_is(kind, "bytes")) return revive_bytes(pdl_dict_getz(v, "hex"), kind, out, err);
-    return malformed(kind, err); /* for "absent" too: it occurs in requests, never in an answer */
+    /* "absent" is malformed as well, because it occurs in requests and never in an answer */
+    return malformed(kind, err);
 }
 
 /* Makes the value of its JSON form. The depth is bounded by the JSON reader

@@ -29,7 +29,8 @@ enum {
     OBJECT = 1 << 6,
     TEXTS = 1 << 7,
     VECTORS = 1 << 8,
-    /* alone: a value of any kind; with other kinds: a value of such a kind whose parts are DATA */
+    /* DATA alone: a value of any kind. DATA with other kinds: a value of such a kind whose parts
+     * are DATA */
     DATA = 1 << 9,
     ANY = 1 << 10,
     MISSING = 1 << 11,

@@ -1,4 +1,4 @@
-/* redact.c -- see secret.h: the register, and texts without what is in it.
+/* redact.c -- see secret.h. Finds the secrets of the register in a text and replaces them.
  *
  * The register is a tree of bytes: looking up a text at one position takes as many steps as it
  * shares with a secret, however many secrets there are. A long secret (the key of a service
@@ -339,7 +339,7 @@ static bool is_shortened(const walk *w, size_t from) {
 }
 
 /* Returns how many bytes of t at `at` are a secret in this spelling; 0: none. node: the node of the
- * tree after the bytes of the secret that are cut off before t; 0: none are. */
+ * tree after the bytes of the secret that were cut off before t; 0: no bytes were cut off. */
 static size_t match_so(walk *w, size_t at, uint32_t node, writing how) {
     w->at = at;
     w->node = node;
@@ -374,7 +374,8 @@ size_t pdl_redact_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end e
     if (!may_begin(s, t.p[at])) return 0;
     w.met[AS_IT_IS] = true;
     for (int how = AS_IT_IS; how < N_WRITINGS; how++) {
-        if (!w.met[how]) continue; /* without its escape character it is AS_IT_IS */
+        /* a spelling whose escape character was not read is the same as AS_IT_IS */
+        if (!w.met[how]) continue;
         w.cut = false;
         size_t n = match_so(&w, at, 0, (writing)how);
         best = n > best ? n : best;

@@ -31,7 +31,7 @@ typedef struct group {
     PDL_VEC(token) tokens;
 } group;
 
-/* Bytes of the lines that are taken away; shown: the mark takes their place. */
+/* Bytes that are removed from the lines. shown: the mark for a secret replaces them. */
 typedef struct edit {
     size_t from, to;
     bool shown;

@@ -222,8 +222,9 @@ void pdl_secrets_note(pdl_secrets *s, pdl_str text) {
                                           "no-key", "sk-no-key-required", "anything"};
     text = pdl_str_trim(text);
     if (!s || text.n < PDL_SECRET_MIN || IS_ONE_OF(text, nobodys)) return;
-    if (!pdl_secrets_add_first(s, text)) return; /* a key comes with each request */
-    pdl_buf b = PDL_BUF; /* bytes values of code are recorded in this form */
+    /* most requests register a key that is known */
+    if (!pdl_secrets_add_first(s, text)) return;
+    pdl_buf b = PDL_BUF; /* a recording has the bytes values of code in this form */
     for (size_t i = 0; i < text.n; i++)
         pdl_buf_putf(&b, "%02x", (unsigned)(unsigned char)text.p[i]);
     pdl_secrets_add(s, pdl_buf_str(&b));

@@ -1,4 +1,4 @@
-/* secret.h -- redaction: what is a secret, and texts without secrets (spec execution 14.5).
+/* secret.h -- finds out what is a secret, and removes secrets from texts (spec execution 14.5).
  *
  * A key leaks in many ways: a service repeats it in an error, a log quotes a header, a trace holds
  * the parameters of a call. Redacting at each of these places would miss one. So a session has one
@@ -35,7 +35,7 @@ bool pdl_secrets_any(const pdl_secrets *s);
 /* Returns a number that grows with every text that is registered for the first time. */
 size_t pdl_secrets_size(const pdl_secrets *s);
 
-/* --- telling what is secret (secret.c) -------------------------------------------------------- */
+/* --- registering secrets (secret.c) ----------------------------------------------------------- */
 
 /* Every occurrence of text is redacted from now on, however short it is. */
 void pdl_secrets_add(pdl_secrets *s, pdl_str text);
@@ -79,14 +79,14 @@ void pdl_redact_text(const pdl_secrets *s, pdl_str text, pdl_buf *out);
 /* Calls fn for each occurrence of a secret in text, as it is written there. */
 void pdl_secrets_each_in(const pdl_secrets *s, pdl_str text, void (*fn)(void *user, pdl_str found),
                          void *user);
-/* Text that was cut: a secret that its end cuts is redacted as well. */
+/* Redacts a text that was cut. A beginning of a secret at its end is redacted as well. */
 void pdl_redact_cut(const pdl_secrets *s, pdl_str text, pdl_buf *out);
-/* Does the same to all texts in lists and dicts, keys too, and replaces texts at secret places.
- * Parts nested deeper than JSON is written stay. Takes v. */
+/* Redacts all texts in lists and dicts, also keys, and replaces texts at secret places. Parts that
+ * are nested deeper than JSON is written do not change. Takes v. */
 pdl_val pdl_redact_val(const pdl_secrets *s, pdl_val v);
 
-/* A text that arrives in pieces. What may be the beginning of a secret is held back, a few thousand
- * bytes at most. */
+/* Redacts a text that arrives in pieces. The possible beginning of a secret is held back, a few
+ * thousand bytes at most. */
 typedef struct pdl_redactor {
     const pdl_secrets *secrets;
     pdl_buf held;
@@ -95,9 +95,9 @@ typedef struct pdl_redactor {
 void pdl_redactor_feed(pdl_redactor *h, pdl_str piece, pdl_buf *out);
 void pdl_redactor_end(pdl_redactor *h, pdl_buf *out); /* writes the rest; h is empty again */
 
-/* Lines that carry JSON, such as the events of a stream: also redacts secrets spread over the texts
- * of several lines, under the same key after the same beginning of the line. Feed takes whole lines
- * and returns whole lines, perhaps later. */
+/* These redact lines that carry JSON, such as the events of a stream. They also find secrets that
+ * are spread over the texts of several lines, under the same key after the same beginning of the
+ * line. Feed takes whole lines and returns whole lines, perhaps later. */
 void pdl_redact_lines(const pdl_secrets *s, pdl_str text, pdl_buf *out);
 void pdl_redactor_feed_lines(pdl_redactor *h, pdl_str lines, pdl_buf *out);
 void pdl_redactor_end_lines(pdl_redactor *h, pdl_buf *out);
