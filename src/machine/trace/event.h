@@ -39,8 +39,8 @@ typedef struct pdl_event {
     struct pdl_program *program;
     const pdl_block *block;
     pdl_path *path;
-    /* Blocks: their path in the form of a journal, with the calls from expressions that led there.
-     * NULL: no call did, and `path` has all of it. */
+    /* Blocks: their path in the form of a journal, with the calls from expressions that led to the
+     * block. NULL: there were no such calls, and `path` is the whole path. */
     pdl_path *place;
     /* piece, reply, decision: the path of the block that made the request; NULL: unknown. */
     pdl_path *caller;

@@ -202,7 +202,7 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
         n->answer_failed = NULL;
     }
     if (n->path != e->path) {
-        set_path(n, e); /* the path has the attempt that succeeded */
+        set_path(n, e); /* the path has a segment for the attempt that succeeded */
         executed(f, e->block, e->path);
     }
     pdl_fold_node_over(f, n);
@@ -247,7 +247,7 @@ static bool stays_for_all_attempts(const char *key) {
 static void on_attempt(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber);
     if (!n || n->block != e->block) return;
-    set_path(n, e); /* the path has the attempt */
+    set_path(n, e); /* the path has a segment for the attempt */
     executed(f, e->block, e->path);
     pdl_fold_give_up_parts(f, n);
     n->part_failed = n->waits = false;

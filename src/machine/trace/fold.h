@@ -19,13 +19,13 @@
 
 typedef struct pdl_fold pdl_fold;
 
-/* Keeps the program. The tree hides what is in the register (borrowed until free; NULL: none), also
- * secrets that are registered after the text was written. folder: where long traces are written, to
- * a file without a name; NULL: the default one. */
+/* Keeps the program. The secrets of the register (borrowed until free; NULL: none) are redacted,
+ * also those that are registered after the text was written. folder: where long traces are written,
+ * to a file without a name; NULL: the default one. */
 pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const char *folder);
 void pdl_fold_free(pdl_fold *f); /* NULL is fine */
 
-/* Hides values that the redaction (borrowed until free) covers. Called before the first event. */
+/* Redacts values that the redaction (borrowed until free) covers. Called before the first event. */
 void pdl_fold_redact(pdl_fold *f, const pdl_redaction *redaction);
 
 /* Makes the trace have only what the reference writes: no calls in expressions, lists of messages

@@ -27,9 +27,9 @@
 enum { MAX_FORMS = 4 };                      /* forms of a block: an `if` has two */
 enum { FORM_LEVEL = PDL_MAX_JSON_DEPTH / 2 }; /* deeper nodes are written without a form */
 
-/* The place of the answer of this number. */
+/* The place in a form for one answer. */
 typedef struct form_slot {
-    size_t end; /* end of the text before it */
+    size_t end; /* end of the text before the slot */
     size_t answer;
     unsigned depth; /* number of containers of the block around it */
 } form_slot;

@@ -12,7 +12,7 @@
 typedef struct fold_question {
     enum { FOLD_ASKS_VALUE, FOLD_ASKS_CHILD, FOLD_ASKS_ENTRIES } what;
     pdl_dump_place place;   /* set when the question is about entries */
-    uint32_t index;         /* set when it is about a value or a child */
+    uint32_t index;         /* set when the question is about a value or a child */
     const char *key;        /* set for a value or a child */
     const pdl_block *child; /* set for a child */
 } fold_question;
@@ -23,20 +23,21 @@ typedef struct fold_answer {
     pdl_val value;   /* owned; may be absent or null */
 } fold_answer;
 
-/* The answers of one execution, in order. With a list of questions the dump is being made for a
- * form: it gets slots, and its questions are noted. Without the list no dump is made. */
+/* The answers of one execution, in order. With a list of questions a form is being made: the dump
+ * gets slots in place of values, and its questions are noted. Without the list a form is being
+ * filled, and no dump is made. */
 typedef PDL_VEC(fold_question) fold_questions;
 typedef struct fold_answers {
     PDL_VEC(fold_answer) list;
-    fold_questions *questions; /* NULL: the values are not placed */
+    fold_questions *questions; /* NULL: a form is being filled */
 } fold_answers;
 
 /* Notes a question when a form is made. a may be NULL, as below. */
 void pdl_fold_note_question(const fold_answers *a, fold_question q);
 /* Notes v as an answer and returns what the dump gets in its place; without answers, returns v. */
 pdl_val pdl_fold_answer(fold_answers *a, const char *key, pdl_val v);
-/* Notes v in the same way unless it is absent. Returns dict, which gets the entry only if values
- * are placed. */
+/* Notes v in the same way unless it is absent. Returns dict, which gets the entry unless a form is
+ * being filled. */
 pdl_val pdl_fold_add_entry(fold_answers *a, pdl_val dict, const char *key, pdl_val v);
 
 /* Answers the questions of a list again, or dumps the block with these answers (owned). */

@@ -24,7 +24,7 @@
 #include "base/banned.h"
 
 enum { LOOKS = 2 };      /* nodes of the queue that are examined for each event */
-enum { MAX_TRIES = 20 }; /* after this the pauses do not get longer */
+enum { MAX_TRIES = 20 }; /* after so many tries the pauses do not get longer */
 
 /* --- life ------------------------------------------------------------------------------------- */
 
@@ -147,7 +147,7 @@ void pdl_fold_forget_values(fold_node *n) {
     n->context = pdl_absent();
 }
 
-/* Releases what the text has taken over. */
+/* Releases the values and parts of a node, which its text contains. */
 static void release_content(pdl_fold *f, fold_node *n) {
     pdl_fold_forget_values(n);
     pdl_fold_set_call(f, n, NULL);
@@ -187,7 +187,8 @@ fold_usage pdl_fold_usage_of(const fold_node *n) {
     return u;
 }
 
-/* c leaves the tree below n: with its text, or because its attempt failed. */
+/* Adds what c and its parts used. Called when c leaves the tree because its text was written, or
+ * because its attempt failed. */
 static void keep_usage(fold_usage *to, const fold_node *c) {
     fold_usage u = pdl_fold_usage_of(c);
     add_usage(to, &u);

@@ -25,8 +25,8 @@ enum { KEPT = 4 }; /* models that are remembered for each fiber, for agents that
 /* The lists of a model that are in the trace. */
 typedef struct fold_base {
     pdl_val id;
-    pdl_val lists[FOLD_LISTS]; /* each may be absent */
-    uint64_t tick;             /* event with which it began */
+    pdl_val lists[FOLD_LISTS]; /* lists by kind; absent: the trace has no such list */
+    uint64_t tick;             /* number of the event with which the model began */
 } fold_base;
 
 struct fold_bases {

@@ -26,7 +26,8 @@ enum { CHUNK = 1 << 14 }; /* bytes of text that is read again at a time */
 
 typedef struct hole {
     pdl_ext ext;
-    const pdl_buf *text; /* NULL: a hole of the kinds above, or a slot */
+    /* text that fills this hole; NULL: a hole of the kinds above, or a slot of a form */
+    const pdl_buf *text;
     bool items, slot;
     size_t answer; /* number of a slot's answer */
     char bytes[HOLE_BYTES];
@@ -146,7 +147,7 @@ void pdl_fold_put_aside(pdl_fold *f, pdl_buf *text) { (void)shorten(f, text, 0, 
 /* The text of a node that is being written. */
 typedef struct fold_part {
     pdl_fold *fold;
-    size_t from; /* everything before this is holes */
+    size_t from; /* everything before this offset is holes */
 } fold_part;
 
 /* Puts text aside while a node is written, because the text of one node may be longer than memory:

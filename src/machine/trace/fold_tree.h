@@ -31,11 +31,11 @@ enum { FOLD_DEEPEST = PDL_MAX_JSON_DEPTH / 4 };
 typedef struct fold_fact {
     const char *key; /* interned by the fold */
     uint32_t index;
-    uint32_t next; /* the next fact of the same index + 1, when there are many; 0: none */
+    uint32_t next; /* with many facts: 1 + position of another fact with the same index; 0: none */
     pdl_val value;
 } fold_fact;
 
-/* The rest of a node for an iteration of a loop that is written before an earlier one. */
+/* An iteration of a loop whose text was written before that of an earlier iteration. */
 typedef struct fold_ahead {
     uint32_t number;
     pdl_buf text; /* refers to the spill */
@@ -45,10 +45,10 @@ typedef struct fold_ahead {
  * block. All-zero except items is empty. */
 typedef struct fold_series {
     uint32_t begun, collected; /* how many began, and how many are in items */
-    pdl_buf items;             /* texts of the first ones */
+    pdl_buf items;             /* texts of the first executions */
     size_t aside;              /* items up to here refer to spilled text */
     pdl_idmap ahead;           /* number + 1 -> fold_ahead, owned */
-    bool gathered;             /* all of them are in items */
+    bool gathered;             /* all texts are in items */
 } fold_series;
 
 /* Calls of models are counted with their tokens and prices. */
@@ -61,7 +61,8 @@ typedef struct fold_usage {
  * not written. */
 typedef struct fold_node {
     const pdl_block *block;
-    struct fold_node *parent;                     /* NULL: the root, or its parent was freed */
+    /* NULL: the node is the root, or its parent was freed */
+    struct fold_node *parent;
     struct fold_node *first, *last, *next, *prev; /* shown children, in order of execution */
     struct fold_node *cursor;                     /* where the search for a child continues */
     struct fold_node *older, *newer;              /* list of all nodes */
@@ -72,36 +73,36 @@ typedef struct fold_node {
     uint32_t fiber;
     uint32_t number; /* number of an iteration, or of a call in an expression */
     uint32_t n_left;
-    unsigned depth; /* number of executions around it */
-    unsigned level; /* number of JSON containers around it */
+    unsigned depth; /* number of executions around the node */
+    unsigned level; /* number of JSON containers around the node */
     unsigned tries;
     pdl_path *path;
     pdl_path *place; /* path with the calls from expressions around it; NULL: none */
     pdl_path *call;  /* a model: key of its place in calls, kept; NULL: none */
-    uint64_t tick;   /* number of the event with which it began */
+    uint64_t tick;   /* number of the event with which the execution began */
     int64_t start, end;
     int64_t sent;        /* a model: when the answered request was sent; 0: unknown */
     int64_t first_piece; /* a model: when the first piece arrived; 0: the answer came at once */
     PDL_VEC(fold_fact) facts;
-    /* Maps index + 1 to the last fact of it, as a number + 1; empty for few facts. */
+    /* Maps index + 1 to the position + 1 of the last fact with this index; empty for few facts. */
     pdl_idmap by_index;
     pdl_val context;  /* models: incoming messages */
     int64_t usage[3]; /* calls, completion, prompt */
     double cost;      /* negative: unknown */
-    fold_usage inside; /* parts that are written and freed used it */
-    fold_usage lost;   /* attempts that failed used it; their parts are gone */
+    fold_usage inside; /* used by parts that are written and freed */
+    fold_usage lost;   /* used by failed attempts, whose parts are freed */
     char *failure;    /* owned: set for the innermost block that failed */
     /* Owned, of a model: the error of its answer, when it arrived before the block's end. */
     char *answer_failed;
-    pdl_buf text;       /* its JSON with holes (fold_text.c) */
+    pdl_buf text;       /* the JSON of the node, with holes (fold_text.c) */
     fold_series rounds; /* used by a loop */
-    fold_series calls;  /* calls in its expressions */
+    fold_series calls;  /* calls in the expressions of the block */
     bool over;          /* ended or failed */
     bool part_failed;
-    bool fell_back; /* its fallback produced the result */
-    bool silent;    /* it is not shown */
-    bool in_input;  /* its result is the `input` of a model */
-    bool plain;     /* made of nothing but messages and values; set when it is written */
+    bool fell_back; /* the result is from the fallback */
+    bool silent;    /* the trace does not show the node */
+    bool in_input;  /* the result is the `input` of a model */
+    bool plain;     /* made of nothing but messages and values; set when the node is written */
     bool waits;     /* a model that waits for its reply */
     bool queued, written;
     bool given_up; /* part of a failed attempt: freed once nothing refers to it */
@@ -126,7 +127,7 @@ typedef struct fold_written {
 struct pdl_fold {
     pdl_program *program;
     const pdl_secrets *secrets;
-    const pdl_redaction *redaction; /* NULL: hides nothing */
+    const pdl_redaction *redaction; /* NULL: nothing is redacted */
     pdl_fold_label_fn *put_label; /* NULL: origins are not written */
     const void *label_user;
     size_t n_secrets; /* size of the register when the first node was written */
@@ -152,14 +153,14 @@ struct pdl_fold {
     pdl_err err;            /* the first problem with the spill or a text: there will be no trace */
 };
 
-/* --- fold_node.c: when a node is written and given back --------------------------------------- */
+/* --- fold_node.c: when a node is written and freed ------------------------------------------- */
 
 /* Makes a node below up (NULL: none) for an execution that begins. Takes nothing. */
 fold_node *pdl_fold_node_new(pdl_fold *f, fold_node *up);
 /* Returns the last child that is a part of n and not a call in one of its expressions; NULL: there
  * is none. */
 fold_node *pdl_fold_last_part(const fold_node *n);
-/* Returns the series of its parent that n belongs to; NULL: it is a part. */
+/* Returns the series of n's parent to which n belongs; NULL: n is a part. */
 fold_series *pdl_fold_series_of(const fold_node *n);
 /* Links n as the last child of its parent. */
 void pdl_fold_node_link(fold_node *n);
@@ -170,7 +171,7 @@ void pdl_fold_node_over(pdl_fold *f, fold_node *n);
 void pdl_fold_queue_turn(pdl_fold *f);
 /* Marks the parts of n except its definitions as those of a failed attempt. */
 void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n);
-/* Finds a fact. A block with many parts has one for each: a match, one for each case. */
+/* Finds a fact. A block with many parts has a fact for each part, such as a match for each case. */
 fold_fact *pdl_fold_fact(const fold_node *n, const char *key, uint32_t index); /* NULL: none */
 /* Adds a fact that is not there. Takes value; key is interned. */
 void pdl_fold_fact_add(fold_node *n, const char *key, uint32_t index, pdl_val value);
@@ -220,7 +221,8 @@ pdl_val pdl_fold_labels_put(const pdl_fold *f, pdl_val out, pdl_str field, pdl_v
 
 /* These make values that are replaced by text in a tree (owned). */
 pdl_val pdl_fold_hole_text(const pdl_buf *text);   /* borrowed until the tree is written */
-pdl_val pdl_fold_hole_items(const pdl_buf *items); /* likewise, as a list */
+/* becomes a list of the items, which are borrowed as well */
+pdl_val pdl_fold_hole_items(const pdl_buf *items);
 pdl_val pdl_fold_hole_written(pdl_fold *f, const pdl_block *b, pdl_str name);
 pdl_val
 pdl_fold_hole_taken(const pdl_case *c);    /* true when the case was taken somewhere, else null */

@@ -215,7 +215,8 @@ static pdl_val id_of(const pdl_block *b, const pdl_path *p) {
 
 static pdl_path *place_of(const fold_node *n) { return n->place ? n->place : n->path; }
 
-/* Returns the id of a model, unless it is cut: then several blocks may have it. */
+/* Returns the id and the context of a model. The id is missing when it was cut, because several
+ * blocks may have the same beginning. */
 static fold_own own_of(pdl_vref id, pdl_vref context) {
     fold_own own = {id, context};
     if (pdl_str_starts(pdl_str_get(id), PDL_STR("..."))) own.context = pdl_absent();
@@ -337,8 +338,8 @@ static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t i
 
 /* --- what is added to the fields -------------------------------------------------------------- */
 
-/* Returns true when a dict must be made for an entry that a form has, too: only where it is
- * placed. */
+/* Returns true when the dicts of added entries must be made. They are not needed while a form is
+ * filled, whose text has them. */
 static bool makes_dicts(const view_of *v) { return !v->answers || v->answers->questions; }
 
 /* Adds the timing. of_call: dict is the call of a model, and not the input that is written for the
@@ -409,7 +410,7 @@ static pdl_val model_fields(const view_of *v, pdl_val dict) {
         pdl_val list = messages(v, &own, FOLD_INPUT, pdl_keep(context));
         dict = pdl_dict_putz(dict, "input", default_input(v, list));
     }
-    /* the fallback of a model has its own */
+    /* the fallback of a model shows its own usage */
     if (!n->fell_back || (has_used(n) && !v->fold->whole))
         dict = pdl_dict_putz(dict, "pdl__usage", usage_of(v));
     static const char *const notes[] = {"pdl__attempts", "pdl__structured"};
@@ -557,8 +558,8 @@ static pdl_val labels(const view_of *v, pdl_val dict) {
     return add(v, dict, "pdl__labels", out);
 }
 
-/* A fact that the reference does not write. A call in an expression has the one of the tool
- * itself. */
+/* Returns a fact that the reference does not write; absent when it is not shown. The fact about a
+ * tool is only shown at a call, and a call in an expression shows its body's. */
 static pdl_val own_fact(const view_of *v, const char *key) {
     bool of_call = strcmp(key, FOLD_TOOL) == 0;
     if (v->fold->whole || (of_call && v->node->block->kind != PDL_BLOCK_call)) return pdl_absent();

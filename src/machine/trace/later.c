@@ -59,7 +59,7 @@ struct pdl_later {
     int64_t zero;             /* time of the first event */
     pdl_idmap programs;       /* programs of all events so far, because a fold keeps blocks */
     pdl_idmap streams;        /* set of paths (kept) of model calls whose first piece has arrived */
-    pdl_path *stream;         /* the last of these; borrowed */
+    pdl_path *stream;         /* the path of the last of these calls; borrowed */
 };
 
 /* --- what may be kept ------------------------------------------------------------------------- */
@@ -223,7 +223,7 @@ static void besides_fini(besides *b) {
     *b = nothing_besides();
 }
 
-/* Returns false for x that is an event, and does not belong to the next one. */
+/* Returns false when x is an event itself and not a value of the next event. */
 static bool is_beside(const later_event *x, besides *b) {
     switch (kind_of(x)) {
     case AT_CONTEXT: b->context = *x; return true;

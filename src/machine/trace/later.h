@@ -1,9 +1,9 @@
 /* later.h -- events that are kept while a run computes and handed on when there is time.
  *
- * A page that shows a run needs its trace when the run is over. Folding each event at once took
- * four times as long as a run without requests, and all of it was time of the run. So the parts of
- * an event that the fold needs are kept, which takes a few dozen instructions, and folded when the
- * trace is requested. A run that makes more than fits is folded in parts while it runs.
+ * A page that shows a run needs its trace when the run is over. Folding each event at once made a
+ * run without requests four times as long. So the parts of an event that the fold needs are kept,
+ * which takes a few dozen instructions, and folded when the trace is requested. A run that makes
+ * more than fits is folded in parts while it runs.
  *
  * Values are kept, not copied. How much may live longer because of that has a limit: bytes of
  * texts, and a few values with more parts than are worth counting. A value that is outside of this
