@@ -11,8 +11,8 @@
 /* Returns the record of the block that numbers what an expression starts. */
 pdl_vm_block *pdl_vm_place_block(pdl_fiber *f);
 pdl_path *pdl_vm_place_path(pdl_fiber *f);
-/* Returns the id of the innermost block with the calls from expressions that led there; owned.
- * NULL: no call did. */
+/* Returns the id of the innermost block with the calls from expressions that led to it; owned.
+ * NULL: there were no such calls. */
 pdl_path *pdl_vm_place_in_calls(pdl_fiber *f);
 /* Returns the place of an effect that the fiber starts now. The caller owns it. */
 pdl_path *pdl_vm_place_of(pdl_fiber *f);

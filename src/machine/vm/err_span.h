@@ -13,7 +13,8 @@ void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err);
 /* Marks the line of Python code that failed; b is a code block. */
 void pdl_vm_mark_code(const pdl_block *b, pdl_err *err);
 
-/* Adds where the object has a function of this name, when the expression of `call` is a method. */
+/* Adds a hint to err when the expression of `call` names a method although the object has a
+ * function of this name. */
 void pdl_vm_advise_called(const pdl_fiber *f, const pdl_expr *e, pdl_err *err);
 
 /* Adds how to use a shell, when the command looks as if a shell read it (advise.c). */
@@ -25,7 +26,7 @@ void pdl_vm_note_tool(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err);
 /* Returns true when a library has called a function of the program in frame fr: a tool, with
  * arguments from a model (fiber.c). */
 bool pdl_vm_enters_program(const pdl_fiber *f, const pdl_vm_frame *fr);
-/* With reports_tools, sends a note of this call, which ends (advise.c). */
+/* Sends a note of this call, which ends, when the option reports_tools is set (advise.c). */
 void pdl_vm_report_tool(const pdl_fiber *f, const pdl_vm_frame *fr, bool failed);
 /* Returns milliseconds of the clock of events; they wrap around (advise.c). */
 uint32_t pdl_vm_now_ms(const pdl_fiber *f);

@@ -33,7 +33,7 @@ enum { PRINT_RESULT = 1, PRINT_CONTEXT = 2, MESSAGES_UNREAD = 4 };
 typedef struct pdl_outbuf {
     pdl_buf text;
     pdl_label label;  /* the labels of the appended parts */
-    pdl_label chosen; /* the labels of the values that chose constants in it */
+    pdl_label chosen; /* labels of the values that chose constants in the text */
 } pdl_outbuf;
 
 typedef enum {
@@ -75,7 +75,8 @@ typedef struct pdl_vm_frame {
     pdl_path *chain;        /* EXPR: the path with the calls around it, made on demand, owned */
 } pdl_vm_frame;
 
-/* A block that is running. info NULL: a boundary that only carries a path. */
+/* A block that is running. When info is NULL, the record is not a block but a boundary that only
+ * carries a path. */
 typedef struct pdl_vm_block {
     const pdl_blockinfo *info;
     pdl_val ctx_in, role_in; /* owned: restored by LEAVE */
@@ -83,8 +84,8 @@ typedef struct pdl_vm_block {
     pdl_path *path;          /* made on demand, owned */
     pdl_attempts *attempts;  /* owned, NULL without handlers */
     uint32_t iter;           /* number of the iteration, for the ids of its parts */
-    uint32_t effects;        /* number of effects started at this place */
-    uint32_t instances;      /* number of expression calls made here */
+    uint32_t effects;        /* number of effects that were started at the block's place */
+    uint32_t instances;      /* number of calls that its expressions have made */
     uint8_t print_in;        /* the parent's `print` */
     uint8_t print;           /* output of this block's position */
     pdl_label control_in;    /* the parent's `control` */
@@ -114,7 +115,7 @@ typedef struct pdl_vm_loop {
 
 typedef struct pdl_handler {
     uint32_t pc;
-    uint32_t frame; /* this frame and those below stay */
+    uint32_t frame; /* this frame and the frames below it stay */
     uint32_t stack, blocks, saves, loops, bufs, locals;
     pdl_scope *scope; /* owned copies */
     pdl_val ctx, role;
@@ -138,7 +139,7 @@ typedef enum {
 /* A call of a fiber that is open, or whose failure the fiber has not noticed yet. */
 struct pdl_made {
     uint32_t id, number;
-    pdl_val failed; /* its failed promise, or absent while open */
+    pdl_val failed; /* the call's failed promise, or absent while the call is open */
     bool raises;    /* a failure that was not noticed is an error at the end of the run */
 };
 
@@ -154,7 +155,7 @@ struct pdl_fiber {
     uint32_t pc;
     pdl_scope *scope;
     pdl_val ctx;        /* background messages that the next block sees */
-    pdl_val filtered;   /* OUT_FILTER: its result, perhaps a promise; absent: not computed yet */
+    pdl_val filtered;   /* the result of OUT_FILTER, perhaps a promise; absent: not computed yet */
     pdl_val background; /* background of the last block; absent: empty */
     pdl_val role;
     uint8_t print;
@@ -167,7 +168,7 @@ struct pdl_fiber {
     /* Labels of the values that could have ended the attempt around this; 0 after the attempt. */
     pdl_label attempt_control;
     uint32_t turns_since_effect; /* loop turns since the last effect that takes time */
-    pdl_budget *budget;          /* owned; effects are charged to it: NULL without one */
+    pdl_budget *budget;          /* owned; the budget that effects are charged to; NULL: none */
     pdl_val sandbox;  /* profiles of what started the fiber, outermost first; absent: none */
     uint64_t modules; /* modules with policies around what started the fiber */
     bool by_code;     /* code of a worker called a function, which this fiber runs */
@@ -184,7 +185,7 @@ struct pdl_fiber {
     uint32_t local_base;
     /* Calls of models, tools, objects: open, or failed and not yet noticed; in order. */
     PDL_VEC(struct pdl_made) calls;
-    uint32_t n_calls;   /* how many were made so far; the next one's number */
+    uint32_t n_calls;   /* number of calls that were made so far; the next call gets it */
     pdl_native_env env; /* passed to natives */
     pdl_err err;        /* set when FAILED */
     pdl_err raised;     /* an error that waits for earlier calls; unset otherwise */
@@ -201,7 +202,8 @@ struct pdl_fiber {
     bool handled;       /* a fiber above this one has a handler */
     pdl_fiber *next_ready;
     bool queued, cancelled;
-    bool woken; /* a slot is reserved for it and it has not run since: counted in the run */
+    /* a slot is reserved for the fiber, which has not run since; the run counts such fibers */
+    bool woken;
     pdl_slot woken_for;
     bool is_new;     /* an iteration of a map that has not run yet */
     bool waits;      /* an iteration of a map with maxWorkers: open until its calls have ended */
@@ -227,11 +229,11 @@ bool pdl_fiber_ok(const pdl_fiber *f);
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err);
 void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *code, uint32_t entry,
                        pdl_loc loc);
-/* Everything from here to the end of the block or call happens because of a value with this
- * label. */
+/* Records that everything from here to the end of the block or call happens because of a value with
+ * this label. */
 void pdl_vm_chosen_by(pdl_fiber *f, pdl_label label);
-/* A value with this label chose the function or code of the top frame, so that everything it does
- * has the label. */
+/* Records that a value with this label chose the function or code of the top frame. Everything that
+ * it does then has the label. */
 void pdl_vm_enter_chosen(pdl_fiber *f, pdl_label label);
 /* Restores the registers of the caller and cuts the stacks to the base of the frame. */
 void pdl_vm_frame_pop(pdl_fiber *f);

@@ -19,7 +19,7 @@ typedef struct pdl_inflight pdl_inflight;
 
 /* A step that is applied to the reply of a model when it arrives. */
 typedef struct pdl_stage {
-    const pdl_block *block; /* its parser and/or spec */
+    const pdl_block *block; /* the block that has the parser or the spec */
     pdl_val in, out;        /* promises */
     bool parse, check;
     pdl_loc loc;
@@ -28,10 +28,10 @@ typedef struct pdl_stage {
 
 struct pdl_inflight {
     uint32_t id;
-    uint32_t number; /* number in its fiber */
+    uint32_t number; /* number of the call in its fiber */
     uint32_t fiber;  /* id of the owner; 0: none */
     pdl_effect_kind kind;
-    bool imports;       /* kind `source`: it is read for `import` */
+    bool imports;       /* kind `source`: the file is read for `import` */
     bool hidden;        /* a piece arrived in a call whose answer is not shown */
     pdl_label label;    /* label of the whole reply: pdl_effect_label */
     pdl_effect *effect; /* queued and not launched; NULL otherwise */
@@ -50,13 +50,15 @@ struct pdl_inflight {
     pdl_stage *stages;
     PDL_VEC(uint32_t) waiters; /* fiber ids */
     bool done, failed;
-    bool handled;            /* a handler waits for it: its failure is that block's */
+    /* a handler waits for the call: a failure is the failure of its block */
+    bool handled;
     bool nested;             /* inside lang: pdl */
     bool visible;            /* pieces go to the output (printing position) */
-    bool gives_result;       /* its answer is the run's: extras are reported as they arrive */
+    /* the answer is the run's result, so extras are reported as they arrive */
+    bool gives_result;
     pdl_buf pieces;          /* received but not printed yet */
     PDL_VEC(pdl_val) extras; /* received pieces that are not text */
-    struct pdl_outitem *out; /* its item in the output; NULL: none */
+    struct pdl_outitem *out; /* the call's item in the output; NULL: none */
 };
 
 pdl_inflight *pdl_inflight_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc);

@@ -43,7 +43,7 @@ void pdl_vm_files_close(pdl_run *r);
 bool pdl_vm_is_aggregator_messages(pdl_vref v, pdl_str name, pdl_val *out);
 /* These are in match.c. */
 bool pdl_vm_pattern_match(pdl_fiber *f, const pdl_pattern *p, pdl_vref v);
-/* Returns true when there was a file. The path and its text stay for INCLUDE or IMPORT
+/* Returns true when a file was found. The path and its text stay for INCLUDE or IMPORT
  * (ops_file.c). */
 bool pdl_vm_source_found(pdl_fiber *f);
 /* Declares the functions in the parameter `tools` to the model (ops_tools.c). */

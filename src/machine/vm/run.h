@@ -39,7 +39,7 @@ PDL_MUST static inline bool pdl_run_has_memory(pdl_run *r, pdl_err *err) {
 
 /* These are in run_globals.c. */
 pdl_val pdl_vm_usage_value(pdl_run *r);
-/* Returns the object of an imported file that ends in this frame: all that it defined. */
+/* Returns the object of an imported file that ends in this frame: all names that it defined. */
 pdl_val pdl_vm_module_value(const pdl_fiber *f, const pdl_vm_frame *fr);
 pdl_val pdl_vm_scope_value(pdl_fiber *f);
 double pdl_run_random(void *run);

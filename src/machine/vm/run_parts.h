@@ -27,7 +27,7 @@ typedef struct pdl_parked {
 
 typedef struct pdl_run_fibers {
     pdl_fiber *main;
-    pdl_fiber *current; /* the one that has its turn; NULL: none */
+    pdl_fiber *current; /* the fiber that has its turn; NULL: none */
     pdl_fiber *all;     /* list of live fibers */
     pdl_fiber *ready_first, *ready_last;
     pdl_idmap by_id; /* a late reply finds no object instead of a freed one */
@@ -63,7 +63,7 @@ typedef struct pdl_run_effects {
     pdl_call_in call_in; /* how code outside calls functions of the program */
     pdl_usage usage, nested_usage;
 } pdl_run_effects;
-/* The world need not answer what is in flight any more. */
+/* Cancels the effects in flight: the world need not answer them any more. */
 void pdl_run_effects_cancel(const pdl_run *r);
 void pdl_run_effects_end(pdl_run_effects *e);
 /* Returns true when the head is within the queue, and no more is counted than is in flight. */
@@ -87,9 +87,9 @@ typedef struct pdl_run_outcome {
     double score;
     pdl_loc impossible; /* the factor that made the score -infinity; all-zero: none */
 } pdl_run_outcome;
-/* The main fiber has run its program: waits for what is open, then takes the result. */
+/* Called when the main fiber has run its program. Waits for what is open, then takes the result. */
 pdl_step pdl_run_finish(pdl_run *r, pdl_err *err);
-/* The run ends with this error, unless it has failed before. Takes the content of err. */
+/* Ends the run with this error, unless it has failed before. Takes the content of err. */
 void pdl_run_fail(pdl_run *r, pdl_err *err);
 void pdl_run_outcome_end(pdl_run_outcome *o);
 /* Returns true when a finished run has a result, and an error is set exactly if it has failed. */

@@ -23,7 +23,7 @@ pdl_inflight *pdl_run_next_model(pdl_run *r);
 void pdl_run_wake(pdl_run *r);
 /* Releases the lists of parked fibers. */
 void pdl_run_unpark_all(pdl_run_fibers *f);
-/* The fiber has its turn, or ends. */
+/* Called when the fiber has its turn, or ends. */
 void pdl_fiber_clear_woken(pdl_fiber *f);
 
 #endif

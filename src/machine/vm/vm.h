@@ -48,9 +48,9 @@ typedef struct pdl_run_waker {
 /* Says how a run is one of many that an inference weighs. All-zero: it is not. */
 typedef struct pdl_particle {
     bool is_one;
-    bool ignores_factors; /* they are not evaluated */
-    bool holds_factors;   /* parks at each factor, unless that says `resample: false` */
-    bool aligned;         /* ... and only at those that every run of the program comes to */
+    bool ignores_factors; /* factors are not evaluated */
+    bool holds_factors;   /* parks at each factor without `resample: false` */
+    bool aligned;         /* parks only at factors that every run of the program reaches */
     bool holds_chance;    /* parks before the first effect of chance: a column of effects.def */
     int64_t number;       /* pdl_particle_id */
     uint64_t seed;        /* seeds its random numbers; no effect asks for a seed */
@@ -102,7 +102,7 @@ typedef struct pdl_run_options {
     bool strict_plans;          /* strict control in computed programs (lang: pdl) only */
     const uint64_t *earlier_ns; /* time that earlier processes used: effect/budget.h; or NULL */
     bool prints_nothing;        /* printing does not wait for results */
-    /* replies never arrive: no iteration of a map waits for another's */
+    /* replies never arrive, so an iteration of a map does not wait for another one's reply */
     bool unanswered;
     bool holds_refusable; /* text waits for `spec` and expectations before it is printed */
     bool reports_tools;   /* a note for each call of the program's functions by a library */
@@ -139,8 +139,8 @@ pdl_held pdl_run_held(const pdl_run *r);
 /* Returns the place where it is held, owned, and in *loc the block. */
 pdl_path *pdl_run_held_at(const pdl_run *r, pdl_loc *loc);
 void pdl_run_release(pdl_run *r);
-/* Returns true when a run that parks before chance met it where it cannot park: it must be freed,
- * and nothing of chance was sent. */
+/* Returns true when a run that parks before chance came to an effect of chance where it cannot
+ * park. The effect was not sent, and the run must be freed. */
 bool pdl_run_missed_chance(const pdl_run *r);
 /* Makes a held run with these options that is at the same place with the same state; r stays as it
  * is. NULL when that cannot be: *why has the reason (static) and *loc the block, when it is known.
@@ -176,15 +176,15 @@ pdl_vref pdl_run_result(const pdl_run *r);
 bool pdl_run_result_is_untrusted(const pdl_run *r);
 pdl_val pdl_run_scope(const pdl_run *r); /* final variables, owned dict */
 pdl_vref pdl_run_context(const pdl_run *r);
-/* Returns the variables of a strand now, pdl_context among them, for a sink that is called and may
- * examine a run in the middle (a debugger). Owned dict; empty when the strand has ended. */
+/* Returns the variables of a strand now, pdl_context among them, for a sink, such as a debugger,
+ * that examines the run while it is called. Owned dict; empty when the strand has ended. */
 pdl_val pdl_run_scope_of(const pdl_run *r, uint32_t fiber);
 /* Keeps the variables of a strand without pdl_context, for later: pdl_scope_drop releases them.
  * NULL when the strand has ended. */
 struct pdl_scope *pdl_run_keep_scope_of(const pdl_run *r, uint32_t fiber);
-/* Changes the variable of a strand that has the value old, for a sink that is called (a debugger):
- * in the running block and those around it, not in callers. Returns false when the strand has
- * ended, or no block sees such a variable. */
+/* Changes a variable of a strand where it has the value `old`: in the running block and the blocks
+ * around it, not in callers. Called by a sink, such as a debugger. Returns false when the strand
+ * has ended, or no block sees such a variable. */
 bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str name, pdl_vref old, pdl_vref v);
 /* With keep_answers: returns the choice {message, finish_reason, logprobs, ...} of the model reply
  * whose text is the result, or the last message that the program contributed. Absent when the

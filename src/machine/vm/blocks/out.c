@@ -257,8 +257,8 @@ pdl_outq *pdl_out_child(pdl_fiber *f) {
 
 size_t pdl_out_mark(pdl_fiber *f) { return f->out->n_added; }
 
-/* Returns true when all of it can be printed once its calls have ended. C recursion is bounded as
- * in flush. */
+/* Returns true when all of the item can be printed once its calls have ended. C recursion is
+ * bounded as in flush. */
 static bool is_whole(const pdl_outitem *i) {
     if (i->kind == PDL_OUT_CALL) return !i->call || (i->call->done && !i->call->failed);
     if (i->kind != PDL_OUT_QUEUE) return true;

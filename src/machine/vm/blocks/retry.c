@@ -544,7 +544,7 @@ bool pdl_vm_expect_retry(pdl_fiber *f) {
 /* Restores the handler's state and starts the attempt again, as a failure does. */
 void pdl_op_EXPECT_AGAIN(pdl_fiber *f, uint32_t attempt) {
     pdl_drop(pop(f)); /* the delay */
-    pdl_drop(pop(f)); /* the result that did not satisfy them */
+    pdl_drop(pop(f)); /* the result that did not satisfy the expectations */
     if (was_shown(f))
         pdl_sinks_send(&f->run->opt.sinks,
                        &(pdl_event){.kind = PDL_EVENT_note,

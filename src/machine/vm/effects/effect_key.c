@@ -26,8 +26,8 @@ pdl_vm_block *pdl_vm_place_block(pdl_fiber *f) {
     return k ? &f->blocks.p[k - 1] : NULL;
 }
 
-/* Returns its id. An iteration of a map, which has no block, is distinguished by its number. The
- * caller owns the path. */
+/* Returns the id of the block of pdl_vm_place_block. An iteration of a map, which has no block, is
+ * distinguished by its number. The caller owns the path. */
 pdl_path *pdl_vm_place_path(pdl_fiber *f) {
     pdl_vm_block_path(f);
     pdl_vm_block *b = pdl_vm_place_block(f);

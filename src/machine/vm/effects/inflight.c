@@ -253,8 +253,8 @@ static void own(pdl_fiber *f, pdl_inflight *c, pdl_vref request) {
         (struct pdl_made){c->id, c->number, pdl_absent(), raises_unnoticed(c->kind, request)};
 }
 
-/* Returns true when a block around the effect says so, or one around the map of which the fiber is
- * an iteration. */
+/* Returns true when a block around the effect is `idempotent`, or a block around the map of which
+ * the fiber is an iteration. */
 bool pdl_inflight_is_repeatable(const pdl_fiber *f) {
     for (; f; f = f->parent)
         for (size_t i = f->blocks.n; i-- > 0;)
@@ -435,8 +435,8 @@ static void fill_model(pdl_inflight *c, pdl_vref v) {
 }
 
 /* Returns the labels that the objects in a value came with. For an item, an attribute or a filter
- * these are the labels of the objects from which it was taken; the rest of its label is from what
- * chose it. */
+ * these are the labels of the objects from which it was taken; the rest of the label comes from the
+ * conditions that chose the value. */
 static pdl_label label_of_making(const pdl_inflight *c, const pdl_effect *e) {
     if (c->kind != PDL_EFFECT_object || pdl_text_is(pdl_dict_getz(e->request, "op"), "call"))
         return c->label;

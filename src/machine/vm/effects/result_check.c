@@ -98,7 +98,7 @@ bool pdl_vm_put_faults(pdl_run *r, const pdl_block *b, pdl_vref answer, pdl_buf 
         v = pdl_absent();
     if (t && !pdl_is_absent(v) &&
         !pdl_type_check(t, v, NULL, r->memory.scratch, &fits, &problems, &err))
-        fits = true; /* it cannot be checked, so there is nothing to report */
+        fits = true; /* a value that cannot be checked has no faults to report */
     if (!fits && problems.n) pdl_buf_putf(out, "Type errors %s:\n", spec_checking);
     for (size_t i = 0; !fits && i < problems.n; i++) put_fault(&problems.p[i], out);
     if (!pdl_is_absent(v)) pdl_drop(v);

@@ -156,8 +156,8 @@ void pdl_op_LEAVE(pdl_fiber *f) {
     f->blocks.n--;
 }
 
-/* Labels what comes after a part inside of a block with a fallback or retries: it happens because
- * that part did not fail, so whoever wrote its value chose it. */
+/* Labels everything after a part inside of a block with a fallback or retries. It happens because
+ * the part did not fail, so the author of the part's value has chosen it. */
 void pdl_op_SURVIVED(pdl_fiber *f) {
     bool is_guarded = f->handlers.n > 0 || f->handled;
     if (PDL_LIKELY(!is_guarded) || !pdl_vm_is_strict(f)) return;
@@ -337,7 +337,7 @@ static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
     }
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_val shown =
-        pdl_redact_labelled(f->run->opt.redaction, pdl_keep(v)); /* masked part by part */
+        pdl_redact_labelled(f->run->opt.redaction, pdl_keep(v)); /* redacted part by part */
     bool ok = pdl_stringify(shown, &b, err);
     if (ok) pdl_out_text(f, pdl_buf_str(&b), look, pdl_label_of(shown));
     pdl_drop(shown);

@@ -123,7 +123,7 @@ size_t pdl_vm_arg_count(const pdl_callsig *s) {
     return (size_t)s->n_pos + s->n_kw + s->star + s->starstar;
 }
 
-/* Calls a native with the value below the arguments, and these. */
+/* Calls a native with the arguments on the stack and the value below them. */
 static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_callsig *sh, pdl_val *out,
                         pdl_err *err) {
     const pdl_native_env *env = pdl_vm_native_env(f);
@@ -292,8 +292,8 @@ static pdl_step method_of_value(pdl_fiber *f, const pdl_callsig *sh, pdl_err *er
     pdl_step st = PDL_STEP_FAIL;
     spread s;
     if (lay_out(f, sh, 0, &s, err)) {
-        /* It has the name of a mutating method, but this type has none: REBIND leaves the variable
-         * unchanged. */
+        /* The method has the name of a mutating one, but the type has no mutating method of this
+         * name: REBIND leaves the variable unchanged. */
         if (sh->root) {
             st = call_value(f, out, &s, n, err);
             if (st == PDL_STEP_DONE && !pdl_is(out, PDL_V_FUNC)) set_val(under(f, 1), pdl_absent());

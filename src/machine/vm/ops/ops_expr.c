@@ -43,7 +43,7 @@ static void put_problem(pdl_buf *b, const pdl_problem *p) {
 
 static bool env_check(void *user, pdl_vref type, pdl_vref v, pdl_err *err) {
     (void)user;
-    /* a type has parts to release, for which a mark would not do */
+    /* parts of a type must be released, which a reset to a mark does not do */
     pdl_arena *own = pdl_arena_make();
     pdl_problems problems = {0};
     const pdl_type *t = NULL;
@@ -301,9 +301,9 @@ pdl_step pdl_op_ATTR(pdl_fiber *f, bool is_method, pdl_vref name, pdl_err *err) 
     return PDL_STEP_DONE;
 }
 
-/* Returns the item for an undefined key, which finds nothing, as in Jinja, whose message names the
- * attribute that x lacks. Only a dict of an expression refuses to search for it. The message of an
- * expression ends with the undefined name, since that is the one to correct. */
+/* Returns the result of x[key] for an undefined key. As in Jinja the key finds nothing, and the
+ * message names the attribute that x lacks. Only a dict of an expression refuses such a key. The
+ * message of an expression ends with the undefined name, since that is the one to correct. */
 static bool undefined_item(pdl_fiber *f, pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err) {
     bool lenient = f->code->jinja;
     if (is_handle(x) || (pdl_is_dict(x) && !lenient)) return pdl_undefined_error(key, err);

@@ -247,7 +247,7 @@ void pdl_op_MODULE(pdl_fiber *f) {
 
 pdl_step pdl_op_IMPORT_KNOWN(pdl_fiber *f, uint32_t known, pdl_err *err) {
     pdl_vref module = pdl_dict_find(f->run->code.imports, *under(f, 1));
-    if (pdl_is_bool(module)) /* its import has not ended */
+    if (pdl_is_bool(module)) /* the import of this module has not ended */
         return step_of(pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "circular import of %.*s",
                                    PDL_FMT(pdl_str_get(*under(f, 2)))));
     if (!pdl_is_dict(module)) return PDL_STEP_DONE;

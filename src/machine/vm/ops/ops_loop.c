@@ -288,7 +288,7 @@ void pdl_vm_map_child_ended(pdl_fiber *c) {
     m->open--;
     m->ended++;
     if (c->state == FIBER_FAILED) {
-        map_failed(m, c); /* its output ends the output: nothing after it is shown */
+        map_failed(m, c); /* the output of this iteration is the last: nothing after it is shown */
     } else {
         m->results[c->index] = pop(c);
         pdl_inflight_adopt(parent, c);

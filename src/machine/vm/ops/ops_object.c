@@ -108,8 +108,8 @@ void pdl_vm_start_slice(pdl_fiber *f) {
 
 /* How a filter uses objects. */
 typedef enum {
-    WALKS = 1,  /* iterates over items, so that any iterator will do */
-    COUNTS = 2, /* calculates with them or compares them: the worker does that */
+    WALKS = 1,  /* iterates over the items, so any iterator will do */
+    COUNTS = 2, /* calculates with the items or compares them, which the worker does */
     LOOKS = 4,  /* reads an attribute of each item */
     TESTS = 8,  /* selects items by a test, which may be an operator */
 } object_use;
@@ -280,7 +280,8 @@ pdl_step pdl_object_filter(pdl_fiber *f, const pdl_callsig *sh, bool *done, pdl_
     unsigned use = use_of(sh->name);
     const char *operator;
     *done = false;
-    if (pdl_is(*x, PDL_V_HANDLE) && (use & WALKS)) { /* its owner refuses what cannot be iterated */
+    /* the worker that owns the object refuses to iterate over what is not iterable */
+    if (pdl_is(*x, PDL_V_HANDLE) && (use & WALKS)) {
         pdl_vm_start_iter(f, pdl_keep(*x));
         pdl_val items = pop(f);
         x = under(f, pdl_vm_arg_count(sh));

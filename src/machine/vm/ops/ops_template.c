@@ -215,7 +215,7 @@ typedef struct macro_obj {
     const pdl_macro_info *info;
     pdl_code *code;   /* kept */
     pdl_scope *scope; /* scope at the definition */
-    /* defined inside of a loop or macro: it sees that scope, not the template's */
+    /* defined inside of a loop or macro: it sees the scope there, not the template's */
     bool nested;
 } macro_obj;
 

@@ -146,8 +146,8 @@ static pdl_str call_source(const pdl_b_call *b) {
     return pdl_is_str(b->func->value) ? pdl_str_get(b->func->value) : PDL_STR("function");
 }
 
-/* Checks the arguments. Untyped parameters accept promises unchanged; a typed one is resolved, and
- * so are all when the arguments do not fit by name. */
+/* Checks the arguments. Untyped parameters accept promises unchanged; a typed one gets its value
+ * first, and all do when the names of the arguments do not fit. */
 static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c, pdl_val *args,
                            pdl_err *err) {
     const pdl_params *p = &c->info->block->params;
@@ -241,8 +241,8 @@ static pdl_step bind_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *
     return s;
 }
 
-/* Enters a function that a value chose. Where the policy watches plans (control: plans), it is like
- * a plan that the value wrote. */
+/* Enters a function that a value chose. Where the policy watches plans (control: plans), the
+ * function counts as a plan that the value wrote. */
 static void enter_function(pdl_fiber *f, pdl_label label) {
     pdl_vm_enter_chosen(f, label);
     if (f->run->opt.strict_plans) f->control |= label;
@@ -494,6 +494,6 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
         pdl_fiber_free(f);
         return;
     }
-    frame(f)->kind = FRAME_MAIN; /* its return ends the fiber */
+    frame(f)->kind = FRAME_MAIN; /* the return from this frame ends the fiber */
     pdl_fiber_ready(f);
 }

@@ -122,7 +122,7 @@ static void op_locals_open(pdl_fiber *f, size_t n) {
     for (size_t i = 0; i < n; i++) *pdl_vec_push(&f->locals) = pdl_absent();
 }
 
-/* Prints what was held until it was accepted. */
+/* Prints the output that was held until the result was accepted. */
 static pdl_step op_release(pdl_fiber *f, pdl_err *err) {
     uint8_t muted = f->print;
     if (!((muted ^ block(f)->print) & PRINT_RESULT)) return PDL_STEP_DONE;

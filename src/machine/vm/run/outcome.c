@@ -31,8 +31,8 @@ void pdl_run_fail(pdl_run *r, pdl_err *err) {
     pdl_err_fini(err);
 }
 
-/* Returns the promise of a model's text that v is, or that a text consisting only of it is; absent
- * when v is something else. */
+/* Returns the promise of a model's text when v is this promise, or a text that consists of it
+ * alone; else absent. */
 static pdl_vref sole_source(pdl_vref v) {
     while (pdl_is(v, PDL_V_PROMISE) && pdl_is_absent(pdl_promise_of(v)->answer)) {
         pdl_vref pieces = pdl_promise_of(v)->pieces;

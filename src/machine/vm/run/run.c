@@ -45,8 +45,8 @@ pdl_run *pdl_run_new(const pdl_run_options *options) {
     return r;
 }
 
-/* Fetches the memory of a run. Among thousands of runs it has left the processor's cache while it
- * waited; the caller still reads other answers meanwhile. */
+/* Fetches the memory of a run into the processor's cache, which it has left while the run waited
+ * among thousands of others. The caller reads other answers meanwhile. */
 static void prefetch(const pdl_run *r) {
     enum { TOP = 128 /* bytes of a stack */ };
     const pdl_fiber *f = r->fibers.main;
@@ -230,8 +230,8 @@ static pdl_step run_to_end(pdl_run *r, pdl_fiber *f, pdl_err *err) {
     return s;
 }
 
-/* RETURN of the main frame: the result stays on the stack, and the final variables and messages in
- * the registers, for the turn that finishes the run. */
+/* Executes RETURN in the main frame. The result stays on the stack, and the final variables and
+ * messages stay in the registers: the turn that finishes the run takes them. */
 static void leave_main_frame(pdl_fiber *f) {
     pdl_val result = pop(f), background = f->background;
     pdl_scope *scope = pdl_scope_keep(f->scope);

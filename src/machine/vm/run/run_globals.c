@@ -137,7 +137,7 @@ bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str text, pdl_vref old
     pdl_fiber *f = pdl_idmap_find(&r->fibers.by_id, fiber);
     pdl_name name = pdl_intern(r->opt.names, text);
     bool set = f && pdl_scope_rebind(&f->scope, name, old, v);
-    /* A save that ends inside of the same call returns to a saved scope. */
+    /* saved scopes of this frame come back into force before it ends, so they change as well */
     for (size_t i = f ? f->saves.n : 0; i > 0 && f->saves.p[i - 1].frame == f->frames.n; i--)
         set = pdl_scope_rebind(&f->saves.p[i - 1].scope, name, old, v) || set;
     return set;
