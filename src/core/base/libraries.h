@@ -81,7 +81,7 @@ extern const size_t pdl_n_modules_inside;
 #define PDL_CRYPTO_NAMES "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so"
 #define PDL_SQLITE_NAMES "libsqlite3.so.0", "libsqlite3.so", "libsqlite3.dylib"
 #endif
-/* No package of libpdl contains DuckDB. PDL_DUCKDB names a file that is none of these. */
+/* No package of libpdl contains DuckDB. PDL_DUCKDB names another file. */
 #define PDL_DUCKDB_NAMES "libduckdb.so", "libduckdb.so.1", "libduckdb.dylib"
 
 #endif

@@ -65,8 +65,8 @@ static void add_item(pdl_loader *l, load_branch *o, part p) {
         o->value = pdl_list_push(o->value, p.value);
         return;
     }
-    /* This is the first part that is not constant; the parts before it become constants of their
-     * own trees. */
+    /* This is the first part that is not constant; each part before it becomes a constant in a
+     * separate tree. */
     if (!o->tree) {
         o->tree = new_branch(l, o);
         for (uint32_t k = 0; k < i; k++)

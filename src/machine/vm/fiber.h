@@ -75,8 +75,7 @@ typedef struct pdl_vm_frame {
     pdl_path *chain;        /* EXPR: the path with the calls around it, made on demand, owned */
 } pdl_vm_frame;
 
-/* A block that is running. When info is NULL, the record is not a block but a boundary that only
- * carries a path. */
+/* A block that is running; with info NULL the record is a boundary that only carries a path. */
 typedef struct pdl_vm_block {
     const pdl_blockinfo *info;
     pdl_val ctx_in, role_in; /* owned: restored by LEAVE */
@@ -202,8 +201,7 @@ struct pdl_fiber {
     bool handled;       /* a fiber above this one has a handler */
     pdl_fiber *next_ready;
     bool queued, cancelled;
-    /* a slot is reserved for the fiber, which has not run since; the run counts such fibers */
-    bool woken;
+    bool woken; /* a slot is reserved for the fiber, which has not run since (n_woken) */
     pdl_slot woken_for;
     bool is_new;     /* an iteration of a map that has not run yet */
     bool waits;      /* an iteration of a map with maxWorkers: open until its calls have ended */
