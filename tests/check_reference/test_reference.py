@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_reference.py -- `pdl check` on every program of the reference's repository.
 
-The source of the reference is fetched into the build directory, once. Those of its own tests of errors (tests/data/line and KNOWN) have
+The source of the reference is fetched (reference_of.py). Those of its own tests of errors (tests/data/line and KNOWN) have
 errors; all others have none, and no warnings but those of WARNED, each of which was looked at. Where it cannot be fetched the test is skipped.
 """
 import json
@@ -53,7 +53,7 @@ WARNED = {
 @pytest.mark.builds
 @pytest.mark.seconds(900)
 def test_programs_of_the_reference(build):
-    root = reference_of.source(build)
+    root = reference_of.source()
     if not root:
         skip("pdl check on the programs of the reference", "they cannot be fetched")
         return

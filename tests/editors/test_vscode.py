@@ -3,12 +3,11 @@
 absent. Pictures are left in BUILD_DIR/pictures."""
 import json
 import pathlib
-import shutil
 import subprocess
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-from .. import node_of
+from .. import browser_of, node_of
 import pytest
 from ..checks import skip
 from ..harness.choice import Choice, ROOT
@@ -60,9 +59,9 @@ WANT = {
 
 def parts(build):
     """-> ({modules, chromium}, the package), or (None, why not)."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    chromium, none = browser_of.browser()
     if not chromium:
-        return None, "there is no chromium"
+        return None, none
     modules, why = node_of.modules(build, "playwright-core@1.65.1")
     why = why or code_server.fetch(build)
     if why:

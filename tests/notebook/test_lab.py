@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -16,7 +15,7 @@ import urllib.request
 import pytest
 
 from python import pdl_build
-from .. import node_of
+from .. import browser_of, node_of
 from ..harness.choice import Choice
 from ..checks import check, skip
 from .. import venv_of
@@ -89,9 +88,9 @@ def look(python):
     """What lab.js says of JupyterLab in a browser, a line for each thing that it looked at."""
     os.environ["PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD"] = "1"
     modules, why = node_of.modules(BUILD, "playwright-core@1.65.1")
-    browser = shutil.which("chromium")
+    browser, none = browser_of.browser()
     if why or not browser:
-        skip("JupyterLab in a browser", why or "there is no chromium", LAB_CHECKS)
+        skip("JupyterLab in a browser", why or none, LAB_CHECKS)
         return
     pictures = BUILD / "test-logs" / "notebook"
     pictures.mkdir(parents=True, exist_ok=True)

@@ -2,10 +2,9 @@
 """What tests of the Live Document in a real browser share: Chromium, driven by playwright-core (page.mjs). Pictures are left in BUILD/pictures."""
 import json
 import pathlib
-import shutil
 import subprocess
 
-from .. import node_of
+from .. import browser_of, node_of
 from ..checks import check, skip
 from ..harness.choice import Choice, ROOT
 
@@ -73,9 +72,9 @@ def picture(name):
 def browser(folder):
     """-> a Browser, or None where there is none, which is said."""
     modules, why = node_of.modules(BUILD, "playwright-core@1.49.0", "axe-core@4.10.2")
-    chromium = shutil.which("chromium")
+    chromium, none = browser_of.browser()
     if not modules or not chromium:
-        skip("the browser", why or "there is no chromium")
+        skip("the browser", why or none)
         return None
     PICTURES.mkdir(exist_ok=True)
     return Browser(modules, chromium, folder)

@@ -3,7 +3,6 @@
 import http.server
 import json
 import os
-import pathlib
 import re
 import subprocess
 import threading
@@ -12,7 +11,7 @@ import time
 import pytest
 
 from .. import reference_of
-from .browse import BUILD, PDL, ROOT, View, check, picture, trace_of
+from .browse import PDL, ROOT, View, check, picture, trace_of
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 HOSTILE = """defs:
@@ -503,6 +502,7 @@ LOOK = """(async () => {
 
 
 PARTS = 2  # each has a browser
+LOW = {"viewport": {"width": 1200, "height": 160}}  # what is below the window is not painted again with each box that is chosen
 
 
 @pytest.mark.parametrize("part_of_them", range(PARTS))
@@ -514,7 +514,7 @@ def test_many(part_of_them, b, folder):
         r = subprocess.run([PDL, "view", str(journal), "--source", str(program), "--html", str(html)], capture_output=True, text=True, timeout=120, check=False)
         check("the example %s is shown" % journal.stem, r.returncode == 0 and html.exists(), r.stderr)
         pages.append((journal.stem, html, 1))
-    source = reference_of.source(pathlib.Path(str(BUILD).removesuffix("-asan")))
+    source = reference_of.source()
     demos = sorted(source.glob("pdl-live-react/src/demos/*.json"))[part_of_them::PARTS] if source else []
     print("page: %s" % ("%d demo traces of the reference" % len(demos) if demos else "SKIP the demo traces of the reference: its source cannot be fetched"))
     for demo in demos:
@@ -524,9 +524,8 @@ def test_many(part_of_them, b, folder):
         pages.append((demo.stem, html, 2))
     looks_ = []
     for name, html, least in pages:
-        b.open("file://%s" % html)
+        b.open("file://%s" % html, LOW)
         looks_.append((name, least, b.text("#notice"), b.evaluate(LOOK), b.text("#tree"), b.problems()))
-        b.close()
     out = b.run()
     for name, least, notice, look, text, problems in looks_:
         seen, silent = out[look] if isinstance(out[look], list) else (0, out[look])

@@ -14,6 +14,7 @@ import subprocess
 
 import pytest
 
+from .. import browser_of
 from .browse import BUILD, check, picture
 from .test_document import html_of
 from .test_looks import KEPT
@@ -40,7 +41,8 @@ def machine():
     def said(*command):
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stdout if shutil.which(command[0]) else ""
     fonts = "\n".join(sorted(line.split(":")[0] for line in said("fc-list").splitlines()))
-    return "%s\nfonts %s\n" % (said("chromium", "--version").strip(), hashlib.sha256(fonts.encode()).hexdigest())
+    version = " ".join(said(browser_of.browser()[0], "--version").split()[:2])  # without the name of the distribution, which not all programs say
+    return "%s\nfonts %s\n" % (version, hashlib.sha256(fonts.encode()).hexdigest())
 
 
 def kept_in():

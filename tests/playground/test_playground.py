@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from .. import node_of
+from .. import browser_of, node_of
 from ..checks import check, skip
 from ..harness.choice import Choice, ROOT
 
@@ -55,9 +55,9 @@ def address(playground):
 @pytest.mark.builds
 def test_in_chromium(address):
     modules, why = node_of.modules(Choice.build, *MODULES)
-    chromium = shutil.which("chromium")
+    chromium, none = browser_of.browser()
     if not modules or not chromium:
-        skip("the playground in a browser", why or "there is no chromium")
+        skip("the playground in a browser", why or none)
         pytest.skip("there is no browser")
     pictures = Choice.build / "pictures"
     pictures.mkdir(exist_ok=True)

@@ -15,13 +15,11 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from importlib.machinery import SourceFileLoader
 
 import pytest
 
-from .. import venv_of
+from .. import reference_of, venv_of
 from ..checks import check, skip
-from ..harness.choice import ROOT
 
 PACKAGES = ("IPython", "ipykernel", "nbclient", "nbformat", "textdistance")
 RUN = """
@@ -97,12 +95,9 @@ def problem_of(cells, wanted):
 @pytest.mark.builds
 @pytest.mark.seconds(1800)
 def test_notebooks(build):
-    tests = SourceFileLoader("reference_tests", str(ROOT / "tools" / "reference-tests")).load_module()
     exe, why = venv_of.python(build, *PACKAGES, name="test-venv-reference", seconds=600)
-    try:
-        source = tests.fetch(build / "reference-tests", "0.9.3")
-    except tests.Unreachable as e:
-        why = why or str(e)
+    source = reference_of.source()
+    why = why or (None if source else "their source cannot be fetched")
     if why or not (build / "python-compat").is_dir():
         skip("notebooks of the reference", why or "there is no header of Python", len(WANTED))
         return

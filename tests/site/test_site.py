@@ -4,13 +4,12 @@ searched, fit on a phone and on paper, and ask nothing of the network. Pictures 
 import html.parser
 import json
 import re
-import shutil
 import subprocess
 import sys
 
 import pytest
 
-from .. import node_of
+from .. import browser_of, node_of
 from ..checks import check, skip
 from ..harness.choice import Choice, ROOT
 
@@ -58,9 +57,9 @@ def pages():
 
 def browser():
     modules, why = node_of.modules(BUILD, "playwright-core@1.49.0")
-    chromium = shutil.which("chromium")
+    chromium, none = browser_of.browser()
     if not modules or not chromium:
-        skip("the browser", why or "there is no chromium")
+        skip("the browser", why or none)
         return
     pictures = BUILD / "pictures"
     pictures.mkdir(exist_ok=True)
