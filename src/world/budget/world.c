@@ -1,6 +1,6 @@
 /* world.c -- charges an effect to its budget and to all around it; see world.h.
  *
- *   start -> fits: reserve -> the world behind -> settle -> answer
+ *   start -> fits: reserve -> the next world -> settle -> answer
  *         -> would fit if the reservations were released: wait for the next settling
  *         -> does not fit: refuse
  *
@@ -20,14 +20,16 @@ typedef struct reservation {
     double tokens, cost;
 } reservation;
 
-/* An effect that is charged. While it waits, e is set; in flight, e is NULL and we are its sink. */
+/* An effect that is charged. While it waits, e is the effect. While it is in flight, e is NULL, and
+ * this world is the effect's sink. */
 typedef struct charge {
     struct budget_world *world;
     pdl_effect *e;
     uint32_t id;
     pdl_budget *budget; /* owned */
     pdl_effect_sink asker;
-    reservation *reserved; /* owned, one for each budget, innermost first; while in flight */
+    /* owned, while the effect is in flight: one for each budget, innermost first */
+    reservation *reserved;
     bool is_call;          /* it is a call of a model */
     bool is_request;       /* it is a request to the web */
     double tokens_of_prompt,
@@ -35,7 +37,7 @@ typedef struct charge {
     pdl_price price;
     bool priced;
     pdl_timer *deadline;
-    /* An effect in flight that has a deadline: its twin receives the error when the time has
+    /* A copy of an effect in flight that has a deadline. It receives the error when the time has
      * passed. */
     pdl_effect *twin;
     struct charge *prev, *next; /* neighbours in its list */
@@ -103,7 +105,7 @@ static const pdl_budget_item counted[] = {PDL_BUDGET_calls, PDL_BUDGET_tokens, P
                                           PDL_BUDGET_requests};
 enum { N_COUNTED = sizeof counted / sizeof counted[0] };
 
-/* Returns true for items that count effects when they start, without an estimate. */
+/* Returns true for items that count effects when they start; such items need no estimate. */
 static bool is_count(pdl_budget_item i) {
     return i == PDL_BUDGET_calls || i == PDL_BUDGET_requests;
 }
@@ -112,8 +114,8 @@ static double count_of(const charge *c, pdl_budget_item i) {
     return i == PDL_BUDGET_calls ? c->is_call : c->is_request;
 }
 
-/* Returns how much c needs of an item of b. The answer is taken to have the length that the
- * parameters allow, or else the average of the answers so far. */
+/* Returns how much c needs of an item of b. The length of the answer is assumed to be the maximum
+ * that the parameters allow, or else the average of the answers so far. */
 static double need_of(const charge *c, const pdl_budget *b, pdl_budget_item i) {
     double mean = b->answers > 0 ? b->answer_tokens / b->answers : 0;
     double answer = c->tokens_of_answer > 0 ? c->tokens_of_answer : mean;
@@ -122,17 +124,17 @@ static double need_of(const charge *c, const pdl_budget *b, pdl_budget_item i) {
     if (i == PDL_BUDGET_tokens) return c->tokens_of_prompt + answer;
     double cost = c->priced ? c->tokens_of_prompt * c->price.input + answer * c->price.output : 0;
     return b->answers > 0 ? fmax(cost, b->used[PDL_BUDGET_cost] / b->answers)
-                          : cost; /* the service may report the real cost */
+                          : cost; /* the service may report the real cost later */
 }
 
-/* Returns true when c has to wait for the first answer: the length of answers is unknown until
- * then, so that only one call is in flight. */
+/* Returns true when c has to wait for the first answer. Until then the length of answers is
+ * unknown, and only one call may be in flight. */
 static bool is_first(const charge *c, const pdl_budget *b, pdl_budget_item i) {
     return !is_count(i) && c->is_call && c->tokens_of_answer <= 0 && b->answers <= 0 &&
            b->going > 0;
 }
 
-/* Returns the first budget in which an item does not fit; with_reserved: reservations of others
+/* Returns the first budget into which c does not fit. with_reserved: reservations of other effects
  * count as used. */
 static const pdl_budget *too_small(const charge *c, bool with_reserved, pdl_budget_item *item) {
     for (const pdl_budget *b = c->budget; b; b = b->up) {
@@ -140,7 +142,7 @@ static const pdl_budget *too_small(const charge *c, bool with_reserved, pdl_budg
             pdl_budget_item i = counted[k];
             double sum = b->used[i] + need_of(c, b, i) + (with_reserved ? b->reserved[i] : 0);
             bool spent = !is_count(i) && c->is_call &&
-                         /* a limit can also be used up by effects that cost nothing */
+                         /* effects that cost nothing can also use up a limit */
                          b->used[i] >= b->limit[i];
             bool waits = with_reserved && is_first(c, b, i);
             if (b->limit[i] < 0 || (sum <= b->limit[i] && !spent && !waits)) continue;
@@ -155,7 +157,8 @@ static double seconds_of(const pdl_budget *b) {
     return (double)(pdl_budget_clock_ns(b) - b->start_ns) / 1e9;
 }
 
-/* Returns the budget whose time ends first, in *left seconds; NULL when none has a time. */
+/* Returns the budget whose time ends first, and in *left how many seconds remain; NULL when no
+ * budget has a time. */
 static const pdl_budget *soonest(const pdl_budget *from, double *left) {
     const pdl_budget *first = NULL;
     for (const pdl_budget *b = from; b; b = b->up) {
@@ -173,7 +176,7 @@ static bool has_limit(const pdl_budget *b, pdl_budget_item i) {
     return false;
 }
 
-/* Reserves in all budgets; leave_way releases the reservations. */
+/* Reserves in all budgets of c; leave_way releases the reservations. */
 static void take_way(charge *c) {
     size_t k = 0;
     for (pdl_budget *b = c->budget; b; b = b->up) k++;
@@ -227,8 +230,8 @@ static bool refuse(const charge *c, const pdl_budget *b, pdl_budget_item i, pdl_
     return false;
 }
 
-/* Finds the price. A budget of cost cannot judge a call whose price is unknown: that is an error,
- * not a free call.
+/* Finds the price. A budget of cost cannot judge a call whose price is unknown, so such a call is
+ * an error.
  */
 static bool find_price(charge *c, const pdl_effect *e, pdl_err *err) {
     pdl_vref model = pdl_dict_getz(e->request, "model");
@@ -312,7 +315,8 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     look_again(r);
 }
 
-/* Ends the effect with the budget's error when the time has passed, whatever its state. */
+/* Ends the effect with the budget's error when the time has passed, whether it waits or is in
+ * flight. */
 static void on_deadline(void *user) {
     charge *c = user;
     budget_world *r = c->world;
@@ -366,8 +370,9 @@ static void decide(charge *c, pdl_effect *e) {
     }
 }
 
-/* Reconsiders waiting effects after a settling: they may fit now, or never. An effect that is
- * answered at once leads back here; the loop below then runs once more. */
+/* Reconsiders waiting effects after a settling: they may fit now, or never. When an effect is
+ * answered at once, this function is called again from inside; the loop below then runs once
+ * more. */
 static void look_again(budget_world *r) {
     r->again = true;
     if (r->retrying) return;

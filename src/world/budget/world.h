@@ -1,4 +1,4 @@
-/* world.h -- enforces budgets: a world before those that answer.
+/* world.h -- enforces budgets, in a world before the worlds that answer.
  *
  * It charges effects to their budgets (effect/budget.h): it reserves before a request is sent,
  * waits while reservations of others may be released, refuses what does not fit, and settles with
@@ -16,7 +16,7 @@
 
 typedef struct pdl_budget_world_options {
     pdl_loop *loop;           /* borrowed */
-    const pdl_prices *prices; /* borrowed; NULL: only prices in parameters are known */
+    const pdl_prices *prices; /* borrowed; NULL: the only known prices are those in parameters */
 } pdl_budget_world_options;
 
 /* Borrows the next world. Effects without a budget are forwarded unchanged. */

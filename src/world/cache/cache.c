@@ -15,17 +15,19 @@
 
 #include "base/banned.h"
 
-/* The repetitions of one key in one view: each view counts by itself. */
+/* How often one key has occurred in one view. Each view counts separately. */
 typedef struct cache_repeats {
     char *key;               /* owned */
     int64_t next;            /* number of the next repetition */
-    PDL_VEC(int64_t) failed; /* numbers whose request failed, and which are used again */
+    PDL_VEC(int64_t) failed; /* numbers whose request failed; they are used again */
 } repeats;
 
 /* The cache as one run, or group of runs, sees it. */
 struct pdl_cache_view {
     pdl_cache *cache;
-    char *draw;   /* owned; empty or NULL: replies are found by their request alone */
+    /* name of the run (see cache.h), owned; empty or NULL: replies are found by their request
+     * alone */
+    char *draw;
     pdl_map keys; /* key -> repeats */
 };
 
@@ -40,7 +42,7 @@ typedef struct miss {
     struct miss *prev, *next;
 } miss;
 
-/* A reply from the file, or the failure of the file. e is NULL when cancelled. */
+/* A reply from the file, or an error of the file. e is NULL when the effect was cancelled. */
 typedef struct hit {
     pdl_effect *e;
     pdl_val value;
@@ -50,11 +52,12 @@ typedef struct hit {
 struct pdl_cache {
     pdl_world world;
     pdl_cache_view own;
-    pdl_cache_view_fn *split; /* returns the view of an effect; NULL: all effects belong to `own` */
+    /* returns the view of an effect; when it is NULL, all effects belong to `own` */
+    pdl_cache_view_fn *split;
     void *split_user;
     cachefile *file;
     pdl_err problem;            /* the reason why something was not written */
-    const pdl_secrets *secrets; /* removed from what is stored */
+    const pdl_secrets *secrets; /* texts that are removed from everything stored */
     const pdl_redaction *redaction; /* values with these labels are not stored; or NULL */
     miss *open;
     PDL_VEC(hit) hits;
@@ -102,8 +105,8 @@ static repeats *find_repeats(pdl_cache_view *view, pdl_str key) {
     return a;
 }
 
-/* Returns the smallest number that has no answer in this run. Embeddings are no samples: all have
- * the first number. */
+/* Returns the smallest number that has no answer in this run. An embedding always has the first
+ * number, because every embedding of a text is the same. */
 static int64_t take_number(repeats *a, const pdl_effect *e) {
     assert(a->next >= 0);
     if (e->kind == PDL_EFFECT_embed) return 0;
@@ -127,8 +130,8 @@ static void forget(miss *m) {
     pdl_free(m);
 }
 
-/* Returns the reply without the facts about waits and attempts, which do not apply to a reader of
- * the cache. */
+/* Returns the reply without the facts about waits and attempts, which are only true for the run
+ * that sent the request. */
 static pdl_val kept_part(pdl_vref reply) {
     static const char *const names[] = {"waited", "attempts"};
     pdl_val v = pdl_keep(reply);

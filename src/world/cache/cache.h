@@ -5,11 +5,12 @@
  * schema) and the number of the repetition: the nth time a run makes the same request it gets the
  * nth reply. Without the number a program that samples ten answers would get one answer ten times.
  * Where a program is run many times to be judged (`pdl eval`), each of its runs has a name (row and
- * sample), which is part of the key: two rows with the same request get two answers, and each gets
- * its own again, whatever comes first. The form of the key is a promise, docs/internals/cache.md.
- * Failures are not stored: their number is requested again. Keys and other secrets are not in the
- * file. Why not the journal: a journal belongs to one run and answers by place, so that a changed
- * program finds nothing; a cache answers by content and outlives the program.
+ * sample), which is part of the key: two rows with the same request get two answers, and in a later
+ * run each row gets its own answer again, in whatever order they run. The form of the key is a
+ * promise, docs/internals/cache.md. Failures are not stored: their number is requested again. Keys
+ * and other secrets are not in the file. Why not the journal: a journal belongs to one run and
+ * answers by place, so that a changed program finds nothing; a cache answers by content and
+ * outlives the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,11 +27,10 @@ typedef struct pdl_cache pdl_cache;
 PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out,
                              pdl_err *err);
 
-/* Calls with values that the redaction (borrowed) redacts bypass the cache. */
+/* Lets calls whose values the redaction (borrowed) covers bypass the cache. */
 void pdl_cache_redact(pdl_cache *c, const pdl_redaction *redaction);
 
-/* Opens the cache for listing and pruning, without making a file. The errors are those of
- * pdl_cache_open. */
+/* Opens the cache for listing and pruning, without making a file. Errors: as for pdl_cache_open. */
 PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err);
 
 /* Returns the world that answers models and embeddings from the file and forwards everything else
@@ -38,16 +38,17 @@ PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *er
  * once per cache. */
 pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *next);
 
-/* The requests of one of several runs, or groups of runs, that share the cache: repetitions are
- * counted in each. draw names its replies (copied; empty: they are found by their request alone).
- * Close when its effects are answered or cancelled, before the cache. */
+/* The requests of one run (or group of runs) among several that share the cache. Repetitions are
+ * counted in each view. draw: a name that becomes a part of the keys (copied); when it is empty,
+ * replies are found by their request alone. Close the view after its effects were answered or
+ * cancelled, and before the cache. */
 typedef struct pdl_cache_view pdl_cache_view;
 pdl_cache_view *pdl_cache_view_new(pdl_cache *c, pdl_str draw);
 void pdl_cache_view_close(pdl_cache_view *v); /* NULL is fine */
 
-/* Returns the view in which the effect with this id counts; NULL: that of the cache itself. The
- * views are not separate worlds, because those would leave out the worlds between the runs and the
- * cache: policies and journals. */
+/* Returns the view to which the effect with this id belongs; NULL: the view of the cache itself.
+ * Views are not separate worlds, because then the worlds between the runs and the cache (policies
+ * and journals) would be left out. */
 typedef pdl_cache_view *pdl_cache_view_fn(void *user, uint32_t effect);
 void pdl_cache_split(pdl_cache *c, pdl_cache_view_fn *fn, void *user);
 

@@ -17,10 +17,9 @@ pdl_str pdl_cachefile_path(const cachefile *f);
 /* Reads the reply as JSON into out when there is one (*found), and records that it was used. */
 PDL_MUST bool pdl_cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found,
                                  pdl_buf *reply, pdl_err *err);
-/* Stores a reply; one that another process stored meanwhile stays. */
+/* Stores a reply. When another process stored one meanwhile, that one is kept. */
 PDL_MUST bool pdl_cachefile_add(cachefile *f, const pdl_cache_row *row, pdl_err *err);
-/* Makes the writes visible to others. Holds no lock between two commits that had nothing to
- * write.
+/* Makes the writes visible to others. No lock is held between two commits when nothing was written.
  */
 PDL_MUST bool pdl_cachefile_commit(cachefile *f, pdl_err *err);
 

@@ -1,5 +1,5 @@
-/* approval.c -- asks a person on the terminal of the process, outside the program's output: neither
- * the output of the program nor its piped input is a part of that conversation.
+/* approval.c -- asks a person on the terminal of the process. The questions and answers use neither
+ * the output of the program nor its piped input.
  *
  * Text that was typed before the question is discarded, so that nothing typed for another purpose
  * becomes an answer. Questions are asked one at a time, and nothing else reads the terminal while

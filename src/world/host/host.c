@@ -75,7 +75,7 @@ int pdl_host_open(host *h, const pdl_effect *e, const char *path, int flags, uns
 }
 
 static bool read_whole(host *h, const pdl_effect *e, const char *path, pdl_buf *out, pdl_err *err) {
-    /* a part of the command itself is in no folder that code could write */
+    /* a part of the pdl command itself is in no folder that code could write */
     if (!h->opt.open || pdl_packed_find(path, NULL)) return pdl_file_read(path, out, err);
     int fd = pdl_host_open(h, e, path, O_RDONLY, 0, err);
     if (fd < 0) return false;
@@ -92,14 +92,14 @@ static bool is_folder(const pdl_err *err) {
     return err->py_class && strncmp(err->py_class, "IsADirectoryError", 17) == 0;
 }
 
-/* Adds help below the message, whose text is the reference's. */
+/* Adds a hint after the message, whose text is the text of the reference. */
 static void hint_fault(pdl_err *err, pdl_str shown, const pdl_utf8_fault *f) {
     pdl_err_hint(err, "%.*s:%u, column %u: byte 0x%02x is not UTF-8", PDL_FMT(shown), f->line,
                  f->column, f->byte);
 }
 
-/* Returns true for names that are often written where standard input, or a question to a person, is
- * meant. */
+/* Returns true for names that people often write when they mean standard input, or a question to a
+ * person. */
 static bool is_question(pdl_str name) {
     static const char *const inputs[] = {"stdin", "-", "input", "user", "sys.stdin"};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
@@ -172,7 +172,7 @@ static source_state open_source(host *h, pdl_effect *e, pdl_str path, pdl_buf *b
 static void find_source(host *h, pdl_effect *e, pdl_str path, pdl_vref folders) {
     pdl_buf full = PDL_BUF, text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
     source_state s = SOURCE_MISSING;
-    /* an answer releases the request, with its folders */
+    /* an answer releases the request, which has the folders */
     for (size_t i = 0; s == SOURCE_MISSING && i < pdl_list_len(folders); i++) {
         pdl_buf_clear(&full);
         pdl_buf_putf(&full, "%.*s/%.*s", PDL_FMT(pdl_str_get(pdl_list_at(folders, i))),
@@ -249,7 +249,7 @@ void pdl_host_wait_end(host_wait *s) {
     host *h = s->h;
     size_t i = 0;
     while (i < h->waits.n && h->waits.p[i] != s) i++;
-    assert(i < h->waits.n); /* it ends once */
+    assert(i < h->waits.n); /* a wait can end only once */
     memmove(&h->waits.p[i], &h->waits.p[i + 1], (h->waits.n - i - 1) * sizeof(host_wait *));
     h->waits.n--;
     pdl_timer_stop(s->timer);

@@ -18,12 +18,12 @@ typedef struct pdl_host_options {
     /* Where prompts are shown and lines may be edited; borrowed. NULL: standard input is only
      * read. */
     const struct pdl_line_terminal *terminal;
-    /* Opens a path in a special way; *other: it has no opinion, and the path is opened as usual.
-     * NULL: all paths are. */
+    /* Opens a path in a special way. *other is set when the function has no opinion; then the path
+     * is opened as usual. The function may be NULL: then all paths are. */
     int (*open)(void *open_user, const pdl_effect *e, const char *path, int flags, unsigned mode,
                 bool *other);
     void *open_user;
-    bool has_input_fd;          /* input_fd is set; otherwise descriptor 0 is read */
+    bool has_input_fd;          /* when false, descriptor 0 is read instead of input_fd */
     int input_fd;               /* borrowed */
     const pdl_secrets *secrets; /* secrets that no question shows; borrowed; NULL: none */
 } pdl_host_options;

@@ -22,12 +22,12 @@ typedef struct host_wait {
     pdl_effect *e;
     pdl_timer *timer;
     bool input, multiline, shown;
-    bool asks;    /* it waits for an approval */
+    bool asks;    /* the effect waits for an approval */
     pdl_buf text; /* lines so far */
 } host_wait;
 
 typedef struct host_file {
-    char *key; /* from path, mode and encoding */
+    char *key; /* made from path, mode and encoding */
     int fd;
     int encoding;
     bool at_start; /* nothing was written yet, so a byte order mark may be needed */
@@ -43,22 +43,23 @@ struct host {
     pdl_line_edit *edit; /* line editor of the terminal; NULL until a line was read from one */
     bool in_edit;        /* a line is being edited */
     pdl_buf prompt;      /* prompt of that line */
-    pdl_buf in;          /* bytes read and not handed out */
+    pdl_buf in;          /* bytes that were read and not delivered yet */
     size_t in_off;       /* bytes of in that were delivered */
     size_t in_seen;      /* bytes after in_off without a line end */
     bool in_end;         /* the end of the input was reached */
     bool in_serving;
-    uint32_t asking; /* id of the approval that the terminal shows; 0 when none */
+    uint32_t asking; /* id of the approval that the terminal shows; 0 when it shows none */
     int tty;         /* the terminal while an approval is shown, else -1 */
     pdl_watch *tty_watch;
 };
 
-/* Invariants: delivered and searched input is within what was read; the terminal is open exactly
- * while it shows an approval; a line is edited by an editor, and not while an approval is shown. */
+/* Returns true when the invariants hold: offsets of delivered and searched input are within what
+ * was read; the terminal is open exactly while it shows an approval; a line is edited by an editor,
+ * and not while an approval is shown. */
 bool pdl_host_ok(const host *h);
 pdl_str pdl_host_text(const pdl_effect *e, const char *key); /* p is NULL when there is no text */
 bool pdl_host_flag(const pdl_effect *e, const char *key);
-/* Opens a file with pdl_file_open, or as the options say. */
+/* Opens a file with pdl_file_open, or with the function `open` of the options. */
 int pdl_host_open(host *h, const pdl_effect *e, const char *path, int flags, unsigned mode,
                   pdl_err *err);
 void pdl_host_newlines(pdl_buf *b);
@@ -69,14 +70,14 @@ void pdl_host_write_file(host *h, pdl_effect *e);
 void pdl_host_write_close_all(host *h);
 
 void pdl_host_input_start(host *h, pdl_effect *e);
-void pdl_host_input_idle(host *h); /* stops watching when no effect waits */
+void pdl_host_input_idle(host *h); /* Stops watching the input when no effect waits. */
 void pdl_host_input_close(host *h);
 /* Stops reading the terminal while a question is open. */
 void pdl_host_input_pause(host *h);
 void pdl_host_input_resume(host *h);
 
 void pdl_host_approval_start(host *h, pdl_effect *e);
-void pdl_host_approval_idle(host *h); /* an effect was cancelled */
+void pdl_host_approval_idle(host *h); /* called when an effect was cancelled */
 void pdl_host_approval_close(host *h);
 
 #endif

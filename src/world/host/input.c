@@ -1,6 +1,6 @@
-/* input.c -- standard input: lines for effects in the order in which they asked, without blocking
- * the loop. A terminal or pipe is watched while an effect waits; a regular file is read at once.
- * Input that no effect has asked for yet is kept.
+/* input.c -- standard input: reads lines and gives them to effects in the order in which the
+ * effects asked, without blocking the loop. A terminal or pipe is watched while an effect waits; a
+ * regular file is read at once. Input that no effect has asked for yet is kept.
  *
  * On the terminal of a command the line can be edited (io/line_edit.h). Then keys are taken one by
  * one, and nothing is read ahead.
@@ -49,9 +49,10 @@ static bool next_line(host *h, size_t from, pdl_str *line, size_t *next) {
     const char *p = h->in.p ? h->in.p + from : "";
     size_t n = h->in.len - from, i = h->in_seen;
     while (i < n && p[i] != '\n' && p[i] != '\r') i++;
-    h->in_seen = i; /* a later search for a line end begins here */
+    h->in_seen = i; /* the next search for a line end begins here */
     if (i == n && (!h->in_end || n == 0)) return false;
-    if (i + 1 == n && p[i] == '\r' && !h->in_end) return false; /* LF may follow */
+    /* the LF of this line end may still follow */
+    if (i + 1 == n && p[i] == '\r' && !h->in_end) return false;
     *line = (pdl_str){p, i};
     *next = from + (i == n ? i : p[i] == '\r' && i + 1 < n && p[i + 1] == '\n' ? i + 2 : i + 1);
     return true;
@@ -177,7 +178,7 @@ static bool serve_one(host *h, host_wait *s) {
         answer(s, pdl_null());
     }
     compact(h);
-    /* Ctrl-D ends only one read */
+    /* on a terminal, Ctrl-D ends only one read */
     if (h->in_end && h->in_off == h->in.len && isatty(h->opt.input_fd)) h->in_end = false;
     return true;
 }

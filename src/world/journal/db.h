@@ -1,4 +1,5 @@
-/* db.h -- the tables in the file of a recording. Private to journal.
+/* db.h -- the tables in the file of a recording (SQLite). Recording and replaying call these
+ * functions and see no SQL. Private to journal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,25 +15,25 @@ typedef struct db db;
 PDL_MUST bool pdl_journal_db_create(pdl_str path, db **out, pdl_err *err);
 /* Opens an existing file. Errors: io, replay when it is not a journal or is damaged. */
 PDL_MUST bool pdl_journal_db_open(pdl_str path, db **out, pdl_err *err);
-void pdl_journal_db_close(db *d); /* commits; d may be NULL */
+void pdl_journal_db_close(db *d); /* Commits what is not committed yet; d may be NULL. */
 pdl_str pdl_journal_db_path(const db *d);
 
 /* Commits. All writes go into a transaction that the first of them begins. */
 PDL_MUST bool pdl_journal_db_commit(db *d, pdl_err *err);
 size_t pdl_journal_db_pending(const db *d); /* writes since the last commit */
 
-/* Appends the value; nothing when there is none. */
+/* Appends the value that the file has for this key, or nothing. */
 PDL_MUST bool pdl_journal_db_get_info(db *d, const char *key, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_journal_db_put_info(db *d, const char *key, pdl_str value, pdl_err *err);
 
-/* One row. Texts with p NULL are null. */
+/* One row. A text whose pointer is NULL is null in the table. */
 typedef struct db_effect {
-    int64_t id;  /* made by pdl_journal_db_begin_effect */
-    int64_t key; /* made of place, seq, kind and hash */
+    int64_t id;  /* set by pdl_journal_db_begin_effect */
+    int64_t key; /* hash of place, seq, kind and hash */
     pdl_str place, kind, hash, request;
     uint32_t seq;
     double start;
-    /* The members from here on are written when the effect ends. */
+    /* This member and those below are written when the effect ends. */
     double seconds;
     pdl_str pieces, reply, error;
 } db_effect;
@@ -42,14 +43,15 @@ PDL_MUST bool pdl_journal_db_end_effect(db *d, const db_effect *e, pdl_err *err)
 PDL_MUST bool pdl_journal_db_put_block(db *d, pdl_str place, const char *kind, int64_t start,
                                        int64_t end, bool failed, pdl_err *err);
 
-/* Calls fn for every row, answered or not, so that it can replace the texts of rows: nothing of the
- * old texts remains in the file. */
+/* Calls fn for every row, answered or not, and writes back the texts that fn replaced: nothing of
+ * the old texts remains in the file. */
 PDL_MUST bool pdl_journal_db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user,
                                       pdl_err *err);
+/* fn may change the request, pieces, reply and error of the row with this id. */
 PDL_MUST bool pdl_journal_db_rewrite(db *d, const db_effect *e,
-                                     pdl_err *err); /* request, pieces, reply, error of row id */
-/* Calls fn for the answered effects with this key (NULL: for all) in the order of the recording,
- * until it returns false. Texts live during the call. */
+                                     pdl_err *err);
+/* Calls fn for the answered effects with this key (every answered effect when key is NULL) in the
+ * order of the recording, until fn returns false. Texts live during the call. */
 PDL_MUST bool pdl_journal_db_each(db *d, const int64_t *key,
                                   bool (*fn)(void *user, const db_effect *e), void *user,
                                   pdl_err *err);

@@ -2,8 +2,8 @@
  * moment can continue (spec runs 2); see docs/internals/journal.md.
  *
  * Effects that go outside are held until the poll: then all rows on which they may depend are on
- * the disk. A reply is in the file before the machine gets it. A resumed run gets recorded answers
- * from the rows, and requests the rest.
+ * the disk. A reply is in the file before the machine gets it. When a run is resumed, effects with
+ * a recorded answer get it from the rows, and only the others are executed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,18 +17,18 @@
 
 typedef struct pdl_durable pdl_durable;
 
-/* The facts of a run before its first effect. */
+/* The facts about a run that are known before its first effect. */
 typedef struct pdl_durable_facts {
     pdl_str id;
-    pdl_str file, text; /* the program: its name as given, its bytes */
+    pdl_str file, text; /* the program: its name as the user gave it, and its bytes */
     pdl_str folder;     /* working folder */
     pdl_str options;    /* JSON: {name: value} as on the command line */
     pdl_str version;
 } pdl_durable_facts;
 
 /* Makes the file of a new run; its keys are registered next, then pdl_durable_begin is called.
- * full: effects that were sent survive a crash of the system, too. note: for the user; may stay
- * empty. Errors: usage when the file exists, io. */
+ * full: the rows of effects that were sent survive a crash of the system, too. note: gets a text
+ * for the user, or stays empty. Errors: usage when the file exists, io. */
 PDL_MUST bool pdl_durable_create(pdl_str path, bool full, pdl_durable **out, pdl_buf *note,
                                  pdl_err *err);
 /* Writes the first row. inputs: variables, a dict. Error: io. */
@@ -37,10 +37,10 @@ PDL_MUST bool pdl_durable_begin(pdl_durable *d, const pdl_durable_facts *facts, 
 
 typedef enum {
     PDL_DURABLE_CONTINUE, /* requests without an answer are sent */
-    /* requests without an answer are noted and never answered; nothing is changed */
+    /* requests without an answer are noted and never answered, and the file is not changed */
     PDL_DURABLE_CHECK,
     PDL_DURABLE_REPLAY, /* a request without an answer is an error */
-    /* requests without an answer are never answered: for a trace of the recorded part */
+    /* requests without an answer wait for ever; for a trace of the recorded part */
     PDL_DURABLE_SHOW
 } pdl_durable_use;
 
@@ -49,25 +49,27 @@ typedef enum {
  * can only be replayed). */
 PDL_MUST bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, bool take_over,
                                pdl_durable **out, pdl_err *err);
-bool pdl_durable_asks(const pdl_durable *d); /* true when it sends requests without an answer */
-/* Returns true when only questions without an answer are open. */
+/* Returns true when the run sends requests that have no answer. */
+bool pdl_durable_asks(const pdl_durable *d);
+/* Returns true when every open effect is a question without an answer. */
 bool pdl_durable_only_waits(const pdl_durable *d);
-/* Delivers what has arrived, or parks, for callers that do not wait in the poll of its world.
- * Returns false when something else is open. */
+/* Delivers the answers that have arrived, or parks the run. For callers that do not wait in the
+ * poll of its world. Returns false when another effect is open. */
 bool pdl_durable_park(pdl_durable *d);
-bool pdl_durable_is_parked(const pdl_durable *d); /* its owner ends it */
+/* Returns true when the run is parked; its owner ends it then. */
+bool pdl_durable_is_parked(const pdl_durable *d);
 /* Returns true for a journal of a durable run. */
 bool pdl_durable_is(pdl_str path);
 const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d);
 pdl_str pdl_durable_path(const pdl_durable *d);
 
-/* Appends the text in which the owner wrote what confines the run; empty when it is unknown. Error:
- * io. */
+/* Appends the owner's description of what confines the run, such as its policies and sandbox; empty
+ * when none was recorded. Error: io. */
 PDL_MUST bool pdl_durable_guards(const pdl_durable *d, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err);
 
-/* Returns the variables, after its keys are known. Owned. Errors: config (a key is not set),
- * replay. */
+/* Returns the recorded variables, owned. The keys must be registered before. Errors: config (a key
+ * is not set), replay. */
 PDL_MUST bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err);
 /* Returns the variables of a resume: the recorded ones, replaced by the given ones (absent: none).
  * When variables are given, rows that are not reused are noted, as for a changed program. Owned.
@@ -75,22 +77,23 @@ PDL_MUST bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *er
 PDL_MUST bool pdl_durable_resume_inputs(pdl_durable *d, pdl_vref given, pdl_val *out, pdl_err *err);
 /* Replaces the variables of the run. Called after pdl_durable_prepare. */
 PDL_MUST bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err);
-/* Notes that its inputs have changed: rows that are not reused are noted. */
+/* Notes that the inputs of the run have changed: rows that no effect uses are then reported. */
 void pdl_durable_is_other(pdl_durable *d);
 /* Compares the text of the program that runs. Returns false when it has changed; rows that are not
  * reused are then noted. */
 bool pdl_durable_runs_text(pdl_durable *d, pdl_str text);
 
-/* Returns the time for pdl_sinks.now of a run without requests: when the last answer that the
- * machine got arrived, ns since the epoch. */
+/* Returns the time of an event, for pdl_sinks.now, in a run that only replays: the time at which
+ * the last answer that the machine got had arrived, in ns since the epoch. */
 int64_t pdl_durable_time_of(void *d, const pdl_event *e);
 
 /* --- before the run --------------------------------------------------------------------------- */
 
-/* Registers a key: the file has its name instead. */
+/* Registers a key: the file has the name of the key in its place. */
 void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value);
-/* Say what to do about actions that began and have no end: pdl_durable_again executes those at this
- * place (all: at any place) again; pdl_durable_skip gives the one at this place a result, JSON. */
+/* Say what to do about actions that began and were not finished. pdl_durable_again executes the
+ * action at this place again ("all": at any place). pdl_durable_skip gives the action at this place
+ * a result, as JSON. */
 void pdl_durable_again(pdl_durable *d, pdl_str place);
 PDL_MUST bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err);
 /* Checks that the run may begin. It may not when an action has no end and the user has not said
@@ -98,9 +101,11 @@ PDL_MUST bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_
  * acknowledged. Error: runtime, with the places and the remedies. */
 PDL_MUST bool pdl_durable_prepare(pdl_durable *d, pdl_err *err);
 
-/* A text that replaces another one in the files of a program. */
+/* A text that replaces the text of a file of the program, for this run. */
 typedef struct pdl_durable_edit {
-    pdl_str before, after; /* before: with the line ends that readers of programs see */
+    /* before: the text that the file must still have, with the line ends that readers of programs
+     * see */
+    pdl_str before, after;
 } pdl_durable_edit;
 
 /* The surroundings of a durable run. */
@@ -110,11 +115,12 @@ typedef struct pdl_durable_options {
     const pdl_secrets *secrets; /* shared with the session, borrowed; may be NULL */
     bool provisional;   /* the machine gets pieces of answers at once */
     bool park;          /* a question without an answer ends the process */
-    bool changed_fails; /* --changed fail */
+    bool changed_fails; /* set by --changed fail: any difference from the recording ends the run */
     bool rebuild;       /* code may run again to restore its worker */
     bool reuse_moved;   /* an action that is at another place now keeps its recorded answer */
     bool approvals_park; /* an approval that the user cannot give now parks the run */
-    /* Files of the program whose text is replaced while they are still as they were; borrowed. */
+    /* Replaced texts of files of the program. Each counts only while its file is unchanged.
+     * Borrowed. */
     const pdl_durable_edit *edits;
     size_t n_edits;
 } pdl_durable_options;
@@ -133,12 +139,12 @@ void pdl_durable_flush(pdl_durable *d);
 pdl_sink pdl_durable_sink(pdl_durable *d);
 /* Returns the bytes of output that earlier processes have certainly written. */
 uint64_t pdl_durable_printed(const pdl_durable *d);
-/* Returns how long earlier processes ran, for budgets; its address stays valid. */
+/* Returns how long earlier processes ran, for budgets. The address stays valid. */
 const uint64_t *pdl_durable_earlier_ns(const pdl_durable *d);
 /* Notes that the process ends: effects that are cancelled from now on count as in flight, as after
  * a kill. */
 void pdl_durable_ends(pdl_durable *d);
-/* Returns true when there are answers that poll delivers without waiting. */
+/* Returns true when poll can deliver answers without waiting. */
 bool pdl_durable_is_ready(const pdl_durable *d);
 
 /* --- runs of a server: one file, one sync for all in a turn (group.c) ------------------------- */
@@ -149,27 +155,28 @@ bool pdl_durable_is_ready(const pdl_durable *d);
 PDL_MUST bool pdl_durable_open_server(pdl_str path, const pdl_durable_facts *facts, bool full,
                                       bool take_over, pdl_durable **out, pdl_buf *note,
                                       pdl_err *err);
-/* Returns its world, also for runs that need no journal; its poll is that of all runs. */
+/* Returns the world of the server, which also serves runs that need no journal. Its poll serves all
+ * runs. */
 pdl_world *pdl_durable_server_world(pdl_durable *server, pdl_world *next);
-/* Notes that output of a run is sent with the next poll: earlier rows are synced before. */
+/* Notes that the next poll sends output of a run: the rows before it are synced first. */
 void pdl_durable_note_output(pdl_durable *server);
 
 typedef enum {
     PDL_KEYED_NEW,      /* the first request with this key */
-    PDL_KEYED_OPEN,     /* it began and did not end well: it continues */
+    PDL_KEYED_OPEN,     /* a run with this key began and did not succeed; it continues */
     PDL_KEYED_ANSWERED, /* its answer is stored */
     PDL_KEYED_OTHER     /* another request had this key */
 } pdl_keyed;
-/* Finds a key and the body that was sent with it, both any text, in the file, which has their
- * hashes. *answer is set for ANSWERED. */
+/* Finds the run for a key and the body that was sent with it; each may be any text, and the file
+ * has their hashes. *answer is set for PDL_KEYED_ANSWERED. */
 PDL_MUST bool pdl_durable_keyed(pdl_durable *server, pdl_str key, pdl_str body, pdl_keyed *out,
                                 pdl_buf *answer, pdl_err *err);
-/* Opens a run for the key, new or continued; index: its number among the runs of the key. Errors:
- * runtime (an action began and has no end), io. */
+/* Opens a new run for the key, or continues it. index: its number among the runs of this key.
+ * Errors: runtime (an action began and was not finished), io. */
 PDL_MUST bool pdl_durable_join(pdl_durable *server, pdl_str key, pdl_str body, uint32_t index,
                                pdl_durable **out, pdl_err *err);
-/* Ends a run: with this answer, JSON, or as failed (p NULL); then it continues when its key is sent
- * again, and the failed call is repeated. The caller closes it. */
+/* Ends a run. answer: the JSON to store; with p NULL the run has failed, continues when its key is
+ * sent again, and executes the failed call again. The caller closes the run. */
 void pdl_durable_answered(pdl_durable *run, pdl_str answer, const pdl_err *why);
 
 /* --- afterwards ------------------------------------------------------------------------------- */
@@ -183,13 +190,14 @@ typedef enum {
 } pdl_run_state;
 const char *pdl_run_state_name(pdl_run_state s);
 
-/* Ends the process's part of the run; err is NULL when it ended well. Writes everything to the
- * file. The error says why something could not be written, io. */
+/* Ends this process's part of the run, and writes everything to the file; err is NULL when the run
+ * succeeded. Error: io, which says why something could not be written. */
 PDL_MUST bool pdl_durable_finish(pdl_durable *d, const pdl_err *err, pdl_err *out);
 /* Appends a list of what was reused and what was requested, for --check and the note of a
  * resume. */
 void pdl_durable_report(pdl_durable *d, pdl_buf *out);
-bool pdl_durable_has_changes(const pdl_durable *d); /* true when something moved or changed */
+/* Returns true when an effect is at another place than recorded, or has changed. */
+bool pdl_durable_has_changes(const pdl_durable *d);
 /* Calls fn for each question without an answer, with its place and text. */
 void pdl_durable_questions(const pdl_durable *d,
                            void (*fn)(void *user, pdl_str place, pdl_str text), void *user);
@@ -200,48 +208,51 @@ void pdl_durable_close(pdl_durable *d); /* d may be NULL */
 typedef struct pdl_durable_summary {
     pdl_run_state state;
     char *id, *file, *place; /* owned */
-    double started, ended;   /* ended is 0 while it is not over */
+    double started, ended;   /* ended is 0 while the run is not over */
     int64_t calls, tokens, effects;
     double cost;
 } pdl_durable_summary;
 PDL_MUST bool pdl_durable_summary_read(pdl_str path, pdl_durable_summary *out, pdl_err *err);
 void pdl_durable_summary_fini(pdl_durable_summary *s);
 
-/* Calls fn for every open question: its place, its kind (input or approval), its text. */
+/* Calls fn for every open question with its place, its kind (input or approval) and its text. */
 PDL_MUST bool pdl_durable_each_question(pdl_str path,
                                         void (*fn)(void *user, pdl_str place, pdl_str kind,
                                                    pdl_str text),
                                         void *user, pdl_err *err);
-/* Answers an open question; place empty: the only one. For a failed run it changes the answer at
- * this place. Errors: runtime (no question, or several, or the run is in progress), io. */
+/* Answers an open question. An empty place means the only open question. In a failed run the
+ * recorded answer at this place is changed. Errors: runtime (no question, or several, or the run is
+ * in progress), io. */
 PDL_MUST bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
-/* Registers the secrets in its rows that no variable names: tokens that services made. */
+/* Registers the secrets in the rows that no variable names, such as tokens that services made. */
 void pdl_durable_note_secrets(const pdl_durable *d, pdl_secrets *s);
-/* Makes a copy as one file. secrets: the copy has no keys and none of these, and can only be
- * replayed. NULL: an exact copy. */
+/* Makes a copy as one file. With secrets, the copy contains no keys and none of these secrets, and
+ * can only be replayed. With NULL the copy is exact. */
 PDL_MUST bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets,
                                  pdl_err *err);
-/* Forgets, in a copy without an owner, all requests of the block at this place and of blocks in it,
- * and all later ones. *n: how many effects that were; 0: it sent none. */
+/* In a copy without an owner, forgets all requests of the block at this place and of blocks inside
+ * it, and all later requests. *n: the number of requests of the block; 0 when it sent none. */
 PDL_MUST bool pdl_durable_forget_from(pdl_str path, pdl_str place, size_t *n, pdl_err *err);
 /* Returns the last answer of the block at this place, in the form in which a person reads and
- * changes it; *json: it is JSON. An open question has the empty text. Keys are redacted. Errors:
- * usage (it sent no request, or only read a file of the program), io. */
+ * changes it. *json is true when that form is JSON. The text for an open question is empty. Keys
+ * are redacted. Errors: usage (the block sent no request, or only read a file of the program),
+ * io. */
 PDL_MUST bool pdl_durable_answer_at(pdl_str path, pdl_str place, pdl_buf *text, bool *json,
                                     pdl_err *err);
 /* Changes that answer in a copy without an owner. Errors: usage (as for pdl_durable_answer_at, or
  * the answer has the wrong form), io. */
 PDL_MUST bool pdl_durable_change_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
-/* Forgets, in a copy that a replay made, the requests that the recording could not answer. Error:
- * io. */
+/* In a copy that a replay has used, forgets the requests that the recording could not answer.
+ * Error: io. */
 PDL_MUST bool pdl_durable_forget_unanswered(pdl_str path, pdl_err *err);
-/* Removes the file and those beside it. Error: runtime while it runs. */
+/* Removes the journal and the files of SQLite beside it. Error: runtime while the run is in
+ * progress. */
 PDL_MUST bool pdl_durable_remove(pdl_str path, pdl_err *err);
 
-/* An effect, for lists in order. */
+/* An effect, in lists that are in the order of time. */
 typedef struct pdl_durable_row {
     pdl_str place, kind, request, reply, error;
-    double start, end; /* seconds since the epoch; end is 0 while it is open */
+    double start, end; /* seconds since the epoch; end is 0 while the effect is open */
     int64_t attempt;
 } pdl_durable_row;
 PDL_MUST bool pdl_durable_each(pdl_str path, bool (*fn)(void *user, const pdl_durable_row *row),

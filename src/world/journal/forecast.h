@@ -1,8 +1,8 @@
-/* forecast.h -- what a resume would do with the program of today: a verdict about a waiting run
- * (spec know 2).
+/* forecast.h -- a forecast of what a resume would do with the present program: a verdict about a
+ * waiting run (spec know 2).
  *
- * It comes from a run that is opened with PDL_DURABLE_CHECK: that run is the resume itself, up to
- * the requests that the journal cannot answer.
+ * It is made by a run that is opened with PDL_DURABLE_CHECK. That run does what the resume would
+ * do, up to the requests that the journal cannot answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,8 @@
 
 typedef enum {
     PDL_VERDICT_CONTINUES, /* everything recorded is reused */
-    PDL_VERDICT_ASKS,      /* something is requested again, or was inserted before where it is */
+    /* a request is made again, or a new one was inserted before the point where the run waits */
+    PDL_VERDICT_ASKS,
     PDL_VERDICT_STOPS      /* the resume ends with an error */
 } pdl_verdict;
 const char *pdl_verdict_name(pdl_verdict v); /* "continues", "asks again", "stops" */
@@ -22,33 +23,38 @@ const char *pdl_verdict_name(pdl_verdict v); /* "continues", "asks again", "stop
 typedef struct pdl_forecast_request {
     char *place, *file; /* owned; file is NULL when it is unknown */
     uint32_t line;
-    const char *kind, *why; /* why: changed, moved or new */
+    const char *kind, *why; /* why is "changed", "moved" or "new" */
     double cost;            /* price of the recorded answer; 0 for a new request */
 } pdl_forecast_request;
 
 typedef struct pdl_forecast {
     pdl_verdict verdict;
     char *id; /* owned; NULL when it is unknown */
-    /* The place that decides, or the one where a run that continues waits. Owned; NULL when it is
-     * unknown. */
+    /* The place that decides the verdict. When the run continues, it is the place where the run
+     * waits. Owned; NULL when it is unknown. */
     char *place, *file;
     uint32_t line;
-    char *why, *hint; /* STOPS: the message; owned; hint may be NULL */
-    /* Answers of models, code, tools, commands and people: in the journal; of these, those that
-     * answer; and the requests that would be made again, with what those answers cost. */
+    /* For PDL_VERDICT_STOPS: the message and its hint, which may be NULL; owned. */
+    char *why, *hint;
+    /* Counts for models, code, tools, commands and people. recorded: answers in the journal.
+     * reused: those that the resume uses. asked: requests that would be made again; cost: what
+     * their recorded answers had cost. */
     size_t recorded, reused, asked;
     double cost;
-    PDL_VEC(pdl_forecast_request) requests; /* the first thousand that would be made again */
-    PDL_VEC(char *) gone; /* places of answers that nothing requests any more; owned; as many */
+    /* the first thousand requests that would be made again */
+    PDL_VEC(pdl_forecast_request) requests;
+    /* places of recorded answers that the program does not request any more; owned; at most a
+     * thousand */
+    PDL_VEC(char *) gone;
 } pdl_forecast;
 
-/* Makes the forecast, after the checked run has come as far as it can. failure: the error with
- * which it ended, or NULL. Error: io. */
+/* Makes the forecast after the checked run has ended or can do nothing more. failure: the error
+ * with which the checked run ended, or NULL. Error: io. */
 PDL_MUST bool pdl_durable_forecast(pdl_durable *d, const pdl_err *failure, pdl_forecast *out,
                                    pdl_err *err);
-/* Fills the forecast of a run that a resume cannot even begin. why is kept. */
+/* Fills the forecast of a run whose resume cannot even begin. why: the reason; it is not taken. */
 void pdl_forecast_stop(pdl_forecast *f, pdl_str place, const pdl_err *why);
-/* Returns an unanswered request to a model or a tool, which the resume would send; or NULL. */
+/* Returns an unanswered request to a model or tool that the resume would send; or NULL. */
 const pdl_effect *pdl_durable_next_call(const pdl_durable *d);
 void pdl_forecast_fini(pdl_forecast *f);
 

@@ -2,12 +2,12 @@
  *
  * A journal is one SQLite file with a row for each effect: its place and number, the request (kind,
  * canonical form, hash), and the result (pieces, reply or error). Recording writes the row when the
- * effect starts and completes it with the reply; the file of a killed run is valid and holds
- * everything answered until a fraction of a second before. Replaying answers from the rows and
- * forwards nothing.
+ * effect starts and completes it with the reply; the file of a killed run is valid, and has all
+ * answers but those of the last fraction of a second. Replaying answers from the rows and forwards
+ * nothing.
  *
  * Effects are identified by place and number, not by their order in time: parallel calls end in any
- * order, and a replay must give each the answer that it had. What must stay true: everything that a
+ * order, and a replay must give each call its own answer. What must stay true: everything that a
  * program can observe of the outside is an effect.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -22,15 +22,15 @@
 
 typedef struct pdl_journal pdl_journal;
 
-/* The facts of the run in the file. All may be empty. */
+/* The information about the run in its file. Any text may be empty. */
 typedef struct pdl_journal_info {
     pdl_str file;    /* the program */
-    pdl_str version; /* version of the command */
-    pdl_str options; /* options as a text: "--stream none" */
+    pdl_str version; /* version of the pdl command */
+    pdl_str options; /* the options as one text, such as "--stream none" */
     /* Secrets that are removed from what is stored: effect/secret.h; borrowed until close; may be
      * NULL. */
     const pdl_secrets *secrets;
-    bool blocks; /* writes rows of blocks, too, from pdl_journal_sink */
+    bool blocks; /* rows for blocks are written, too; their times come from pdl_journal_sink */
 } pdl_journal_info;
 
 /* Records into a new file. Errors: usage when the file exists, io. */
@@ -39,26 +39,26 @@ PDL_MUST bool pdl_journal_record(pdl_str path, const pdl_journal_info *info, pdl
 /* Answers from a file. Errors: io when it does not exist, replay when it is not a journal. */
 PDL_MUST bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err);
 
-/* Returns true when the head of the file is that of a recording. Returns false also when it cannot
- * be read. */
+/* Returns true when the file begins like a recording. Returns false when it cannot be read. */
 bool pdl_journal_is(pdl_str path);
-/* The program in a recording. file: its name as given; text: empty in recordings of older versions;
- * inputs: its variables, a dict. Owned. */
+/* The program that a recording contains. file: its name as the user gave it; text: empty in
+ * recordings of older versions; inputs: its variables, a dict. Owned. */
 typedef struct pdl_journal_program {
     pdl_buf file, text;
     pdl_val inputs;
 } pdl_journal_program;
-/* Stores text and inputs, without secrets and values that the redaction covers; the info has the
- * file. inputs with objects of a host are left out. */
+/* Stores text and inputs, without secrets and without values that the redaction covers. The name of
+ * the file is in the info. Inputs that contain objects of the host are left out. */
 void pdl_journal_put_program(pdl_journal *j, pdl_str text, pdl_vref inputs);
-/* Reads them. Errors: io, replay when it is not a recording. */
+/* Reads the program of a recording. Errors: io; replay, when the file is not a recording. */
 PDL_MUST bool pdl_journal_read_program(pdl_str path, pdl_journal_program *out, pdl_err *err);
 void pdl_journal_program_fini(pdl_journal_program *p);
 
 /* Returns the world of the run, which belongs to the journal (its close does nothing). next: the
  * world whose answers are recorded; borrowed; a replay has none. */
 pdl_world *pdl_journal_world(pdl_journal *j, pdl_world *next);
-/* For a replay: requests contain these secrets (borrowed), which were removed in the recording. */
+/* For a replay: sets the secrets (borrowed) that requests contain and that were removed from the
+ * recording. */
 void pdl_journal_redact(pdl_journal *j, const pdl_secrets *secrets);
 /* Sets the redaction (borrowed): values that it covers are replaced by a text. A replay needs the
  * same redaction. */
@@ -71,7 +71,7 @@ void pdl_journal_debug(pdl_journal *j, const pdl_debug *debug);
 /* Returns a sink that writes the times of blocks when recording with info.blocks. */
 pdl_sink pdl_journal_sink(pdl_journal *j);
 /* Writes everything to the file. Returns false with the first error that prevented a write (io, for
- * instance a full disk), also at later calls. */
+ * instance a full disk); later calls return the same error. */
 PDL_MUST bool pdl_journal_finish(pdl_journal *j, pdl_err *err);
 /* Completes the file and releases all; open effects are dropped without an answer. j may be
  * NULL. */
@@ -80,9 +80,10 @@ void pdl_journal_close(pdl_journal *j);
 /* An answered effect of a journal file, for lists in order and for `pdl trace`. */
 typedef struct pdl_journal_row {
     int64_t id;
-    pdl_str place, kind, request, reply, error; /* JSON texts; reply or error is empty */
+    pdl_str place, kind, request, reply, error; /* JSON texts; of reply and error one is empty */
     uint32_t seq;
-    double start, seconds; /* seconds since the epoch; duration, negative before the reply */
+    /* start: seconds since the epoch; seconds: the duration, negative before the reply */
+    double start, seconds;
 } pdl_journal_row;
 PDL_MUST bool pdl_journal_each(pdl_str path, bool (*fn)(void *user, const pdl_journal_row *row),
                                void *user, pdl_err *err);

@@ -16,8 +16,8 @@
 struct pdl_journal {
     pdl_world world; /* the world for the run */
     db *db;
-    const pdl_debug *debug;         /* category journal; may be NULL */
-    const pdl_secrets *secrets;     /* removed from what is stored; may be NULL */
+    const pdl_debug *debug;         /* reports of the category journal; may be NULL */
+    const pdl_secrets *secrets;     /* texts that are removed from everything stored; may be NULL */
     const pdl_redaction *redaction; /* values with these labels are not stored; or NULL */
     /* owned folder of the program, to which paths in requests are relative; may be NULL */
     char *folder;
@@ -25,27 +25,30 @@ struct pdl_journal {
     void (*fini)(pdl_journal *j);
 };
 
-/* The identity of an effect. */
+/* The identity by which the recorded row of an effect is searched. */
 typedef struct journal_id {
     pdl_buf place, request;
     char hash[65];
     int64_t key;
 } journal_id;
-/* How a request is written: without these secrets (may be NULL), its paths moved from `folder` to
- * `prefix` (pdl_effect_moved). The spelling of a path in messages depends on where the run was
- * started and is left out; twice: the path replaces it, as in older recordings. */
+/* The form in which a request is written: without these secrets (may be NULL), and with paths in
+ * `folder` moved to `prefix` (pdl_effect_moved). Messages are written without the path, because its
+ * spelling depends on where the run was started; with `twice` they contain it, as in older
+ * recordings. */
 typedef struct journal_form {
     const pdl_secrets *secrets;
     const pdl_redaction *redaction;
     pdl_str folder, prefix;
     bool twice;
 } journal_form;
-journal_form pdl_journal_form_of(const pdl_journal *j); /* returns the recorded form */
+/* Returns the form in which this recording has its requests. */
+journal_form pdl_journal_form_of(const pdl_journal *j);
 PDL_MUST bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *out,
                               pdl_err *err);
 void pdl_journal_id_fini(journal_id *id);
 
-/* Return the failure of `asked` by a program in that folder as a dict (owned), and back. */
+/* The first returns the failure of the effect `asked` as a dict (owned); the second sets the error
+ * from such a dict. folder: the program's folder. */
 pdl_val pdl_journal_error_value(pdl_str folder, const pdl_effect *asked, const pdl_err *e);
 void pdl_journal_error_read(pdl_str folder, const pdl_effect *asked, pdl_vref v, pdl_err *out);
 

@@ -9,18 +9,20 @@
 
 typedef enum { LOCK_TAKEN, LOCK_OF_ANOTHER, LOCK_UNKNOWN } lock_state;
 
-/* Returns true when the process that a row `owner` names ("PID START BOOT HOST", or a number alone)
- * has ended, on this host; true also when the row names no owner. */
+/* Returns true when the owner of the file has ended or is not recorded. The row `owner` has the
+ * form "PID START BOOT HOST", or is a number alone; an owner on another host has not ended as far
+ * as this host knows. */
 bool pdl_lock_owner_is_gone(pdl_store *s);
-/* Writes this process as the owner. */
+/* Writes into the file that this process is the owner. */
 PDL_MUST bool pdl_lock_write_owner(pdl_store *s, pdl_err *err);
 void pdl_lock_put_host(pdl_buf *out);
 /* Appends the owner of the file: "process 17 of HOST, since TIME", as far as it is known. s may be
  * NULL: the file cannot be read yet. */
 void pdl_lock_put_owner(pdl_str path, pdl_store *s, pdl_buf *out);
-/* Returns true when the file is a copy of one that its owner still has. */
+/* Returns true when the file is a copy of a journal, and the owner of the original is still
+ * there. */
 bool pdl_lock_is_copy_of_live(pdl_str path, pdl_store *s);
-/* Sets the error that its owner uses it. Returns false. */
+/* Sets the error that another process uses the file. Always returns false. */
 bool pdl_lock_refuse(pdl_str path, pdl_err *err);
 
 /* Takes the lock of a new file before another process reads it. When two processes begin at once,
@@ -30,12 +32,13 @@ bool pdl_lock_refuse(pdl_str path, pdl_err *err);
 typedef enum { CLAIM_NEW, CLAIM_THERE, CLAIM_FAILED } claim_state;
 claim_state pdl_lock_claim(pdl_str path, bool replace, int *fd, pdl_err *err);
 
-/* Takes the lock. The descriptor stays open as long as SQLite has the file, because closing one
- * releases its locks. s: names the owner; NULL: no owner is waited for. */
+/* Takes the lock. The descriptor stays open as long as SQLite has the file, because closing a
+ * descriptor of a file releases its locks. s: reads the name of the owner, and a lock whose owner
+ * has ended is waited for; NULL: the lock is not waited for. */
 lock_state pdl_lock_take(pdl_str path, pdl_store *s, int *fd);
-/* Returns true when a process has the lock. After a kill that may be a child: see
- * pdl_lock_owner_is_gone. Must not be called while this process has the file open, because it would
- * release its locks. */
+/* Returns true when a process has the lock. Right after a kill that may be a child of the owner:
+ * see pdl_lock_owner_is_gone. Must not be called while this process has the file open, because the
+ * call would release the locks on it. */
 bool pdl_lock_is_held(pdl_str path);
 
 #endif

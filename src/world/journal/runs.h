@@ -11,7 +11,8 @@
 /* Returns $PDL_RUNS, else $XDG_STATE_HOME/pdl/runs, else ~/.local/state/pdl/runs, and makes it when
  * it does not exist. Owned. Errors: io, config (none of these is set). */
 PDL_MUST bool pdl_runs_folder(char **out, pdl_err *err);
-/* Finds that folder without making it. Returns false when it does not exist. Owned. */
+/* Finds the folder of runs without making it. Returns false when it does not exist. *out is
+ * owned. */
 bool pdl_runs_folder_there(char **out);
 /* Returns true for letters, digits and ._- , not beginning with . or -. */
 bool pdl_runs_is_id(pdl_str id);
@@ -33,7 +34,7 @@ typedef struct pdl_runs_use {
     void (*unreadable)(void *user, pdl_str path, const char *why);
     void *user;
 } pdl_runs_use;
-/* Lists every run of the folder, newest first; one that was killed before its first row has only
+/* Lists every run of the folder, newest first. A run that was killed before its first row has only
  * its name. Error: io. */
 PDL_MUST bool pdl_runs_each(const char *folder, const pdl_runs_use *use, pdl_err *err);
 /* Updates the index after a run, so that a list need not read the journal; failures are ignored. */

@@ -33,7 +33,7 @@ static size_t skip_value(pdl_str t, size_t at) {
             depth++;
             at++;
         } else if (c == '}' || c == ']') {
-            if (!depth) return at; /* the end of a number or a word */
+            if (!depth) return at; /* here a number or a word ends */
             depth--;
             at++;
         } else if (depth || !pdl_byte_in(c, PDL_STR(" \t\r\n,"))) {
@@ -85,8 +85,8 @@ size_t pdl_mcp_json_place(pdl_str text, const pdl_str *path, size_t n) {
     return at;
 }
 
-/* Returns true when the key that is written from `at` to `end` is one of `before`; otherwise adds
- * it there. */
+/* Returns true when the key that is written from `at` to `end` is already in `before`; otherwise
+ * adds it there. */
 static bool is_repeated(pdl_str t, size_t at, size_t end, pdl_val *before,
                         pdl_mcp_json_repeat *out) {
     pdl_val key;

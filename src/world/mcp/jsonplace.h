@@ -10,17 +10,19 @@
 
 #include "base/str.h"
 
-/* Returns the offset of the value to which n keys (of arrays: numbers) lead, or of the last one
- * that exists on that way. text must be valid JSON. */
+/* Follows n keys (for arrays: numbers) from the root. Returns the offset of the value to which they
+ * lead, or of the last value on that path that exists. text must be valid JSON. */
 size_t pdl_mcp_json_place(pdl_str text, const pdl_str *path, size_t n);
 
-/* A key that an object has twice: the reader of JSON keeps the last value, so the first is lost. */
+/* A key that one object has twice. The reader of JSON keeps the last value, so the first would be
+ * lost without notice. */
 typedef struct pdl_mcp_json_repeat {
-    pdl_str key;          /* with its quotes, as written the second time; inside the text */
-    size_t first, second; /* offsets of both */
+    /* the key with its quotes, as it is written the second time; it points into the text */
+    pdl_str key;
+    size_t first, second; /* offsets of the first and of the second key */
 } pdl_mcp_json_repeat;
-/* Finds one in the value at `at`, down to the depth `deep`. only: this key, quoted; empty: any
- * key. */
+/* Finds a repeated key in the value at `at` and in values inside it, down to the depth `deep`.
+ * only: searches for this quoted key alone; empty: for any key. */
 bool pdl_mcp_json_repeats(pdl_str text, size_t at, unsigned deep, pdl_str only,
                           pdl_mcp_json_repeat *out);
 

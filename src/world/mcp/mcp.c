@@ -1,5 +1,5 @@
-/* mcp.c -- the world: it finds or starts the session of the server that an effect names, and ends
- * all sessions in good order; see mcp.h.
+/* mcp.c -- the world of tool servers: it finds or starts the session of the server that an effect
+ * names, passes the effect to it, and ends all sessions in good order; see mcp.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -85,7 +85,8 @@ static bool all_finished(const mcp_world *r) {
     return true;
 }
 
-/* Runs the loop until all sessions have ended. Returns false when patience_ms have passed. */
+/* Runs the loop until all sessions have ended. Returns false when they have not after
+ * patience_ms. */
 static bool wait_for_all(const mcp_world *r, uint64_t patience_ms) {
     uint64_t until = pdl_clock_ns() + patience_ms * 1000000;
     while (!all_finished(r)) {

@@ -18,21 +18,23 @@ struct pdl_sandbox;
 
 /* Everything is borrowed and must outlive the world. */
 typedef struct pdl_mcp_options {
-    const char *(*env)(void *user, const char *name); /* NULL: no variable is set */
+    /* Returns the value of a variable. NULL: no variable is set. */
+    const char *(*env)(void *user, const char *name);
     void *user;
     const pdl_debug *debug; /* categories mcp, http; may be NULL */
-    /* Secrets that are removed from messages, also before those are shortened; NULL: none. */
+    /* Secrets that are removed from messages, before the messages are shortened; may be NULL. */
     const pdl_secrets *secrets;
-    /* Finds the sandbox for a server on stdio whose configuration has the profile own (absent:
-     * none) with paths relative to folder; *out is NULL when nothing confines it. NULL: no server
-     * is confined. */
+    /* Finds the sandbox of a server that is a child process. own: the profile in the server's
+     * configuration, absent when it has none; its paths are relative to folder. *out is NULL when
+     * the server is not confined. The function may be NULL: then no server is confined. */
     bool (*confine)(void *confine_user, pdl_vref own, pdl_str folder, pdl_vref profiles,
                     const struct pdl_sandbox **out, pdl_err *err);
     void *confine_user;
-    /* profiles of the blocks that use these servers; absent when there are none */
+    /* the sandbox profiles of the blocks that use these servers; absent when no block has one */
     pdl_vref profiles;
-    /* The trace context of an effect, with a NUL, and the state that other programs keep in the
-     * trace: both are put into `_meta` of its request. False, NULL: there is none. */
+    /* Writes the trace context of an effect, which ends with a NUL, and the state that other
+     * programs keep in the trace. Both are put into `_meta` of the request. Returns false when the
+     * effect has no trace context. The function may be NULL. */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
     const char *tracestate;
 } pdl_mcp_options;
@@ -50,15 +52,17 @@ typedef struct pdl_mcp_options {
  * for which it runs the loop a few seconds at most. */
 pdl_world *pdl_mcp_world_new(pdl_loop *loop, const pdl_mcp_options *opt);
 
-/* Registers the secrets in the configuration: headers, addresses, variables and arguments whose
- * names indicate it. Reports nothing when the file is missing or wrong: the first use does. */
+/* Registers the secrets in the configuration: headers, addresses, and the variables and arguments
+ * whose names indicate a secret. A missing or wrong file is not reported here, because the first
+ * use of a server reports it. */
 void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_secrets *secrets);
 
-/* Returns the names of the servers in the configuration: an owned list. The error is that of their
- * first use. */
+/* Returns the names of the servers in the configuration, an owned list. A missing or wrong file
+ * gives the same error as the first use of a server. */
 PDL_MUST bool pdl_mcp_servers(const pdl_mcp_options *opt, pdl_val *names, pdl_err *err);
 
-/* Returns the process id of the server of this name, 0 when it does not run (for tests). */
+/* Returns the process id of the server of this name, and 0 when that server is not running. For
+ * tests. */
 int pdl_mcp_pid(const pdl_world *w, pdl_str server);
 
 #endif

@@ -33,28 +33,28 @@ enum {
     UNAUTHORIZED = 401,
     GONE = 404,
     NOT_IMPLEMENTED = 501,
-    SERVER_ERROR = -32000, /* an error code of JSON-RPC */
+    SERVER_ERROR = -32000, /* the code of JSON-RPC that servers use for an unspecified error */
 };
 
 typedef enum { FORM_UNKNOWN, FORM_JSON, FORM_EVENTS } form;
 
-/* A message in flight and its answer; or the stream of the session. */
+/* A message in flight and its answer, or the stream of events that belongs to the session. */
 typedef struct post {
     struct posts *of;
-    uint64_t call; /* id of the call; 0 for another message */
+    uint64_t call; /* id of the call; 0 when the message is not a call */
     call_kind kind;
-    uint64_t transfer; /* 0 while it waits for its turn */
+    uint64_t transfer; /* transfer of the message; 0 while the message waits for its turn */
     pdl_timer *wait;
     form form;
     pdl_buf sent, json;
     pdl_buf said; /* the beginning of the last text that was not a message */
     pdl_sse events;
     unsigned tries;  /* attempts since the last event */
-    bool listens;    /* it is the stream of the session */
-    bool again;      /* it is a GET that resumes after the last event */
-    bool in_session; /* it was sent with a session id */
+    bool listens;    /* this is the stream of the session */
+    bool again;      /* this is a GET, which resumes the stream after its last event */
+    bool in_session; /* the request had a session id */
     bool reading, dead;
-    size_t ignored;       /* bytes of the answer to a reply that were ignored */
+    size_t ignored;       /* bytes that were received and ignored after a reply was sent */
     char traceparent[56]; /* trace context of the effect; empty when there is none */
     struct post *next, *before;
     struct post *next_waiting;
@@ -66,7 +66,8 @@ typedef struct posts {
     post *first;
     /* transfer of the DELETE that ends the session; 0 when there is none */
     uint64_t delete_transfer;
-    post *waiting, **waiting_end; /* replies of ours that wait for the end of one in flight */
+    /* replies to the server that wait until one in flight has ended */
+    post *waiting, **waiting_end;
     unsigned n_replies;           /* replies in flight */
 } posts;
 
@@ -87,7 +88,8 @@ static void unlink_post(post *p) {
     if (p->next) p->next->before = p->before;
 }
 
-/* Returns true for an answer to the server or a notification, which have no answer. */
+/* Returns true for a notification, and for our reply to a request of the server. The server answers
+ * neither. */
 static bool is_reply(const post *p) { return !p->call && !p->listens; }
 
 /* --- received messages ------------------------------------------------------------------------ */
@@ -99,7 +101,8 @@ static void note_session(const post *p, pdl_str id) {
         p->of->session_id = pdl_str_dup(id);
 }
 
-/* Appends the message in a text of the server, or the beginning of the text. */
+/* Appends the message in a text that the server sent, or the beginning of the text when it has no
+ * message. */
 static void put_said(const session *s, pdl_str text, pdl_buf *out) {
     pdl_buf words = PDL_BUF, clean = PDL_BUF;
     pdl_peer_words_in(text, SHOWN, &words);
@@ -109,7 +112,8 @@ static void put_said(const session *s, pdl_str text, pdl_buf *out) {
     pdl_buf_fini(&clean);
 }
 
-/* Handles a text. When it is not a message, it is kept for the error. */
+/* Handles one text of the server. A text that is not a message is kept, because an error may quote
+ * it. */
 static void take_text(post *p, pdl_str text) {
     session *s = p->of->s;
     s->expected = p->call;
@@ -152,7 +156,7 @@ static bool on_data(void *user, pdl_str bytes) {
     pdl_err_fini(&err);
     if (!p->dead) return ok;
     post_free(p);
-    return true; /* the post was cancelled, so the result is not used */
+    return true; /* when the post was cancelled, the result is not used */
 }
 
 /* Returns a parameter of WWW-Authenticate: NAME="text". */
@@ -191,7 +195,8 @@ static void hint_token(const session *s, const pdl_http_reply *r, pdl_err *err) 
     pdl_buf_fini(&b);
 }
 
-/* Returns the error object of JSON-RPC in a refusal, owned; absent when it has none. */
+/* Returns the error object of JSON-RPC in the body of a refusal, owned; absent when the body has
+ * none. */
 static pdl_val error_in(const pdl_http_reply *r) {
     pdl_val v = pdl_absent(), error = pdl_absent();
     pdl_err bad = {0};
@@ -202,8 +207,8 @@ static pdl_val error_in(const pdl_http_reply *r) {
     return error;
 }
 
-/* Appends the server's reason for a refusal: an error object of JSON-RPC, else the beginning of the
- * text. */
+/* Appends the server's reason for a refusal: the message of an error object of JSON-RPC, or else
+ * the beginning of the body. */
 static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err) {
     pdl_val error = error_in(r);
     pdl_err bad = {0};
@@ -223,9 +228,9 @@ static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err)
     pdl_drop(error);
 }
 
-/* Returns true when the server does not know the session any more. The protocol prescribes 404; the
- * examples on which many servers are based answer 400 with the code for "some error of the server",
- * which may mean other things as well. */
+/* Returns true when the server does not know the session any more. The protocol prescribes 404;
+ * many servers are based on examples that answer 400 with the code of an unspecified server error,
+ * which may have other reasons as well. */
 static bool is_forgotten(const post *p, const pdl_http_reply *r) {
     if (r->end != PDL_HTTP_OK || !p->in_session) return false;
     if (r->status != BAD_REQUEST) return r->status == GONE;
@@ -236,7 +241,8 @@ static bool is_forgotten(const post *p, const pdl_http_reply *r) {
     return found;
 }
 
-/* Sends the call once more, in a new session. Returns false when that was done before. */
+/* Sends the call once more, in a new session. Returns false when the call was sent twice
+ * already. */
 static bool is_sent_again(session *s, const post *p, const pdl_http_reply *r) {
     bool may = !p->again && (p->kind == CALL_JOB || p->kind == CALL_LIST);
     return may && is_forgotten(p, r) && pdl_mcp_session_lost(s, p->call);
@@ -244,7 +250,7 @@ static bool is_sent_again(session *s, const post *p, const pdl_http_reply *r) {
 
 static void listen_to(session *s);
 
-/* Decides what follows the end of an answer. */
+/* Decides what to do after an answer has ended. */
 static void judge(session *s, const post *p, const pdl_http_reply *r) {
     pdl_err err = {0};
     bool good = r->end == PDL_HTTP_OK && r->status >= 200 && r->status <= 299;
@@ -288,7 +294,8 @@ static void on_wait(void *user) {
     start(p);
 }
 
-/* Waits before the next attempt: as long as the server asked for, else twice as long each time. */
+/* Waits before the next attempt: for the time that the server asked for, or else twice as long as
+ * the time before. */
 static void start_later(post *p) {
     uint64_t ms = p->events.retry_ms ? p->events.retry_ms
                                      : (uint64_t)RETRY_MS << (p->tries < 7 ? p->tries : 7);
@@ -299,7 +306,7 @@ static void start_later(post *p) {
     p->wait = pdl_timer_start(p->of->s->world->loop, pdl_pace_ms(ms), on_wait, p);
 }
 
-/* Returns true when the rest of the stream may be available to a new request. */
+/* Returns true when a new request may get the rest of the stream. */
 static bool is_cut(const pdl_http_reply *r) {
     bool good = r->status >= 200 && r->status <= 299, later = r->status > NOT_IMPLEMENTED;
     return r->end == PDL_HTTP_BROKEN || r->end == PDL_HTTP_CONNECT ||
@@ -353,7 +360,8 @@ static void on_done(void *user, const pdl_http_reply *r) {
     if (!p->dead && resume_stream(p, r)) return;
     if (!p->dead) {
         bool over = p->listens && (r->status == GONE || p->again) &&
-                    is_forgotten(p, r); /* 400 at once: the server has no such stream */
+                    /* a 400 as the first answer means that the server has no such stream */
+                    is_forgotten(p, r);
         unlink_post(p);
         if (over)
             pdl_mcp_session_expired(s);
@@ -384,8 +392,8 @@ static size_t put_trace(const post *p, const char **lines, pdl_buf text[2]) {
     return 2;
 }
 
-/* Writes the headers of the configuration, then ours; lines has space for all, text for one line
- * each. p: the message that is sent; NULL: none. */
+/* Writes the headers of the configuration, and then the headers of the protocol. `lines` has space
+ * for all of them, and `text` for one line each. p: the message that is sent, or NULL. */
 static size_t put_headers(const session *s, const post *p, const char **lines,
                           pdl_buf text[OWN_TEXTS]) {
     pdl_str last_id = p ? pdl_buf_str(&p->events.id) : (pdl_str){0};
@@ -500,7 +508,7 @@ static void send_post(session *s, pdl_str json, const call *c) {
     post *p = new_post(s);
     p->call = c ? c->id : 0;
     p->kind = c ? c->kind : CALL_JOB;
-    /* the handshake and lists are traced with the effect that waits for them */
+    /* the handshake and lists are traced as a part of the effect that waits for them */
     const pdl_effect *why = c && c->job.e ? c->job.e : s->jobs.n ? s->jobs.p[0].e : NULL;
     if (!why || !pdl_mcp_traceparent(s, why, p->traceparent)) p->traceparent[0] = 0;
     pdl_buf_put(&p->sent, json);

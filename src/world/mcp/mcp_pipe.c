@@ -19,7 +19,7 @@
 
 enum {
     LOG_BYTES = 2000, /* bytes of standard error that are kept */
-    DEAF_MS = 1000    /* time that a server without an output has to end */
+    DEAF_MS = 1000    /* a server that closed its output is given this time to end */
 };
 
 typedef struct child {
@@ -28,8 +28,10 @@ typedef struct child {
     pdl_lines out, err;
     pdl_buf log;
     bool reading;
-    bool finishing;  /* its input was closed: further output is read and dropped */
-    pdl_timer *deaf; /* it closed its output: when it must have ended */
+    /* the input of the server was closed: output that it still writes is read and dropped */
+    bool finishing;
+    /* set when the server closed its output: when it fires, the server must have ended */
+    pdl_timer *deaf;
 } child;
 
 static void child_free(child *p) {
@@ -80,7 +82,7 @@ static void on_err(void *user, pdl_str bytes) {
     p->reading = true;
     bool within = pdl_mcp_session_counts(p->s, bytes.n);
     p->reading = false;
-    if (!within) { /* the session has ended, and closed this child */
+    if (!within) { /* the session has ended and has closed this child */
         child_free(p);
         return;
     }
@@ -93,7 +95,7 @@ static void on_err(void *user, pdl_str bytes) {
     pdl_buf_put(&p->log, bytes);
 }
 
-/* Appends the last line of its log, as text. */
+/* Appends the last line of the server's log, as text. */
 static void put_last_words(const child *p, pdl_buf *out) {
     pdl_str log = pdl_str_trim(pdl_buf_str(&p->log));
     size_t nl = pdl_str_rfind(log, PDL_STR("\n"));
@@ -137,8 +139,8 @@ static void on_deaf(void *user) {
     pdl_mcp_session_failed(p->s, &err);
 }
 
-/* Handles the end of the output. Most servers that close their output are about to end, and then
- * their status explains more. */
+/* Handles the end of the server's output. Most servers that close their output are about to end;
+ * their exit status explains more than the end of output does, so it is waited for. */
 static void on_out_end(void *user) {
     child *p = user;
     if (p->s && !p->deaf) p->deaf = pdl_timer_start(p->s->world->loop, DEAF_MS, on_deaf, p);

@@ -77,7 +77,7 @@ static job end_call(call *c) {
     job j = c->job;
     size_t i = 0;
     while (i < s->calls.n && s->calls.p[i] != c) i++;
-    assert(i < s->calls.n); /* a call ends once */
+    assert(i < s->calls.n); /* a call can end only once */
     s->calls.p[i] = s->calls.p[--s->calls.n];
     assert(c->kind != CALL_JOB || s->n_sent > 0);
     if (c->kind == CALL_JOB) s->n_sent--;
@@ -176,7 +176,7 @@ bool pdl_mcp_session_lost(session *s, uint64_t id) {
     if ((!list && c->kind != CALL_JOB) || c->job.again || (list && s->n_lost++)) return false;
     job j = end_call(c);
     j.again = true;
-    if (!list) *pdl_vec_push(&s->jobs) = j; /* jobs for the list wait in the queue already */
+    if (!list) *pdl_vec_push(&s->jobs) = j; /* jobs that need the list wait in the queue already */
     if (current) {
         s->via->close(s);
         reset(s);
@@ -186,7 +186,7 @@ bool pdl_mcp_session_lost(session *s, uint64_t id) {
 }
 
 void pdl_mcp_session_expired(session *s) {
-    /* the answer to a request on the wire will do it */
+    /* the answer to a request on the wire calls this function again */
     if (s->state != SESSION_READY || s->calls.n) return;
     PDL_TRACE(s->world->opt.debug, mcp, "%s: the session is over", s->config.name);
     s->via->close(s);
@@ -197,7 +197,7 @@ void pdl_mcp_session_expired(session *s) {
 /* --- sending ---------------------------------------------------------------------------------- */
 
 /* Writes {"jsonrpc", "id"?, "method", "params"?}; takes params, which may be absent. Returns false
- * when it is not JSON. */
+ * when params cannot be written as JSON. */
 static bool write_message(uint64_t id, const char *method, pdl_val params, pdl_buf *out,
                           pdl_err *err) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "jsonrpc", pdl_textz("2.0"));
@@ -306,8 +306,8 @@ bool pdl_mcp_traceparent(const session *s, const pdl_effect *e, char out[56]) {
     return o->traceparent && o->traceparent(o->user, e->id, out);
 }
 
-/* Adds the trace context, so that the server can continue the trace of the run; a context of the
- * program stays. Takes params.
+/* Adds the trace context, so that the server can continue the trace of the run. A context that the
+ * program gave is not replaced. Takes params.
  */
 static pdl_val with_trace(const session *s, const pdl_effect *e, pdl_val params) {
     const char *state = s->world->opt.tracestate;
@@ -391,8 +391,8 @@ static void send_job(session *s, job j) {
         send_request(s, j);
 }
 
-/* Sends a job, or lets it wait. A job that was sent before, in a session that the server forgot,
- * precedes the others.
+/* Sends a job, or lets it wait. A job whose session the server forgot was sent before; it goes
+ * before the others.
  */
 static void send_or_wait(session *s, job j) {
     bool others = s->n_sent || (s->next_turn < s->turn.n && !j.again);
@@ -409,7 +409,7 @@ static void send_turns(session *s) {
     s->taking_turns = true;
     while (s->state == SESSION_READY && !s->n_sent && s->next_turn < s->turn.n) {
         job j = s->turn.p[s->next_turn++];
-        if (j.e) send_job(s, j); /* otherwise it was cancelled */
+        if (j.e) send_job(s, j); /* a job without an effect was cancelled */
     }
     if (s->next_turn == s->turn.n) s->turn.n = s->next_turn = 0;
     s->taking_turns = false;
@@ -437,8 +437,8 @@ static void advance(session *s) {
     if (lists && pdl_is_absent(s->tools) && pdl_is_absent(s->pages)) ask_list(s, pdl_absent());
 }
 
-/* Starts the jobs that waited for a cancelled one. A run that ends cancels its calls one by one, so
- * this happens after all of them were cancelled. */
+/* Starts the jobs that waited for a cancelled job. A run that ends cancels its calls one by one, so
+ * the waiting jobs start only when all cancellations are done. */
 static void on_cancelled(void *user) {
     session *s = user;
     s->after_cancel = NULL;
@@ -538,7 +538,7 @@ static void end_list(session *s) {
     s->pages = pdl_absent();
     job *jobs;
     size_t n = take_jobs(s, true, &jobs);
-    pdl_val tools = pdl_keep(s->tools); /* the list may change in the meantime */
+    pdl_val tools = pdl_keep(s->tools); /* the list of tools may change in the meantime */
     for (size_t i = 0; i < n; i++) answer(jobs[i].e, pdl_keep(tools), 0);
     pdl_drop(tools);
     pdl_free(jobs);
@@ -605,7 +605,7 @@ static void succeeded(call *c, pdl_vref result) {
         end_call(c);
         initialized(s, result);
         break;
-    case CALL_INITIALIZED: break; /* it has no answer */
+    case CALL_INITIALIZED: break; /* a notification has no answer */
     case CALL_LIST: listed(c, result); break;
     case CALL_JOB: job_answered(c, result); break;
     }
@@ -636,8 +636,8 @@ static void notified(session *s, pdl_str method) {
     s->tools = pdl_absent();
 }
 
-/* Returns the number of a call in an answer, 0 when there is none. Some languages do not
- * distinguish 1, 1.0 and "1". */
+/* Returns the number of the call in the id of an answer; 0 when the id is not a number. Some
+ * languages do not distinguish 1, 1.0 and "1", so all three are accepted. */
 static uint64_t number_of(pdl_vref id) {
     int64_t n = 0;
     double d = pdl_is(id, PDL_V_FLOAT) ? pdl_float_of(id) : 0;
@@ -653,13 +653,14 @@ static void replied_with_nothing(call *c) {
     call_failed(c, &err);
 }
 
-/* Returns the call for an error without an id, which a server sends when it could not read the
- * request: the call whose answer the transport reads, or the only open one. */
+/* Returns the call that failed when an error has no id. A server sends such an error when it could
+ * not read a request: the failed call is the one whose answer the transport reads, or the only open
+ * one. */
 static call *nameless_call(const session *s) {
     call *only = NULL;
     if (s->expected) return find_call(s, s->expected);
     for (size_t i = 0; i < s->calls.n; i++) {
-        if (s->calls.p[i]->kind == CALL_INITIALIZED) continue; /* it has no answer */
+        if (s->calls.p[i]->kind == CALL_INITIALIZED) continue; /* a notification has no answer */
         if (only) return NULL;
         only = s->calls.p[i];
     }
@@ -693,7 +694,7 @@ static bool take_message(session *s, pdl_vref m) {
     return true;
 }
 
-/* Returns the number after the name "id" at `at`. */
+/* Returns the number that follows the name "id" at offset `at`. */
 static uint64_t number_after(pdl_str text, size_t at) {
     int64_t n = 0;
     size_t from = at + strlen("\"id\""), to;
@@ -702,8 +703,9 @@ static uint64_t number_after(pdl_str text, size_t at) {
     return pdl_num_read_int(pdl_str_sub(text, from, to), &n) && n > 0 ? (uint64_t)n : 0;
 }
 
-/* Returns the call that a text answers which is meant as a message but is not JSON: the call whose
- * id it contains, before its result or at its end, or the only possible one. */
+/* Returns the call that is answered by a text that should be a message but is not JSON. It is the
+ * call whose id is before the result or at the end of the text, or else the only possible
+ * call. */
 static call *meant_call(const session *s, pdl_str text) {
     pdl_str id = PDL_STR("\"id\"");
     size_t first = pdl_str_find(text, id, 0);
@@ -717,7 +719,7 @@ static call *meant_call(const session *s, pdl_str text) {
 }
 
 /* Fails the call that an unreadable text answers. Takes err, which says why the text cannot be
- * read. Returns false when it answers no call. */
+ * read. Returns false when no call fits the text. */
 static bool unreadable(session *s, pdl_str text, pdl_err *err) {
     call *c = meant_call(s, text);
     pdl_err whole = {0};

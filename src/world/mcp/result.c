@@ -9,9 +9,9 @@
 
 #include "base/banned.h"
 
-/* Returns true for a tool that runs only as a task, which the client has to poll until it is done.
- * This client does not support tasks: the server would refuse the call, so programs and models do
- * not see the tool. */
+/* Returns true for a tool that runs only as a task, which the client has to poll until the task is
+ * done. This client does not support tasks and the server would refuse a call, so programs and
+ * models do not see such a tool. */
 static bool needs_task(pdl_vref t) {
     pdl_vref how = pdl_dict_getz(t, "execution");
     return pdl_is_dict(how) && pdl_text_is(pdl_dict_getz(how, "taskSupport"), "required");

@@ -20,21 +20,21 @@
 enum {
     MAX_CONFIG = 4 << 20,
     TIMEOUT_S = 60,
-    START_S = 60, /* long, because a first start may download the server */
+    START_S = 60, /* long, because the first start may download the server */
     MAX_SECONDS = 7 * 24 * 3600,
 };
 
-/* The variables of our environment that every server gets; others are named in `env`. */
+/* The environment variables that every server inherits; further ones are named in `env`. */
 static const char *const base_env[] = {"HOME",  "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH",
                                        "SHELL", "TERM", "TMPDIR", "TZ",       "USER"};
 
-/* The state of reading. path is used in messages: "mcpServers", the server, a field of it, a part
- * of that.
+/* The state of reading. path is the place that a message names: "mcpServers", then a server, a
+ * field of the server, and a part of the field.
  */
 typedef struct config_reader {
     const pdl_mcp_options *opt;
     pdl_arena *a;
-    const char *file, *who; /* name of the file; who: "tool server x" */
+    const char *file, *who; /* file: name of the file; who: "tool server x", for messages */
     pdl_err *err;
     pdl_buf text; /* text of the file */
     pdl_str path[4];
@@ -61,7 +61,7 @@ PDL_PRINTF(2, 3) static bool wrong(reader *r, const char *fmt, ...) {
     return false;
 }
 
-/* Continues with a field of the server, or with a part of the field. */
+/* Moves the place of messages to a field of the server, or to a part of that field. */
 static void at_field(reader *r, const char *key) {
     r->path[2] = pdl_str_of(key);
     r->depth = 3;
@@ -179,8 +179,8 @@ static void add_env(reader *r, pdl_vref own, pdl_str name, const char *value, co
     pdl_buf_fini(&b);
 }
 
-/* Reads the environment. A process in the sandbox gets the environment of the sandbox instead of
- * ours. */
+/* Reads the environment. A server in a sandbox gets the environment of the sandbox instead of the
+ * inherited one. */
 static bool read_env(reader *r, pdl_vref d, server_config *c) {
     pdl_vref own;
     size_t n_own = 0, n = 0, n_base = sizeof base_env / sizeof base_env[0];
@@ -297,8 +297,8 @@ static bool not_json(reader *r, const pdl_err *why) {
                        r->who, r->file, PDL_FMT(line), PDL_FMT(column), PDL_FMT(before));
 }
 
-/* Refuses a key that is written twice: one would be ignored, and the user would not know which.
- * Keys beside mcpServers belong to other programs. */
+/* Refuses a key that is written twice: one of them would be ignored, and the user would not know
+ * which. Other keys than mcpServers belong to other programs and may be repeated. */
 static bool is_unique(reader *r) {
     enum { DEEP = 16 };
     pdl_str text = pdl_utf8_unmarked(pdl_buf_str(&r->text));
@@ -422,8 +422,8 @@ static bool halves(const char *line, char sep, pdl_str *name, pdl_str *value) {
     return true;
 }
 
-/* Registers the values of "--api-key=VALUE" and "--api-key VALUE"; another rule handles
- * addresses. */
+/* Registers the values of "--api-key=VALUE" and "--api-key VALUE" as secrets. Arguments that are
+ * addresses are handled elsewhere. */
 static void note_argument(pdl_secrets *secrets, const char *arg, const char *next) {
     pdl_str name = pdl_str_of(arg), value = pdl_str_of(next ? next : "");
     bool flag = arg[0] == '-';

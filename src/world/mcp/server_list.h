@@ -5,8 +5,8 @@
  *
  * and for both: "allow": [names or globs with *], "timeout" and "startTimeout": seconds,
  * "parallel": false for a server that gets one call at a time; for a command "sandbox": true or a
- * profile, which confines the process, and adds to that of a run with a sandbox. ${NAME} in a text
- * is replaced by the variable of that name. Unknown keys belong to other programs and are ignored.
+ * profile, which confines the process; when the run has a sandbox, both apply. ${NAME} in a text is
+ * replaced by the variable of that name. Unknown keys belong to other programs and are ignored.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,9 +21,9 @@
 typedef struct server_config {
     const char *name;
     const char *const *argv; /* NULL-terminated; NULL: the server is reached over HTTP */
-    /* NULL-terminated "NAME=value": the whole environment of the process */
+    /* NULL-terminated "NAME=value": the complete environment of the process */
     const char *const *env;
-    const char *cwd; /* NULL: our working directory */
+    const char *cwd; /* NULL: the working directory of this process */
     const char *url;
     const char *const *headers; /* n_headers lines "Name: value" */
     size_t n_headers;
@@ -32,7 +32,7 @@ typedef struct server_config {
     uint64_t timeout_ms, start_ms;
     /* confines the process; borrowed; NULL: it is not confined */
     const struct pdl_sandbox *sandbox;
-    bool one_by_one; /* a call is sent when the previous one has ended */
+    bool one_by_one; /* each call is sent after the previous one has ended */
 } server_config;
 
 /* Reads the entry of server `name`. Error: PDL_E_runtime, with the server, the file with line and

@@ -17,7 +17,7 @@ typedef struct session session;
 
 typedef struct mcp_job {
     pdl_effect *e; /* owned */
-    bool again;    /* it was sent before, in a session that the server forgot */
+    bool again;    /* the job was sent before, in a session that the server forgot */
 } job;
 
 typedef enum {
@@ -45,15 +45,16 @@ typedef struct transport {
     bool (*open)(session *s, pdl_err *err);
     /* Sends one message. c: the request; NULL: the message is a notification or an answer. */
     void (*send)(session *s, pdl_str json, const call *c);
-    void (*forget)(session *s, const call *c); /* its answer is not needed any more */
+    /* called when the answer to c is not needed any more */
+    void (*forget)(session *s, const call *c);
     void (*finish)(session *s);                /* begins an orderly end */
     bool (*finished)(const session *s);
-    /* sends SIGTERM, later SIGKILL, because it has not ended in time */
+    /* sends the signal SIGTERM or SIGKILL to a server that has not ended in time */
     void (*insist)(session *s, int sig);
     void (*close)(session *s); /* releases everything at once */
 } transport;
 extern const transport pdl_mcp_transport_stdio, pdl_mcp_transport_http;
-int pdl_mcp_stdio_pid(const session *s); /* returns 0 when it does not run */
+int pdl_mcp_stdio_pid(const session *s); /* returns 0 when the server has no process */
 
 typedef enum { SESSION_NEW, SESSION_STARTING, SESSION_READY } session_state;
 
@@ -69,26 +70,29 @@ struct session {
     bool pushes;           /* the server announces changes of its list of tools */
     PDL_VEC(call *) calls; /* calls on the wire */
     PDL_VEC(job) jobs;     /* jobs that wait for the session, or for the list */
-    /* For a server that takes one call after the other: jobs that wait for their turn, from
-     * next_turn on. */
+    /* Jobs that wait for their turn, from next_turn on, when the server takes one call at a
+     * time. */
     PDL_VEC(job) turn;
     size_t next_turn;
-    size_t n_sent;     /* calls on the wire that are jobs */
-    uint64_t expected; /* the call for whose answer the transport reads a message; 0: unknown */
+    size_t n_sent;     /* how many calls on the wire are jobs */
+    uint64_t expected; /* id of the call whose answer the transport is reading; 0: unknown */
     bool taking_turns; /* send_turns is running */
     pdl_timer *after_cancel;
     pdl_val tools; /* list of the allowed tools, absent until it is known */
-    pdl_val pages; /* dict from name to tool while the pages are read, else absent */
+    /* dict from name to tool while the pages of the list are read; absent at other times */
+    pdl_val pages;
     size_t n_pages, list_bytes;
-    pdl_val cursors;        /* dict of the cursors that the server has sent */
+    /* dict of the cursors that the server has sent, to detect a repeated one */
+    pdl_val cursors;
     uint64_t list_start_ns; /* when the first page was requested */
-    /* How often the list was requested in a session that the server then forgot, since the last
-     * list arrived. */
+    /* How many sessions the server forgot while they requested the list, since a list last
+     * arrived. */
     unsigned n_lost;
-    size_t n_junk;     /* texts since the start that were not a message */
+    size_t n_junk;     /* how many texts since the start were not messages */
     size_t text_bytes; /* bytes of the message that is being read */
     uint64_t begun_ns; /* when the server was started */
-    /* Requests of the server, and bytes that it wrote while no call was open, since its start. */
+    /* Since the start of the server: requests that it sent, and bytes that it wrote while no call
+     * was open. */
     size_t n_asked, unasked_bytes;
     struct child *child; /* stdio */
     struct posts *posts; /* HTTP */
@@ -105,8 +109,9 @@ typedef struct mcp_world {
 /* takes the arena */
 session *pdl_mcp_session_new(mcp_world *r, pdl_arena *a, const server_config *c);
 void pdl_mcp_session_free(session *s);
-/* Invariants: a call has a number that was given, in this session of the server or an earlier one;
- * jobs take turns only where the server wants that; the list of tools is either known or read. */
+/* Returns true when the invariants hold: each call has a number that was given out, in this session
+ * of the server or an earlier one; jobs take turns only when the server takes one call at a time;
+ * the list of tools is known or is being read, and not both. */
 bool pdl_mcp_session_ok(const session *s);
 void pdl_mcp_session_take(session *s, pdl_effect *e); /* takes e */
 /* returns false when the effect is not one of its jobs */
@@ -114,16 +119,17 @@ bool pdl_mcp_session_cancel(session *s, uint32_t effect);
 bool pdl_mcp_session_is_busy(const session *s);
 void pdl_mcp_session_forget_calls(session *s); /* called before the end, when no job waits */
 
-/* For transports: handles a text from the server, one message or a list of them. Returns false when
- * it is not a message. */
+/* For transports: handles a text from the server, which is one message or a list of messages.
+ * Returns false when the text is not a message. */
 bool pdl_mcp_session_message(session *s, pdl_str text);
-void pdl_mcp_session_greeted(session *s); /* CALL_INITIALIZED has arrived */
+/* called when CALL_INITIALIZED has arrived at the server */
+void pdl_mcp_session_greeted(session *s);
 /* Fails everything that waits, because the connection has ended. Takes the content of err. */
 void pdl_mcp_session_failed(session *s, pdl_err *err);
 /* Fails one call; does nothing when it is not on the wire any more. Takes the content of err. */
 void pdl_mcp_session_call_failed(session *s, uint64_t id, pdl_err *err);
 /* Starts a new session and sends the call again, because the server has forgotten the session of
- * this call. Returns false when that was done before; the call is then still on the wire. */
+ * this call. Returns false when the call was sent twice already; it is then still on the wire. */
 PDL_MUST bool pdl_mcp_session_lost(session *s, uint64_t id);
 /* Lets the next use start a new session, because the server forgot this one while no call was
  * open. */
@@ -140,10 +146,11 @@ void pdl_mcp_rpc_error(pdl_vref error, pdl_err *err);
  * as junk. */
 PDL_MUST bool pdl_mcp_session_asked(session *s, pdl_str method, pdl_vref id);
 /* For transports without a separate limit: counts bytes that were received. Returns false when no
- * call is open and they are too many, so that the session has ended. */
+ * call is open and the bytes exceed the allowance; the session has ended then. */
 PDL_MUST bool pdl_mcp_session_counts(session *s, size_t bytes);
 
-/* result.c. Adds the allowed tools of a page to the dict from name to tool. */
+/* result.c. Adds the tools of one page that the configuration allows to the dict from name to
+ * tool. */
 PDL_MUST bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *tools,
                                 pdl_err *err);
 /* Finds the cursor of the next page, borrowed; absent after the last page. A cursor is a text by

@@ -19,7 +19,7 @@
 
 enum {
     METHOD_NOT_FOUND = -32601,
-    MAX_ID = 256, /* length of the id of a request of the server, which our answer repeats */
+    MAX_ID = 256, /* maximum length of an id of the server's requests, which our answer repeats */
     ASKS_A_SECOND = 10,
     UNASKED_A_SECOND = 1000000,
 };
@@ -50,7 +50,7 @@ static bool is_id(pdl_vref id) {
     return pdl_is(id, PDL_V_INT) || (pdl_is(id, PDL_V_FLOAT) && isfinite(pdl_float_of(id)));
 }
 
-/* Only a ping is supported. */
+/* Answers a request of the server. Only `ping` is supported; other requests get an error. */
 bool pdl_mcp_session_asked(session *s, pdl_str method, pdl_vref id) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};

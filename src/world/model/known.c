@@ -16,8 +16,8 @@ static const char *nothing(void *user, const char *name) {
 }
 
 /* Returns false when credentials are missing. Some services have credentials other than a key,
- * which are looked up when a request is signed, so a request that is never sent is signed. Only
- * missing credentials are an error here. */
+ * which are looked up only when a request is signed. So a request that is never sent is signed
+ * here. Errors other than missing credentials are ignored. */
 static bool can_sign(const pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err) {
     const pdl_dialect *d = r->provider->dialect;
     pdl_headers headers = {0};

@@ -33,7 +33,7 @@ typedef struct pdl_model_options {
     /* Keys of requests are registered here and redacted in messages and logs; borrowed; NULL: a
      * private register. */
     pdl_secrets *secrets;
-    pdl_rate_limits rates; /* limits for all calls together */
+    pdl_rate_limits rates; /* limits that count for all calls of the world together */
     pdl_prefix_options prefix;
     /* The longest wait that a service may request: a longer one fails the call. 0: any wait is
      * accepted. */
@@ -45,10 +45,11 @@ typedef struct pdl_model_options {
     void (*note)(void *user, pdl_str text);
     /* Takes the requests of calls instead of sending them; borrowed; NULL: they are sent. */
     const struct pdl_http_carrier *carrier;
-    /* Writes the header `traceparent` of a request for this effect, with a NUL; returns false
-     * when it has none. NULL: no request has one. */
+    /* Writes the header `traceparent` of a request for this effect, ending with a NUL; returns
+     * false when the effect has none. The function may be NULL: then no request has the header. */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
-    const char *tracestate; /* the header `tracestate` that belongs to it; borrowed; NULL: none */
+    /* the header `tracestate` for the same requests; borrowed; may be NULL */
+    const char *tracestate;
 } pdl_model_options;
 
 /* Checks a list of time limits: a number of seconds, or connect=S,first=S,idle=S,total=S. Error:
@@ -71,7 +72,7 @@ size_t pdl_model_world_open(const pdl_world *w);
 typedef struct pdl_provider_facts {
     const char *prefix;
     pdl_str key;          /* the variable that holds its key; empty when none is set */
-    bool key_is_exported; /* the variable is one of the process, not a line of .env */
+    bool key_is_exported; /* the variable is in the environment of the process, not in .env */
     bool needs_key;
     pdl_str address; /* where calls go; empty when it depends on the call */
 } pdl_provider_facts;
@@ -88,7 +89,7 @@ bool pdl_model_is_key(pdl_str variable);
 /* Parameters that some providers take and others refuse or ignore. */
 enum {
     PDL_TAKES_N = 1,   /* several answers to one request */
-    PDL_TAKES_SEED = 2 /* a seed of the choices */
+    PDL_TAKES_SEED = 2 /* a seed for the random choices */
 };
 /* Returns which of them the provider of a model takes; 0 when it is unknown. */
 unsigned pdl_model_takes(pdl_str model, pdl_str platform, pdl_vref parameters,
@@ -111,8 +112,8 @@ pdl_val pdl_model_defaults(void);
 PDL_MUST bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out,
                                        pdl_err *err);
 
-/* Checks at the start of a run that all defaults of the list are objects; the error is that of
- * pdl_model_defaults_apply. */
+/* Checks at the start of a run that all defaults of the list are objects. The error is the one that
+ * pdl_model_defaults_apply would give. */
 PDL_MUST bool pdl_model_defaults_check(pdl_vref list, pdl_err *err);
 
 #endif

@@ -1,5 +1,6 @@
-/* prefix.h -- what a provider's prompt cache finds again of a request: the order in which it reads
- * the request, the least length of a shared beginning, its steps (spec know 1).
+/* prefix.h -- how much of an earlier request a provider's prompt cache finds again: the order in
+ * which the cache reads the request, the minimum length of a shared beginning, and the steps by
+ * which it grows (spec know 1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,24 +11,29 @@
 
 /* These options say what a run does so that prompt caches find more. */
 typedef struct pdl_prefix_options {
-    bool marks; /* requests say where shared beginnings end, where the provider wants that */
-    bool first; /* one of several calls that begin alike goes out before the others */
+    /* requests contain marks at the ends of shared beginnings, when the provider wants marks */
+    bool marks;
+    bool first; /* one of several calls that begin alike is sent before the others */
 } pdl_prefix_options;
 
 typedef struct pdl_prefix_facts {
     const char *provider;
     const char *order; /* names of members of a request, separated by blanks */
-    int64_t least, step; /* in tokens; 1 when nothing is known */
-    unsigned marks;      /* places that a request may mark; 0: beginnings are found without */
+    /* least: minimum length of a shared beginning, in tokens; step: a found length is a multiple of
+     * it; both are 1 when nothing is known */
+    int64_t least, step;
+    /* how many marks a request may have; 0: the cache finds beginnings without marks */
+    unsigned marks;
 } pdl_prefix_facts;
 
-/* Returns the facts of a provider, by its prefix; those of an unknown cache for others. */
+/* Returns the facts about the cache of a provider, found by its prefix. A provider that is not in
+ * the table gets the facts of an unknown cache. */
 const pdl_prefix_facts *pdl_prefix_facts_of(pdl_str provider);
 
-/* Returns how many of so many shared tokens at the beginning the provider finds. */
+/* Returns how many of `tokens` shared tokens at the beginning the provider's cache finds. */
 int64_t pdl_prefix_found(const pdl_prefix_facts *f, int64_t tokens);
 
-/* Returns a request without its marks, which are no part of what is compared. Takes body. */
+/* Returns a request without its marks, for comparing requests. Takes body. */
 pdl_val pdl_prefix_unmarked(pdl_str provider, pdl_val body);
 
 #endif

@@ -8,10 +8,10 @@
 #include "effect/effect.h"
 
 /* Stores in *out what the world of pdl_model_world_new would send for an effect model or embed:
- * {provider, method, url, headers: {name: value}, body, problem|null}, with credentials replaced
- * by ***. A key that is not set is a problem, not an error: the request is shown as it would be
- * with one. For mock_response it stores {provider, mock: true}. The error says why no request
- * can be written. */
+ * {provider, method, url, headers: {name: value}, body, problem|null}, with credentials replaced by
+ * ***. A key that is not set is reported as a problem, and the request is shown as it would be with
+ * a key. For mock_response it stores {provider, mock: true}. The error says why no request can be
+ * written. */
 PDL_MUST bool pdl_model_preview(pdl_world *model, const pdl_effect *e, pdl_val *out, pdl_err *err);
 
 #endif

@@ -17,7 +17,7 @@
 #include "base/banned.h"
 
 struct pdl_prices {
-    pdl_val table; /* dict: glob (in LiteLLM's table: name) -> dict; checked */
+    pdl_val table; /* dict: glob (in LiteLLM's table: name) -> price; checked when it was read */
 };
 
 static bool amount(pdl_vref v, double *out) {
@@ -66,8 +66,8 @@ static bool read_litellm(pdl_vref row, pdl_price *out) {
     return true;
 }
 
-/* Returns true when the row is that of the model. The key is the name alone, or has the service
- * before it; some services have several names there: "bedrock_converse",
+/* Returns true when the row is for this model. The key of a row is the name of the model, alone or
+ * after its service. A service may have several names there, such as "bedrock_converse" and
  * "vertex_ai-language-models". */
 static bool litellm_fits(pdl_str key, pdl_vref row, pdl_str model) {
     if (pdl_str_eq(key, model)) return true;
@@ -170,7 +170,7 @@ static int64_t of_text(pdl_str s) {
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
         ascii += c < 0x80;
-        other += c >= 0xc0; /* counts the first byte of each character that is not ASCII */
+        other += c >= 0xc0; /* counts only the first byte of each character that is not ASCII */
     }
     return (ascii + LETTERS_OF_TOKEN - 1) / LETTERS_OF_TOKEN + other;
 }

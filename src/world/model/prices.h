@@ -12,8 +12,8 @@
 
 typedef struct pdl_prices pdl_prices;
 
-/* Reads the text of a table; name is that of its file, for messages. Error: config, which says
- * what is accepted. */
+/* Reads the text of a table. name: name of its file, for messages. Error: config, which says what
+ * is accepted. */
 PDL_MUST bool pdl_prices_read(pdl_str text, const char *name, pdl_prices **out, pdl_err *err);
 void pdl_prices_free(pdl_prices *p); /* prices may be NULL */
 
@@ -27,7 +27,7 @@ typedef struct pdl_price {
 bool pdl_price_find(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl_price *out);
 
 /* Computes the cost of a usage (prompt_tokens, completion_tokens,
- * prompt_tokens_details.cached_tokens). Returns false when it lacks the counts. */
+ * prompt_tokens_details.cached_tokens). Returns false when the usage lacks the counts. */
 bool pdl_price_of(const pdl_price *price, pdl_vref usage, double *out);
 
 /* Adds usage.cost to a reply in OpenAI's form (taken) when the price is known and the service

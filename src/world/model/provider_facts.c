@@ -52,7 +52,7 @@ void pdl_model_each_provider(const char *(*env)(void *user, const char *name), v
     }
 }
 
-/* Keys that a dialect reads beside the column of its row. */
+/* Variables with keys that a dialect reads in addition to those in the row of its provider. */
 static const char *const other_keys[] = {
     "ANTHROPIC_AUTH_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_AD_TOKEN",
     "GRANITE_IO_API_KEY",   "VERTEXAI_ACCESS_TOKEN", "WATSONX_TOKEN",

@@ -234,7 +234,8 @@ const pdl_provider *pdl_provider_at(size_t i) {
     return i < sizeof providers / sizeof *providers ? &providers[i] : NULL;
 }
 
-/* Matches scheme, host and first path segments with a known address, up to a segment boundary. */
+/* Returns the provider whose known address has the same scheme, host and first path segments as
+ * `base`; whole segments are compared. */
 static const pdl_provider *find_by_base(pdl_str base) {
     base = without_slash(base);
     if (base.n == 0) return NULL;

@@ -33,10 +33,11 @@ enum {
     PDL_Q_USER = 1u << 17,        /* `user` is sent for every model */
     /* takes guided_json; guided_regex, guided_choice, guided_grammar also as structured_outputs */
     PDL_Q_GUIDED = 1u << 18,
-    /* guided_regex, guided_choice, guided_grammar as a grammar of llama.cpp */
+    /* guided_regex, guided_choice and guided_grammar are sent as a grammar of llama.cpp */
     PDL_Q_GRAMMAR = 1u << 26,
     PDL_Q_FIREWORKS = 1u << 19,   /* short names get accounts/fireworks/models/ */
-    PDL_Q_HUB = 1u << 20,         /* without a base: model <org>/<model>:<inference provider> */
+    /* without api_base, the model has the form <org>/<model>:<inference provider> */
+    PDL_Q_HUB = 1u << 20,
     PDL_Q_SITE = 1u << 21,        /* HTTP-Referer and X-Title from OR_SITE_URL and OR_APP_NAME */
     PDL_Q_CONST_ROLES = 1u << 22, /* text prompt: honours the roles template */
     PDL_Q_WATSONX = 1u << 23,     /* `url` and `apikey` are other names of api_base and api_key */
@@ -57,7 +58,7 @@ typedef struct pdl_provider {
     /* The default address; NULL when the user must give one. ${names} is replaced by the first
      * of these settings, see pdl_setting. */
     const char *base;
-    const char *base_env; /* variables that may hold it, separated by blanks */
+    const char *base_env; /* variables that may hold the address, separated by blanks */
     const char *key_env;  /* variables that may hold the key */
     const pdl_dialect *dialect;
     unsigned quirks;
@@ -81,7 +82,7 @@ const char *pdl_provider_env(const struct pdl_provider *p, const char *end, cons
  * Borrowed until the next call. */
 pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env);
 
-/* Where a call goes. All-zero is empty; release with pdl_route_fini. */
+/* The provider, address and key of a call. All-zero is empty; release with pdl_route_fini. */
 typedef struct pdl_route {
     const pdl_provider *provider;
     pdl_str name;    /* the model as the service knows it; borrowed from the call */
@@ -102,7 +103,7 @@ void pdl_route_fini(pdl_route *r);
 /* Sets the error auth for a provider without a key. Always returns false. */
 PDL_MUST bool pdl_key_missing(const pdl_provider *p, pdl_err *err);
 
-/* Returns which of the parameters PDL_TAKES_* a provider takes (takes.def). */
+/* Returns the parameters PDL_TAKES_... that a provider takes (takes.def). */
 unsigned pdl_provider_takes(const pdl_provider *p);
 
 /* Returns the i-th row of the table, or NULL when there are no more. */

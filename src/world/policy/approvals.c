@@ -2,11 +2,11 @@
  *
  * A rule may say `approve`. The question goes to the next world as a separate effect, so that a
  * journal keeps its answer, and the effect waits here together with its judgement: after the answer
- * the next sink is examined, and no sink a second time. The answer decides about what the person
- * was shown, even if the files that a rule reads have changed by then.
+ * the next sink is examined, and no sink a second time. The person decides about the action that
+ * the question showed, even if files that a rule reads have changed by then.
  *
- * The same question is asked once. An effect that needs it meanwhile waits for the same answer; a
- * later effect gets the answer at once.
+ * The same question is asked only once: another effect that needs the answer meanwhile waits for
+ * it, and a later effect gets it at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,13 +19,14 @@ typedef struct pending {
     policy_front *front;
     judging judged; /* owned, with its effect */
     pdl_val key;    /* the question, as a text */
-    uint32_t id;    /* id of the question; 0 when another pending effect asks the same */
+    uint32_t id;    /* id of the question; 0 when another waiting effect asks the same question */
     struct pending *link;
 } pending;
 
 static const pdl_policy_ask *ask_of(const judging *j) { return &j->asks.asks.p[j->next]; }
 
-/* Makes the key of a question: questions with the same sink, name and arguments are the same. */
+/* Makes the key of a question. Two questions are the same when their sink, name and arguments are
+ * equal. */
 static bool key_of(const pdl_policy_ask *ask, pdl_val *out, pdl_err *err) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_buf_putf(&b, "%s %zu %.*s", pdl_sink_name(ask->sink), ask->name.n, PDL_FMT(ask->name));
@@ -45,7 +46,7 @@ static pending *find_same(const policy_front *r, pdl_vref key) {
     return p;
 }
 
-/* Removes p and returns its judgement. */
+/* Removes the waiting effect from the list, and returns its judgement. */
 static judging take_out(pending *p) {
     pending **at = &p->front->pending;
     while (*at != p) at = &(*at)->link;
@@ -87,7 +88,7 @@ static void answered(void *user, const pdl_effect *e, const pdl_reply *reply) {
     pdl_free(why);
 }
 
-/* Sends the question of p; its answer is for all effects that ask the same. */
+/* Sends the question of p. The answer counts for all effects that wait with the same question. */
 static void put_question(policy_front *r, pending *p) {
     const pdl_effect *e = p->judged.e;
     p->id = r->opt.first_id + ++r->next_id;
@@ -101,7 +102,7 @@ static void put_question(policy_front *r, pending *p) {
     r->world.next->ops->start(r->world.next, question);
 }
 
-/* Lets the effect wait. Takes what j holds, and key. */
+/* Lets the effect wait for the answer. Takes what j holds, and key. */
 static void wait_for_answer(policy_front *r, const judging *j, pdl_val key) {
     bool is_asked = find_same(r, key) != NULL;
     pending *p = PDL_NEW(pending);

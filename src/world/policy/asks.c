@@ -20,7 +20,7 @@
 
 enum { MAX_NESTED = 16, MAX_PARTS = 20000 };
 
-/* Begins an ask. named: the labels of the name. */
+/* Begins the list of arguments for one sink. named: the labels of the name. */
 static void begin(ask_list *a, pdl_sink_id sink, pdl_str name, pdl_label named, pdl_str folder) {
     *pdl_vec_push(&a->asks) =
         (pdl_policy_ask){.sink = sink, .name = name, .name_label = named, .folder = folder};
@@ -46,8 +46,9 @@ static pdl_str joined(ask_list *a, pdl_str path, pdl_str key) {
     return s;
 }
 
-/* Returns the labels of a container that no part of it has. A container may be unbounded although
- * each of its parts is bounded (types/bounds.c); it then has a label that says so. */
+/* Returns the labels that a container has and that none of its parts has. A container may be
+ * unbounded although each of its parts is bounded (types/bounds.c); it then has a label that says
+ * so. */
 static pdl_label beyond_parts(pdl_vref v) {
     pdl_label parts = 0;
     for (size_t i = 0, n = pdl_is_dict(v) ? pdl_dict_len(v) : pdl_list_len(v); i < n; i++)
@@ -57,17 +58,17 @@ static pdl_label beyond_parts(pdl_vref v) {
     return pdl_label_of(v) & ~parts & (pdl_label)PDL_LABEL_FREE;
 }
 
-/* A value that is examined with its parts: its name, the labels of the name, and the labels of the
- * containers around it. */
+/* A value that is examined together with its parts: the name of the argument, the labels of that
+ * name, and the labels of the containers around the value. */
 typedef struct deep {
     pdl_str path;
     pdl_label named, outer;
     unsigned depth;
 } deep;
 
-/* Adds v or, when it is made of parts, these. Parts that are too deep or too many are added as one.
- * Each argument of a list or dict of arguments (depth 0) is examined separately: the number of
- * parts matters only inside one argument. */
+/* Adds the value v, or its parts when it has parts. Parts that are too deep or too many are added
+ * as one value. In a list or dict of arguments (depth 0) each argument is examined separately, so
+ * the maximum number of parts is for one argument. */
 static void add_deep(ask_list *a, deep at, pdl_vref v) {
     pdl_label whole = at.outer | pdl_label_of_part(v);
     pdl_label together = pdl_is_dict(v) || pdl_is_list(v) ? beyond_parts(v) : 0;
@@ -118,7 +119,7 @@ typedef struct command_asks {
     pdl_str folder;
 } command_asks;
 
-/* Adds a command that another one starts, as one more action. */
+/* Adds a command that is started by another command, as one more action. */
 static void ask_started(void *user, const pdl_command_word *words, size_t n, pdl_str by,
                         size_t choosing) {
     const command_asks *c = user;
@@ -162,8 +163,8 @@ static void ask_code(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str 
     }
 }
 
-/* Adds what happens to a remote object: the name that is called is code, the arguments are data;
- * the object may also be chosen by a value. */
+/* Adds the use of a remote object. The name that is called counts as code, and the arguments are
+ * data. A value may also have chosen the object. */
 static void ask_object(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
     begin(a, PDL_SINK_code, PDL_STR("object"), 0, folder);
     for (size_t i = 0, n = pdl_is_dict(e->request) ? pdl_dict_len(e->request) : 0; i < n; i++) {
@@ -360,8 +361,8 @@ static void ask_destination(ask_list *a, const pdl_effect *e, pdl_vref own, pdl_
     }
 }
 
-/* Adds what one model would get. `tools` asks about the context of a call with tools; the
- * definitions of the tools are a parameter like others. */
+/* Adds everything that one model would receive. The argument `tools` represents the context of a
+ * call with tools; the definitions of the tools are a parameter like any other. */
 static void ask_model_of(ask_list *a, const pdl_effect *e, pdl_label outer) {
     pdl_vref parameters = get(e, "parameters"), processor = get(e, "processor");
     pdl_vref tools = pdl_is_dict(parameters) ? pdl_dict_getz(parameters, "tools") : pdl_absent();
@@ -436,8 +437,8 @@ pdl_label pdl_endorsed_labels(const pdl_policies *p, const pdl_effect *e) {
     return all;
 }
 
-/* Adds an endorsement. The labels that it would remove are examined; those that stay are judged
- * later. The reason is the author's text. */
+/* Adds an endorsement. The labels that it would remove are examined here; the labels that remain
+ * are judged at later sinks. The reason is a text of the program's author. */
 static void ask_endorse(ask_list *a, const pdl_policies *p, const pdl_effect *e, pdl_str folder) {
     pdl_vref arguments = get(e, "arguments");
     pdl_vref value = pdl_dict_getz(arguments, "value"), why = pdl_dict_getz(arguments, "why");

@@ -35,8 +35,8 @@ static bool any_fits_tool(const policy *p, pdl_str tool) {
     return false;
 }
 
-/* Returns true when every policy that the user gave says so, since a policy must not loosen another
- * one. */
+/* Returns true when every policy that the user gave lists the tool as read-only. One policy alone
+ * does not suffice, because a policy must not loosen another one. */
 bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool) {
     bool any = false;
     for (size_t i = 0; i < p->all.n; i++) {
@@ -47,8 +47,8 @@ bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool) {
     return any;
 }
 
-/* Compares names as people mean them: a word is a command in any folder, and `python` is both kinds
- * of Python block. */
+/* Compares names as people mean them: a command without a folder means the command in any folder,
+ * and `python` means both kinds of Python block. */
 static bool word_fits(pdl_sink_id sink, pdl_str pattern, pdl_str name) {
     if (pdl_glob_fits(pattern, name, PDL_GLOB_ONE)) return true;
     size_t slash = pdl_str_rfind(name, PDL_STR("/"));
@@ -74,12 +74,12 @@ static bool argument_fits(const rule *r, pdl_str name) {
            name.p[r->argument.n] == '.';
 }
 
-/* Returns true for a rule about the host of an address, which is a second name of it. */
+/* Returns true for a rule about the host of an address. The host is a second name of the sink. */
 static bool is_of_host(const rule *r) {
     return r->sink == PDL_SINK_url && r->argument.p && pdl_str_is(r->argument, "host");
 }
 
-/* Returns true when the rule is for this value. A list of recipients in one text does not fit,
+/* Returns true when the rule is for this value. A text that lists several recipients does not fit,
  * because the stars of a pattern match no separators. */
 static bool value_fits(const policy *p, const rule *r, const pdl_policy_ask *ask, pdl_vref value) {
     static const char separators[] = " \t\r\n,;|<>\"'\\";
@@ -106,11 +106,12 @@ static bool in_force(const policy *p, uint64_t modules) {
 
 static pdl_str folder_of(const policy *p, pdl_str folder) { return p->module ? p->folder : folder; }
 
-/* Returns true for a rule that is for some values alone. */
+/* Returns true for a rule that is limited to some values. */
 static bool is_for_some(const rule *r) { return r->matches.p || r->in_list || r->to.n; }
 
-/* Finds the rule that decides. *otherwise: the rule is for other values, and its `otherwise`
- * counts: at once when the rule has one, else when no later rule is for this value. */
+/* Finds the rule that decides. *otherwise is set when the rule is for other values and its
+ * `otherwise` decides: at once when the rule has an `otherwise`, or else when no later rule is for
+ * this value. */
 static const rule *rule_for(const pdl_policies *all, const policy *p, const pdl_policy_ask *ask,
                             const pdl_argument *a, bool *otherwise, not_a_reader *why) {
     const rule *other = NULL;
@@ -161,7 +162,8 @@ static pdl_decision judge_argument(const pdl_policies *all, const policy *p,
     not_a_reader why = {0};
     const rule *r = rule_for(all, p, ask, a, &otherwise, &why);
     pdl_decision d = {.arg = a, .policy = p->name, .labels = origins};
-    if (r && ask->without_values && is_for_some(r)) return d; /* the value decides */
+    /* whether this rule decides depends on the value, which is not known */
+    if (r && ask->without_values && is_for_some(r)) return d;
     if (r && otherwise) {
         d.verdict = origins ? r->otherwise : PDL_VERDICT_ALLOW;
         d.line = r->line;
@@ -178,8 +180,8 @@ static pdl_decision judge_argument(const pdl_policies *all, const policy *p,
     return d;
 }
 
-/* Judges an argument of an action that may start any command. Any rule that names a command may
- * apply to it, and a value that decides which command it is may be argument 0 of that command. */
+/* Judges an argument of an action that may start any command. Every rule that names a command may
+ * apply. A value that decides which command is started may also be argument 0 of that command. */
 static pdl_decision judge_any(const policy *p, const pdl_policy_ask *ask, const pdl_argument *a,
                               bool chooses) {
     pdl_label origins = pdl_label_origins(a->label) & p->known, stopped;
@@ -254,8 +256,8 @@ const pdl_node *pdl_policies_sandbox_of(const pdl_policies *p, uint64_t module) 
     return NULL;
 }
 
-/* Returns the labels that the sink does not show. Such sinks have no `otherwise`: a label that no
- * rule names is shown. */
+/* Returns the labels that the sink does not show. In such a sink a label is shown unless a rule
+ * names it; rules have no `otherwise`. */
 pdl_label pdl_policies_redacted(const pdl_policies *p, pdl_sink_id sink) {
     pdl_label mask = 0;
     for (size_t i = 0; i < p->all.n; i++) {
@@ -299,9 +301,9 @@ static bool trusts(const policy *p, pdl_effect_kind kind, pdl_str subject, pdl_s
     return false;
 }
 
-/* Returns the label of a subject. A label is given by either form of a path, with its links
- * followed or not; trust is given only by the real path, and only when every policy that the user
- * gave trusts it. */
+/* Returns the label of a subject. A pattern gives its label when the path fits as it is written or
+ * with its links followed. A path is trusted only when its real form fits, in every policy that the
+ * user gave. */
 pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
                                 pdl_str from, uint64_t modules, bool *is_trusted) {
     pdl_label label = 0;
@@ -351,7 +353,7 @@ static bool whole_name_fits(const rule *r, pdl_str name) {
 }
 
 /* Returns true when the rule is for tools of the server. The part of the pattern before the first
- * slash is compared; without a slash the pattern is for servers and tools alike. */
+ * slash is compared. A pattern without a slash fits names of servers and of tools. */
 static bool server_fits(const rule *r, pdl_str server) {
     if (!r->name.p) return true;
     size_t slash = pdl_str_find(r->name, PDL_STR("/"), 0);
@@ -371,8 +373,8 @@ static bool is_for_argument(const rule *r, const pdl_policy_ask *call) {
     return false;
 }
 
-/* Returns true when there is a rule for the name. With call, rules for arguments of the call are
- * marked as used; with NULL, all rules that fit. */
+/* Returns true when there is a rule for the name. Rules that fit are marked as used; when call is
+ * given, only rules for one of its arguments. */
 static bool have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used,
                       bool (*fits)(const rule *r, pdl_str name), const pdl_policy_ask *call) {
     size_t n = 0;

@@ -1,7 +1,8 @@
-/* launchers.c -- finds the commands that a command starts, as far as its words show them: those of
- * env, sudo, timeout, xargs, find -exec, of a shell's script (shell_words.c), and so on
- * (launchers.def). A rule for `command rm` must not be passed by a detour. Where the words do not
- * show which command it is, it may be any, and every rule that names a command counts.
+/* launchers.c -- finds the commands that a command starts, as far as its words show them. Commands
+ * such as env, sudo, timeout, xargs, find -exec and the script of a shell (shell_words.c) start
+ * others; launchers.def lists them. A rule for `command rm` must not be bypassed with one of these.
+ * When the words do not show which command is started, it may be any command, and every rule that
+ * names a command counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -79,7 +80,7 @@ static bool is_assignment(pdl_str s) {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Passes the option at *i and its value. Returns false when it is not known. */
+/* Steps over the option at *i and its value. Returns false for an unknown option. */
 static bool pass_option(const launcher *l, const pdl_command_word *words, size_t n, size_t *i) {
     pdl_str s = words[*i].text;
     size_t eq = pdl_str_find(s, PDL_STR("="), 0);
@@ -99,15 +100,15 @@ static bool pass_option(const launcher *l, const pdl_command_word *words, size_t
     for (size_t k = 1; k < s.n; k++) {
         if (has_letter(l->flags, s.p[k])) continue;
         if (!has_letter(l->valued, s.p[k])) return false;
-        if (k + 1 < s.n) return true; /* the rest is the value */
+        if (k + 1 < s.n) return true; /* the rest of the word is the value */
         ++*i;
         return *i <= n;
     }
     return true;
 }
 
-/* Returns the index of the command's first word; n when there is none, PDL_NOT_FOUND when that is
- * not known. */
+/* Returns the index of the first word of the started command; n when there is no command,
+ * PDL_NOT_FOUND when it is unknown. */
 static size_t find_command(const launcher *l, const pdl_command_word *words, size_t n) {
     size_t i = 1, left = l->operands;
     bool options = true;
@@ -144,13 +145,13 @@ typedef struct starts {
 
 static void find_starts(starts *s, const pdl_command_word *words, size_t n);
 
-/* Reports that any command may be started. choosing: number of the words, from the first one, that
- * may say which. */
+/* Reports that any command may be started. choosing: how many of the words, from the first one, may
+ * decide which command that is. */
 static void may_be_any(const starts *s, const pdl_command_word *words, size_t n, size_t choosing) {
     s->fn(s->user, words, n, base_of(words[0].text), choosing < n ? choosing : n);
 }
 
-/* Reports a command, then what it starts itself. */
+/* Reports a started command, and then the commands that it starts itself. */
 static void start(starts *s, const pdl_command_word *by, size_t n_by, const pdl_command_word *words,
                   size_t n) {
     if (!n) return;
@@ -164,7 +165,8 @@ static void start(starts *s, const pdl_command_word *by, size_t n_by, const pdl_
     s->depth--;
 }
 
-/* Starts what follows assignments, which may choose what the command is and does (PATH). */
+/* Starts the command after assignments such as PATH=... . These may decide which program the
+ * command is, and what it does. */
 static void start_after(starts *s, const pdl_command_word *words, size_t n, size_t at) {
     pdl_label label = 0;
     pdl_command_word *own = pdl_arena_new_n(s->arena, pdl_command_word, n - at + 1);
@@ -212,7 +214,7 @@ static void start_shell(starts *s, const pdl_command_word *words, size_t n) {
         may_be_any(s, words, n, known ? i + 1 : n);
 }
 
-/* Finds the commands between -exec and ; or +. */
+/* Finds the commands of `find`, each between -exec and ";" or "+". */
 static void start_found(starts *s, const pdl_command_word *words, size_t n) {
     for (size_t i = 1; i < n; i++) {
         pdl_str w = words[i].text;
@@ -231,8 +233,8 @@ static void start_found(starts *s, const pdl_command_word *words, size_t n) {
     }
 }
 
-/* Returns the index of the first word that is an option of the list, also among others (-ne), or
- * that is not known; 0: there is none. */
+/* Returns the index of the first word that is an option of the list, alone or together with other
+ * letters (-ne), or that is an unknown option; 0 when there is none. */
 static size_t find_option(const launcher *l, const pdl_command_word *words, size_t n) {
     for (size_t i = 1; i < n; i++) {
         pdl_str w = words[i].text;

@@ -1,10 +1,10 @@
 /* oddities.c -- finds rules without any effect, as far as the policy alone shows it, for `pdl
- * policy check` and `pdl check --policy`. They are not errors: a policy with them is valid. Rules
- * that no name can fit are errors, which the reader of policies reports.
+ * policy check` and `pdl check --policy`. Such rules are not errors: a policy that has them is
+ * valid. Rules that no name can fit are errors, which the reader of policies reports.
  *
- * The first rule that fits decides, so a rule has no effect when a rule before it is for the same
- * or for more. Whether one pattern includes another is decided for stars alone, and only where it
- * is certain: a star matches any text, so it also matches the stars of the other pattern.
+ * The first rule that fits decides, so a rule has no effect when an earlier rule covers all its
+ * cases. Whether one pattern includes another is only decided when it is certain. A star matches
+ * any text, so it also matches a star of the other pattern; other characters must be equal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,8 +56,8 @@ const char *pdl_policy_rule_fits_nothing(const rule *r) {
     return NULL;
 }
 
-/* Returns true when every path of the narrow pattern fits the wide one. "a/" and two stars: all
- * paths below a. */
+/* Returns true when every path that fits the narrow pattern fits the wide one, too. For example,
+ * "a/" with two stars fits all paths below a. */
 static bool path_covers(pdl_str wide, pdl_str narrow) {
     if (!pdl_str_ends(wide, PDL_STR("/**")) || has(narrow, "..")) return false;
     pdl_str folder = pdl_str_sub(wide, 0, wide.n - 2);
@@ -81,12 +81,14 @@ static bool argument_covers(const rule *wide, const rule *narrow) {
 }
 
 static bool covers(const rule *wide, const rule *narrow) {
-    if (wide->matches.p || wide->in_list || wide->to.n) return false; /* for some values */
+    /* the rule is only for some values */
+    if (wide->matches.p || wide->in_list || wide->to.n) return false;
     return wide->sink == narrow->sink && (!wide->only_reading || narrow->only_reading) &&
            name_covers(wide, narrow) && argument_covers(wide, narrow);
 }
 
-/* Returns true when the first rule alone decides; at the other sinks all rules are considered. */
+/* Returns true when the sink of the rule is decided by the first rule that fits; at other sinks all
+ * rules that fit count. */
 static bool is_first_alone(const rule *r) {
     return pdl_sink_rows[r->sink].traits != TRAIT_REDACTED && r->sink != PDL_SINK_endorse;
 }

@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* Adds the parts of a path to a normalized one. */
+/* Appends the parts of a path to a normalized path. */
 static void add_parts(pdl_buf *out, pdl_str path) {
     for (size_t from = 0; from < path.n;) {
         size_t slash = pdl_str_find(path, PDL_STR("/"), from),
@@ -41,9 +41,10 @@ static bool resolve(char *path, size_t n, char *real) {
     return ok;
 }
 
-/* Replaces the longest beginning that exists by its real path; the rest stays. When a path exists,
- * all its beginnings exist, so the end of the beginning is found by binary search: an attacker may
- * give a path with many thousand parts, and each attempt takes a system call for each of them. */
+/* Replaces the longest beginning of the path that exists by its real path, and keeps the rest. When
+ * a path exists, all its beginnings exist, so the longest one is found by binary search. Trying one
+ * after the other would take too long: an attacker may give a path with many thousand parts, and
+ * each attempt costs a system call for each part. */
 static void follow_links(pdl_buf *path) {
     char *all = pdl_str_dup(pdl_buf_str(path)), real[PATH_MAX];
     size_t n = strlen(all), exist = 0; /* exist: how many beginnings of the path exist */
@@ -76,7 +77,8 @@ void pdl_policy_full_path(pdl_str folder, pdl_str path, bool real, pdl_buf *out)
     if (!absolute) pdl_buf_putf(&all, "/%.*s", PDL_FMT(folder));
     pdl_buf_putc(&all, '/');
     pdl_buf_put(&all, path);
-    if (real) follow_links(&all); /* before "..", because it leaves the target of a link */
+    /* links before ".." are followed first, because ".." then leaves the target of the link */
+    if (real) follow_links(&all);
     add_parts(out, pdl_buf_str(&all));
     pdl_buf_fini(&all);
     if (!out->len) pdl_buf_putc(out, '/');
@@ -90,7 +92,7 @@ bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool re
     pdl_str fixed = pdl_str_sub(pattern, 0, wild == PDL_NOT_FOUND ? pattern.n : wild);
     size_t slash = pdl_str_rfind(fixed, PDL_STR("/"));
     size_t cut = slash == PDL_NOT_FOUND ? 0 : slash + 1;
-    /* only the links of folders before the first star are followed */
+    /* only links in the folders before the first star are followed */
     pdl_policy_full_path(folder, pdl_str_sub(pattern, 0, cut), real, &want);
     if (want.len > 1) pdl_buf_putc(&want, '/');
     pdl_buf_put(&want, pdl_str_sub(pattern, cut, pattern.n));

@@ -17,11 +17,11 @@
 
 enum { MAX_PROBLEMS = 100, MAX_RULES = 10000 };
 
-/* A message and its place. Keys are read in the order in which they need each other, so the
- * problems are sorted by line at the end. */
+/* A message and its place. Keys are read in the order in which they depend on each other, so the
+ * messages are sorted by line at the end. */
 typedef struct policy_problem {
     pdl_loc at;
-    size_t number; /* position in the order of reading */
+    size_t number; /* position in the order in which keys are read */
     char *text;    /* owned */
 } problem;
 
@@ -50,7 +50,7 @@ static int by_line(const void *left, const void *right) {
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Moves the problems into err, each with its place. Returns false when there are some. */
+/* Moves the problems into err, each with its place. Returns false when there is at least one. */
 static bool report_problems(reader *r, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     size_t n = r->problems.n;
@@ -178,8 +178,8 @@ static void read_label(reader *r, const pdl_node *n, rule *to, pdl_label *out) {
         unknown(r, n, "no label", name, known, known_labels(r, shapes, known));
 }
 
-/* Reads a list of labels, or one. to: the rule for which `bounded` and `shaped` are set; NULL:
- * these are not labels here. */
+/* Reads a list of labels, or one. to: the rule in which the words `bounded` and `shaped` set
+ * members; NULL when these words are not allowed here. */
 static void read_labels(reader *r, const pdl_node *n, rule *to, pdl_label *out) {
     if (n->kind == PDL_NODE_SEQ)
         for (uint32_t i = 0; i < n->n; i++) read_label(r, n->items[i], to, out);
@@ -353,7 +353,8 @@ static bool read_sink(reader *r, const pdl_node *n, rule *to) {
     return true;
 }
 
-/* Refuses a rule about an argument that its sink never has: it would allow everything silently. */
+/* Refuses a rule about an argument that its sink never has, because such a rule would be ignored
+ * without notice. */
 static void check_argument(reader *r, const pdl_node *n, const rule *to) {
     enum { MAX_KNOWN = 10 };
     const sink_row *row = &pdl_sink_rows[to->sink];
@@ -463,7 +464,8 @@ static void read_model_name(reader *r, const pdl_node *n, rule *to) {
         is_text(r, n, "model", &to->name);
 }
 
-/* Reads a key that the rules of all sinks have. Without a sink the other keys cannot be judged. */
+/* Reads a key that rules of all sinks have. When the sink is unknown, other keys cannot be
+ * checked. */
 static bool read_common_key(reader *r, pdl_str key, const pdl_node *n, rule *to) {
     if (pdl_str_is(key, "allow")) {
         to->has_allow = true;
@@ -526,7 +528,8 @@ static void read_rule_key(reader *r, const pdl_pair *pair, rule *to) {
     }
 }
 
-/* Reads the keys of a rule without a sink. reported: a key that already has a problem, or NULL. */
+/* Reads the keys of a rule whose sink is missing. reported: a key that already has a problem, or
+ * NULL. */
 static void read_keys_without_sink(reader *r, const pdl_node *n, const pdl_node *reported,
                                    rule *to) {
     for (uint32_t i = 0; i < n->n; i++) {
@@ -543,8 +546,8 @@ static void read_keys_without_sink(reader *r, const pdl_node *n, const pdl_node 
 
 static bool same_name(pdl_str a, pdl_str b) { return !a.p == !b.p && pdl_str_eq(a, b); }
 
-/* Reports a rule that follows another one for the same subject: it never decides, so one of them is
- * a mistake. */
+/* Reports a rule that has the same subject as an earlier rule: it never decides, so one of the two
+ * is a mistake. */
 static void check_rule(reader *r, const pdl_node *n, const rule *new_one) {
     pdl_label both = new_one->allow & new_one->deny;
     if (both) {
@@ -568,8 +571,8 @@ static void check_rule(reader *r, const pdl_node *n, const rule *new_one) {
     }
 }
 
-/* Completes a rule such as {sink: endorse, labels: [a]}: it is about those labels, and all others
- * may be endorsed. Such a rule without labels is about all of them. */
+/* Completes a rule such as {sink: endorse, labels: [a]}. It is about these labels only, and all
+ * other labels may be endorsed. A rule without labels is about all of them. */
 static void finish_endorse(rule *to) {
     if (to->sink != PDL_SINK_endorse || !to->deny) return;
     to->allow = (pdl_label)PDL_LABEL_ORIGINS & ~to->deny;
@@ -691,7 +694,7 @@ static void read_lock(reader *r, const pdl_node *n) {
     is_text(r, n, "lock, the path of a lock file,", &r->p->lock);
 }
 
-/* The keys of a policy. Labels come first, because rules name them. */
+/* The keys of a policy in the order of reading. Labels are read first, because rules name them. */
 static const struct {
     const char *key;
     void (*read)(reader *r, const pdl_node *n);

@@ -1,4 +1,4 @@
-/* policy_sets.c -- policies that are asked together, from their making to their end. Their
+/* policy_sets.c -- holds policies that are asked together, from their making to their end. Their
  * rules are read in policy_read.c; the files with lists of values that they name are added here.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -9,8 +9,8 @@
  * answered by the recording.
  *
  * This file also counts what processes may remember: a code worker (process_labels.c) and the file
- * system forget nothing, so a value that comes out of them, or out of a process that may have read
- * a file, has the labels of everything that was put in.
+ * system forget nothing. So a value that comes from one of them, or from a process that may have
+ * read a file, has the labels of everything that was put in before.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,8 +27,8 @@ static policy_front *of(pdl_world *w) { return (policy_front *)(void *)w; }
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Reports a decision to asker. It is a parameter because the sink of an effect that was passed on
- * may have been replaced. */
+/* Reports a decision to `asker`. The sink of the effect cannot be used, because it may have been
+ * replaced when the effect was forwarded. */
 static void report_to(policy_front *r, pdl_effect_sink asker, const pdl_effect *e,
                       const pdl_policy_ask *ask, const pdl_decision *d, const char *outcome) {
     pdl_label any = 0;
@@ -114,7 +114,7 @@ static void flight_decided(void *user, const pdl_effect *e, pdl_vref decision) {
     f->asker.decided(f->asker.user, e, decision);
 }
 
-/* Sends what comes for e to a flight, which has its sink. */
+/* Makes the flight f the sink of e; answers then come to `reply` first. */
 static void fly(flight *f, pdl_effect *e,
                 void (*reply)(void *user, const pdl_effect *e, const pdl_reply *reply)) {
     e->sink = (pdl_effect_sink){.user = f,
@@ -124,7 +124,7 @@ static void fly(flight *f, pdl_effect *e,
                                 .extra = f->asker.extra ? flight_extra : NULL};
 }
 
-/* Notes that the labels of a process may be in a file afterwards. */
+/* Notes that a file may now have the labels of the process. */
 static void note_process(policy_front *r, const pdl_effect *e, pdl_label label) {
     if (!r->opt.leaves_files || r->opt.leaves_files(r->opt.user, e)) r->from_files |= label;
 }
@@ -165,14 +165,15 @@ static void watch_code(policy_front *r, pdl_effect *e) {
 /* --- files that become programs --------------------------------------------------------------- */
 
 /* Returns true for a file that the run may have written. Such a file is a computed program: text
- * that a model wrote into it would otherwise run as the author's. Processes may have written any
- * file, so files that changed since the run began count as written by them; the beginning of a
- * resumed run is not known, so every file does. */
+ * that a model wrote into it would otherwise run as the author's. A process may have written any
+ * file, so a file that changed since the run began counts as written by the run. For a resumed run
+ * the beginning is not known, so every file counts. */
 static bool may_be_written(const policy_front *r, pdl_str path) {
     return r->opt.began_earlier || has_changed(r, path);
 }
 
-/* Returns the path of a program: a file that was searched for has the reply {path, text}. */
+/* Returns the path of a program. When the program was searched for, the path is in the reply {path,
+ * text}. */
 static pdl_str path_of_program(const pdl_effect *e, pdl_vref found) {
     pdl_vref path = pdl_member(pdl_is_dict(found) ? found : e->request, "path");
     return pdl_is_str(path) ? pdl_str_get(path) : (pdl_str){"", 0};
@@ -223,7 +224,7 @@ static void program_reply(void *user, const pdl_effect *e, const pdl_reply *repl
     pdl_label label = reply->err.kind ? 0 : label_of_program(r, e, reply->value);
     pdl_reply refused = {.value = pdl_absent()};
     forget_flight(f);
-    own->sink = asker; /* the decision is reported to the asker */
+    own->sink = asker; /* decisions about the file are reported to the original sink */
     own->added_labels |= label;
     bool ok = !label || may_file_be_run(r, own, reply->value, label, &refused.err);
     if (asker.reply) asker.reply(asker.user, e, ok ? reply : &refused);
@@ -255,7 +256,7 @@ static flight *watch(policy_front *r, pdl_effect *e,
 }
 
 static void watch_program(policy_front *r, pdl_effect *e) {
-    if (!r->from_files && !r->in_files) return; /* no file has an untrusted value */
+    if (!r->from_files && !r->in_files) return; /* no file can have an untrusted value */
     watch(r, e, program_reply);
 }
 
@@ -271,7 +272,7 @@ static void readers_reply(void *user, const pdl_effect *e, const pdl_reply *repl
     if (asker.reply) asker.reply(asker.user, e, reply);
 }
 
-/* Notes who may read the reply, when that is said by the reply. */
+/* Replaces the sink of e when the reply itself says who may read it. */
 static void watch_readers(policy_front *r, pdl_effect *e, pdl_label named, pdl_label bit) {
     named &= pdl_readers_of_answers(r->opt.policies);
     if (!named) return;
@@ -301,13 +302,14 @@ static void label_started(void *user, const pdl_command_word *words, size_t n, p
     s->is_trusted = s->is_trusted && is_trusted;
 }
 
-/* Sets the labels that the reply gets in addition to the labels of its kind and request. */
+/* Sets the labels that the reply gets because of the policies, in addition to those of its kind and
+ * request. */
 static void set_labels(policy_front *r, pdl_effect *e) {
     pdl_arena *arena = pdl_arena_make();
     bool is_trusted = false;
     pdl_label named = pdl_policies_label_of(r->opt.policies, e->kind, pdl_subject_of(e, arena),
                                             r->opt.folder, e->modules, &is_trusted);
-    /* a path is trusted for the content that it had when the run began, not for a file that was
+    /* the user trusts the content that the path had when the run began, and not a file that was
      * copied there later */
     if (e->kind == PDL_EFFECT_read && is_trusted)
         is_trusted = !has_changed(r, pdl_subject_of(e, arena));
@@ -319,8 +321,8 @@ static void set_labels(policy_front *r, pdl_effect *e) {
     }
     pdl_arena_free(arena);
     if (e->kind == PDL_EFFECT_tool && pdl_tool_use_of(e).lists) {
-        /* With a lock, a person has approved the definitions; names that a policy gives to the
-         * replies of tools do not apply to definitions. */
+        /* With a lock, a person has approved the definitions. Names that a policy gives to replies
+         * of tools do not apply to definitions. */
         is_trusted = is_trusted || pdl_policies_have_locks(r->opt.policies);
         named = 0;
     }
@@ -338,7 +340,8 @@ static void set_labels(policy_front *r, pdl_effect *e) {
     watch_readers(r, e, named, bit);
 }
 
-/* Adds the labels that the server has got from this call or others before it answers. */
+/* Adds to the reply the labels that the server has received, from this call or from others before
+ * it answers. */
 static void add_server(policy_front *r, pdl_effect *e, pdl_label label) {
     pdl_vref server = pdl_dict_getz(e->request, "server");
     if (pdl_is_str(server))
@@ -383,7 +386,7 @@ void pdl_policy_forward(policy_front *r, pdl_effect *e) {
     r->world.next->ops->start(r->world.next, e);
 }
 
-/* Refuses values that a durable journal must not hold. */
+/* Refuses values that must not be written to a durable journal. */
 static bool may_last(policy_front *r, pdl_effect *e) {
     pdl_label label = pdl_effect_label(e);
     if (pdl_policies_allow_durable(r->opt.policies, label)) return true;
@@ -412,8 +415,8 @@ static void let_pass(policy_front *r, pdl_effect *e) {
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-/* Returns true when the examined ask is the start of a server that was allowed before: it runs
- * already. */
+/* Returns true when the ask is about starting a server that was allowed to start before, so that it
+ * runs already. */
 static bool is_started(const policy_front *r, const pdl_policy_ask *ask) {
     return ask->sink == PDL_SINK_server && !pdl_is_absent(pdl_dict_gets(r->servers, ask->name));
 }
@@ -443,7 +446,8 @@ void pdl_policy_continue(policy_front *r, judging *j) {
             pdl_policy_refuse(r, j, "deny", NULL);
             return;
         }
-        bool shown = j->approved && ask->started_by.n; /* a part of what was approved */
+        /* this command is a part of an action that a person has approved */
+        bool shown = j->approved && ask->started_by.n;
         if (j->decision.verdict == PDL_VERDICT_ALLOW || shown)
             pdl_policy_allow_ask(r, j, shown ? "approved" : "allow");
         else if (!pdl_policy_approve(r, j))

@@ -1,13 +1,14 @@
 /* process_labels.c -- the labels of all values that processes of code blocks and tool servers have
  * got, for all runs that may share them.
  *
- * A process forgets nothing, so its label is the join of all that it got. It also outlives runs:
- * rows of a batch, requests of a server, and tasks of an engine reach the same process. With a list
- * in each policy world the labels of earlier runs were lost; so there is one list for all runs that
- * ask the same policies, and it numbers the processes. Each effect of code has the numbers of its
- * process, and the room that starts processes uses only those: the list here and the processes that
- * are alive cannot differ, whatever a journal between them answers. Runs under other policies have
- * other processes, since a label that one policy names has no meaning in another.
+ * A process forgets nothing, so its label is the join of the labels of all values that it got. It
+ * also outlives runs: rows of a batch, requests of a server, and tasks of an engine reach the same
+ * process. If each run had its own list, the labels of earlier runs would be lost; so there is one
+ * list for all runs that ask the same policies, and it numbers the processes. Each effect of code
+ * carries the number of its process, and src/world/worker starts processes by these numbers alone.
+ * So the list and the processes that are alive cannot differ, even when a journal between them
+ * answers an effect. Runs under other policies have other processes, since a label that one policy
+ * names has no meaning in another.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,10 +24,10 @@ struct pdl_policy_memories {
     uint32_t n_processes;
 };
 
-enum { MAX_KEPT = 16 }; /* each may have a Python process */
+enum { MAX_KEPT = 16 }; /* how many lists are kept; the processes of each list may be alive */
 
-/* Invariants: each label of a process is a label of a value that some process got; the number of
- * each process was assigned before. */
+/* Returns true when the invariants hold: each label of a process is the label of a value that some
+ * process got; the number of each process was given out before. */
 bool pdl_policy_memory_ok(const pdl_policy_memory *m) {
     for (size_t i = 0; i < m->processes.n; i++) {
         const process_memory *p = &m->processes.p[i];
@@ -52,8 +53,8 @@ void pdl_policy_memories_free(pdl_policy_memories *all) {
     pdl_free(all);
 }
 
-/* Returns a text that is equal for the same policies in the same order, in which their names are
- * numbered. */
+/* Returns a text that is equal for two sets of the same policies in the same order. The order
+ * matters because the names are numbered in it. */
 static pdl_val key_of(const pdl_policies *p) {
     pdl_buf b = PDL_BUF;
     for (size_t i = 0; i < pdl_policies_count(p); i++)
@@ -62,7 +63,7 @@ static pdl_val key_of(const pdl_policies *p) {
     return pdl_text_of_buf(&b);
 }
 
-/* Replaces all processes by empty ones. */
+/* Replaces all processes by new ones, which have received nothing. */
 static void begin_again(pdl_policy_memory *m) {
     for (size_t i = 0; i < m->processes.n; i++) {
         m->processes.p[i].holds = 0;
@@ -88,7 +89,8 @@ static void forget_sources(pdl_policy_memory *m) {
     m->servers = kept;
 }
 
-/* Returns an unused list when there are many; its processes begin again. */
+/* Returns a list that no run uses, to be used again, when there are many lists; its processes are
+ * replaced by new ones. */
 static pdl_policy_memory *take_unused(pdl_policy_memories *all) {
     for (size_t i = 0; all->all.n >= MAX_KEPT && i < all->all.n; i++) {
         pdl_policy_memory *m = all->all.p[i];

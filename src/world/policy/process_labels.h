@@ -1,5 +1,5 @@
 /* process_labels.h -- the labels that processes of code and tool servers remember
- * (process_labels.c). Private to the room.
+ * (process_labels.c). Private to policy.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,28 +11,29 @@
 
 /* The process of code blocks of one profile. */
 typedef struct process_memory {
-    pdl_val profiles; /* the profiles of the effects that it answers */
+    pdl_val profiles; /* the sandbox profiles of the effects that run in the process */
     uint32_t number;  /* its number among all processes, from 1 */
     uint32_t session; /* incremented when code begins a new session */
-    pdl_label holds;  /* labels of all values that it got since the session began */
+    pdl_label holds;  /* labels of all values that the process got since its session began */
 } process_memory;
 
 /* The labels that runs under the same policies have left in processes: process_labels.c. */
 struct pdl_policy_memory {
     pdl_policy_memories *all;
-    pdl_val policies; /* their digests */
+    pdl_val policies; /* the digests of the policies */
     PDL_VEC(process_memory) processes;
     pdl_label in_objects; /* labels of all values that any of the processes got */
     pdl_val servers;      /* tool server -> null with the labels of the values that it got */
     uint32_t n_users;
-    bool continues; /* its processes have no separate numbers */
+    bool continues; /* the run began without a policy, so its processes have no numbers */
 };
 bool pdl_policy_memory_ok(const pdl_policy_memory *m);
-/* Returns the index of the process that performs e, a new one for a new session, and numbers e. */
+/* Returns the index of the process that performs e, and writes the numbers of the process into e. A
+ * new session has a new process. */
 size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e);
-/* Adds label to those of a tool server. Returns all its labels. */
+/* Adds the label to those of a tool server. Returns all labels of the server. */
 pdl_label pdl_policy_server_learns(pdl_policy_memory *m, pdl_vref server, pdl_label label);
-/* Adds label to those of a session of a process. */
+/* Adds the label to those of one session of a process. */
 void pdl_policy_process_learns(pdl_policy_memory *m, size_t process, uint32_t session,
                                pdl_label label);
 

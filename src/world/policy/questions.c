@@ -42,7 +42,7 @@ static void put_part(refusal *r, pdl_str text, pdl_label label) {
     r->label |= label;
 }
 
-/* Returns the name of a sink; the name of a file is as seen from the program. */
+/* Returns the name of a sink. The path of a file is shown relative to the program's folder. */
 static pdl_str name_of(const source_log *s, const pdl_policy_ask *ask) {
     bool is_path = ask->sink == PDL_SINK_read || ask->sink == PDL_SINK_write ||
                    ask->sink == PDL_SINK_include || ask->sink == PDL_SINK_import;
@@ -107,7 +107,7 @@ void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_po
         put_part(&r, pdl_buf_str(&from), label);
     }
     pdl_err_set(err, PDL_E_policy, loc, "%s", pdl_buf_z(&r.text));
-    /* names may be an attacker's text: a path, a tool */
+    /* names, such as a path or a tool, may be an attacker's text */
     err->label = err->words = pdl_label_origins(r.label);
     err->has_words = true;
     pdl_buf_fini(&r.text);
@@ -152,7 +152,7 @@ static void put_value(pdl_vref v, size_t most, pdl_buf *out) {
     pdl_buf_fini(&text);
 }
 
-/* A path that is the name of the sink is shown as that is. */
+/* A path that is the name of the sink is shown in the same form as that name. */
 static void put_value_of(const source_log *s, const pdl_policy_ask *ask, const pdl_argument *a,
                          size_t most, pdl_buf *out) {
     pdl_str name = name_of(s, ask);
@@ -181,7 +181,8 @@ static void put_origins(const pdl_policies *p, const source_log *s, const pdl_ar
     pdl_buf_fini(&from);
 }
 
-/* Reports that more arguments exist than are shown, since one of them may be a reason to refuse. */
+/* Reports how many arguments are not shown, since one of them may be the reason to refuse the
+ * action. */
 static void put_rest(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
                      pdl_buf *out) {
     pdl_argument rest = {.value = pdl_absent()};
@@ -191,7 +192,8 @@ static void put_rest(const pdl_policies *p, const source_log *s, const pdl_polic
     pdl_buf_putc(out, '\n');
 }
 
-/* Says why a value is asked about that everybody else may get. */
+/* Says why a person is asked about a value: it may go to the readers of its labels without a
+ * question, but not to this receiver. */
 static void ask_unread(const pdl_policies *p, const pdl_decision *d, pdl_buf *out) {
     PDL_PUT(out, "    ");
     if (d->unread_by.p) {
@@ -207,7 +209,7 @@ static void ask_unread(const pdl_policies *p, const pdl_decision *d, pdl_buf *ou
 
 static void put_question(const pdl_policies *p, const source_log *s, const char *what,
                          const pdl_policy_ask *ask, const pdl_decision *d, pdl_buf *out) {
-    /* whoever approves a definition has to see all of it */
+    /* a person who approves a definition has to see all of it */
     size_t most = what ? MAX_DEFINITION : MAX_SHOWN;
     pdl_buf_putf(out, "The policy asks: %s\n  ", what ? what : "may this be done?");
     pdl_buf_putf(out, "%s ", pdl_sink_name(ask->sink));
@@ -262,7 +264,7 @@ static pdl_val shown_arguments(const pdl_policies *p, const source_log *s,
                                const pdl_policy_ask *ask, bool with_values) {
     pdl_val list = pdl_list_new(ask->n);
     for (size_t i = 0; i < ask->n && i < MAX_ARGUMENTS; i++) {
-        /* the reason of an endorsement is shown, which is the author's own text */
+        /* the reason of an endorsement is shown, because it is the author's own text */
         bool shown = with_values || (ask->sink == PDL_SINK_endorse && !ask->args[i].label);
         list = pdl_list_push(list, shown_argument(p, s, ask, &ask->args[i], shown));
     }
@@ -272,7 +274,7 @@ static pdl_val shown_arguments(const pdl_policies *p, const source_log *s,
 pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const char *what,
                             const pdl_policy_ask *ask, const pdl_decision *decision) {
     pdl_buf text = PDL_BUF, name = PDL_BUF;
-    pdl_label label = ask->name_label; /* a recording redacts what its policy says */
+    pdl_label label = ask->name_label; /* a recording leaves out what its policy redacts */
     for (size_t i = 0; i < ask->n; i++) label |= pdl_label_origins(ask->args[i].label);
     put_question(p, s, what, ask, decision, &text);
     pdl_policy_put_visible(name_of(s, ask), true, &name);

@@ -1,12 +1,13 @@
 /* readers.c -- who may read a value (spec trust 3). A policy names the readers of a label: names,
  * and fields of what the source answered. A rule names who gets a value at its sink. The value fits
- * the rule when each of those is among the readers of each label that the value has.
+ * the rule when each of these receivers is a reader of each label that the value has.
  *
- * A label is one bit, and its readers differ from answer to answer. So the sets are kept beside the
- * values: for each bit of a source (label.h) the readers that all its answers have in common. A
- * value carries the bits of its sources, so its readers are those that all these sets have in
- * common: exact for the first 16 sources of a run, and never too many. Of a value from another run
- * (PDL_LABEL_ELSEWHERE) only the names that the policy itself gives are known.
+ * A label is one bit, and its readers differ from answer to answer. So the sets of readers are kept
+ * beside the values: for each bit of a source (label.h) there is the set of readers that all
+ * answers with this bit have in common. A value carries the bits of its sources, and its readers
+ * are in all of their sets. That is exact for the first 16 sources of a run, and never allows too
+ * many readers. For a value from another run (PDL_LABEL_ELSEWHERE), only the names that the policy
+ * itself gives are known.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -87,7 +88,8 @@ static pdl_str next_part(pdl_str *path) {
     return part;
 }
 
-/* Adds the texts at the path in v; a list on the way means each of its entries. */
+/* Adds the texts that the path leads to in v. Where v has a list on the path, the path continues in
+ * each of its entries. */
 static pdl_val add_texts(pdl_val names, pdl_vref v, pdl_str path, unsigned depth) {
     if (depth > MAX_DEPTH || pdl_dict_len(names) >= MAX_NAMES) return names;
     if (pdl_is_list(v)) {
@@ -109,7 +111,7 @@ static pdl_val constants_of(const reader_names *r) {
     return names;
 }
 
-/* Returns the readers of one item: owned, a dict. */
+/* Returns the readers that one item of an answer names: an owned dict. */
 static pdl_val names_of_item(const reader_names *r, pdl_vref item) {
     pdl_val names = constants_of(r);
     for (uint32_t i = 0; i < r->n; i++)
@@ -128,7 +130,7 @@ static pdl_val in_common(pdl_val a, pdl_vref b) {
     return out;
 }
 
-/* Returns the readers of an answer: those that all its items have. */
+/* Returns the readers of an answer: the readers that all its items name. */
 static pdl_val names_of_answer(const reader_names *r, pdl_vref answer) {
     if (!pdl_is_list(answer)) return names_of_item(r, answer);
     size_t n = pdl_list_len(answer);
@@ -181,8 +183,8 @@ static pdl_val texts_of(pdl_vref content) {
     return pdl_text_of_buf(&b);
 }
 
-/* Returns what a tool says: its structured answer, else its text. A list that a server wraps into
- * {result: [...]} is that list. Owned. */
+/* Returns what a tool answered: its structured answer, or else its text. When a server has wrapped
+ * a list into {result: [...]}, the list is returned. Owned. */
 static pdl_val said_by_tool(pdl_vref answer) {
     if (!pdl_is_dict(answer)) return pdl_keep(answer);
     pdl_vref own = pdl_member(answer, "structured");
@@ -207,7 +209,8 @@ static pdl_val said(pdl_effect_kind kind, pdl_vref answer) {
     }
 }
 
-/* Returns the value as items: a text that is JSON, YAML, or lines of JSON is read. Owned. */
+/* Returns the value as a list of items. A text that is JSON, YAML or lines of JSON is parsed first.
+ * Owned. */
 static pdl_val items_of(pdl_vref answer) {
     pdl_val out;
     if (!pdl_is_str(answer) || pdl_str_get(answer).n > MAX_TEXT) return pdl_keep(answer);
@@ -289,8 +292,8 @@ static bool may_read(const reader_sets *s, const label_readers *of, pdl_label la
     return any;
 }
 
-/* Returns true when the argument is at the path or below it; numbers in its name count entries of
- * lists, which a path leaves out. */
+/* Returns true when the argument is at the path or below it. Numbers in the argument's name count
+ * the entries of lists, and a path does not contain them. */
 static bool is_at(pdl_str path, pdl_str name) {
     while (path.n && name.n) {
         pdl_str rest = path, want = next_part(&rest), have = next_part(&name);
@@ -302,7 +305,8 @@ static bool is_at(pdl_str path, pdl_str name) {
     return !path.n;
 }
 
-/* Checks one name. Returns false, with the reason in *why, when it may not read the value. */
+/* Checks one receiver. Returns false, with the reason in *why, when the receiver may not read the
+ * value. */
 static bool check_name(const policy *p, const pdl_policy_ask *ask, pdl_label label, pdl_str name,
                        pdl_label of_name, not_a_reader *why) {
     for (size_t i = 0; i < p->readers.n; i++) {
@@ -314,7 +318,7 @@ static bool check_name(const policy *p, const pdl_policy_ask *ask, pdl_label lab
     return true;
 }
 
-/* Checks the names in an argument. A value that is not a text is not a known name. */
+/* Checks the receivers that an argument names. A value that is not a text is not a known name. */
 static bool check_argument(const policy *p, const pdl_policy_ask *ask, pdl_label label,
                            const pdl_argument *a, size_t *n, not_a_reader *why) {
     bool empty = pdl_is_null(a->value) || (pdl_is_list(a->value) && !pdl_list_len(a->value));

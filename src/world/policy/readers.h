@@ -1,5 +1,5 @@
 /* readers.h -- who may read a value: names at sources, names at sinks, and the sets of a run
- * (readers.c). Private to the room.
+ * (readers.c). Private to policy.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,8 @@
 #include "base/vec.h"
 #include "policy/policy.h"
 
-/* "ann", or the path of ${ PATH }: into an item of an answer, or into the arguments of a sink. */
+/* The name of a reader: "ann", or the path in ${ PATH }, which leads into an item of an answer or
+ * into the arguments of a sink. */
 typedef struct reader_name {
     pdl_str text;
     bool is_path;
@@ -37,7 +38,7 @@ typedef struct pdl_reader_sets {
 
 /* A receiver of a value who is not among its readers. */
 typedef struct not_a_reader {
-    pdl_str name;       /* p NULL: who gets it is not known */
+    pdl_str name;       /* name of the receiver; p is NULL when it is not known */
     pdl_label of_name;  /* the labels of the name */
     pdl_label of;       /* the label that has other readers */
 } not_a_reader;
@@ -50,13 +51,13 @@ const char *pdl_readers_read(pdl_arena *arena, const pdl_node *n, bool of_source
                              const pdl_node **at);
 /* Returns the labels whose readers are fields of answers. */
 pdl_label pdl_readers_of_answers(const pdl_policies *p);
-/* Notes the readers of an answer with the labels `named`, which has the bit of a source. answer:
- * absent when it failed. */
+/* Notes the readers of an answer. named: the labels of the answer whose readers the answer itself
+ * names, and the bit of its source. answer: absent when the effect failed. */
 void pdl_readers_note(reader_sets *s, const pdl_policies *p, pdl_label named, pdl_label bit,
                       pdl_effect_kind kind, pdl_vref answer);
 void pdl_readers_fini(reader_sets *s);
-/* Returns true when all who get the value, as `to` names them, are among the readers of each of its
- * labels; false with *why otherwise. A label without readers has no say. */
+/* Returns true when every receiver that `to` names is a reader of each label of the value;
+ * otherwise returns false and sets *why. A label without readers allows every receiver. */
 bool pdl_readers_fit(const struct policy *p, const reader_names *to, const pdl_policy_ask *ask,
                      pdl_label label, not_a_reader *why);
 

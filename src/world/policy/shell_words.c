@@ -1,7 +1,8 @@
-/* shell_words.c -- reads a shell script as simple commands, for the policies: which commands does
- * it run, and with which words? Only what is certain is read: quotes, "$1" and "$@", lists and
- * pipes, redirections, if, while and for. Everything else (substitution of commands, splitting,
- * functions, case) ends the reading, and the policy takes the script for any command.
+/* shell_words.c -- reads a shell script as simple commands, so that policies know which commands it
+ * runs, with which words. Only forms whose meaning is certain are read: quotes, "$1" and "$@",
+ * lists and pipes, redirections, if, while and for. Any other form (substitution of commands,
+ * splitting, functions, case) ends the reading, and the policy treats the script as if it could
+ * start any command.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,10 +21,10 @@ typedef struct shell_script {
     size_t at, commands;
     const pdl_command_word *arguments;
     size_t n_arguments;
-    pdl_label of_arguments; /* labels of all of them */
+    pdl_label of_arguments; /* labels of all arguments together */
     bool writes;    /* a redirection wrote a file */
-    bool passed_on; /* a pipe or a file may have passed them to the commands that follow */
-    PDL_VEC(pdl_command_word) words, files; /* files: of redirections */
+    bool passed_on; /* a pipe or a file may have passed the arguments to the commands that follow */
+    PDL_VEC(pdl_command_word) words, files; /* files: the files of redirections */
     void (*fn)(void *user, const pdl_command_word *words, size_t n);
     void *user;
 } shell_script;
@@ -67,7 +68,7 @@ static void push(shell_script *s, pdl_str text, pdl_vref value, pdl_label label)
 static bool read_argument(shell_script *s) {
     size_t from = s->at, number = 0;
     pdl_str name;
-    s->at += 2; /* "$ */
+    s->at += 2; /* steps over the quote and the dollar */
     if (read_variable(s, &name) && here(s) == '"') {
         s->at++;
         bool ends = ends_word(here(s));
@@ -112,7 +113,7 @@ static bool read_quoted(shell_script *s, half_word *w) {
     return here(s) == '"' && ++s->at;
 }
 
-/* Reads the next part of a word. Returns false for what is not certain. */
+/* Reads the next part of a word. Returns false when its meaning is not certain. */
 static bool read_part(shell_script *s, half_word *w) {
     char c = s->text.p[s->at++];
     w->begun = true;
@@ -132,12 +133,12 @@ static bool read_part(shell_script *s, half_word *w) {
         s->at++;
         return true;
     case '$':
-    case '`': return false; /* it may become several words */
+    case '`': return false; /* a substitution may become several words */
     default: pdl_buf_putc(&w->text, c); return true;
     }
 }
 
-/* Reads a word and adds it. Returns false for what is not certain. */
+/* Reads a word and adds it. Returns false when its meaning is not certain. */
 static bool read_word(shell_script *s) {
     half_word w = {.text = PDL_BUF};
     bool ok = true, glob = false;
@@ -150,7 +151,8 @@ static bool read_word(shell_script *s) {
     }
     pdl_str text = pdl_arena_str(s->arena, pdl_buf_str(&w.text));
     pdl_buf_fini(&w.text);
-    bool whole = pdl_str_is(text, "{") || pdl_str_is(text, "["); /* these are no patterns */
+    /* a word that is only a brace or a bracket is not a pattern */
+    bool whole = pdl_str_is(text, "{") || pdl_str_is(text, "[");
     if (ok && !s->words.n && glob && !whole) return false;
     if (ok && w.unknown)
         push(s, (pdl_str){0}, pdl_absent(), s->of_arguments);
@@ -175,7 +177,7 @@ static bool is_assignment(pdl_str s) {
 
 /* Ends a command. Words before the name are left out: reserved words and assignments. The command's
  * own words are followed by the files of redirections and by one word for the input that it may
- * read. Returns false for a form that is not read. */
+ * read. Returns false for a form whose meaning is not certain. */
 static bool end_command(shell_script *s) {
     static const char *const before[] = {"if",    "then",  "elif", "else", "fi", "do",
                                          "done", "while", "until", "!",   "{",  "}"};
@@ -209,7 +211,7 @@ static bool is_number(pdl_str s) {
     return i == s.n && s.n > 0;
 }
 
-/* Passes a redirection and its word. */
+/* Reads a redirection and the word that follows it. */
 static bool read_redirection(shell_script *s) {
     size_t from = s->at;
     while (here(s) && strchr("<>&|", here(s))) s->at++;
@@ -219,14 +221,16 @@ static bool read_redirection(shell_script *s) {
     if (ends_word(here(s))) return false;
     size_t before = s->words.n;
     bool number = before && from && s->text.p[from - 1] >= '0' && s->text.p[from - 1] <= '9';
-    if (number && is_number(s->words.p[before - 1].text)) before = --s->words.n; /* 2>FILE */
-    bool named = before > 0; /* a pattern in the place of a file is no command */
+    /* the number belongs to the redirection, as in 2>FILE */
+    if (number && is_number(s->words.p[before - 1].text)) before = --s->words.n;
+    /* when no word was read before, the file must not be taken for the command */
+    bool named = before > 0;
     if (!named) push(s, PDL_STR(">"), pdl_absent(), 0);
     bool ok = read_word(s);
     bool is_null = ok && s->words.n == before + !named + 1 &&
                    s->words.p[s->words.n - 1].text.p &&
                    pdl_str_is(s->words.p[s->words.n - 1].text, "/dev/null");
-    bool is_copy = op.p[op.n - 1] == '&'; /* 2>&1 */
+    bool is_copy = op.p[op.n - 1] == '&'; /* the redirection copies a descriptor, as in 2>&1 */
     s->writes = s->writes || (!is_null && !is_copy && memchr(op.p, '>', op.n));
     for (size_t i = before + !named; ok && i < s->words.n; i++)
         *pdl_vec_push(&s->files) = s->words.p[i];
@@ -243,7 +247,7 @@ static bool read_token(shell_script *s) {
         while (here(s) && here(s) != '\n') s->at++;
         return true;
     case '(':
-        if (s->words.n) return false; /* a function */
+        if (s->words.n) return false; /* a parenthesis after a word defines a function */
         s->at++;
         return here(s) != '(';
     case '\n':

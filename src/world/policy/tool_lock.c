@@ -3,8 +3,8 @@
  * The definition of a tool is text that a server wrote, and the model reads it as instructions: a
  * server that was checked once may send something else tomorrow. A lock file holds the hash of each
  * definition that its user has seen. A list of the server's tools contains only those that are
- * locked, or that a person has approved just now; no other tool can be called. A call that comes
- * before any list requests one.
+ * locked, or that a person has approved just now; no other tool can be called. When a call arrives
+ * before the tools of its server were listed, the list is requested first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,18 +18,19 @@
 
 #include "base/banned.h"
 
-/* A use of tools that waits until the definitions of the server are examined. */
+/* A use of tools that waits until the definitions of its server have been examined. */
 typedef struct listing {
     policy_front *front;
     pdl_effect *e;
     pdl_val server;
-    /* id of the list or the question in progress; 0 while another listing requests it */
+    /* id of the list or the question in flight; 0 while another waiting use requests the list */
     uint32_t id;
-    pdl_val tools;     /* the tools as the server describes them; absent before the list */
-    pdl_val passed;    /* the tools that are locked or approved */
+    /* the tools as the server describes them; absent until the list has arrived */
+    pdl_val tools;
+    pdl_val passed;    /* the tools that are locked, or that a person approved */
     pdl_val left_out;  /* the other tools: name -> reason, as a part of a sentence */
     size_t next;       /* index of the tool that is examined */
-    bool looks, again; /* look_on is running; a question was answered while it ran */
+    bool looks, again; /* looks: look_on is running; again: a question was answered while it ran */
     char hash[65];     /* hash of the examined definition */
     double seconds;
     struct listing *link;
@@ -55,7 +56,8 @@ static bool is_lock(pdl_vref servers) {
     return true;
 }
 
-/* Returns true for a known version. In a later format the same words may mean something else. */
+/* Returns true for a version of lock files that this code knows. A later version may use the same
+ * words with another meaning. */
 static bool is_version(pdl_vref lock) {
     int64_t n;
     return pdl_is(lock, PDL_V_INT) && pdl_int_get(lock, &n) && n == 1;
@@ -106,8 +108,8 @@ bool pdl_policies_have_locks(const pdl_policies *p) {
     return false;
 }
 
-/* Returns NULL when every lock has this definition; otherwise the reason, and in *lock the name of
- * the lock. */
+/* Returns NULL when every lock has exactly this definition; otherwise the reason, and in *lock the
+ * name of the lock that differs. */
 static const char *why_unknown(const pdl_policies *p, pdl_str server, pdl_str tool,
                                const char *hash, pdl_str *lock) {
     for (size_t i = 0; i < p->all.n; i++) {
@@ -148,7 +150,7 @@ static bool is_under_way(const policy_front *r, pdl_vref server) {
     return false;
 }
 
-/* Continues the uses of the same server that came meanwhile, until one of them requests a list
+/* Continues the other uses of the same server, which have waited, until one of them requests a list
  * again. Takes server. */
 static void wake_others(policy_front *r, pdl_val server) {
     for (listing *l = r->listings; l && !is_under_way(r, server);) {
@@ -159,7 +161,7 @@ static void wake_others(policy_front *r, pdl_val server) {
         pdl_effect *e = l->e;
         drop_listing(l);
         if (!pdl_lock_takes(r, e)) pdl_policy_forward(r, e);
-        l = r->listings; /* the use that continued may have changed the list */
+        l = r->listings; /* the use that was continued may have changed the list of waiting uses */
     }
     pdl_drop(server);
 }
@@ -238,7 +240,7 @@ static void ask_person(listing *l, const char *why, const pdl_policy_ask *ask) {
     r->world.next->ops->start(r->world.next, question);
 }
 
-/* Leaves out a tool, with a message about the reason and the remedy for whoever wants to use it. */
+/* Leaves out a tool, with a message that gives the reason and the remedy. */
 static void leave_out(listing *l, pdl_str tool, const char *why, pdl_str lock) {
     pdl_str server = pdl_str_get(l->server);
     pdl_val reason = pdl_textf("its definition %s (%.*s) and was not approved; `pdl policy lock "
@@ -248,7 +250,8 @@ static void leave_out(listing *l, pdl_str tool, const char *why, pdl_str lock) {
     l->next++;
 }
 
-/* Examines one tool. Returns true when the answer is known, and the next tool may be examined. */
+/* Examines one tool. Returns true when the result is known, so that the next tool may be
+ * examined. */
 static bool look_at_tool(listing *l) {
     policy_front *r = l->front;
     pdl_err err = {0};
@@ -288,8 +291,8 @@ static bool look_at_tool(listing *l) {
     return answered;
 }
 
-/* Adds the tools that were left out, without their definitions, so that readers of the list do not
- * take them for tools. */
+/* Adds the names of the tools that were left out, with the reason and without their definitions, so
+ * that no reader of the list uses them as tools. */
 static pdl_val with_left_out(pdl_val passed, pdl_vref left_out) {
     for (size_t i = 0; i < pdl_dict_len(left_out); i++) {
         pdl_val d =
@@ -311,7 +314,7 @@ static void finish(listing *l) {
     r->accepted = pdl_dict_put(r->accepted, pdl_keep(server), names);
     drop_listing(l);
     if (is_list(e)) {
-        /* a request of the protocol, which is answered with all pages */
+        /* a raw request of the protocol, which is answered with the tools of all pages */
         bool raw = !pdl_text_is(get(e, "op"), "list");
         pdl_val list = raw ? pdl_dict_putz(pdl_dict_new(1), "tools", passed)
                            : with_left_out(passed, left_out);
@@ -375,8 +378,8 @@ static void begin(policy_front *r, pdl_effect *e) {
     r->world.next->ops->start(r->world.next, list);
 }
 
-/* Refuses a call. known: the reason, as finish writes it; absent: the server has not named such a
- * tool. */
+/* Refuses a call. known: the reason, as `finish` writes it; absent when the server has no tool of
+ * this name. */
 static void refuse_unlocked(pdl_effect *e, pdl_vref tool, pdl_vref known) {
     pdl_err err = {0};
     pdl_str name = pdl_is_str(tool) ? pdl_str_get(tool) : (pdl_str){"", 0};

@@ -6,9 +6,9 @@
  * executes, or a function of the program that it calls), and code puts a link into a folder that it
  * may write, which the engine follows later. Against the first, the profile of the code is applied;
  * against the second, such paths are opened in a way that cannot leave the folder, even if it is
- * changed meanwhile. Both ways combine when code exchanges a link after its path was judged, in its
- * private folder of temporary files where that is not in a namespace: so the place that was judged
- * is opened, not the path.
+ * changed meanwhile. Code may combine both ways: it exchanges a link after the path was judged, for
+ * example in its folder of temporary files when that is not inside a namespace. So the place that
+ * was judged is opened, and not the path.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,8 +33,8 @@ static bool climbs(const char *path) {
     return false;
 }
 
-/* Writes the path with its links followed as far as it exists; the rest is unchanged. Returns false
- * when the place cannot be determined. */
+/* Writes the path with its links followed as far as the path exists; the part that does not exist
+ * is unchanged. Returns false when the place cannot be determined. */
 static bool real_of(const char *path, char *out) {
     char copy[PATH_MAX];
     if (realpath(path, out)) return true;
@@ -131,7 +131,7 @@ bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url) {
 
 enum { MAX_LINKS = 40 };
 
-/* A path while it is resolved: the part that is done, and the rest. */
+/* A path that is being resolved: the part that is resolved, and the rest. */
 typedef struct link_walk {
     char at[PATH_MAX], left[PATH_MAX];
     int links;
@@ -159,7 +159,7 @@ static void go_up(link_walk *w) {
 static bool follow(link_walk *w) {
     char to[PATH_MAX], all[PATH_MAX];
     ssize_t n = readlink(w->at, to, sizeof to - 1);
-    if (n < 0) return true; /* not a link, or it does not exist */
+    if (n < 0) return true; /* the name is not a link, or does not exist */
     to[n] = 0;
     if (++w->links > MAX_LINKS ||
         snprintf(all, sizeof all, "%s/%s", to, w->left) >= (int)sizeof all)

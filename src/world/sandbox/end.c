@@ -1,11 +1,11 @@
 /* end.c -- how the helper reports an end that is not the command's, and the error that the engine
- * makes of it, so that `fallback` can distinguish it from a failure of the code.
+ * makes of it, so that `fallback` can distinguish such an end from a failure of the code.
  *
- * A command may end with any status, so the helper ends by signals that no program uses. The kernel
- * does not report the limit of memory in such a way: an allocation fails, and the program decides
- * what follows. Most programs write an error before they end, in the words of their language
- * (below); for one that dies silently, the monitor checks whether the memory of its profile was in
- * use.
+ * A command may end with any status, so the helper ends by signals that no program uses. When a
+ * program reaches its limit of memory, the kernel only lets an allocation fail, and the program
+ * decides what to do. Most programs write an error before they end, in the words of their language
+ * (below). When a program ends silently, the monitor checks whether all memory that the profile
+ * allows was in use.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 static const struct {
     pdl_sandbox_end end;
     pdl_err_kind kind;
-    const char *text; /* the end of the sentence; NULL: the message of the helper is used */
+    const char *text; /* the end of the sentence; NULL: the text that the helper wrote is used */
 } errors[] = {
     {PDL_SANDBOX_PROCESSES, PDL_E_processes,
      "was ended: it started more processes than its sandbox allows"},

@@ -1,8 +1,9 @@
-/* hidden_paths.c -- finds the parts of a granted folder that are not shown, or must not be changed:
- * keys, files that programs run at their start, and sockets, which would be a way out.
+/* hidden_paths.c -- finds the parts of a granted folder that confined code must not see or must not
+ * change: keys, files that programs run at their start, and sockets, through which code could leave
+ * the sandbox.
  *
- * A repository of git needs no special name: git takes each folder with HEAD, objects and refs for
- * one (a bare repository), obeys its `config`, which names programs, and runs its `hooks`.
+ * A repository of git needs no special name. Git treats each folder that has HEAD, objects and refs
+ * as a (bare) repository, executes programs that its `config` names, and runs its `hooks`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,8 +21,8 @@
 
 #include "base/banned.h"
 
-/* The limit of entries. A project with the packages of Python and Node has some 100 000; a million
- * take a second. */
+/* The maximum number of entries that are read. A project with its packages for Python and Node has
+ * some 100 000; reading a million takes a second. */
 enum { MAX_ENTRIES = 1000000 };
 
 static bool ends(const char *s, const char *suffix) {
@@ -72,8 +73,8 @@ static bool is_start_file(const char *name) {
     return strncmp(name, ".env.", 5) == 0;
 }
 
-/* The parts by which a bare repository is known, and those that steer git: `commondir` names the
- * folder whose `config` and `hooks` are obeyed instead. */
+/* The files by which git recognises a bare repository, and the files that control git in it.
+ * `commondir` names another folder whose `config` and `hooks` git obeys instead. */
 enum { HAS_HEAD = 1, HAS_OBJECTS = 2, HAS_REFS = 4, HAS_COMMON = 8, HAS_CONFIG = 16 };
 static const struct {
     const char *name;
@@ -111,8 +112,8 @@ static bool has_below(const char *folder, const char *name) {
     return has;
 }
 
-/* Notes placeholders in a folder that may be written; they are made and mounted over while the
- * command runs. */
+/* Notes files that must not be made in a folder to which code may write. They are made, as
+ * placeholders, and mounted over while the command runs. */
 static void note_placeholders(const char *folder, walk_result *out) {
     for (size_t i = 0; i < N_START_FILES; i++)
         if (!has_below(folder, start_files[i]))
@@ -120,8 +121,8 @@ static void note_placeholders(const char *folder, walk_result *out) {
 }
 
 /* Notes a repository, whose `config` holds names and passwords of servers. A repository below a
- * folder to write is protected as a whole, since there is more than one way to bring another
- * `config` into it; in a repository that the profile itself names, the files that steer git are
+ * folder to write is protected as a whole, since code could give it another `config` in more than
+ * one way. In a repository that the profile itself names, only the files that control git are
  * protected. */
 static void note_repository(const char *root, const char *folder, bool writable, unsigned parts,
                             walk_result *out) {
@@ -129,7 +130,8 @@ static void note_repository(const char *root, const char *folder, bool writable,
     if (parts & HAS_CONFIG && !is_git) add_below(&out->masked, folder, "config");
     if (!writable) return;
     if (strcmp(root, folder) != 0) {
-        if (is_git || strstr(folder, "/.git/")) return; /* a folder .git is protected by its name */
+        /* a folder with the name .git is protected because of its name */
+        if (is_git || strstr(folder, "/.git/")) return;
         pdl_paths_add(&out->kept, pdl_str_of(folder));
         pdl_paths_add(&out->starts, pdl_str_of(folder));
         return;
@@ -143,7 +145,8 @@ static void note_repository(const char *root, const char *folder, bool writable,
     }
 }
 
-/* Notes the target of a link, which is read or run like a file with the name itself. */
+/* Notes the target of a link: programs read or run the target like a file with the name of the
+ * link. */
 static void note_target(const char *root, const char *path, bool hidden, bool starts,
                         walk_result *out) {
     char real[PATH_MAX];
@@ -154,8 +157,8 @@ static void note_target(const char *root, const char *path, bool hidden, bool st
         pdl_paths_add(&out->kept, pdl_str_of(real));
 }
 
-/* Notes one entry. Returns false when more is masked than the kernel allows, or than can be
- * compared in a moment. */
+/* Notes one entry. Returns false when there are more paths to mask than the kernel allows, or more
+ * than can be compared in a moment. */
 static bool note(const char *root, const char *folder, const char *name, unsigned char type,
                  bool writable, const char *path, walk_result *out) {
     enum { MAX_NOTED = 4000 };
@@ -183,9 +186,9 @@ static walk_end look_at(const char *root, const char *folder, const struct diren
     return ok ? WALK_DONE : WALK_TOO_MANY_MASKED;
 }
 
-/* Handles a folder that cannot be read. It cannot be read inside either, with two exceptions: a
- * path may only be too long; and code inside could make the user's own folder readable, if it may
- * write there, so such a folder is masked. */
+/* Handles a folder that cannot be read. Code in the sandbox cannot read it either, with two
+ * exceptions. The path may only be too long for this function. The folder may belong to the user:
+ * code that may write there could make it readable, so such a folder is masked. */
 static walk_end look_closed(const char *folder, bool writable, walk_result *out) {
     struct stat st;
     if (errno == ENAMETOOLONG) return WALK_TOO_DEEP;
@@ -252,7 +255,7 @@ static void add_folders_above(path_list *to, const char *path, const char *root)
         if (path[n - 1] == '/') pdl_paths_add(to, (pdl_str){path, n - 1});
 }
 
-/* Returns true for a file that must not be changed: every file that is not masked, and a masked one
+/* Returns true for a file that code must not change: a file that is not masked, or a masked file
  * that programs run because of its name. */
 static bool is_fixed(const char *path, bool masked) {
     const char *slash = strrchr(path, '/');

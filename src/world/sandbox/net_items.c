@@ -31,7 +31,8 @@ void pdl_net_split(const char *item, char *host, int *port) {
     if (n >= PDL_NET_MAX_HOST) n = PDL_NET_MAX_HOST - 1;
     memcpy(host, item, n);
     host[n] = 0;
-    if (n > 1 && host[n - 1] == '.') host[n - 1] = 0; /* a final dot names the same host */
+    /* a name with a dot at its end means the same host */
+    if (n > 1 && host[n - 1] == '.') host[n - 1] = 0;
     *port = has_port ? port_of(colon + 1) : 0;
 }
 

@@ -1,14 +1,14 @@
 /* planted.c -- reports files that confined code left in folders that it may write, and that
  * programs run at their start.
  *
- * In a folder of `write:` the names of such files are reserved and mounted over, which needs a
- * folder that exists: in a folder that the code makes itself it can create them, since no rule
- * of the kernel is about names (Landlock's are about files that exist, a filter of system calls
- * sees no paths). The parts of a bare repository have names that other files have, too, so those
- * are not reserved. A file that is found after the run is not removed, because the user or
- * another program may have made it meanwhile; it is reported before the user enters the folder.
- * A name alone does not show that the file is the one that was there before, so its identity is
- * remembered as well.
+ * In a folder of `write:` such files cannot be made: their names are mounted over. In a folder that
+ * the code makes itself there is nothing to mount over, so the code can create such files there. No
+ * rule of the kernel is about names: Landlock's rules are about files that exist, and a filter of
+ * system calls sees no paths. The parts of a bare repository have common names, so these are not
+ * reserved anywhere. A file that is found after the run is not removed, because the user or another
+ * program may have made it meanwhile; it is reported before the user enters the folder. The file of
+ * a name may have been replaced by another file, so the identity of each file is remembered
+ * together with its name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

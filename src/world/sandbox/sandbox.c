@@ -140,7 +140,7 @@ static void show_system(path_list *l) {
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) show(l, folders[i]);
 }
 
-/* Masks secrets of the system. */
+/* Masks files of the system that contain secrets. */
 static void mask_system(path_list *l) {
     static const char *const paths[] = {
         "/etc/shadow",
@@ -159,8 +159,8 @@ static void mask_system(path_list *l) {
         "/etc/wpa_supplicant",
         "/etc/wireguard",
         "/etc/ppp",
-        /* these belong to the kernel, not to a namespace; most are for root alone, who may be the
-         * user */
+        /* The kernel has these files once, for all namespaces. Most of them are readable for root
+         * alone, and the user may be root. */
         "/proc/acpi",
         "/proc/asound",
         "/proc/interrupts",
@@ -200,8 +200,8 @@ static bool find_command(const char *name, const char *path, char *out) {
     return false;
 }
 
-/* Shows the folders of the interpreter: its prefix, that of the interpreter that a virtual
- * environment is made with, and the user's packages. */
+/* Shows the folders of the interpreter: its prefix, the prefix of the interpreter from which a
+ * virtual environment was made, and the user's packages. */
 static void show_python(path_list *l, const char *python, const char *home) {
     char real[PATH_MAX], cfg[PATH_MAX + 16];
     pdl_buf text = PDL_BUF;
@@ -314,8 +314,8 @@ static bool any_holds(const path_list *folders, const char *path) {
     return false;
 }
 
-/* Adds the folders to read, without those inside a folder that is shown or may be written
- * already. */
+/* Adds the folders to read. A folder inside another one that is shown or may be written is left
+ * out. */
 static void add_readable(sandbox_spec *x, const path_list *from, const sandbox_profile *p) {
     for (size_t i = 0; i < from->n; i++) {
         char real[PATH_MAX];
@@ -353,8 +353,8 @@ static bool fill_spec(pdl_sandbox *s, pdl_err *err) {
     return ok;
 }
 
-/* Returns true when bubblewrap would need too many words: it accepts 9 000, with those of the
- * command, and a mount takes three. */
+/* Returns true when bubblewrap would get too many words. It accepts 9 000 together with the words
+ * of the command, and a mount takes three. */
 static bool is_too_much_for_bwrap(const sandbox_spec *x) {
     enum { MAX_MOUNTS = 2600 };
     path_list above = {0};
@@ -369,7 +369,7 @@ static bool finish(pdl_sandbox *s, pdl_err *err) {
     enum { MAX_SPEC = 120000 };
     if (!fill_spec(s, err)) return false;
     make_env(s);
-    /* they are mounted over once they exist */
+    /* placeholders can be mounted over only when they exist */
     for (size_t i = 0; i < s->spec.placeholders.n; i++) {
         pdl_str path = pdl_str_of(s->spec.placeholders.p[i]);
         if (pdl_str_ends(path, PDL_STR("/"))) path = pdl_str_sub(path, 0, path.n - 1);
@@ -400,8 +400,8 @@ static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note
                            "program and not on PATH");
     const char *without = opt->env(opt->user, "PDL_SANDBOX_WITHOUT");
     pdl_machine_probe(&m, without, bwrap_only);
-    /* Direct system calls begin a command in less than half the time of bubblewrap. But some
-         * security modules let only bubblewrap make namespaces. */
+    /* Bubblewrap is tried only when direct system calls fail, because it takes twice as long to
+     * start a command. Some security modules let only bubblewrap make namespaces. */
     if (!m.namespaces && !native_only) pdl_machine_probe(&m, without, true);
     s->spec.backend = m.bwrap ? BACKEND_BWRAP : BACKEND_NATIVE;
     if (m.lacks)
@@ -501,7 +501,7 @@ bool pdl_sandbox_profile(pdl_str name, pdl_val *out, pdl_err *err) {
     pdl_val v = pdl_absent();
     char *path = pdl_str_dup(name);
     bool ok = pdl_file_read(path, &text, err) && load_profile(name, pdl_buf_str(&text), &v, err);
-    /* the value true is the profile that changes nothing */
+    /* the value `true` requests a profile without changes */
     if (ok && !pdl_is_bool(v)) {
         pdl_drop(*out);
         *out = v;
@@ -538,8 +538,8 @@ static void note_absent(const char *key, const path_list *l, pdl_buf *note) {
     }
 }
 
-/* Masks a file. A file that does not exist now is masked when it exists at the start of a process.
- */
+/* Masks a file. A file that does not exist yet is masked in the processes that start after it
+ * exists. */
 static void add_masked(pdl_sandbox *s, const char *path) {
     char real[PATH_MAX], folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -591,7 +591,7 @@ bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf 
     return ok;
 }
 
-/* Makes a sandbox with the profile `given` over that of `from`. */
+/* Makes a sandbox by applying the profile `given` to the profile of `from`. */
 static bool derive(const pdl_sandbox *from, pdl_vref given, pdl_str folder, bool narrows,
                    pdl_sandbox **out, pdl_err *err) {
     pdl_sandbox *s = PDL_NEW(pdl_sandbox);

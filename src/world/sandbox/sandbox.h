@@ -19,23 +19,23 @@
 #include "base/err.h"
 #include "value/val.h"
 
-/* FULL: namespaces for mounts, network, processes and IPC, and everything in PROCESS. PROCESS:
- * Landlock, seccomp and limits; other processes stay visible, and `net:` is not possible. */
+/* FULL means namespaces for mounts, network, processes and IPC, and everything in PROCESS. PROCESS
+ * means Landlock, seccomp and limits: other processes stay visible, and `net:` is not possible. */
 typedef enum { PDL_SANDBOX_FULL, PDL_SANDBOX_PROCESS } pdl_sandbox_strength;
 
 typedef struct pdl_sandbox pdl_sandbox; /* a profile that this machine can enforce; immutable */
 
 typedef struct pdl_sandbox_options {
-    pdl_str profile; /* "code", or a file; empty means "code" */
+    pdl_str profile; /* "code", or the name of a file; an empty text means "code" */
     /* dict: the `sandbox:` of a policy, applied over the profile; may be absent */
     pdl_vref given;
-    bool process_is_enough;  /* --sandbox-min process */
+    bool process_is_enough;  /* set by --sandbox-min process */
     pdl_str given_name;      /* name of the given profile in messages; empty: "sandbox" */
-    pdl_str given_dir;       /* folder to which its paths are relative; absent: dir */
-    pdl_str dir;             /* folder of the program, shown for reading */
+    pdl_str given_dir;       /* folder to which the paths of `given` are relative; empty: `dir` */
+    pdl_str dir;             /* folder of the program, which the sandbox shows for reading */
     const char *const *mask; /* files that are masked: journals, caches; NULL-terminated */
-    /* The environment: the folders of the Python that it names (PDL_PYTHON, VIRTUAL_ENV, PATH) are
-     * shown. */
+    /* Returns a variable of the environment. The folders of the Python that it names (PDL_PYTHON,
+     * VIRTUAL_ENV, PATH) are shown. */
     const char *(*env)(void *user, const char *name);
     void *user;
     const char *helper; /* path of the command `pdl` */
@@ -45,22 +45,23 @@ typedef struct pdl_sandbox_options {
  * which NULL, "" and 0 mean. Borrows the value. */
 pdl_str pdl_sandbox_named(const char *value);
 
-/* Reads the profile "code" (with "" an empty dict), or that of a file, whose paths are relative to
- * its folder. Owned, also after an error. Errors: usage, schema, syntax, io. */
+/* Reads a profile: "code" (an empty dict for the name ""), or a file, whose paths are relative to
+ * the file's folder. *out is owned, also after an error. Errors: usage, schema, syntax, io. */
 PDL_MUST bool pdl_sandbox_profile(pdl_str name, pdl_val *out, pdl_err *err);
 
 /* Makes a sandbox. Errors: policy (the machine cannot enforce it, with the reason), schema (all
- * mistakes of the profile), io. note: says what is missing when less than FULL was accepted. */
+ * mistakes of the profile), io. note: when less than FULL was accepted, it gets a text that says
+ * what is missing. */
 PDL_MUST bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,
                               pdl_err *err);
 void pdl_sandbox_free(pdl_sandbox *s); /* s may be NULL */
 
-/* Applies the profile of a block (a dict), which may only take rights away. Errors: schema, policy
- * (it grants more). */
+/* Makes a sandbox from s and the profile of a block (a dict), which may only take rights away.
+ * Errors: schema, policy (the profile grants more). */
 PDL_MUST bool pdl_sandbox_narrow(const pdl_sandbox *s, pdl_vref given, pdl_sandbox **out,
                                  pdl_err *err);
-/* Applies the profile of a tool server in the configuration of the user, which may add rights; its
- * paths are relative to folder. Error: schema. */
+/* Makes a sandbox from s and the profile of a tool server in the user's configuration, which may
+ * add rights. Its paths are relative to folder. Error: schema. */
 PDL_MUST bool pdl_sandbox_widen(const pdl_sandbox *s, pdl_vref given, pdl_str folder,
                                 pdl_sandbox **out, pdl_err *err);
 /* Returns a text that is equal for equal sandboxes. Borrowed. */
@@ -71,13 +72,13 @@ const char *pdl_sandbox_key(const pdl_sandbox *s);
 const char **pdl_sandbox_argv(const pdl_sandbox *s, const char *const *argv);
 /* Returns the environment that the command sees: NULL-terminated "NAME=value". */
 const char *const *pdl_sandbox_env(const pdl_sandbox *s);
-/* Returns the environment to start that argv with, so that the command sees env: the helper, which
- * has all rights, must not be steered by variables of the command, such as LD_PRELOAD. One
- * allocation, which the caller frees. */
+/* Returns the environment with which the result of pdl_sandbox_argv is started, so that the command
+ * sees env. The helper runs with all rights, so variables for the command, such as LD_PRELOAD, must
+ * not affect the helper. One allocation, which the caller frees. */
 const char **pdl_sandbox_wrap_env(const char *const *env);
 
-/* Returns true when path is written as one below folder and is, or would be, below it after its
- * links are followed. Returns false for a folder "/" and for one that does not exist. */
+/* Returns true when path is inside folder, as it is written and after its links are followed. path
+ * need not exist. Returns false when folder is "/" or does not exist. */
 bool pdl_path_stays_in(const char *path, const char *folder);
 
 /* Return true when confined code may read or write this path, or reach this address, through the
@@ -85,52 +86,58 @@ bool pdl_path_stays_in(const char *path, const char *folder);
 bool pdl_sandbox_may_read(const pdl_sandbox *s, const char *path);
 bool pdl_sandbox_may_write(const pdl_sandbox *s, const char *path);
 bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url);
-/* Opens a file for the engine itself. In a folder that confined code may write no link may lead out
- * of the folder, since the code may have made it for the engine to follow. Returns -1 and errno on
- * failure. *other: path is in no such folder, and must be opened as usual. */
+/* Opens a file for the engine itself. When path is in a folder that confined code may write, no
+ * link may lead out of that folder, because code may have made the link for the engine to follow.
+ * Returns -1 and errno on failure. *other is set when path is in no such folder; then the caller
+ * opens it as usual. */
 int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned mode, bool *other);
-/* Opens a file for confined code that may read path, or write it. Only the place to which the path
- * leads now is judged and opened; its links, which the code could exchange in between, are not read
- * a second time. Returns -1 and errno on failure: EACCES when the code may not. */
+/* Opens a file for confined code that may read path, or write it. The place to which the path leads
+ * is found once, judged and opened. Links are not read a second time, because the code could
+ * exchange them in between. Returns -1 and errno on failure: EACCES when the code may not. */
 int pdl_sandbox_open_for_code(const pdl_sandbox *s, const char *path, int flags, unsigned mode);
-/* Appends a line with the new files in folders to write that programs run at their start; nothing
- * when there are none. This is slow, because it walks through the folders again. */
+/* Appends a line that lists new files which programs run at their start, in the folders that code
+ * may write. Appends nothing when there are none. This is slow, because it reads all these folders
+ * again. */
 void pdl_sandbox_planted(const pdl_sandbox *s, pdl_buf *note);
-/* Returns true when nothing can remain of the process: it has no folder to write, and no
- * network. */
+/* Returns true when a process in the sandbox can leave nothing after its end: it has no folder to
+ * write and no network. */
 bool pdl_sandbox_is_closed(const pdl_sandbox *s);
-/* Returns true when, in addition, other processes cannot see its temporary files. */
+/* Returns true when the sandbox is closed and other processes cannot see its temporary files
+ * either. */
 bool pdl_sandbox_is_sealed(const pdl_sandbox *s);
 double pdl_sandbox_seconds(const pdl_sandbox *s); /* returns 0 when the profile sets no time */
 
-/* How the helper ends when the command did not end by itself: by a signal that no program uses,
- * since a command may end with any status. Called as a shell (below), it ends with these codes. */
+/* The reasons for which the helper ends when the command did not end by itself. It ends by a signal
+ * that no program uses, since a command may end with any status. When it is called as a shell
+ * (PDL_SANDBOX_AS_SHELL), it ends with these numbers as its status. */
 typedef enum {
-    PDL_SANDBOX_ENDED = 0, /* the end is that of the command */
+    PDL_SANDBOX_ENDED = 0, /* the command ended, and the helper ended in the same way */
     /* the sandbox could not be made: the reason is on standard error */
     PDL_SANDBOX_SETUP = 119,
     PDL_SANDBOX_PROCESSES = 118, /* more processes than the profile allows: all were killed */
     PDL_SANDBOX_NOT_FOUND = 117, /* the command does not exist inside */
     PDL_SANDBOX_DENIED = 116,    /* the command may not be executed */
-    PDL_SANDBOX_MEMORY = 115,    /* it was killed when it had used all the memory of its profile */
-    /* no space, memory or processes to begin now; the reason is on standard error */
+    /* the command was killed when it had used all the memory of its profile */
+    PDL_SANDBOX_MEMORY = 115,
+    /* there was no space, memory or process to begin now; the reason is on standard error */
     PDL_SANDBOX_BUSY = 114
 } pdl_sandbox_end;
 pdl_sandbox_end pdl_sandbox_end_of(int signal); /* returns 0 for other signals */
-/* Sets the error of such an end; who (a command, code) ended, and what the helper wrote. Returns
- * false when the end has no special error. */
+/* Sets the error for such an end. who: the part that ended (a command, code); said: the text that
+ * the helper wrote. Returns false when this end has no special error. */
 bool pdl_sandbox_end_error(pdl_sandbox_end end, const char *who, pdl_str said, pdl_err *err);
 /* Returns true when a failed command wrote to standard error that it got no memory. */
 bool pdl_sandbox_lacked_memory(pdl_str errors_of_command);
 
-/* Set among the variables of the helper, beside those of pdl_sandbox_wrap_env: a command that
- * cannot be executed is then reported as a shell does, by a line and 127 or 126. */
+/* A variable of the helper, set together with the result of pdl_sandbox_wrap_env. When it is set, a
+ * command that cannot be executed is reported as by a shell: with a line, and the status 127 or
+ * 126. */
 #define PDL_SANDBOX_AS_SHELL "PDL_SANDBOX_AS_SHELL"
 /* Runs the helper: argv after `__confine`, or `__confined` inside bubblewrap. Does not return while
  * the command runs. Returns the exit status of the process. */
 int pdl_sandbox_confine(int argc, char **argv, bool inside);
 
-/* Appends the abilities of this machine, as lines of text or an object of JSON. */
+/* Appends the abilities of this machine, as lines of text or as a JSON object. */
 void pdl_sandbox_check(const char *helper, const char *(*env)(void *user, const char *name),
                        void *user, bool json, pdl_buf *out);
 

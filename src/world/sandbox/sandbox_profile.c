@@ -1,5 +1,5 @@
-/* sandbox_profile.c -- reads profiles, which say what a process may do. A list in a profile of a
- * file or a policy adds to the defaults; in a block it may only take away.
+/* sandbox_profile.c -- reads profiles, which say what a process may do. A list in the profile of a
+ * file or a policy adds to the defaults; a list in the profile of a block may only take away.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -63,7 +63,7 @@ bool pdl_path_is_under(const char *path, const char *folder) {
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* The first rows of profile.def, in their order. */
+/* The lists of a profile, which are the first rows of profile.def in their order. */
 typedef enum { LIST_READ, LIST_WRITE, LIST_NET, LIST_ENV } list_kind;
 
 typedef struct profile_reader {
@@ -82,8 +82,8 @@ PDL_PRINTF(2, 3) static void wrong(profile_reader *r, const char *fmt, ...) {
     va_end(ap);
 }
 
-/* Returns the path from the root with its links followed, or unchanged when it does not exist. "~"
- * is not expanded: HOME does not belong to the meaning of a profile. */
+/* Returns the absolute path with its links followed, or unchanged when it does not exist. "~" is
+ * not expanded, because a profile must not mean something else when HOME changes. */
 static char *full_path(pdl_str dir, pdl_str path) {
     char real[PATH_MAX], cwd[PATH_MAX];
     pdl_buf b = PDL_BUF;
@@ -104,9 +104,9 @@ static bool covered(const path_list *l, const char *path) {
     return false;
 }
 
-/* Returns true when a narrowing profile may name this path. It may list for reading the paths that
- * every program sees and the paths that may be written, but no hidden path, because it would then
- * be visible. */
+/* Returns true when a narrowing profile may name this path. For reading, it may name the paths that
+ * every program sees and the paths that may be written. It may not name a hidden path, because that
+ * would make the path visible. */
 static bool is_inside(const profile_reader *r, list_kind kind, const path_list *before,
                       const char *path) {
     const pdl_profile_source *f = r->from;
@@ -116,13 +116,13 @@ static bool is_inside(const profile_reader *r, list_kind kind, const path_list *
            (covered(&r->p->write, path) || (f->shown && covered(f->shown, path)));
 }
 
-/* Returns true when one of the items, which are patterns, includes everything that this one
- * names. */
+/* Returns true when one of the patterns in net includes everything that this item names. */
 static bool is_granted(const path_list *net, const char *item) {
     char host[256];
     const char *colon = strrchr(item, ':');
     if (pdl_paths_have(net, item)) return true;
-    if (item[0] == '[' || (colon && strchr(item, ':') != colon)) return false; /* version 6 */
+    /* the item is an IPv6 address */
+    if (item[0] == '[' || (colon && strchr(item, ':') != colon)) return false;
     size_t n = colon ? (size_t)(colon - item) : strlen(item);
     if (n >= sizeof host) return false;
     memcpy(host, item, n);

@@ -1,11 +1,12 @@
 /* variables.c -- passes the environment of the command through the helper.
  *
  * The helper and bubblewrap run with all rights until the command begins, and the dynamic loader
- * obeys variables (LD_PRELOAD, LD_LIBRARY_PATH, LD_AUDIT) before main: those of the configuration
- * of a tool server would load a library outside the sandbox. A list of dangerous names would never
- * be complete, and arguments are seen by every user of the machine. So each variable is passed
- * under another name, with a mark before it, which the loader and bubblewrap do not know. Variables
- * without the mark are set for the helper (TMPDIR, proxies), and take precedence.
+ * obeys variables (LD_PRELOAD, LD_LIBRARY_PATH, LD_AUDIT) before main: with such a variable, the
+ * configuration of a tool server could load a library outside the sandbox. A list of dangerous
+ * names would never be complete, and passing the variables as arguments would show them to every
+ * user of the machine. So each variable is passed with a mark before its name, and neither the
+ * loader nor bubblewrap knows the marked name. Variables without the mark (TMPDIR, proxies) are
+ * meant for the helper, and take precedence.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +25,7 @@ const char **pdl_sandbox_wrap_env(const char *const *env) {
     size_t n = 0, bytes = 0;
     for (; env[n]; n++) bytes += strlen(env[n]) + 2;
     const char **all = PDL_NEW_N(const char *, n + 1 + bytes / sizeof *all + 1);
-    char *at = (char *)(void *)(all + n + 1); /* the texts are after the array */
+    char *at = (char *)(void *)(all + n + 1); /* the texts are stored after the array */
     for (size_t i = 0; i < n; i++) {
         size_t len = strlen(env[i]) + 1;
         all[i] = at;
@@ -36,7 +37,7 @@ const char **pdl_sandbox_wrap_env(const char *const *env) {
     return all;
 }
 
-/* Restores the marked variables. setenv moves environ, so they are copied out of it first. */
+/* Restores the marked variables. setenv moves environ, so the variables are copied first. */
 void pdl_unwrap_env(void) {
     PDL_VEC(char *) marked = {0};
     size_t kept = 0;

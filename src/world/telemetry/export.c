@@ -49,7 +49,7 @@ typedef struct otlp_sending {
     size_t n;
     bool is_sent;
     unsigned tries;            /* answers that asked to send it again */
-    struct otlp_sending *next; /* the next younger one */
+    struct otlp_sending *next; /* the next batch, which is younger */
 } sending;
 
 bool pdl_otlp_ok(const pdl_otlp *o) {
@@ -94,7 +94,8 @@ static bool is_passing(const pdl_http_reply *r) {
     return false;
 }
 
-/* Returns how long the collector asks to wait, else longer each time; in ms. */
+/* Returns for how many ms to wait: as long as the collector asks, or else longer with each
+ * attempt. */
 static uint64_t wait_of(const pdl_http_reply *r, unsigned tries) {
     bool is_date;
     double seconds = pdl_http_retry_after(r, (double)pdl_clock_wall_ns() / 1e9, &is_date);
@@ -184,7 +185,7 @@ static bool is_paused(const pdl_otlp *o) { return o->retry_ns && pdl_clock_ns() 
 /* Sends waiting batches, or drops them after a failure. */
 static void send_next(pdl_otlp *o) {
     sending *next;
-    if (pdl_clock_ns() < o->hold_ns) return; /* see send_later */
+    if (pdl_clock_ns() < o->hold_ns) return; /* the collector asked to wait; see send_later */
     for (sending *s = o->sending; s && o->n_sending < MAX_SENDING; s = next) {
         next = s->next;
         if (s->is_sent) continue;
@@ -234,7 +235,7 @@ static void on_readable(void *user, int events) {
     turn(user);
 }
 
-/* Returns false when the system has no more descriptors. */
+/* Opens the separate loop. Returns false when the system has no more descriptors. */
 static bool open_loop(pdl_otlp *o) {
     if (o->loop) return true;
     o->loop = pdl_loop_try();
@@ -322,7 +323,7 @@ bool pdl_otlp_new(const pdl_otlp_options *options, pdl_otlp **out, pdl_err *err)
     }
     pdl_otlp *o = PDL_NEW(pdl_otlp);
     o->opt = *options;
-    o->opt.url = (pdl_str){0}; /* the configuration has it now */
+    o->opt.url = (pdl_str){0}; /* the configuration has its own copy now */
     o->config = config;
     o->batch = o->why = PDL_BUF;
     o->next_id = pdl_rand_fresh_seed();
@@ -330,9 +331,9 @@ bool pdl_otlp_new(const pdl_otlp_options *options, pdl_otlp **out, pdl_err *err)
     return true;
 }
 
-/* Sends the remaining spans. The end of a run waits PDL_OTLP_LAST_MS for a collector. If the
- * collector has named a time to send again, the wait begins then, unless it would end after
- * MAX_LAST_MS. */
+/* Sends the remaining spans. The end of a run waits PDL_OTLP_LAST_MS for the collector. When the
+ * collector has named a time at which spans may be sent again, the wait begins at that time, unless
+ * it would then end after MAX_LAST_MS. */
 static void send_last(pdl_otlp *o) {
     const uint64_t last = (uint64_t)PDL_OTLP_LAST_MS * 1000000,
                    most = (uint64_t)MAX_LAST_MS * 1000000;
@@ -345,7 +346,7 @@ static void send_last(pdl_otlp *o) {
         pdl_loop_run(o->loop, (int)((end - now) / 1000000) + 1);
     }
     if (o->sending && o->why.len)
-        note_failure(o, pdl_buf_z(&o->why)); /* the failure has continued since */
+        note_failure(o, pdl_buf_z(&o->why)); /* the failure that began earlier has not ended */
     else if (o->sending)
         note_failure(o, "the collector did not take them in time");
 }

@@ -30,7 +30,8 @@ static void begin(pdl_buf *out, const char *key, const char *type) {
 static pdl_str cut(pdl_str s) {
     if (s.n <= PDL_OTLP_TEXT) return s;
     s.n = PDL_OTLP_TEXT;
-    while (s.n && ((unsigned char)s.p[s.n] & 0xC0) == 0x80) s.n--; /* not inside a character */
+    /* the text is not cut inside a character */
+    while (s.n && ((unsigned char)s.p[s.n] & 0xC0) == 0x80) s.n--;
     return s;
 }
 
@@ -55,13 +56,13 @@ void pdl_otlp_put_int(pdl_buf *out, const char *key, int64_t n) {
 
 static void put_double(pdl_buf *out, const char *key, double n) {
     char text[PDL_NUM_MAX];
-    if (!(n - n == 0)) return; /* infinite, or not a number */
+    if (!(n - n == 0)) return; /* JSON cannot express a number that is infinite or not a number */
     begin(out, key, "doubleValue");
     pdl_buf_put(out, (pdl_str){text, pdl_num_double(n, text)});
     PDL_PUT(out, "}}");
 }
 
-/* Adds a text that is not content; when the policy redacts it, the name of its label replaces
+/* Adds a text that is not content. When the policy redacts the text, the name of its label replaces
  * it. */
 void pdl_otlp_put_shown(pdl_otlp_facts *to, const char *key, pdl_str text, pdl_label label) {
     pdl_buf hidden = PDL_BUF;
@@ -120,7 +121,7 @@ static void put_if_int(pdl_buf *out, const char *key, pdl_vref v) {
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* The names of providers in the conventions; others have our name. */
+/* The names that the conventions have for providers. Other providers keep libpdl's names. */
 static const struct {
     const char *ours, *theirs;
 } providers[] = {

@@ -1,4 +1,5 @@
-/* otel_env.c -- reads the environment variables that all of OpenTelemetry uses.
+/* otel_env.c -- reads the environment variables that all programs with OpenTelemetry use, so that
+ * one setting counts for all of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +25,8 @@ static pdl_str trimmed(pdl_str s) {
     return s;
 }
 
-/* Appends a text with its percent-encoding decoded, which lists of names and values have. */
+/* Appends a text with its percent-encoding decoded; lists of names and values are encoded in this
+ * way. */
 static void put_decoded(pdl_str s, pdl_buf *out) {
     for (size_t i = 0; i < s.n; i++) {
         int high = s.p[i] == '%' && i + 2 < s.n ? pdl_hex_digit(s.p[i + 1]) : -1;
@@ -111,7 +113,8 @@ static void read_parent(pdl_str s, otlp_config *c) {
     c->sampled = flags & 1;
 }
 
-/* Reads the state that other programs keep in the trace; without a parent it belongs to nothing. */
+/* Reads the state that other programs keep in the trace. Without a parent span there is no trace to
+ * which it could belong. */
 static void read_state(pdl_str s, otlp_config *c) {
     enum { LONGEST = 512 };
     s = trimmed(s);

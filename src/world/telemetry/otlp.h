@@ -1,12 +1,13 @@
 /* otlp.h -- runs as traces of OpenTelemetry, sent to a collector by OTLP over HTTP with JSON (spec
  * runs 4).
  *
- * Two objects: the exporter, one for all runs of a loop, which gathers spans in batches and sends
- * them; and the spans of one run, a sink that makes them from its events. Telemetry must never slow
- * or stop what it observes. So the exporter has a separate event loop: its transfers do not keep
- * the loop of the runs open, where "nothing is open" means that a run waits for nothing. That loop
- * is stepped while the other one waits, and whenever a batch is full. Spans that the collector does
- * not accept are dropped and counted, and reported once.
+ * There are two objects. The exporter, one for all runs of a loop, gathers spans in batches and
+ * sends them. The spans of one run are a sink, which makes spans from the events of the run.
+ * Telemetry must never slow or stop what it observes. So the exporter has a separate event loop.
+ * Its transfers must not be in the loop of the runs, because there an open transfer means that a
+ * run waits for something. The exporter's loop is stepped while the other loop waits, and whenever
+ * a batch is full. Spans that the collector does not accept are dropped and counted, and reported
+ * once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,21 +24,23 @@ typedef struct pdl_otlp pdl_otlp;
 
 typedef struct pdl_otlp_options {
     pdl_loop *loop; /* loop of the runs; borrowed */
-    pdl_str url;    /* whole address; empty: that of the environment, if PDL_OTLP is 1 */
+    /* whole address; when empty, the address of the environment is used if PDL_OTLP is 1 */
+    pdl_str url;
     bool content;   /* sends texts, too: messages, answers, code, results */
     bool all;       /* sends spans of blocks inside the library, too */
     const char *(*env)(void *user, const char *name);
     void *env_user;
-    const pdl_secrets *secrets; /* they are redacted in everything that is sent; borrowed */
+    const pdl_secrets *secrets; /* redacted in everything that is sent; borrowed */
     const pdl_debug *debug;
     void (*note)(void *user, pdl_str text); /* receives messages for the user; may be NULL */
     void *note_user;
 } pdl_otlp_options;
 
-/* Makes an exporter; *out is NULL when nothing has to be sent. Error: usage (it is not an
+/* Makes an exporter; *out is NULL when nothing has to be sent. Error: usage (the text is not an
  * address). */
 PDL_MUST bool pdl_otlp_new(const pdl_otlp_options *o, pdl_otlp **out, pdl_err *err);
-/* The time that pdl_otlp_free waits for the collector when it sends the rest. It accepts NULL. */
+/* How long pdl_otlp_free waits for the collector when it sends the last spans. pdl_otlp_free
+ * accepts NULL. */
 enum { PDL_OTLP_LAST_MS = 1000 };
 void pdl_otlp_free(pdl_otlp *o);
 
@@ -51,11 +54,11 @@ const char *pdl_otlp_tracestate(const pdl_otlp *o);
 
 typedef struct pdl_otlp_run pdl_otlp_run;
 
-/* Begins the spans of a run of the program `file`; id: that of a durable run, or empty. redaction:
- * values that a policy redacts everywhere, in names and errors, too. o and mask are borrowed. */
+/* Begins the spans of a run of the program `file`. id: id of a durable run, or empty. redaction:
+ * values that a policy redacts everywhere, even in names and errors. o and mask are borrowed. */
 pdl_otlp_run *pdl_otlp_run_new(pdl_otlp *o, const pdl_redaction *redaction, pdl_str file,
                                pdl_str id);
 pdl_sink pdl_otlp_run_sink(pdl_otlp_run *r);
-void pdl_otlp_run_free(pdl_otlp_run *r); /* ends open spans; r may be NULL */
+void pdl_otlp_run_free(pdl_otlp_run *r); /* Ends the open spans; r may be NULL. */
 
 #endif

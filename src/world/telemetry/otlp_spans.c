@@ -1,13 +1,13 @@
 /* otlp_spans.c -- turns events of a run into spans: the run, blocks that have a name, effects.
  *
  * A block has a span when it has `def` or `description`, or is the body of a function. Inside the
- * library only effects that leave the process have a span, and the body of a function that the
- * program has called, unless all spans are requested: an agent of the library runs a hundred blocks
- * for each call of a model. The parent of a span is the innermost span whose place (a chain of
- * shared parts) is around its own. A block may end before the answer that it has requested has
- * arrived, since values are awaited where they are used. Its span ends with the last span inside
- * it. Effects are also found under blocks that have ended, when a queue forwards them later; only
- * as many of these are remembered as calls can wait.
+ * library, only effects that leave the process and bodies of functions that the program itself has
+ * called have a span, unless all spans are requested. The reason is that an agent of the library
+ * runs a hundred blocks for each call of a model. The parent of a span is the innermost span whose
+ * place (a chain of shared parts) is around its own. A block may end before the answer that it has
+ * requested has arrived, since values are awaited where they are used. Its span ends with the last
+ * span inside it. A queue may forward an effect after its block has ended, so blocks that have
+ * ended are remembered, as many as there can be waiting calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,18 +25,19 @@ enum { ENDED_BLOCKS = 1024, CLIENT = 3, INTERNAL = 1 };
 
 typedef struct span {
     pdl_otlp_run *run;
-    struct span *up; /* the span that waits for its end; NULL for the run itself */
-    char parent[17]; /* id of the span around it; empty when there is none */
-    pdl_path *place; /* place of a block: owned, the key under which it is found */
+    /* the enclosing span, which cannot end before this one; NULL for the span of the run */
+    struct span *up;
+    char parent[17]; /* id of the enclosing span; empty when there is none */
+    pdl_path *place; /* place of a block, owned; the block is found by it */
     char id[17];
     int kind;
     int64_t start, end;
-    uint32_t n_open; /* open spans inside it */
+    uint32_t n_open; /* how many spans inside this one are open */
     bool is_over, failed;
     pdl_buf name, facts;
 } span;
 
-/* The remains of a block's span. */
+/* The remains of the span of a block that has ended: enough to be the parent of a later effect. */
 typedef struct ended_block {
     pdl_path *place;
     char id[17];
@@ -121,7 +122,7 @@ static void remember_ended(span *s) {
     pdl_idmap_put(&r->ended_at, (uintptr_t)s->place, e);
 }
 
-/* Writes a span once everything inside it has ended, and then perhaps those around it. */
+/* Writes a span once everything inside it has ended. Then spans around it may be written, too. */
 static void settle(span *s) {
     while (s && s->is_over && !s->n_open) {
         span *up = s->up;
@@ -146,15 +147,15 @@ static void over(span *s, int64_t end) {
     settle(s);
 }
 
-/* Returns the facts of a span; label: labels of the texts that are content. */
+/* Returns an empty list of facts for a span. label: labels of the texts that are content. */
 static pdl_otlp_facts facts_of(span *s, pdl_label label) {
     const pdl_otlp_run *r = s->run;
     bool content = r->o->opt.content && !pdl_redaction_covers(r->redaction, label);
     return (pdl_otlp_facts){&s->facts, r->redaction, content};
 }
 
-/* Marks a span as failed. e: the effect that failed, whose request the message may repeat; NULL
- * when there is none. */
+/* Marks a span as failed. e: the effect that failed, because the message may repeat its request; or
+ * NULL. */
 static void fail(span *s, const pdl_err *err, const pdl_effect *e) {
     pdl_label label = err->has_words ? err->words : err->label | (e ? pdl_effect_label(e) : 0);
     pdl_otlp_facts to = facts_of(s, 0);
@@ -164,8 +165,8 @@ static void fail(span *s, const pdl_err *err, const pdl_effect *e) {
         pdl_otlp_put_shown(&to, "exception.message", pdl_str_of(err->msg), label);
 }
 
-/* Finds the innermost span around a place. *id: that of a span that has ended; NULL when the span
- * is open. */
+/* Finds the innermost span around a place. When that span has ended, *id is its id; otherwise *id
+ * is NULL. */
 static span *around(pdl_otlp_run *r, const pdl_path *place, const char **id) {
     *id = NULL;
     for (const pdl_path *p = place; p; p = p->up) {
@@ -180,7 +181,8 @@ static span *around(pdl_otlp_run *r, const pdl_path *place, const char **id) {
     return r->root;
 }
 
-/* Adds the place. label: labels of the text of the block, whose keys are in the place. */
+/* Adds the place. label: labels of the text of the block, because keys of that text occur in the
+ * place. */
 static void put_place(const pdl_path *place, pdl_label label, pdl_otlp_facts *to) {
     pdl_buf text = PDL_BUF;
     pdl_path_text(place, &text);
@@ -232,7 +234,8 @@ static void begin_block(pdl_otlp_run *r, const pdl_event *e) {
     if (!r->root || !(function || def.n || description.n)) return;
     if (e->library && !(function && e->entered) && !r->o->opt.all) return;
     span *old = pdl_idmap_find(&r->blocks, (uintptr_t)e->path);
-    if (old && !old->is_over) over(old, e->nanos); /* another attempt at the same place */
+    /* the older block was another attempt at the same place */
+    if (old && !old->is_over) over(old, e->nanos);
     span *up = around(r, e->path->up, &id);
     span *s = span_new(r, up, id, INTERNAL, e->nanos);
     s->place = pdl_path_keep(e->path);
@@ -310,7 +313,7 @@ static void end_run(pdl_otlp_run *r, int64_t now, const pdl_err *err) {
     for (size_t i = 0; i < pdl_idmap_places(&r->blocks); i++)
         if (pdl_idmap_at(&r->blocks, i)) *pdl_vec_push(&open) = pdl_idmap_at(&r->blocks, i);
     for (size_t i = 0; i < open.n; i++)
-        open.p[i]->n_open++; /* none is freed while the others are ended */
+        open.p[i]->n_open++; /* the count keeps all spans alive while they are ended one by one */
     for (size_t i = 0; i < open.n; i++) open.p[i]->is_over = true;
     for (size_t i = 0; i < open.n; i++) {
         if (open.p[i]->end < now) open.p[i]->end = now;

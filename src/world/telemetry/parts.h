@@ -21,8 +21,8 @@ typedef struct otlp_config {
     char *url;               /* owned; NULL when nothing is sent */
     PDL_VEC(char *) headers; /* owned lines "Name: value" */
     pdl_buf resource;        /* JSON: list of attributes */
-    bool sampled;            /* the caller of the process wants spans */
-    char trace[33];          /* trace of TRACEPARENT; empty when there is none */
+    bool sampled;            /* the program that started this process wants spans */
+    char trace[33];          /* id of the trace in TRACEPARENT; empty when there is none */
     char parent[17];
     char *state; /* TRACESTATE; owned; NULL when there is none */
 } otlp_config;
@@ -39,25 +39,28 @@ struct pdl_otlp {
     pdl_loop *loop; /* separate loop; NULL until the first batch */
     struct pdl_http *http;
     pdl_watch *watch; /* reports on the loop of the runs that the separate loop is ready */
-    pdl_timer *timer; /* on the loop of the runs: when the separate loop must be stepped */
+    /* on the loop of the runs; when it fires, the separate loop has to be stepped */
+    pdl_timer *timer;
     pdl_buf batch;    /* spans that were not sent, after the head of the message */
     size_t n_batch;
-    struct otlp_sending *sending; /* waiting or in flight, oldest first */
+    struct otlp_sending *sending; /* batches that wait or are in flight, oldest first */
     size_t n_sending;             /* number of batches in flight */
     size_t n_bytes;               /* bytes of all batches */
-    /* before this time batches are dropped, after a failure; 0 without one */
+    /* after a failure, batches are dropped until this time; 0 when there was none */
     uint64_t retry_ns;
-    uint64_t hold_ns; /* before this time nothing is sent, and nothing dropped */
-    pdl_timer *later; /* on the separate loop: ends that wait */
-    pdl_buf why;      /* the collector's message at that time */
+    /* until this time nothing is sent and nothing dropped, because the collector asked for it */
+    uint64_t hold_ns;
+    pdl_timer *later; /* on the separate loop; it fires at the end of such a wait */
+    pdl_buf why;      /* the collector's message of the last failure */
     size_t n_lost;
     bool noted, busy;
     uint64_t next_id;  /* state of the generator of ids */
     pdl_idmap effects; /* open effects -> spans, of all runs */
 };
 
-/* Invariants: the counts are those of the batches, few of which are in flight at a time; spans that
- * were not sent have a text; batches are sent on the separate loop alone. */
+/* Returns true when the invariants hold: the counts are equal to the counts of the batches, and
+ * only a few batches are in flight; spans that were not sent have a text; batches are sent on the
+ * separate loop alone. */
 bool pdl_otlp_ok(const pdl_otlp *o);
 /* Makes 16 hexadecimal digits that no other span has. */
 void pdl_otlp_make_id(pdl_otlp *o, char out[17]);
@@ -74,11 +77,12 @@ void pdl_otlp_put_text(pdl_buf *out, const char *key, pdl_str text);
 typedef struct pdl_otlp_facts {
     pdl_buf *out;
     const pdl_redaction *redaction;
-    bool content; /* texts of requests and answers are shown, too, and not redacted */
+    bool content; /* texts of requests and answers are added, unless a policy redacts them */
 } pdl_otlp_facts;
 void pdl_otlp_put_shown(pdl_otlp_facts *to, const char *key, pdl_str text, pdl_label label);
 void pdl_otlp_put_int(pdl_buf *out, const char *key, int64_t n);
-/* Appends the name of the span of an effect; pdl_otlp_put_request the facts before its reply. */
+/* pdl_otlp_put_name appends the name of the span of an effect; pdl_otlp_put_request appends the
+ * facts that are known before the reply. */
 void pdl_otlp_put_name(const pdl_effect *e, const pdl_redaction *redaction, pdl_buf *out);
 void pdl_otlp_put_request(const pdl_effect *e, pdl_otlp_facts *to);
 void pdl_otlp_put_reply(const pdl_effect *e, const pdl_reply *r, pdl_otlp_facts *to);

@@ -1,4 +1,5 @@
-/* charset.c -- see charset.h.
+/* charset.c -- finds the encoding of the body of an answer, and decodes it. The encoding may be in
+ * a header, in a byte order mark or in the page itself; see charset.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +11,7 @@
 
 #include "base/banned.h"
 
-enum { LOOKED_AT = 1024 }; /* where a page names its encoding, as browsers look for it */
+enum { LOOKED_AT = 1024 }; /* a page names its encoding within so many bytes, as browsers read it */
 
 typedef enum { CS_UTF8, CS_1252, CS_16LE, CS_16BE } charset;
 
@@ -107,7 +108,8 @@ static void put_utf16(pdl_str s, bool big, pdl_buf *out) {
     if (i < s.n) pdl_buf_put_cp(out, 0xfffd);
 }
 
-/* Returns the number of bytes of a byte order mark, and its encoding; 0: there is none. */
+/* Returns the number of bytes of a byte order mark, and the encoding that it means; 0 when there is
+ * no mark. */
 static size_t mark_of(pdl_str s, charset *out) {
     static const struct {
         const char *bytes;
@@ -129,7 +131,7 @@ const char *pdl_web_decode(pdl_str type, pdl_str named, pdl_str body, pdl_buf *o
     if (!mark) {
         bool is_utf8 = pdl_utf8_check(body) == PDL_NOT_FOUND;
         pdl_str name = named.n ? named : is_marked_up(type) ? named_in_page(body) : named;
-        /* A page that names UTF-16 by ASCII letters is not in it. */
+        /* A page whose tags can be read as ASCII letters is not in UTF-16, even when it says so. */
         bool inside = !named.n && name.n;
         if (name.n && !find_charset(name, &cs)) return NULL;
         if (!name.n || (inside && (cs == CS_16LE || cs == CS_16BE)))

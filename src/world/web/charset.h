@@ -14,9 +14,9 @@
 /* Returns true when a body of this type (small letters, without parameters; empty: unknown) is
  * text. */
 bool pdl_web_is_text(pdl_str type, pdl_str body);
-/* Appends the body as UTF-8; bytes that are wrong in its encoding become U+FFFD. named: the
- * parameter charset of Content-Type; empty: there is none. Returns the name of the encoding,
- * static; NULL when it is one that is not known, and nothing is appended then. */
+/* Appends the body as UTF-8. Bytes that are wrong in its encoding become U+FFFD. named: the
+ * parameter charset of Content-Type, or empty. Returns the name of the encoding, a static text.
+ * Returns NULL when the encoding is not known; nothing is appended then. */
 const char *pdl_web_decode(pdl_str type, pdl_str named, pdl_str body, pdl_buf *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* web.c -- see web.h. It makes headers and body of a request, collects the answer up to its limit,
- * and turns it into text where it is text.
+/* web.c -- makes the headers and the body of a request, collects the answer up to its limit, and
+ * decodes the answer when it is text; see web.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -108,8 +108,8 @@ static bool has_line_end(pdl_str s) {
 
 static void put_lower(pdl_str s, pdl_buf *out);
 
-/* Returns true when the patterns, which blanks or commas separate, name the host of a request, with
- * its port or without. */
+/* Returns true when one of the patterns, which are separated by blanks or commas, fits the host of
+ * a request, with or without its port. */
 static bool names_host(pdl_str given, const pdl_effect *e) {
     pdl_str url = text_of(get(e, "url")), host = pdl_web_address_host(url);
     pdl_str authority = pdl_web_address_authority(url), separators = PDL_STR(" ,\t");
@@ -127,9 +127,10 @@ static bool names_host(pdl_str given, const pdl_effect *e) {
     return found;
 }
 
-/* Refuses to send a key to a host that is not its own. The person whose key it is binds NAME to
- * hosts by a variable NAME_HOSTS. The keys of models are the most valuable ones and have their
- * services, so without that they go nowhere else. */
+/* Refuses to send a key to a host for which it was not meant. The owner of a key in the variable
+ * NAME lists its hosts in the variable NAME_HOSTS. Without such a list, the key of a model's
+ * service is refused for all hosts, because such keys are the most valuable ones and belong to
+ * their services. */
 static bool may_have_key(const web_world *w, const pdl_effect *e, pdl_str name, pdl_err *err) {
     pdl_buf hosts_name = PDL_BUF;
     pdl_buf_putf(&hosts_name, "%.*s_HOSTS", PDL_FMT(name));
@@ -148,8 +149,8 @@ static bool may_have_key(const web_world *w, const pdl_effect *e, pdl_str name, 
     return ok;
 }
 
-/* Adds the header whose value is in a variable. A value never comes near the program: not into its
- * request, its journal or its messages. */
+/* Adds the header whose value is in an environment variable. The program never gets the value: it
+ * is not in the request of the effect, in the journal or in messages. */
 static bool add_auth(const web_world *w, const pdl_effect *e, header_lines *h, pdl_err *err) {
     pdl_vref auth = get(e, "auth");
     if (!pdl_is_dict(auth)) return true;
@@ -173,7 +174,8 @@ static bool add_auth(const web_world *w, const pdl_effect *e, header_lines *h, p
     return true;
 }
 
-/* Adds the headers of the program, which the native has checked, then those that it left out. */
+/* Adds the headers that the program gave (the native function has checked them), and then the
+ * headers that are missing. */
 static bool make_headers(const web_world *w, const pdl_effect *e, header_lines *h, pdl_err *err) {
     pdl_vref given = get(e, "headers");
     char name[33], trace[56];
@@ -213,7 +215,7 @@ static void put_lower(pdl_str s, pdl_buf *out) {
         pdl_buf_putc(out, s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] | 32) : s.p[i]);
 }
 
-/* Registers the value of a cookie, which opens the session to whoever reads it. */
+/* Registers the value of a cookie as a secret, because anyone who knows it can use the session. */
 static void note_cookie(const web_world *w, pdl_str value) {
     size_t eq = pdl_str_find(value, PDL_STR("="), 0), end = pdl_str_find(value, PDL_STR(";"), 0);
     if (eq == PDL_NOT_FOUND) return;

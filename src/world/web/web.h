@@ -19,14 +19,15 @@ typedef struct pdl_web_options {
      * next call. It is the source of the variables that `auth` names. NULL: nothing is set. */
     const char *(*env)(void *user, const char *name);
     void *user;
-    /* Returns true for a variable that holds the key of a service of models; NULL: none does. */
+    /* Returns true for a variable that holds the key of a model's service. The function may be
+     * NULL: then no variable does. */
     bool (*is_model_key)(pdl_str variable);
     const pdl_debug *debug; /* category http; borrowed */
     /* Credentials that are sent or received are registered here, and redacted in messages;
-     * borrowed; NULL: they are not. */
+     * borrowed; may be NULL. */
     pdl_secrets *secrets;
-    /* Writes the header `traceparent` of a request for this effect, with a NUL; returns false when
-     * it has none. NULL: no request has one. */
+    /* Writes the header `traceparent` of a request for this effect, ending with a NUL; returns
+     * false when the effect has none. The function may be NULL: then no request has the header. */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
     void *trace_user;
 } pdl_web_options;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """chance.py -- random numbers that are the same in each run, compiled into the names of worker.py when a block comes with a seed.
 
-An inference runs its program many times in one process, and which block comes first depends on what else is open. So each block begins with
-its own numbers: `random` and, where it is imported, `numpy.random` start from the seed of the block, and a block that waited for the run
-finds them as it left them. Generators that the code makes itself are not seeded.
+An inference runs its program many times in one process, and the order of blocks differs from run to run. So each block
+has its own random numbers: `random` and, where it is imported, `numpy.random` start from the seed of the block, and a
+block that waited for the run continues with its own numbers. Generators that the code makes itself are not seeded.
 """
 import random  # noqa: F401  (it is seeded by its name in sys.modules)
 from importlib.machinery import PathFinder
@@ -13,19 +13,21 @@ _WAYS = {"random": ("seed", "getstate", "setstate"), _NUMPY: ("seed", "get_state
 
 
 def _way(name, i):
-    """The function of a generator that seeds it, gives its state, or sets it; None when there is none."""
+    """Returns the function of a random generator that seeds it, gives its state, or sets it; None when the module is
+    not loaded."""
     return getattr(sys.modules.get(name), _WAYS[name][i], None)
 
 
 def _seed_one(name, seed):
     start = _way(name, 0)
     if start:
-        # Both begin a Mersenne Twister from such words, so a third word lets them differ.
+        # Both generators begin a Mersenne Twister from such words. A third word makes their numbers differ.
         start(seed if name == "random" else [seed & 0xFFFFFFFF, seed >> 32, 1])
 
 
 def _seed_all(block):
-    """Starts the generators from the seed of a block; also in a child process, where Python gives `random` another state."""
+    """Seeds the generators for a block. It is also called in a child process, where Python gives `random` another
+    state."""
     for name in _WAYS:
         _seed_one(name, block.seed)
 
@@ -40,7 +42,7 @@ def _set_states(states):
 
 
 class _SeedsNumpy:
-    """Seeds numpy.random when a block imports it, since it begins with numbers of the system."""
+    """Seeds numpy.random when a block imports it, because it begins with random numbers of the system."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):

@@ -31,7 +31,8 @@ static bool has_shell_words(pdl_vref argv) {
     return false;
 }
 
-/* Returns true for commands that a shell does itself: no program has their names. */
+/* Returns true for commands that are built into a shell, such as cd; there is no program with such
+ * a name. */
 static bool is_of_shells(pdl_str word) {
     static const char *const words[] = {"cd", "export", "source", "alias", "set", "unset", "eval"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -39,7 +40,8 @@ static bool is_of_shells(pdl_str word) {
     return false;
 }
 
-/* Reports that the program cannot be started, in the words of the reference; the help names it. */
+/* Reports that the program cannot be started, in the words of the reference. The hint names the
+ * program. */
 static void refuse_start(job *j, bool denied) {
     pdl_err err = {0};
     pdl_vref name = pdl_list_at(pdl_dict_getz(j->e->request, "argv"), 0);
@@ -119,7 +121,7 @@ static void refuse_slow(job *j) {
     pdl_buf_fini(&b);
 }
 
-/* Handles an end that the helper reports for the command. Returns false when the command itself
+/* Handles an end that the helper of the sandbox reports. Returns false when the command itself
  * ended. */
 static bool ended_confined(job *j, const pdl_proc_result *r) {
     pdl_err err = {0};
@@ -129,7 +131,7 @@ static bool ended_confined(job *j, const pdl_proc_result *r) {
         return true;
     }
     if (end == PDL_SANDBOX_MEMORY || !pdl_sandbox_end_error(end, "command", r->err, &err))
-        return false; /* it is answered with its output */
+        return false; /* the command is answered like any other, with its output */
     pdl_worker_job_refuse(j, &err);
     return true;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""later.py -- the rest of worker.py, compiled into the same names when it is first needed: values without a plain JSON form, failures,
-IPython blocks, objects that stay here, the pdl package.
+"""later.py -- the rest of worker.py, compiled into the same names when it is first needed: values without a plain JSON
+form, failures, IPython blocks, objects of which the run has only a handle, the pdl package.
 """
 import collections.abc
 import json
@@ -133,21 +133,21 @@ def _encode_rare(o, known):
 
 
 def _interrupt(thread):
-    """KeyboardInterrupt in a thread that runs user code."""
+    """Raises KeyboardInterrupt in a thread that runs user code."""
     if thread == threading.main_thread().ident:
         _thread.interrupt_main()
         return
     try:
         from ctypes import c_ulong, py_object, pythonapi
     except ImportError:
-        return  # the run ends the process after a while
+        return  # the run ends this process after a while
     pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread), py_object(KeyboardInterrupt))
 
 
 def _attempt(f, otherwise):
     try:
         return f()
-    except Exception:  # an object that fails when it is examined does not fail the block
+    except Exception:  # a block does not fail because an object fails when it is examined
         return otherwise
 
 
@@ -164,7 +164,7 @@ def _json_form(o):
 
 
 def _kinds(o):
-    """What the object is to the tests of templates."""
+    """Returns which of the tests of templates (such as `number` or `mapping`) the object passes."""
     numbers = sys.modules.get("numbers")
     return [kind for kind, holds in (
         ("callable", callable(o)), ("number", numbers is not None and isinstance(o, numbers.Number)),
@@ -261,7 +261,7 @@ def _pdl_error(e):
 
 
 def _of_class(t, name):
-    """What Python itself knows of a class, whatever its metaclass says."""
+    """Returns an attribute as Python itself finds it in the class, whatever the metaclass answers."""
     return type.__dict__[name].__get__(t)
 
 
@@ -270,7 +270,8 @@ def _bases(t):
 
 
 def _own_frames(tb, env):
-    """What traceback prints, without frames of this file. Line of the innermost frame of the block, or 0."""
+    """Returns what traceback prints, without frames of this file, and the line of the innermost frame of the block, or
+    0."""
     line, left_out = 0, set()
     for i, (frame, number) in enumerate(_walk(tb)):
         if frame.f_code.co_filename == _BLOCK:
@@ -291,7 +292,7 @@ _MAX_FRAMES = 2000  # limit for one traceback; Python takes 10 us for each, and 
 
 
 def _shortened(tb):
-    """The traceback, and how many frames between its two halves are left out."""
+    """Returns the traceback, and how many frames between its two halves are left out."""
     n = sum(1 for _ in _walk(tb))
     if n <= _MAX_FRAMES:
         return tb, 0
@@ -314,7 +315,7 @@ def _clean(te, left_out, seen):
             if f.filename == _NAME or f.filename.startswith("<frozen importlib"):
                 continue
             if f.filename == _BLOCK and i in left_out:
-                for name in ("_line", "_lines"):  # one or the other, by version of Python
+                for name in ("_line", "_lines"):  # the name depends on the version of Python
                     if hasattr(type(f), name):
                         setattr(f, name, "")
             kept.append(f)
@@ -325,7 +326,8 @@ def _clean(te, left_out, seen):
 
 
 def _text_of(e, te):
-    """What traceback prints; it fails for a class without a module, or whose metaclass hides the module."""
+    """Returns what traceback prints for the class. traceback itself fails for a class without a module, or whose
+    metaclass hides the module."""
     try:
         return "".join(te.format())
     except Exception:
@@ -347,7 +349,7 @@ def _traceback(e, env, code):
     try:
         tb, cut = _shortened(e.__traceback__)
         line, left_out = _own_frames(tb, env)
-        te = traceback.TracebackException(type(e), e, tb, limit=-_MAX_FRAMES)  # the limit is for causes
+        te = traceback.TracebackException(type(e), e, tb, limit=-_MAX_FRAMES)  # this limit is for chains of causes
         _clean(te, left_out, set())
         text = _text_of(e, te)
         if not text.startswith("Traceback") and e.__cause__ is None and e.__context__ is None:
@@ -398,7 +400,7 @@ def _ipython_shell():
 
 
 def _run_cell(shell_class, code, env):
-    """In the child: the cell's output."""
+    """Runs in the child process: passes on the output of the cell."""
     import contextlib
 
     captured = io.StringIO()
@@ -422,7 +424,7 @@ def _end_with_reader(fd):
     import select
 
     p = select.poll()
-    p.register(fd, 0)  # reports only that the other end is closed
+    p.register(fd, 0)  # with 0, poll reports only that the other end is closed
     p.poll()
     os.killpg(0, signal.SIGKILL)
 
@@ -451,7 +453,7 @@ def _ipython_child(out, m, env, shell_class):
 
 
 def _collect(fd, seconds):
-    """What the child wrote, and whether it was in time."""
+    """Returns what the child process wrote, and whether it ended in time."""
     import select
     import time
 
@@ -519,7 +521,7 @@ def _look_up(o, name, attribute_first):
         except AttributeError:
             continue
         except (TypeError, LookupError):
-            if step is attribute:  # a property raised it
+            if step is attribute:  # reading a property raised this error
                 raise
     shown = "attribute %r" % name if isinstance(name, str) else "element %r" % (name,)
     return {"$pdl": "undefined", "why": "'%s object' has no %s" % (_class_name(type(o)), shown)}
@@ -538,7 +540,8 @@ def _binary(name, a, b):
 
 
 def _getter(attribute, fold, many=False):
-    """Returns a function for filters of templates: it gets the item, an attribute by a path, with `many` a list of them."""
+    """Returns a function for filters of templates. It returns the item itself, or an attribute of it that a path names;
+    with `many`, a list of attributes."""
     if attribute is None:
         paths = [[]]
     elif isinstance(attribute, str):
@@ -693,7 +696,7 @@ def _check_config(config):
 
 
 class _Program:
-    """What parse_str gives: the text of a program that was checked."""
+    """The result of parse_str: the text of a program that was checked."""
 
     def __init__(self, text, name=None):
         self.text, self.name = text, name

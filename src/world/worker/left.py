@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """left.py -- what blocks leave in modules, compiled into the names of worker.py for runs that can be resumed.
 
-A resumed run has a new process. A block that reads what earlier blocks left there must not run before these ran again, so the reply of a
-block names the modules whose content blocks have changed, and "*" where any code may see the change (working folder, builtins). A run that is
-resumed gives these names back with its code, which is refused where it would import one of them, itself or by what it imports. Python gives
-no notice of a change, so the content is described after each block and compared with the description before it. Only modules of the user
-are: those of the library and of packages change themselves all the time, for caches.
+A resumed run has a new process. A block that reads what earlier blocks left there must not run before these ran again,
+so the reply of a block names the modules whose content blocks have changed, and "*" where any code may see the change
+(working folder, builtins). A run that is resumed gives these names back with its code, and the code is refused when it
+would import one of them, directly or through another module. Python gives no notice of a change, so the content is
+described after each block and compared with the description before it. Only modules of the user are: those of the
+library and of packages change themselves all the time, for caches.
 """
 import builtins
 import collections
 import types
 
-_MAX_PARTS = 20000  # limit for a description; a larger value counts by its length
+_MAX_PARTS = 20000  # limit for the parts of a description; a larger value is described by its length alone
 _library = os.path.dirname(os.__file__) + os.sep
 _packages = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _described = {}  # name of a module -> its content when it was last examined
@@ -43,7 +44,7 @@ def _cells(f):
         try:
             yield cell.cell_contents
         except ValueError:
-            pass  # it is empty
+            pass  # the variable is empty
 
 
 def _parts_of(o, t, depth, left):
@@ -71,7 +72,8 @@ def _slots(c):
 
 
 def _describe(o, depth, left):
-    """Equal as long as the object is the same and holds the same. left: a list with the number of parts that may follow."""
+    """Returns True when it is the same object and has the same parts. left: a list with the number of parts that may
+    still be compared."""
     t = type(o)
     if t in _PLAIN or t is int or t is bytes or t is complex:
         return (t, o)
@@ -81,7 +83,7 @@ def _describe(o, depth, left):
         return (id(o), size)
     try:
         parts = _parts_of(o, t, depth - 1, left)
-    except Exception:  # another thread changes it, or it has its own idea of attributes
+    except Exception:  # another thread is changing the object, or its class treats attributes in its own way
         parts = None
     return (id(o), size, parts)
 
@@ -103,7 +105,8 @@ def _users_modules():
 
 
 def _see_new():
-    """Modules that were loaded: what they hold now is what any process finds in them. A module that another thread is still loading holds less."""
+    """Describes modules that were loaded: any process has the same content after loading them. A module that another
+    thread is still loading is not complete, so it is described later."""
     for name, module in _users_modules():
         loading = getattr(getattr(module, "__spec__", None), "_initializing", False)
         if name not in _described and not loading:
@@ -129,7 +132,7 @@ def _watch_loading():
 
 
 class _Imports:
-    """Names of the modules that a text imports, and whether it makes up names."""
+    """Returns the names of the modules that a text imports, and whether it imports modules by computed names."""
 
     def __init__(self, text, package):
         import ast
@@ -148,7 +151,7 @@ class _Imports:
 
 
 def _find(name, path):
-    """Where a module would come from, without loading it or the packages around it."""
+    """Returns the file from which a module would be loaded, without loading it or the packages around it."""
     from importlib.machinery import PathFinder
 
     spec, at = None, ""
@@ -167,7 +170,8 @@ def _read_text(path):
 
 
 def _looks_at(text, names, folder):
-    """Returns True when imports of the code, or of the user's modules that it imports, reach one of these modules. "?": any module of the user."""
+    """Returns True when the imports of the code, or of the user's modules that it imports, reach one of these modules.
+    "?" means any module of the user."""
     path = sys.path + ([folder] if folder is not None else [])
     todo, seen = [(text, "")], set()
     if "*" in names:
@@ -195,7 +199,7 @@ def _looks_at(text, names, folder):
 
 
 def _what_is_left():
-    """Names for the reply of a block."""
+    """Returns the names of changed modules, for the reply of a block."""
     for name, module in _users_modules():
         now = _content(module)
         if _described.setdefault(name, now) != now:

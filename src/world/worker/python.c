@@ -33,10 +33,11 @@
 
 enum {
     IPYTHON_MS = 5000,
-    LEAVE_MS = 2000,          /* time that an idle process has to end by itself */
+    LEAVE_MS = 2000,          /* an idle process has this time to end by itself */
     INTERRUPT_RETRY_MS = 500, /* pause between two interrupts of a cancelled block */
-    MAX_INTERRUPTS = 4,       /* after these the process is killed */
-    SHUTDOWN_MS = 1000,       /* time from the end of its messages to the end of the process */
+    MAX_INTERRUPTS = 4,       /* after so many interrupts the process is killed */
+    /* after it has closed its messages, the process has this time to end */
+    SHUTDOWN_MS = 1000,
 };
 
 /* worker.py, later.py, left.py and chance.py, made by tools/embed. */
@@ -88,7 +89,7 @@ static void free_questions(worker *w) {
     w->questions = NULL;
 }
 
-/* Forgets the process. Its jobs stay. */
+/* Forgets the process. Its jobs remain. */
 static void detach(worker *w) {
     pdl_timer_stop(w->shutdown_timer);
     w->shutdown_timer = NULL;
@@ -102,7 +103,7 @@ static void detach(worker *w) {
     w->drops.n = 0;
 }
 
-/* Fails every job that Python worked on with msg. */
+/* Fails every job that the Python process had, with msg. */
 enum { NO_MEMORY = 97 }; /* exit status of a worker that cannot even report that it has no memory */
 
 static void fail_jobs_as(worker *w, pdl_err_kind kind, const char *py_class, const char *msg) {
@@ -282,7 +283,7 @@ static void answer_cancel(question *q) {
     pdl_buf_putf(&b, "{\"t\":\"answer\",\"id\":%llu,\"cancel\":true}", (unsigned long long)q->id);
     if (is_alive(w)) send_raw(w, pdl_buf_str(&b));
     pdl_buf_fini(&b);
-    q->generation = 0; /* a late answer must not reach a later call */
+    q->generation = 0; /* a late answer must not be taken for the answer to a later call */
 }
 
 /* --- messages from Python --------------------------------------------------------------------- */
@@ -348,7 +349,7 @@ static void on_fail(job *j, pdl_vref m) {
     bool none = pdl_str_ends(msg, pdl_str_of(unset)) &&
                 pdl_str_find(msg, PDL_STR("  File "), 0) == PDL_NOT_FOUND;
     size_t last = none ? pdl_str_rfind(msg, PDL_STR("\n")) : PDL_NOT_FOUND;
-    /* Python's text does not say what to do, so it comes last */
+    /* Python's text does not say what the user can do, so it comes last */
     pdl_err_set(&err, k, (pdl_loc){0}, "%s%.*s",
                 none ? "Python Code error: " NO_RESULT "\n" : "",
                 PDL_FMT(last == PDL_NOT_FOUND ? msg : pdl_str_sub(msg, last + 1, msg.n)));
@@ -361,7 +362,7 @@ static void on_fail(job *j, pdl_vref m) {
         err.has_status = true;
     }
     err.uncatchable = k != PDL_E_code;
-    /* the memory limit of the profile, as Python reports it */
+    /* Python reports that the memory limit of the profile was reached */
     bool memory = j->w->opt.sandbox && pdl_str_starts(py_class, PDL_STR("MemoryError"));
     if (memory) err.kind = PDL_E_memory;
     uint64_t line = number_at(m, "line");
@@ -469,15 +470,16 @@ static bool on_message(void *user, pdl_str text, pdl_err *err) {
                   ? on_dict(w, m, err)
                   : pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
                                 "the Python process sent a message that is not an object");
-    /* last, because values of the message may name released objects */
+    /* objects are released last, because values of the message may name them */
     if (ok && pdl_is_dict(m)) release_all(w, pdl_dict_getz(m, "released"));
     pdl_drop(m);
     return ok;
 }
 
-/* Returns false for code that writes to our descriptor: its bytes are not a message, and we would
- * wait for a length that they do not have. The length may also be above the limit; the error about
- * that in err says less, and is replaced. */
+/* Returns false when the bytes are not the beginning of a message, because user code wrote to the
+ * descriptor of the messages. Without this check, the bytes would be taken for the length of a
+ * message that never arrives. When that length is above the limit, the error in err is replaced by
+ * one that says more. */
 static bool begins_message(const pdl_frame *f, pdl_err *err) {
     if (f->in.len < 5 || f->in.p[4] == '{') return err->kind == PDL_E_NONE;
     if (err->kind == PDL_E_limit) pdl_err_fini(err);
@@ -499,16 +501,17 @@ static void on_msg(void *user, pdl_str bytes) {
     worker *w = user;
     pdl_err err = {0};
     if (w->broken.kind != PDL_E_NONE) return;
-    if (!bytes.n) { /* the process ends, or code closed the descriptor */
+    if (!bytes.n) { /* the process is ending, or user code closed the descriptor */
         w->shutdown_timer = pdl_timer_start(w->loop, SHUTDOWN_MS, on_shutdown_timer, w);
         return;
     }
     bool fed = pdl_frame_feed(&w->frame, bytes, on_message, w, &err);
     bool ok = begins_message(&w->frame, &err) && fed;
     if (w->proc)
-        pdl_proc_drain_errors(w->proc); /* now, as this message may end the run */
+        /* errors are read now, because this message may end the run */
+        pdl_proc_drain_errors(w->proc);
     if (ok) return;
-    /* The stream cannot be trusted any more. The end of the process fails the jobs. */
+    /* The stream cannot be trusted any more. The jobs fail when the process has ended. */
     if (w->broken.kind == PDL_E_NONE)
         pdl_err_move(&w->broken, &err);
     else
@@ -535,8 +538,9 @@ static void on_stderr(void *user, pdl_str bytes) {
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* Returns true when the interpreter may be started. With a sandbox the helper always starts, so a
- * missing interpreter is detected here; a name without a folder is searched inside. */
+/* Returns true when the interpreter may be started. With a sandbox, the helper can always be
+ * started, so a missing interpreter is detected here. A name without a folder is searched inside
+ * the sandbox. */
 static bool may_start(const worker *w, const char *python) {
     return *python && (!w->opt.sandbox || !strchr(python, '/') || access(python, X_OK) == 0);
 }
@@ -592,8 +596,9 @@ static void send_drops(worker *w) {
     pdl_buf_fini(&b);
 }
 
-/* Writes the seed of a block. Its place names the particle, and seq differs between attempts of one
- * block, so the seed does not depend on which other blocks ran before. */
+/* Writes the seed of a block. It is made from the place, which names the particle of the inference,
+ * and from seq, which differs between attempts of one block. So it does not depend on which other
+ * blocks ran before. */
 static void put_seed(const job *j, wire_out *o) {
     if (!j->w->opt.seed) return;
     pdl_buf at = PDL_BUF;
@@ -688,7 +693,8 @@ void pdl_python_start(job *j) {
     bool code = j->e->kind == PDL_EFFECT_code;
     bool ok = pdl_is_dict(j->e->request) ||
               pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "a request that is not an object");
-    if (w->proc && !is_alive(w) && !w->n_python) detach(w); /* it ended while it was idle */
+    /* the process ended while it was idle */
+    if (w->proc && !is_alive(w) && !w->n_python) detach(w);
     if (ok && !w->proc) ok = launch(w, &err);
     ok = ok && (code ? put_code(j, &o, &err) : put_object(j, &o, &err));
     if (ok) {
@@ -714,8 +720,8 @@ static bool has_question(const worker *w, const job *j) {
     return false;
 }
 
-/* Returns true when j is the block that computes, or when only cancelled blocks do. Blocks begin in
- * the order of jobs; once they have asked a question, they continue in any order. */
+/* Returns true when j is the block that computes, or when only cancelled blocks compute. Blocks
+ * begin in the order of jobs; after they have asked a question, they continue in any order. */
 static bool has_the_turn(const worker *w, const job *j) {
     bool before = true;
     for (size_t i = 0; i < w->jobs.n; i++) {
@@ -728,8 +734,8 @@ static bool has_the_turn(const worker *w, const job *j) {
     return true;
 }
 
-/* Ends a cancelled block: by interrupts, which also reach the children of the code when this block
- * is the one that computes; when the block ignores them, by ending the process. */
+/* Ends a cancelled block. It is interrupted first; when it is the block that computes, the children
+ * of its code are interrupted, too. When the block ignores the interrupts, the process is ended. */
 static void interrupt(void *user) {
     job *j = user;
     worker *w = j->w;

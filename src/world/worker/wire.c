@@ -23,7 +23,7 @@
 
 enum {
     DECIMAL_BITS = 13000
-}; /* newer Pythons refuse longer decimal numbers, so those are sent in hexadecimal */
+}; /* newer Pythons refuse longer decimal numbers, so longer numbers are sent in hexadecimal */
 
 void pdl_worker_wire_fini(wire_out *o) {
     pdl_buf_fini(&o->body);
@@ -150,7 +150,7 @@ static bool put_handle(wire_out *o, pdl_vref v) {
 static bool put_about(wire_out *o, const char *key, pdl_vref v) {
     pdl_buf body = o->body;
     o->body = o->refs;
-    o->refs = PDL_BUF; /* descriptions are plain data, which have no descriptions */
+    o->refs = PDL_BUF; /* descriptions are plain data and need no further descriptions */
     pdl_buf_putf(&o->body, ",\"%s\":", key);
     bool ok = pdl_worker_wire_put(o, v);
     pdl_buf_fini(&o->refs);
@@ -249,7 +249,7 @@ PDL_COLD static bool check_cancel(wire_out *o) {
 }
 
 bool pdl_worker_wire_put(wire_out *o, pdl_vref v) {
-    if (o->depth >= PDL_MAX_VALUE_DEPTH - 100) /* the message and the tags add levels */
+    if (o->depth >= PDL_MAX_VALUE_DEPTH - 100) /* the message and its tags add levels of nesting */
         return pdl_err_set(o->err, PDL_E_limit, (pdl_loc){0},
                            "a value for code is nested deeper than %d levels",
                            PDL_MAX_VALUE_DEPTH - 100);
@@ -341,7 +341,7 @@ static bool get_handle(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     h->user = w->lease;
     w->lease->refs++;
     if (pdl_is_absent(form) || pdl_worker_wire_get(w, form, &h->json, err)) return true;
-    pdl_drop(*out); /* releases the object in the process, too */
+    pdl_drop(*out); /* this also releases the object in the Python process */
     return false;
 }
 
@@ -451,8 +451,8 @@ static bool get_held(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Reads a context. User code may have changed it by append and the like, so its items need not be
- * messages: then it is a list. */
+/* Reads a context. When user code has changed it (by append, for instance), its items need not be
+ * messages; then the value is a list. */
 static bool get_context(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     pdl_val list, context;
     if (!get_list(w, pdl_dict_getz(j, "items"), &list, err)) return false;
@@ -489,7 +489,7 @@ static bool get_tagged(worker *w, pdl_str kind, pdl_vref j, pdl_val *out, pdl_er
     return true;
 }
 
-/* Reads a value. The reader of JSON has limited its depth. */
+/* Reads a value. Its depth is bounded by the reader of JSON. */
 bool pdl_worker_wire_get(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     if (pdl_is_list(j)) return get_list(w, j, out, err);
     if (!pdl_is_dict(j)) {

@@ -51,7 +51,7 @@ static pdl_effect *job_end(job *j) {
     pdl_effect *e = j->e;
     size_t i = 0;
     while (i < w->jobs.n && w->jobs.p[i] != j) i++;
-    assert(i < w->jobs.n); /* a job ends once */
+    assert(i < w->jobs.n); /* a job can end only once */
     memmove(&w->jobs.p[i], &w->jobs.p[i + 1], (w->jobs.n - i - 1) * sizeof *w->jobs.p);
     w->jobs.n--;
     assert(!j->python || w->n_python > 0);
@@ -115,7 +115,7 @@ static void cancel(pdl_world *base, uint32_t id) {
         if (j->python)
             pdl_python_cancel(j);
         else
-            job_end(j); /* this kills the command */
+            job_end(j); /* this also kills the process of the command */
         return;
     }
 }

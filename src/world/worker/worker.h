@@ -22,8 +22,8 @@
 #include "effect/effect.h"
 #include "io/loop.h"
 
-/* Receives the end of a program started by code. result is taken; absent on failure. Called once,
- * never after the world is closed. */
+/* Receives the result of a program that code started. result is taken; it is absent on failure.
+ * Called once, and never after the world is closed. */
 typedef void pdl_worker_done_fn(void *done_user, pdl_val result, const pdl_err *err);
 
 /* Answers a read of standard input by code with a line without its end (borrowed); eof: the input
@@ -40,13 +40,14 @@ typedef struct pdl_worker_options {
     /* Limit for one python block, with its waits for the run, and for one command; 0: none. The
      * process is killed; the next block starts a new one. */
     uint64_t time_limit_ms;
-    /* Address space of the Python process and of a command, in bytes; 0: as ours. */
+    /* Maximum address space of the Python process and of a command, in bytes; 0: the limit of this
+     * process. */
     size_t max_memory;
     uint64_t ipython_ms;    /* limit for one ipython block; 0: 5000 */
     const pdl_debug *debug; /* category worker; may be NULL */
     void *user;             /* first argument of the callbacks */
-    /* Receives the standard error of the Python process, which then is not a terminal. NULL: the
-     * process inherits ours. */
+    /* Receives the standard error of the Python process, which is then not a terminal. NULL: the
+     * process writes to the standard error of this process. */
     void (*errors)(void *user, pdl_str bytes);
     /* Called when code of the effect `code` reads standard input: makes an INPUT effect and
      * answers. NULL: end of input. */
@@ -65,13 +66,14 @@ typedef struct pdl_worker_options {
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
                         pdl_worker_done_fn *done, void *done_user);
     const struct pdl_sandbox *sandbox; /* confines code and commands; NULL: they are not confined */
-    /* Counts the processes of worlds whose objects occur in one run; NULL: there is one world. */
+    /* Counter of the Python processes in all worlds whose objects occur in one run; NULL when there
+     * is one world. */
     uint32_t *generations;
     /* Each block and each operation on an object begins with Python's generators seeded from this
      * number and the place of its effect; NULL: they are not seeded. */
     const uint64_t *seed;
-    /* Returns the attributes of a PDL_V_RECORD (pdl_usage) as an owned dict, or absent. NULL:
-     * Python gets records as opaque objects. */
+    /* Returns the attributes of a PDL_V_RECORD (pdl_usage) as an owned dict, or absent. The
+     * function may be NULL: then Python gets records as opaque objects. */
     pdl_val (*record)(void *user, pdl_vref record);
 } pdl_worker_options;
 
@@ -136,7 +138,7 @@ bool pdl_worker_has_object(const pdl_world *w, pdl_vref request);
  * object of its process. */
 bool pdl_worker_is_idle(const pdl_world *w);
 
-/* Returns the process id of the Python process, 0 when it does not run (for tests and traces). */
+/* Returns the process id of the Python process; 0 when there is none. For tests and traces. */
 int pdl_worker_pid(const pdl_world *w);
 
 #endif

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """worker.py -- the other end of src/world/worker/python.c: runs Python code for a PDL run.
 
-Messages are JSON with their length in four bytes in front, on descriptor 3 (to us) and 4 (from us); descriptors 0, 1, 2 belong to
-user code. Plain Python 3.8 or later, standard library only. Each block runs in a thread: the first in the main thread, one that
-arrives while others wait for an answer in a separate thread. A block runs while it holds the baton and hands it on while it
-waits, so that blocks take turns at well-defined places. Whoever waits reads for all. What most runs never need is in later.py.
+Messages are JSON with their length in four bytes in front, on descriptor 3 (to us) and 4 (from us); descriptors 0, 1, 2
+belong to user code. Plain Python 3.8 or later, standard library only. Each block runs in a thread: the first in the
+main thread, one that arrives while others wait for an answer in a separate thread. A block runs while it holds the
+baton (a lock). It gives the baton to another block while it waits, so that blocks take turns at well-defined places. A
+thread that waits for an answer reads the messages for all threads. What most runs never need is in later.py.
 """
 import _thread
 import io
@@ -16,7 +17,8 @@ from _signal import SIGINT, default_int_handler, signal as set_signal
 from _thread import get_ident
 from itertools import count
 
-# Start-up counts: the C halves of json and signal are at hand, their Python halves import much that is not needed here.
+# The start must be quick: the parts of json and signal that are written in C are loaded already, and the parts in
+# Python import much that is not needed here.
 try:
     from _json import encode_basestring_ascii, make_encoder, make_scanner
 except ImportError:
@@ -40,12 +42,13 @@ else:
 _NAME = "<pdl-worker>"
 _BLOCK = "<code-block>"
 _PID = os.getpid()
-_NO_MEMORY, _NEXT_BLOCK = 97, 64 << 20  # the exit status, known to python.c; bytes that a block should find free
-_BIG = 10 ** 4000  # longer decimal numbers are refused by newer Pythons: they travel in hexadecimal
+# the exit status that python.c knows; the bytes that must be free for the next block
+_NO_MEMORY, _NEXT_BLOCK = 97, 64 << 20
+_BIG = 10 ** 4000  # newer Pythons refuse longer decimal numbers, so those are sent in hexadecimal
 
 
 class _Later:
-    """Names of later.py, which most runs never need: its text is `_rest`, given by the boot code."""
+    """Names that later.py defines, which most runs never need. Its text is `_rest`, which the boot code provides."""
 
     _lock = threading.RLock()
 
@@ -61,20 +64,22 @@ later = _Later()
 
 
 def _watch():
-    """Begins to record what blocks leave in modules: left.py, given by the boot code as `_left_text`."""
+    """Begins to record what blocks leave in modules. The code is left.py, whose text the boot code provides as
+    `_left_text`."""
     if "_what_is_left" not in globals():
         exec(compile(_left_text, _NAME, "exec"), globals())
 
 
 def _begin_chance(block, seed):
-    """Seeds the generators for a block: chance.py, given by the boot code as `_chance_text`."""
+    """Seeds the random generators for a block. The code is chance.py, whose text the boot code provides as
+    `_chance_text`."""
     if "_seed_all" not in globals():
         exec(compile(_chance_text, _NAME, "exec"), globals())
     block.seed = int(seed, 16)
     _seed_all(block)
 
 
-_Namespace = type(sys.implementation)  # types.SimpleNamespace
+_Namespace = type(sys.implementation)  # this is types.SimpleNamespace
 SESSION = _Namespace()
 
 
@@ -88,7 +93,7 @@ _numbers = count(1)
 
 
 def _deep(f, *args):
-    """f(*args), again with a higher limit when it was nested too deeply."""
+    """Calls f(*args). When it fails because the recursion is too deep, calls it again with a higher limit."""
     try:
         return f(*args)
     except RecursionError:
@@ -119,23 +124,23 @@ def _send(message):
             _target.write(len(data).to_bytes(4, "big") + data)
             _target.flush()
         except OSError:
-            os._exit(1)  # the engine has ended
+            os._exit(1)  # the process of the run has ended
 
 
 # --- waiting and taking turns ------------------------------------------------------------------
 
-_turn = threading.Lock()  # the baton
+_turn = threading.Lock()  # the baton: only the block that holds it runs
 _cond = threading.Condition()
 _answers = {}
 _requests = deque()
 _state = _Namespace(reading=False, idle=False, strangers=0, current=None, interrupted=False, child=False)
-_local = threading.local()  # block, turn
+_local = threading.local()  # for each thread: its block, and whether it has the turn
 _running = {}  # id -> block that began and has not ended
 _cancelled = set()  # blocks that the run cancelled
 
 
 def _dispatch(m, early=False):
-    """Handles a message. early: a request is queued until the main thread is idle or waits."""
+    """Handles a message. early: a request is queued until the main thread is idle or waits for an answer."""
     t = m["t"]
     if t == "answer":
         _answers[m["id"]] = m
@@ -156,7 +161,7 @@ def _dispatch(m, early=False):
 
 
 def _wait(key):
-    """The answer to question `key`, or the next request of the main thread for None."""
+    """Returns the answer to question `key`; for None, the next request of the main thread."""
     with _cond:
         while True:
             if key is None:
@@ -179,7 +184,7 @@ def _wait(key):
 
 
 def _ask(message):
-    """Ask the run and wait. Other blocks run meanwhile."""
+    """Asks the run and waits for its answer. Other blocks run meanwhile."""
     if os.getpid() != _PID:
         raise RuntimeError("PDL cannot be reached from a child process")
     block = _block()
@@ -198,7 +203,7 @@ def _ask(message):
 
 
 def _question(block, message, key):
-    mine = getattr(_local, "turn", False)  # a thread started by user code takes no turns
+    mine = getattr(_local, "turn", False)  # a thread that user code started takes no turns
     states = _states() if mine and block.seed is not None else None
     if mine:
         _turn.release()
@@ -223,13 +228,13 @@ def _question(block, message, key):
 
 # --- giving up blocks --------------------------------------------------------------------------
 
-# The run says which block it cancels, in a message, and sends SIGINT, so that a block that computes reads its messages. The signal may
-# come at any moment, also within a message that is being read or written: there it is only noted. It is obeyed where user code runs, at
-# once or when our own code returns to it.
+# The run says which block it cancels, in a message, and sends SIGINT, so that a block that computes reads its messages.
+# The signal may come at any moment, even while a message is being read or written. Then it is only noted, and the block
+# is interrupted when user code continues. When user code is running, it is interrupted at once.
 
 
 def _enter():
-    """Code of ours begins that user code called: an interrupt waits for _leave, which takes the result."""
+    """Called when user code calls a function of this file. An interrupt waits until _leave, which then acts on it."""
     block = getattr(_local, "block", None)
     in_code = block is not None and block.user_code
     if in_code:
@@ -238,7 +243,7 @@ def _enter():
 
 
 def _leave(in_code=True):
-    """User code continues or begins."""
+    """Called when user code continues or begins."""
     if in_code:
         _local.block.user_code = True
         if _state.interrupted or _cancelled:
@@ -246,7 +251,8 @@ def _leave(in_code=True):
 
 
 def _obey(block):
-    """In user code: ends the block if the run cancelled it; a block that continues nevertheless gets the next signal."""
+    """Called in user code: ends the block if the run has cancelled it. A block that continues nevertheless gets the
+    next signal."""
     while _state.interrupted:
         block.user_code = block.notified = False
         _state.interrupted = False
@@ -258,7 +264,7 @@ def _obey(block):
 
 
 def _look(early):
-    """Take what has arrived, without waiting."""
+    """Handles the messages that have arrived, without waiting."""
     import select
 
     with _cond:
@@ -273,14 +279,14 @@ def _on_interrupt(number, frame):
         return
     if block.user_code:
         _obey(block)
-    elif block.parked:  # another thread computes
+    elif block.parked:  # another thread is computing
         block.parked = False
         _look(False)
         block.parked = True
 
 
 def _in_child():
-    """A process forked by user code: it must not use the protocol."""
+    """Called in a process that user code forked: it must not use the protocol."""
     if not _state.child:
         _state.child = True
         os.closerange(3, 5)
@@ -296,10 +302,10 @@ class _Block:
         self.text = []
         self.size = 0
         self.thread = get_ident()
-        self.user_code = False  # it runs now: an interrupt may end it
-        self.notified = False  # it has been notified that it was cancelled
-        self.parked = False  # it has its answer and waits for its turn
-        self.seed = None  # its random numbers begin with it
+        self.user_code = False  # user code is running, so an interrupt may end it
+        self.notified = False  # the block was notified of its cancellation
+        self.parked = False  # the block has its answer, and waits for its turn
+        self.seed = None  # the block's random numbers start from this
 
 
 def _block():
@@ -307,7 +313,8 @@ def _block():
 
 
 def _settle():
-    """Wait until what went to descriptor 1 directly (child processes, C code) was read: it came first."""
+    """Waits until everything that was written directly to descriptor 1 (by child processes or C code) was read, because
+    it came first."""
     try:
         import fcntl
         import time
@@ -482,9 +489,9 @@ class _In(io.TextIOBase):
 
 # --- values ------------------------------------------------------------------------------------
 
-_objects = {}  # handle -> [object, how often the run holds it]
+_objects = {}  # handle -> [object, how many references the run has to it]
 _handles = {}  # id(object) -> handle
-_released = []  # functions and other values of the run that are not held here any more
+_released = []  # ids of functions and other values of the run that this process does not use any more
 
 
 def _forget(n):
@@ -531,7 +538,8 @@ _PLAIN = frozenset((str, bool, float, type(None)))
 
 
 def _encode(o, known=False):
-    """JSON form of any object. known: objects that have no handle yet become a mark that nothing equals."""
+    """Returns a JSON form of any object, for comparing. known: objects that have no handle yet get a mark that is equal
+    to nothing."""
     t = type(o)
     if t in _PLAIN:
         return o
@@ -656,7 +664,7 @@ def _run_python(m):
     except BaseException as e:
         if isinstance(e, MemoryError):
             _free(e, env)
-            bytes(_NEXT_BLOCK)  # fails if the next block would have no memory either; this process then ends
+            bytes(_NEXT_BLOCK)  # This fails when the next block would have no memory either; then this process ends.
         _enter()
         return dict(later._failure(e, env, m["code"]), t="fail")
 
@@ -668,7 +676,7 @@ def _free(e, env):
         try:
             tb.tb_frame.clear()
         except RuntimeError:
-            pass  # the frame of this call
+            pass  # the frame of this function itself
         tb = tb.tb_next
     env.clear()
 
@@ -685,7 +693,8 @@ def _execute(code, env):
 
 
 class _Finder:
-    """Finds the pdl package here, whether or not one is installed: programs started by code belong to this run."""
+    """Finds the pdl package in this file, whether or not one is installed, because programs that code starts belong to
+    this run."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -718,7 +727,7 @@ def _serve(m):
         _running.pop(block.id)
         _cancelled.discard(block.id)
     if os.getpid() != _PID:
-        os._exit(0)  # a fork of the block that came to the end of the code
+        os._exit(0)  # this is a fork of the block that has come to the end of the code
     with _send_lock:
         _flush(block)
         _settle()
@@ -730,7 +739,8 @@ def _serve(m):
 
 
 def _serve_beside(m):
-    turn = _state.strangers == 0  # a stranger waits: the holder of the baton may be waiting for that thread
+    # A thread that user code started is waiting, and the block with the baton may be waiting for that thread.
+    turn = _state.strangers == 0
     if turn:
         _turn.acquire()
     _local.turn = turn
@@ -742,11 +752,11 @@ def _serve_beside(m):
 
 
 def _orphan():
-    """Ends the process soon after the run: code that computes does not notice the end of the run."""
+    """Ends this process soon after the run has ended, because code that computes does not notice the end of the run."""
     import select
     import time
     p = select.poll()
-    p.register(3, 0)  # reports only that the other end is closed
+    p.register(3, 0)  # with 0, poll reports only that the other end is closed
     p.poll()
     time.sleep(1)
     os._exit(1)

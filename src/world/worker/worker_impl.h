@@ -17,17 +17,17 @@
 
 typedef struct worker worker;
 
-/* An effect in flight. Invariant: it is in worker.jobs until its reply; e is NULL once it was
- * cancelled. */
+/* An effect in flight. Invariant: the job is in worker.jobs until its reply; e is NULL after the
+ * effect was cancelled. */
 typedef struct job {
     worker *w;
     pdl_effect *e;
     uint64_t id;      /* number on the wire */
-    bool python;      /* the Python process knows it */
-    bool asked;       /* it has asked a question: other blocks may have run meanwhile */
+    bool python;      /* the Python process has got the job */
+    bool asked;       /* the block has asked a question, so other blocks may have run meanwhile */
     uint64_t started; /* ns */
     pdl_timer *limit;
-    /* For a cancelled job that has not ended: when it is interrupted next. */
+    /* In a cancelled job that has not ended: the timer of its next interrupt. */
     pdl_timer *interrupt_retry;
     int n_interrupts;
     pdl_proc *proc; /* process of a command */
@@ -43,14 +43,14 @@ typedef struct question {
     struct question *next, **link;
 } question;
 
-/* The connection between handles and the world. It outlives the world while handles do; w is NULL
- * once the world is closed. */
+/* The connection between handles and the world. It lives as long as the world or a handle; w is
+ * NULL after the world was closed. */
 typedef struct lease {
     size_t refs;
     worker *w;
 } lease;
 
-/* A value that Python refers to by number: functions, objects without a Python form. */
+/* A value that Python refers to by its number: a function, or an object without a Python form. */
 typedef struct held {
     uint64_t id;
     pdl_val v;
@@ -67,10 +67,11 @@ struct worker {
     /* --- the Python process --- */
     pdl_proc *proc;
     pdl_frame frame;
-    bool ready;                /* it handles signals */
-    pdl_timer *shutdown_timer; /* set when it has closed its messages: when it will be killed */
+    bool ready;                /* the process handles signals */
+    /* set when the process has closed its messages: it is killed when this fires */
+    pdl_timer *shutdown_timer;
     uint32_t generation;       /* number of the process, part of the ids of handles */
-    size_t n_python;           /* jobs that it works on */
+    size_t n_python;           /* how many jobs the process is working on */
     question *questions;
     PDL_VEC(held) held; /* sorted by id */
     uint64_t next_held;
@@ -81,9 +82,9 @@ struct worker {
     pdl_err broken;     /* why the stream of messages cannot be trusted any more */
 };
 
-/* worker.c. Invariants: jobs have numbers in the order of their start, and those of Python are
- * counted; at most half of the values that Python holds are released, and their ids ascend; only a
- * process handles signals. */
+/* worker.c. Returns true when the invariants hold: jobs have numbers in the order of their start,
+ * and the jobs of Python are counted; at most half of the values that Python holds are released,
+ * and their ids ascend; signals are only handled when there is a process. */
 bool pdl_worker_ok(const worker *w);
 job *pdl_worker_job_find(worker *w, uint64_t id);
 void pdl_worker_job_answer(job *j, pdl_val value); /* takes value; releases j */
@@ -91,7 +92,7 @@ void pdl_worker_job_refuse(job *j, pdl_err *err);  /* takes the content of err; 
 
 /* python.c */
 void pdl_python_start(job *j);  /* a code or object effect */
-void pdl_python_cancel(job *j); /* its effect was cancelled */
+void pdl_python_cancel(job *j); /* called when the job's effect was cancelled */
 void pdl_python_close(worker *w);
 
 /* command.c */
@@ -105,7 +106,7 @@ typedef struct wire_out {
     pdl_err *err;
     unsigned depth;
     size_t check_at; /* length of body at which cancellation is checked */
-    pdl_label said;  /* labels of the descriptions of tool functions in it */
+    pdl_label said;  /* labels of the descriptions of tool functions in the message */
 } wire_out;
 bool pdl_worker_wire_put(wire_out *o, pdl_vref v);
 void pdl_worker_wire_fini(wire_out *o);
@@ -114,6 +115,6 @@ bool pdl_worker_wire_get(worker *w, pdl_vref j, pdl_val *out, pdl_err *err);
 void pdl_worker_wire_release(worker *w, uint64_t held_id);
 void pdl_worker_wire_forget(worker *w); /* releases everything held */
 
-enum { HANDLE_BITS = 40 }; /* bits of a handle's id below the generation */
+enum { HANDLE_BITS = 40 }; /* a handle's id has so many bits below the generation */
 
 #endif

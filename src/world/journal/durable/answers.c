@@ -2,8 +2,9 @@
  *
  * To see what a run would have done with another answer, the row of the effect gets the new answer
  * instead of the recorded one, and the run that continues from the copy sends the requests that
- * depend on it again. Texts of a row have references instead of keys (keyring.h): these are shown
- * redacted, unchanged parts keep them, and no text that a person types becomes one.
+ * depend on it again. Where a text of a row has a reference instead of a key (keyring.h), the user
+ * sees the redacted form, an unchanged part keeps its reference, and no typed text can become a
+ * reference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,15 +14,16 @@
 
 #include "base/banned.h"
 
-enum { KEY_MARK = 1 }; /* byte before and after a reference */
+enum { KEY_MARK = 1 }; /* the byte that begins and ends a reference */
 
 /* --- finding the row -------------------------------------------------------------------------- */
 
 typedef struct found_row {
     pdl_str place;
-    store_effect row; /* numbers only; id is 0 when there is none */
+    store_effect row; /* without texts; the id is 0 when no row was found */
     pdl_effect_kind kind;
-    pdl_buf request, reply; /* whole texts; reply is empty when there is none */
+    /* the texts without abbreviations; the reply is empty when the row has none */
+    pdl_buf request, reply;
 } found_row;
 
 static bool on_row(void *user, const store_effect *e) {
@@ -46,7 +48,7 @@ static bool on_row(void *user, const store_effect *e) {
     return true;
 }
 
-/* Finds the last effect of the block itself. */
+/* Finds the last effect of the block at this place; effects of blocks inside it do not count. */
 static bool find_row(pdl_store *s, pdl_str place, found_row *out, pdl_err *err) {
     *out = (found_row){.place = place, .request = PDL_BUF, .reply = PDL_BUF};
     if (!pdl_store_each(s, STORE_ALL, 0, on_row, out, err)) return false;
@@ -62,7 +64,7 @@ static void found_row_fini(found_row *f) {
 
 /* --- showing the answer ----------------------------------------------------------------------- */
 
-/* Returns the part of a reply that is its answer: for a model its text. */
+/* Returns the name of the member of a reply that holds the answer, such as the text of a model. */
 static const char *part_of(pdl_effect_kind kind) {
     switch ((int)kind) {
     case PDL_EFFECT_model: return "content";
@@ -78,7 +80,7 @@ static pdl_vref answer_in(pdl_effect_kind kind, pdl_vref reply) {
     return part && pdl_is_dict(reply) ? pdl_dict_getz(reply, part) : reply;
 }
 
-/* Returns true when the answer is typed as plain text. Others are JSON. */
+/* Returns true when the user types this answer as plain text and not as JSON. */
 static bool is_text(const found_row *f, pdl_vref answer) {
     bool no_answer = pdl_is_absent(answer) || pdl_is_null(answer);
     return pdl_is_str(answer) || f->kind == PDL_EFFECT_input || f->kind == PDL_EFFECT_command ||
@@ -114,7 +116,8 @@ bool pdl_durable_answer_at(pdl_str path, pdl_str place, pdl_buf *text, bool *jso
 
 /* --- changing the answer ---------------------------------------------------------------------- */
 
-/* Returns the text in the form of a row: a mark in it is written so that it begins no reference. */
+/* Returns the text as a row holds it: a mark byte in the text is escaped, so that it cannot begin a
+ * reference. */
 static pdl_val typed_text(pdl_str text) {
     pdl_buf b = PDL_BUF;
     for (size_t i = 0; i < text.n; i++) {
@@ -216,7 +219,7 @@ bool pdl_durable_change_answer(pdl_str path, pdl_str place, pdl_str text, pdl_er
 /* --- a recording as a run --------------------------------------------------------------------- */
 
 struct first_error {
-    int64_t row; /* 0: none */
+    int64_t row; /* 0 when no row has such an error */
     pdl_err *err;
     bool ok;
 };

@@ -21,7 +21,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_PENDING = 4096 /* rows in one transaction */ };
+enum { MAX_PENDING = 4096 /* a transaction with so many rows is committed */ };
 
 static pdl_durable *of(pdl_world *w) { return (pdl_durable *)(void *)w; }
 
@@ -62,7 +62,8 @@ void pdl_durable_drop_open(pending_effect *o) {
     pdl_free(o);
 }
 
-/* Passes on the text of a whole answer when the machine wants pieces and none were recorded. */
+/* Passes on the text of an answer as one piece when the machine wants pieces and none were
+ * recorded. */
 static void give_text(const pending_effect *o) {
     pdl_effect *e = o->e;
     bool wants = e->kind == PDL_EFFECT_model;
@@ -73,7 +74,8 @@ static void give_text(const pending_effect *o) {
     if (e->sink.piece) e->sink.piece(e->sink.user, e, pdl_str_get(text));
 }
 
-/* Delivers the answer to the machine. Takes o. A piece may cancel the effect: o->e is NULL then. */
+/* Delivers the answer to the machine. Takes o. The machine may cancel the effect while it receives
+ * a piece; o->e is NULL then. */
 void pdl_durable_give(pending_effect *o) {
     size_t n = pdl_is_list(o->pieces) && !o->shown ? pdl_list_len(o->pieces) : 0;
     for (size_t i = 0; i < n && o->e; i++)
@@ -144,8 +146,8 @@ static void write_answer(pdl_durable *d, pending_effect *o) {
     if (!ok) pdl_durable_note_problem(d, &err);
 }
 
-/* Returns true when a question stays open: the end of input in a run that may park, or an approval
- * that no person was there to give. */
+/* Returns true when a question got no answer: input ended in a run that may park, or nothing could
+ * ask the user for an approval. */
 static bool is_unanswered(const pdl_durable *d, const pending_effect *o, const pdl_reply *r) {
     if (o->e->kind == PDL_EFFECT_approval)
         return r->err.kind != PDL_E_NONE && !r->err.uncatchable &&
@@ -254,14 +256,14 @@ static void hold(pdl_durable *d, pending_effect *o, const identity *id) {
     *pdl_vec_push(&d->pending.queued) = o;
 }
 
-/* Executes an effect that is answered at once and changes nothing: its row is written with its
- * reply. Takes o. */
+/* Executes an effect that is answered at once and changes nothing outside. Its row is written
+ * together with its reply. Takes o. */
 static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
     o->answers_at_once = true;
     pdl_durable_send(d, o);
     o->answers_at_once = false;
-    if (!o->has_reply) { /* a host program answers later */
+    if (!o->has_reply) { /* the effect is answered later when the host program answers it */
         if (writes(d) && !pdl_durable_write_begin(d, o, id, &err))
             pdl_durable_note_problem(d, &err);
         return;
@@ -300,7 +302,7 @@ static bool goes_at_once(const pdl_effect *e) {
     return !pdl_effect_has(e->kind, PDL_EFFECT_WAITS) && !pdl_effect_has(e->kind, PDL_EFFECT_ACTS);
 }
 
-/* Shortens a sleep that began in an earlier process to its rest. */
+/* Reduces a sleep that began in an earlier process to the time that is left of it. */
 static void shorten(pending_effect *o, double begun) {
     pdl_vref v = pdl_dict_getz(o->e->request, "seconds");
     double left = (pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : pdl_num_to_double(v)) -
@@ -341,8 +343,8 @@ static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* A file that was read: when it has changed since, it is listed, and the run keeps the recorded
- * text. */
+/* A file that the program reads. When its content has changed since it was recorded, the report
+ * lists it, and the run keeps the recorded text. */
 struct reading {
     pdl_val now;
 };
@@ -393,7 +395,7 @@ static void compare_files(pdl_durable *d, pending_effect *o) {
     pdl_drop(now);
 }
 
-/* Answers from the file. Takes o. */
+/* Answers the effect from the recorded row. Takes o. */
 void pdl_durable_reuse(pdl_durable *d, pending_effect *o) {
     pdl_reply r = {.value = o->value, .err = o->err};
     d->match.found.n_reused++;
@@ -460,13 +462,14 @@ static void proceed(pdl_durable *d, pending_effect *o, const identity *id) {
         hold(d, o, id);
 }
 
-/* Completes the row of an action whose result --skip gave. Takes o. */
+/* Completes the row of an action with the result that the user gave with --skip. Takes o. */
 static void complete(pdl_durable *d, pending_effect *o) {
     if (writes(d)) write_answer(d, o);
     pdl_durable_reuse(d, o);
 }
 
-/* Executes an effect unless it was executed already at another place. Takes o. */
+/* Executes an effect, unless an earlier process has already executed it at another place of the
+ * program. Takes o. */
 static void proceed_unless_done(pdl_durable *d, pending_effect *o, const identity *id) {
     done_kind done = pdl_durable_done_elsewhere(d, o, id);
     if (done == DONE_NOWHERE)
@@ -479,7 +482,8 @@ static void proceed_unless_done(pdl_durable *d, pending_effect *o, const identit
         pdl_durable_enqueue(d, o);
 }
 
-/* Decides waiting actions, once everything recorded that can be delivered has been delivered. */
+/* Decides about the waiting actions as soon as every recorded answer that can be delivered has been
+ * delivered. */
 void pdl_durable_settle(pdl_durable *d) {
     if (!d->pending.waiting.n || d->pending.answered.n > d->pending.answered_head) return;
     pdl_durable_decide(d);
@@ -619,7 +623,7 @@ static void cancel(pdl_world *w, uint32_t id) {
     (void)cancel_in(d->rebuild.after_rebuild.p, d->rebuild.after_rebuild.n, id);
 }
 
-/* Returns true when only questions without an answer are open. */
+/* Returns true when every open effect is a question that waits for an answer. */
 static bool only_asks(const pdl_durable *d) {
     uint32_t others = d->pending.n_open - (d->setup.opt.park ? d->pending.n_inputs : 0);
     return !others && ((d->setup.opt.park && d->pending.n_inputs) || d->pending.unanswered.n);
@@ -710,15 +714,16 @@ pdl_sink pdl_durable_sink(pdl_durable *d) { return (pdl_sink){d, on_event, false
 
 /* --- keys of requests for services ------------------------------------------------------------ */
 
-/* Writes 128 bits that reveal nothing about the program: the salt of the run is only in its
- * file. */
+/* Writes an id of 128 bits for a request, from which nothing about the program can be derived: it
+ * is a hash with a salt that only the file of the run has. */
 static void name_request(void *user, uint32_t effect, uint32_t part, char out[33]) {
     pdl_durable *d = user;
     pending_effect *o = pdl_idmap_find(&d->pending.open, effect);
     pdl_buf b = PDL_BUF;
     char hex[65];
     if (d->pending.is_retry_due)
-        pdl_durable_commit(d, true); /* the request depends on the previous answer */
+        /* A retry depends on the previous answer, so that answer is synced first. */
+        pdl_durable_commit(d, true);
     d->pending.is_retry_due = false;
     pdl_buf_putf(&b, "%s\n", d->file.salt);
     if (o) pdl_path_text(o->e->place, &b);
@@ -735,7 +740,8 @@ static void note_answered(void *user, uint32_t effect, int status) {
     pending_effect *o = pdl_idmap_find(&d->pending.open, effect);
     pdl_err err = {0};
     if (!o || !o->row || !writes(d)) return;
-    bool is_last = status >= 200 && status < 300; /* nearly always, and then its row says it */
+    /* A success is nearly always the last answer, and the row of the effect records it. */
+    bool is_last = status >= 200 && status < 300;
     if (is_last) {
         o->attempt++;
         return;

@@ -25,9 +25,9 @@
 #include "base/hash.h"
 #include "journal/durable/durable_parts.h"
 
-/* The identity of an effect. */
+/* The identity by which the recorded row of an effect is searched. */
 typedef struct identity {
-    pdl_buf place, request; /* request: without the messages of a model */
+    pdl_buf place, request; /* for a model, the request does not contain the messages */
     char hash[65];
     int64_t key, parent_key, messages;
 } identity;
@@ -35,20 +35,23 @@ typedef struct identity {
 /* An effect that the machine waits for. */
 typedef struct pending_effect {
     pdl_durable *d;
-    pdl_effect *e; /* owned: the machine's; the next world gets a forwarded effect */
-    int64_t row;   /* 0 before it has one */
+    pdl_effect *e; /* the machine's effect, owned; the next world gets a forwarded copy */
+    int64_t row;   /* 0 until its row is written */
     int64_t attempt;
-    double begin_clock, begin_wall; /* begin_wall: by the wall clock, in an earlier process */
+    /* begin_wall: by the wall clock, when an earlier process began the effect */
+    double begin_clock, begin_wall;
     bool sent;                      /* the forwarded effect is in flight */
-    bool answers_at_once;           /* start is running */
-    bool shown;                     /* the machine got pieces */
+    /* the next world's start is running, and may answer before it returns */
+    bool answers_at_once;
+    bool shown;                     /* the machine has received pieces of the answer */
     bool has_reply;
-    bool rebuilds;  /* it runs again to restore the worker: the machine does not wait for it */
+    /* code that runs again to restore its worker; the machine does not wait for its result */
+    bool rebuilds;
     pdl_val pieces; /* list of texts */
     pdl_val value;  /* value of the reply */
-    double seconds; /* its duration, in this process or as recorded; 0 when it is unknown */
+    double seconds; /* duration in this process, or the recorded one; 0 when it is unknown */
     pdl_err err;
-    pdl_val expected; /* rebuilds: the previous result */
+    pdl_val expected; /* when `rebuilds` is set: the recorded result, which must be the same */
     size_t noted;     /* position in forecast.unanswered, from 1; 0 when it is not there */
 } pending_effect;
 
@@ -72,15 +75,15 @@ double pdl_durable_clock(const pdl_durable *d);
 PDL_MUST bool pdl_durable_identify(pdl_durable *d, const pdl_effect *e, identity *out,
                                    pdl_err *err);
 void pdl_durable_identity_fini(identity *id);
-/* Returns a key made of an effect's place alone, whatever the request. */
+/* Returns a key made of the place of an effect alone; the request does not matter. */
 int64_t pdl_durable_place_key(const pdl_durable *d, pdl_str place, uint32_t seq, pdl_str kind);
-/* Returns a key made of a request, at any place. */
+/* Returns a key made of a request alone; the place does not matter. */
 int64_t pdl_durable_request_key(pdl_str kind, pdl_str hash);
 /* Writes the row that begins the effect or, when o has its reply, the whole row. */
 PDL_MUST bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *id,
                                       pdl_err *err);
 PDL_MUST bool pdl_durable_write_end(pdl_durable *d, pending_effect *o, pdl_err *err);
-/* Appends the reply of a row with the repeated texts that were shortened in it. */
+/* Appends the reply of a row, and writes out repeated texts that the row abbreviates. */
 void pdl_durable_expand_reply(pdl_str json, pdl_buf *out);
 PDL_MUST bool pdl_durable_read_answer(pdl_durable *d, const store_effect *row, pdl_effect *e,
                                       pending_effect *out, pdl_err *err);
@@ -96,48 +99,49 @@ bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e);
  * of it (options.edits). */
 void pdl_durable_edit_source(const pdl_durable *d, const pdl_effect *e, pdl_val *reply);
 typedef enum { MATCH_NONE, MATCH_ANSWERED, MATCH_AGAIN, MATCH_FAILED } match_kind;
-/* Fills o from the file: its answer (ANSWERED), or the row to continue (AGAIN). FAILED: o->err says
- * why the run cannot continue. */
+/* Finds the row for o. ANSWERED: o has its answer. AGAIN: o has the row to continue. FAILED: o->err
+ * says why the run cannot continue. */
 match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *id);
-/* Notes that a different request was recorded at the place of o, which has no row. */
+/* Notes that another request was recorded at the place of o, for which no row was found. */
 void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id);
 run_override *pdl_durable_override(pdl_durable *d, pdl_str place, bool skip);
 /* run_open.c. Makes the given result the reply of an action of this kind. Error: usage. */
 PDL_MUST bool pdl_durable_use_skip(run_override *w, pdl_str kind, pdl_err *err);
 PDL_PRINTF(2, 3) void pdl_durable_notef(pdl_durable *d, const char *fmt, ...);
 
-/* Returns true for effects that change something outside. A question does not. */
+/* Returns true for effects that change something outside the run. Questions do not. */
 bool pdl_durable_acts_outside(pdl_effect_kind k);
 
 /* --- moved.c --- */
-/* Returns true for an action that the journal has at another place, in a row that nothing has
- * matched. */
+/* Returns true for an action that the journal has at another place, in a row that no effect has
+ * used yet. */
 bool pdl_durable_may_be_done(pdl_durable *d, pending_effect *o, const identity *id);
 typedef enum {
-    DONE_NOWHERE, /* it has to be executed; o->row may be the row to continue */
-    DONE_SKIPPED, /* its result is given: o has it, and the row */
+    DONE_NOWHERE, /* the action has to be executed; o->row may be the row to continue */
+    DONE_SKIPPED, /* the user gave the result: o has the result and the row */
     DONE_STOPS    /* the run cannot continue; o->err says why */
 } done_kind;
 done_kind pdl_durable_done_elsewhere(pdl_durable *d, pending_effect *o, const identity *id);
-/* Notes every recorded answer that nothing has matched. */
+/* Notes every recorded answer that no effect has used. */
 void pdl_durable_note_left(pdl_durable *d);
 void pdl_durable_actions_free(recorded_actions *all); /* all may be NULL */
 
 /* --- durable.c --- */
-/* Decides actions that may have been executed at another place, once everything recorded was
+/* Decides about actions that may have been executed at another place, after everything recorded was
  * delivered. */
 void pdl_durable_settle(pdl_durable *d);
-/* --changed fail: decides whether the run may continue, as far as that is known before anything is
- * executed. */
+/* For --changed fail: decides whether the run may continue, as far as that can be known before
+ * anything is executed. */
 void pdl_durable_decide(pdl_durable *d);
-/* Undoes all changes of this process to the file if it executed nothing. */
+/* Undoes all changes that this process made to the file, if the process executed nothing. */
 void pdl_durable_give_up(pdl_durable *d, const pdl_err *why);
 void pdl_durable_note_problem(pdl_durable *d, pdl_err *err);
 pending_effect *pdl_durable_pending_new(pdl_durable *d, pdl_effect *e);
 void pdl_durable_drop_open(pending_effect *o);
-void pdl_durable_drop_list(pending_effect **list, size_t n); /* pending.c; skips NULL entries */
+/* pending.c. Skips entries that are NULL. */
+void pdl_durable_drop_list(pending_effect **list, size_t n);
 void pdl_durable_send(pdl_durable *d, pending_effect *o);
-/* Answers from the file. Takes o. */
+/* Answers the effect from the recorded row. Takes o. */
 void pdl_durable_reuse(pdl_durable *d, pending_effect *o);
 /* Gives the answer to the machine: at once, or with the next poll. Takes o. */
 void pdl_durable_give(pending_effect *o);
@@ -151,52 +155,56 @@ void pdl_durable_release(pdl_durable *d);
 bool pdl_durable_deliver(pdl_durable *d);
 
 /* --- forecast.c: runs that are only checked --- */
-/* Notes a request that the journal has; waits: it has no answer. Does nothing for other runs. */
+/* Notes a request that the journal has. waits: the journal has no answer for it. Does nothing in a
+ * run that is not checked. */
 void pdl_durable_forecast_recorded(pdl_durable *d, const pending_effect *o, bool waits);
-/* Notes why the resume would stop. Does nothing for other runs. */
+/* Notes why the resume would stop. Does nothing in a run that is not checked. */
 void pdl_durable_forecast_stop(pdl_durable *d, pdl_str place, const pdl_err *why);
-/* Leaves an effect without an answer, unless it is known what the resume would get. Takes o. */
+/* Leaves an effect of a checked run without an answer, unless it is known what a resume would get.
+ * Takes o. */
 void pdl_durable_leave_checked(pdl_durable *d, pending_effect *o, const identity *id);
 /* Finds out what the resume would do about an action. Takes o. */
 void pdl_durable_foresee(pdl_durable *d, pending_effect *o, const identity *id);
 
 /* --- rebuild.c --- */
-/* Remembers an effect that was answered from a row, until it is known whether it must run again. */
+/* Remembers a code or object effect that was answered from a row, until it is known whether the
+ * code must run again. */
 void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o);
-/* Runs code again, one effect after the other, in their recorded order. done: the one that
- * ended. */
+/* Runs recorded code again, one effect after the other, in the recorded order. done: the effect
+ * that has just ended, or NULL. */
 void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done);
-/* Returns true when earlier code must run again before o, which uses what it left. Returns false,
- * with a problem noted, when it must not. */
+/* Returns true when earlier code must run again before o, because o uses what that code left in the
+ * worker. Returns false, and notes a problem, when the earlier code must not run again. */
 bool pdl_durable_waits_for_session(pdl_durable *d, const pending_effect *o);
-/* Runs earlier code first, then sends o. Takes o. */
+/* Runs the earlier code, and then sends o. Takes o. */
 void pdl_durable_rebuild_first(pdl_durable *d, pending_effect *o);
 /* Names the modules in which earlier processes left something to the worker that runs the code. */
 void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *forwarded);
-/* Takes o and returns true when the worker did not run it because it uses one of these modules. */
+/* Takes o and returns true when the worker refused its code because the code uses one of the
+ * modules of pdl_durable_name_left. */
 bool pdl_durable_was_refused(pdl_durable *d, pending_effect *o, const pdl_reply *reply);
 
 /* group.c */
 void pdl_durable_flush_group(pdl_durable *server);
-void pdl_durable_leave(pdl_durable *d); /* removes it from the server */
+void pdl_durable_leave(pdl_durable *d); /* removes the run from its server */
 
 /* run_open.c */
 pdl_durable *pdl_durable_new(pdl_durable_use use, bool full);
-/* Opens the calls again whose failure ended the run, so that a resume repeats them. */
+/* Opens the calls again whose failure ended the run, so that a resume executes them again. */
 PDL_MUST bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err);
 PDL_MUST bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_durable **out,
                                         pdl_err *err);
 
-/* written_files.c. Files that the program writes. */
+/* written_files.c: files that the program writes. */
 bool pdl_durable_closes(const pdl_effect *e);
 void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e);
 PDL_MUST bool pdl_durable_before_write(pdl_durable *d, pdl_effect *e, bool again, pdl_err *err);
 PDL_MUST bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err);
 PDL_MUST bool pdl_durable_cut_files(pdl_durable *d, pdl_buf *wrong, pdl_err *err);
-/* Truncates each file with a write that has no end, for a server before its first run. A file that
- * others may have changed is not truncated; its write is in doubt. */
+/* Truncates each file whose last write was not finished, before the first run of a server. A file
+ * that another program may have changed is not truncated, and its write is in doubt. */
 PDL_MUST bool pdl_durable_cut_open_files(pdl_durable *server, pdl_err *err);
-/* Returns true when the write of this row, which has no end, may be executed again. */
+/* Returns true when the unfinished write of this row may be executed again. */
 bool pdl_durable_was_cut(const pdl_durable *server, const store_effect *row);
 
 #endif

@@ -26,7 +26,7 @@ struct pending_effect;
 typedef struct durable_setup {
     pdl_durable_use use;
     pdl_durable_options opt;
-    char *dir; /* owned copy of opt.dir without a final slash; may be NULL */
+    char *dir; /* owned copy of opt.dir without a slash at its end; may be NULL */
 } durable_setup;
 void pdl_durable_setup_end(durable_setup *s);
 
@@ -34,31 +34,34 @@ typedef struct durable_file {
     pdl_store *store;
     int lock; /* descriptor; -1 without a lock */
     bool full, is_whole, is_new;
-    bool replays_only; /* a redacted copy, which cannot continue */
+    bool replays_only; /* the file is a redacted copy, which can be replayed but not continued */
     pdl_durable_facts facts;
     PDL_VEC(char *) texts; /* texts that the facts point into */
-    char was_state[12];    /* the state before this process */
+    char was_state[12];    /* state of the run before this process */
     keyring keys;
-    /* Secrets in the file; made when needed; those of a server belong to its runs. */
+    /* Secrets that the file contains; made when needed. The secrets of a server's file are kept by
+     * its runs. */
     pdl_secrets *secrets;
     char salt[33];
     pdl_err problem; /* the reason why the file cannot be written any more */
 } durable_file;
-/* Does not close the store, which a run of a server shares. */
+/* Releases the part. The store stays open when the run belongs to a server, which shares it. */
 void pdl_durable_file_end(durable_file *f);
 bool pdl_durable_file_ok(const durable_file *f);
 
 typedef struct durable_group {
-    pdl_durable *server; /* for a run of a server: the server, which has the file; or NULL */
-    int64_t run;         /* its number in the server's file, from 1; 0: it is the only one */
+    /* the server of this run, which has the file; NULL for a run that has its own file */
+    pdl_durable *server;
+    /* number of the run in the server's file, from 1; 0 for a run that has its own file */
+    int64_t run;
     int64_t first_row;   /* for a run of a server: earlier rows belong to other runs */
     bool is_server;
     PDL_VEC(pdl_durable *) members; /* for a server: the open runs */
     PDL_VEC(char *) changed_files;  /* for a server: paths of files that others changed; owned */
-    double pruned;                  /* for a server: when old runs were removed */
+    double pruned;                  /* for a server: when it last removed old runs */
 } durable_group;
 void pdl_durable_group_end(durable_group *g);
-/* Returns true when a run of a server has a number, and only a server has members. */
+/* Returns true when a run of a server has a number and no run but a server has members. */
 bool pdl_durable_group_ok(const durable_group *g);
 
 typedef struct durable_pending {
@@ -66,20 +69,23 @@ typedef struct durable_pending {
     PDL_VEC(struct pending_effect *) queued;   /* sent at the next flush, in order */
     PDL_VEC(struct pending_effect *) answered; /* answers to deliver, from answered_head on */
     size_t answered_head;
-    /* Actions that may have been executed at another place: they wait until everything recorded
-     * was delivered. */
+    /* Actions that an earlier process may have executed at another place. They wait until
+     * everything recorded was delivered. */
     PDL_VEC(struct pending_effect *) waiting;
     PDL_VEC(struct pending_effect *) unanswered; /* questions without an answer */
-    pdl_idmap open;                              /* by effect id */
-    uint32_t n_open, n_inputs;        /* sent effects without an answer; the questions among them */
-    struct pending_effect *delivered; /* its answer is being delivered; or NULL */
-    bool is_retry_due;                /* a service has answered, which is not synced yet */
+    pdl_idmap open;                              /* every open effect, by its id */
+    /* counts of the effects in flight, and of the questions among them */
+    uint32_t n_open, n_inputs;
+    struct pending_effect *delivered; /* the effect whose answer is being delivered; or NULL */
+    /* a service asked for a retry with an answer that is not synced yet */
+    bool is_retry_due;
 } durable_pending;
 void pdl_durable_pending_end(durable_pending *p);
-/* Returns true when the head is within the list, and no more questions are open than effects. */
+/* Returns true when the head is within its list and no more questions than effects are open. */
 bool pdl_durable_pending_ok(const durable_pending *p);
 
-/* A list of messages whose rows are known: the next request nearly always extends it. */
+/* A list of messages whose rows are known. The next request nearly always extends it, so its common
+ * part is not searched again. */
 typedef struct known_list {
     pdl_val list; /* owned; absent when there is none */
     PDL_VEC(struct known_node {
@@ -91,82 +97,89 @@ typedef struct known_list {
 } known_list;
 enum { KNOWN_LISTS = 16 };
 
-/* A place that --again or --skip names. */
+/* The user's decision, by --again or --skip, about the action at a place. */
 typedef struct run_override {
-    char *place; /* "all": any place */
+    char *place; /* "all" means every place */
     bool skip, used;
-    pdl_val result; /* result that --skip gives */
+    pdl_val result; /* the result that the user gave with --skip */
 } run_override;
 
 /* Differences between the requests of this process and the rows. */
 typedef struct durable_found {
     size_t n_reused, n_moved, n_asked, n_replaced, n_left, n_unlisted, n_changed;
     PDL_VEC(char *) notes; /* lines about requests that moved or changed; owned */
-    pdl_idmap noted;       /* rows whose note says that they were not reused */
+    pdl_idmap noted;       /* rows about which a note says already that they were not reused */
 } durable_found;
 
 typedef struct recorded_actions recorded_actions;
 
 typedef struct durable_match {
-    pdl_idmap used;            /* rows that were used */
+    pdl_idmap used;            /* rows whose answer an effect has used */
     int64_t last_row;          /* the last row of earlier processes */
-    recorded_actions *actions; /* moved.c; NULL until it is read */
+    recorded_actions *actions; /* see moved.c; NULL until it is needed */
     known_list lists[KNOWN_LISTS];
     uint64_t n_lists;
     PDL_VEC(run_override) overrides;
-    PDL_VEC(char *) open_files; /* paths of files that earlier processes had open; owned */
+    PDL_VEC(char *) open_files; /* paths of files that earlier processes left open; owned */
     durable_found found;
-    bool undecided;              /* --changed fail: nothing was executed yet */
-    bool is_other, knows_places; /* program or inputs differ from those of the rows */
-    pdl_idmap places; /* pdl_durable_place_key -> number of the answered row; see is_other */
+    bool undecided;              /* with --changed fail, while nothing was executed yet */
+    /* is_other: the program or its inputs differ from the recorded ones */
+    bool is_other, knows_places;
+    /* place key -> number of the answered row there; filled when knows_places is set */
+    pdl_idmap places;
 } durable_match;
 void pdl_durable_match_end(durable_match *m);
-/* Returns true when the last row has a valid number, and places are known only to a changed run. */
+/* Returns true when the last row has a valid number, and places are only known in a run whose
+ * program or inputs changed. */
 bool pdl_durable_match_ok(const durable_match *m);
 
-/* Code that runs again to restore its worker: rebuild.c. */
+/* Code that runs again to restore its worker; see rebuild.c. */
 typedef struct durable_rebuild {
     /* effects that were answered from rows, in order */
     PDL_VEC(struct pending_effect *) recorded_code;
     PDL_VEC(struct pending_effect *) after_rebuild;
     PDL_VEC(pdl_val) objects; /* results of code that ran again, with objects of the worker */
-    PDL_VEC(char *) left;     /* modules in which recorded code left something; owned */
+    PDL_VEC(char *) left;     /* modules in which recorded code left objects; owned */
     size_t next_code;
     bool rebuilding, rebuilt;
 } durable_rebuild;
 void pdl_durable_rebuild_end(durable_rebuild *r);
-/* Returns true when the next code is within the list, and no rebuild is both running and over. */
+/* Returns true when the next code is within the list, and the rebuild is not marked as running and
+ * over at once. */
 bool pdl_durable_rebuild_ok(const durable_rebuild *r);
 
-/* The time that the run has run, over all processes. */
+/* The total time that the run was in progress, over all its processes. */
 typedef struct durable_clock {
     uint64_t start_ns, earlier_ns;
-    double seen; /* end of the latest row that was delivered, by the wall clock */
+    double seen; /* wall-clock time at which the latest delivered row ended */
 } durable_clock;
 
 typedef struct durable_output {
     uint64_t printed, printed_before; /* bytes of output, by all processes and by earlier ones */
-    uint32_t n_shown;                 /* open effects of which the machine got pieces */
+    /* number of open effects of which the machine has received pieces */
+    uint32_t n_shown;
     bool has_output;                  /* for a server: output was printed since the last flush */
 } durable_output;
 
-/* A request without an answer, in a checked run. */
+/* A request of a checked run that the journal cannot answer. */
 typedef struct unanswered_request {
     char *place; /* owned */
     pdl_loc loc;
     pdl_effect_kind kind;
     int64_t place_key, request_key;
-    uint64_t at; /* its number among all requests */
-    bool dropped; /* it would not be made: the user gave its result, or the resume stops before */
+    uint64_t at; /* position among all requests of the checked run */
+    /* a resume would not make this request: the user gave its result, or the resume stops before
+     * it */
+    bool dropped;
 } unanswered_request;
 
-/* Holds what a check has met, for its verdict (forecast.c). */
+/* The findings of a check so far; the verdict is computed from them (forecast.c). */
 typedef struct durable_forecast {
     PDL_VEC(unanswered_request) unanswered;
     uint64_t n_requests;
-    /* branch -> number of the last request that the journal has, in it and in branches below it */
+    /* branch -> number of the last recorded request in the branch, and in the branches below it */
     pdl_idmap within, below;
-    char *waits_at; /* the first recorded request without an answer: its place; owned */
+    char *waits_at; /* place of the first recorded request without an answer; owned */
     pdl_loc waits_loc;
     pdl_err stop; /* the first reason why the resume would stop */
     char *stop_place;
@@ -176,11 +189,11 @@ void pdl_durable_forecast_end(durable_forecast *f);
 typedef struct durable_progress {
     durable_clock clock;
     durable_output output;
-    bool flushing; /* rows are being written, and then output */
+    bool flushing; /* rows, and then output, are being written */
     bool ends;     /* the process is about to end */
     bool parked;   /* the run has ended because a person has to answer */
 } durable_progress;
-/* Returns true when a parked run does not flush, and no row has a time before the epoch. */
+/* Returns true when a parked run is not flushing and no time is before the epoch. */
 bool pdl_durable_progress_ok(const durable_progress *p);
 
 #endif

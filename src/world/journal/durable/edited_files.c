@@ -1,6 +1,6 @@
 /* edited_files.c -- files that a program includes, as the user has changed them for this run alone.
- * The file on the disk is not changed. A version of the user counts only while the file is what the
- * user has seen, because the change was made to that text.
+ * The file on the disk is not changed. The changed text is used only while the file still has the
+ * text that the user saw, because the change was made to that text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* Appends a text with the line ends that a reader of programs sees. */
+/* Appends a text with its line ends changed to "\n", as a reader of programs sees them. */
 static void put_lines(pdl_str text, pdl_buf *out) {
     for (size_t i = 0; i < text.n; i++) {
         bool cr = text.p[i] == '\r', crlf = cr && i + 1 < text.n && text.p[i + 1] == '\n';

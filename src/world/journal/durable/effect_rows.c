@@ -1,4 +1,5 @@
-/* effect_rows.c -- effects and replies as rows of a durable run.
+/* effect_rows.c -- converts effects and replies to rows of a durable run, and rows back to replies.
+ * A reply may be large and repeat itself, so a row abbreviates what it already has.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -69,7 +70,7 @@ static bool is_iteration(pdl_str before) {
 /* Returns the place of the block around an effect: "text.1.if.then.model" is in "text.1.if". */
 static pdl_str parent_of(pdl_str place) {
     pdl_str last = pop_part(&place);
-    /* the kind of the attempt */
+    /* "retry" is followed by the kind of the attempt */
     if (pdl_str_starts(last, PDL_STR("retry")) && last.n > 5) pop_part(&place);
     pdl_str rest = place;
     last = pop_part(&rest);
@@ -78,8 +79,8 @@ static pdl_str parent_of(pdl_str place) {
     return rest;
 }
 
-/* Appends a place without the numbers of parts of sequences, which change when a line is inserted
- * above. */
+/* Appends a place without the numbers of parts of sequences. These numbers change when a line is
+ * inserted above. */
 static void put_shape(pdl_str place, pdl_buf *out) {
     pdl_str before = {place.p, 0};
     for (size_t from = 0; from < place.n;) {
@@ -117,8 +118,8 @@ static known_list *list_to_use(pdl_durable *d, pdl_vref list) {
     return best;
 }
 
-/* Writes a list of messages. The hash of a list extends that of the list before its last
- * message. */
+/* Stores a list of messages as a chain of nodes. The hash of a list is made from the hash of the
+ * list without its last message, so lists with the same beginning share their nodes. */
 static bool write_messages(pdl_durable *d, pdl_vref list, int64_t *id, char hash[65],
                            pdl_err *err) {
     known_list *k = list_to_use(d, list);
@@ -217,13 +218,13 @@ void pdl_durable_identity_fini(identity *id) {
 
 /* --- replies ---------------------------------------------------------------------------------- */
 
-/* The mark for a repeated text: a reply of a model has its text three times, and the second and
- * third are this mark, which no text becomes (keyring.h). */
+/* Replaces a repeated text. The reply of a model contains its text three times, so the second and
+ * third copy are this mark, which no text can become (keyring.h). */
 #define SAME      "\"content\":\"\\u0001s\\u0001\""
 #define FIRST_KEY "{\"content\":"
 
-/* Returns the text of the reply as a JSON string with its quotes; empty when it does not begin with
- * one. */
+/* Returns the text at the beginning of the reply, as a JSON string with its quotes; empty when the
+ * reply does not begin with a text. */
 static pdl_str text_of(pdl_str json) {
     enum { AT = sizeof FIRST_KEY - 1 };
     if (!pdl_str_starts(json, PDL_STR("{\"content\":\""))) return (pdl_str){0};
@@ -260,7 +261,8 @@ static void put_other(pdl_str json, bool shorten, pdl_buf *out) {
 
 void pdl_durable_expand_reply(pdl_str json, pdl_buf *out) { put_other(json, false, out); }
 
-/* Appends the pieces. For a model their lengths suffice when together they are its text. */
+/* Appends the pieces. When the pieces of a model together are its text, only their lengths are
+ * stored. */
 static bool put_pieces(pdl_durable *d, const pending_effect *o, pdl_buf *out, pdl_err *err) {
     pdl_vref content = pdl_is_dict(o->value) ? pdl_dict_getz(o->value, "content") : pdl_absent();
     pdl_buf all = PDL_BUF, raw = PDL_BUF;
@@ -370,7 +372,7 @@ bool pdl_durable_write_end(pdl_durable *d, pending_effect *o, pdl_err *err) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Reads the pieces: lengths of parts of the text, or the texts themselves. */
+/* Reads the pieces, which are stored as lengths of parts of the text or as the texts themselves. */
 static bool read_pieces(pdl_str json, pdl_vref value, pdl_val *out, pdl_err *err) {
     pdl_val v;
     pdl_vref content = pdl_is_dict(value) ? pdl_dict_getz(value, "content") : pdl_absent();

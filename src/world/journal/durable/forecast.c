@@ -1,11 +1,11 @@
-/* forecast.c -- the verdict about a run that was checked with the program of today; see forecast.h.
+/* forecast.c -- the verdict about a run that was checked with the present program; see forecast.h.
  *
  * A checked run gets every answer that its journal has, and the machine runs as far as these reach.
  * Requests that have no recorded answer are listed here. At the end it is decided which of these
- * requests lie before the point that the recorded run had reached: one with another answer at its
- * place, one whose answer is at another place, and one after which the program has requested
- * something recorded. The others would come in any case, since the recorded run had not come to
- * them.
+ * requests lie before the point that the recorded run had reached. A request does when another
+ * answer was recorded at its place, when its answer was recorded at another place, or when the
+ * program requested something recorded after it. The recorded run would have made the other
+ * requests anyway, since it had not reached them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +23,8 @@ const char *pdl_verdict_name(pdl_verdict v) {
     return names[v];
 }
 
-/* Returns true for kinds whose answers count: models, code, tools, commands, people. */
+/* Returns true for the kinds of effects that a forecast counts: models, code, tools, commands and
+ * people. */
 static bool counts(pdl_effect_kind k) {
     return (pdl_effect_has(k, PDL_EFFECT_WAITS) || pdl_effect_has(k, PDL_EFFECT_ACTS)) &&
            k != PDL_EFFECT_write && k != PDL_EFFECT_sleep;
@@ -76,8 +77,8 @@ void pdl_durable_forecast_recorded(pdl_durable *d, const pending_effect *o, bool
     pdl_buf_fini(&text);
 }
 
-/* Returns true when a recorded request came after it in the same branch, in an outer branch or in
- * an inner one. */
+/* Returns true when, after r, a recorded request was made in the same branch, in an outer branch or
+ * in an inner one. */
 static bool was_passed(const durable_forecast *f, const unanswered_request *r) {
     pdl_str place = pdl_str_of(r->place);
     size_t at = 0;
@@ -93,7 +94,7 @@ static bool was_passed(const durable_forecast *f, const unanswered_request *r) {
 
 static void note_open(pdl_durable *d, pending_effect *o, const identity *id) {
     durable_forecast *f = &d->forecast;
-    if (o->row) { /* the recorded run waits here */
+    if (o->row) { /* the recorded run was waiting for this answer */
         pdl_durable_forecast_recorded(d, o, true);
         return;
     }
@@ -113,7 +114,9 @@ static void note_open(pdl_durable *d, pending_effect *o, const identity *id) {
 void pdl_durable_forecast_stop(pdl_durable *d, pdl_str place, const pdl_err *why) {
     durable_forecast *f = &d->forecast;
     if (d->setup.use != PDL_DURABLE_CHECK) return;
-    if (f->stop.kind) { /* the preparation knows no line, the request that meets it does */
+    /* Preparing the run knows no line of the program; the request that fails for the same reason
+     * does. */
+    if (f->stop.kind) {
         bool same = !f->stop.loc.src && f->stop_place && pdl_str_is(place, f->stop_place);
         if (same) f->stop.loc = why->loc;
         return;
@@ -122,8 +125,7 @@ void pdl_durable_forecast_stop(pdl_durable *d, pdl_str place, const pdl_err *why
     f->stop_place = place.n ? pdl_str_dup(place) : NULL;
 }
 
-/* Gives the answer of an effect that a check does not execute, and whose answer is known. Takes
- * o. */
+/* Answers an effect that a check does not execute but whose answer is known. Takes o. */
 static void answer_known(pdl_durable *d, pending_effect *o) {
     o->value = pdl_null();
     o->has_reply = true;
@@ -156,7 +158,8 @@ void pdl_durable_foresee(pdl_durable *d, pending_effect *o, const identity *id) 
         pdl_durable_forecast_stop(d, place, &d->file.problem);
     else
         done = pdl_durable_done_elsewhere(d, o, id);
-    pdl_err_fini(&d->file.problem); /* nothing is written, so the check continues */
+    /* A check writes nothing, so it continues after an error of the file. */
+    pdl_err_fini(&d->file.problem);
     if (done == DONE_STOPS) pdl_durable_forecast_stop(d, place, &o->err);
     pdl_err_fini(&o->err);
     if (done != DONE_NOWHERE && o->noted) d->forecast.unanswered.p[o->noted - 1].dropped = true;
@@ -189,12 +192,12 @@ const pdl_effect *pdl_durable_next_call(const pdl_durable *d) {
 
 /* --- the verdict ------------------------------------------------------------------------------ */
 
-/* A recorded answer that nothing has requested. */
+/* A recorded answer that no request of the check has used. */
 typedef struct left_answer {
     char *place;
     double cost;
     int64_t request_key;
-    size_t next; /* the next one with the same request; 0 at the end */
+    size_t next; /* position of the next answer with the same request; 0 at the end */
     bool counted;
 } left_answer;
 
@@ -203,10 +206,10 @@ struct weighing {
     pdl_forecast *out;
     PDL_VEC(left_answer) left;
     pdl_idmap by_place, by_request; /* key -> position in left, from 1 */
-    /* places, and requests, that were open and that the check did not meet at their place */
+    /* requests that were open in the recording and that the check has not met at their place */
     pdl_idmap open_places, open_requests;
-    bool has_open; /* there are such */
-    bool waits;    /* the check has met a request that was open */
+    bool has_open; /* open_places is not empty */
+    bool waits;    /* the check has met a request that was open in the recording */
 };
 
 static bool on_row(void *user, const store_effect *row) {
@@ -240,7 +243,8 @@ static void chain_requests(struct weighing *w) {
     }
 }
 
-/* Takes the answer of the same request that is left at another place; NULL when there is none. */
+/* Takes an unused answer of the same request that was recorded at another place; NULL when there is
+ * none. */
 static left_answer *take_moved(struct weighing *w, int64_t key) {
     size_t i = (size_t)(uintptr_t)pdl_idmap_find(&w->by_request, (uintptr_t)key);
     while (i && w->left.p[i - 1].counted) i = w->left.p[i - 1].next;
@@ -283,8 +287,8 @@ static bool is_at_open(const struct weighing *w, const unanswered_request *r) {
     return pdl_idmap_find(&w->open_places, (uintptr_t)r->place_key) != NULL;
 }
 
-/* Returns true for a request that the recorded run had made without getting an answer. A question
- * to a person may have other words since. */
+/* Returns true for a request that the recorded run made and that had no answer yet. For a question
+ * to a person, only the place must be equal, because its words may have changed. */
 static bool was_open(const struct weighing *w, const unanswered_request *r) {
     bool is_question = r->kind == PDL_EFFECT_input || r->kind == PDL_EFFECT_approval;
     return (is_question && is_at_open(w, r)) ||
@@ -294,7 +298,8 @@ static bool was_open(const struct weighing *w, const unanswered_request *r) {
 static void weigh_request(struct weighing *w, const unanswered_request *r) {
     const durable_forecast *f = &w->d->forecast;
     size_t at = (size_t)(uintptr_t)pdl_idmap_find(&w->by_place, (uintptr_t)r->place_key);
-    /* the check has not come to where the recorded run was: this request is on the way there */
+    /* The check has not reached the point where the recorded run was, so this request lies before
+     * it. */
     bool is_ahead = !w->waits && (w->left.n || w->has_open);
     left_answer *there = at ? &w->left.p[at - 1] : NULL,
                 *moved = take_moved(w, r->request_key);
@@ -336,7 +341,7 @@ void pdl_forecast_stop(pdl_forecast *f, pdl_str place, const pdl_err *why) {
     pdl_free(name);
 }
 
-/* --changed fail: whatever differs stops the resume. */
+/* For --changed fail: every difference stops the resume. */
 static void stop_changed(pdl_durable *d, pdl_forecast *out) {
     pdl_err why = {0};
     bool is_stop = d->setup.opt.changed_fails && !out->why;

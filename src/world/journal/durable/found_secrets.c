@@ -1,10 +1,10 @@
 /* found_secrets.c -- records secrets that no variable names and that the run got in a value.
  *
- * The file has a key of the environment by its name (keyring.h). A token that a service makes while
- * the run is in progress has no name that another process could look up, so a text that repeats it
- * is in the file unchanged. To redact it when the run is shown later, each such secret is written,
- * in the transaction of the first row that holds it, as a line of the fact `secrets`. A secret that
- * no row holds is not written, so the file never reveals more than its rows do.
+ * In the file, a key of the environment is replaced by its name (keyring.h). A token that a service
+ * makes while the run is in progress has no name that another process could look up, so a text that
+ * repeats it is in the file unchanged. To redact it when the run is shown later, each such secret
+ * is written, in the transaction of the first row that holds it, as a line of the fact `secrets`. A
+ * secret that no row holds is not written, so the file never reveals more than its rows do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 #define FACT "secrets"
 
 static void read_lines(const pdl_durable *d, pdl_buf *out) {
-    pdl_err ignored = {0}; /* the error is reported when the file is read */
+    pdl_err ignored = {0}; /* when the file is read, its error is reported */
     if (!pdl_store_get(d->file.store, FACT, out, &ignored)) pdl_buf_clear(out);
     pdl_err_fini(&ignored);
 }
@@ -35,7 +35,7 @@ static void each_line(const pdl_durable *d, void (*fn)(void *user, pdl_str line)
 /* --- writing ---------------------------------------------------------------------------------- */
 
 struct secret_search {
-    pdl_durable *server; /* the run that owns the file */
+    pdl_durable *server; /* the durable run that owns the file: this run, or its server */
     pdl_buf lines;       /* the new text of the fact; empty when it does not change */
 };
 
@@ -65,14 +65,16 @@ bool pdl_durable_keep_secrets(pdl_durable *d, pdl_str json, pdl_err *err) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Registers a line, which has the form of a text in a row, inside a JSON string. */
+/* Registers the secret in a line of the fact `secrets`, which is written as inside a JSON
+ * string. */
 static void note_line(void *user, pdl_str line) {
     pdl_buf quoted = PDL_BUF;
     pdl_val v = pdl_absent();
     pdl_err ignored = {0};
     pdl_buf_putf(&quoted, "\"%.*s\"", PDL_FMT(line));
     bool whole = pdl_json_read(pdl_buf_str(&quoted), 0, &v, NULL, &ignored) && pdl_is_str(v);
-    pdl_secrets_note(user, whole ? pdl_str_get(v) : line); /* a line may end within an escape */
+    /* a line that was cut off may end inside an escape */
+    pdl_secrets_note(user, whole ? pdl_str_get(v) : line);
     pdl_drop(v);
     pdl_err_fini(&ignored);
     pdl_buf_fini(&quoted);

@@ -1,8 +1,9 @@
 /* group.c -- many runs of a server in one file.
  *
- * Each run has a pdl_durable, whose rows have its number; the file, the lock and the order of
- * writes belong to the server's. A file for each run would cost a sync for each; here the poll of
- * the server syncs once for all rows of a turn, then the held effects of all runs are sent.
+ * Each run has its own pdl_durable, and its rows carry the number of the run. The server has a
+ * pdl_durable, too, which owns the file and the lock and orders the writes. A file for each run
+ * would cost a sync for each; here the poll of the server syncs once for all rows of a turn, then
+ * the held effects of all runs are sent.
  *
  * A run is found by a hash of its key. Its body is known by a hash, too. A repeated request brings
  * key and body again, so the file needs neither. The answer of a run is kept for a day.
@@ -34,7 +35,7 @@ static void cancel(pdl_world *w, uint32_t id) {
     next->ops->cancel(next, id);
 }
 
-/* Shares an error of the file with all runs, since none of them can be written. */
+/* Gives an error of the file to all runs, since no run can be written any more. */
 static void share_problem(pdl_durable *s) {
     for (size_t i = 0; s->file.problem.kind && i < s->group.members.n; i++) {
         pdl_err err = {0};
@@ -170,7 +171,7 @@ static bool on_open(void *user, const store_effect *row) {
     return true;
 }
 
-/* Refuses to continue after an action that began and has no end, as a resume does. */
+/* Refuses to continue after an action that began and was not finished, as a resume does. */
 static bool check_actions(pdl_durable *d, pdl_err *err) {
     struct unfinished u = {.d = d, .places = PDL_BUF};
     bool ok = pdl_store_each(d->file.store, STORE_BY_STATE, STORE_OPEN, on_open, &u, err);

@@ -44,7 +44,7 @@ void pdl_keyring_fini(keyring *k) {
     pdl_vec_fini(&k->keys);
 }
 
-/* Returns the key at `at`; NULL when there is none. */
+/* Returns the key whose text begins at offset `at`; NULL when there is none. */
 static const struct key *key_at(const keyring *k, pdl_str s, size_t at) {
     for (size_t i = 0; i < k->keys.n; i++) {
         pdl_str v = k->keys.p[i].value;
@@ -53,7 +53,7 @@ static const struct key *key_at(const keyring *k, pdl_str s, size_t at) {
     return NULL;
 }
 
-/* Returns the bytes of the character at `at`; an escape is one character. */
+/* Returns the number of bytes of the character at offset `at`. An escape is one character. */
 static size_t width(pdl_str s, size_t at) {
     if (s.p[at] != '\\' || at + 1 >= s.n) return 1;
     size_t n = s.p[at + 1] == 'u' ? MARK_LEN : 2;
@@ -89,8 +89,8 @@ void pdl_keyring_refer(const keyring *k, pdl_str s, pdl_buf *out) {
     }
 }
 
-/* Finds the text between the mark at `at` and the next one; *next: the offset after that. Returns
- * false when there is none. */
+/* Finds the text between the mark at offset `at` and the next mark. *next: the offset after the
+ * second mark. Returns false when there is no second mark. */
 static bool reference(pdl_str s, size_t at, pdl_str *what, size_t *next) {
     size_t from = at + MARK_LEN, to = pdl_str_find(s, PDL_STR(MARK), from);
     if (to == PDL_NOT_FOUND) return false;

@@ -29,8 +29,8 @@ void pdl_keyring_fini(keyring *k);
 
 /* Appends JSON text with references instead of keys. */
 void pdl_keyring_refer(const keyring *k, pdl_str json, pdl_buf *out);
-/* Replaces references by the keys. Errors: config, which names a key that is not set; replay: the
- * text has another form. */
+/* Replaces references by the keys. Errors: config, which names a key that is not set; replay, when
+ * a reference is malformed. */
 PDL_MUST bool pdl_keyring_fill(const keyring *k, pdl_str json, pdl_buf *out, pdl_err *err);
 /* Replaces references by [REDACTED], for text that others may read. */
 void pdl_keyring_redact(pdl_str json, pdl_buf *out);

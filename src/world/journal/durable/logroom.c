@@ -1,10 +1,10 @@
 /* logroom.c -- reserves space for the log of SQLite; see logroom.h.
  *
  * A log that grows costs two writes per sync: its bytes, and its new length in the tables of the
- * file system, which is slower. So zeros are written ahead of SQLite, some hundred kilobytes at
- * a time, and its frames replace them. A reader of the log stops at the first frame without the
- * salt of the log's head, so at the zeros, whether or not they or the frames over them reached
- * the disk.
+ * file system, which is slower. So zeros are written ahead of SQLite, some hundred kilobytes at a
+ * time, and its frames replace them. A reader of the log stops at the first frame that lacks the
+ * salt of the log's head. So it stops at the zeros, and it does not matter whether they or the
+ * frames that replace them reached the disk.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,11 +29,11 @@ static void open_log(log_room *r, pdl_str database) {
     pdl_db_put_name(database, PDL_DB_LOG, &path);
     r->fd = open(pdl_buf_z(&path), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     r->is_open = r->fd >= 0;
-    r->has_failed = !r->is_open; /* without a log the rollback journal is used */
+    r->has_failed = !r->is_open; /* SQLite has no log here; it uses a rollback journal */
     pdl_buf_fini(&path);
 }
 
-/* Writes zeros after the content, never over it. */
+/* Writes zeros after the content of the log, and never over it. */
 static bool put_zeros(log_room *r, int64_t from) {
     static const char zeros[16 * 1024];
     for (int64_t at = from; at < from + STEP; at += (int64_t)sizeof zeros)

@@ -1,4 +1,5 @@
-/* logroom.h -- space for the log of SQLite, reserved ahead of its writes. Private to journal.
+/* logroom.h -- space for the log of SQLite, reserved ahead of its writes so that a sync need not
+ * change the length of the file. Private to journal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,15 +10,15 @@
 
 #include "base/str.h"
 
-/* All-zero: nothing was reserved. */
+/* A struct of zeros has reserved nothing. */
 typedef struct log_room {
     int fd; /* the log's descriptor while it is open */
     bool is_open, has_failed;
-    int64_t end; /* length of the log with the reserve; 0 before the first one */
+    int64_t end; /* length of the log together with its reserve; 0 before the first reserve */
 } log_room;
 
-/* Reserves more space when SQLite has come to the end of it; called after a sync. A failure only
- * makes SQLite slower. */
+/* Reserves more space when SQLite has used up the reserve. Called after a sync. When it fails, only
+ * the speed of SQLite suffers. */
 void pdl_log_room_extend(log_room *r, pdl_str database);
 void pdl_log_room_fini(log_room *r);
 

@@ -1,14 +1,14 @@
 /* moved.c -- finds actions that a resumed run requests at another place than they were recorded at.
  *
  * An action without a row at its place may have been executed already, at the place that it had in
- * an earlier version of the program: executed again it would exist twice, and the user would not
- * know. So the recorded actions that nothing has matched are searched first, and one with the same
- * request stops the run, unless the user has said what to do. Such an action waits until everything
- * recorded has been delivered, because another branch of the program may be the one that executed
- * it.
+ * an earlier version of the program. Executing it again would do it twice without the user's
+ * knowledge. So the recorded actions that no effect has used are searched first, and one with the
+ * same request stops the run unless the user has said what to do. The new action waits until
+ * everything recorded has been delivered, because another branch of the program may be the one that
+ * had executed the recorded action.
  *
- * At the end all rows that nothing has matched are noted; with --changed fail that is decided
- * before anything is executed.
+ * At the end all rows that no effect has used are noted. With --changed fail they are looked for
+ * before anything is executed, and stop the run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,10 +18,11 @@
 
 /* --- recorded actions by their request -------------------------------------------------------- */
 
-/* Rows with the same request, chained in their order. Numbers are positions in `rows`, from 1. */
+/* An action of the journal. Actions with the same request are chained in their order. The numbers
+ * are positions in `rows`, from 1. */
 typedef struct recorded_action {
     int64_t row, key;
-    size_t next; /* 0 at the end */
+    size_t next; /* 0 at the end of the chain */
 } recorded_action;
 
 struct recorded_actions {
@@ -41,7 +42,7 @@ static bool is_used(const pdl_durable *d, int64_t row) {
 static bool on_action(void *user, const store_effect *row) {
     struct recorded_search *x = user;
     pdl_effect_kind kind;
-    if (row->id > x->d->match.last_row) return false; /* this process wrote it */
+    if (row->id > x->d->match.last_row) return false; /* this process wrote the row */
     if (row->run == x->d->group.run && pdl_effect_kind_find(row->kind, &kind) &&
         pdl_durable_acts_outside(kind))
         *pdl_vec_push(&x->all->rows) =
@@ -70,8 +71,8 @@ void pdl_durable_actions_free(recorded_actions *all) {
     pdl_free(all);
 }
 
-/* Finds the first row of this request that nothing has matched; 0 when there is none. Used rows
- * leave their chain. */
+/* Finds the first row with this request that no effect has used; 0 when there is none. Rows that
+ * were used meanwhile are removed from their chain. */
 static bool find_action(pdl_durable *d, const pending_effect *o, const identity *id, int64_t *row,
                         pdl_err *err) {
     *row = 0;
@@ -108,7 +109,8 @@ static bool on_found(void *user, const store_effect *row) {
     return false;
 }
 
-/* Finds an executed action. Code that was refused before any of it ran was not executed. */
+/* Finds the same action in the journal when it was executed. Code that the worker refused before
+ * any of it ran was not executed. */
 static bool find_done(pdl_durable *d, const pending_effect *o, const identity *id,
                       found_action *out, pdl_err *err) {
     int64_t row;
@@ -124,8 +126,8 @@ static bool find_done(pdl_durable *d, const pending_effect *o, const identity *i
     }
 }
 
-/* Returns the user's decision for the place where it was executed, or for the one where it would
- * be. */
+/* Returns what the user decided about the place where the action was executed, or else about the
+ * place where it would be executed now. */
 static run_override *way_of(pdl_durable *d, const found_action *f, pdl_str here, bool skip) {
     run_override *w = pdl_durable_override(d, here, skip);
     if (w && strcmp(w->place, "all") != 0) return w;
@@ -146,7 +148,7 @@ static void stop(pending_effect *o, found_action *f, pdl_str here) {
     o->err.uncatchable = true;
 }
 
-/* Assigns the row to the effect, at the place of the effect. */
+/* Gives the row to the effect: from now on the row is at the effect's place. */
 static bool move_row(pdl_durable *d, pending_effect *o, const identity *id, const found_action *f,
                      pdl_err *err) {
     store_effect row = {.id = f->row,
@@ -230,8 +232,8 @@ bool pdl_durable_may_be_done(pdl_durable *d, pending_effect *o, const identity *
 
 /* --- rows that were not reused ---------------------------------------------------------------- */
 
-/* Returns true for the closing of a file, which depends on where the run ended or parked, so it
- * does not count. */
+/* Returns true for the closing of a file. A closing is not reported as unused, because it depends
+ * on where the run ended or parked. */
 static bool is_closing(const store_effect *row) {
     return pdl_str_is(row->kind, "write") &&
            pdl_str_find(row->request, PDL_STR("\"close\":true"), 0) != PDL_NOT_FOUND;

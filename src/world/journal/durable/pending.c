@@ -1,7 +1,7 @@
 /* pending.c -- the lists of effects that the machine waits for, and how they end.
  *
  * An effect is in one list at a time: queued, answered, waiting or unanswered; or it is in flight,
- * and then only found by its id. So each is released once.
+ * and then only found by its id. So each effect is released exactly once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

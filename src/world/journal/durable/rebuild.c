@@ -21,11 +21,12 @@ static bool holds_handle(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) !
 /* The class of the error with which the worker refuses code that needs the earlier session
  * (worker.h). */
 #define NEEDS_SESSION "PDLNeedsSession"
-/* Is noted instead of a module when code failed, so that the state of its worker is unknown. */
+/* Noted instead of the name of a module when code failed, since it is unknown what that code left
+ * in the worker. */
 #define UNKNOWN "?"
 
-/* Returns true when an effect uses something that earlier blocks left in the worker. For modules
- * the worker reports it. */
+/* Returns true when an effect uses objects that earlier blocks left in the worker. Uses of modules
+ * are not seen here; the worker reports them. */
 static bool needs_session(const pdl_effect *e) {
     pdl_vref code = pdl_dict_getz(e->request, "code"), lang = pdl_dict_getz(e->request, "lang");
     if (e->kind == PDL_EFFECT_object) return true;
@@ -39,7 +40,7 @@ static void add_left(pdl_durable *d, pdl_str name) {
     *pdl_vec_push(&d->rebuild.left) = pdl_str_dup(name);
 }
 
-/* Remembers the modules in which code left something, as reported by the worker. */
+/* Remembers the modules in which code left objects. The worker reports them with the result. */
 static void remember_left(pdl_durable *d, const pending_effect *o) {
     pdl_vref left = pdl_is_dict(o->value) ? pdl_dict_getz(o->value, "left") : pdl_absent();
     pdl_vref code = pdl_dict_getz(o->e->request, "code");
@@ -50,7 +51,8 @@ static void remember_left(pdl_durable *d, const pending_effect *o) {
         add_left(d, PDL_STR(UNKNOWN));
 }
 
-/* Names these modules: the worker refuses code that uses one of them before any of it runs. */
+/* Passes the names of these modules with the effect: the worker refuses code that uses one of them
+ * before any of it runs. */
 void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *forwarded) {
     if (o->rebuilds || d->rebuild.rebuilt || !d->rebuild.left.n ||
         forwarded->kind != PDL_EFFECT_code)
@@ -73,7 +75,8 @@ static void no_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     (void)r;
 }
 
-/* Remembers an effect that was answered from a row, until it is known whether it must run again. */
+/* Remembers a code or object effect that was answered from a row, until it is known whether the
+ * code must run again. */
 void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o) {
     if (!pdl_durable_is_of_worker(o->e->kind) || d->rebuild.rebuilt) return;
     const pdl_effect *e = o->e;
@@ -86,7 +89,8 @@ void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o) {
     *pdl_vec_push(&d->rebuild.recorded_code) = r;
 }
 
-/* Compares only the positions of objects, because the machine knows them by number. */
+/* Returns true when two values have their remote objects at the same positions; the machine knows
+ * objects by their numbers. */
 static bool same_objects(pdl_vref was, pdl_vref is, size_t depth) {
     if (!holds_handle(was) && !holds_handle(is)) return pdl_val_eq(was, is);
     if (pdl_is(was, PDL_V_HANDLE) && pdl_is(is, PDL_V_HANDLE))
@@ -101,7 +105,7 @@ static bool same_objects(pdl_vref was, pdl_vref is, size_t depth) {
     return same;
 }
 
-/* Returns true when code gives the same result as before. */
+/* Returns true when the code that ran again gave its recorded result. */
 static bool same_result(const pending_effect *o) {
     if (pdl_is_absent(o->expected)) return true;
     pdl_vref was = o->expected, is = o->value;
@@ -145,13 +149,14 @@ static void differs(pdl_durable *d, const pending_effect *o) {
     pdl_buf_fini(&is);
 }
 
-/* Runs code again, one effect after the other, in their recorded order. done: the one that
- * ended. */
+/* Runs recorded code again, one effect after the other, in the recorded order. done: the effect
+ * that has just ended, or NULL. */
 void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done) {
     if (done) {
         bool failed = done->err.kind && !pdl_is_absent(done->expected);
         if (failed || (!done->err.kind && !same_result(done))) differs(d, done);
-        /* the machine knows its objects by their old numbers, and these values keep them alive */
+        /* The machine refers to these objects by their old numbers, so the values that keep them
+         * alive are kept. */
         if (holds_handle(done->value)) *pdl_vec_push(&d->rebuild.objects) = pdl_keep(done->value);
         pdl_durable_drop_open(done);
     }
@@ -161,11 +166,13 @@ void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done) {
     }
     pending_effect *o = d->rebuild.recorded_code.p[d->rebuild.next_code];
     d->rebuild.recorded_code.p[d->rebuild.next_code++] = NULL;
-    o->e->id = 0x7fffffffu - (uint32_t)d->rebuild.next_code; /* above all ids of a run */
+    /* an id above all ids that a run gives */
+    o->e->id = 0x7fffffffu - (uint32_t)d->rebuild.next_code;
     pdl_durable_send(d, o);
 }
 
-/* Returns true when all code ran in sandboxes that let nothing out, so that it may run again. */
+/* Returns true when all recorded code ran in sandboxes that let nothing out, so that running it
+ * again is safe. */
 static bool all_harmless(const pdl_durable *d) {
     for (size_t i = 0; i < d->rebuild.recorded_code.n; i++)
         if (!pdl_durable_may_repeat(d, d->rebuild.recorded_code.p[i]->e)) return false;

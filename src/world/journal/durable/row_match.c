@@ -1,9 +1,9 @@
 /* row_match.c -- finds the recorded row that answers an effect of a resumed run.
  *
- * A row matches by place and request; otherwise by request alone, if it is the only one with that
- * request among the children of its parent, so that a line inserted above costs nothing below. An
- * action is reused only at its own place. A similar action at another place does not replace it;
- * then the user is asked (moved.c).
+ * A row with the same place and the same request matches. Otherwise a row with the same request
+ * matches if it is the only such row inside the same parent block; so a line that is inserted above
+ * does not make the effects below it run again. An action is reused only at its own place. A
+ * similar action at another place does not replace it; then the user is asked (moved.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@ void pdl_durable_notef(pdl_durable *d, const char *fmt, ...) {
 }
 
 run_override *pdl_durable_override(pdl_durable *d, pdl_str place, bool skip) {
-    run_override *all = NULL; /* the place itself takes precedence */
+    run_override *all = NULL; /* an override for the place itself takes precedence over "all" */
     for (size_t i = 0; i < d->match.overrides.n; i++) {
         run_override *w = &d->match.overrides.p[i];
         if (w->skip != skip) continue;
@@ -68,11 +68,12 @@ bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e) {
     return e->repeatable || only_lists(e) || pdl_world_may_repeat(d->world.next, e);
 }
 
-/* Decides about an action that began and has no end, as the user said before the run. */
+/* Decides about an action that began and was not finished, by what the user said before the run. */
 static match_kind unfinished(struct row_search *x, const store_effect *row) {
     pdl_durable *d = x->d;
     pending_effect *o = x->o;
-    /* files were truncated to the acknowledged part, so a write continues there */
+    /* Files were truncated to their acknowledged part, so an unfinished write may continue
+     * there. */
     bool acts = pdl_durable_acts_outside(o->e->kind) && o->e->kind != PDL_EFFECT_write &&
                 row->state != STORE_REFUSED;
     run_override *skip = acts ? pdl_durable_override(d, row->place, true) : NULL;
@@ -80,7 +81,7 @@ static match_kind unfinished(struct row_search *x, const store_effect *row) {
         o->value = pdl_keep(skip->result);
         o->has_reply = true;
         o->row = row->id;
-        return MATCH_AGAIN; /* the user gave its reply: the row is completed */
+        return MATCH_AGAIN; /* the user gave the reply, which completes the row */
     }
     if (acts && !row->again && !pdl_durable_may_repeat(d, o->e) &&
         !pdl_durable_override(d, row->place, false)) {
@@ -187,8 +188,9 @@ static bool on_place(void *user, const store_effect *row) {
     return true;
 }
 
-/* Notes a replaced request. The rows are read once, and only when program or inputs have changed:
- * an unchanged run only requests what was never recorded. */
+/* Notes that a request replaced a recorded one. The rows are read once, and only when the program
+ * or its inputs have changed: an unchanged run makes no request that differs from a recorded one at
+ * the same place. */
 void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id) {
     pdl_err ignored = {0};
     if (!d->match.is_other) return;

@@ -1,4 +1,5 @@
-/* run_info.c -- durable runs from outside: summaries, answers to questions, copies.
+/* run_info.c -- what can be done with a durable run without running it: summaries, answers to
+ * questions, copies. These functions open the journal, read or change rows, and close it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -128,8 +129,8 @@ bool pdl_durable_each_question(pdl_str path,
     return ok;
 }
 
-/* Returns the value of an answer: "y" and "yes" are a yes, everything else is not, as on a
- * terminal. */
+/* Returns the value of a typed answer. For an approval "y" and "yes" are true and everything else
+ * is false, as on a terminal. */
 static pdl_val value_of(const struct questions *q, pdl_str text) {
     if (!q->is_approval) return pdl_text(text);
     return pdl_bool(pdl_str_is_yes(text));
@@ -152,15 +153,15 @@ static bool write_answer(pdl_durable *d, int64_t row, pdl_val v, pdl_err *err) {
     return ok;
 }
 
-/* Remembers the last question at the place that has an answer. */
+/* Remembers the last question at this place that has an answer. */
 static bool on_answered(void *user, const store_effect *row) {
     struct questions *q = user;
     if (pdl_str_is(row->kind, "input") && pdl_str_eq(q->place, row->place)) q->row = row->id;
     return true;
 }
 
-/* Finds the question again whose answer may have made the run fail: a mistyped answer must not cost
- * all earlier work. */
+/* Finds the answered question again after which the run failed. Its answer may be the cause, and a
+ * mistyped answer must not cost all earlier work. */
 static bool find_answered(pdl_durable *d, struct questions *q, pdl_err *err) {
     char *state = NULL;
     bool ok = get(d->file.store, "state", &state, err);
@@ -220,7 +221,7 @@ static bool redact(pdl_str path, const pdl_secrets *secrets, pdl_err *err) {
     return ok;
 }
 
-/* Removes the owner from a copy, which the owner of the original does not own. */
+/* Removes the owner from a copy: the process that owns the original does not own the copy. */
 static bool disown(pdl_str path, pdl_err *err) {
     pdl_store *s = NULL;
     bool ok =
@@ -246,8 +247,8 @@ bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets, pd
 
 struct first_inside {
     pdl_str place;
-    int64_t first; /* 0 before the first */
-    size_t n;      /* number of effects from the first one on */
+    int64_t first; /* first effect of the block; 0 before it is found */
+    size_t n;      /* number of effects from `first` on */
 };
 
 static bool find_first(void *user, const store_effect *e) {
@@ -280,8 +281,8 @@ static bool is_in_use(pdl_str path) {
     return held;
 }
 
-/* Returns true for a file with the name of a journal. It may be damaged, or empty since its maker
- * was killed. */
+/* Returns true for a file with the name of a journal. Its content may be damaged, or empty because
+ * the process that made it was killed. */
 static bool may_be_journal(pdl_str path) {
     return pdl_str_ends(path, PDL_STR(".journal")) || pdl_store_is_ours(path);
 }
@@ -289,7 +290,7 @@ static bool may_be_journal(pdl_str path) {
 bool pdl_durable_remove(pdl_str path, pdl_err *err) {
     size_t n;
     char *name = pdl_str_dup(path);
-    /* a missing file is reported below */
+    /* the error for a missing file is set below */
     bool ok = access(name, F_OK) != 0 || may_be_journal(path);
     pdl_free(name);
     if (!ok)

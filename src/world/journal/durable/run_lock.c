@@ -1,8 +1,8 @@
 /* run_lock.c -- who owns a journal; see run_lock.h. The kernel releases a lock when a process ends
- * in any way. There is one gap: a process that is killed while it starts a child leaves the lock to
- * the child until that has become another program, which closes the descriptor. So a journal whose
- * owner has ended is waited for; without that a resume right after a kill was sometimes refused,
- * with the name of a process that had ended.
+ * in any way. There is one gap. When a process is killed while it starts a child, the child has the
+ * lock until it becomes another program, which closes the descriptor. So when the owner of a
+ * journal has ended but the lock is still held, the caller waits for the lock. Without the wait, a
+ * resume right after a kill was sometimes refused, with the name of a process that had ended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,7 +59,7 @@ bool pdl_lock_write_owner(pdl_store *s, pdl_err *err) {
     return ok;
 }
 
-/* The row of an owner is written after the lock was taken. */
+/* A process takes the lock first and writes its row then, so a missing row is waited for. */
 static long holder(pdl_str path) {
     struct stat st;
     char *name = pdl_str_dup(path);
@@ -127,7 +127,8 @@ bool pdl_lock_owner_is_gone(pdl_store *s) {
 
 /* --- the lock --------------------------------------------------------------------------------- */
 
-/* Returns true when the opened file still has this name. Its owner may have removed it. */
+/* Returns true when the opened file still has this name. The owner may have removed the file
+ * meanwhile. */
 static bool is_still(const char *name, int fd) {
     struct stat a, b;
     return fstat(fd, &a) == 0 && stat(name, &b) == 0 && a.st_dev == b.st_dev &&
@@ -140,7 +141,7 @@ static void remove_all(const char *name) {
     if (!pdl_db_remove(pdl_str_of(name), &n, &ignored)) pdl_err_fini(&ignored);
 }
 
-/* Opens a file of another process for reading; NULL when it is empty. */
+/* Opens the file of another process for reading. Returns NULL when the file is empty. */
 static pdl_store *peek(pdl_str path) {
     pdl_store *s = NULL;
     pdl_err ignored = {0};
@@ -149,7 +150,8 @@ static pdl_store *peek(pdl_str path) {
     return s;
 }
 
-/* Returns true when a child that was about to start has the lock (see the head of this file). */
+/* Returns true when the lock is held by a child that is about to become another program (see the
+ * head of this file). */
 static bool will_be_free(pdl_str path) {
     long pid = holder(path);
     if (pid) return pdl_os_has_ended((pid_t)pid);
@@ -175,14 +177,15 @@ bool pdl_lock_refuse(pdl_str path, pdl_err *err) {
 static bool lock_soon(pdl_str path, int fd) {
     static const struct timespec pause = {0, PAUSE_MS * 1000000L};
     for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
-        if (errno != EWOULDBLOCK) return true; /* the file system has no locks */
+        /* other errors mean that the file system has no locks */
+        if (errno != EWOULDBLOCK) return true;
         if (i == MAX_PAUSES || !will_be_free(path)) return false;
         nanosleep(&pause, NULL);
     }
     return true;
 }
 
-/* Examines a file of which this process has the lock; FAILED: it was removed. */
+/* Examines a file whose lock this process has taken. FAILED: the file was removed meanwhile. */
 static claim_state look(pdl_str path, const char *name, bool replace, int fd) {
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return CLAIM_THERE;

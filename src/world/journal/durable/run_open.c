@@ -1,4 +1,5 @@
-/* run_open.c -- makes, opens, owns and ends a durable run.
+/* run_open.c -- makes, opens, owns and ends a durable run. What the user says about unfinished
+ * actions (--again, --skip) is checked here, before the run begins.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +27,7 @@ pdl_str pdl_durable_path(const pdl_durable *d) { return pdl_store_path(d->file.s
 const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d) { return &d->file.facts; }
 int64_t pdl_durable_time_of(void *user, const pdl_event *e) {
     const pdl_durable *d = user;
-    if (e->kind == PDL_EVENT_piece) return 0; /* no journal has the time of a piece */
+    if (e->kind == PDL_EVENT_piece) return 0; /* a journal has no times of single pieces */
     return (int64_t)(d->progress.clock.seen * 1e9);
 }
 
@@ -100,7 +101,7 @@ static bool get_text(pdl_store *s, const char *key, char *out, size_t size, pdl_
 
 /* --- one owner -------------------------------------------------------------------------------- */
 
-/* Returns true when the row names this host, or no owner. */
+/* Returns true when the row of the owner names this host, or when no owner is recorded. */
 static bool is_of_this_host(pdl_store *s) {
     pdl_buf row = PDL_BUF, here = PDL_BUF;
     pdl_err ignored = {0};
@@ -267,7 +268,7 @@ static bool read_rest(pdl_durable *d, pdl_err *err) {
                        pdl_store_path(d->file.store).p);
 }
 
-/* Refuses a journal that has the rows of a batch. */
+/* Refuses a journal that belongs to a batch. */
 static bool check_kind(const pdl_durable *d, pdl_err *err) {
     char kind[8];
     if (!get_text(d->file.store, "kind", kind, sizeof kind, err)) return false;
@@ -344,7 +345,7 @@ bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err)
     return true;
 }
 
-/* Makes the reply of an action whose result the user gave. Takes v. */
+/* Makes the reply of an action from the result that the user gave. Takes v. */
 static pdl_val reply_of(pdl_str kind, pdl_val v) {
     if (pdl_str_is(kind, "command")) {
         pdl_val d = pdl_dict_putz(pdl_dict_new(3), "stdout", v);
@@ -381,12 +382,12 @@ bool pdl_durable_use_skip(run_override *w, pdl_str kind, pdl_err *err) {
 
 struct looking {
     pdl_durable *d;
-    pdl_buf *wrong, first; /* first: the place of the first one */
+    pdl_buf *wrong, first; /* first: place of the first unfinished action */
     pdl_err *err;
     bool ok;
 };
 
-/* Collects actions without an end. */
+/* Collects actions that began and were not finished. */
 static bool on_open(void *user, const store_effect *row) {
     struct looking *l = user;
     pdl_effect_kind kind;
@@ -407,7 +408,7 @@ static bool on_open(void *user, const store_effect *row) {
 
 struct known_place {
     pdl_str name;
-    bool found, acts; /* acts: only actions count */
+    bool found, acts; /* acts: only actions are searched */
 };
 
 static bool on_place(void *user, const store_effect *row) {
@@ -438,7 +439,8 @@ static bool check_again(const pdl_durable *d, const run_override *w, pdl_err *er
     return false;
 }
 
-/* Handles --skip for a finished action, which the program may have at another place now. */
+/* Accepts --skip for a finished action, because the program may have the action at another place
+ * now. */
 static bool check_skip(const pdl_durable *d, const run_override *w, pdl_err *err) {
     struct known_place x = {.name = pdl_str_of(w->place), .acts = true};
     if (!pdl_store_each(d->file.store, STORE_BRIEF, 0, on_place, &x, err)) return false;
@@ -447,8 +449,8 @@ static bool check_skip(const pdl_durable *d, const run_override *w, pdl_err *err
                        "--skip %s: the run has no action of that place", w->place);
 }
 
-/* Refuses an override whose place does not exist: the user would wait in vain. The runs of a server
- * share its overrides, which may be for another run. */
+/* Refuses an override whose place does not exist: it would have no effect, and the user would not
+ * notice. The runs of a server share the overrides, so there the place may be in another run. */
 static bool check_ways(const pdl_durable *d, pdl_err *err) {
     for (size_t i = 0; i < d->match.overrides.n; i++) {
         const run_override *w = &d->match.overrides.p[i];
@@ -462,7 +464,7 @@ static bool check_ways(const pdl_durable *d, pdl_err *err) {
 
 struct finding {
     pdl_str place;
-    int64_t row, attempt; /* the last action there; 0 when there is none */
+    int64_t row, attempt; /* row of the last action at the place; 0 when there is none */
 };
 
 static bool on_done(void *user, const store_effect *row) {
@@ -474,9 +476,9 @@ static bool on_done(void *user, const store_effect *row) {
     return true;
 }
 
-/* Opens the last action of each place that --again names, also in case this process is killed.
- * Otherwise a run that failed because of a command, code or a tool would fail on its recorded
- * result for ever.
+/* Marks the last action at each place that --again names as open, and writes that down in case this
+ * process is killed. Otherwise a run that failed because of a command, code or a tool would fail on
+ * its recorded result for ever.
  */
 static bool reopen_named(pdl_durable *d, pdl_err *err) {
     char state[12];
@@ -495,7 +497,8 @@ static bool reopen_named(pdl_durable *d, pdl_err *err) {
     return true;
 }
 
-/* Refuses a resume; a check notes the reason and continues. Takes why. Returns true for a check. */
+/* Refuses a resume. A check notes the reason instead, and continues: then the result is true. Takes
+ * why. */
 static bool refuse(pdl_durable *d, pdl_str place, pdl_err *why, pdl_err *err) {
     bool checks = d->setup.use == PDL_DURABLE_CHECK;
     if (checks)
@@ -585,9 +588,9 @@ static bool on_ended(void *user, const store_effect *row) {
 }
 
 /* Opens the calls again that failed with the error that ended the run. Simultaneous calls nearly
- * always fail together with the same text, so all of them are repeated; else a map would take a
- * resume for each. An equal failure that was followed by an answer was caught by the program, and
- * stays. */
+ * always fail together with the same text, so all of them are executed again; otherwise a map would
+ * need one resume for each failed call. An equal failure after which the run got another answer was
+ * caught by the program, and is kept. */
 bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err) {
     struct refusing r = {.d = d, .message = why->msg ? why->msg : ""};
     bool ok = pdl_store_each(d->file.store, STORE_ALL, d->group.first_row, on_ended, &r, err);
@@ -677,7 +680,8 @@ void pdl_durable_file_end(durable_file *f) {
     if (f->lock >= 0) close(f->lock);
 }
 
-/* A new run had no state before this process, and is no copy that only replays. */
+/* Invariant: a new run had no state before this process, and is not a copy that can only be
+ * replayed. */
 bool pdl_durable_file_ok(const durable_file *f) {
     return f->store && (!f->is_new || !*f->was_state) && (!f->is_new || !f->replays_only);
 }

@@ -1,6 +1,7 @@
 /* runs.c -- the folder of durable runs and its index; see runs.h. The index is a file runs.db
- * beside the journals: a row for each with its summary, and the size and time of the file then. A
- * row whose file has changed is made again; an index that cannot be read is deleted.
+ * beside the journals. It has a row for each journal: a summary, and the size and time that the
+ * journal had when the summary was made. The row of a changed journal is made again, and an index
+ * that cannot be read is deleted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +30,7 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Makes a folder and those above it; each is accessible to its owner alone. */
+/* Makes a folder and its missing parent folders; only the user may access them. */
 static bool make_folder(char *path, pdl_err *err) {
     for (char *p = path + 1; *p; p++) {
         if (*p != '/') continue;
@@ -42,7 +43,8 @@ static bool make_folder(char *path, pdl_err *err) {
                        strerror(errno));
 }
 
-/* Returns the name of the folder; NULL when the environment names none. Owned. */
+/* Returns the name of the folder of runs, owned; NULL when the environment does not determine
+ * one. */
 static char *folder_name(void) {
     static const struct {
         const char *variable, *behind;
@@ -105,16 +107,16 @@ char *pdl_runs_path(const char *folder, pdl_str id) {
     return pdl_buf_take(&b);
 }
 
-/* Returns true when SQLite's files are beside a journal. They can outlive one that is removed by
- * hand. */
+/* Returns true when files of SQLite are beside a journal. They remain when a user removes only the
+ * journal. */
 static bool has_side(const char *path) {
     bool any = false;
     for (pdl_db_file i = 0; i < PDL_DB_ITSELF && !any; i++) any = pdl_db_has(pdl_str_of(path), i);
     return any;
 }
 
-/* Returns the journal of the run with this id, NULL when there is none. Perhaps only the files
- * beside the journal are left. Owned. */
+/* Returns the journal of the run with this id, owned; NULL when there is none. The journal itself
+ * may be gone, with only the files of SQLite left. */
 static char *find_run(pdl_str id) {
     char *folder = pdl_runs_is_id(id) ? folder_name() : NULL;
     char *path = folder ? pdl_runs_path(folder, id) : NULL;
@@ -145,7 +147,7 @@ bool pdl_runs_find(pdl_str name, char **out, pdl_err *err) {
                            "'%.*s' is neither the id of a run nor a file", PDL_FMT(name));
     if (!pdl_runs_folder(&folder, err)) return false;
     char *path = pdl_runs_path(folder, name);
-    /* the content of an unreadable folder is unknown */
+    /* a folder that cannot be read may have the run */
     int why = access(path, F_OK) == 0 ? ENOENT : errno;
     if (why == ENOENT)
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "there is no run %.*s in %s", PDL_FMT(name),
@@ -192,7 +194,7 @@ static bool open_once(pdl_str path, sql **out, pdl_err *err) {
     return false;
 }
 
-/* Opens the index; NULL when there can be none: then every file is read. */
+/* Opens the index. Returns NULL when there can be none; then every journal is read. */
 static sql *open_index(const char *folder) {
     pdl_buf path = PDL_BUF;
     pdl_err err = {0};
@@ -280,8 +282,8 @@ static void copy_summary(pdl_arena *a, const pdl_durable_summary *from, pdl_dura
     to->place = from->place ? keep(a, pdl_str_of(from->place)) : NULL;
 }
 
-/* Lists a file whose maker was killed before its first row, by its name and age, so that it can be
- * removed. */
+/* Lists a file whose process was killed before it wrote the first row. It is listed by its name and
+ * age, so that the user can remove it. */
 static indexed *unbegun(struct index_listing *l, const struct stat *st, pdl_str path) {
     indexed *x = pdl_arena_new(l->arena, indexed);
     *x = (indexed){.s = {.state = pdl_lock_is_held(path) ? PDL_RUN_RUNNING : PDL_RUN_KILLED,
@@ -291,14 +293,14 @@ static indexed *unbegun(struct index_listing *l, const struct stat *st, pdl_str 
     return x;
 }
 
-/* Names a run by the name of its file: a copy has another name than the id inside it. */
+/* Names a run by its file, because a copy has the id of the original inside. */
 static void name_run(struct index_listing *l, indexed *x, pdl_str file) {
     pdl_str name = pdl_str_sub(file, 0, file.n - (sizeof SUFFIX - 1));
     if (!pdl_str_is(name, x->s.id)) x->s.id = keep(l->arena, name);
 }
 
-/* Lists a file from the index, or by reading it. A log beside the file means that the run is in
- * progress, or was killed. */
+/* Lists a journal from the index, or by reading it. When a log is beside it, the run is in progress
+ * or was killed. */
 static void look_at(struct index_listing *l, sql *q, const char *folder, const char *file) {
     pdl_str name = pdl_str_of(file);
     pdl_buf path = PDL_BUF, log = PDL_BUF;
@@ -336,7 +338,8 @@ static void look_at(struct index_listing *l, sql *q, const char *folder, const c
     pdl_buf_fini(&log);
 }
 
-/* Returns the name of the journal that a file is beside; empty when it is beside none. */
+/* Returns the name of the journal to which a file of SQLite belongs; empty when the file is not one
+ * of SQLite's. */
 static pdl_str journal_of(pdl_str side) {
     for (pdl_db_file i = 0; i < PDL_DB_ITSELF; i++) {
         pdl_str ending = pdl_str_of(pdl_db_ending(i));

@@ -22,7 +22,7 @@
 
 #include "base/banned.h"
 
-enum { APPLICATION_ID = 0x50444C4A /* "PDLJ" */, SCHEMA_VERSION = 2 };
+enum { APPLICATION_ID = 0x50444C4A /* the bytes "PDLJ" */, SCHEMA_VERSION = 2 };
 
 #define RUN "CREATE TABLE run(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID"
 #define RUNS                                                                                       \
@@ -51,7 +51,7 @@ enum { APPLICATION_ID = 0x50444C4A /* "PDLJ" */, SCHEMA_VERSION = 2 };
     "CREATE TABLE decisions(id INTEGER PRIMARY KEY, at REAL, place TEXT NOT NULL, text TEXT NOT "  \
     "NULL)"
 
-/* All objects of a journal. A file with any other object is refused. */
+/* All objects of the database. A file with any other object is refused. */
 static const sql_object objects[] = {
     {"run", RUN},           {"runs", RUNS},           {"effects", EFFECTS},
     {"attempts", ATTEMPTS}, {"messages", MESSAGES},   {"messages_hash", MESSAGES_HASH},
@@ -139,7 +139,7 @@ static const sql_use reading = {PDL_E_replay, "the journal ", " cannot be read",
 #define MAX_PAGES "1000"
 
 static bool set_log(pdl_store *s, pdl_buf *note, pdl_err *err) {
-    /* there a log that is shared through memory does not work */
+    /* on a network file system, a log that is shared through memory does not work */
     const char *far = pdl_os_network_files(pdl_sql_path(s->q).p);
     if (far && note)
         pdl_buf_putf(note, "%.*s is on a network file system (%s): the journal is slower there",
@@ -153,9 +153,9 @@ static bool set_log(pdl_store *s, pdl_buf *note, pdl_err *err) {
                         err);
 }
 
-/* Syncs the folder. SQLite makes a log by way of a file that it removes. Without this the removal
- * may be lost in a power cut while the log is kept: the file would be found again and undo
- * everything that followed. */
+/* Syncs the folder. When SQLite turns its log on, it makes a rollback journal and removes it. A
+ * power cut could undo the removal and keep the log; SQLite would then find the rollback journal
+ * and undo everything that was written since. */
 static bool sync_folder(const pdl_store *s, pdl_err *err) {
     pdl_str path = pdl_sql_path(s->q);
     size_t slash = pdl_str_rfind(path, PDL_STR("/"));
@@ -163,7 +163,8 @@ static bool sync_folder(const pdl_store *s, pdl_err *err) {
     char *folder = slash == PDL_NOT_FOUND ? pdl_str_dup(PDL_STR("."))
                                           : pdl_str_dup(pdl_str_sub(path, 0, slash + 1));
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL); /* file systems without folders */
+    /* EINVAL: this file system cannot sync folders */
+    bool ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL);
     if (!ok)
         pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot sync the folder %s: %s", folder,
                     strerror(errno));
@@ -225,7 +226,7 @@ bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_e
     pdl_store *s = PDL_NEW(pdl_store);
     s->full = full;
     bool ok = pdl_sql_open(path, &reading, &s->q, err);
-    if (ok) pdl_sql_leave_log(s->q, true); /* a file that is refused stays unchanged */
+    if (ok) pdl_sql_leave_log(s->q, true); /* a file that is refused is left unchanged */
     ok = ok && pdl_store_hold(s, err) && check_file(s, err) && pdl_sql_exec(s->q, "COMMIT", err);
     if (ok && writes) {
         s->writes = true;
@@ -238,7 +239,7 @@ bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_e
     return ok;
 }
 
-/* Returns true when the head of the file may be only in its log, as after a kill. */
+/* Returns true when the head of the file may exist only in the log beside it, as after a kill. */
 static bool is_by_log(pdl_str path) {
     sql *q = NULL;
     pdl_err ignored = {0};
@@ -260,12 +261,13 @@ bool pdl_store_has_log(pdl_str path) {
     return there;
 }
 
-/* Returns true for a journal of this schema or a later one. Newer ones are refused when they are
- * opened. */
+/* Returns true for a journal of this schema version or a later one. Opening refuses later ones,
+ * with a message that says so. */
 static bool is_since(pdl_str path, unsigned char first) {
     unsigned char head[72] = {0};
     char *name = pdl_str_dup(path);
-    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe without a writer */
+    /* the name may be a pipe without a writer, and opening must not wait for one */
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : -1;
     if (fd >= 0) close(fd);
     pdl_free(name);
@@ -290,7 +292,7 @@ bool pdl_store_is_unbegun(pdl_str path) {
         (empty ||
          (pdl_sql_is_ours(s.q, objects, sizeof objects / sizeof *objects, &ours, &ignored) &&
           ours && pdl_store_get(&s, "started", &started, &ignored) && !started.len));
-    if (s.q) pdl_sql_leave_log(s.q, true); /* a reader changes nothing */
+    if (s.q) pdl_sql_leave_log(s.q, true); /* reading must not change the file */
     pdl_sql_close(s.q);
     pdl_err_fini(&ignored);
     pdl_buf_fini(&started);
@@ -302,7 +304,7 @@ void pdl_store_close(pdl_store *s, bool whole) {
     pdl_err ignored = {0};
     bool one_file = s->q && s->writes && pdl_store_commit(s, whole, &ignored) && whole &&
                     pdl_sql_exec(s->q, "PRAGMA journal_mode = DELETE", &ignored);
-    (void)one_file; /* on failure the log stays beside it for the next reader */
+    (void)one_file; /* on failure the log stays beside the file, for the next reader */
     pdl_err_fini(&ignored);
     pdl_log_room_fini(&s->room);
     pdl_sql_close(s->q);
@@ -325,7 +327,7 @@ static bool set_level(pdl_store *s, int level, pdl_err *err) {
 /* Begins a transaction. The level of syncing can only be changed outside transactions. */
 static bool begin(pdl_store *s, pdl_err *err) {
     if (s->in_transaction) return true;
-    if (!s->level) { /* the file was opened and not written: until here it is unchanged */
+    if (!s->level) { /* the first write to a file that was opened; until here it is unchanged */
         pdl_sql_use(s->q, &writing);
         pdl_sql_leave_log(s->q, false);
         if (!set_log(s, NULL, err) || !sync_folder(s, err)) return false;
@@ -408,7 +410,7 @@ bool pdl_store_put(pdl_store *s, const char *key, pdl_str value, pdl_err *err) {
 
 /* --- effects ---------------------------------------------------------------------------------- */
 
-/* The answer of a row with its checksums. */
+/* The texts of an answer, with their checksums. */
 typedef struct sealed_texts {
     pdl_buf pieces, reply, error;
 } sealed_texts;
@@ -488,7 +490,7 @@ struct each_effect {
     store_fn *fn;
     void *user;
     bool more, damaged;
-    pdl_buf place; /* damaged: place of the row */
+    pdl_buf place; /* place of the row whose answer is damaged */
 };
 
 static bool on_effect(void *user, sql *q, sql_row *row) {
@@ -640,7 +642,7 @@ static bool on_message(void *user, sql *q, sql_row *row) {
 bool pdl_store_message(pdl_store *s, int64_t up, pdl_str hash, pdl_str text, int64_t *id,
                        pdl_err *err) {
     struct found_message f = {0};
-    /* reading inside the transaction that follows costs no further locks */
+    /* inside the transaction that follows, reading costs no further locks */
     if (s->writes && s->level && !begin(s, err)) return false;
     if (!pdl_sql_run(s->q, ST_FIND_MESSAGE, (sql_arg[]){SQL_S(hash)}, 1, on_message, &f, err))
         return false;
@@ -664,7 +666,8 @@ static bool on_node(void *user, sql *q, sql_row *row) {
     return false;
 }
 
-/* Appends the list. A crafted file may hold a ring, so a node must come after those above it. */
+/* Appends the list. A crafted file may contain a ring of nodes, so each node must have a larger id
+ * than the node before it in the list. */
 bool pdl_store_messages(pdl_store *s, int64_t id, pdl_buf *out, pdl_err *err) {
     PDL_VEC(pdl_buf) all = {0};
     bool ok = true;

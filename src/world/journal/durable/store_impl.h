@@ -1,4 +1,5 @@
-/* store_impl.h -- the types that the files store*.c share. Private to them.
+/* store_impl.h -- the types that the files store*.c share: the open file, and its sorted keys.
+ * Private to these files.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -58,8 +59,9 @@ typedef enum {
     ST_COUNT
 } statement;
 
-/* Rows sorted by a number, equal ones by their ids. An index in the file would have to be written
- * with each effect, and only a resumed run needs it. */
+/* Rows sorted by a number, and equal numbers by the ids of the rows. It is built in memory when it
+ * is needed: an index in the file would be written with each effect, and only a resumed run needs
+ * it. */
 typedef struct row_keys {
     struct keyed_row {
         int64_t x, id;
@@ -70,7 +72,7 @@ typedef struct row_keys {
 struct pdl_store {
     sql *q;
     bool in_transaction, writes, dirty;
-    bool full;      /* a sync reaches the disk */
+    bool full;      /* a sync waits until the disk has the data */
     int level;      /* value of PRAGMA synchronous: 1 or 2 */
     int next_level; /* the value for the next transaction */
     size_t pending;

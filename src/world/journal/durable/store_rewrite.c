@@ -1,4 +1,5 @@
-/* store_rewrite.c -- writes every text of a journal again, for a copy without keys.
+/* store_rewrite.c -- writes every text of a journal again, for a copy without keys. Nothing of the
+ * old texts may remain in the file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +16,7 @@ struct rewriting {
     bool ok;
 };
 
-/* Rewrites a text; NULL stays NULL. */
+/* Returns the rewritten text in `buf`; a text that is NULL stays NULL. */
 static pdl_str rewritten(struct rewriting *r, pdl_str text, pdl_buf *out) {
     *out = PDL_BUF;
     if (!text.p) return text;

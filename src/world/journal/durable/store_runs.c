@@ -1,4 +1,5 @@
-/* store_runs.c -- the table `runs`: several runs in one file, of a server or of a batch.
+/* store_runs.c -- the table `runs`: several runs in one file. A server and a batch have many short
+ * runs, for which a file each would cost too many syncs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -83,7 +84,7 @@ bool pdl_store_put_row(pdl_store *s, const store_row *r, pdl_err *err) {
 typedef struct row_reader {
     store_row_fn *fn;
     void *user;
-    int64_t damaged; /* number of the damaged row; 0 when there is none */
+    int64_t damaged; /* id of the damaged row; 0 when no row is damaged */
 } row_reader;
 
 static bool on_row(void *user, sql *q, sql_row *row) {

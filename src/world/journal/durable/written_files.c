@@ -1,5 +1,7 @@
-/* written_files.c -- files that the program of a durable run writes: their state before the first
- * write and how much of them was acknowledged, so that a resumed run finds them as it left them.
+/* written_files.c -- files that the program of a durable run writes. The journal has their state
+ * before the first write and the length that was acknowledged. A killed process may have written
+ * more; a resume truncates each file to the acknowledged length, so that the run finds its files as
+ * it left them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,7 +42,8 @@ static bool find(pdl_durable *d, struct known_file *k, pdl_err *err) {
     return pdl_store_each_file(d->file.store, on_file, k, err);
 }
 
-/* Returns the index in open_files of a file that an earlier process left open, or their number. */
+/* Returns the index in open_files of a file that an earlier process left open; the length of
+ * open_files when it is not there. */
 static size_t begun_at(const pdl_durable *d, pdl_str path) {
     size_t i = 0;
     while (i < d->match.open_files.n && !pdl_str_is(path, d->match.open_files.p[i])) i++;
@@ -105,14 +108,14 @@ bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err) 
 
 struct cutting {
     pdl_durable *d;
-    pdl_buf *wrong;       /* NULL: problems are stored by path, for writes without an end */
-    PDL_VEC(char *) open; /* paths of writes without an end */
-    bool cuts;            /* false: it only looks for problems */
+    pdl_buf *wrong;       /* NULL: problems of unfinished writes are stored by path instead */
+    PDL_VEC(char *) open; /* paths of files with an unfinished write */
+    bool cuts;            /* false: only problems are searched, and no file is truncated */
     pdl_err *err;
     bool ok;
 };
 
-/* Returns the path that a recorded write names; owned; NULL when there is none. */
+/* Returns the path that a recorded write names, owned; NULL when there is none. */
 static char *recorded_path(const store_effect *row) {
     pdl_val request;
     pdl_err ignored = {0};
@@ -146,7 +149,8 @@ static void complain(struct cutting *c, pdl_str path, const char *why) {
         pdl_buf_putf(c->wrong, "%s%.*s %s", c->wrong->len ? "; " : "", PDL_FMT(path), why);
 }
 
-/* Returns the length when the first write has no end, or failed. The earlier content stays. */
+/* Returns the length for a file whose first write was not finished or failed: the file keeps the
+ * content that it had before. */
 static int64_t length_for_first(const store_file *f, const struct stat *st, bool open) {
     bool same = (int64_t)st->st_dev == f->device && (int64_t)st->st_ino == f->inode;
     if (!open) return -1;
@@ -154,7 +158,8 @@ static int64_t length_for_first(const store_file *f, const struct stat *st, bool
     return same && st->st_size > f->before ? f->before : -1;
 }
 
-/* Returns the required length of a file; -1 when the file has not changed since. */
+/* Returns the length to which a file is truncated; -1 when the file has not changed since its last
+ * acknowledged write. */
 static int64_t length_for(struct cutting *c, const store_file *f, const struct stat *st) {
     bool open = is_open(c, f->path);
     if (f->size == -1) return length_for_first(f, st, open);
@@ -176,7 +181,8 @@ static bool cut_file(void *user, const store_file *f) {
     bool there = stat(path, &st) == 0;
     int64_t length = -1;
     const run_override *way = pdl_durable_override(c->d, f->path, false);
-    if (way && strcmp(way->place, "all") != 0) { /* the user knows about it: leave it unchanged */
+    /* the user named this file and knows about it, so it is left unchanged */
+    if (way && strcmp(way->place, "all") != 0) {
         pdl_free(path);
         return true;
     }

@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 enum {
-    APPLICATION_ID = 0x50444C4A, /* "PDLJ" */
+    APPLICATION_ID = 0x50444C4A, /* the bytes "PDLJ" */
     SCHEMA_VERSION = 1,
 };
 
@@ -32,7 +32,7 @@ enum {
     "INTEGER, "                                                                                    \
     "end INTEGER, failed INTEGER)"
 
-/* All journals have exactly these objects; any other object in a file is not ours. */
+/* All objects that a recording has; a file with any other object is not a recording. */
 static const sql_object objects[] = {
     {"run", RUN}, {"effects", EFFECTS}, {"effects_key", EFFECTS_KEY}, {"blocks", BLOCKS}};
 
@@ -105,8 +105,8 @@ static bool is_new(db *d, pdl_err *err) {
 }
 
 /* Makes the file. The transaction stays open for the first rows: a process that is killed before
- * them leaves an empty file, which pdl_sql_make treats as new. A process that waited for it may
- * find its recording, so it checks again. */
+ * them leaves an empty file, which pdl_sql_make treats as new. A process that waited for this one
+ * may find a recording afterwards, so it checks again. */
 bool pdl_journal_db_create(pdl_str path, db **out, pdl_err *err) {
     db *d = PDL_NEW(db);
     bool ok = pdl_sql_make(path, NEEDS_NEW, err) && pdl_sql_open(path, &writing, &d->q, err) &&
@@ -159,7 +159,7 @@ void pdl_journal_db_close(db *d) {
     pdl_err ignored = {0};
     bool one_file = d->q && pdl_journal_db_commit(d, &ignored) && !d->replays &&
                     pdl_sql_exec(d->q, "PRAGMA journal_mode = DELETE", &ignored);
-    (void)one_file; /* on failure its log stays beside it, and the next reader takes it in */
+    (void)one_file; /* on failure the log stays beside the file, for the next reader */
     pdl_err_fini(&ignored);
     pdl_sql_close(d->q);
     pdl_free(d);
@@ -198,7 +198,8 @@ bool pdl_journal_db_begin_effect(db *d, const db_effect *e, int64_t *id, pdl_err
     return ok;
 }
 
-/* Writes the texts of an answer with their checksums. before: what its first column is set to. */
+/* Writes the texts of an answer with their checksums. before: the value of the column before these
+ * texts. */
 static bool put_answer(db *d, statement s, sql_arg before, const db_effect *e, pdl_err *err) {
     pdl_buf pieces, reply, error;
     sql_arg args[] = {before, SQL_S(pdl_seal(e->pieces, &pieces)),
@@ -227,7 +228,8 @@ bool pdl_journal_db_put_block(db *d, pdl_str place, const char *kind, int64_t st
 struct db_each {
     bool (*fn)(void *user, const db_effect *e);
     void *user;
-    char *damaged; /* place of the answer that is not what was written, owned; NULL: none is */
+    /* place of the row whose answer differs from what was written, owned; NULL: no such row */
+    char *damaged;
 };
 
 static bool on_row(void *user, sql *q, sql_row *row) {
@@ -253,7 +255,7 @@ static bool on_row(void *user, sql *q, sql_row *row) {
     return x->fn(x->user, &e);
 }
 
-/* Calls fn for the rows of a statement, up to one that is damaged. Error: replay. */
+/* Calls fn for the rows of a statement, and stops at a damaged row. Error: replay. */
 static bool each(db *d, statement s, const sql_arg *arg, bool (*fn)(void *, const db_effect *),
                  void *user, pdl_err *err) {
     struct db_each x = {.fn = fn, .user = user};

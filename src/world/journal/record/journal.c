@@ -1,5 +1,5 @@
-/* journal.c -- the part that recording and replaying share: keys of effects, errors as text; see
- * journal.h.
+/* journal.c -- the part that recording and replaying share: the keys by which effects are found,
+ * and errors as JSON; see journal.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,8 @@
 
 #include "base/banned.h"
 
-/* Appends the request in the form that is compared. Takes request, whose paths were already
- * moved. */
+/* Appends the request in the form that is compared. Takes request, in which paths are already
+ * relative to the program's folder. */
 static pdl_val put_shown(pdl_val request, bool twice) {
     pdl_vref path = pdl_dict_getz(request, "path");
     if (twice) return pdl_dict_putz(request, "shown", pdl_keep(path));
@@ -72,7 +72,7 @@ static pdl_val put_z(pdl_val d, const char *key, const char *z) {
     return z ? pdl_dict_putz(d, key, pdl_textz(z)) : d;
 }
 
-/* The facts as JSON text. */
+/* Adds the facts of an error to its dict. Takes d. */
 static pdl_val put_detail(pdl_val d, const pdl_err *e) {
     pdl_val facts = pdl_effect_error_facts(e);
     pdl_buf text = PDL_BUF;
@@ -109,9 +109,9 @@ static pdl_val with_path(pdl_str text, pdl_str from, pdl_str to) {
     return pdl_text_of_buf(&b);
 }
 
-/* Replaces the path in a message about the file that e requests. A message has the path as this run
- * shows it, which depends on the folder where the run was started; a recording has the path of the
- * request. */
+/* Replaces the path in a message about the file that e requests. The message of a run shows a path
+ * that depends on the folder where the run was started; the recorded message has the path of the
+ * request instead. */
 static pdl_val moved_message(const pdl_effect *e, pdl_str folder, pdl_str text, bool record) {
     pdl_vref path = pdl_dict_getz(e->request, "path"), shown = pdl_dict_getz(e->request, "shown");
     if (!pdl_is_str(path)) return pdl_text(text);
@@ -123,8 +123,8 @@ static pdl_val moved_message(const pdl_effect *e, pdl_str folder, pdl_str text, 
     return out;
 }
 
-/* Returns an error as a dict. Source places are not stored: the block that requests the effect in
- * the replay has its own. */
+/* Returns an error as a dict. Positions in the source are not stored: in a replay, the block that
+ * requests the effect has its own position. */
 pdl_val pdl_journal_error_value(pdl_str folder, const pdl_effect *asked, const pdl_err *e) {
     assert(e->kind != PDL_E_NONE);
     pdl_val d = pdl_dict_putz(pdl_dict_new(6), "kind", pdl_textz(pdl_err_kind_name(e->kind)));

@@ -16,8 +16,8 @@
 #include "base/banned.h"
 
 enum {
-    MAX_PENDING = 4096, /* writes in one transaction */
-    COMMIT_MS = 20       /* a longer wait begins with a commit */
+    MAX_PENDING = 4096, /* a transaction with so many writes is committed */
+    COMMIT_MS = 20       /* before a wait that may be longer than this, rows are committed */
 };
 
 /* An effect that is in flight. */
@@ -28,7 +28,7 @@ typedef struct open_effect {
     int64_t row;
     double start;
     pdl_buf pieces;        /* JSON list without its closing bracket; empty when there are none */
-    pdl_redactor redactor; /* for the pieces, since a secret may be spread over several */
+    pdl_redactor redactor; /* redacts across pieces, since a secret may be spread over several */
     struct open_effect *prev, *next;
 } open_effect;
 
@@ -42,7 +42,7 @@ typedef struct open_block {
 typedef struct recorder {
     pdl_journal base;
     bool blocks, has_rows;
-    size_t n_known; /* number of secrets when the first row was written */
+    size_t n_known; /* how many secrets were registered when the first row was written */
     open_effect *open;
     PDL_VEC(open_block) running;
     int64_t committed_ms;
@@ -96,8 +96,8 @@ static void add_piece(open_effect *o, pdl_str text) {
     pdl_json_quote(text, 0, &o->pieces);
 }
 
-/* Appends pieces without secrets: text that is held back follows with a later piece, or at the
- * end.
+/* Appends pieces without secrets. Text that may be the beginning of a secret is held back until a
+ * later piece, or the end.
  */
 static void note_piece(open_effect *o, pdl_str text, bool end) {
     pdl_buf clean = PDL_BUF;
@@ -112,7 +112,7 @@ static void note_piece(open_effect *o, pdl_str text, bool end) {
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     open_effect *o = user;
     if (pdl_redaction_covers(o->r->base.redaction, pdl_effect_label(e)))
-        ; /* the reply says what is redacted */
+        ; /* the label of the reply decides whether the reply is redacted */
     else if (pdl_secrets_any(o->r->base.secrets))
         note_piece(o, text, false);
     else
@@ -120,8 +120,8 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     if (o->asker.piece) o->asker.piece(o->asker.user, e, text);
 }
 
-/* Returns the placeholder of a value that the redaction covers: it keeps the form of its kind,
- * which a replay needs; for an error the kind is kept. Takes v. */
+/* Returns the placeholder for a value that the redaction covers. The placeholder has the type that
+ * a replay needs for this kind of effect; an error keeps its kind. Takes v. */
 static pdl_val redacted_answer(const pdl_redaction *m, pdl_label label, pdl_val v,
                                const pdl_reply *reply) {
     if (!reply->err.kind) return pdl_redact_leaves(m, label, v);
@@ -138,7 +138,7 @@ static bool answer_text(const recorder *r, const pdl_effect *e, const pdl_reply 
     pdl_val v =
         reply->err.kind ? pdl_journal_error_value(folder, e, &reply->err) : pdl_keep(reply->value);
     pdl_label label = pdl_effect_label(e) | reply->err.label;
-    /* yes or no, without anything of the question */
+    /* the answer of a person is yes or no, and contains nothing of the question */
     bool is_person = e->kind == PDL_EFFECT_approval;
     if (!is_person && pdl_redaction_covers(r->base.redaction, label))
         v = redacted_answer(r->base.redaction, label, v, reply);
@@ -309,7 +309,7 @@ pdl_sink pdl_journal_sink(pdl_journal *j) {
 
 /* --- secrets that became known after rows were written --------------------------------------- */
 
-/* Removes secrets from a text of a row; *text is NULL when it had none. */
+/* Removes secrets from a text of a row; *text stays NULL when the row has no such text. */
 static void clean_text(const recorder *r, pdl_str *text, pdl_buf *out, bool *any) {
     if (!text->p) return;
     pdl_redact_lines(r->base.secrets, *text, out);
@@ -342,8 +342,8 @@ static bool clean_info(recorder *r, const char *key, pdl_err *err) {
     return ok;
 }
 
-/* Cleans the rows. A key that was read from a file or made by code becomes a secret when a call
- * uses it, and rows that were written before contain it. */
+/* Removes keys from rows that were written before the keys were known. A key that was read from a
+ * file or made by code becomes a secret only when a call uses it, and earlier rows contain it. */
 static void clean_rows(recorder *r) {
     pdl_err err = {0};
     if (r->base.problem.kind || !r->has_rows || r->n_known == pdl_secrets_size(r->base.secrets))

@@ -15,20 +15,21 @@
 typedef struct replay_answer {
     pdl_effect *e;
     pdl_val pieces; /* list of texts, or absent */
-    pdl_val value;  /* set: the reply; absent: see err */
+    pdl_val value;  /* the recorded value; absent when the answer is the error in err */
     pdl_err err;
-    double seconds; /* duration in the row */
+    double seconds; /* recorded duration */
 } answer;
 
 typedef struct replayer {
     pdl_journal base;
-    PDL_VEC(answer) queue; /* from head on */
+    PDL_VEC(answer) queue; /* answers that are due, from `head` on */
     size_t head;
     pdl_idmap used; /* ids of the rows that were used */
-    /* folder of the program at the recording, with a slash; empty when there is none */
+    /* folder that the program had when it was recorded, with a slash at its end; empty when
+     * unknown */
     pdl_buf recorded;
     uint32_t busy;  /* id of the effect whose pieces are being delivered; 0 when none is */
-    bool cancelled; /* the busy one was cancelled */
+    bool cancelled; /* the effect of `busy` was cancelled */
 } replayer;
 
 static replayer *of(pdl_world *w) { return (replayer *)(void *)w; }
@@ -94,7 +95,7 @@ static void refuse_row(const replayer *r, answer *a, bool was_read, pdl_err *err
         pdl_err_fini(err);
     } else {
         pdl_err_move(&a->err,
-                     err); /* of kind replay, unless a signal or a limit has ended the reading */
+                     err); /* the kind is replay, unless a signal or a limit ended the reading */
     }
     a->err.uncatchable = true;
 }
@@ -109,14 +110,15 @@ static bool look_for(replayer *r, struct lookup *l, const journal_form *form, pd
     return ok;
 }
 
-/* Searches with the identities of older recordings, which were made from the request with its
- * secrets and with its paths as the program was called, in its own folder also with "./" before
- * them; the path of a file to read occurred twice. */
+/* Searches with the identities that older versions recorded. They were made from the request with
+ * its secrets, and with paths as the program was called (also with "./" before them when it was
+ * called in its own folder). The path of a file to read occurred twice in them. */
 static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
     journal_form form = pdl_journal_form_of(&r->base);
     const pdl_str prefixes[] = {{"", 0}, pdl_buf_str(&r->recorded), PDL_STR("./")};
     enum { PREFIXES = sizeof prefixes / sizeof prefixes[0], SECRETS = 2, TWICE = 2 };
-    for (size_t i = 1; i < (size_t)PREFIXES * SECRETS * TWICE; i++) { /* 0 was tried before */
+    /* variant 0 is the present form, which was tried before */
+    for (size_t i = 1; i < (size_t)PREFIXES * SECRETS * TWICE; i++) {
         size_t prefix = i % PREFIXES;
         bool open = i / PREFIXES % SECRETS;
         form.prefix = prefixes[prefix];
@@ -130,7 +132,7 @@ static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
     return true;
 }
 
-/* Fills the answer of a->e: the recorded one, or the error that there is none. */
+/* Sets the answer of a->e: the recorded one, or an error that none was recorded. */
 static void find_answer(replayer *r, answer *a) {
     pdl_err err = {0};
     journal_id id;
@@ -143,7 +145,7 @@ static void find_answer(replayer *r, answer *a) {
     bool ok = pdl_journal_db_each(r->base.db, &id.key, on_row, &l, &err) && look_again(r, &l, &err);
     if (!ok || !l.ok) {
         pdl_drop(a->pieces);
-        pdl_drop(a->value); /* the answer is valid, but its row is not */
+        pdl_drop(a->value); /* the value could be read, but the row is damaged */
         pdl_err_fini(&a->err);
         a->pieces = a->value = pdl_absent();
         refuse_row(r, a, ok, &err);

@@ -1,5 +1,6 @@
-/* times.c -- reads the times of a recording; see times.h. A place may occur more than once: its
- * times are used in their order.
+/* times.c -- reads the times of a recording, so that the trace of a replay shows the times of the
+ * recorded run; see times.h. A place may occur more than once; then its times are used in their
+ * order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,14 +13,14 @@
 
 #include "base/banned.h"
 
-/* A time so late that the difference of two still fits. */
+/* The latest accepted time: the difference of two times still fits into an int64_t. */
 #define LATEST ((int64_t)1 << 62)
 
 /* The times of one place. */
 typedef struct place_times {
     char *place; /* owned; the key, which may hold any character */
     PDL_VEC(int64_t) starts, ends, replies;
-    size_t i_start, i_end, i_reply; /* how many of each were used */
+    size_t i_start, i_end, i_reply; /* how many times of each kind were used already */
 } place_times;
 
 struct pdl_times {
@@ -36,8 +37,8 @@ static place_times *at(pdl_times *t, pdl_str place) {
     return p;
 }
 
-/* Returns the place without the number of an attempt, which the id of a retried block has when it
- * ends, but not when it begins.
+/* Returns the place without the number of an attempt. A retried block has the number in its id when
+ * it ends, but not when it begins.
  */
 static pdl_str without_attempt(pdl_str place) {
     size_t dot = pdl_str_rfind(place, PDL_STR("."));

@@ -11,14 +11,14 @@
 
 #include "base/banned.h"
 
-enum { SHORT = 9 }; /* length of an id for services that require short ones */
+enum { SHORT = 9 }; /* length of an id for services that accept only short ids */
 
 /* The ids of the calls that wait for their results. */
 typedef struct model_ids {
     bool nine;
     pdl_val open; /* list of texts, the calls of the last message that has some */
-    pdl_val used; /* dict: the ids of `open` that a result names */
-    size_t next;  /* index in open of the first that may lack a result */
+    pdl_val used; /* dict: the ids in `open` for which a result was found */
+    size_t next;  /* index in `open` of the first call that may still lack a result */
     bool changed; /* a call got a new id */
 } ids;
 
@@ -50,7 +50,7 @@ static pdl_val text_of(pdl_vref id) {
     return pdl_text_of_buf(&out);
 }
 
-/* Returns the id in the form of the service. Takes id. */
+/* Returns the id in the form that the service accepts. Takes id. */
 static pdl_val formed(const ids *s, pdl_val id) {
     if (!s->nine || pdl_str_get(id).n == 0 || is_short(pdl_str_get(id))) return id;
     pdl_val out = pdl_id_short(pdl_str_get(id));
@@ -76,7 +76,7 @@ static pdl_val call_with_id(ids *s, pdl_vref call, size_t message, size_t i) {
     return pdl_dict_putz(pdl_keep(call), "id", id);
 }
 
-/* Records in `used` which calls the results after message i name. */
+/* Marks in `used` the calls of message i whose ids are named by the results after that message. */
 static void note_used(ids *s, pdl_vref messages, size_t i) {
     pdl_drop(s->used);
     s->used = pdl_dict_new(2);

@@ -34,7 +34,7 @@ static void put_json(pdl_vref v, pdl_buf *out) {
         ok = pdl_val_str(v, out, &err);
     }
     if (ok) return;
-    pdl_err_fini(&err); /* the value is deeper than any service reads */
+    pdl_err_fini(&err); /* a value that is too deep is deeper than any service reads */
     pdl_buf_cut(out, len);
 }
 
@@ -59,11 +59,11 @@ pdl_str pdl_message_role(pdl_vref message) {
 
 /* --- chat ------------------------------------------------------------------------------------- */
 
-/* Requirements of the service. */
+/* The service's requirements for messages. */
 typedef struct wish {
     unsigned quirks;
     bool developer;
-    /* index of the message after the last one of the user, where a loop of tools begins */
+    /* index of the message after the last message of the user; there a loop of tool calls begins */
     size_t loop;
 } wish;
 
@@ -73,8 +73,8 @@ typedef struct wish {
  * dialects send them back themselves: thinking_blocks and thought_signatures. */
 static const struct {
     const char *key;
-    unsigned takers; /* quirks of the services that accept it */
-    bool in_loop;    /* only within a loop of tools */
+    unsigned takers; /* quirks of the services that accept the member */
+    bool in_loop;    /* the member is sent only within a loop of tool calls */
 } reply_keys[] = {
     {"reasoning_content", PDL_Q_TAKES_THOUGHTS, true},
     {"refusal", PDL_Q_TAKES_REFUSALS, false},
@@ -105,7 +105,7 @@ static bool is_empty(pdl_vref v) {
     return pdl_is_null(v) || (pdl_is_list(v) && pdl_list_len(v) == 0);
 }
 
-/* Returns true when this member of an assistant message, the i-th of the list, is sent. */
+/* Returns true when this member of the assistant message at index i is sent back to the service. */
 static bool goes_back(pdl_vref key, pdl_vref v, size_t i, const wish *w) {
     size_t k = find_reply_key(pdl_str_get(key));
     if (pdl_text_is(key, "tool_calls") || pdl_text_is(key, "function_call")) return !is_empty(v);

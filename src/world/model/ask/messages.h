@@ -9,19 +9,19 @@
 #include "base/buf.h"
 #include "value/val.h"
 
-/* Returns OpenAI's form of the list (spec providers 4.5; execution 8.2, R16): without
- * pdl__defsite and null contents. A content becomes a text or a list of typed parts; any other
- * value becomes its JSON text. quirks: PDL_Q_NO_NAME, PDL_Q_FLAT, PDL_Q_TAKES_...: members of
- * replies are sent only to services that accept them. developer: the model knows this role;
- * otherwise the role becomes system. Messages that need no change are shared. */
+/* Returns OpenAI's form of the list (spec providers 4.5; execution 8.2, R16): without pdl__defsite
+ * and null contents. A content becomes a text or a list of typed parts; any other value becomes its
+ * JSON text. quirks: PDL_Q_NO_NAME, PDL_Q_FLAT, and PDL_Q_TAKES_... for the members of replies that
+ * the service accepts. developer: the model knows this role; when it does not, the role becomes
+ * system. Messages that need no change are shared. */
 pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, bool developer);
 
 /* Returns true for a key that the message of a reply keeps. Other members stay in the response. */
 bool pdl_message_is_reply_key(pdl_str key);
 
 /* Returns the messages with an id in each call and, in each result of a tool, the id of its call
- * (spec providers 6). Missing ids are added in order. nine: ids are nine letters or digits;
- * others are replaced by an id computed from them. */
+ * (spec providers 6). Missing ids are added in order. nine: the service accepts only ids of nine
+ * letters or digits, so any other id is replaced by one that is computed from it. */
 pdl_val pdl_messages_identified(pdl_vref messages, bool nine);
 
 /* Returns an id of nine letters or digits that is computed from id. */

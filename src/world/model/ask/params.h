@@ -38,7 +38,8 @@ typedef struct pdl_unsupported {
     pdl_val names; /* list of str, or absent */
 } pdl_unsupported;
 
-/* Returns true when `name` is sent although the route cannot express it (allowed_openai_params). */
+/* Returns true when the program lists `name` in allowed_openai_params: it is then sent although the
+ * route cannot express it. */
 bool pdl_params_allowed(pdl_vref given, pdl_str name);
 void pdl_unsupported_add(pdl_unsupported *u, pdl_str name);
 /* Returns true when nothing was added or drop_params is true; else sets the error
@@ -51,7 +52,7 @@ bool pdl_params_drop(pdl_vref given);
 typedef enum {
     PDL_TO_TOP,     /* top level of the body */
     PDL_TO_INNER,   /* the object of generation parameters */
-    PDL_TO_OWN,     /* the dialect handles it */
+    PDL_TO_OWN,     /* the dialect places the parameter itself */
     PDL_TO_NOBODY,  /* dropped silently */
     PDL_TO_REFUSED, /* the route cannot express it */
 } pdl_param_to;
@@ -59,11 +60,11 @@ typedef enum {
 typedef struct pdl_param_rule {
     const char *name, *as; /* name; name on the wire (NULL: the same) */
     pdl_param_to to;
-    bool list; /* a single value becomes a list of one */
+    bool list; /* a value that is not a list becomes a list with this one element */
 } pdl_param_rule;
 
 /* Puts the parameters of a into *top and *inner (dicts, taken and returned, also on failure).
- * Those without a rule go to `rest`. extra_body and guided_json are left out. Error:
+ * Parameters without a rule go to `rest`. extra_body and guided_json are left out. Error:
  * unsupported_params. */
 PDL_MUST bool pdl_params_place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_to rest,
                                pdl_val *top, pdl_val *inner, pdl_err *err);
@@ -78,8 +79,8 @@ enum { PDL_ANSWER_TOKENS = 4096 };
 /* Returns the thinking tokens for a reasoning_effort with Anthropic's models, 0 for none. */
 int64_t pdl_params_budget(pdl_vref effort);
 
-/* Returns a parameter that is a number or a text of one (seconds, for example), and dflt when it
- * is neither. */
+/* Returns a parameter that is a number, or a text that is a number, such as a count of seconds.
+ * Returns dflt for any other value. */
 double pdl_params_number(pdl_vref given, const char *key, double dflt);
 
 #endif

@@ -55,7 +55,7 @@ pdl_val pdl_model_defaults(void) {
     static const role_header r31[] = {ROLE("system"), ROLE("user"),          ROLE("assistant"),
                                       ROLE("tools"),  ROLE("tool_response"), ROLE("documents"),
                                       {0}};
-    pdl_val granite31 = granite(r31); /* one value: every run makes this list */
+    pdl_val granite31 = granite(r31); /* the list is one value, which every run shares */
     pdl_val list = pdl_list_new(7);
     list = pdl_list_push(list, entry("*watsonx/*", cold(false)));
     list = pdl_list_push(list, entry("*watsonx_text*", watsonx_text()));

@@ -26,17 +26,18 @@ static bool is_set(pdl_vref v) { return !pdl_is_absent(v) && !pdl_is_null(v) && 
 
 /* The texts that differ between versions of the model. */
 typedef struct version {
-    const char *names; /* separated by '|' */
+    const char *names; /* names of the models, separated by '|' */
     const char *tools,
-        /* the system message when there are tools, documents; documents: without tools */
+        /* the system message with tools, and the one with documents but without tools */
         *documents;
-    /* added when controls request it and there are documents */
+    /* instructions that are added when `controls` requests them and there are documents */
     const char *cite, *doubt;
     const char *think_open, *think_close; /* marks around thoughts, and their shorter forms */
     const char *think_open2, *think_close2;
     const char *think; /* instruction how the model marks thoughts */
     const char *tools_role;
-    /* documents share one turn and have numbers; otherwise each has a turn and an id */
+    /* documents share one turn and are numbered; otherwise each document has its own turn and an
+     * id */
     bool numbered;
 } version;
 
@@ -398,7 +399,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     inputs in = inputs_of(a);
     pdl_vref old = get(json, "choices");
     pdl_val choices = pdl_list_new(1);
-    (void)err; /* every caller refuses an answer without choices */
+    (void)err; /* every caller refuses an answer that has no choices */
     for (size_t i = 0; pdl_is_list(old) && i < pdl_list_len(old); i++) {
         pdl_vref c = pdl_list_at(old, i), text = get(c, "text");
         if (!pdl_is_str(text)) continue;
@@ -448,7 +449,8 @@ static const pdl_dialect chat = {.name = "granite-io chat",
                                  .event = event,
                                  .sign = sign};
 
-/* No model name can begin with these prefixes, so only the platform selects these rows. */
+/* No model name can begin with these prefixes, so a program selects these rows only by its
+ * platform. */
 static const pdl_provider rows[] = {
     {"granite-io", "http://localhost:11434/v1", "GRANITE_IO_API_BASE", "GRANITE_IO_API_KEY",
      &granite, 0},

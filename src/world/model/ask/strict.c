@@ -1,6 +1,6 @@
 /* strict.c -- rewrites a schema into OpenAI's strict form and answers back into the schema; see
- * strict.h. A subset of JSON Schema has such a form, so each function may report that there is
- * none.
+ * strict.h. Only a subset of JSON Schema has such a form, so each function may report that a schema
+ * has none.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -64,7 +64,7 @@ static pdl_val or_null(former *f, pdl_val schema) {
     return pdl_dict_putz(pdl_dict_new(1), "anyOf", any);
 }
 
-/* Makes every property required. Takes object, whose properties are converted already. */
+/* Makes every property required. Takes object, whose properties were converted before. */
 static pdl_val require_all(former *f, pdl_val object) {
     pdl_vref props = pdl_dict_getz(object, "properties"),
              required = pdl_dict_getz(object, "required");
@@ -150,8 +150,8 @@ static pdl_val undo_list(pdl_val v, pdl_vref items, unsigned depth) {
     return out;
 }
 
-/* Undoes the strict form in one value. Takes v. Of several schemas, the first that fits the kind
- * of v is used. */
+/* Undoes the strict form in one value. Takes v. When v may fit several schemas, the first that
+ * accepts the type of v is used. */
 static pdl_val undo(pdl_val v, pdl_vref schema, unsigned depth) {
     if (depth > PDL_MAX_SCHEMA_DEPTH || !pdl_is_dict(schema)) return v;
     pdl_vref any = pdl_dict_getz(schema, "anyOf");

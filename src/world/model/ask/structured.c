@@ -71,7 +71,8 @@ pdl_val pdl_structured_wrap(pdl_vref schema) {
     return pdl_dict_putz(out, "additionalProperties", pdl_bool(false));
 }
 
-/* Returns the schema wrapped in an object, unless it is one of an object already. Owned. */
+/* Returns the schema itself when it describes an object, and otherwise the schema wrapped in an
+ * object. Owned. */
 static pdl_val as_object(pdl_ask *a, pdl_vref schema) {
     a->wrapped = !has_type(schema, "object");
     return a->wrapped ? pdl_structured_wrap(schema) : pdl_keep(schema);
@@ -146,7 +147,8 @@ static bool is_named(pdl_vref k, const char *const *names) {
 
 typedef struct remover {
     const char *const *names;
-    /* results that are known already; way 1: v was read as a map, way 0: as a schema */
+    /* results that are known already; way 1: the value was read as a map of names; way 0: as a
+     * schema */
     pdl_memo memo;
 } remover;
 

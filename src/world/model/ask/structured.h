@@ -5,9 +5,10 @@
  * response format, a strict variant of it, a forced tool, a grammar, or only words in the prompt.
  * Always asking in words would waste what services can guarantee; always sending the field would
  * fail where it is unknown. So the dialect selects the strongest form that its service has, the
- * call records which one it was (for the trace), and a refused field is dropped and asked for in
- * words. What must stay true: whatever the form, the program gets the same value, and the spec is
- * still checked here, because no service can be trusted to have kept it.
+ * call records which form it was (for the trace), and when a service refuses the field, it is
+ * dropped and the prompt asks for the form in words. What must stay true: the program gets the same
+ * value in every form, and the spec is still checked here, because no service can be trusted to
+ * follow the schema.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +32,7 @@ pdl_val pdl_structured_plain(pdl_vref schema);
 #define PDL_BY_FORMAT "format"
 #define PDL_BY_GEMINI "response_json_schema"
 #define PDL_BY_PROMPT "prompt"
-#define PDL_BY_OWN    "prompt of the program" /* the prompt itself asks for JSON */
+#define PDL_BY_OWN    "prompt of the program" /* the program itself asks for JSON */
 
 /* Returns true when the program itself prescribes the form of the answer: by response_format,
  * guided_..., a grammar. */
@@ -42,9 +43,9 @@ bool pdl_structured_is_own(const pdl_ask *a);
  * service refused the field. Borrowed. */
 pdl_vref pdl_structured_wanted(const pdl_ask *a);
 
-/* Returns the schema of the response_format or of the block for services that support tools but
- * no schemas. Records the form, and whether the value is wrapped in an object because its schema
- * is not one of an object. Owned; absent when there is none. */
+/* Returns the schema of the response_format or of the block for services that support tools but no
+ * schemas. Records the form, and whether the value is wrapped because its schema does not describe
+ * an object. Owned; absent when there is none. */
 pdl_val pdl_structured_for_tool(pdl_ask *a);
 
 /* Returns {value: schema}, for services that require an object at the root. */

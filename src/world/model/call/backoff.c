@@ -9,9 +9,10 @@
 
 #include "base/banned.h"
 
-enum { LONGEST_WAIT_S = 120 }; /* a longer wait that a service asks for is not observed */
+/* when a service asks for a longer wait than this, its wish is ignored */
+enum { LONGEST_WAIT_S = 120 };
 
-/* Failures that may pass by themselves. Others are retried when the service says so
+/* Failures that may pass by themselves. Other failures are retried when the service says so
  * (x-should-retry), or when two requests collided (409). */
 static const struct {
     pdl_err_kind kind;

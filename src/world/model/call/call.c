@@ -12,14 +12,14 @@
  *
  * A call lives through callbacks of five others (transfers, timers, the token cache, rates, the
  * sink of the effect), in an order that servers choose. With a flag for each fact there would be
- * thousands of combinations, and only a dozen of them can occur. So the call has one state; the
- * table below says which state may follow which and what a call may hold in each; pdl_call_enter
- * refuses the rest. What happened before, as far as it matters later, is kept beside the state:
- * retries, fallbacks, what was shown.
+ * thousands of combinations, of which only a dozen can occur. So the call has one state; the table
+ * below says which state may follow which and what a call may hold in each; pdl_call_enter refuses
+ * the rest. What happened before, as far as it matters later, is kept beside the state: retries,
+ * fallbacks, what was shown.
  *
- * Sending has four gates, each of which may let the request wait: a call that begins alike
- * (pdl_follow_waits), the token of the key (pdl_call_send), the rates (acquire_rate_slot), the
- * transfer (start_http). Polls for a job have passed all but the last already.
+ * A request may have to wait four times before it is sent: for a call that begins alike
+ * (pdl_follow_waits), for a token (pdl_call_send), for a rate slot (acquire_rate_slot), and for a
+ * transfer (start_http). The poll for a job waits only for a transfer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +41,7 @@ enum { MOCK_PIECE_CP = 3 };
 
 /* --- states ----------------------------------------------------------------------------------- */
 
-/* The things that a call may hold. SLOT: it waits for a rate slot; TURN: its request has one. */
+/* Resources that a call may hold. SLOT: it waits for a rate slot; TURN: it has a rate slot. */
 enum { HTTP = 1, TIMER = 2, TOKEN = 4, SLOT = 8, TURN = 16, ALL = 31 };
 
 #define TO(state) (1u << PDL_CALL_##state)
@@ -256,8 +256,8 @@ static pdl_str bucket_of(const pdl_call *c) {
     return pdl_buf_str(&k->bucket);
 }
 
-/* Returns true, after failing the call, when the service wants no request for longer than there is
- * time. */
+/* Returns true when the service wants no request for longer than the call has time; the call has
+ * failed then. */
 static bool is_held_too_long(pdl_call *c) {
     if (!c->calls->opt.patience_ms) return false;
     double held = pdl_rates_held_s(c->calls->rates, bucket_of(c));
@@ -280,8 +280,9 @@ static void acquire_rate_slot(pdl_call *c) {
     if (go) start_http(c);
 }
 
-/* The rates do not count a poll for a job, which is part of the request that began it. Nor do they
- * count requests that a carrier takes: the batches of a provider have separate limits. */
+/* A poll for a job needs no rate slot, since it belongs to the request that began the job. A
+ * request that a carrier takes needs none either, because the batches of a provider have separate
+ * limits. */
 void pdl_call_send_again(pdl_call *c) {
     if (c->job.get.len || c->calls->opt.carrier)
         start_http(c);

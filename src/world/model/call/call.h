@@ -38,19 +38,21 @@ typedef struct pdl_calls {
     pdl_http *http;
     pdl_model_options opt;
     pdl_env env;
-    pdl_rand rng;             /* used for the jitter of waits only */
-    pdl_secrets *own_secrets; /* owned register, used when the options have none */
+    pdl_rand rng;             /* random numbers for the jitter of waits only */
+    pdl_secrets *own_secrets; /* owned register of secrets, used when the options have none */
     char *ca_file, *ca_fallback;
     pdl_tokens tokens;
     pdl_rates *rates;
-    size_t n_cancelling;    /* number of requests in flight that cancel jobs */
+    size_t n_cancelling;    /* how many requests in flight ask services to cancel jobs */
     pdl_call *first, **end; /* open calls, oldest first */
     size_t n_open;
     uint64_t n_made;
     pdl_embeddings embeddings;
-    pdl_idmap beginnings; /* hash -> how requests begin (follow.c) */
-    pdl_json_keys keys; /* keys of replies: a service sends the same ones each time */
-    /* The bucket of the last request, and the three parts that it was made from (bucket_of). */
+    pdl_idmap beginnings; /* hash of the beginning of a request -> its record (follow.c) */
+    /* the keys that occur in replies; a service sends the same keys each time */
+    pdl_json_keys keys;
+    /* The bucket of the last request, and the three parts from which its name was made
+     * (bucket_of). */
     const pdl_provider *limited_by;
     pdl_buf limited_host, limited_key, bucket;
     pdl_buf noted; /* the last note, so that it is not repeated */
@@ -64,7 +66,7 @@ typedef enum pdl_call_state {
     PDL_CALL_AWAITS_FIRST, /* waits for the answer to a call that begins alike */
     PDL_CALL_AWAITS_TOKEN, /* the key is exchanged for a token */
     PDL_CALL_AWAITS_SLOT,  /* waits for a rate slot */
-    PDL_CALL_SENT,         /* a transfer is open; nothing of the answer was interpreted yet */
+    PDL_CALL_SENT,         /* a transfer is open; no part of the answer was interpreted yet */
     PDL_CALL_STREAMING,    /* a transfer is open; events are received */
     /* a transfer is open; one object is received although a stream was requested */
     PDL_CALL_ONE_BODY,
@@ -91,7 +93,7 @@ typedef struct pdl_call_stream {
     pdl_reply_builder builder;
     pdl_sse sse;
     pdl_eventstream frames;
-    pdl_buf one_body;  /* in the state ONE_BODY */
+    pdl_buf one_body;  /* the object that is received in the state ONE_BODY */
     uint64_t moved_ns; /* when the latest part of the answer was received; 0 before the first */
 } pdl_call_stream;
 
@@ -100,19 +102,21 @@ struct pdl_call {
     pdl_calls *calls;
     pdl_call *next, **prev;
     pdl_effect *e;
-    uint64_t number; /* from 1, in the order in which calls began; for the log */
+    /* number of the call in the log; calls are numbered from 1 in the order in which they begin */
+    uint64_t number;
     uint64_t start_ns;
     pdl_call_state state; /* set only by pdl_call_enter */
     /* a sink of the effect runs or may run, so the call must not be released */
     bool in_callback;
     unsigned tried; /* PDL_TRIED_... */
     /* --- the question --- */
-    pdl_val model; /* str: as the program wrote it, or the fallback in turn */
-    pdl_val given; /* dict: parameters of the program, or with those of the fallback */
+    pdl_val model; /* str: the model as the program wrote it, or the fallback that is tried now */
+    pdl_val given; /* dict: the parameters of the program, changed by those of the fallback */
     pdl_val clean; /* dict: parameters that remain to be sent */
-    /* list: those of the request, with additions for a schema; absent: unchanged */
+    /* list: the messages of the request when a schema made additions necessary; absent when they
+     * are unchanged */
     pdl_val messages;
-    size_t n_fallback; /* number of `fallbacks` that were tried */
+    size_t n_fallback; /* how many entries of `fallbacks` were tried */
     pdl_route route;
     pdl_ask ask;
     /* --- the request --- */
@@ -122,24 +126,26 @@ struct pdl_call {
     bool is_traced; /* the headers have a traceparent that we made */
     pdl_buf token_url, token_request, token_id;
     pdl_timing timing;
-    unsigned attempt; /* retries that count, since the request was written for the current model */
-    pdl_attempts_made attempts; /* requests that failed, and what followed each */
+    unsigned attempt; /* counted retries since the request was written for the current model */
+    pdl_attempts_made attempts; /* the requests that failed, and what was done after each */
     /* --- what the call waits for; the state says which of the members is in use --- */
     uint64_t http_id;
     pdl_timer *timer;
     pdl_token_wait token;
     pdl_rate_slot rate_slot;
-    uintptr_t beginning; /* hash of how the request begins; 0: no other call waits for it */
-    pdl_call *leader;    /* in the state AWAITS_FIRST: the call that it waits for */
-    pdl_call *next_follower, **prev_follower; /* the others that wait for it, in their order */
+    /* hash of the beginning of the request; 0 when no other call waits for this one */
+    uintptr_t beginning;
+    pdl_call *leader;    /* in the state AWAITS_FIRST: the call for which this one waits */
+    /* the next and the previous call that wait for the same call */
+    pdl_call *next_follower, **prev_follower;
     pdl_call *followers, **followers_end;     /* the calls that wait for this one; NULL: none */
-    bool has_followed;   /* it has waited for another call, which it does once */
-    bool leads;          /* others that begin alike wait for it */
+    bool has_followed;   /* this call has waited for another one, which a call does only once */
+    bool leads;          /* calls that begin alike wait for this one */
     pdl_buf wire_text; /* text of a stream, for the log */
     /* --- the answer --- */
     pdl_call_stream *stream; /* NULL until a part of a stream was received */
-    pdl_fault fault;         /* found inside the reply */
-    pdl_job job;             /* its get is set while the call polls for a job */
+    pdl_fault fault;         /* a fault that was found inside the reply */
+    pdl_job job;             /* its address to poll is set while the call polls for a job */
     uint64_t job_progress_ns;
     unsigned n_polls;
     size_t job_shown;   /* bytes of the job's text that were shown */

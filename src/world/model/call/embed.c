@@ -38,9 +38,10 @@ struct pdl_embedding {
     pdl_vref texts;  /* list: the texts of the effect */
     pdl_val todo;    /* list: texts to be requested, each once */
     pdl_val vectors; /* dict: text -> vector, or null while it is requested */
-    pdl_val model;   /* str: the name that the service uses, or absent */
+    pdl_val model;   /* str: the name of the model in the replies of the service, or absent */
     char settings[65];
-    size_t batch, asked; /* texts per request; texts of todo that were requested so far */
+    /* batch: texts per request; asked: how many texts of todo were requested so far */
+    size_t batch, asked;
     size_t n_open;
     int64_t prompt, total; /* tokens that the service counted */
     bool uncounted;        /* a reply had no usage */

@@ -24,8 +24,8 @@ static pdl_vref find_fallback(pdl_call *c, pdl_vref given, const pdl_fault *f) {
                : pdl_absent();
 }
 
-/* A key that the block gives without naming its provider is not sent to another provider. Takes
- * given. */
+/* Removes a key that the block gives without naming its provider, so that it is not sent to another
+ * provider. Takes given. */
 static pdl_val without_key(const pdl_call *c, pdl_val given, pdl_vref own) {
     static const char *const names[] = {"api_key", "apikey", "token", "zen_api_key",
                                         "azure_ad_token"};

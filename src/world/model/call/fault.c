@@ -103,13 +103,14 @@ static pdl_err_kind kind_of_status(int status) {
     return status >= 400 ? PDL_E_bad_request : PDL_E_protocol;
 }
 
-/* Returns true for names of throttling, which say more than their status does. */
+/* Returns true for error names that mean throttling; such a name is more reliable than the status
+ * of the answer. */
 static bool is_throttling(pdl_str name) {
     return pdl_str_eq_nocase(name, PDL_STR("ThrottlingException")) ||
            pdl_str_is(name, "RESOURCE_EXHAUSTED");
 }
 
-/* Names that services use inside a stream, where no status helps, and their kinds. */
+/* Error names that services send inside a stream, where there is no status, and their kinds. */
 static const struct {
     const char *name;
     pdl_err_kind kind;
@@ -148,7 +149,8 @@ static pdl_err_kind kind_of_name(pdl_str name) {
 
 static pdl_str text_or_none(pdl_vref v) { return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0}; }
 
-/* Returns a number or a text of digits that is a status of a failure, else 0. */
+/* Returns the status of a failure (400..599) that is given as a number or as a text of digits; 0
+ * for any other value. */
 static int failing_status(pdl_vref v) {
     int64_t n = pdl_is(v, PDL_V_INT) ? pdl_int_of(v) : 0;
     pdl_str s = text_or_none(v);

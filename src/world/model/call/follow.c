@@ -1,11 +1,12 @@
-/* follow.c -- of calls that begin alike, one goes out first, with --prefix-first (spec know 1).
+/* follow.c -- lets one of several calls that begin alike go out first, for --prefix-first (spec
+ * know 1).
  *
  * A prompt cache knows a beginning when the first answer to it begins, so calls that are sent
- * together all pay for it in full. Here the first one leads: the others wait until its answer
- * begins to arrive, it fails or it is cancelled. An answer that is not streamed arrives as a whole.
- * A call waits once at most, so this costs no more than the time of one call to the first byte of
- * its answer. Calls begin alike when the least beginning that the provider keeps is the same in
- * both.
+ * together all pay for it in full. Here the first call leads: the others wait until its answer
+ * begins to arrive, or until it fails or is cancelled. When the answer is not streamed, they wait
+ * for the whole answer. A call waits once at most, so this costs no more than the time of one call
+ * to the first byte of its answer. Calls begin alike when they share a beginning of the minimum
+ * length that the provider keeps.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,15 +19,15 @@
 
 enum {
     BYTES_OF_TOKEN = 4,
-    MIN_TOKENS = 1024, /* where the provider documents no minimum */
-    MAX_KNOWN = 4096,   /* beginnings that are remembered */
+    MIN_TOKENS = 1024, /* used when the provider documents no minimum length */
+    MAX_KNOWN = 4096,   /* how many beginnings are remembered */
 };
 #define KEPT_NS (UINT64_C(240) * 1000000000) /* providers keep a beginning for 5 minutes or more */
 
 /* A beginning that a call has, or had a short time ago. */
 typedef struct beginning {
-    pdl_call *leader;     /* the call that the others wait for; NULL: its answer has begun */
-    uint64_t answered_ns; /* when that was */
+    pdl_call *leader;     /* the call for which the others wait; NULL once its answer has begun */
+    uint64_t answered_ns; /* when the answer of the leader began */
 } beginning;
 
 /* --- which calls begin alike ------------------------------------------------------------------ */
@@ -50,7 +51,8 @@ void pdl_follow_read(pdl_call *c, pdl_vref body) {
     size_t least = (size_t)(f->least > 1 ? f->least : MIN_TOKENS) * BYTES_OF_TOKEN;
     pdl_buf text = PDL_BUF;
     c->beginning = 0;
-    if (c->calls->opt.carrier) return; /* its calls go together, and are answered in hours */
+    /* calls of a batch go out together and are answered within hours, so none waits */
+    if (c->calls->opt.carrier) return;
     if (!c->calls->opt.prefix.first || c->has_followed || !pdl_is_dict(body)) return;
     put_beginning(f->order, body, least, &text);
     if (text.len >= least) {
@@ -64,7 +66,7 @@ void pdl_follow_read(pdl_call *c, pdl_vref body) {
 
 /* --- the known beginnings --------------------------------------------------------------------- */
 
-/* Forgets the beginnings that no call leads. */
+/* Forgets the beginnings that have no leader. */
 static void forget(pdl_calls *calls) {
     pdl_idmap kept = {0}, *all = &calls->beginnings;
     for (size_t i = 0; i < pdl_idmap_places(all); i++) {
@@ -134,7 +136,7 @@ void pdl_follow_settle(pdl_call *c, bool answered) {
             pdl_free(b);
         }
     }
-    /* They go from the loop, since this runs in the midst of a step of c. */
+    /* The followers are sent from the loop, because this function runs inside a step of c. */
     while (c->followers) {
         pdl_call *other = c->followers;
         pdl_follow_leave(other);

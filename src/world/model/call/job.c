@@ -5,8 +5,8 @@
  * care. The address comes from the service, and the key is sent with each poll: a job at another
  * origin is refused. A job may run for long and still be healthy, so the limit `total` counts from
  * its last progress, and the count of retries starts again after each successful poll. A job costs
- * money until it ends: when its result is not needed any more the service is asked to stop it,
- * once, and the answer is awaited at most CANCEL_MS.
+ * money until it ends: when its result is not needed any more, the service is asked once to stop
+ * it, and its answer is awaited for CANCEL_MS at most.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -76,7 +76,7 @@ static bool check_origin(pdl_call *c, pdl_fault *f) {
     return false;
 }
 
-/* Returns false when the job made no progress for as long as a request may take. */
+/* Returns false when the job has made no progress for longer than a request may take. */
 static bool check_progress(pdl_call *c, pdl_fault *f) {
     uint64_t now = pdl_clock_ns(), limit = c->timing.total;
     bool has_more = c->ask.stream && c->job.text.len > c->job_shown;

@@ -29,7 +29,7 @@ void pdl_call_send_again(pdl_call *c);
 void pdl_call_release(pdl_call *c);
 /* Returns true when the program wants a stream and the service can send one. */
 bool pdl_call_is_streamed(const pdl_call *c);
-/* The model as the program wrote it, or the fallback in turn; borrowed. */
+/* Returns the model as the program wrote it, or the fallback that is tried now; borrowed. */
 pdl_str pdl_call_model(const pdl_call *c);
 /* Notifies the user about a call that continues. A text that equals the previous note is
  * dropped. */
@@ -43,20 +43,20 @@ pdl_str pdl_call_token_id(const pdl_call *c);
 /* Starts the timer of c; the state decides what its end means. */
 void pdl_call_wait(pdl_call *c, uint64_t ms);
 void pdl_call_stop_waiting(pdl_call *c);
-/* How long a call waits before anything is received, in ms; 0: no limit. */
+/* Returns how long, in ms, a call may wait before anything is received; 0: no limit. */
 uint64_t pdl_call_patience(const pdl_call *c);
 /* Returns the seconds until the patience of the world ends; HUGE_VAL when it has no end. */
 double pdl_call_seconds_left(const pdl_call *c);
 
 /* --- follow.c --------------------------------------------------------------------------------- */
 
-/* Reads how the request begins, before it is marked. */
+/* Finds out which calls this request begins like, before marks are added to it. */
 void pdl_follow_read(pdl_call *c, pdl_vref body);
-/* Returns true when c now waits for a call that begins alike, and is sent from its timer. */
+/* Returns true when c now has to wait for a call that begins alike. Its timer sends it later. */
 bool pdl_follow_waits(pdl_call *c);
-/* c does not wait for another call any more. */
+/* Ends the wait of c for another call. */
 void pdl_follow_leave(pdl_call *c);
-/* Lets those go that wait for c. answered: its answer has begun. */
+/* Lets the calls that wait for c be sent. answered: the answer of c has begun. */
 void pdl_follow_settle(pdl_call *c, bool answered);
 void pdl_follow_close(pdl_calls *calls);
 
@@ -71,7 +71,7 @@ void pdl_call_read_reply(pdl_call *c, const pdl_http_reply *r);
  * call, or when c->fault says why it must end; the caller then calls pdl_call_stop. */
 bool pdl_call_show(pdl_call *c, pdl_str text);
 /* Shows the text of a whole reply in pieces of n_cp code points (0: one piece), except the part of
- * a job that was shown before. Returns false as pdl_call_show. */
+ * a job that was shown before. Returns false in the same cases as pdl_call_show. */
 bool pdl_call_show_whole(pdl_call *c, pdl_vref raw, size_t n_cp);
 /* Ends the call after pdl_call_show returned false. Takes raw. */
 void pdl_call_stop(pdl_call *c, pdl_val raw);
@@ -80,8 +80,8 @@ void pdl_call_finish(pdl_call *c, pdl_val raw, int status);
 
 /* --- recover.c -------------------------------------------------------------------------------- */
 
-/* The call failed with f: tries again, tries another model, or refuses the effect. Takes the
- * content of f. */
+/* Handles the failure f of a call: tries again, tries another model, or refuses the effect. Takes
+ * the content of f. */
 void pdl_call_fail(pdl_call *c, pdl_fault *f);
 /* Fails a call before anything was sent. Takes the content of err. */
 void pdl_call_fail_early(pdl_call *c, pdl_err *err);
@@ -91,10 +91,10 @@ bool pdl_call_retries_after_output(const pdl_call *c);
 
 /* Returns true when json is the reply of an unfinished job; c->job then has the address to poll. */
 bool pdl_job_is_pending(pdl_call *c, pdl_vref json);
-/* Shows the new part of its text and polls again later. */
+/* Shows the new part of the job's text, and polls again later. */
 void pdl_job_wait(pdl_call *c);
 void pdl_job_end(pdl_call *c);
-/* The job's result is not needed any more: asks the service to stop it. */
+/* Asks the service to stop a job whose result is not needed any more. */
 void pdl_job_best_effort_cancel(pdl_call *c);
 
 #endif

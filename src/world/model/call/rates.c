@@ -1,12 +1,13 @@
 /* rates.c -- see rates.h.
  *
- * A run may want a thousand requests at once. Services answer that with 429, and retries that only
- * wait come back together and are refused together. So requests queue here before they are sent.
- * The limits of the user apply to the run; reports of a service apply to its bucket: the requests
- * to one provider, host and key, because that is what services count. The number of open requests
- * of a bucket follows the rule of TCP: halved when the service complains, one more after each round
- * of answers. Requests that were in flight together are refused together, so a round counts as one
- * complaint (`round`). A bucket without complaints has no limit and costs nothing.
+ * A run may want a thousand requests at once. Services answer too many requests with 429; if each
+ * refused request only waited and retried, they would all return together and be refused together.
+ * So requests queue here before they are sent. The limits of the user apply to the run; reports of
+ * a service apply to its bucket: the requests to one provider, host and key, because that is what
+ * services count. The number of open requests of a bucket follows the rule of TCP: halved when the
+ * service complains, one more after each round of answers. Requests that were in flight together
+ * are refused together, so a round counts as one complaint (`round`). A bucket without complaints
+ * has no limit and costs nothing.
  *
  * Only pump admits waiting requests. Their callbacks send at once and may call back into this file;
  * `pumping` keeps that from recursing, and the loop sees what they changed.
@@ -35,10 +36,10 @@ typedef struct pdl_rate_bucket {
     size_t n_open;
     /* open requests that are allowed at a time; INFINITY until a service complains */
     double max_open;
-    uint64_t round;  /* counts the times it was halved */
+    uint64_t round;  /* how often max_open was halved */
     uint64_t answered;
     uint64_t hold_ns;            /* nothing is sent before this moment */
-    unsigned refusals;           /* number of 429 since the last answer */
+    unsigned refusals;           /* how many requests were refused with 429 since the last answer */
     pdl_rate_slot *first, *last; /* slots that wait */
 } pdl_rate_bucket;
 
@@ -51,7 +52,7 @@ struct pdl_rates {
     pdl_loop *loop;
     pdl_rate_limits limits;
     uint64_t next_ns;     /* when the next request may be sent under the limits of the user */
-    PDL_VEC(spent) spent; /* spent[head..n): tokens of the last minute */
+    PDL_VEC(spent) spent; /* spent[head..n): the tokens that requests of the last minute used */
     size_t head;
     double sum; /* sum of the tokens in spent */
     pdl_map buckets;
@@ -106,7 +107,7 @@ static void spend(pdl_rates *r, double tokens, uint64_t now) {
     r->sum += tokens;
 }
 
-/* Forgets what is older than a minute. */
+/* Removes entries that are older than a minute. */
 static void slide(pdl_rates *r, uint64_t now) {
     while (r->head < r->spent.n && r->spent.p[r->head].ns + WINDOW_S * SECOND <= now)
         r->sum -= r->spent.p[r->head++].tokens;
@@ -115,8 +116,8 @@ static void slide(pdl_rates *r, uint64_t now) {
     r->sum = 0;
 }
 
-/* Returns when a request with so many tokens may be sent. A request that exceeds the limit of a
- * minute is sent when nothing was sent in the last minute. */
+/* Returns when a request with so many tokens may be sent. A request that alone exceeds the limit of
+ * a minute is sent once no tokens were used for a minute. */
 static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
     uint64_t due = r->limits.requests_per_second > 0 && r->next_ns > now ? r->next_ns : now;
     if (r->limits.tokens_per_minute <= 0) return due;
@@ -133,7 +134,7 @@ static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
 static void count_sent(pdl_rates *r, double tokens, uint64_t now) {
     spend(r, tokens, now);
     if (r->limits.requests_per_second <= 0) return;
-    /* Timers are late by up to a millisecond or two; the lost time is made up. */
+    /* Timers fire a millisecond or two too late; the next request is sent earlier by that time. */
     uint64_t from = now > CATCH_UP_MS * (SECOND / 1000) ? now - CATCH_UP_MS * (SECOND / 1000) : 0;
     if (r->next_ns > from) from = r->next_ns;
     r->next_ns = from + (uint64_t)((double)SECOND / r->limits.requests_per_second);
@@ -285,8 +286,8 @@ static double header_number(const pdl_http_reply *reply, const char *name) {
     return pdl_num_read_double(pdl_http_header(reply, name), &v) ? v : -1;
 }
 
-/* Returns the seconds to wait because the quota is used up. Quotas refill steadily: of N requests
- * that return within T seconds the first is available after T / N. */
+/* Returns the seconds to wait because the quota is used up. A quota refills steadily: when N
+ * requests are given back within T seconds, the first is available after T / N. */
 static double empty_quota_wait_s(const pdl_http_reply *reply) {
     double wait = 0;
     if (pdl_str_find(reply->header_text, PDL_STR("atelimit"), 0) == PDL_NOT_FOUND) return 0;
@@ -307,8 +308,8 @@ static void hold(pdl_rate_bucket *bucket, double seconds) {
     if (seconds > 0 && until > bucket->hold_ns) bucket->hold_ns = until;
 }
 
-/* Halves the maximum of open requests. Requests of one round are refused together, which counts as
- * one complaint. */
+/* Halves the maximum of open requests. Requests of one round are refused together, and that counts
+ * as one complaint. */
 static void refused(pdl_rate_bucket *bucket, const pdl_rate_slot *slot,
                     const pdl_http_reply *reply) {
     bool is_date;

@@ -21,23 +21,24 @@ void pdl_rates_free(pdl_rates *r); /* no slot may be in use or waiting */
 
 /* One request. All-zero: it neither waits nor occupies a slot. */
 typedef struct pdl_rate_slot {
-    struct pdl_rate_bucket *bucket; /* stays set after the request left */
+    struct pdl_rate_bucket *bucket; /* stays set after the request was sent */
     struct pdl_rate_slot *prev, *next;
     bool waits, inside;
     double tokens;
-    uint64_t round, answered; /* counters of the bucket when the request entered it */
+    /* the counters of the bucket at the time when the request entered it */
+    uint64_t round, answered;
     void (*fn)(void *user);
     void *user;
 } pdl_rate_slot;
 
 /* Returns true when the request may be sent now. When it returns false, fn of the slot is called as
- * soon as the request may be sent, from the loop or from the reply of another request. bucket: who
- * limits (provider, host, key); tokens: an estimate. */
+ * soon as the request may be sent, from the loop or from the reply of another request. bucket: name
+ * of what the service limits (provider, host and key); tokens: an estimate for the request. */
 bool pdl_rates_enter(pdl_rates *r, pdl_str bucket, double tokens, pdl_rate_slot *p);
 /* Reports that the request was answered or failed. */
 void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *p, const pdl_http_reply *reply);
-/* Reports that the request was abandoned, waiting or in flight. Does nothing for a slot that is
- * neither. */
+/* Reports that the request was abandoned, while it waited or was in flight. Does nothing for a slot
+ * that is not in use. */
 void pdl_rates_leave(pdl_rates *r, pdl_rate_slot *p);
 /* Returns the seconds for which a service wants no request of the bucket, 0 when it did not say
  * so. */

@@ -72,8 +72,8 @@ static bool skip_shown(pdl_call *c, pdl_str *text) {
     return true;
 }
 
-/* Returns false for a value that is wrapped or whose nulls will be removed: it is shown when it is
- * complete. */
+/* Returns false for a value that is shown only when it is complete, because it is wrapped or its
+ * nulls will be removed. */
 static bool is_shown_in_pieces(const pdl_call *c) {
     return c->ask.stream && !c->ask.wrapped && !c->ask.nullable && c->e->sink.piece;
 }
@@ -90,9 +90,9 @@ bool pdl_call_show(pdl_call *c, pdl_str text) {
     return c->state != PDL_CALL_CANCELLED;
 }
 
-/* Passes the part of the answer that is not text to a sink that wants it. An answer that is not
- * shown in pieces has no such part. An answer that may be repeated in mid-stream is compared as a
- * text, so its other parts are not shown either. */
+/* Passes the part of the answer that is not text to a sink that wants it. Nothing is passed on when
+ * the answer is not shown in pieces. Nothing is passed on when the answer may be repeated in
+ * mid-stream either, because only its text can be compared then. */
 static bool show_extra(pdl_call *c) {
     bool was = c->in_callback;
     pdl_val extra = pdl_reply_builder_extra(&c->stream->builder);
@@ -104,7 +104,7 @@ static bool show_extra(pdl_call *c) {
     return c->state != PDL_CALL_CANCELLED;
 }
 
-/* Fails with c->fault, which was found while the reply was read. */
+/* Fails the call with c->fault, which was found while its reply was read. */
 static void fail_inside(pdl_call *c) {
     pdl_fault f = c->fault;
     c->fault = (pdl_fault){0};
@@ -300,7 +300,7 @@ static void read_body(pdl_call *c, pdl_str body, int status, pdl_buf *fixed) {
         return;
     }
     if (c->ask.provider->dialect->pending)
-        f.should_retry = 0; /* beginning the job again would cost a second time */
+        f.should_retry = 0; /* beginning the job again would cost money a second time */
     pdl_job_end(c);
     pdl_call_fail(c, &f);
 }
@@ -395,8 +395,8 @@ static bool is_stuck(const pdl_call *c) {
     return c->stream->moved_ns && is_over(c->stream->moved_ns, c->timing.idle);
 }
 
-/* Returns true when bytes, the first ones, are one text and not a stream of this framing: JSON, or
- * the page of a proxy. */
+/* Returns true when `bytes`, the beginning of a stream, are one text instead of events of this
+ * framing: a JSON object, or the page of a proxy. */
 static bool is_one_text(pdl_framing framing, pdl_str bytes) {
     pdl_str s = pdl_utf8_unmarked(pdl_str_trim(bytes));
     if (s.n == 0) return false;
@@ -439,8 +439,8 @@ bool pdl_call_on_data(void *user, pdl_str bytes) {
     return false;
 }
 
-/* Makes the fault of text that a server sent outside its events. JSON is an error even after an
- * answer. */
+/* Makes the fault of text that a server sent outside of its events. JSON outside of events is an
+ * error even after an answer. */
 static bool failed_aside(const pdl_call *c, int status, pdl_fault *f) {
     pdl_str said = pdl_buf_str(&c->stream->sse.stray);
     bool complete = pdl_reply_builder_is_complete(&c->stream->builder);

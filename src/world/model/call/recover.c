@@ -7,11 +7,11 @@
  *   4. the parameters name another model: write the request for that one;
  *   5. refuse the effect, with everything that was tried in the error's detail.
  *
- * A retry is only right before a part of the answer was shown, because a model never says the same
- * twice. `retry_after_output` allows it for programs that prefer a later error to an immediate one:
- * receive.c then compares the new stream with the text that was shown and fails if they differ. A
- * failure before anything was sent (a bad parameter, a missing key) does not pass by itself and is
- * never retried.
+ * A retry is only right as long as no part of the answer was shown, because a model never says the
+ * same twice. `retry_after_output` allows a retry after that, for programs that prefer the chance
+ * of success to an immediate error: receive.c then compares the new stream with the text that was
+ * shown, and fails the call if they differ. A failure before anything was sent (a bad parameter, a
+ * missing key) does not pass by itself and is never retried.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -81,8 +81,8 @@ bool pdl_call_retries_after_output(const pdl_call *c) {
     return !pdl_is_absent(v) && pdl_val_truth(v);
 }
 
-/* Returns true when a request of the call, or the exchange for its token, failed: such a failure
- * may pass. */
+/* Returns true when the failure happened after a request of the call, or of the exchange for its
+ * token, was sent. Such a failure may pass. */
 static bool was_sent(pdl_call_state failed) {
     return failed == PDL_CALL_AWAITS_TOKEN || failed == PDL_CALL_SENT ||
            failed == PDL_CALL_STREAMING || failed == PDL_CALL_ONE_BODY ||
@@ -100,8 +100,8 @@ static bool blames_schema(const pdl_call *c, const pdl_fault *f) {
     return false;
 }
 
-/* Returns true when a new token may help: the service may withdraw a cached token early. A refused
- * exchange is not repeated. */
+/* Returns true when a new token may help, since a service may withdraw a cached token early. An
+ * exchange that the service refused is not repeated. */
 static bool blames_token(const pdl_call *c, const pdl_fault *f, pdl_call_state failed) {
     return c->token_url.len && f->status == 401 && was_sent(failed) &&
            failed != PDL_CALL_AWAITS_TOKEN && !(c->tried & PDL_TRIED_NEW_TOKEN);
@@ -114,14 +114,14 @@ static unsigned max_retries(const pdl_call *c) {
     return most < 0 ? DEFAULT_RETRIES : most > MAX_RETRIES ? MAX_RETRIES : (unsigned)most;
 }
 
-/* Returns true when the answer can start again without any part being seen twice. */
+/* Returns true when the answer can start again without showing any part of it twice. */
 static bool can_begin_again(const pdl_call *c) {
     return !c->has_shown || c->job.get.len ||
            (pdl_call_retries_after_output(c) && pdl_call_is_streamed(c));
 }
 
-/* Decides what follows. A 429 while other requests of the bucket are answered only postpones the
- * request: that retry is not counted. */
+/* Decides what to do after a failure. When other requests of the bucket are being answered, a 429
+ * only postpones the request: its retry is not counted. */
 static decision decide(pdl_call *c, const pdl_fault *f, pdl_call_state failed) {
     decision d = {.next = PDL_NEXT_NONE};
     unsigned most = max_retries(c);
@@ -138,7 +138,7 @@ static decision decide(pdl_call *c, const pdl_fault *f, pdl_call_state failed) {
     return d;
 }
 
-/* Records the failed attempt. Takes model, the one that failed. */
+/* Records the failed attempt. Takes model, which is the one that failed. */
 static void note_attempt(pdl_call *c, const pdl_fault *f, pdl_val model, const decision *d) {
     if (d->next != PDL_NEXT_NONE || !pdl_is_absent(c->attempts.list)) {
         pdl_buf msg = PDL_BUF;
@@ -180,7 +180,7 @@ void pdl_call_note(const pdl_call *c, const char *fmt, ...) {
 
 void pdl_call_fail_early(pdl_call *c, pdl_err *err) {
     pdl_fault f = {0};
-    if (pdl_err_is_cancel(err)) { /* a large request may be cancelled while it is written */
+    if (pdl_err_is_cancel(err)) { /* writing a large request may be cancelled */
         pdl_effect *e = c->e;
         pdl_call_enter(c, PDL_CALL_FAILED);
         pdl_call_release(c);

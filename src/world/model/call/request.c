@@ -116,8 +116,8 @@ static void fill_ask(pdl_call *c, bool plain) {
     };
 }
 
-/* Asks in words for a schema that no field of the request can carry, unless the program asks for
- * JSON itself. */
+/* Asks in the prompt for the form of a schema that no field of the request can carry. Does nothing
+ * when the program itself asks for JSON. */
 static void ask_in_words(pdl_call *c) {
     pdl_ask *a = &c->ask;
     bool in_words =
@@ -184,8 +184,9 @@ static bool ask_dialect(pdl_call *c, pdl_val *body, pdl_err *err) {
     return d->embedder->write(&c->ask, &c->url, body, err);
 }
 
-/* Reads the parameter `cache`: "auto" marks the request, "off" does not, whatever the run says.
- * Other values than texts are settings of other engines. *own: the program itself says it. */
+/* Reads the parameter `cache`: "auto" marks the request and "off" does not, whatever the option of
+ * the run says. A value that is not a text is a setting for another engine, and is ignored. *own:
+ * the parameter decided it. */
 static bool wants_marks(const pdl_call *c, bool *wants, bool *own, pdl_err *err) {
     pdl_vref v = pdl_dict_getz(c->given, "cache");
     *wants = c->calls->opt.prefix.marks;
@@ -250,7 +251,8 @@ static bool check_keys(const pdl_call *c, pdl_err *err) {
                        c->route.provider->prefix, c->route.provider->key_env);
 }
 
-/* Registers everything secret in the request before it is sent, whatever its source. */
+/* Registers every secret in the request before the request is sent, wherever the secret came
+ * from. */
 static void note_secrets(const pdl_call *c) {
     pdl_secrets *s = c->calls->opt.secrets;
     pdl_secrets_note_parameters(s, c->given);

@@ -30,9 +30,9 @@ static const struct {
     [TOTAL] = {"total", "total_timeout"},
 };
 
-/* The defaults. A connection succeeds at once or never; a whole answer and each piece of a
- * stream get ten minutes as with OpenAI's clients; a stream as a whole gets what LiteLLM gives a
- * request. */
+/* The defaults. A connection succeeds at once or never. A whole answer and each piece of a stream
+ * may take ten minutes, as with OpenAI's clients. A stream as a whole may take as long as a request
+ * in LiteLLM. */
 static const layer plain = {{-1, 5, 0, 0, 600}}, streamed = {{-1, 5, 600, 600, 6000}};
 
 enum { LONGEST_S = 1000000000 };
@@ -93,8 +93,8 @@ static bool read_parameter(pdl_vref given, const char *key, double *out, pdl_err
                        "parameter %s should be a number of seconds", key);
 }
 
-/* Reads the parameters of a block. LiteLLM has other names for `timeout`; the one for streams takes
- * precedence there. */
+/* Reads the parameters of a block. LiteLLM has other names for `timeout`, and the name for streams
+ * takes precedence when the request streams. */
 static bool read_block(pdl_vref given, bool stream, layer *l, pdl_err *err) {
     for (size_t i = 0; i < N_LIMITS; i++) l->s[i] = -1;
     if (!read_parameter(given, "request_timeout", &l->s[BARE], err)) return false;

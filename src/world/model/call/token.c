@@ -5,9 +5,9 @@
  * exchanged the key for itself, the service would refuse them, so the cache has one entry per
  * address and key, one exchange at a time for it, and a list of waiting calls. An exchange belongs
  * to the cache and not to the call that began it: a call that is cancelled or times out leaves the
- * list, and the exchange continues for the others. Tokens count as expired EARLY_S before they do,
- * because a request takes time to arrive. Keys and tokens are wiped from memory when they are
- * released.
+ * list, and the exchange continues for the others. A token counts as expired EARLY_S seconds before
+ * it really expires, because a request takes time to arrive. Keys and tokens are wiped from memory
+ * when they are released.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +28,7 @@ struct pdl_access_token {
     pdl_buf url, id, form, text;
     uint64_t until_ns;
     uint64_t http_id;               /* an exchange is in flight */
-    pdl_token_wait *waiting, **end; /* in order of arrival */
+    pdl_token_wait *waiting, **end; /* the calls that wait for the token, in order of arrival */
 };
 
 static pdl_access_token *find(pdl_tokens *t, pdl_str url, pdl_str id) {
@@ -85,7 +85,7 @@ static bool take_token(pdl_access_token *k, pdl_str body) {
     if (ok) pdl_buf_put(&k->text, pdl_str_get(text));
     k->until_ns = pdl_clock_ns() +
                   (seconds > EARLY_S ? (uint64_t)(seconds - EARLY_S) * UINT64_C(1000000000) : 0);
-    /* A token that expires within the margin is still used for the waiting calls. */
+    /* A token that expires within EARLY_S is still used for the calls that wait now. */
     if (seconds <= EARLY_S) k->until_ns += UINT64_C(1000000000);
     pdl_drop(json);
     return ok;

@@ -10,7 +10,7 @@
 
 typedef struct pdl_access_token pdl_access_token;
 
-/* The tokens of a world. All-zero but http is empty. */
+/* The tokens of a world. The struct is empty when all its members but http are zero. */
 typedef struct pdl_tokens {
     pdl_http *http;
     pdl_access_token *first;

@@ -49,7 +49,8 @@ static void put_header(const pdl_call *c, const char *line, pdl_buf *out) {
     pdl_buf_fini(&shown);
 }
 
-/* Appends the head of a reply. Cookies that a service sets are as secret as what it is sent. */
+/* Appends the head of a reply. Cookies in it are redacted, because they are as secret as the keys
+ * of a request. */
 static void put_reply_head(const pdl_call *c, pdl_str head, pdl_buf *out) {
     while (head.n) {
         size_t nl = pdl_str_find(head, PDL_STR("\n"), 0);

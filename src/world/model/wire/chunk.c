@@ -83,7 +83,7 @@ static bool read_key(pdl_scan *s, pdl_str *key) {
 
 /* The content of the event. */
 typedef struct model_chunk {
-    pdl_str content; /* escapes are not decoded yet */
+    pdl_str content; /* escapes in it are not decoded yet */
     bool escaped, has_content, has_choice;
 } chunk;
 
@@ -111,7 +111,7 @@ static bool delta_member(pdl_scan *s, pdl_str key, chunk *c) {
 static bool choice_member(pdl_scan *s, pdl_str key, chunk *c) {
     if (pdl_str_eq(key, PDL_STR("index"))) return accept(s, '0');
     if (pdl_str_eq(key, PDL_STR("delta"))) return read_object(s, c, delta_member);
-    return read_null(s); /* finish_reason, logprobs */
+    return read_null(s); /* the member is finish_reason or logprobs */
 }
 
 static bool read_choices(pdl_scan *s, chunk *c) {
@@ -190,7 +190,7 @@ bool pdl_chunk_read(pdl_str text, pdl_reply_builder *d) {
     pdl_scan s = {text, 0};
     chunk c = {0};
     if (pdl_dict_len(d->head) == 0)
-        return false; /* the first event has id, model and the rest, so the slow reader takes it */
+        return false; /* the first event also has id, model and more, so the slow reader takes it */
     if (!read_object(&s, &c, top_member) || !c.has_choice) return false;
     skip_blanks(&s);
     if (!scan_done(&s)) return false;

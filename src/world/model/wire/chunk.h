@@ -1,5 +1,5 @@
-/* chunk.h -- reads the commonest event of a chat stream without making values, which decides how
- * many streams a run can read at a time. Private to model.
+/* chunk.h -- reads the commonest event of a chat stream without making values. The speed of this
+ * reader decides how many streams a run can read at a time. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

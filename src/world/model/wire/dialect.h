@@ -19,7 +19,7 @@ typedef struct pdl_ask {
     bool plain;      /* platform openai: parameters are sent as they are */
     bool stream;
     bool no_schema;    /* the service refused the schema before, so the prompt asks for it */
-    bool parsed;       /* the program reads the answer as JSON, so a text keeps its quotes */
+    bool parsed;       /* the program reads the answer as JSON, so a text in it keeps its quotes */
     pdl_vref messages; /* list: the messages of the program */
     pdl_vref params;   /* dict without nulls and without control keys (params.h) */
     pdl_vref given;    /* the program's dict: control keys are read from it */
@@ -28,8 +28,8 @@ typedef struct pdl_ask {
     pdl_vref texts;    /* list of texts to be embedded; absent: a chat */
     /* --- set by write, used by read --- */
     bool forced_tool;       /* the schema was sent as a forced tool */
-    bool wrapped;           /* the service was asked for {value: ...}: structured.h */
-    bool nullable;          /* absent optional properties arrive as null: strict.h */
+    bool wrapped;           /* the service was asked for {value: ...}; see structured.h */
+    bool nullable;          /* absent optional properties arrive as null; see strict.h */
     /* how `schema` is requested, for the trace; static; NULL when it is not requested */
     const char *structured;
 } pdl_ask;
@@ -40,7 +40,7 @@ typedef struct pdl_sign {
     pdl_str key; /* the key of the route; may be empty */
     pdl_str url, body;
     pdl_secrets *secrets;   /* tokens are registered here; may be NULL */
-    pdl_headers *headers;   /* headers of the program are in it already and stay */
+    pdl_headers *headers;   /* contains the headers of the program, which take precedence */
     /* when it is set, the key is first exchanged at this address for a bearer token */
     pdl_buf *token_url;
     pdl_buf *token_request; /* the form that is posted there */
@@ -73,7 +73,7 @@ typedef enum {
     PDL_STREAM_NONE,   /* replies do not stream */
 } pdl_framing;
 
-/* The content of messages other than text; _URL: by its address instead of its data. */
+/* The content of messages other than text; _URL: the address is sent instead of the data. */
 enum {
     PDL_MEDIA_IMAGE = 1,     /* images */
     PDL_MEDIA_IMAGE_URL = 2, /* images by address */
@@ -90,16 +90,17 @@ typedef enum pdl_mark_places {
     PDL_MARKS_ALL,  /* on tools, too */
 } pdl_mark_places;
 
-/* How a request marks the end of a beginning that later requests share, for a prompt cache that
- * wants marks (marks.c). */
+/* How a request marks the end of a beginning that later requests share. Only some prompt caches
+ * need marks (marks.c). */
 typedef struct pdl_mark_form {
-    const char *tools_in; /* the member of the request that holds `tools`; NULL: the request */
-    const char *key;      /* the mark is a member of this name */
-    const char *type;     /* the value of the mark is {type: this} */
-    /* Returns where a model takes marks; own: the program itself asks for them in this call. NULL:
-     * all models take them everywhere. */
+    /* the member of the request that contains `tools`; NULL: `tools` is in the request itself */
+    const char *tools_in;
+    const char *key;      /* name of the member that is the mark */
+    const char *type;     /* the value of that member is {type: this text} */
+    /* Returns the places where a model takes marks. own: the program itself asks for marks in this
+     * call. The function may be NULL: then all models take marks everywhere. */
     pdl_mark_places (*places)(pdl_str model, bool own);
-    bool own_block; /* the mark is a separate block after what it ends */
+    bool own_block; /* the mark is a separate block after the block whose end it marks */
 } pdl_mark_form;
 
 /* Contracts of the functions:
@@ -123,14 +124,14 @@ struct pdl_dialect {
     pdl_framing framing;
     unsigned media; /* PDL_MEDIA_...; any other content in a message is an error */
     bool by_prompt;
-    bool resign; /* credentials are bound to the time: a retry needs new ones */
+    bool resign; /* credentials expire quickly, so a retry needs new ones */
     bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
     bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err);
     bool (*event)(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err);
     bool (*sign)(const pdl_sign *s, pdl_err *err);
     bool (*pending)(const pdl_ask *a, pdl_vref json, pdl_job *job);
     const pdl_embedder *embedder;
-    const pdl_mark_form *marks; /* NULL: the service finds beginnings without marks */
+    const pdl_mark_form *marks; /* NULL: the service needs no marks */
 };
 
 extern const pdl_dialect pdl_dialect_openai;

@@ -29,7 +29,7 @@ static pdl_val with_cache(pdl_val block, pdl_vref from) {
     return pdl_is_dict(mark) ? pdl_dict_putz(block, "cache_control", pdl_keep(mark)) : block;
 }
 
-/* Returns the source of a document that is text, which is sent as text. */
+/* Returns the source of a document whose data is text; the text is sent unencoded. */
 static pdl_val text_source(const pdl_part *p) {
     pdl_buf bytes = PDL_BUF, text = PDL_BUF;
     if (pdl_base64_read(p->data, &bytes)) pdl_utf8_repair(&text, pdl_buf_str(&bytes));
@@ -109,7 +109,8 @@ static pdl_val call_of(pdl_vref m, size_t i) {
     return pdl_dict_putz(b, "input", pdl_call_input(call));
 }
 
-/* Returns a thought unchanged, with its signature, if this service made it; it refuses others. */
+/* Returns a thought unchanged, with its signature, if this service made it. The service refuses
+ * thoughts without its signature. */
 static pdl_val thought_of(pdl_vref block) {
     bool own = pdl_member_str(block, "signature").n ||
                pdl_str_is(pdl_member_str(block, "type"), "redacted_thinking");
@@ -123,8 +124,8 @@ static const pdl_turns_form turns = {.key = "content",
                                      .call = call_of,
                                      .result = result_of};
 
-/* Removes the blanks at the end of a last text of the assistant, which is the beginning of the
- * answer: the service refuses them. */
+/* Removes blanks at the end of the conversation when the assistant's text is last. That text is the
+ * beginning of the answer, and the service refuses blanks at its end. */
 static void trim_prefill(pdl_turns *t) {
     size_t n = pdl_list_len(t->done), k;
     if (n == 0 || !pdl_text_is(pdl_dict_getz(pdl_list_at(t->done, n - 1), "role"), "assistant"))
@@ -163,7 +164,7 @@ static bool put_messages(const pdl_ask *a, pdl_val *body, pdl_err *err) {
 
 static pdl_val tool_of(pdl_vref tool) {
     pdl_vref f = pdl_tool_function(tool), text;
-    if (!pdl_is_dict(f)) return pdl_keep(tool); /* the tool is one that the service provides */
+    if (!pdl_is_dict(f)) return pdl_keep(tool); /* the service itself provides this tool */
     text = pdl_dict_getz(f, "description");
     pdl_vref name = pdl_dict_getz(f, "name");
     pdl_val out =
@@ -298,7 +299,7 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
 
 /* --- replies ---------------------------------------------------------------------------------- */
 
-/* Adds counts of tokens: those of the prompt arrive first, those of the answer later. */
+/* Adds token counts. The counts for the prompt arrive first, and those for the answer later. */
 static void add_usage(pdl_vref u, pdl_reply_builder *d) {
     static const char *const kept[] = {"cache_creation_input_tokens", "cache_read_input_tokens"};
     if (!pdl_is_dict(u)) return;
@@ -444,8 +445,8 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     }
 }
 
-/* Returns true for an event of this dialect, including types that are newer than this code, which
- * are ignored. Other objects come from a proxy. */
+/* Returns true for an event of this dialect; events of types that are newer than this code are
+ * ignored. Any other object comes from a proxy. */
 static bool is_ours(pdl_vref json) {
     pdl_str type = pdl_member_str(json, "type");
     pdl_buf words = PDL_BUF;

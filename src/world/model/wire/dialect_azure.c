@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* Returns true for a service of the new surface, which has the paths of OpenAI. */
+/* Returns true for a service with Azure's newer interface, whose paths are those of OpenAI. */
 static bool is_v1(pdl_str version) {
     return pdl_str_is(version, "v1") || pdl_str_is(version, "latest") ||
            pdl_str_is(version, "preview");
@@ -18,7 +18,7 @@ static pdl_str version_of(const pdl_ask *a) {
     return v.n ? v : PDL_STR("2024-10-21");
 }
 
-/* Writes the body with OpenAI's dialect; the path that it returns is dropped. */
+/* Writes the body with OpenAI's dialect, and drops the path that the dialect returns. */
 static bool write_body(pdl_ask *a, pdl_val *body, pdl_err *err) {
     pdl_buf path = PDL_BUF;
     bool ok = pdl_dialect_openai.write(a, &path, body, err);

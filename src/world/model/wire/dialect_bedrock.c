@@ -96,7 +96,7 @@ static pdl_val thought_of(pdl_vref block) {
              data = pdl_is_dict(block) ? pdl_dict_getz(block, "data") : pdl_absent();
     if (pdl_is_str(data))
         return object_with("reasoningContent", object_with("redactedContent", pdl_keep(data)));
-    /* another service made the thought */
+    /* a thought without a signature was made by another service */
     if (!pdl_is_str(text) || !pdl_is_str(mark)) return pdl_absent();
     pdl_val r = object_with("text", pdl_keep(text));
     r = pdl_dict_putz(r, "signature", pdl_keep(mark));
@@ -279,7 +279,7 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     return true;
 }
 
-/* Signs with a key of the service, or with a signature. */
+/* Signs the request: with a bearer key of the service, or with a signature made from AWS keys. */
 static bool sign(const pdl_sign *s, pdl_err *err) {
     const pdl_ask *a = s->ask;
     pdl_buf time = PDL_BUF, value = PDL_BUF;
@@ -309,7 +309,8 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
     if (v.region.n == 0)
         return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
                            "set AWS_REGION or give parameters.aws_region_name");
-    /* A token of the environment is used only with keys of the environment. */
+    /* The session token of the environment is used only together with the keys of the
+     * environment. */
     if (given) v.session_token = pdl_setting("aws_session_token", a->given, a->env);
     pdl_sigv4_time(pdl_clock_wall_ns(), &time);
     v.timestamp = pdl_buf_str(&time);
@@ -441,7 +442,8 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     }
 }
 
-/* Returns true for a frame that says what its payload is; new kinds are ignored. */
+/* Returns true for a frame of this dialect, which names the kind of its payload; new kinds are
+ * ignored. */
 static bool is_ours(pdl_vref json) {
     (void)json;
     return true;
@@ -453,7 +455,8 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
 
 /* --- marks ------------------------------------------------------------------------------------ */
 
-/* The address of a profile hides which model it leads to, which the program may know. */
+/* The address of an inference profile does not reveal which model it leads to; the program may know
+ * it. */
 static pdl_mark_places mark_places(pdl_str model, bool own) {
     static const struct {
         const char *word;

@@ -96,7 +96,8 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
         pdl_vref c = pdl_list_at(old, i),
                  text = pdl_is_dict(c) ? pdl_dict_getz(c, "text") : pdl_absent();
         if (!pdl_is_dict(c)) continue;
-        if (!pdl_is_str(text) && pdl_is_absent(pdl_score_of(a))) { /* see pdl_reply_check */
+        /* an answer without text is refused by pdl_reply_check */
+        if (!pdl_is_str(text) && pdl_is_absent(pdl_score_of(a))) {
             choices = pdl_list_push(choices, pdl_keep(c));
             continue;
         }

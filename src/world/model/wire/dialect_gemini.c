@@ -74,8 +74,8 @@ static pdl_val response_of(pdl_vref content) {
     return object_with("content", pdl_text_of_buf(&text));
 }
 
-/* Returns a result with the name of its function, which the service requires and which is in the
- * message or in the call. */
+/* Returns a result together with the name of its function, which the service requires. The name is
+ * in the message, or else in the call. */
 static pdl_val result_of(pdl_vref messages, size_t i) {
     pdl_vref m = pdl_list_at(messages, i), name = pdl_dict_getz(m, "name"),
              id = pdl_dict_getz(m, "tool_call_id");
@@ -86,7 +86,7 @@ static pdl_val result_of(pdl_vref messages, size_t i) {
                        pdl_dict_putz(f, "response", response_of(pdl_dict_getz(m, "content"))));
 }
 
-/* Returns a call with its signature, which the service wants back. */
+/* Returns a call with the signature that the service gave it and wants to get back. */
 static pdl_val call_of(pdl_vref m, size_t i) {
     pdl_vref call = pdl_list_at(pdl_message_calls(m), i),
              marks = pdl_dict_getz(m, "thought_signatures");
@@ -152,7 +152,8 @@ static pdl_val put_tools(const pdl_ask *a, pdl_val body) {
         if (pdl_is_dict(f))
             functions = pdl_list_push(functions, declaration_of(f));
         else
-            tools = pdl_list_push(tools, pdl_keep(tool)); /* a tool of the service */
+            /* the service itself provides this tool */
+            tools = pdl_list_push(tools, pdl_keep(tool));
     }
     if (pdl_list_len(functions))
         tools = pdl_list_push(tools, object_with("function_declarations", functions));

@@ -30,8 +30,8 @@ static void put_path(const pdl_ask *a, const char *what, pdl_buf *path) {
     pdl_url_quote(version, "", path);
 }
 
-/* Adds model_id and the project or else the space; a deployment implies them. Takes and returns
- * body. */
+/* Adds model_id and the project, or else the space. For a deployment nothing is added, because it
+ * determines all of them. Takes and returns body. */
 static bool put_model(const pdl_ask *a, pdl_val *body, pdl_err *err) {
     if (pdl_str_starts(a->name, DEPLOYMENT)) return true;
     pdl_str project = pdl_setting(
@@ -219,8 +219,7 @@ static bool write_text(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     return true;
 }
 
-/* Adds counts of tokens: the largest count of the prompt and the last one of the answer are
- * kept. */
+/* Adds token counts. For the prompt the largest count is kept, for the answer the last one. */
 static void add_counts(pdl_vref result, pdl_reply_builder *d) {
     int64_t in = pdl_count_of(result, "input_token_count", -1),
             out = pdl_count_of(result, "generated_token_count", -1);

@@ -300,7 +300,7 @@ static bool write_vertex(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
         {.name = "encoding_format", .to = PDL_TO_NOBODY},
         {.name = "user", .to = PDL_TO_NOBODY},
     };
-    /* these settings are repeated with every text */
+    /* these settings are repeated for every text */
     static const char *const each[] = {"task_type", "title"};
     pdl_val b = pdl_dict_new(2), settings = pdl_dict_new(2), list = pdl_list_new(n_texts(a));
     bool ok = pdl_vertex_path(a, path, err);

@@ -1,5 +1,5 @@
-/* halves.h -- joins characters whose two escapes (\ud83d\ude00) a service has sent in two events;
- * otherwise both would become replacement characters. Private to model.
+/* halves.h -- joins the two escapes (\ud83d\ude00) of one character when a service sends them in
+ * two events. Without this, each escape would become a replacement character. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,8 @@
 
 #include "base/buf.h"
 
-/* The first half with which a text of the last event ended; 0 when it ended otherwise. */
+/* The first half of a pair of surrogates with which a text of the last event ended; 0 when the text
+ * ended with a whole character. */
 typedef unsigned pdl_half;
 
 /* Edits the JSON of an event: a first half at the end of a text is removed and kept in *half; a

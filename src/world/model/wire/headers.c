@@ -38,8 +38,8 @@ pdl_str pdl_headers_get(const pdl_headers *h, const char *name) {
     return (pdl_str){"", 0};
 }
 
-/* Adds most headers of a request. It avoids a format, which takes as long as the rest of the
- * request. */
+/* Adds a header line. Most lines are added here, without a format, because formatting them would
+ * take as long as writing the rest of the request. */
 static void add_line(pdl_headers *h, const char *name, const char *between, pdl_str value) {
     pdl_buf line = PDL_BUF;
     pdl_buf_put(&line, pdl_str_of(name));

@@ -1,4 +1,5 @@
-/* marks.c -- marks in a request where a beginning ends that later requests share (spec know 1).
+/* marks.c -- puts marks into a request, at the ends of beginnings that later requests share (spec
+ * know 1).
  *
  * Some prompt caches keep only beginnings that a request marks. The next call of a conversation
  * shares the whole of this one, another conversation its system prompt and tools, so these are the
@@ -30,8 +31,9 @@ static unsigned count_in(pdl_vref blocks, const char *key) {
     return n;
 }
 
-/* Returns the name of the member of a block of a message that holds blocks itself, as the result of
- * a tool does: "toolResult", or "" for the block. NULL when there is none. */
+/* Returns the name of the member by which a block contains other blocks, such as "toolResult" for
+ * the result of a tool; "" when the block itself is the list's owner. Returns NULL when the block
+ * contains no blocks. */
 static const char *holder_in(pdl_vref block) {
     if (pdl_is_list(pdl_member(block, "content"))) return "";
     pdl_vref result = pdl_member(block, "toolResult");
@@ -90,7 +92,7 @@ static pdl_vref long_from(const pdl_mark_form *f, pdl_vref body, size_t first) {
 
 /* --- one mark --------------------------------------------------------------------------------- */
 
-/* Returns true for a block that may end a marked beginning: services refuse a mark on a thought. */
+/* Returns true for a block after which a beginning may end. Services refuse a mark on a thought. */
 static bool takes_mark(const pdl_mark_form *f, pdl_vref block) {
     if (!pdl_is_dict(block)) return false;
     if (f->own_block) return pdl_is_absent(pdl_member(block, "reasoningContent"));

@@ -1,4 +1,5 @@
-/* marks.h -- marks in a request where a beginning ends that later requests share. Private to model.
+/* marks.h -- puts marks into a request, at the ends of beginnings that later requests share, for
+ * prompt caches that need marks. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,9 +8,9 @@
 
 #include "model/wire/dialect.h"
 
-/* Marks the ends of beginnings in a request, so that it has at most `most` marks together with
- * those of the program, and none where the model takes none. own: the program itself asks for them
- * in this call. Takes body and returns it. */
+/* Marks the ends of beginnings in a request. Together with the marks of the program there are at
+ * most `most`, and only in places where the model takes marks. own: the program itself asks for
+ * marks in this call. Takes body and returns it. */
 pdl_val pdl_marks_put(const pdl_mark_form *f, unsigned most, pdl_str model, bool own,
                       pdl_val body);
 

@@ -32,8 +32,8 @@ typedef struct pdl_part {
  * so is any other value, as JSON (scratch holds it; NULL suffices for a list of parts). */
 size_t pdl_parts_count(pdl_vref content);
 pdl_part pdl_parts_at(pdl_vref content, size_t i, pdl_buf *scratch);
-/* Appends the result of `form` for each part to list; parts for which it is absent are left out.
- * Takes list. */
+/* Appends the result of `form` for each part to list; a part for which `form` returns absent is
+ * left out. Takes list. */
 pdl_val pdl_parts_push(pdl_val list, pdl_vref content, pdl_val (*form)(const pdl_part *p));
 
 /* --- turns ------------------------------------------------------------------------------------ */
@@ -43,8 +43,8 @@ pdl_val pdl_parts_push(pdl_val list, pdl_vref content, pdl_val (*form)(const pdl
 typedef struct pdl_turns {
     pdl_val done, head; /* lists; head has the system messages */
     const char *role;   /* role of the turn that is being written, or NULL; static */
-    const char *key;    /* key of its parts: "content"; static */
-    pdl_val parts;      /* list */
+    const char *key;    /* key under which a turn has its parts, such as "content"; static */
+    pdl_val parts;      /* list of the parts of the turn that is being written */
 } pdl_turns;
 
 /* How a service writes turns. A turn of the assistant has its thoughts, its text and its calls;

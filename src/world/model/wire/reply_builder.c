@@ -103,7 +103,7 @@ static void think_more(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_clear(&d->held);
 }
 
-/* Keeps an event that is a text as an error message of the server. */
+/* Keeps the text of an event that is no object as an error message of the server. */
 static bool keep_words(pdl_reply_builder *d, pdl_val json) {
     pdl_reply_builder_set(&d->error, pdl_dict_putz(pdl_dict_new(1), "error", json));
     return true;
@@ -230,7 +230,7 @@ void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_put(&d->reasoning, text);
 }
 
-/* Ends the thinking. A tag that stayed incomplete was text. */
+/* Ends the thinking. The beginning of a tag that was not completed counts as text. */
 static void end_thinking(pdl_reply_builder *d) {
     if (d->think == PDL_THINK_INSIDE) {
         pdl_buf all = PDL_BUF;

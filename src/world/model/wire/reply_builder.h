@@ -14,18 +14,19 @@
 #include "value/json_read.h"
 #include "value/val.h"
 
-/* A tool call while its pieces arrive. */
+/* A tool call of which pieces are still arriving. */
 typedef struct pdl_reply_builder_tool {
     int64_t index;
     pdl_val id, type, name; /* strings or absent */
     pdl_buf args;
-    /* arguments that arrived with the name: they are used when no others follow */
+    /* arguments that arrived with the name; used only when no further arguments arrive */
     pdl_buf whole;
     unsigned depth;       /* depth of open brackets in args */
-    bool quoted, escaped; /* args end inside a string; after a backslash in it */
+    /* quoted: the last byte of args is inside a string; escaped: it is a backslash there */
+    bool quoted, escaped;
     bool object;          /* args begin with { */
     bool ended;           /* args are one whole object */
-    bool made;            /* the service gave no id, so we made one */
+    bool made;            /* the service gave no id, so the builder made one */
     bool begun;           /* pdl_reply_builder_extra has passed on its id and name */
     bool grows;           /* it is in the list of calls that the last events changed */
     size_t sent;          /* bytes of args that pdl_reply_builder_extra has passed on */
@@ -36,33 +37,36 @@ typedef enum { PDL_THINK_UNKNOWN, PDL_THINK_INSIDE, PDL_THINK_NONE } pdl_think;
 /* All-zero: nothing was read, except for what pdl_reply_builder_init sets. */
 typedef struct pdl_reply_builder {
     pdl_val head;  /* dict: id, created, model and other top-level fields of the events */
-    pdl_val extra; /* dict: further fields of the deltas, last value wins */
+    pdl_val extra; /* dict: further members of the deltas; the last value of each is kept */
     pdl_val role, finish, usage, logprobs; /* each may be absent */
     pdl_val finish_message; /* the service's explanation of the end, or absent */
     pdl_buf content, reasoning, refusal;
     bool has_content, has_reasoning, has_refusal;
     PDL_VEC(pdl_reply_builder_tool) tools;
-    /* index of the service (see reply_tools.c) -> place of its latest call in tools, + 1 */
+    /* the service's index for a call (see reply_tools.c) -> place of the latest such call in tools,
+     * + 1 */
     pdl_idmap tool_places;
     pdl_val tool_ids; /* dict: id -> place in tools, or absent */
-    pdl_buf schema;   /* input of the schema tool that arrived with its name, as `whole` */
+    /* the input that arrived with the name of the schema tool; used like `whole` */
+    pdl_buf schema;
     pdl_val function; /* name in a function_call, the older form of a call, or absent */
     pdl_buf function_args;
-    size_t mark;     /* for dialects: where the current thought begins in reasoning */
-    pdl_think think; /* <think> at the start of the content */
+    size_t mark;     /* for dialects: offset in reasoning at which the current thought begins */
+    pdl_think think; /* state of reading a <think> tag at the start of the content */
     pdl_buf held;    /* text that may be the beginning of a tag */
     pdl_buf piece;   /* text to show that arrived since the caller last cleared it */
     pdl_val error;   /* error that the server sent instead of an event, or absent */
-    size_t arrived;  /* bytes and other parts of the answer; an event may add none */
+    /* how many bytes and other parts of the answer have arrived; some events add none */
+    size_t arrived;
     bool done;       /* the stream announced its end */
-    pdl_half half;   /* first half of a character whose other half may follow */
+    pdl_half half;   /* first half of a character whose other half may be in the next event */
     bool begun;      /* a choice, or a part of the answer, was received */
-    bool closed;     /* a service that does not use [DONE] sent it: the rest is ignored */
+    bool closed;     /* a service that does not use [DONE] has sent it, so the rest is ignored */
     bool quiet;      /* the text may turn out to be a call, so it is not shown */
     /* --- what pdl_reply_builder_extra has passed on, and what was received since --- */
     bool wants_extra;
     size_t reasoning_sent, refusal_sent;
-    PDL_VEC(size_t) growing; /* places in tools */
+    PDL_VEC(size_t) growing; /* places in `tools` of the calls that the last events changed */
     pdl_val new_logprobs;    /* absent when there are none */
     pdl_json_keys keys;      /* keys of the events */
 } pdl_reply_builder;
@@ -106,10 +110,10 @@ void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_str pi
  * empty. schema: it is the schema tool, whose arguments are the text of the answer. */
 void pdl_reply_builder_call(pdl_reply_builder *d, int64_t index, pdl_vref id, pdl_vref name,
                             pdl_vref input, bool schema);
-/* Sets the stop reason of Anthropic's models. tool_use without a call, which the schema tool
- * causes, counts as an ordinary end. */
+/* Sets the stop reason of Anthropic's models. When only the schema tool was called, the reason
+ * tool_use counts as an ordinary end. */
 void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason);
-/* Sets the reason why the model ended. Values other than a non-empty text are ignored. */
+/* Sets the reason why the model ended. A value that is not a text, or is empty, is ignored. */
 void pdl_reply_builder_finish(pdl_reply_builder *d, pdl_vref reason);
 /* Replaces the value in *slot; takes v. */
 void pdl_reply_builder_set(pdl_val *slot, pdl_val v);
@@ -145,11 +149,12 @@ enum {
     PDL_REPLY_PARSED = 4, /* a text in such a value keeps its quotes */
     PDL_REPLY_NULLS = 8,  /* absent optional properties of schema arrive as null */
     PDL_REPLY_SHORT_IDS = 32, /* ids that the service left out are made in the short form */
-    PDL_REPLY_PLAIN = 16, /* <think> in the content stays, because its pieces were shown with it */
+    /* <think> in the content is kept, because its pieces were shown with it */
+    PDL_REPLY_PLAIN = 16,
 };
 /* Checks a whole reply in OpenAI's form: the first choice must hold an answer (spec providers 5). A
- * choice with `text` or `delta` instead of `message` gets its message. *raw stays the caller's,
- * also on failure. Error: protocol. */
+ * choice with `text` or `delta` instead of `message` gets its message. *raw remains owned by the
+ * caller, also on failure. Error: protocol. */
 PDL_MUST bool pdl_reply_check(pdl_val *raw, pdl_err *err);
 /* Returns the reason of the first choice when it is not an ordinary end, else an empty text.
  * Borrowed. */

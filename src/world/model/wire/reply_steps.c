@@ -141,7 +141,7 @@ static pdl_val without_nulls(pdl_val m, pdl_vref schema) {
     return m;
 }
 
-/* Returns an id that all services accept, also those that want short ones. */
+/* Returns a new id that all services accept, including services that want short ids. */
 static pdl_val made_id(unsigned how) {
     pdl_val id = pdl_call_fresh_id();
     if (!(how & PDL_REPLY_SHORT_IDS)) return id;
@@ -150,8 +150,8 @@ static pdl_val made_id(unsigned how) {
     return out;
 }
 
-/* Returns the arguments of a call as a text. Some servers send an object, some nothing where there
- * are none. */
+/* Returns the arguments of a call as a text. Some servers send an object, and some send nothing
+ * when there are no arguments. */
 static pdl_val tidy_arguments(pdl_vref args) {
     pdl_buf text = PDL_BUF;
     if (pdl_is_str(args) && pdl_str_trim(pdl_str_get(args)).n) return pdl_keep(args);
@@ -222,7 +222,7 @@ static pdl_val without_parts(pdl_val m) {
     return m;
 }
 
-/* Adds fields that programs read whether there are calls or not, as in the reference. */
+/* Adds members that programs may read even when the reply has no calls, as the reference does. */
 static pdl_val with_nulls(pdl_val m) {
     static const char *const names[] = {"tool_calls", "function_call"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -235,8 +235,8 @@ static bool has_tools(pdl_vref m) {
     return pdl_is_list(calls) && pdl_list_len(calls) > 0;
 }
 
-/* Returns true when a message holds a text, a list or an object. A thought alone counts when
- * thoughts is set. */
+/* Returns true when a message has a text, a list or an object as its content. When `thoughts` is
+ * set, a thought alone suffices. */
 static bool says_something(pdl_vref m, bool thoughts) {
     static const char *const keys[] = {"content", "tool_calls", "function_call",     "refusal",
                                        "audio",   "images",     "reasoning_content", "reasoning"};
@@ -325,8 +325,8 @@ static pdl_val message_with(pdl_vref content) {
     return pdl_dict_putz(out, "content", pdl_keep(content));
 }
 
-/* Returns the message of a choice, or the member that some servers send instead: the first that
- * says something, else the first that is there. */
+/* Returns the message of a choice, which some servers put into another member. The first member
+ * that says something is taken, or else the first that exists. */
 static pdl_val message_of(pdl_vref choice) {
     pdl_vref m = pdl_member(choice, "message"), text = pdl_member(choice, "text"),
              delta = pdl_member(choice, "delta");

@@ -1,10 +1,11 @@
 /* reply_tools.c -- the tool calls of a reply that is built from events; see reply_builder.h (spec
  * providers 6).
  *
- * Servers number calls as they like: one index for all, or none; ids once, in each piece, or never.
- * So an index does not identify a call. Each of these begins a new call: an index or an id that was
- * not seen before, another name, and a piece after arguments that are one whole object. A piece
- * with a known id and without another name belongs to the last call with that id.
+ * Servers number calls as they like: some give all calls one index, and others give none; an id is
+ * sent once, in each piece, or never. So an index does not identify a call. Each of these begins a
+ * new call: an index or an id that was not seen before, another name, and a piece after arguments
+ * that are one whole object. A piece with a known id and without another name belongs to the last
+ * call with that id.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,8 +36,8 @@ void pdl_reply_tools_fini(pdl_reply_builder *d) {
 
 /* --- which call a piece belongs to ------------------------------------------------------------ */
 
-/* Returns the key for an index: a stream may have any number of calls, with any numbers. The key is
- * odd because 0 is not a key; two indexes that differ by 2^63 share one. */
+/* Returns the key for an index: a server may number its calls as it likes. The key is odd because 0
+ * is not a valid key; two indexes that differ by 2^63 have the same key. */
 static uintptr_t key_of(int64_t index) { return ((uintptr_t)index << 1) | 1; }
 
 static tool *slot_at(const pdl_reply_builder *d, int64_t index) {
@@ -70,8 +71,8 @@ static pdl_val id_of(pdl_vref delta) {
     return pdl_is(id, PDL_V_INT) ? pdl_textf("%lld", (long long)pdl_int_of(id)) : pdl_keep(id);
 }
 
-/* Returns true when a piece with this id and name cannot be a part of the call. A name that is the
- * same, or has grown, proves nothing. */
+/* Returns true when a piece with this id and name cannot be a part of the call t. A name that is
+ * the same, or a longer form of the call's name, does not show that. */
 static bool is_other(const tool *t, pdl_vref id, pdl_vref name) {
     if (is_name(id) && pdl_is_str(t->id) && !t->made) return !pdl_val_eq(t->id, id);
     if (!is_name(name) || !pdl_is_str(t->name)) return false;
@@ -100,7 +101,7 @@ static void first_text(pdl_reply_builder *d, pdl_val *slot, pdl_vref v) {
 }
 
 static void set_id(pdl_reply_builder *d, tool *t, pdl_vref id) {
-    /* an id that we made may already have been passed on */
+    /* an id that the builder made may already have been passed on */
     if (!is_name(id) || pdl_is_str(t->id)) return;
     /* services refuse two calls with one id, so the second call gets another one */
     t->made = slot_of_id(d, id) != NULL;
@@ -150,8 +151,8 @@ static size_t take_part(tool *t, pdl_str text) {
     return end;
 }
 
-/* Returns true for an empty object that came with the name, which only held the place of the
- * arguments that follow. */
+/* Returns true for the empty object that some servers send with the name before the real arguments
+ * follow. */
 static bool is_placeholder(const tool *t) {
     return t->ended && t->args.len == 2 && t->sent == 0;
 }
@@ -189,7 +190,8 @@ static void add_delta(pdl_reply_builder *d, pdl_vref delta) {
     first_text(d, &t->name, name);
     if (pdl_is_str(args)) {
         add_arguments(d, t, pdl_str_get(args));
-    } else if (pdl_is_dict(args)) { /* the arguments are whole, and not a text */
+    /* here the arguments are complete, and an object instead of a text */
+    } else if (pdl_is_dict(args)) {
         pdl_buf text = PDL_BUF;
         pdl_message_text(args, &text);
         add_arguments(d, t, pdl_buf_str(&text));
@@ -252,9 +254,9 @@ void pdl_reply_tools_end(pdl_reply_builder *d) {
 
 /* --- what is passed on ------------------------------------------------------------------------ */
 
-/* Returns the new part of a call; absent when there is none or when the call is not known well
- * enough. A call whose arguments arrive before any id gets one. A placeholder is not passed on
- * before the end. */
+/* Returns the new part of a call. Returns absent when there is none, or when the name of the call
+ * is not known yet. A call whose arguments arrive before an id gets an id here. A placeholder is
+ * only passed on at the end. */
 static pdl_val growth_of(tool *t, size_t place, bool end) {
     size_t len = is_placeholder(t) && !end ? 0 : t->args.len;
     if (!pdl_is_str(t->name) || (t->begun && len == t->sent)) return pdl_absent();

@@ -2,9 +2,9 @@
  * written from its instructions, and sandbox-exec becomes the command.
  *
  * The system has no namespaces: other processes stay visible, there is no separate network, and
- * memory and processes are limited for each process alone. That is the strength process, never
- * full. This file is compiled and linked where the project is built, and was not run on such a
- * machine.
+ * memory and processes are limited for each process alone. So the strength of this sandbox is
+ * `process`, never `full`. This file is compiled and linked in the project's checks, and was not
+ * run on macOS.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -85,7 +85,7 @@ void pdl_sandbox_check(const char *helper, const char *(*env)(void *user, const 
 
 /* --- the helper ------------------------------------------------------------------------------- */
 
-/* Signals of real time do not exist here; this one is of no use to a program. */
+/* macOS has no real-time signals; a program has no use for this one. */
 int pdl_sandbox_signal_of(pdl_sandbox_end end) {
     (void)end;
     return SIGEMT;
@@ -119,7 +119,7 @@ static void put_paths(pdl_buf *out, const char *rule, const path_list *l) {
     for (size_t i = 0; i < l->n; i++) put_path(out, rule, "subpath", l->p[i]);
 }
 
-/* A later rule wins over an earlier one. */
+/* Writes the profile. A later rule takes precedence over an earlier one. */
 static void put_profile(const sandbox_spec *s, const char *tmp, pdl_buf *out) {
     PDL_PUT(out, "(version 1)\n(deny default)\n(allow process-fork)\n(allow process-exec*)\n"
                  "(allow signal (target same-sandbox))\n(allow sysctl-read)\n"

@@ -25,7 +25,7 @@ static void add(words *w, const char *a, const char *b, const char *c) {
     if (c) *pdl_vec_push(w) = c;
 }
 
-/* Binds a path. A link is made again as a link, so that /bin is what it is outside. */
+/* Binds a path. A link becomes a link again, so that /bin is the same inside as outside. */
 static void add_bind(words *w, const char *path, bool writable) {
     struct stat st;
     char link[4096];
@@ -60,7 +60,7 @@ static void add_binds(words *w, const sandbox_spec *s) {
     path_list above = {0}; /* freed by exec */
     pdl_walk_above(s, &above);
     for (size_t i = 0; i < above.n; i++) add(w, "--bind-try", above.p[i], above.p[i]);
-    /* each is a mount of the folder outside, so the masks inside it come later */
+    /* a folder that is bound covers earlier mounts, so the masks inside it come after it */
     bool is_folder;
     for (size_t i = 0; i < s->kept.n; i++)
         if (pdl_can_mount_over("", s->kept.p[i], &is_folder))
@@ -74,14 +74,14 @@ static void add_binds(words *w, const sandbox_spec *s) {
     }
 }
 
-/* Adds the parts that every sandbox has. The probe uses them, too, so it cannot succeed where a
+/* Adds the parts that every sandbox has. The probe adds them, too, so that it cannot succeed when a
  * sandbox would fail. */
 static void add_world(words *w, const char *size) {
     add(w, "--unshare-user", "--unshare-pid", "--unshare-net");
     add(w, "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try");
     add(w, "--die-with-parent", NULL, NULL);
     add(w, "--dev", "/dev", NULL);
-    add(w, "--size", size, NULL); /* files there are in memory, as those in /tmp */
+    add(w, "--size", size, NULL); /* files there are in memory, like the files in /tmp */
     add(w, "--tmpfs", "/dev/shm", NULL);
     add(w, "--proc", "/proc", NULL);
     add(w, "--size", size, NULL);
@@ -115,6 +115,7 @@ void pdl_bwrap_exec_probe(const char *script) {
     add(&w, "--", "/bin/sh", "-c");
     add(&w, script, NULL, NULL);
     *pdl_vec_push(&w) = NULL;
-    /* The environment is empty, because a library that is preloaded into us may fail there. */
+    /* The environment is empty: a library that a variable preloads might not work inside
+     * bubblewrap. */
     execve(pdl_bubblewrap, (char **)(void *)w.p, (char *[]){NULL});
 }

@@ -5,8 +5,8 @@
  *   monitor   first process of the namespaces; counts processes, ends all of them
  *   command   drops its rights and becomes the command
  *
- * Outside and monitor communicate over a pair of sockets: they send the listening socket of the
- * network inside, and how the command ended.
+ * The processes `outside` and `monitor` communicate over a pair of sockets. The monitor sends the
+ * listening socket of the network inside, and how the command ended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,7 +32,8 @@
 
 #include "base/banned.h"
 
-/* The ends are numbered down from the last signal, since the C libraries use the first ones. */
+/* The kinds of ends are numbered downward from the last signal, since the C libraries use the first
+ * real-time signals. */
 int pdl_sandbox_signal_of(pdl_sandbox_end end) {
     return SIGRTMAX - (PDL_SANDBOX_SETUP - (int)end);
 }
@@ -44,8 +45,9 @@ pdl_sandbox_end pdl_sandbox_end_of(int signal) {
                : PDL_SANDBOX_ENDED;
 }
 
-/* Reports why there is no sandbox, by errno. Returns the signal to end by: a resource that the
- * machine lacks at this moment is worth another try, other reasons are not. */
+/* Reports why there is no sandbox, by errno. Returns the signal with which the helper ends. It
+ * differs for a resource that is missing only at this moment, because then another try may
+ * succeed. */
 static int complain(const char *what) {
     static const int shortages[] = {ENOSPC, EDQUOT, ENOMEM, EAGAIN, EMFILE, ENFILE};
     char line[256];
@@ -74,8 +76,8 @@ static bool outside_is_gone(void) {
     return poll(&pair, 1, 0) > 0 && pair.revents & POLLHUP;
 }
 
-/* Works in the same way for processes of new namespaces, which may not see their parent. They
- * detect its end because the other end of their pair of sockets is then closed. */
+/* Has the same effect as end_with for a process in new namespaces, which may not see its parent. It
+ * notices the end of the parent when the other end of their pair of sockets is closed. */
 static void end_with_outside(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (outside_is_gone()) _exit(0);
@@ -115,7 +117,7 @@ static void reset_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Reports a name, which may come from anywhere, without control characters. */
+/* Reports a name without control characters, because the name may come from an attacker. */
 static int refuse_as_shell(const char *name, bool is_absent) {
     char line[512];
     const char *shown = *name ? name : "''";
@@ -131,7 +133,7 @@ static int refuse_as_shell(const char *name, bool is_absent) {
 static int run_command(const sandbox_spec *s, char **argv, int to_monitor) {
     const char *what;
     int calls;
-    /* variables of the command still have their mark */
+    /* the variables of the command still have their mark, so this is a variable of the helper */
     bool as_shell = getenv(PDL_SANDBOX_AS_SHELL) != NULL;
     unsetenv(PDL_SANDBOX_AS_SHELL);
     reset_signals();
@@ -148,8 +150,8 @@ static int run_command(const sandbox_spec *s, char **argv, int to_monitor) {
 /* --- the monitor ------------------------------------------------------------------------------ */
 
 /* Returns true when the command, or a child that a shell waited for, was killed while the memory of
- * the profile was in use. A program reserves more addresses than it writes to, and strings are
- * often doubled, so half of the memory counts. */
+ * the profile was in use. Half of the memory suffices, because a program reserves more addresses
+ * than it writes to, and strings often grow by doubling. */
 static bool died_full(const sandbox_spec *s, int status, const struct rusage *used) {
     enum { SHELLS = 128, PARTS = 2 };
     int by = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - SHELLS;
@@ -157,7 +159,8 @@ static bool died_full(const sandbox_spec *s, int status, const struct rusage *us
     return killed && used->ru_maxrss >= s->memory / 1024 / PARTS;
 }
 
-/* Waits for the command and counts processes; the more there are, the more often. */
+/* Waits for the command and counts processes. It counts more often when there are more
+ * processes. */
 static int32_t watch(const sandbox_spec *s, pid_t command) {
     bool is_only = s->backend != BACKEND_NONE;
     enum { SLOW_MS = 100, MANY = 8 };
@@ -191,7 +194,7 @@ static void ignore_signals(void) {
     signal(SIGQUIT, SIG_IGN);
 }
 
-/* Reports a failure before the command begins as its end. */
+/* Reports that the helper failed before the command began. */
 static int fail(const char *what) {
     pdl_pair_send(PASS_FD, complain(what), -1);
     return PDL_SANDBOX_SETUP;
@@ -200,7 +203,7 @@ static int fail(const char *what) {
 static int monitor(const sandbox_spec *s, char **argv) {
     int port = 0;
     end_with_outside();
-    /* without a namespace of processes this one has to end them */
+    /* without a namespace of processes, the monitor has to end them itself */
     if (s->backend == BACKEND_NONE) {
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         prctl(PR_SET_PDEATHSIG, 0);
@@ -219,11 +222,11 @@ static int monitor(const sandbox_spec *s, char **argv) {
     pid_t command = fork();
     if (command == 0) _exit(run_command(s, argv, pair[1]));
     close(pair[1]);
-    /* leave the group, since the outside process kills it */
+    /* the outside process kills its group, so the monitor leaves it */
     if (s->backend == BACKEND_NONE) setpgid(0, 0);
     for (int fd = 3; fd < PASS_FD; fd++)
         if (fd != pair[0]) close(fd); /* the other descriptors are ends of the command's pipes */
-    /* its descriptors are the lowest, so this comes after the loop */
+    /* this call uses the lowest descriptors, so it comes after the loop */
     pdl_sockets_serve(pair[0]);
     int32_t status = command < 0 ? complain("a process") : watch(s, command);
     pdl_processes_kill(s->backend != BACKEND_NONE);
@@ -273,7 +276,8 @@ static int begin_native(sandbox_spec *s, char **argv) {
         _exit(ok ? monitor(s, argv) : fail(what));
     }
     if (first < 0) return fail("a process");
-    end_with_outside(); /* called again, because new rights reset it */
+    /* called a second time, because the kernel resets the setting when rights change */
+    end_with_outside();
     for (int fd = 0; fd <= PASS_FD; fd++) close(fd);
     int status = 0;
     while (first > 0 && waitpid(first, &status, 0) < 0 && errno == EINTR) {}
@@ -281,7 +285,7 @@ static int begin_native(sandbox_spec *s, char **argv) {
 }
 
 static int begin(sandbox_spec *s, const char *spec, char **argv) {
-    signal(SIGINT, SIG_IGN); /* inherited by bubblewrap, which a signal would end */
+    signal(SIGINT, SIG_IGN); /* bubblewrap inherits this; a signal would end it otherwise */
     signal(SIGTERM, SIG_IGN);
     switch (s->backend) {
     case BACKEND_NATIVE: return begin_native(s, argv);
@@ -297,15 +301,15 @@ static void serve_network(int listener, const sandbox_spec *s) {
     pid_t self = getpid(), p = fork();
     if (p == 0) {
         end_with(self);
-        setpgid(0, 0); /* it does not get the signals of the command */
+        setpgid(0, 0); /* this process does not get the signals for the command */
         pdl_proxy_serve(listener, &s->net);
         _exit(0);
     }
     close(listener);
 }
 
-/* Passes a signal to this process on to the group; a signal to the group has already reached all of
- * it. */
+/* Passes a signal that only this process received on to the group. A signal to the whole group has
+ * already reached all of it. */
 static void hand_on(int signals) {
     struct signalfd_siginfo info;
     if (read(signals, &info, sizeof info) != (ssize_t)sizeof info) return;
@@ -345,7 +349,7 @@ static int32_t attend(int pair, int signals, pid_t child, const sandbox_spec *s)
     return end;
 }
 
-/* Replaces /tmp by a new folder, when there are no mounts. */
+/* Gives the command a new folder as its /tmp when there are no mounts. */
 static bool make_own_tmp(sandbox_spec *s, char *path) {
     if (s->backend != BACKEND_NONE) return true;
     if (!mkdtemp(path)) return false;
@@ -361,8 +365,8 @@ static int remove_entry(const char *path, const struct stat *st, int what, struc
 }
 
 /* Begins a process that removes the folder. The outside process may be killed at any time, and no
- * other process knows the folder: this one, which no signal to the group reaches, removes it when
- * the returned end of a pipe is closed. */
+ * other process knows the folder. A signal to the group does not reach the new process; it removes
+ * the folder when the returned end of a pipe is closed. */
 static int begin_cleaner(const char *folder, pid_t *cleaner) {
     enum { TRIES = 100, PAUSE_US = 10000 }; /* a killed process may still be writing */
     int ends[2];
@@ -373,7 +377,7 @@ static int begin_cleaner(const char *folder, pid_t *cleaner) {
         setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, 0);
         dup2(ends[0], 0);
-        close_from(1); /* closes the ends of the pair, too */
+        close_from(1); /* this also closes both ends of the pair */
         while (read(0, &byte, 1) < 0 && errno == EINTR) {}
         for (int i = 0; i < TRIES; i++) {
             if (nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0) break;
@@ -382,7 +386,7 @@ static int begin_cleaner(const char *folder, pid_t *cleaner) {
         }
         _exit(0);
     }
-    /* the lowest descriptors will be closed */
+    /* the loop below closes the lowest descriptors */
     int end = fcntl(ends[1], F_DUPFD_CLOEXEC, FIRST_FREE_FD);
     close(ends[0]);
     close(ends[1]);

@@ -35,7 +35,7 @@
 #define ARCH 0u
 #endif
 
-/* Refused whatever the arguments are. */
+/* System calls that are refused whatever their arguments are. */
 static const int refused[] = {
     /* --- mounts --- */
     SYS_mount,
@@ -106,13 +106,13 @@ static const int refused[] = {
 #endif
 };
 
-/* Reported as missing, because their arguments are in memory and cannot be examined here. Programs
- * then try the older call. */
+/* System calls that are reported as missing, because their arguments are in memory and cannot be
+ * examined here. Programs then try the older call. */
 static const int missing[] = {SYS_clone3, 437 /* openat2 */, 452 /* fchmodat2 */};
 
-/* Refused where no mount makes the files outside read-only: Landlock has no right for attributes,
- * and an access control list is one. Programs that copy attributes then assume a file system
- * without them. */
+/* System calls that are refused when no mount makes the files outside read-only. Landlock has no
+ * right for attributes, and an access control list is an attribute. Programs that copy attributes
+ * then assume a file system without them. */
 static const int of_attributes[] = {
     SYS_setxattr,
     SYS_lsetxattr,
@@ -125,8 +125,8 @@ static const int of_attributes[] = {
     469 /* file_setattr */,
 };
 
-/* Refused likewise: modes, owners and times, which can be changed even for a file that is open only
- * for reading. */
+/* System calls that are refused in the same case: modes, owners and times can be changed even in a
+ * file that is open only for reading. */
 static const int of_inodes[] = {
     SYS_fchmod,   SYS_fchmodat, SYS_fchown, SYS_fchownat, SYS_utimensat,
 #ifdef SYS_chmod
@@ -175,7 +175,8 @@ static void load(program *f, size_t offset) {
 }
 static void load_number(program *f) { load(f, offsetof(struct seccomp_data, nr)); }
 static void load_argument(program *f, unsigned i) {
-    load(f, offsetof(struct seccomp_data, args) + 8 * (size_t)i); /* little endian: the low word */
+    /* on a little-endian machine this is the low word */
+    load(f, offsetof(struct seccomp_data, args) + 8 * (size_t)i);
 }
 static void give(program *f, uint32_t what) { add(f, BPF_RET | BPF_K, 0, 0, what); }
 static void refuse_with(program *f, int e) { give(f, SECCOMP_RET_ERRNO | (uint32_t)e); }
@@ -217,7 +218,7 @@ static void refuse_other_values(program *f, int nr, unsigned arg, uint32_t mask,
 
 enum { ANY_BIT = -1, TYPE_OF_SOCKET = 0xf, MULTIPATH_TCP = 262 };
 
-/* Hands connect() for unix sockets to the monitor, which makes it (sockets.c). */
+/* Lets the monitor make each connect() to a unix socket (sockets.c). */
 static void allow_unix(program *f) {
     enum { AFTER = 10, TO_NUMBER = 7, LAST_PROTOCOL = 1 };
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, AFTER, SYS_socket);
@@ -244,23 +245,23 @@ static void limit_sockets(program *f, bool unix_too) {
     refuse_other_values(f, SYS_socket, 2, (uint32_t)ANY_BIT, protocols, 4, EPROTONOSUPPORT);
 }
 
-/* Limits pairs of sockets to connections. A datagram socket of a pair may send to any other by its
- * path, which neither mounts nor Landlock prevent. */
+/* Allows only pairs of connected sockets. A datagram socket of a pair may send to any other socket
+ * by its path, which neither mounts nor Landlock prevent. */
 static void limit_pairs(program *f) {
     static const uint32_t families[] = {AF_UNIX}, types[] = {SOCK_STREAM, SOCK_SEQPACKET};
     refuse_other_values(f, SYS_socketpair, 0, (uint32_t)ANY_BIT, families, 1, EAFNOSUPPORT);
     refuse_other_values(f, SYS_socketpair, 1, TYPE_OF_SOCKET, types, 2, EPERM);
 }
 
-/* Refuses memory layouts that weaken programs; -1 requests the present one. */
+/* Refuses memory layouts that weaken programs. The argument -1 only asks for the present layout. */
 static void limit_personality(program *f) {
     enum { UNAME26 = 0x20000 };
     static const uint32_t harmless[] = {0, UNAME26, (uint32_t)-1};
     refuse_other_values(f, SYS_personality, 0, (uint32_t)ANY_BIT, harmless, 3, EPERM);
 }
 
-/* Refuses to set limits of other processes: where they are visible, those of the engine could be
- * lowered, which ends it. */
+/* Refuses to set limits of other processes. Where code sees the processes outside, it could
+ * otherwise lower the limits of the engine and so end it. */
 static void refuse_others(program *f, int nr, unsigned arg) {
     add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, (uint32_t)nr);
     load_argument(f, arg);
@@ -269,10 +270,11 @@ static void refuse_others(program *f, int nr, unsigned arg) {
     load_number(f);
 }
 
-/* Makes the filter; with unix sockets the monitor is asked about calls. */
+/* Makes the filter. unix: the monitor is asked about connections to unix sockets. */
 static void make_filter(program *out, const sandbox_spec *s, bool unix_too) {
     program f = {0};
-    bool mounts = s->backend != BACKEND_NONE; /* with mounts there is a network namespace, too */
+    /* with mounts there is a separate network namespace, too */
+    bool mounts = s->backend != BACKEND_NONE;
     load(&f, offsetof(struct seccomp_data, arch));
     add(&f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, (uint32_t)ARCH);
     give(&f, SECCOMP_RET_KILL_PROCESS);
@@ -304,7 +306,8 @@ static void make_filter(program *out, const sandbox_spec *s, bool unix_too) {
             refuse_call(&f, of_attributes[i], EOPNOTSUPP);
         for (size_t i = 0; i < sizeof of_inodes / sizeof of_inodes[0]; i++)
             refuse_call(&f, of_inodes[i], EPERM);
-        /* refused by path; a file that is open for writing can be truncated at its descriptor */
+        /* the call by path is refused; a file that is open for writing can be truncated at its
+         * descriptor */
         if (s->landlock < LANDLOCK_TRUNCATES) refuse_call(&f, SYS_truncate, EPERM);
     }
     give(&f, SECCOMP_RET_ALLOW);

@@ -1,4 +1,4 @@
-/* mounts.c -- what the two ways to make a root have in common: which folders are mounted in which
+/* mounts.c -- the common part of the two ways to make a root: which folders are mounted in which
  * order, and which protected paths can be mounted over. namespaces.c mounts with system calls,
  * bwrap.c writes the mounts as arguments; a profile must mean the same in both.
  *

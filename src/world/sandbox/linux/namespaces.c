@@ -2,7 +2,7 @@
  * than half the time of bubblewrap; see bwrap.c for machines that allow only that.
  *
  * The new root is made in a tmpfs over /tmp, and the old root is moved below it until all mounts
- * are made: so /tmp of the outside can still be a source.
+ * are made: so folders in /tmp of the outside can still be mounted inside.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -71,7 +71,7 @@ static bool make_safe(const char *path) {
     return mount(NULL, path, NULL, MS_BIND | MS_REMOUNT | MS_NOSUID | MS_NODEV, NULL) == 0;
 }
 
-/* Makes the folders on the way to path below the new root. */
+/* Makes the parent folders of the path below the new root. */
 static bool make_way(const char *path) {
     char *copy = pdl_str_dup(pdl_str_of(path));
     bool ok = true;
@@ -99,7 +99,7 @@ static bool bind_path(const char *from, const char *at, bool writable) {
     snprintf(src, sizeof src, OLD "%s", from);
     snprintf(to, sizeof to, NEW "%s", at);
     if (lstat(src, &st) != 0) return true;
-    if (S_ISLNK(st.st_mode)) { /* /bin -> usr/bin */
+    if (S_ISLNK(st.st_mode)) { /* a link such as /bin -> usr/bin is made again */
         ssize_t n = readlink(src, link, sizeof link - 1);
         if (n < 0 || !make_way(to)) return false;
         link[n] = 0;

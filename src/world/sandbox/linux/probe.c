@@ -28,8 +28,8 @@
 
 #include "base/banned.h"
 
-/* A program named bwrap may do nothing, or never end: it works when a program that it was given has
- * run. */
+/* A program named bwrap may do nothing or never end. It works when a program inside it has run and
+ * ended with this status. */
 enum { IT_RAN = 42, BWRAP_SECONDS = 10 };
 
 static bool has_word(const char *list, const char *word) {
@@ -64,7 +64,8 @@ static void try_namespaces(sandbox_machine *m) {
              "namespaces of users cannot be made here: %s", e > 0 ? strerror(e) : "no answer");
 }
 
-/* Explains a failure of bubblewrap by the first line that it wrote, if that can be displayed. */
+/* Explains a failure of bubblewrap by the first line that it wrote, when that line can be
+ * displayed. */
 static void explain_bwrap(sandbox_machine *m, int status, int said) {
     char line[81];
     fcntl(said, F_SETFL, O_NONBLOCK);
@@ -144,7 +145,8 @@ void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap) 
         snprintf(m->why_namespaces, sizeof m->why_namespaces,
                  "namespaces of users cannot be made here");
     else if (m->bwrap)
-        m->namespaces = true; /* bubblewrap has just made them; another try takes milliseconds */
+        /* bubblewrap has just made namespaces; trying again directly takes milliseconds */
+        m->namespaces = true;
     else
         try_namespaces(m);
     if (!m->bwrap && !m->why_bwrap[0])

@@ -1,6 +1,7 @@
-/* processes.c -- the processes of a sandbox, as its monitor sees them in /proc: all of them where
- * the sandbox has a namespace of processes; otherwise those that descend from the monitor. The
- * whole table is read at once, and each chain of parents is followed once, whatever its length.
+/* processes.c -- the processes of a sandbox, as its monitor sees them in /proc: all visible
+ * processes when the sandbox has a namespace of processes, and otherwise the descendants of the
+ * monitor. The whole table is read at once, and each chain of parents is followed once, whatever
+ * its length.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,7 +56,8 @@ static process_entry *find(const process_list *l, int pid) {
     return l->n ? bsearch(&key, l->p, l->n, sizeof key, by_pid) : NULL;
 }
 
-/* Follows the parents to one whose place is known, then marks the chain with the result. */
+/* Follows the parents of e to a process whose place is known, and marks the processes on the way
+ * with that place. */
 static void place(const process_list *l, process_entry *e, int root) {
     place_of_process found = OPEN;
     size_t steps = 0;

@@ -30,7 +30,8 @@
 enum {
     MAX_HEAD = 16384,
     MAX_OPEN = 64,
-    HEAD_SECONDS = 30, /* an idle connection would occupy the place of another */
+    /* a connection that sends nothing for so long is closed, because others wait for its place */
+    HEAD_SECONDS = 30,
     IDLE_MS = 300000,
     CONNECT_MS = 30000
 };
@@ -168,7 +169,7 @@ static void refuse_http(int fd, const char *status) {
 static const char not_granted[] = "403 Not in net: of the sandbox's profile";
 static const char not_reached[] = "502 The host cannot be reached from outside of the sandbox";
 
-/* Reads the head of a request, byte by byte, so that nothing after it is consumed. */
+/* Reads the head of a request byte by byte, so that bytes after the head remain in the socket. */
 static size_t read_head(int fd, char *head, size_t n) {
     while (n < MAX_HEAD - 1) {
         if (!get_all(fd, head + n, 1)) return 0;
@@ -184,8 +185,8 @@ typedef struct http_request {
     pdl_str method, target, version, fields; /* fields: lines, each with its end */
 } http_request;
 
-/* Returns true when every server reads the head as we do. Ends of lines without a pair, continued
- * lines and spaces in names are read in more than one way, which hides a field from one side. */
+/* Returns true when every server reads the head as we do. A CR or LF alone, a continued line and a
+ * space in a name are read in more than one way, so one side might not see a field. */
 static bool is_plain(pdl_str head) {
     for (size_t i = 0; i < head.n; i++) {
         unsigned char c = (unsigned char)head.p[i];
@@ -224,8 +225,8 @@ static bool is_field(pdl_str name, const char *of) {
     return pdl_str_eq_nocase(name, pdl_str_of(of));
 }
 
-/* Forwards one request, since a second one could name another host. The field Host is made from the
- * host that was examined. A change of protocol (web sockets) is passed on unchanged. */
+/* Forwards one request only, since a second one could name another host. The field Host is made
+ * from the host that was judged. A change of protocol (web sockets) is passed on unchanged. */
 static bool forward(int out, const http_request *r, pdl_str place, pdl_str path) {
     static const char *const own[] = {"Host", "Connection", "Proxy-Connection", "Keep-Alive",
                                       "Proxy-Authorization"};
@@ -321,7 +322,7 @@ static void serve_socks(int fd, const path_list *net) {
 static void serve_one(int fd, const path_list *net) {
     char first;
     signal(SIGALRM, SIG_DFL);
-    alarm(HEAD_SECONDS); /* a limit until the request is known */
+    alarm(HEAD_SECONDS); /* the limit ends when the request is known */
     if (!get_all(fd, &first, 1)) return;
     if (first == 5)
         serve_socks(fd, net);
@@ -329,8 +330,8 @@ static void serve_one(int fd, const path_list *net) {
         serve_http(fd, first, net);
 }
 
-/* Returns the next connection, or -1 when there can be none. A connection that ended early, or a
- * resource that is missing at this moment, is not a reason to stop. */
+/* Returns the next connection, or -1 when there can be none. The proxy does not stop when a
+ * connection ended early, or when a resource is missing at this moment. */
 static int next_connection(int listener) {
     enum { PAUSE_US = 10000 };
     for (;;) {

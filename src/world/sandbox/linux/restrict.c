@@ -1,5 +1,6 @@
-/* restrict.c -- the last steps before the command: limits, capabilities, Landlock, seccomp. In
- * namespaces they are a second lock after the mounts; without namespaces they are the only one.
+/* restrict.c -- the last steps before the command: limits, capabilities, Landlock, seccomp. Inside
+ * namespaces these steps are a second protection after the mounts; without namespaces they are the
+ * only one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,8 +24,8 @@
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
-/* The type of a resource, int or an enumeration, depending on the C library; prlimit takes
- * either. */
+/* Sets a limit. The type of `what` depends on the C library (int or an enumeration), and prlimit
+ * takes either. */
 static bool limit(int what, int64_t n) {
     struct rlimit now;
     rlim_t want = (rlim_t)n;
@@ -34,8 +35,9 @@ static bool limit(int what, int64_t n) {
 }
 
 static bool set_limits(const sandbox_spec *s) {
-    /* The system counts the processes of a user together, so this is only a bound for a fork bomb;
-     * the monitor counts those of the sandbox. */
+    /* The maximum number of processes of the user. The system counts all processes of a user
+     * together, so this only bounds a fork bomb; the monitor counts the processes of the
+     * sandbox. */
     enum { BOMB = 4096 };
     return limit(RLIMIT_CORE, 0) && limit(RLIMIT_AS, s->memory) && limit(RLIMIT_FSIZE, s->file) &&
            limit(RLIMIT_NPROC, s->processes + BOMB);
@@ -62,7 +64,8 @@ enum {
     LL_IOCTL_DEV = 1 << 15 /* ABI 5 */
 };
 
-typedef struct ruleset_attr { /* the system's header may be older than the kernel */
+/* The rules as the kernel reads them; the header of the system may be older than the kernel. */
+typedef struct ruleset_attr {
     uint64_t fs, net, scoped;
 } ruleset_attr;
 
@@ -94,8 +97,8 @@ static bool any_under(const path_list *l, const char *folder) {
     return false;
 }
 
-/* Grants a folder. Rules apply to everything below a folder, so a folder with exceptions is granted
- * entry by entry; then nothing can be created directly in it. */
+/* Grants a folder. A rule applies to everything below a folder, so a folder with exceptions is
+ * granted entry by entry; as a result, no file can be created directly in it. */
 static void grant_but(int rules, const char *path, uint64_t access, const path_list *masked,
                       const path_list *kept, uint64_t of_kept, unsigned depth) {
     enum { MAX_DEPTH = 24 };
@@ -123,7 +126,8 @@ static void grant_but(int rules, const char *path, uint64_t access, const path_l
     closedir(d);
 }
 
-/* Grants everything in the profile; where there are mounts, the masks are mounts. */
+/* Grants everything in the profile. When there are mounts, masked paths are covered by mounts
+ * instead. */
 static void grant_all(int rules, const sandbox_spec *s, uint64_t all) {
     static const path_list none;
     bool mounted = s->backend != BACKEND_NONE;
@@ -155,7 +159,8 @@ static bool landlock(const sandbox_spec *s) {
         grant(rules, "/tmp", all);
         grant(rules, "/dev/shm", all);
         grant(rules, "/proc", LL_READ & all);
-        grant(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR & all); /* the mounts decide what exists */
+        /* here the mounts decide which files exist */
+        grant(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR & all);
     } else {
         grant(rules, "/proc/self", LL_READ & all);
     }
@@ -169,8 +174,8 @@ bool pdl_inside_confine(const sandbox_spec *s, int *calls, const char **what) {
     drop_capabilities();
     *what = "Landlock";
     if (!landlock(s)) return false;
-    /* after the walk over the folders, which needs memory that a helper with sanitizers does not
-     * have under the limits */
+    /* The limits come after the walk over the folders: with sanitizers, the helper needs more
+     * memory for the walk than the limits allow. */
     *what = "limits";
     if (!set_limits(s)) return false;
     *what = "seccomp";

@@ -1,17 +1,17 @@
-/* sockets.c -- unix sockets inside: programs that use them between their own processes
- * (multiprocessing's forkserver and managers, databases, agents of keys) work, and no socket of the
- * outside is reached.
+/* sockets.c -- unix sockets inside: programs that use unix sockets between their own processes
+ * (multiprocessing's forkserver and managers, databases, key agents) work, but no socket outside
+ * the sandbox can be reached.
  *
- * Abstract names and TCP end with the network namespace, but a socket in a folder that is shown is
- * one file for both sides, and may be made there at any time: neither a read-only mount nor
- * Landlock (before its ABI 9) forbids connecting to it, and a filter of system calls does not see
- * the path. So the filter hands each connect() to the monitor, which copies descriptor and address
- * and connects instead of the caller: what was judged is what is connected, whatever other threads
- * change meanwhile. A path has to lead into a file system that the sandbox made itself: /tmp or
- * /dev/shm.
+ * The network namespace separates abstract names and TCP. But a socket in a folder that is shown is
+ * the same file inside and outside, and may be made there at any time: neither a read-only mount
+ * nor Landlock (before its ABI 9) forbids connecting to it, and a filter of system calls does not
+ * see the path. So the filter passes each connect() to the monitor, which copies descriptor and
+ * address and connects in place of the caller. The address that was judged is the one that is used,
+ * whatever other threads change meanwhile. A path has to lead into a file system that the sandbox
+ * made itself: /tmp or /dev/shm.
  *
- * Each call has a thread, since connecting may block. Sockets of datagrams are refused: they would
- * send to a path without connecting.
+ * Each call is made in its own thread, since connecting may block. Datagram sockets are refused,
+ * because they can send to a path without connecting.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,7 +39,7 @@ enum { MAX_CALLS = 64, STACK_BYTES = 64 << 10, N_OWN = 2 };
 
 static struct {
     int listener;
-    dev_t own[N_OWN]; /* the file systems of the sandbox */
+    dev_t own[N_OWN]; /* the file systems that the sandbox made itself */
     atomic_int calls;
 } sockets;
 
@@ -50,8 +50,8 @@ typedef struct asked_call {
     uint64_t address, length;
 } asked_call;
 
-/* Returns true when the caller is still the one that made the call; another process may have its
- * number by now. */
+/* Returns true when the caller still waits for its call. Another process may have got its number
+ * meanwhile. */
 static bool is_waiting(const asked_call *c) {
     uint64_t id = c->id;
     return ioctl(sockets.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
@@ -86,7 +86,8 @@ static bool take_address(const asked_call *c, struct sockaddr_storage *to) {
     return false;
 }
 
-/* Opens the file of a socket below a file system of the sandbox; -1 and errno on failure. */
+/* Opens the file of a socket, which must be in a file system that the sandbox made; -1 and errno on
+ * failure. */
 static int open_own(const asked_call *c, const char *path) {
     char cwd[64];
     struct stat st;
@@ -141,7 +142,8 @@ static int connect_for(const asked_call *c) {
         else if (type == SOCK_STREAM && is_named && address.ss_family == AF_UNIX &&
                  ((const char *)&address)[sizeof(sa_family_t)])
             r = connect_to_path(c, fd, &address);
-        else if (type == SOCK_STREAM) /* an abstract name, which belongs to this network */
+        /* an abstract name belongs to the network namespace of the sandbox */
+        else if (type == SOCK_STREAM)
             r = connect(fd, (struct sockaddr *)&address, (socklen_t)c->length);
     }
     int e = errno;
@@ -151,7 +153,8 @@ static int connect_for(const asked_call *c) {
 
 static void answer(uint64_t id, int error) {
     struct seccomp_notif_resp a = {.id = id, .error = -error};
-    ioctl(sockets.listener, SECCOMP_IOCTL_NOTIF_SEND, &a); /* fails when the caller has ended */
+    /* this fails when the caller has ended */
+    ioctl(sockets.listener, SECCOMP_IOCTL_NOTIF_SEND, &a);
 }
 
 static void *serve_call(void *arg) {
@@ -162,7 +165,8 @@ static void *serve_call(void *arg) {
     return NULL;
 }
 
-/* Makes the call in a new thread; when there is none, the caller may try again. */
+/* Makes the call in a new thread. When no thread can be made, the error says that the caller may
+ * try again. */
 static void begin_call(const struct seccomp_notif *n, pthread_attr_t *how) {
     pthread_t thread;
     asked_call *c = atomic_fetch_add(&sockets.calls, 1) < MAX_CALLS ? PDL_NEW(asked_call) : NULL;
