@@ -57,12 +57,12 @@ PDL_API const char *pdl_version(void);
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-/* Only the library makes these (also pdl_error_new); members may be added at the end. Strings are
- * never NULL; they are "" when nothing is known. */
+/* Only the library makes errors (see pdl_error_new); members may be added at the end. Strings are
+ * never NULL; a string that is not known is "". */
 typedef struct pdl_error {
     /* "usage", "syntax", "schema", "expression", "type", "code", "rate_limit", ... */
     const char *kind;
-    const char *message; /* without place; may have several lines */
+    const char *message; /* without the place; may have several lines */
     const char *file;
     unsigned line;   /* from 1; 0: unknown */
     unsigned column; /* code points, from 1; 0: unknown */
@@ -88,7 +88,7 @@ PDL_API pdl_error *pdl_error_new(const char *kind, const char *message);
  * copy. */
 
 typedef enum pdl_kind {
-    PDL_KIND_NONE, /* no value: the handle is NULL */
+    PDL_KIND_NONE, /* there is no value: the handle is NULL */
     PDL_KIND_NULL,
     PDL_KIND_BOOL,
     PDL_KIND_INT,
@@ -98,7 +98,7 @@ typedef enum pdl_kind {
      * role, content, ... */
     PDL_KIND_LIST,
     PDL_KIND_DICT,
-    PDL_KIND_OTHER,    /* an object of code, a view of a dict, ...: see pdl_value_to_text */
+    PDL_KIND_OTHER,    /* an object of Python code, a view of a dict, ...: see pdl_value_to_text */
     PDL_KIND_DATE,     /* a date, or a date with a time: pdl_value_to_text gives its ISO form */
     PDL_KIND_FUNCTION, /* a function of a program (see pdl_value_call) or of the host program */
     PDL_KIND_OBJECT,   /* an object of the host program */
@@ -121,7 +121,7 @@ PDL_API pdl_value *pdl_value_int_text(const char *digits, int base);
 /* Makes a date of "2024-01-31", "2024-01-31T10:00:00", with fractions of a second and "+01:00"
  * after it. Returns NULL when there is no such date. */
 PDL_API pdl_value *pdl_value_date(const char *text);
-/* These make a list of integers at once, and a tuple of the items of a list. */
+/* The first makes a list of integers at once; the second makes a tuple from the items of a list. */
 PDL_API pdl_value *pdl_value_ints(const int64_t *numbers, size_t n);
 PDL_API pdl_value *pdl_value_tuple(const pdl_value *list);
 
@@ -129,7 +129,7 @@ PDL_API pdl_value *pdl_value_tuple(const pdl_value *list);
 PDL_API pdl_value *pdl_value_keep(const pdl_value *v);
 PDL_API void pdl_value_drop(pdl_value *v); /* NULL is fine */
 
-/* These add to a list, and set an entry of a dict. The item is copied in; the caller keeps its
+/* Add an item to a list, and set an entry of a dict. The item is copied in; the caller keeps its
  * handle. Return false when `v` is of another kind, something is NULL, or the key is not UTF-8. */
 PDL_API bool pdl_value_push(pdl_value *v, const pdl_value *item);
 PDL_API bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item);
@@ -138,8 +138,8 @@ PDL_API bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item)
 PDL_API bool pdl_value_put_at(pdl_value *v, const pdl_value *key, const pdl_value *item);
 
 PDL_API pdl_kind pdl_value_kind(const pdl_value *v);
-/* These return false when v is of another kind (or the integer does not fit); *out is then
- * unchanged. get_float accepts integers as well. */
+/* Return false when v is of another kind, or when the integer does not fit; *out is then unchanged.
+ * get_float accepts integers as well. */
 PDL_API bool pdl_value_get_bool(const pdl_value *v, bool *out);
 PDL_API bool pdl_value_get_int(const pdl_value *v, int64_t *out);
 PDL_API bool pdl_value_get_float(const pdl_value *v, double *out);
@@ -149,8 +149,8 @@ PDL_API const char *pdl_value_get_text(const pdl_value *v, size_t *n_bytes);
 /* Returns the number of bytes of a text, items of a list or entries of a dict; 0 for other
  * kinds. */
 PDL_API size_t pdl_value_len(const pdl_value *v);
-/* These return a new handle: of the i-th item of a list or the i-th value of a dict, of the i-th
- * key of a dict, of the value under a key. NULL when there is none. */
+/* Return a new handle: the i-th item of a list or the i-th value of a dict, the i-th key of a dict,
+ * the value under a key. NULL when there is none. */
 PDL_API pdl_value *pdl_value_at(const pdl_value *v, size_t i);
 PDL_API pdl_value *pdl_value_key_at(const pdl_value *v, size_t i);
 PDL_API pdl_value *pdl_value_get(const pdl_value *v, const char *key);
@@ -163,8 +163,8 @@ PDL_API pdl_value *pdl_value_get(const pdl_value *v, const char *key);
  *     pdl_value *key = NULL, *item = NULL;
  *     while (pdl_value_next(dict, &i, &key, &item)) look(key, item); */
 PDL_API bool pdl_value_next(const pdl_value *v, size_t *i, pdl_value **key, pdl_value **item);
-/* Writes all items of a list of n integers. Returns false, and writes nothing, when an item is
- * something else or does not fit. */
+/* Writes all items of a list of n integers to `out`. Returns false, and writes nothing, when an
+ * item is not an integer or does not fit. */
 PDL_API bool pdl_value_get_ints(const pdl_value *v, int64_t *out, size_t n);
 /* Returns the digits of an integer of any size in base 10 or 16, as a text value; NULL for other
  * kinds. */
@@ -194,8 +194,8 @@ PDL_API pdl_value *pdl_value_context(const pdl_value *parts, bool independent, p
  * input knows its origins. Inputs without origins are `data`. */
 typedef enum pdl_origins {
     PDL_ORIGINS_NONE,  /* text of a program, or of the host program */
-    PDL_ORIGINS_WHOLE, /* all parts have the same */
-    PDL_ORIGINS_PARTS  /* a list or dict that was put together: each part has others */
+    PDL_ORIGINS_WHOLE, /* all parts have the same origins */
+    PDL_ORIGINS_PARTS  /* a list or dict whose parts have different origins */
 } pdl_origins;
 PDL_API pdl_origins pdl_value_origins(const pdl_value *v);
 /* Adds the origins of `from` to v and all of its parts. For a value v that the host program made
@@ -207,12 +207,13 @@ PDL_API bool pdl_value_equal(const pdl_value *a, const pdl_value *b);
 
 /* Errors: syntax, limit (nesting). */
 PDL_API pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **error);
-/* Returns the certain part of JSON that is still arriving, for answers that are shown while they
- * stream: text is everything that has arrived. Later calls with more text only extend the result:
- * texts and lists grow, dicts get keys. Returns NULL while nothing is certain. */
+/* Returns the part of a JSON text that is certain while the text is still arriving, for answers
+ * that are shown while they stream. text is everything that has arrived. Later calls with more text
+ * only extend the result: texts and lists grow, dicts get keys. Returns NULL while nothing is
+ * certain. */
 PDL_API pdl_value *pdl_value_from_partial_json(const char *text, size_t n_bytes);
-/* Writes JSON as a text value; indent: spaces for each level, 0: one line. Error: type when
- * something in v is not JSON. */
+/* Writes JSON as a text value. indent: number of spaces for each level; 0: everything is on one
+ * line. Error: type when a part of v cannot be expressed in JSON. */
 PDL_API pdl_value *pdl_value_to_json(const pdl_value *v, unsigned indent, pdl_error **error);
 /* Writes YAML in block style as a text value; a value that YAML cannot express is written as its
  * text. */
@@ -226,15 +227,15 @@ typedef struct pdl_engine_options {
     size_t size;
     const char *const *paths; /* further folders that are searched for imports */
     size_t n_paths;
-    /* Model calls that are open at a time: of a task, or with `shared` of all tasks together; 0:
-     * 64. */
+    /* Maximum number of model calls that are open at a time, in each task, or with `shared` in all
+     * tasks together; 0: 64. */
     unsigned jobs;
-    void *user; /* passed to the callback */
+    void *user; /* passed to the callback `note` */
     /* Called with a note on a loaded program, a line without its end: it uses old forms of the
      * language. Not called after pdl_engine_free, and must not free the engine. NULL: there are no
      * notes. */
     void (*note)(void *user, const char *text, size_t n_bytes);
-    bool shared; /* tasks share one loop and its connections: see pdl_engine_step */
+    bool shared; /* all tasks share one loop and its connections: see pdl_engine_step */
     /* Defaults for the options of tasks with these names. */
     const char *prices, *timeout;
     double max_rps, max_tokens_per_minute;
@@ -243,13 +244,14 @@ typedef struct pdl_engine_options {
      * block requires it. Confined code runs in a separate process, even when a handler for code
      * exists. */
     const char *sandbox;
-    bool sandbox_process; /* Landlock, seccomp and limits suffice where there are no namespaces */
+    /* a machine without namespaces is accepted: Landlock, seccomp and limits suffice */
+    bool sandbox_process;
     /* Policies that decide where values may go: files, or names of built-in policies, besides those
      * of PDL_POLICY and of the program. An approval that they require is a request of the kind
      * approval. */
     const char *const *policies;
     size_t n_policies;
-    bool no_sandbox; /* even if PDL_SANDBOX is set */
+    bool no_sandbox; /* no sandbox is used even if PDL_SANDBOX is set */
 } pdl_engine_options;
 
 /* Makes an engine. options: NULL for defaults. */
@@ -259,8 +261,8 @@ PDL_API void pdl_engine_free(pdl_engine *engine);
  * returns to the engine at once. Many large results are dropped faster this way. NULL is fine for
  * v. */
 PDL_API void pdl_engine_drop_value(pdl_engine *engine, pdl_value *v);
-/* Finds out whether one of its policies, or of PDL_POLICY, has a rule for this sink ("code",
- * "command", ...). Errors: usage (no such sink), and those of the policies. */
+/* Returns in *out whether a policy of the engine or of PDL_POLICY has a rule for this sink ("code",
+ * "command", ...). Errors: usage (there is no such sink), and those of reading the policies. */
 PDL_API bool pdl_engine_has_rule(pdl_engine *engine, const char *sink, bool *has,
                                  pdl_error **error);
 
@@ -297,8 +299,8 @@ PDL_API bool pdl_engine_has_rule(pdl_engine *engine, const char *sink, bool *has
  * the task does not need it any more (it was cancelled or freed). */
 typedef void pdl_handler_fn(void *user, pdl_request *request);
 
-/* Registers a handler, which tasks use that are started from now on. Error: usage when there is no
- * such kind. */
+/* Registers a handler for tasks that are started from now on. Error: usage when there is no such
+ * kind. */
 PDL_API bool pdl_engine_handle(pdl_engine *engine, const char *kind, const char *prefix,
                                pdl_handler_fn *fn, void *user, pdl_error **error);
 
@@ -354,7 +356,7 @@ PDL_API void *pdl_value_function_of(const pdl_value *v, pdl_handler_fn *fn);
  * wait for the task that calls them. What they are given lives for the call, unless a request holds
  * it (pdl_request_data: {op, object, ...}). */
 
-/* The traits that tests of templates find (`x is callable`). */
+/* The traits of objects that the tests of templates ask for (`x is callable`). */
 typedef enum pdl_object_trait {
     PDL_OBJECT_CALLABLE = 1,
     PDL_OBJECT_ITERABLE = 2,
@@ -384,9 +386,10 @@ typedef struct pdl_object_ops {
     void (*operate)(void *object, const pdl_value *operation, pdl_request *request);
     /* returns false when it has no length */
     bool (*length)(void *object, size_t *out);
-    /* NULL: true unless its length is 0 */
+    /* NULL: the object is true unless its length is 0 */
     bool (*truth)(void *object, bool *out, pdl_error **error);
-    pdl_value *(*text)(void *object, bool repr, pdl_error **error); /* Python's str() and repr() */
+    /* Returns the text of Python's str() or repr(). */
+    pdl_value *(*text)(void *object, bool repr, pdl_error **error);
     /* Both objects have this function. NULL: an object equals only itself. */
     bool (*equal)(void *object, void *other);
     void (*release)(void *object); /* called like release of pdl_value_function_with */
@@ -478,23 +481,27 @@ typedef struct pdl_report {
     bool untrusted;
 } pdl_report;
 
-/* Makes a run outlive its process (docs/manual/durable-runs.md). */
+/* Makes a run durable, so that it survives the end of its process (docs/manual/durable-runs.md). */
 typedef struct pdl_task_durable {
     size_t size;
-    /* Id in the folder of runs ($PDL_RUNS), or with a slash the path of a file. */
+    /* Id of a run in the folder of runs ($PDL_RUNS); a text with a slash is the path of a file. */
     const char *run;
-    /* the run exists and continues; otherwise it is new, and it is an error when it exists */
+    /* true: an existing run continues; false: a new run begins, and it is an error when it exists
+     * already */
     bool resume;
-    bool process_only; /* it outlives the end of the process but not a power cut, which is faster */
+    /* the run survives the end of the process but not a power cut, which is faster */
+    bool process_only;
     /* A `read` without a line, or an approval that cannot be given, ends the run with an error of
      * kind "parked". pdl_runs_answer answers it, and then the run is resumed. */
     bool park;
     bool provisional;   /* `text` gets pieces of answers before they are stored */
-    bool rebuild;       /* resume: code runs again for the state that it left in Python */
+    /* resume: code may run again to restore the state that it had left in Python */
+    bool rebuild;
     bool changed_fails; /* resume: it is an error when the program requests something else */
-    bool take_over;     /* resume: even when another process may still have the run */
-    /* resume: actions that began and did not end are done again: n_again places, or "all"; actions
-     * of skip ("PLACE=JSON") get this result. */
+    bool take_over;     /* resume: continues even when another process may still own the run */
+    /* resume: decides about actions that began and were not finished. The actions at the places of
+     * `again` ("all": at any place) are executed again; the actions of `skip` ("PLACE=JSON") get
+     * this result. */
     const char *const *again, *const *skip;
     size_t n_again, n_skip;
 } pdl_task_durable;
@@ -532,9 +539,9 @@ typedef struct pdl_task_options {
     /* Called once, with `user`, when the task has ended, by the step, wait or cancel that noticed
      * it. Its result can be read, and it may be freed. */
     void (*done)(void *user, pdl_task *task);
-    /* The task has separate loop, connections and rates even if options.shared is set. It may then
-     * be stepped and waited for inside of callbacks of other tasks of the engine, which wait for
-     * it. */
+    /* The task has a separate loop, connections and rates even if options.shared is set. It may
+     * then be stepped and waited for inside of callbacks of other tasks of the engine, which wait
+     * for it. */
     bool alone;
     /* Makes the run durable; borrowed for the call. With resume its inputs come from the journal,
      * and given inputs replace the recorded ones of the same name, as -d of `pdl resume` does.
@@ -546,8 +553,8 @@ typedef struct pdl_task_options {
      * handler sets it. The error is of kind "interrupt" for SIGINT, else "terminated". Borrowed
      * until free; NULL: there is none. */
     const volatile int *interrupt;
-    /* Policies for this task besides those of the engine, in the same words; borrowed for the
-     * call. */
+    /* Policies for this task in addition to those of the engine, named in the same way; borrowed
+     * for the call. */
     const char *const *policies;
     size_t n_policies;
     /* The sandbox of code, commands and tool servers of this task, within that of the engine:
@@ -571,7 +578,7 @@ PDL_API void pdl_task_free(pdl_task *task);
  * of pdl_task_fd is readable, when pdl_task_deadline_ms have passed, or when a request was
  * answered. */
 PDL_API pdl_state pdl_task_step(pdl_task *task);
-/* Steps until the end, or for timeout_ms (-1: no limit). */
+/* Steps the task until it ends, or until timeout_ms have passed (-1: no limit). */
 PDL_API pdl_state pdl_task_wait(pdl_task *task, int timeout_ms);
 /* Ends the run with an error of kind "interrupt"; also from callbacks. */
 PDL_API void pdl_task_cancel(pdl_task *task);
@@ -580,8 +587,8 @@ PDL_API void pdl_task_cancel(pdl_task *task);
 PDL_API void pdl_task_wake(pdl_task *task);
 
 PDL_API pdl_state pdl_task_state(const pdl_task *task);
-PDL_API int pdl_task_fd(const pdl_task *task);          /* -1: none */
-PDL_API int pdl_task_deadline_ms(const pdl_task *task); /* -1: no limit */
+PDL_API int pdl_task_fd(const pdl_task *task);          /* returns -1 when there is none */
+PDL_API int pdl_task_deadline_ms(const pdl_task *task); /* returns -1 when there is no limit */
 
 /* --- tasks on one loop ------------------------------
  *
@@ -598,17 +605,19 @@ PDL_API int pdl_task_deadline_ms(const pdl_task *task); /* -1: no limit */
  * until no task waits any more). Returns how many tasks still wait; 0 also without
  * options.shared. */
 PDL_API size_t pdl_engine_step(pdl_engine *engine, int timeout_ms);
-/* The engine is stepped again when the descriptor is readable, when the time has passed, or when a
- * request was answered. They return -1 when no task was started, and when there is no limit. */
+/* The engine has to be stepped again when the descriptor is readable, when the time has passed, or
+ * when a request was answered. pdl_engine_fd returns -1 when no task was started;
+ * pdl_engine_deadline_ms returns -1 when there is no limit. */
 PDL_API int pdl_engine_fd(const pdl_engine *engine);
 PDL_API int pdl_engine_deadline_ms(const pdl_engine *engine);
 
-/* Inside of a callback, also of functions and objects of the host program, returns `user` of the
- * options of its task. Returns NULL outside of one, and for a task that was freed. */
+/* Inside of a callback of a task, returns `user` of the options of that task. Callbacks of
+ * functions and objects of the host program count, too. Returns NULL outside of callbacks, and for
+ * a task that was freed. */
 PDL_API void *pdl_engine_current_user(const pdl_engine *engine);
 
-/* These are for a task after PDL_TASK_DONE. Otherwise they fail with an error of kind usage, or
- * with the error of a run that failed. They return new handles. */
+/* The functions below are for a task whose state is PDL_TASK_DONE. For other tasks they fail with
+ * an error of kind usage, or with the error of the run. They return new handles. */
 PDL_API pdl_value *pdl_task_result(const pdl_task *task, pdl_error **error);
 /* Among the variables, `pdl_context` is the context, `stdlib` the library, `pdl_usage` the result
  * of pdl_task_usage; all others are the program's. */
@@ -659,8 +668,8 @@ PDL_API pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program,
  * ~/.local/state/pdl/runs), the newest first: a list of {id, program, state, started, ended, calls,
  * tokens, cost, place}; state: running, ended, failed, killed or waiting. Errors: io, config. */
 PDL_API pdl_value *pdl_runs_list(pdl_error **error);
-/* Returns one of them with the same members and {text, folder, questions}: the text of the program,
- * the folder in which it began, and its open questions, a list of {place, kind, text}. run: an id,
+/* Returns one run with the same members and {text, folder, questions}: the text of the program, the
+ * folder in which the run began, and its open questions, a list of {place, kind, text}. run: an id,
  * or the path of a file. */
 PDL_API pdl_value *pdl_runs_show(const char *run, pdl_error **error);
 /* Answers a question of a run that waits. place: NULL when there is only one. Errors: runtime (no

@@ -11,15 +11,15 @@
 #include "lang/program.h"
 #include "model/prices.h"
 
-/* Says what is known of a run besides its program. */
+/* The facts about a run that are known besides its program. */
 typedef struct pdl_bound_options {
     pdl_vref variables;       /* a dict, or absent */
     const pdl_prices *prices; /* may be NULL */
     const double *budget;     /* by pdl_budget_item, negative: no limit; NULL: no budget */
 } pdl_bound_options;
 
-/* Returns {calls, tokens: {prompt, answer}, cost, budget, no_bound, sites}, where what has no bound
- * is null and no_bound says why (docs/manual/calls.md). Owned. */
+/* Returns {calls, tokens: {prompt, answer}, cost, budget, no_bound, sites} (docs/manual/calls.md).
+ * A number that has no bound is null, and no_bound says why. Owned. */
 pdl_val pdl_program_bound(const pdl_program *p, const pdl_bound_options *o);
 
 #endif

@@ -9,8 +9,9 @@
 #include "api/session.h"
 #include "check/config.h"
 
-/* Fills c, which is zero but for its arena, with the nearest pdl.toml of a program and with
- * PDL_RULES, which takes precedence. Errors: usage, io; c keeps what was read until then. */
+/* Fills c with the settings of the pdl.toml nearest to a program, and of PDL_RULES, which takes
+ * precedence. Before the call all members of c but its arena are zero. Errors: usage, io; settings
+ * that were read before the error remain in c. */
 PDL_MUST bool pdl_config_read(pdl_str file, pdl_check_config *c, pdl_err *err);
 /* Puts levels and folders into o, which borrows them from c. */
 void pdl_config_use(const pdl_check_config *c, pdl_session_options *o);

@@ -13,9 +13,9 @@
 #include "value/val.h"
 
 /* Stores a list of {topic, state: ok|note|missing, text, advice}: advice is empty when there is
- * nothing to do; missing: programs that need it fail. asks: also reports whether the services of
- * configured providers answer, which sends a request without a key to each. Owned. Secrets are
- * removed. The error is that of a session that cannot be made. */
+ * nothing to do; the state `missing` means that programs which need the topic fail. asks: a request
+ * without a key is sent to each configured provider, to report whether it answers. *out is owned
+ * and contains no secrets. The error says why no session can be made. */
 PDL_MUST bool pdl_doctor(bool asks, pdl_val *out, pdl_err *err);
 
 #endif

@@ -12,18 +12,21 @@ typedef struct pdl_finder {
     pdl_str file;        /* the main program */
     const pdl_str *path; /* further folders for imports */
     size_t n_path;
-    /* pipes and devices are not read, because their next reader would find nothing */
+    /* pipes and devices are left out, because reading them would take their content from the next
+     * reader */
     bool only_files;
-    bool left_out; /* set when a file was not read */
+    bool left_out; /* set when a file was left out */
 } pdl_finder;
 
-/* A pdl_open_source_fn whose user is a pdl_finder. It searches folders in the order of a run: that
- * of the main program, that of the file with the block, the path (imports). */
+/* A pdl_open_source_fn whose user is a pdl_finder. It searches the folders in the same order as a
+ * run: the folder of the main program, the folder of the file that names the other file, and for
+ * imports the folders of the path. */
 PDL_MUST bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                             pdl_buf *bytes, pdl_err *err);
 /* Returns the folder of the installed library, whether it exists or not. */
 pdl_str pdl_find_installed(void);
-/* Adds the hint for a missing file: what `path` may mean, else the folders that were searched. */
+/* Adds the hint for a missing file: a file that `path` may mean, or else the folders that were
+ * searched. */
 void pdl_find_advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import, pdl_err *err);
 
 #endif

@@ -16,7 +16,7 @@
 
 struct pdl_value {
     pdl_val v;
-    bool shows_list; /* v is a context, which the first read makes a list of messages */
+    bool shows_list; /* v is a context; the first read turns it into a list of messages */
 };
 
 /* --- codes.c: programs that were compiled, so that the next run starts fast ------------------- */
@@ -29,11 +29,10 @@ void pdl_codes_free(pdl_code_cache *c);
 pdl_code *pdl_codes_find(pdl_code_cache *c, const pdl_program *p, bool trace);
 void pdl_codes_add(pdl_code_cache *c, pdl_code *code, bool trace);
 
-/* Appends the part of the tree that contains a place ("text[1].model"), nothing for other
- * sources. */
+/* Appends the part of the tree that contains a place ("text[1].model"). Appends nothing when the
+ * source is not a tree. */
 void pdl_api_put_part(pdl_loc loc, pdl_buf *out);
-/* Returns a program without errors, or NULL. from_tree: the text was written from a tree of
- * values. */
+/* Returns a program without errors, or NULL. from_tree: the text was made from a tree of values. */
 pdl_program *pdl_api_load(pdl_engine *engine, const char *text, size_t n, const char *name,
                           bool from_tree, pdl_error **error);
 
@@ -43,15 +42,16 @@ struct pdl_engine {
     uint32_t jobs;
     void *user; /* first argument of note */
     void (*note)(void *user, const char *text, size_t n_bytes);
-    bool shared; /* its tasks are on one loop: turns.c */
+    bool shared; /* all tasks of the engine share one loop; see turns.c */
     bool busy;   /* inside a step of all tasks */
-    /* the task that is stepped, for which callbacks are; NULL when none is */
+    /* the task that is being stepped and whose callbacks are called; NULL when there is none */
     pdl_task *current;
-    pdl_session *base;         /* shared by its tasks; NULL before the first task */
+    pdl_session *base;         /* the session that its tasks share; NULL before the first task */
     PDL_VEC(pdl_task *) tasks; /* tasks that have not ended */
-    /* names of all its runs: functions of one may be called in another */
+    /* names in the code of all its runs, because a function of one run may be called in another */
     pdl_interner *names;
-    pdl_label_names labels; /* labels in the policies of all its runs, which exchange values */
+    /* numbers of labels for all its runs, because the runs exchange values */
+    pdl_label_names labels;
     pdl_val library;        /* the standard library; absent until it is used */
     pdl_program *calling;   /* runs a function for pdl_value_call; NULL until it is made */
     pdl_code_cache *codes;
@@ -62,11 +62,12 @@ struct pdl_engine {
     PDL_VEC(pdl_str) policies; /* owned texts */
     char *sandbox;             /* owned; "" when none is requested */
     bool sandbox_process, no_sandbox;
-    /* Where the spans of its tasks on one loop go; its texts are borrowed. */
+    /* The options for the spans of tasks that share one loop; the texts are borrowed. */
     pdl_session_telemetry_options telemetry;
     PDL_VEC(pdl_hook) hooks; /* owned prefixes */
 };
-/* Sends the spans of the tasks on one loop to a collector. Call before the first task. */
+/* Sets the collector to which spans of tasks on the shared loop are sent. Called before the first
+ * task. */
 void pdl_engine_set_telemetry(pdl_engine *e, const pdl_session_telemetry_options *o);
 pdl_engine *pdl_engine_keep(pdl_engine *e);
 /* Passes a line to the host program: options.note. */
@@ -87,46 +88,49 @@ struct pdl_task {
     pdl_task_options opt;
     char *file, *record, *replay, *cache, *prices, *timeout; /* owned */
     double budget[PDL_BUDGET_COUNT];
-    /* policies of the engine, then those of the task; borrowed until it starts */
+    /* policies of the engine, followed by those of the task; borrowed until the task starts */
     PDL_VEC(pdl_str) policies;
     pdl_hook *hooks; /* handlers of the engine when the task was started */
     pdl_state state;
     pdl_error *error;
-    /* the error of a run that succeeded with an incomplete recording or cache */
+    /* the error of a recording or cache that is incomplete although the run succeeded */
     pdl_err unkept;
-    bool busy;            /* inside a step: callbacks may be running */
-    bool doomed;          /* freed inside a callback */
-    bool listed;          /* it is among the tasks of its engine */
+    bool busy;            /* the task is inside a step, so callbacks may be running */
+    bool doomed;          /* the task was freed inside a callback, and is released later */
+    bool listed;          /* the task is in the list of its engine */
     pdl_durable *durable; /* its journal; NULL when there is none */
-    pdl_val inputs;       /* inputs of a durable run that resumes; else absent */
+    pdl_val inputs;       /* inputs of a durable run that is resumed; otherwise absent */
     PDL_VEC(pdl_task_printed) printed;
     uint64_t n_printed; /* bytes of text that were delivered */
-    /* set to the state when the task ends or is freed; NULL when it is not needed */
+    /* *ended is set to the state when the task ends or is freed; NULL when no caller waits for
+     * it */
     pdl_state *ended;
 };
-/* Makes t the task that callbacks are for. Returns the previous one, which the caller sets
- * again. */
+/* Makes t the current task, whose callbacks are called. Returns the previous one, which the caller
+ * restores. */
 pdl_task *pdl_task_enter(pdl_engine *e, pdl_task *t);
-/* Turns the step of a run into the state of its task, which is reported once when it ends. */
+/* Sets the state of the task from the step of its run. When the run has ended, that is reported
+ * once. */
 void pdl_task_settle(pdl_task *t, pdl_step step);
 void pdl_task_release(pdl_task *t);
 
 /* --- durable_runs.c: durable tasks ------------------------------------------------------------ */
 
-/* Opens the journal before the start, with the program in use. Errors: usage, io, runtime,
+/* Opens the journal before the task starts with this program. Errors: usage, io, runtime,
  * replay. */
 PDL_MUST bool pdl_task_open_durable(pdl_task *t, pdl_program *program, const pdl_task_durable *o,
                                     pdl_err *err);
 void pdl_task_hold(pdl_task *t, pdl_printed kind, pdl_str role, pdl_str text);
-void pdl_task_close_durable(pdl_task *t); /* called after its session was freed */
+void pdl_task_close_durable(pdl_task *t); /* Called after the session of the task was freed. */
 
 /* --- turns.c: the tasks of an engine with options.shared -------------------------------------- */
 
-/* Stores the session that the next task shares; NULL when it shares none. */
+/* Stores in *out the session that the next task shares; NULL when tasks share none. */
 PDL_MUST bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err);
 void pdl_turns_add(pdl_engine *e, pdl_task *t);
 void pdl_turns_remove(pdl_engine *e, pdl_task *t);
-/* Steps all tasks until t (NULL: all) has ended, or for timeout_ms. */
+/* Steps all tasks until t has ended (with NULL: until all have), or until timeout_ms have
+ * passed. */
 void pdl_turns_run(pdl_engine *e, pdl_task *t, int timeout_ms);
 void pdl_turns_close(pdl_engine *e);
 
@@ -147,8 +151,8 @@ bool pdl_error_of_program(pdl_error **out, const pdl_program *p);
 /* Returns an error as its users see it; borrows err. */
 pdl_error *pdl_error_make(const pdl_err *err, const pdl_session *s);
 
-/* Copies a structure of options: *from (may be NULL) of from->size bytes over the zeroed *to of
- * size bytes. An unknown member that is not zero is a misuse. */
+/* Copies options of a caller: *from (may be NULL; from->size bytes) is copied over *to, which has
+ * `size` zero bytes. A member that this version does not know and that is not zero is a misuse. */
 PDL_MUST bool pdl_options_read(void *to, const void *from, size_t size, const char *what,
                                pdl_error **error);
 

@@ -1,6 +1,6 @@
-/* host_answers.h -- the answers of a host program, in the forms that pdl.h allows, become the
- * replies that the machine expects: handlers of the library (hooks.c) and of the module (apps/wasm)
- * accept the same.
+/* host_answers.h -- host_answers.h -- turns the answers of a host program, in the forms that pdl.h
+ * allows, into the replies that the machine expects. Handlers of the library (hooks.c) and the
+ * module for browsers (apps/wasm) use it, so both accept the same forms.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,10 +12,10 @@
 /* Turns an answer into the reply to e. all_pieces: what was streamed before it. Error: protocol. */
 PDL_MUST bool pdl_host_answer(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_val *out,
                               pdl_err *err);
-/* Returns the reply to code whose `result` is v. */
+/* Returns the reply to a code effect whose `result` is v. */
 pdl_val pdl_host_answer_of_code(pdl_vref v, pdl_str all_pieces);
 
-/* Returns the kind of an error by its name; NULL and unknown: runtime. */
+/* Returns the kind of error with this name; runtime for NULL and for an unknown name. */
 pdl_err_kind pdl_error_kind_of(const char *name);
 
 #endif

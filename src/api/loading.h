@@ -1,4 +1,4 @@
-/* loading.h -- how a program that another one includes fails to load, as its run reports it.
+/* loading.h -- how a run reports that an included program cannot be loaded.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,9 +7,9 @@
 
 #include "lang/program.h"
 
-/* Fails with the errors of a program. The place of the error outlives the program, so its source is
- * copied into arena. *errors: a list of lines, owned, when the program does not respect the
- * schema. */
+/* Sets the error of a program that has errors. The place of the error must outlive the program, so
+ * its source is copied into arena. *errors: an owned list of lines when the program does not
+ * respect the schema. */
 void pdl_program_failed(pdl_arena *arena, const pdl_program *p, pdl_val *errors, pdl_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* models.h -- answers to what a check wants to know about models, for a session and for the module,
- * which has no environment.
+/* models.h -- answers the questions that a check has about models, such as which parameters exist.
+ * A session uses it, and so does the module for browsers, which has no environment.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,8 @@
 #include "check/check.h"
 #include "model/catalog.h"
 
-/* env is borrowed for as long as the result is used. keys: a key that is not set is a problem. */
+/* Returns the functions that answer a check's questions. env is borrowed as long as the result is
+ * used. keys: a key that is not set counts as a problem. */
 pdl_check_models pdl_models_for(const pdl_model_env *env, bool keys);
 
 #endif

@@ -1,4 +1,5 @@
-/* policy.h -- policies without a run, for the command: built-in ones, and those of a program.
+/* policy.h -- reads policies without a run, for the pdl command: built-in policies, and the
+ * policies of a program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,22 +14,22 @@
 PDL_MUST bool pdl_session_built_in_policy(const pdl_session *s, pdl_str name, pdl_buf *text,
                                           pdl_err *err);
 
-/* Reads a policy in the form of `--policy`, and its lock file; the caller frees *out (NULL at
- * first), also after an error. Errors: usage, io, syntax, schema. */
+/* Reads a policy, which is named as for `--policy`, and its lock file. *out is NULL before the
+ * call, and the caller frees it, also after an error. Errors: usage, io, syntax, schema. */
 PDL_MUST bool pdl_session_check_policy(const pdl_session *s, pdl_str name, pdl_policies **out,
                                        pdl_err *err);
 
-/* Reads the policies of a run of the program (borrowed; may be NULL) in this session: those of the
- * session's options and of the environment, and that of the program. *out is NULL when there are
- * none. Errors: io, syntax, schema. */
+/* Reads the policies that a run of the program (borrowed; may be NULL) in this session would have:
+ * the policies of the session's options, of the environment, and of the program itself. *out is
+ * NULL when there are none. Errors: io, syntax, schema. */
 PDL_MUST bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_policies **out,
                                    pdl_err *err);
 
 /* Returns a list of texts that identifies the policies of this session. Owned. */
 pdl_val pdl_session_policy_digests(const pdl_session *s);
 
-/* Receives a `sandbox` of a block of p that cannot be enforced, by the machine or within the
- * profile around it. pdl_session_each_profile_problem finds them; all: also those with a
+/* Receives a `sandbox` of a block of p that cannot be enforced, because of the machine or of the
+ * surrounding profile. pdl_session_each_profile_problem calls it; all: even for blocks that have a
  * fallback. */
 typedef void pdl_profile_problem_fn(void *user, pdl_loc loc, pdl_err_kind kind, pdl_str text);
 void pdl_session_check_profiles(pdl_session *s, const pdl_program *p, bool all,
@@ -36,8 +37,8 @@ void pdl_session_check_profiles(pdl_session *s, const pdl_program *p, bool all,
 
 /* Requests the definitions of tools from the servers: adds their hashes to *locked, a dict in the
  * form of pdl_lock_read, and the definitions to *definitions, a dict of the same form. servers: n
- * names; without names all configured servers. Errors: those of the configuration and of the
- * servers. */
+ * names; with n == 0 all configured servers are asked. Errors: those of reading the configuration,
+ * and those of the servers. */
 PDL_MUST bool pdl_session_lock_tools(pdl_session *s, const pdl_str *servers, size_t n,
                                      pdl_val *locked, pdl_val *definitions, pdl_err *err);
 

@@ -8,8 +8,9 @@
 #include "lang/program.h"
 #include "policy/policy.h"
 
-/* Adds to the diagnostics of p: sinks that the policies always refuse, rules that fit nothing,
- * endorsements, tools without a rule. folder: that of the program. */
+/* Adds warnings to the diagnostics of p: sinks that the policies always refuse, rules that fit
+ * nothing, endorsements without effect, and tools without a rule. folder: the folder of the
+ * program. */
 void pdl_policies_check_program(pdl_program *p, const pdl_policies *policies, pdl_str folder);
 
 #endif

@@ -1,6 +1,6 @@
-/* prefix.h -- why prompt caches miss: for each call of a model the earlier call with which it
- * shares the longest beginning, the first place that differs, and the value of the program that put
- * it there (spec know 1).
+/* prefix.h -- shows why prompt caches miss. For each call of a model it finds the earlier call with
+ * which it shares the longest beginning, the first difference, and the value of the program that
+ * made the difference (spec know 1).
  *
  * It listens to a run that is replayed or explained. An ordinary run computes only the share of
  * each call, which --verbose prints.
@@ -16,12 +16,13 @@
 
 typedef struct pdl_prefix pdl_prefix;
 
-/* causes: what made a difference will be asked; otherwise no texts of blocks are kept. */
+/* causes: pdl_prefix_report will be asked for the causes of differences, so the texts that blocks
+ * make are kept. */
 pdl_prefix *pdl_prefix_new(bool causes);
 void pdl_prefix_free(pdl_prefix *p); /* p may be NULL */
 
-/* Returns the sink of the next run. model: a world of pdl_model_world_new, which writes the
- * requests; it and prices (may be NULL) are borrowed until the report. */
+/* Returns the sink for the next run. model: a world of pdl_model_world_new, which writes the
+ * requests. It is borrowed until the report, and so is prices, which may be NULL. */
 pdl_sink pdl_prefix_sink(pdl_prefix *p, pdl_world *model, const pdl_prices *prices);
 
 /* Returns how many percent of a call's request an earlier call shares at the beginning; -1 when no
@@ -29,7 +30,8 @@ pdl_sink pdl_prefix_sink(pdl_prefix *p, pdl_world *model, const pdl_prices *pric
 int pdl_prefix_share(const pdl_prefix *p, uint32_t effect);
 
 /* Returns the report of the last run, {calls, total} (docs/manual/calls.md), before its session is
- * freed. Calls of earlier runs only count as what is shared. Owned. */
+ * freed. Calls of earlier runs are not reported, but later calls may share a beginning with them.
+ * Owned. */
 pdl_val pdl_prefix_report(pdl_prefix *p);
 
 #endif

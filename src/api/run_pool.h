@@ -1,4 +1,4 @@
-/* run_pool.h -- many runs beside each other on one session, at most so many at a time: the rows of
+/* run_pool.h -- many runs side by side in one session, with a maximum number at a time: the rows of
  * a batch, the candidates of a search, the particles of an inference.
  *
  * The pool numbers the slots, knows which runs can continue, steps only these, and waits for
@@ -14,17 +14,17 @@
 
 typedef struct pdl_run_pool pdl_run_pool;
 
-/* Called when the run of a slot has ended (DONE, FAIL) or is held (WAIT). It ends the slot, or
- * keeps a held run there. It may begin another run in the slot that it has ended: that one is
- * stepped at once. Returns false to stop the stepping. */
+/* Called when the run of a slot has ended (DONE, FAIL) or is held (WAIT). The function ends the
+ * slot, or leaves a held run in it. When it has ended the slot, it may begin another run there,
+ * which is stepped at once. Returns false to stop the stepping. */
 typedef bool pdl_run_pool_fn(void *user, uint32_t slot, pdl_step step, pdl_err *err);
 
 typedef struct pdl_run_pool_options {
     pdl_session *session;
     uint32_t n; /* number of slots */
-    /* All runs are charged to it; borrowed; NULL: none. */
+    /* All runs are charged to this budget; borrowed; may be NULL. */
     struct pdl_budget *budget;
-    bool counts_cost; /* the cost of each run is counted, by a budget inside that one */
+    bool counts_cost; /* the cost of each run is counted, by a separate budget inside `budget` */
     pdl_run_pool_fn *stepped;
     void *user;
 } pdl_run_pool_options;
@@ -32,7 +32,7 @@ typedef struct pdl_run_pool_options {
 /* The use of a run. */
 typedef struct pdl_run_use {
     int64_t calls, prompt, completion;
-    double cost; /* 0 unless the pool counts it */
+    double cost; /* 0 unless counts_cost is set */
 } pdl_run_use;
 
 pdl_run_pool *pdl_run_pool_new(const pdl_run_pool_options *o);
@@ -41,15 +41,15 @@ void pdl_run_pool_free(pdl_run_pool *p);
 
 /* Returns the number of slots that can be taken. */
 uint32_t pdl_run_pool_room(const pdl_run_pool *p);
-/* Takes a slot, while there is room: the one that was ended last, if any was. */
+/* Takes a free slot, preferably the one that was ended last. There must be room. */
 uint32_t pdl_run_pool_take(pdl_run_pool *p);
 /* Starts a run in a taken slot. The pool fills in slot, group, waker and budget of the spawn. */
 void pdl_run_pool_begin(pdl_run_pool *p, uint32_t slot, pdl_spawn spawn);
-/* Starts a copy of a held run, which is held, too. Returns false when that cannot be, as
- * pdl_session_copy; the slot is then still taken. */
+/* Starts a copy of a held run; the copy is held, too. Returns false when the run cannot be copied
+ * (pdl_session_copy); the slot is still taken then. */
 bool pdl_run_pool_copy(pdl_run_pool *p, uint32_t slot, pdl_spawn spawn, const pdl_run *of,
                        const char **why, pdl_loc *loc);
-/* Makes the held run of a slot another particle, as pdl_session_rename. */
+/* Makes the held run of a slot another particle; see pdl_session_rename. */
 void pdl_run_pool_rename(pdl_run_pool *p, uint32_t slot, pdl_spawn spawn);
 /* Lets the held run of a slot continue. */
 void pdl_run_pool_continue(pdl_run_pool *p, uint32_t slot);
@@ -59,24 +59,23 @@ void pdl_run_pool_end(pdl_run_pool *p, uint32_t slot);
 /* Returns the run of a slot, NULL when it has none. Borrowed. */
 pdl_run *pdl_run_pool_get(const pdl_run_pool *p, uint32_t slot);
 pdl_run_use pdl_run_pool_use(const pdl_run_pool *p, uint32_t slot);
-/* Returns true when a run failed because the budget of all runs allows nothing more: that is not
- * its fault. */
+/* Returns true when a run failed only because the budget of all runs is used up. */
 bool pdl_run_pool_is_spent(const pdl_run_pool *p, const pdl_err *e);
 
-/* Steps the run of one slot as far as it comes. Returns what pdl_run_pool_fn returned. */
+/* Steps the run of one slot until it waits or ends. Returns the result of pdl_run_pool_fn. */
 PDL_MUST bool pdl_run_pool_step_slot(pdl_run_pool *p, uint32_t slot, pdl_err *err);
-/* Steps each run that can continue. One that can continue again, or that began meanwhile, has its
- * next step in the next call. */
+/* Steps each run that can continue once. A run that can continue again, or that began during this
+ * call, is stepped in the next call. */
 PDL_MUST bool pdl_run_pool_step(pdl_run_pool *p, pdl_err *err);
 /* Returns true when a run can be stepped before any answer arrives. */
 bool pdl_run_pool_is_ready(const pdl_run_pool *p);
 /* Returns the number of runs that have not ended and are not held. */
 uint32_t pdl_run_pool_open(const pdl_run_pool *p);
-/* Waits for answers at most so long. Returns false when runs wait for an answer that cannot
- * come. */
+/* Waits for answers for timeout_ms at most. Returns false when runs wait for an answer that cannot
+ * arrive. */
 bool pdl_run_pool_wait(pdl_run_pool *p, int timeout_ms);
-/* Fails all runs that wait, with this message. It is for answers that cannot come: that would be a
- * fault of this program, but it must not hang. */
+/* Fails all waiting runs with this message, when their answers cannot arrive. That would be an
+ * error in libpdl, but the process must not hang because of it. */
 void pdl_run_pool_give_up(pdl_run_pool *p, const char *message);
 
 #endif

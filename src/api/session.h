@@ -26,7 +26,8 @@ void pdl_session_free(pdl_session *s); /* s may be NULL */
  * diagnostics; NULL when it cannot be checked, since it has no text. */
 pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p);
 
-/* The names of variables for the check of a program that gets others; closed: it gets no others. */
+/* The names of the variables with which a program is checked, when its run gets others than those
+ * of the session. closed: the run gets no variables besides these. */
 typedef struct pdl_check_inputs {
     const pdl_str *names;
     size_t n_names;
@@ -35,16 +36,16 @@ typedef struct pdl_check_inputs {
 pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, pdl_str file,
                                     const pdl_check_inputs *inputs);
 
-/* Returns the functions that answer a check's questions about models; keys: also whether their keys
- * are set. Borrows s. */
+/* Returns the functions that answer a check's questions about models. keys: a key that is not set
+ * counts as a problem. Borrows s. */
 pdl_check_models pdl_session_models(pdl_session *s, bool keys);
 
 /* Loads the program's text. Returns false when it has errors, which are in the program (borrowed
  * until free). */
 PDL_MUST bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program);
 
-/* Returns whether the check before the first request would let this one go out; err says why it
- * would not. */
+/* Returns true when the check before the first request would let that request be sent; otherwise
+ * err says why not. */
 PDL_MUST bool pdl_session_would_send(pdl_session *s, const pdl_effect *e, pdl_err *err);
 
 /* Returns what a run of the loaded program can cost at most, with the variables, prices and budget
@@ -64,24 +65,25 @@ void pdl_session_hold_output(pdl_session *s, const pdl_held_output *held);
  * variables replace those of the options, unless they are absent. d is borrowed until free. */
 void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
                         pdl_vref variables);
-/* Sets the journal of a server, before the first run beside others: these may be durable. Borrowed
- * until free. */
+/* Sets the journal of a server, before the first run beside others. Such runs may then be durable.
+ * Borrowed until free. */
 void pdl_session_attach_server(pdl_session *s, pdl_durable *server);
 /* Registers the keys of the environment with a journal. */
 void pdl_session_name_keys(const pdl_session *s, pdl_durable *d);
 /* Returns the keys that the environment and the program of a journal hold. Owned. */
 pdl_secrets *pdl_session_secrets_of(pdl_str journal);
-/* Appends the text of a program without the keys in it or in the environment: for pages, which are
- * given to others. */
+/* Appends the text of a program without the keys that are in it or in the environment, for pages
+ * that the user may give to others. */
 void pdl_session_redact_program(pdl_str text, pdl_buf *out);
 /* Cancels everything that waits, after WAIT. */
 void pdl_session_stop(pdl_session *s);
 /* Writes everything that is due, so that output may be shown. */
 void pdl_session_flush(pdl_session *s);
 
-/* Confines the run, within the sandbox of the session or of the shared one, by the profiles of the
- * policies with the numbers from `from` on, and by the profile with this name (one that --sandbox
- * takes; empty: none). Called before a program is loaded or used. Errors: those of a sandbox. */
+/* Confines the run further, within the sandbox of the session or of the shared session. It applies
+ * the profiles of the policies whose numbers are at least `from`, and the profile `name`, as
+ * --sandbox takes it (empty: no such profile). Called before a program is loaded or used. Errors:
+ * those of a sandbox. */
 PDL_MUST bool pdl_session_confine(pdl_session *s, size_t from, pdl_str name, pdl_err *err);
 
 /* Uses a program that is loaded already; kept. Replaces pdl_session_load. */
@@ -94,7 +96,7 @@ pdl_code *pdl_session_code(const pdl_session *s);
 
 /* Completes the recording and the cache after the end. Error: io. */
 PDL_MUST bool pdl_session_finish(pdl_session *s, pdl_err *err);
-/* Ends the durable run of a session, which failed. why: its error. Error: io. */
+/* Ends the durable run of a session that failed. why: its error. Error: io. */
 PDL_MUST bool pdl_session_fail(pdl_session *s, const pdl_err *why, pdl_err *err);
 
 /* Runs to the end. Returns DONE or FAIL. */
@@ -103,8 +105,8 @@ pdl_step pdl_session_run(pdl_session *s);
  * timeout_ms (-1: no limit). */
 void pdl_session_start(pdl_session *s);
 pdl_step pdl_session_step(pdl_session *s, int timeout_ms);
-/* Returns how long the next step may be delayed: 0: not at all, -1: until the loop's descriptor is
- * readable. */
+/* Returns for how many ms the next step may be delayed. 0: it must not be delayed; -1: until the
+ * descriptor of the loop is readable. */
 int pdl_session_deadline_ms(const pdl_session *s);
 /* Ends the run with this error; callable from sinks and signal callbacks of the loop. Takes the
  * content of err. */
@@ -113,48 +115,54 @@ void pdl_session_cancel(pdl_session *s, pdl_err *err);
 /* --- many runs over one set of worlds (serve) ------------------------------------------------- */
 
 typedef struct pdl_spawn {
-    pdl_code *code; /* from pdl_session_compile; kept by the run */
+    pdl_code *code; /* the code, from pdl_session_compile; the run keeps a reference */
     pdl_str dir;    /* directory of its program; borrowed */
     pdl_stream stream;
-    /* a dict from pdl_session_variables, possibly with more; borrowed for the call */
+    /* a dict of pdl_session_variables, to which variables may have been added; borrowed for the
+     * call */
     pdl_vref variables;
     pdl_sink sink;        /* event may be NULL */
-    bool provisional;     /* durable: pieces of answers are shown before they are kept */
+    bool provisional;     /* in a durable run, pieces of answers are shown before they are stored */
     pdl_durable *durable; /* journal of a durable run of a server; borrowed; may be NULL */
-    pdl_str name;         /* name of its program, for telemetry; borrowed */
+    pdl_str name;         /* name of the program of the run, for telemetry; borrowed */
     uint32_t slot;        /* below PDL_SPAWN_SLOTS; no other live run has it */
-    /* Slot of the first run of a group, which is spawned first and freed with the others. */
+    /* Slot of the first run of the group to which this run belongs. That run is spawned first, and
+     * the runs of the group are freed together. */
     uint32_t group;
-    pdl_str draw;        /* names the replies of its group in the cache; borrowed; may be empty */
+    /* name for the replies of the group in the cache; borrowed; may be empty */
+    pdl_str draw;
     pdl_run_waker waker; /* fn may be NULL */
-    /* The budget that the run is charged to; kept. NULL: it has the budget of the options alone. */
+    /* The budget to which the run is charged; the run keeps a reference. NULL: the run only has the
+     * budget of the options. */
     struct pdl_budget *budget;
-    pdl_path *place; /* before the places of its effects; kept; NULL: none */
+    /* prefix of the places of its effects; the run keeps a reference; may be NULL */
+    pdl_path *place;
     pdl_particle particle;
 } pdl_spawn;
 enum { PDL_SPAWN_SLOTS = 14336, PDL_MEMBER_SLOTS = 7168 };
 
-/* Puts in force the policy of a program that runs beside others: for all runs of the session, since
- * one process of code may answer all of them. Called before the first run. */
+/* Puts the policy of a program in force that runs beside others. It counts for all runs of the
+ * session, since one process of code may answer all of them. Called before the first run. */
 PDL_MUST bool pdl_session_take_policy(pdl_session *s, const pdl_program *p, pdl_err *err);
 /* Compiles a program as code that runs of this session share; owned. */
 pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program);
-/* Makes the variables that programs begin with: defaults of models, then these (borrowed; may be
- * absent). Owned dict. */
+/* Makes the variables with which programs begin: the defaults for models, and the given variables
+ * (borrowed; may be absent). Owned dict. */
 PDL_MUST bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err);
-/* Waits for answers at most timeout_ms, as poll of a world. Returns false when nothing is open
- * there: a run that waits gets no answer. */
+/* Waits for answers for timeout_ms at most, like the poll of a world. Returns false when nothing is
+ * in flight: a run that waits would get no answer. */
 bool pdl_session_poll(pdl_session *s, int timeout_ms);
 /* Starts a run beside others; the caller steps and releases it, and polls. Repetitions of requests
  * to the cache are counted in its group. */
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn);
-/* Starts a copy of a held run, as pdl_run_copy; code and variables of the spawn are not used. */
+/* Starts a copy of a held run (pdl_run_copy). The code and the variables of the spawn are not
+ * used. */
 pdl_run *pdl_session_copy(pdl_session *s, const pdl_spawn *spawn, const pdl_run *of,
                           const char **why, pdl_loc *loc);
-/* Makes a held run another particle: its effects and its replies in the cache have other names from
- * now on. */
+/* Makes a held run another particle: from now on its effects and its replies in the cache have the
+ * names of that particle. */
 void pdl_session_rename(pdl_session *s, pdl_run *run, const pdl_spawn *spawn);
-/* Frees the run of a slot, and ends the programs that its code runs. */
+/* Frees the run of a slot, and ends the programs that were started by its code. */
 void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot);
 
 /* Returns the text of the standard library. */
@@ -163,18 +171,19 @@ pdl_str pdl_session_library_text(void);
  * loaded. Owned. */
 pdl_val pdl_session_library(pdl_session *s);
 
-/* With a shared session: steps everything that can run, without waiting; the caller runs the
- * loop. */
+/* For a member of a shared session: steps everything that can run, without waiting. The caller runs
+ * the loop. */
 pdl_step pdl_session_turn(pdl_session *s);
-/* Steps the programs that run inside those of the members, and starts model calls that waited for
- * their turn. Returns true when a program ended. */
+/* Steps the programs that were started by code of the members, and starts model calls that waited
+ * for a place. Returns true when one of these programs ended. */
 bool pdl_session_turn_inner(pdl_session *shared);
-/* Sends the calls of models that wait to be merged. Returns false when none did. */
+/* Sends the model calls that wait to be merged. Returns false when there were none. */
 bool pdl_session_send_waiting(pdl_session *s);
 bool pdl_session_inner_is_ready(const pdl_session *shared);
-/* Returns true when it can be stepped before anything happens on the loop. */
+/* Returns true when the session can be stepped before anything happens on the loop. */
 bool pdl_session_is_ready(const pdl_session *s);
-/* Returns true when it only waits for questions without an answer (a durable run that may park). */
+/* Returns true when the session waits for nothing but questions without an answer (in a durable run
+ * that may park). */
 bool pdl_session_only_waits(const pdl_session *s);
 /* Parks such a run: it ends, or continues with answers that have arrived. Called after the loop was
  * polled. */
@@ -186,36 +195,37 @@ const pdl_run *pdl_session_get(const pdl_session *s);
 bool pdl_session_set_variable(pdl_session *s, uint32_t fiber, pdl_str name, pdl_vref old,
                               pdl_vref v);
 struct pdl_loop *pdl_session_loop(const pdl_session *s);
-/* Answers the input effect with this id, which waits for standard input. Returns false when none
- * does. */
+/* Answers the input effect with this id, which waits for standard input. Returns false when no such
+ * effect waits. */
 bool pdl_session_answer_input(pdl_session *s, uint32_t effect, pdl_str text);
-/* Checks a path before the engine itself writes a file (a trace): a link in a folder that confined
- * code may write must not lead out of it. Error: policy. */
+/* Checks the path of a file that the engine itself is about to write, such as a trace. A link in a
+ * folder that confined code may write must not lead out of that folder. Error: policy. */
 PDL_MUST bool pdl_session_check_path(const pdl_session *s, const char *path, pdl_err *err);
 /* Returns the folders of PDL_PATH and of the installed library, in which imports are searched.
  * Borrowed. */
 const pdl_str *pdl_session_path(const pdl_session *s, size_t *n);
 const char *pdl_session_env(pdl_session *s, const char *name);
 
-/* Returns what explain recorded, after the run, whose step may also be WAIT: {calls, not_done,
- * not_known, not_reached}, secrets replaced. Owned; docs/manual/calls.md has the forms. */
+/* Returns what `explain` recorded: {calls, not_done, not_known, not_reached}, with secrets
+ * replaced. Called after the run, whose last step may be WAIT. Owned; docs/manual/calls.md has the
+ * forms. */
 pdl_val pdl_session_explained(pdl_session *s);
 
-/* Writes the trace after the end as one line of JSON, in pieces (options.trace). Errors: limit, io,
- * those of put. */
+/* Writes the trace after the end of the run (options.trace), in pieces that are together one line
+ * of JSON. Errors: limit, io, and those of put. */
 PDL_MUST bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user,
                                 pdl_err *err);
 
-/* Appends the trace of a run in progress, as far as it is (options.trace_later). Returns false
- * without an error when too much has happened to make it. Errors: limit, io. */
+/* Appends the trace of a run in progress, up to the present moment (options.trace_later). Returns
+ * false without an error when too much has happened to make it. Errors: limit, io. */
 PDL_MUST bool pdl_session_trace_so_far(const pdl_session *s, pdl_buf *out, pdl_err *err);
 
-/* Registers the secrets of a program that was not loaded here, so that they are redacted, too. */
+/* Registers the secrets of a program that another session loaded, so that they are redacted,
+ * too. */
 void pdl_session_note(const pdl_session *s, const pdl_program *program);
-/* Returns v in the form that the policies allow to print: without values that the sink `output`
- * redacts. Owned. */
+/* Returns v without the values that the sink `output` redacts, so that it may be printed. Owned. */
 pdl_val pdl_session_shown(const pdl_session *s, pdl_vref v);
-/* for recordings */
+/* Returns v without the values that recordings redact. Owned. */
 pdl_val pdl_session_recorded(const pdl_session *s, pdl_vref v);
 /* Returns true when the message of an error holds text that must not be printed; `instead` gets a
  * replacement. */

@@ -1,8 +1,8 @@
 /* merge.c -- holds calls, groups equal ones, and deals the choices of their answer; see merge.h.
  *
- * Each call keeps its place in every world above: budget, cache and journals see as many calls as
- * the program made. Of the tokens of a merged request the first call has those of the prompt, and
- * those of the answers are divided.
+ * The worlds before this one (budget, cache and journals) still see every call that the program
+ * made. The tokens of the merged request are divided: the first call gets the tokens of the prompt,
+ * and each call a share of the tokens of the answers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@ typedef struct call_group {
     pdl_effect **calls; /* n, owned */
     size_t n, live;
     uint32_t id;        /* the effect that was forwarded */
-    bool is_delivering; /* it is released after that */
+    bool is_delivering; /* the group is released when delivering is over */
     struct call_group *next, *prev;
 } call_group;
 
@@ -39,11 +39,12 @@ struct merge_world {
     pdl_merge_options o;
     PDL_VEC(pdl_effect *) waiting;
     call_group *first;
-    pdl_map refused;       /* models whose servers did not give several choices */
-    PDL_VEC(char *) names; /* its keys; owned */
+    /* models whose servers answered a request for several choices with fewer */
+    pdl_map refused;
+    PDL_VEC(char *) names; /* keys of `refused`, owned */
 };
 
-static char mark; /* a value for the map, which only needs keys */
+static char mark; /* a value for the map, of which only the keys are used */
 
 static pdl_str model_of(const pdl_effect *e) {
     pdl_vref name = pdl_dict_getz(e->request, "model");
@@ -71,7 +72,7 @@ static int64_t seed_of(const merge_world *w, const pdl_effect *e) {
     pdl_buf_putf(&text, "\n%u\n%llu", e->seq, (unsigned long long)*w->o.seed);
     pdl_hash_hex(pdl_buf_str(&text), hex);
     pdl_buf_fini(&text);
-    hex[7] = 0; /* 28 bits: every server takes them */
+    hex[7] = 0; /* 28 bits, which every server accepts as a seed */
     return strtol(hex, NULL, 16);
 }
 
@@ -127,7 +128,8 @@ static void send(merge_world *w, pdl_effect *const *calls, size_t n) {
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Returns the use of the call at i of n: the first has the prompt, the answers are divided. */
+/* Returns the usage for the call at i of n: the first call gets the tokens of the prompt, and the
+ * tokens of the answers are divided. */
 static pdl_val usage_of(pdl_vref all, size_t i, size_t n) {
     int64_t prompt = 0, answers = 0;
     if (!pdl_is_dict(all)) return pdl_null();
@@ -150,7 +152,7 @@ static pdl_vref choices_of(const pdl_reply *r) {
     return pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
 }
 
-/* Answers the call at i with the choice at i. Takes the call. */
+/* Answers the call at i with the i-th choice. Takes the call. */
 static void deal(pdl_effect *e, const pdl_reply *r, size_t i, size_t n) {
     pdl_vref raw = pdl_dict_getz(r->value, "raw");
     pdl_val choice = pdl_keep(pdl_list_at(choices_of(r), i)), value;
@@ -164,7 +166,7 @@ static void deal(pdl_effect *e, const pdl_reply *r, size_t i, size_t n) {
         pdl_effect_refuse_after(e, &err, r->seconds);
 }
 
-/* Returns true for an error that each call would perhaps not get if it were sent singly. */
+/* Returns true for an error that each call might not get if it were sent alone. */
 static bool is_of_merged(const pdl_reply *r) {
     return r->err.kind == PDL_E_bad_request || r->err.kind == PDL_E_unsupported_params ||
            r->err.kind == PDL_E_content_policy;
@@ -184,7 +186,8 @@ static pdl_effect *take(call_group *g, size_t i) {
     return e;
 }
 
-/* Deals the choices. Calls for which there is none are sent singly: some servers ignore `n`. */
+/* Gives each call its choice. A call without a choice is sent alone, because some servers ignore
+ * `n`. */
 static void deal_all(call_group *g, const pdl_effect *asked, const pdl_reply *r) {
     pdl_vref choices = choices_of(r);
     size_t n = pdl_is_list(choices) ? pdl_list_len(choices) : 0;
@@ -227,7 +230,7 @@ static void on_reply(void *user, const pdl_effect *asked, const pdl_reply *r) {
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Compares texts in which numbers count as such: particle2 is before particle10. */
+/* Compares texts by the numbers in them: particle2 is before particle10. */
 static int compare(pdl_str a, pdl_str b) {
     size_t i = 0, j = 0;
     while (i < a.n && j < b.n) {
@@ -235,7 +238,8 @@ static int compare(pdl_str a, pdl_str b) {
         while (i < a.n && is_digit(a.p[i])) i++;
         while (j < b.n && is_digit(b.p[j])) j++;
         size_t n = i - from, m = j - of;
-        if (n && m && n != m) return n < m ? -1 : 1; /* they have no zeros in front */
+        /* the numbers have no leading zeros, so the longer one is larger */
+        if (n && m && n != m) return n < m ? -1 : 1;
         i = from;
         j = of;
         if (a.p[i] != b.p[j]) return (unsigned char)a.p[i] < (unsigned char)b.p[j] ? -1 : 1;
@@ -249,7 +253,7 @@ static int compare(pdl_str a, pdl_str b) {
 typedef struct waiting_call {
     pdl_effect *e;
     pdl_buf place, content;
-    size_t group; /* number of the group that it is in */
+    size_t group; /* number of its group */
 } waiting_call;
 
 static int by_place(const void *a, const void *b) {
@@ -259,7 +263,7 @@ static int by_place(const void *a, const void *b) {
     return x->e->seq < y->e->seq ? -1 : x->e->seq > y->e->seq;
 }
 
-/* Describes the call; its content is empty when it is equal to no other one. */
+/* Describes the call. The description is empty when the call can be equal to no other call. */
 static void describe(merge_world *w, pdl_effect *e, waiting_call *c) {
     pdl_err ignored = {0};
     *c = (waiting_call){.e = e, .place = PDL_BUF, .content = PDL_BUF};
@@ -274,7 +278,8 @@ typedef struct forming_group {
     PDL_VEC(pdl_effect *) calls;
 } forming_group;
 
-/* Sends the calls of c, which are in order, in groups that begin with their first ones. */
+/* Sends the calls of c, which are in order, in groups of equal calls. A group is sent at the place
+ * of its first call. */
 static void send_all(merge_world *w, waiting_call *c, size_t n) {
     PDL_VEC(forming_group) groups = {0};
     pdl_map found = {0};
@@ -325,7 +330,8 @@ static void start(pdl_world *world, pdl_effect *e) {
     }
     pdl_vref stream = pdl_dict_getz(e->request, "stream");
     bool is_whole = !pdl_is_bool(stream) || !pdl_bool_of(stream);
-    /* Code that called it occupies the worker, so that other particles cannot come to theirs. */
+    /* A call of code is forwarded at once: its code occupies the worker, and other particles could
+     * not reach their calls. */
     if (is_whole && !e->by_code && can_merge(w, e, w->o.takes(w->o.user, e)))
         *pdl_vec_push(&w->waiting) = e;
     else
@@ -362,8 +368,8 @@ static bool poll(pdl_world *world, int timeout_ms) {
     return w->world.next->ops->poll(w->world.next, timeout_ms);
 }
 
-/* Requests that are open belong to the next worlds, which are closed after it and may not answer
- * any more. */
+/* Drops only the calls that wait. Requests in flight belong to the next worlds, which are closed
+ * after this one and may still answer. */
 static void close_world(pdl_world *world) {
     merge_world *w = (merge_world *)(void *)world;
     for (size_t i = 0; i < w->waiting.n; i++) pdl_effect_free(w->waiting.p[i]);

@@ -1,10 +1,10 @@
-/* merge.h -- equal calls of models, made by particles of an inference, as one request for several
- * answers: the prompt is paid once. Private to api.
+/* merge.h -- sends equal model calls, made by particles of an inference, as one request for several
+ * answers, so that the prompt is paid for once. Private to api.
  *
- * Calls that may be merged wait here until pdl_merge_send is called, which its user does when no
- * particle can continue otherwise. So what is merged never depends on time, but on the program and
- * on the answers. Calls that code makes, and those to other
- * providers, are forwarded at once.
+ * Calls that may be merged wait here until pdl_merge_send is called, which the inference does when
+ * no particle can continue otherwise. So it only depends on the program and on the answers which
+ * calls are merged, and never on time. Calls that code makes, and calls to providers that cannot
+ * give several answers, are forwarded at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,11 +14,11 @@
 #include "effect/effect.h"
 
 typedef struct pdl_merge_options {
-    /* Returns which parameters the provider of a call takes, some of PDL_TAKES_*. */
+    /* Returns the parameters that the provider of a call takes, as bits PDL_TAKES_.... */
     unsigned (*takes)(void *user, const pdl_effect *e);
     void *user;
-    /* Calls to servers that take a seed get one, made of this number and the place of the call;
-     * borrowed; NULL: they get none. */
+    /* Calls to servers that take a seed get one, which is made from this number and the place of
+     * the call; borrowed; NULL: no call gets one. */
     const uint64_t *seed;
 } pdl_merge_options;
 

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* programs in use at a time; checking all of them costs less than a microsecond */
+/* programs that an engine uses at a time; checking all of them takes less than a microsecond */
 enum { MANY = 64 };
 
 typedef struct code_entry {
@@ -19,7 +19,7 @@ typedef struct code_entry {
 
 struct pdl_code_cache {
     code_entry at[MANY];
-    size_t n, next; /* next: the entry that is replaced when all are taken */
+    size_t n, next; /* next: the entry that is replaced when all are in use */
 };
 
 pdl_code_cache *pdl_codes_new(void) { return PDL_NEW(pdl_code_cache); }
@@ -29,8 +29,8 @@ void pdl_codes_free(pdl_code_cache *c) {
     pdl_free(c);
 }
 
-/* Returns true when only entries of the cache hold the program. Code that functions hold holds the
- * program, too. */
+/* Returns true when nothing but entries of this cache holds the program. Code that is held by
+ * functions counts as holding its program. */
 static bool is_over(const pdl_code_cache *c, const pdl_program *p) {
     uint32_t ours = 0;
     for (size_t i = 0; i < c->n; i++)

@@ -1,4 +1,4 @@
-/* contexts.c -- contexts as values of the host program.
+/* contexts.c -- makes contexts from parts, and takes them apart, for users of the library.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,8 @@ pdl_value *pdl_value_context_parts(const pdl_value *v) {
                : NULL;
 }
 
-/* Combines groups of two, then of four, and so on: a context of n parts is log n deep. */
+/* Combines the parts in groups of two, then of four, and so on, so that a context of n parts is
+ * only log n deep. */
 static pdl_val composed(pdl_val *parts, size_t n, bool independent) {
     if (n == 0) return pdl_context_empty();
     for (size_t step = 1; step < n; step *= 2)
@@ -45,7 +46,7 @@ pdl_value *pdl_value_context(const pdl_value *parts, bool independent, pdl_error
     pdl_val *made = PDL_NEW_N(pdl_val, n + 1), whole;
     while (i < n && pdl_context_from(pdl_list_at(list, i), &made[i], &err)) i++;
     if (i == n) {
-        /* a single part is a group as well */
+        /* a single part becomes a group, too */
         made[n] = pdl_context_empty();
         whole = composed(made, n ? n + 1 : 0, independent);
         if (!n) pdl_drop(made[n]);

@@ -2,7 +2,7 @@
  * runs from their journals.
  *
  * The host gets the output of a durable program when all rows on which it depends are on the disk.
- * Until then the output waits here, in order, with the callback that it is for.
+ * Until then the output waits here in order, each piece with the callback that will get it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,8 +43,8 @@ static void give(pdl_task *t, const pdl_task_printed *p) {
 
 static bool has_output(void *user) { return ((pdl_task *)user)->printed.n > 0; }
 
-/* Delivers the output. A callback may make the program print more, which waits for the next
- * time. */
+/* Delivers the output. A callback may make the program print more; that output is delivered the
+ * next time. */
 static uint64_t put_output(void *user) {
     pdl_task *t = user;
     size_t n = t->printed.n;

@@ -30,7 +30,7 @@ static void add(maker *m, pdl_str s, const pdl_session *session) {
     pdl_buf_putc(&m->texts, 0);
 }
 
-/* Appends the text, which ends with the part of a tree, and that part alone. */
+/* Appends the text together with the part of the tree, and notes where that part is. */
 static void add_text(maker *m, pdl_loc place, pdl_buf *shown, const pdl_session *session) {
     pdl_buf part = PDL_BUF;
     pdl_api_put_part(place, &part);

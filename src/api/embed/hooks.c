@@ -24,17 +24,17 @@ typedef struct hooks hooks;
 struct pdl_request {
     hooks *hooks;  /* NULL when it is closed */
     pdl_effect *e; /* NULL when the answer is not needed any more */
-    /* the handler that has it; NULL when an object or function of the host has it */
+    /* the handler that got the request; NULL when an object or function of the host got it */
     const pdl_hook *row;
     pdl_value data;
-    pdl_buf pieces;     /* not delivered yet */
-    pdl_buf all_pieces; /* all pieces */
+    pdl_buf pieces;     /* pieces that were not delivered yet */
+    pdl_buf all_pieces; /* all pieces so far */
     bool answered;
-    bool looked_again; /* the second look-up, after one that found nothing */
+    bool looked_again; /* this is the second look-up, after the first found nothing */
     pdl_val answer;
     pdl_err err;
     uint64_t start_ns;
-    bool *freed;     /* set when it is freed; NULL when it is not needed */
+    bool *freed;     /* *freed is set when the world is freed; NULL when no caller wants to know */
     struct list *in; /* the list that contains it; NULL when none does */
     pdl_request *next, *prev;
 };
@@ -79,12 +79,14 @@ static pdl_str subject_of(const pdl_effect *e) {
     return PDL_STR("");
 }
 
-/* Returns true when a precedes b: the longer prefix does, then the later handler. */
+/* Returns true when handler a is asked before b: the longer prefix comes first, and of equal
+ * prefixes the later handler. */
 static bool is_before(const pdl_hook *a, const pdl_hook *b) {
     return a->prefix.n != b->prefix.n ? a->prefix.n > b->prefix.n : a > b;
 }
 
-/* Returns the handler after `after` (NULL: the first), NULL when there is none. */
+/* Returns the handler that is asked after `after` (NULL: the first one); NULL when there is no
+ * further one. */
 static const pdl_hook *find(const pdl_hook *rows, size_t n, const pdl_effect *e,
                             const pdl_hook *after) {
     const pdl_hook *best = NULL;
@@ -189,7 +191,7 @@ bool pdl_request_piece(pdl_request *request, const char *text, size_t n_bytes) {
     return true;
 }
 
-/* Moves the request to those that the next poll delivers. */
+/* Moves the request to the list of those that the next poll delivers. */
 static void answered(pdl_request *r) {
     if (!r->e) {
         request_free(r);
@@ -220,8 +222,8 @@ void pdl_request_answer(pdl_request *request, const pdl_value *answer) {
     if (request->e && pdl_host_answer(request->e, v, all, &request->answer, &request->err) &&
         request->e->kind == PDL_EFFECT_model && !request->all_pieces.len &&
         pdl_val_truth(pdl_dict_getz(request->e->request, "stream"))) {
-        /* a request that streams gets the text in one piece */
-        pdl_vref content = pdl_dict_getz(request->answer, "content"); /* no text: scores */
+        /* a request that streams gets the text in one piece; an answer with scores has no text */
+        pdl_vref content = pdl_dict_getz(request->answer, "content");
         pdl_str text = pdl_is_str(content) ? pdl_str_get(content) : PDL_STR("");
         if (text.n) pdl_request_piece(request, text.p, text.n);
     }
@@ -270,8 +272,8 @@ void pdl_request_raise(pdl_request *request, const char *kind, const char *class
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* Delivers an answer. The request is freed before its effect ends, because that may start or cancel
- * others. */
+/* Delivers an answer. The request is freed before its effect ends, because the end of the effect
+ * may start or cancel other requests. */
 static void deliver_answer(pdl_request *r) {
     double seconds = (double)(pdl_clock_ns() - r->start_ns) / 1e9;
     pdl_val v = r->answer;
@@ -307,9 +309,9 @@ static pdl_request *request_new(hooks *h, pdl_effect *e, pdl_val data) {
     return r;
 }
 
-/* Passes the request to its handler, or to the object or function that the effect is about. The
- * turn may be another task's: a call that waited for its place starts when one of another task
- * ends. Both r and the task may be freed. */
+/* Passes the request to its handler, or to the object or function that the effect is about. Another
+ * task may be the current one here, because a call that waited for a place starts when a call of
+ * another task ends. Both r and the task may be freed by the callback. */
 static void hand_to_host(const hooks *h, const pdl_effect *e, pdl_request *r) {
     pdl_engine *engine = h->task ? pdl_engine_keep(h->task->engine) : NULL;
     pdl_task *before = engine ? pdl_task_enter(engine, h->task) : NULL;

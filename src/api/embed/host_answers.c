@@ -1,4 +1,5 @@
-/* host_answers.c -- see host_answers.h.
+/* host_answers.c -- fills in the shorter forms of answers, and makes replies from them; see
+ * host_answers.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,8 +56,9 @@ static pdl_val answer_completion(pdl_vref d) {
     return pdl_is_absent(usage) ? c : pdl_dict_putz(c, "usage", pdl_keep(usage));
 }
 
-/* Turns a text, {content, ...} with members of a message, or a whole chat completion into the reply
- * that a service's answer becomes, so that programs cannot distinguish them. */
+/* Turns an answer into the reply that a service's answer would become, so that programs cannot
+ * distinguish them. The answer is a text, an object {content, ...} with members of a message, or a
+ * whole chat completion. */
 static bool model_answer(const pdl_effect *e, pdl_vref v, pdl_val *out, pdl_err *err) {
     pdl_vref content = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
     bool is_whole = pdl_is_dict(v) && pdl_is_list(pdl_dict_getz(v, "choices"));

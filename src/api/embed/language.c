@@ -1,5 +1,5 @@
-/* language.c -- tables of the language as values: for completion and documentation in host
- * programs.
+/* language.c -- returns the tables of the language (schema, builtins) as values, for completion and
+ * documentation in host programs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

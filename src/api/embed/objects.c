@@ -1,9 +1,10 @@
 /* objects.c -- functions and objects of the host program as handles; see objects.h. Each object is
- * a handle (value/handle.h) whose `user` is a host_object. Natives call it at once; operations of
- * expressions are effects, as for objects of code, because the host program may need time.
+ * a handle (value/handle.h) whose `user` is a host_object. Native functions call the object at
+ * once. Operations in expressions are effects, as for objects of Python code, because the host
+ * program may need time to answer.
  *
  * A journal must find the same request in another process. So the number of a handle is a hash of
- * the name of its type, and only the type is written.
+ * the name of its type, and a journal has only the type.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,8 +33,8 @@ static host_object *host_of(const pdl_handle *h) { return h->user; }
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-/* Takes error, which may be NULL. Always returns false. A failure of the object is one of the
- * expression that uses it. */
+/* Fails the expression that uses the object, because a function of the object failed. Takes error,
+ * which may be NULL. Always returns false. */
 static bool fail(pdl_err *err, pdl_error *error, const host_object *o, const char *what) {
     pdl_err_kind kind = error ? pdl_error_kind_of(error->kind) : PDL_E_code;
     if (kind == PDL_E_code) kind = PDL_E_expression;
@@ -211,7 +212,8 @@ bool pdl_objects_is_function(pdl_vref v) {
            host_of(pdl_handle_of(v))->fn;
 }
 
-/* Returns the subject of an operation: its object, else the first object among its operands. */
+/* Returns the object on which an operation works: its own object, or else the first object among
+ * its operands. */
 static pdl_vref target_of(const pdl_effect *e, bool *others) {
     static const char *const operands[] = {"left", "right", "args", "kwargs"};
     pdl_vref object = pdl_dict_getz(e->request, "object");
@@ -285,7 +287,7 @@ bool pdl_objects_data(const pdl_effect *e, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Looks up an attribute, or an item. Returns false when the object has no such function. */
+/* Asks for an attribute, or for an item. Returns false when the object has no function for that. */
 static bool look_up(const host_object *o, bool attribute, pdl_vref key, pdl_request *r) {
     pdl_value boxed = {.v = pdl_lent(key)};
     if (attribute && (!o->ops.attribute || !pdl_is_str(key))) return false;
@@ -330,7 +332,7 @@ static void ask_object(const pdl_effect *e, const host_object *o, pdl_request *r
         ops->operate(o->user, pdl_request_data(r), r);
 }
 
-/* Asks the host program. The request, with the values that it shows, lives as long as the call. */
+/* Asks the host program. The request and the values in it live as long as the call. */
 void pdl_objects_ask(const pdl_effect *e, pdl_request *r) {
     bool others = false;
     pdl_val target = pdl_keep(target_of(e, &others)), request = pdl_keep(e->request);

@@ -12,15 +12,15 @@
 /* Returns true for an operation of a program on a function or object of the host program. */
 bool pdl_objects_own(const pdl_effect *e);
 
-/* Makes the content of its request: {args, kwargs} for a function, {op, ...} for an object. Owned.
- * Returns false with err set when the operation makes no sense. */
+/* Makes the data of the request for such an operation: {args, kwargs} for a function, {op, ...} for
+ * an object. Owned. Returns false with err set when the operation is impossible. */
 PDL_MUST bool pdl_objects_data(const pdl_effect *e, pdl_val *out, pdl_err *err);
 
 /* Passes r to the host program, which answers it now or later. e may be freed when this returns. */
 void pdl_objects_ask(const pdl_effect *e, pdl_request *r);
 
-/* Tries the item instead of the attribute after a look-up that found nothing, or the reverse.
- * Returns false when there is no such look-up. */
+/* Asks for the item after a look-up of an attribute that found nothing, or the other way round.
+ * Returns false when there is no second way. */
 bool pdl_objects_look_again(const pdl_effect *e, pdl_request *r);
 
 /* Returns the answer "not found" to a look-up in e. Owned. */

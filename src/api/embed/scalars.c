@@ -1,5 +1,5 @@
-/* scalars.c -- values without a C type: large integers, dates, bytes; and containers taken whole or
- * iterated without a handle for each item.
+/* scalars.c -- values for which C has no type (large integers, dates, bytes), and functions that
+ * read a whole container at once or walk through it without making a handle for each item.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -101,7 +101,7 @@ static void give_message(pdl_task *t, pdl_str role, pdl_str text) {
 static void on_event(void *user, const pdl_event *e) {
     pdl_task *t = user;
     const pdl_task_options *o = &t->opt;
-    if (t->doomed) return; /* the task was freed */
+    if (t->doomed) return; /* the callback has freed the task */
     if (e->kind == PDL_EVENT_text || (e->kind == PDL_EVENT_out && e->number != 2))
         give(t, PDL_PRINTED_TEXT, e->text);
     if (e->kind == PDL_EVENT_note || (e->kind == PDL_EVENT_out && e->number == 2))
@@ -130,7 +130,8 @@ static char *copy_of(const char *z) { return pdl_str_dup(pdl_str_of(z ? z : ""))
 
 void pdl_task_release(pdl_task *t) {
     pdl_pool *before = pdl_pool_enter(t->engine->pool);
-    if (t->durable) pdl_durable_ends(t->durable); /* open effects are left as after a kill */
+    /* effects in flight are left as they would be after a kill */
+    if (t->durable) pdl_durable_ends(t->durable);
     pdl_session_free(t->session);
     pdl_task_close_durable(t);
     pdl_error_free(t->error);
@@ -146,7 +147,8 @@ void pdl_task_release(pdl_task *t) {
     pdl_engine *engine = t->engine;
     pdl_free(t);
     pdl_pool_enter(before);
-    pdl_engine_free(engine); /* releases its last reference, and with it the pool */
+    /* this releases the last reference to the engine, and with it the pool */
+    pdl_engine_free(engine);
 }
 
 static bool read_options(pdl_task_options *o, const pdl_task_options *options, pdl_error **error) {
@@ -175,7 +177,7 @@ static bool read_durable(pdl_task_durable *to, const pdl_task_durable *from, pdl
     return !from || (to->run && *to->run) || pdl_misuse(error, "pdl_task_durable.run is not named");
 }
 
-/* Refuses options that tasks on one loop share and one task cannot have alone. */
+/* Refuses options that a task cannot have for itself when it shares a loop with others. */
 static bool fits_shared(const pdl_engine *e, const pdl_task_options *o, pdl_error **error) {
     bool own = (o->timeout && *o->timeout) || (o->prices && *o->prices) || o->max_rps > 0 ||
                o->max_tokens_per_minute > 0;
@@ -269,13 +271,13 @@ static pdl_task *start(pdl_engine *engine, pdl_program *program, pdl_task_option
     t->opt.durable = NULL;
     pdl_code *known = pdl_codes_find(engine->codes, program, o.trace);
     if (known) pdl_session_use_code(t->session, known);
-    t->busy = true; /* the first report is made from here */
+    t->busy = true; /* the first events are reported before this function returns */
     pdl_task *before = pdl_task_enter(engine, t);
     pdl_session_start(t->session);
     (void)pdl_task_enter(engine, before);
     t->busy = false;
     if (!known) pdl_codes_add(engine->codes, pdl_session_code(t->session), o.trace);
-    t->opt.inputs = NULL; /* the run has copies */
+    t->opt.inputs = NULL; /* the run has its own copies now */
     if (engine->shared && !o.alone) pdl_turns_add(engine, t);
     return t;
 }
@@ -334,7 +336,7 @@ static pdl_state advance_shared(pdl_task *t, int timeout_ms) {
     return state;
 }
 
-/* Returns true inside a step of the shared loop. */
+/* Returns true when the caller is inside a step of the shared loop. */
 static bool is_blocked(const pdl_task *t) { return t->engine->busy && !t->opt.alone; }
 
 static pdl_state advance(pdl_task *t, int timeout_ms) {

@@ -3,8 +3,8 @@
  *
  * The engine has one session without a program, whose loop, worlds, environment and secrets the
  * sessions of the tasks use (session.h). A step lets every task that can run do so, runs the loop
- * once, and starts over. Tasks that end leave the list; those that callbacks free are released when
- * the turn is over, since the machine of one task may be below the callback of another.
+ * once, and starts over. Tasks that end leave the list. A task that a callback frees is released
+ * when the turn is over, since its machine may still be on the stack below that callback.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -62,7 +62,7 @@ void pdl_turns_close(pdl_engine *e) {
     pdl_vec_fini(&e->tasks);
 }
 
-/* Gives each task a turn, also tasks that callbacks add in this round. */
+/* Gives each task a turn, including tasks that callbacks start in this round. */
 static void turn(pdl_engine *e) {
     for (size_t i = 0; i < e->tasks.n; i++) {
         pdl_task *t = e->tasks.p[i];
@@ -103,7 +103,7 @@ static bool any_only_waits(const pdl_engine *e) {
     return false;
 }
 
-/* Ends the runs that only wait for answers of people, also while others have something to do. */
+/* Parks the runs that only wait for answers of people, even while other tasks still work. */
 static bool park_all(const pdl_engine *e) {
     bool any = false;
     for (size_t i = 0; i < e->tasks.n; i++) any |= pdl_session_park(e->tasks.p[i]->session);
@@ -119,7 +119,7 @@ static void cancel_all(const pdl_engine *e) {
     }
 }
 
-/* Returns the rest of a time that began at start; -1: no limit. */
+/* Returns how much is left of a time that began at start; -1: no limit. */
 static int time_left(uint64_t start, int timeout_ms) {
     uint64_t gone = timeout_ms > 0 ? (pdl_clock_ns() - start) / 1000000 : 0;
     if (timeout_ms <= 0) return timeout_ms;

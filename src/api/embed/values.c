@@ -47,8 +47,9 @@ pdl_value *pdl_value_text_n(const char *text, size_t n_bytes) {
     return is_text(text, n_bytes) ? pdl_value_box(pdl_text((pdl_str){text, n_bytes})) : NULL;
 }
 
-/* Returns the value for a reader. The messages of a call are a context that a report presents as a
- * list. The list is made here, since few of the programs that receive reports read it. */
+/* Returns the value as a reader sees it. The messages of a model call are a context, which a report
+ * presents as a list. That list is made only here, since few programs that receive reports read
+ * it. */
 static pdl_vref whole(const pdl_value *v) {
     if (v->shows_list) {
         pdl_value *own = (pdl_value *)(uintptr_t)v;
@@ -70,8 +71,8 @@ void pdl_value_drop(pdl_value *v) {
     pdl_free(v);
 }
 
-/* Appends an item. A shared container is copied first. A value cannot come to contain itself: the
- * item is then a second owner. */
+/* Appends an item. A shared container is copied first. A value cannot contain itself, because then
+ * the item would be a second owner and v would be copied. */
 bool pdl_value_push(pdl_value *v, const pdl_value *item) {
     if (!v || !item || !pdl_is_list(v->v)) return false;
     pdl_val x = pdl_keep(item->v);
@@ -231,7 +232,7 @@ pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **err
     return NULL;
 }
 
-/* Makes the value without promises. */
+/* Makes a copy of the value without promises. */
 static bool ready(const pdl_value *v, pdl_val *out, pdl_err *err) {
     if (!pdl_may_hold_promise(whole(v))) {
         *out = pdl_keep(v->v);
@@ -241,7 +242,7 @@ static bool ready(const pdl_value *v, pdl_val *out, pdl_err *err) {
     return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "a value that is still to come has no text");
 }
 
-/* Makes the result. Takes b, which was written from v. */
+/* Makes the resulting text value. Takes b, into which v was written. */
 static pdl_value *written(const pdl_value *v, bool ok, pdl_buf *b, pdl_err *err,
                           pdl_error **error) {
     pdl_label label = pdl_label_built(pdl_label_of(v->v));

@@ -13,13 +13,13 @@
 #include "api/bound.h"
 #include "base/vec.h"
 
-/* A variable: what the program says of it. */
+/* A variable, as far as the program text shows what it is. */
 typedef struct bound_name {
     pdl_str name;
-    const pdl_tree *tree;      /* its value, or NULL when that is not written down */
+    const pdl_tree *tree;      /* its value, or NULL when the text does not show it */
     const pdl_block *function; /* its function, or NULL */
     pdl_vref given;            /* its value, when the command line gives it; or absent */
-    double words;              /* at most so many; INFINITY: unknown */
+    double words;              /* maximum number of words in it; INFINITY: unknown */
     size_t times;              /* how often the program sets it */
 } bound_name;
 
@@ -34,16 +34,16 @@ bound_name *pdl_bound_find(const bound_names *names, pdl_str name);
 /* Returns the number of words of a value or of a text; INFINITY when it has no bound. */
 double pdl_bound_words(const bound_names *names, const pdl_tree *t);
 double pdl_bound_count_words(pdl_str text);
-/* Returns the length of a list, or a number; negative: it is not known. */
+/* Returns the length of a list, or the value of a number; negative when it is not known. */
 double pdl_bound_length(const bound_names *names, const pdl_tree *t);
-/* Returns the words of its longest item. */
+/* Returns the number of words of the longest item of a list. */
 double pdl_bound_item_words(const bound_names *names, const pdl_tree *t);
 double pdl_bound_number(const bound_names *names, const pdl_tree *t);
 /* Returns the function that an expression names; NULL when it is not known. */
 const pdl_block *pdl_bound_function(const bound_names *names, const pdl_tree *t);
 
-/* Calls fn for each call of a function of the program in the expressions of a tree; function NULL:
- * something is called that is neither a function of the program nor built in. */
+/* Calls fn for each call of a function of the program in the expressions of a tree; function is
+ * NULL when the called function is neither of the program nor built in. */
 void pdl_bound_each_call(const bound_names *names, const pdl_tree *t,
                          void (*fn)(void *user, const pdl_block *function, pdl_loc loc),
                          void *user);

@@ -17,12 +17,14 @@
 
 #include "base/banned.h"
 
-/* All numbers are at least what can happen; INFINITY: no bound. */
+/* The maximum that may happen. INFINITY means that there is no bound. */
 typedef struct run_bound {
     double calls, answer, prompt;
-    double with_context;       /* calls that send the context as well */
-    double context, result;    /* words that the block adds to the context; words of its result */
-    double cost, context_cost; /* without the context; for each word of it */
+    double with_context;       /* how many of the calls also send the context */
+    /* words that the block adds to the context, and words of its result */
+    double context, result;
+    /* cost without the context; additional cost for each word of the context */
+    double cost, context_cost;
 } run_bound;
 
 typedef struct bound_site {
@@ -41,10 +43,10 @@ typedef struct bounding {
         size_t next;
     })
     calls_in; /* expressions with calls, by block */
-    PDL_VEC(const pdl_block *) open; /* functions that are being looked through */
+    PDL_VEC(const pdl_block *) open; /* functions that are being examined, to notice recursion */
     PDL_VEC(bound_site) sites;
     pdl_val reasons; /* list of {file, line, what, why, remedy} */
-    double times;    /* how often the present block runs at most */
+    double times;    /* how often the block that is examined may run */
     size_t visits;
     bool unpriced, is_full;
 } bounding;
@@ -53,10 +55,10 @@ static run_bound of_block(bounding *w, const pdl_block *b);
 
 /* --- arithmetic ------------------------------------------------------------------------------- */
 
-/* Multiplies; nothing of an unknown number is nothing. */
+/* Multiplies two bounds. Zero times an unknown number is zero. */
 static double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
-/* Adds what runs after a. */
+/* Returns the bound of b when it runs after a. */
 static run_bound then(run_bound a, run_bound b) {
     return (run_bound){
         .calls = a.calls + b.calls,
@@ -81,7 +83,7 @@ static run_bound either(run_bound a, run_bound b) {
                    fmax(a.context_cost, b.context_cost)};
 }
 
-/* Returns n rounds; apart: each begins with the same context. */
+/* Returns the bound of n rounds of a. apart: each round begins with the same context. */
 static run_bound rounds(run_bound a, double n, bool apart) {
     double pairs = n < 2 || apart ? 0 : times(n, n - 1) / 2, grown = times(pairs, a.context);
     return (run_bound){
@@ -154,7 +156,7 @@ static run_bound of_branches(bounding *w, const pdl_block *b) {
     return most;
 }
 
-/* Returns how many rounds a loop has at most; negative: there is no bound. */
+/* Returns the maximum number of rounds of a loop; negative when there is no bound. */
 static double count_rounds(const bounding *w, const pdl_fors *fors, const pdl_tree *max) {
     double n = max ? pdl_bound_number(&w->names, max) : -1;
     for (uint32_t i = 0; fors && i < fors->n; i++) {
@@ -169,7 +171,8 @@ static void look_for_models(void *user, const pdl_block *b) {
     bool *found = user;
     *found = *found || has_models(b);
 }
-/* Returns true when a block could call a model, itself or by a function or another program. */
+/* Returns true when a block could call a model, directly, through a function or through another
+ * program. */
 static bool has_models(const pdl_block *b) {
     bool found = b->kind == PDL_BLOCK_model || b->kind == PDL_BLOCK_call ||
                  b->kind == PDL_BLOCK_include || b->kind == PDL_BLOCK_code;
@@ -187,7 +190,7 @@ static void note_items(const bounding *w, const pdl_fors *fors) {
     }
 }
 
-/* Returns the words that a join puts between two results, at most. */
+/* Returns the maximum number of words that a join puts between two results. */
 static double words_between(const pdl_join *j) {
     return j ? (j->kind == PDL_JOIN_REDUCE ? INFINITY : pdl_bound_count_words(j->with)) : 0;
 }
@@ -216,7 +219,8 @@ static run_bound of_loop(bounding *w, const pdl_block *b, const pdl_block *body,
                     "maxIterations would bound it");
 }
 
-/* Returns a parameter that is a number; negative: it is not known, or (given false) absent. */
+/* Returns a parameter that is a number. Returns a negative number when its value is not known, or
+ * when it is absent and `given` is false. */
 static double parameter(const bounding *w, const pdl_tree *t, const char *name, bool *given) {
     *given = false;
     if (!t) return -1;
@@ -238,7 +242,7 @@ static double parameter(const bounding *w, const pdl_tree *t, const char *name, 
     return -1;
 }
 
-/* Returns the tokens of an answer at most. */
+/* Returns the maximum number of tokens of an answer. */
 static double answer_of(bounding *w, const pdl_block *b) {
     static const char *const limits[] = {"max_completion_tokens", "max_tokens"};
     const pdl_tree *t = PDL_AS(model, b)->parameters;
@@ -277,7 +281,7 @@ static run_bound of_model(bounding *w, const pdl_block *b) {
     call.context_cost = sees_context ? price.input : 0;
     *pdl_vec_push(&w->sites) =
         (bound_site){b, w->times, times(w->times, call.answer)};
-    input.context = 0; /* what is made for the input is not in the context */
+    input.context = 0; /* text that a block makes for its input does not enter the context */
     return then(input, call);
 }
 
@@ -324,7 +328,7 @@ static run_bound of_kind(bounding *w, const pdl_block *b) {
     case PDL_BLOCK_array: return in_order(w, &PDL_AS(array, b)->items, true);
     case PDL_BLOCK_object: {
         run_bound r = in_order(w, &PDL_AS(object, b)->fields, true);
-        r.result = INFINITY; /* the names of its fields are words, too */
+        r.result = INFINITY; /* the names of its fields become words of the result, too */
         return r;
     }
     case PDL_BLOCK_sequence: return in_order(w, &PDL_AS(sequence, b)->items, true);
@@ -367,7 +371,7 @@ static void on_call(void *user, const pdl_block *function, pdl_loc loc) {
     x->sum = then(x->sum, r);
 }
 
-/* Returns what the functions cost that the expressions of the block call. */
+/* Returns the bound of the functions that the expressions of the block call. */
 static run_bound of_exprs(bounding *w, const pdl_block *b) {
     struct expr_calls x = {.w = w};
     size_t at = (size_t)(uintptr_t)pdl_idmap_find(&w->trees, (uintptr_t)b);
@@ -391,7 +395,7 @@ static bool joins_children(const pdl_block *b) {
     }
 }
 
-/* Returns how often a block is tried at most; negative: it is not known. */
+/* Returns the maximum number of attempts of a block; negative when it is not known. */
 static double attempts(const bounding *w, const pdl_block *b) {
     const pdl_retry *r = b->rare->retry;
     if (!r) return 1;
@@ -409,7 +413,7 @@ static run_bound limit(const bounding *w, const pdl_block *b, run_bound r) {
     return r;
 }
 
-/* Returns the attempts of a block together, then its fallback. */
+/* Returns the bound of all attempts of a block together, and of its fallback. */
 static run_bound of_attempts(bounding *w, const pdl_block *b) {
     double n = attempts(w, b), before = w->times;
     w->times = n < 0 ? INFINITY : times(before, n);
@@ -422,7 +426,8 @@ static run_bound of_attempts(bounding *w, const pdl_block *b) {
     if (n < 0 && r.calls > 0)
         r = no_bound(w, b->loc, "the number of its attempts is not known before the run", NULL);
     else if (n != 1)
-        r = rounds(r, n < 0 ? 1 : n, false); /* with trace_error_on_retry they see each other */
+        /* with trace_error_on_retry, an attempt sees the errors of earlier attempts */
+        r = rounds(r, n < 0 ? 1 : n, false);
     r.result = result;
     if (b->rare->retry) r.context = r.prompt > 0 || r.calls > 0 ? INFINITY : r.context;
     if (b->rare->fallback) {
@@ -504,7 +509,8 @@ static int by_calls(const void *a, const void *b) {
     return x->answer < y->answer ? 1 : x->answer > y->answer ? -1 : 0;
 }
 
-/* Returns what the budgets of the run and of the whole program allow, the smaller one of two. */
+/* Lists what the budget of the run and the budget of the whole program allow; the smaller of the
+ * two counts. */
 static pdl_val list_budget(const bounding *w, const pdl_block *main) {
     pdl_val d = pdl_dict_new(PDL_BUDGET_COUNT);
     const pdl_budget_field *own = main ? main->rare->budget : NULL;

@@ -1,8 +1,8 @@
-/* bound_values.c -- what is known of values before a run: lengths of texts and lists, numbers, and
- * the functions that expressions call; see bound_impl.h.
+/* bound_values.c -- finds out what is known about values before a run: lengths of texts and lists,
+ * numbers, and the functions that expressions call; see bound_impl.h.
  *
- * Only what is certain is used: a name counts when the program sets it at one place, and an
- * expression when it only joins constants and such names. Everything else is unknown.
+ * Only certain facts are used. A variable is known when the program sets it at exactly one place;
+ * an expression is known when it only joins constants and known variables.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -126,7 +126,7 @@ static double words_of_list(const bound_names *names, const pdl_xlist *l) {
     return n;
 }
 
-/* A filter that never makes a text longer by a word. */
+/* Returns true for a filter that never makes a text longer by a word. */
 static bool keeps_words(pdl_str filter) {
     static const char *const kept[] = {"trim", "upper", "lower", "string", "title", "capitalize"};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
@@ -203,7 +203,7 @@ double pdl_bound_length(const bound_names *names, const pdl_tree *t) {
     return measure(names, t, true, 0);
 }
 
-/* Returns the list that a tree is, when it is written down; absent otherwise. */
+/* Returns the list when a tree shows all its items; absent otherwise. */
 static pdl_vref list_of(const bound_names *names, const pdl_tree *t, int depth) {
     if (!t || depth > 8) return pdl_absent();
     if (t->kind == PDL_TREE_CONST) return t->value;
@@ -252,7 +252,8 @@ static void on_node(void *user, const pdl_xnode *x) {
     const pdl_block *function = function_of(c->names, f);
     bool builtin = f->kind == PDL_X_NAME && !pdl_bound_find(c->names, f->u.name) &&
                    pdl_check_is_builtin(f->u.name);
-    /* a method of a text or a list; an object could hold a function under such a name */
+    /* it is a method of a text or a list; an object could have a function of the program under such
+     * a name */
     bool method = f->kind == PDL_X_ATTR && f->u.access.obj->kind != PDL_X_NAME;
     if (!builtin && !method) c->fn(c->user, function, c->loc);
 }

@@ -36,7 +36,8 @@ typedef struct doctor {
     PDL_VEC(service *) services;
     pdl_val rows;
     pdl_buf notes;        /* notes about .env, a line each, made before there is a session */
-    pdl_buf last_address; /* address of the previous provider: several share a service */
+    /* address of the previous provider, because several providers may share a service */
+    pdl_buf last_address;
 } doctor;
 
 static void add(doctor *d, const char *topic, const char *state, const char *advice,
@@ -57,7 +58,7 @@ static pdl_str first_line(pdl_str s) {
 
 /* --- libraries that are opened when they are needed ------------------------------------------- */
 
-/* Appends the words after the prefix that errors of code have. */
+/* Appends the message of an error of code without its prefix. */
 static void put_reason(const pdl_err *err, pdl_buf *out) {
     pdl_str prefix = PDL_STR("Python Code error: "), line = first_line(pdl_str_of(err->msg));
     pdl_buf_put(out, pdl_str_starts(line, prefix) ? pdl_str_sub(line, prefix.n, line.n) : line);
@@ -208,7 +209,8 @@ static bool is_waiting(const doctor *d) {
     return false;
 }
 
-/* Asks all services at the same time: those that do not answer cost the time of one. */
+/* Asks all services at the same time, so that services which do not answer take together only the
+ * time of one. */
 static void report_services(doctor *d) {
     while (is_waiting(d) && pdl_loop_run(d->session->around.loop, ASK_MS)) {}
     for (size_t i = 0; i < d->services.n; i++) {

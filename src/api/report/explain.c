@@ -1,4 +1,5 @@
-/* explain.c -- a world that records requests instead of sending them; see explain.h.
+/* explain.c -- a world that records requests instead of sending them, for `pdl explain`; see
+ * explain.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,9 +26,9 @@ typedef struct explainer {
     const pdl_prices *prices;
     pdl_explain_preview_fn *preview; /* may be NULL */
     pdl_val calls, not_done; /* lists */
-    pdl_idmap held;          /* by id: effects that are never answered, owned */
+    pdl_idmap held;          /* id -> effect that is never answered, owned */
     PDL_VEC(note) notes;
-    pdl_idmap noted; /* by id: its place in notes, + 1 */
+    pdl_idmap noted; /* id -> place of its entry in the notes, + 1 */
 } explainer;
 
 /* The permissions, and the kinds of effects that each allows; all other kinds are always
@@ -155,7 +156,8 @@ static void start(pdl_world *w, pdl_effect *e) {
     } else {
         note_not_done(x, e, bit);
         if (bit == PDL_ALLOW_write)
-            pdl_effect_answer(e, pdl_null(), 0); /* the answer carries no information */
+            /* the answer to this kind of effect carries no information */
+            pdl_effect_answer(e, pdl_null(), 0);
         else
             pdl_idmap_put(&x->held, e->id, e);
     }
@@ -207,7 +209,7 @@ pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl
     return &x->world;
 }
 
-/* Returns the totals of all calls, as far as they are known. */
+/* Returns the totals of all calls, for numbers that are known in each call. */
 static pdl_val totals_of(pdl_vref calls) {
     int64_t prompt = 0, answer = 0, open_ended = 0, no_price = 0;
     double cost = 0;
@@ -231,7 +233,8 @@ static pdl_val totals_of(pdl_vref calls) {
     d = pdl_dict_putz(d, "calls_without_limit", pdl_int(open_ended));
     d = pdl_dict_putz(d, "cost", pdl_float(cost));
     d = pdl_dict_putz(d, "calls_without_price", pdl_int(no_price));
-    /* a map has at most so many open calls, and no call is answered here: there may be more */
+    /* A map has a maximum number of open calls. No call is answered here, so there may be more
+     * calls than were seen. */
     return n < PDL_MAX_MAP_WORKERS ? d : pdl_dict_putz(d, "more", pdl_bool(true));
 }
 
@@ -248,7 +251,7 @@ pdl_val pdl_explain_cached(pdl_val notes, size_t answered) {
     return pdl_dict_putz(notes, "totals", t);
 }
 
-/* Returns what the calls use of an item, as far as it is known. */
+/* Returns how much of a budget item the calls use, as far as it is known. */
 static double known_of(pdl_vref totals, pdl_budget_item item) {
     const char *const keys[PDL_BUDGET_COUNT] = {
         [PDL_BUDGET_calls] = "calls",

@@ -1,6 +1,6 @@
-/* explain.h -- a world that does nothing: it records what models would be asked and answers only
- * allowed effects. An effect without an answer is a promise that is never filled: the run continues
- * until every strand waits.
+/* explain.h -- a world that sends nothing: it records the requests to models, and answers only
+ * effects that are allowed. An effect without an answer is a promise that is never filled, so the
+ * run continues until all its fibers wait.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,38 +22,38 @@ enum {
     PDL_ALLOW_tool = 32,
     PDL_ALLOW_http = 64,
 };
-/* Reads "code,command,read" as a set of these. Error: usage. */
+/* Reads "code,command,read" as a set of these permissions. Error: usage. */
 PDL_MUST bool pdl_allow_read(pdl_str words, unsigned *out, pdl_err *err);
 
-/* Finds out what would be sent for an effect: *request is null when the host program gets it as it
- * is, *problem a text when it could not be sent. Both are owned. */
+/* Finds out which request would be sent for an effect. *request is null when the host program
+ * answers the effect; *problem is a text when no request could be sent. Both are owned. */
 typedef void pdl_explain_preview_fn(pdl_world *outside, const pdl_effect *e, pdl_val *request,
                                     pdl_val *problem);
 
-/* Makes a world before outside, which is borrowed. prices may be NULL; preview NULL: the host
- * program answers all calls. */
+/* Makes a world before `outside`, which is borrowed. prices may be NULL. preview may be NULL when
+ * the host program answers all calls. */
 pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices,
                                  pdl_explain_preview_fn *preview);
 
 /* Returns the record so far, in the order of the requests: {calls: [...], totals, not_done: [...]}.
  * Owned. docs/manual/calls.md has the forms. */
 pdl_val pdl_explain_notes(pdl_world *w);
-/* Adds to notes (taken) how many requests were not noted because a cache answered them. */
+/* Adds to notes (taken) how many requests are missing there because a cache answered them. */
 pdl_val pdl_explain_cached(pdl_val notes, size_t answered);
-/* Adds to notes (taken) what a budget allows of calls, tokens and cost, beside what is known of
- * them. A negative number is the absence of a limit. */
+/* Adds to notes (taken) how many calls and tokens and how much cost a budget allows, together with
+ * what is known of the program's use. A negative number means no limit. */
 pdl_val pdl_explain_budget(pdl_val notes, const double limit[PDL_BUDGET_COUNT]);
-/* Returns the reason why a strand waits for this effect: "the reply of call 2", "code that was not
- * run". Owned text; absent when the effect was answered. */
+/* Returns the reason why a fiber waits for this effect, such as "the reply of call 2", "code that
+ * was not run". Owned text; absent when the effect was answered. */
 pdl_val pdl_explain_reason(const pdl_world *w, uint32_t id);
 
-/* The blocks that a run has reached; unreached.c. */
+/* The blocks that a run has reached; see unreached.c. */
 typedef struct pdl_reached pdl_reached;
 pdl_reached *pdl_reached_new(void);
 void pdl_reached_free(pdl_reached *r); /* r may be NULL */
 pdl_sink pdl_reached_sink(pdl_reached *r);
-/* Adds to notes (taken): not_known, what strands of the run wait for, and not_reached, the
- * outermost blocks after them. w is the world of the run. */
+/* Adds to notes (taken) two lists: not_known, for which answers the fibers of the run wait, and
+ * not_reached, the outermost blocks after the places where they wait. w is the world of the run. */
 pdl_val pdl_explain_waits(const pdl_world *w, const pdl_run *run, const pdl_reached *r,
                           pdl_val notes);
 

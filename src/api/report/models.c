@@ -1,5 +1,5 @@
-/* models.c -- answers what a check wants to know about models (check/check.h), from the tables of
- * the room of models and the environment of a session.
+/* models.c -- answers the questions that a check has about models (check/check.h), from the tables
+ * of src/world/model and the environment of a session.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,8 @@
 
 #include "base/banned.h"
 
-/* Returns true when one of these is among the parameters. An expression may give each of them. */
+/* Returns true when the parameters contain one of these names. An expression in place of the
+ * parameters may give any of them. */
 static bool may_give(const pdl_node *parameters, const char *const *names, size_t n) {
     if (parameters && parameters->kind != PDL_NODE_MAP) return true;
     for (size_t i = 0; parameters && i < n; i++)
@@ -26,7 +27,7 @@ static bool has_provider(void *user, pdl_str model, const pdl_node *parameters, 
 }
 
 /* Returns false for a misspelt parameter. Services have further parameters, which are sent
- * unchanged: only a name that is similar to a known one counts as a mistake. */
+ * unchanged: so only a name that is similar to a known one counts as a mistake. */
 static bool knows_parameter(void *user, pdl_str model, pdl_str name, pdl_str *near) {
     (void)user, (void)model;
     enum { MAX = 128 };
@@ -48,7 +49,8 @@ static bool taken(pdl_str name, pdl_str *type, pdl_str *takes) {
     return true;
 }
 
-/* Returns true when the key is set. A key or address among the parameters has another source. */
+/* Returns true when the key is set. It does not matter when the parameters give a key or an
+ * address. */
 static bool has_key(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text) {
     static const char *const given[] = {"api_key",           "api_base",       "base_url",
                                         "apikey",            "url",            "token",

@@ -1,18 +1,18 @@
 /* policy_check.c -- pdl check --policy: finds what a policy will do to a program, as far as that
- * can be known without running it. Files that it includes or imports take part, with places in
- * them.
+ * can be known without running it. Files that it includes or imports are examined, too.
  *
- * Files that are connected by `include` share their variables; an imported file has separate ones.
- * Such a group has one map of names: a name that two of its files define is not known.
+ * Files that are connected by `include` share their variables, so such a group of files has one map
+ * of names; a name that two files of a group define counts as unknown. An imported file has
+ * separate variables.
  *
  * The source of a value is known for a variable that one block of the program defines, if that
- * block calls a model, reads a file, runs code or a command. Every other value may be anything, and
- * a sink that gets it is not reported: a warning here says that the block is refused whenever it is
- * executed.
+ * block calls a model, reads a file, runs code or a command. Every other value may come from
+ * anywhere, and a sink that gets it is not reported, because a warning here says that the block is
+ * refused whenever it is executed.
  *
- * The called tools of a server are known while the program only calls them by their names; when it
- * passes the server on (to a model, to a function) any of its tools may be called: then those of
- * the lock file, and without one all that rules name.
+ * When the program only calls tools by their names, it is known which tools of a server it uses.
+ * When it passes the server on (to a model or a function), any tool may be called: every tool in
+ * the lock file counts then, or without a lock file every tool that a rule names.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +37,8 @@ typedef struct checked_file checked_file;
 /* The facts about a variable. */
 typedef struct origin {
     pdl_label label; /* 0 when nothing is known */
-    /* name of the tool server that it holds; p is NULL when it holds none, or that is not known */
+    /* name of the tool server that the variable holds; p is NULL when it holds none, or when that
+     * is not known */
     pdl_str server;
 } origin;
 
@@ -46,13 +47,15 @@ typedef struct known_server {
     pdl_str name;
     const pdl_block *at;   /* its first import */
     checked_file *file;    /* file of that block */
-    size_t n_seen, n_used; /* variables that hold it in expressions; those where a tool is called */
-    bool open;             /* any of its tools may be called */
+    /* n_seen: how often expressions use a variable that holds the server; n_used: how many of these
+     * uses call a tool */
+    size_t n_seen, n_used;
+    bool open;             /* any of the server's tools may be called */
 } known_server;
 
 struct checked_file {
     const pdl_program *p;
-    /* the file of the group that has the names; may be the file itself */
+    /* the first file of its group, which has the names; may be the file itself */
     struct checked_file *group;
     pdl_map names;       /* -> origin, in the main program's arena */
     const pdl_block *at; /* block that first uses the file; NULL for the main file */
@@ -62,14 +65,14 @@ typedef struct policy_check {
     pdl_program *p;
     const pdl_policies *policies;
     pdl_str folder;
-    pdl_map files;      /* addresses of programs -> checked_file; the main file first */
-    pdl_map servers;    /* names -> known_server, in the main program's arena */
-    pdl_map tools;      /* SERVER/NAME of tools that are called or locked -> itself */
-    pdl_map foreign;    /* names of functions that are called, of code or of a host program */
-    checked_file *file; /* file that is examined */
-    bool *used;         /* marks of rules that are used */
+    pdl_map files;      /* address of a program -> checked_file; the main file is first */
+    pdl_map servers;    /* name -> known_server, in the main program's arena */
+    pdl_map tools;      /* SERVER/NAME of a tool that is called or locked -> the same text */
+    pdl_map foreign;    /* names of called functions that are defined by code or a host program */
+    checked_file *file; /* the file that is being examined */
+    bool *used;         /* one mark for each rule: whether the rule is used */
     size_t n_rules;
-    bool open; /* an unknown program takes part: rules may be for that one */
+    bool open; /* a program that is not known here is run, too, and a rule may be meant for it */
 } checker;
 
 static void warn(checker *c, pdl_rule_id id, pdl_loc loc, const char *text) {
@@ -100,7 +103,7 @@ static checked_file *add_file(checker *c, const pdl_program *p, const pdl_block 
     return f;
 }
 
-/* Finds all files that take part. The list grows while it is walked. */
+/* Finds all files that the program uses. The list grows while it is walked. */
 static void find_files(checker *c) {
     add_file(c, c->p, NULL);
     for (size_t i = 0; i < c->files.n; i++) {
@@ -184,7 +187,7 @@ static void define_as(checker *c, pdl_str name, pdl_label label, pdl_str server)
     if (o) {
         known_server *s = o->server.p ? pdl_map_find(&c->servers, o->server) : NULL;
         if (s) s->open = true;
-        *o = (origin){0}; /* it is defined twice, so its value depends on the run */
+        *o = (origin){0}; /* the variable is defined twice, so its value depends on the run */
         return;
     }
     o = pdl_arena_new(c->p->arena, origin);
@@ -196,7 +199,7 @@ static void define(checker *c, pdl_str name, pdl_label label) {
     define_as(c, name, label, (pdl_str){0});
 }
 
-/* Records the name of a block's value, and the facts about it. */
+/* Records the name of the variable that gets a block's value, and the facts about that value. */
 static void define_block(checker *c, pdl_str name, const pdl_block *b) {
     define_as(c, name, label_of_block(c, b), server_of(b));
 }
@@ -237,7 +240,7 @@ enum { MAX_ARGS = 64 };
 
 typedef struct sink_use {
     pdl_sink_id sink;
-    pdl_str name; /* p NULL: computed */
+    pdl_str name; /* p is NULL when the name is computed */
     pdl_argument args[MAX_ARGS];
     size_t n;
 } sink_use;
@@ -247,7 +250,7 @@ static void add(sink_use *u, pdl_str name, pdl_label label) {
             .name = name, .value = pdl_absent(), .label = label};
 }
 
-/* Reports the use when it is always refused. */
+/* Reports a use that is always refused. */
 static void judge_alone(checker *c, const pdl_block *b, const sink_use *u) {
     pdl_str name = u->name.p ? u->name : (pdl_str){"", 0};
     pdl_policy_ask ask = {u->sink, name, 0, u->args, u->n, c->folder, 0, NULL, {0}, 0, true};
@@ -281,7 +284,7 @@ typedef struct started_use {
     const pdl_block *b;
 } started_use;
 
-/* Judges a command that another one starts. */
+/* Judges a command that another command starts. */
 static void judge_started(void *user, const pdl_command_word *words, size_t n, pdl_str by,
                           size_t choosing) {
     const started_use *s = user;
@@ -293,7 +296,7 @@ static void judge_started(void *user, const pdl_command_word *words, size_t n, p
         put_index(s->c->p->arena, i, &name);
         add(&u, name, words[i].label);
     }
-    if (choosing) /* only the run shows which one it is */
+    if (choosing) /* only a run shows which command it is */
         pdl_policies_have_rule(s->c->policies, PDL_SINK_command, (pdl_str){0}, s->c->used);
     else
         judge(s->c, s->b, &u);
@@ -372,7 +375,7 @@ static void use_server(checker *c, const pdl_b_import *b) {
     pdl_policies_have_rule(c->policies, PDL_SINK_server, server_of(&b->head), c->used);
 }
 
-/* Appends an entry as the program has it. */
+/* Appends an entry in the words in which the program has it. */
 static void put_written(const pdl_node *map, pdl_str key, pdl_buf *out) {
     pdl_val v = pdl_absent();
     pdl_err ignored = {0};
@@ -472,7 +475,8 @@ static pdl_str joined(checker *c, pdl_str first, const char *between, pdl_str se
     return whole;
 }
 
-/* Adds an argument and, when it is written as an object, its parts: "message.body". */
+/* Adds an argument. When it is written as an object, its parts are added, too, such as
+ * "message.body". */
 static void add_value(checker *c, sink_use *u, pdl_str name, const pdl_xnode *x, unsigned depth) {
     enum { DEEP = 8 };
     if (x->kind == PDL_X_DICT && x->u.dict.n && depth < DEEP) {
@@ -499,7 +503,7 @@ static void note_tool(void *user, pdl_str name) {
 
 struct locked {
     checker *c;
-    pdl_str server, tool; /* tool p NULL: all tools of the server are noted */
+    pdl_str server, tool; /* p of tool is NULL when all tools of the server are noted */
     bool found;
     pdl_str names[64];
     size_t n;
@@ -533,7 +537,7 @@ static void warn_unruled(checker *c, const pdl_block *b, const char *what, pdl_s
     pdl_buf_fini(&m);
 }
 
-/* Handles the call of a tool. others: it may have other arguments than those in u. */
+/* Handles the call of a tool. others: the call may have further arguments than those in u. */
 static void use_tool(checker *c, const pdl_block *b, pdl_str server, pdl_str tool, sink_use *u,
                      bool others) {
     u->sink = PDL_SINK_tool;
@@ -548,7 +552,7 @@ static void use_tool(checker *c, const pdl_block *b, pdl_str server, pdl_str too
     judge_alone(c, b, u);
 }
 
-/* Returns true for members of the object that are not tools. */
+/* Returns true for attributes of a server that are not tools. */
 static bool is_member(pdl_str name) {
     static const char *const members[] = {"tools", "call_tool", "request", "get",  "items",
                                           "keys",  "values",    "update",  "pop",  "copy"};
@@ -557,8 +561,8 @@ static bool is_member(pdl_str name) {
     return false;
 }
 
-/* Returns the server of `server.name` and `server['name']`, and the name; NULL for any other
- * expression. */
+/* Returns the server of an expression `server.name` or `server['name']`, and the name in *name;
+ * NULL for any other expression. */
 static known_server *member_of(const checker *c, const pdl_xnode *x, pdl_str *name) {
     if (!x || (x->kind != PDL_X_ATTR && x->kind != PDL_X_ITEM)) return NULL;
     if (x->u.access.obj->kind != PDL_X_NAME) return NULL;
@@ -567,8 +571,8 @@ static known_server *member_of(const checker *c, const pdl_xnode *x, pdl_str *na
     return o && o->server.p && name->n ? pdl_map_find(&c->servers, o->server) : NULL;
 }
 
-/* Handles tool(a=x), where arguments without a name are those of a definition that is not known
- * here. */
+/* Handles a call such as tool(a=x). The definition of the tool is not known here, so arguments
+ * without a name count for any argument. */
 static void use_named_call(checker *c, const pdl_block *b, pdl_str server, pdl_str tool,
                            const pdl_xargs *args) {
     sink_use u = {0};
@@ -576,7 +580,7 @@ static void use_named_call(checker *c, const pdl_block *b, pdl_str server, pdl_s
     use_tool(c, b, server, tool, &u, args->n_pos || args->star || args->starstar);
 }
 
-/* Handles a tool with an object of arguments, which may be NULL. */
+/* Handles the call of a tool with an object of arguments, which may be NULL. */
 static void use_object_call(checker *c, const pdl_block *b, pdl_str server, pdl_str tool,
                             const pdl_xnode *object) {
     sink_use u = {0};
@@ -594,8 +598,8 @@ struct walk_calls {
     const pdl_block *b;
 };
 
-/* Notes a call of a function that code made, or that the program does not define, since a host
- * program may give it. For the policy both are objects of Python. */
+/* Notes the call of a function that code made. A function that the program does not define counts
+ * as well, because a host program may provide it. A policy treats both as objects of Python. */
 static void note_foreign(checker *c, const pdl_xnode *callee) {
     if (callee->kind != PDL_X_NAME || pdl_check_is_builtin(callee->u.name)) return;
     const origin *o = pdl_map_find(names_of(c), callee->u.name);
@@ -645,7 +649,7 @@ static void on_node(void *user, const pdl_xnode *x) {
     pdl_policies_have_rule(c->policies, PDL_SINK_model, (pdl_str){0}, c->used);
 }
 
-/* Handles the block `call` with a tool. */
+/* Handles a block `call` whose function is a tool. */
 static void use_call_block(checker *c, const pdl_b_call *b) {
     pdl_str name = {0};
     const pdl_tree *args = b->args;
@@ -676,8 +680,8 @@ static void use_expr(void *user, const pdl_block *b, const char *key, const pdl_
     pdl_xnode_each(pdl_tree_expr(t)->root, on_node, &w);
 }
 
-/* Decides which tools of a server may be called by a computed name; this needs the whole program.
- */
+/* Decides which tools of a server may be called when the program computes their names. The whole
+ * program must have been examined before. */
 static void judge_server(checker *c, known_server *s) {
     struct locked l = {.c = c, .server = s->name};
     c->file = s->file;
@@ -755,7 +759,7 @@ static void report_oddity(void *user, const pdl_rule_view *r, const char *what) 
     pdl_buf_fini(&m);
 }
 
-/* Calls fn for each file, which is then c->file. */
+/* Calls fn for each file; c->file is the file during the call. */
 static void each_file(checker *c, void (*fn)(checker *c)) {
     for (size_t i = 0; i < c->files.n; i++) {
         c->file = c->files.entries[i].value;

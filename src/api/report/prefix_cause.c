@@ -1,9 +1,9 @@
 /* prefix_cause.c -- finds which value of a program made a piece of a request's text; see prefix.h.
  *
- * Each text that a block makes is kept with its block. A piece of a request is looked for in these:
- * the shortest text that covers it is the value, the next longer one is where the value was put in.
- * The cause is exact where a block makes the value; a value that an expression makes inside of a
- * text is described by the words of the expression.
+ * Each text that a block makes is kept with its block. A piece of a request is searched in these
+ * texts. The shortest text that contains it is the value, and the next longer text is where the
+ * value was inserted. The cause is exact where a block makes the value; a value that an expression
+ * makes inside of a text is described by the words of the expression.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,7 +33,7 @@ static void keep(made_texts *m, pdl_vref value, const pdl_block *b, const pdl_pa
 void pdl_made_texts_take(made_texts *m, const pdl_event *e) {
     if (e->kind == PDL_EVENT_block_begin && e->block && is_loop(e->block))
         *pdl_vec_push(&m->loops) = e->block;
-    /* a block that contributes nothing ends with the empty text */
+    /* a block that contributes nothing ends with an empty text */
     bool result = e->kind == PDL_EVENT_field && pdl_str_is(e->key, "pdl__result");
     if ((result || e->kind == PDL_EVENT_block_end) && e->block)
         keep(m, e->value, e->block, e->path, e->block->kind == PDL_BLOCK_model);
@@ -51,7 +51,8 @@ void pdl_made_texts_clear(made_texts *m) {
 
 /* --- which block ------------------------------------------------------------------------------ */
 
-/* Returns the text that was made, now that replies have come. Owned; absent when it is no text. */
+/* Returns the text that the block made, after its replies have arrived. Owned; absent when the
+ * value is not a text. */
 static pdl_val text_of(const made_text *t) {
     pdl_val now = pdl_absent();
     pdl_err ignored = {0};
@@ -84,8 +85,9 @@ struct found_text {
     size_t start, n;
 };
 
-/* Finds the shortest text that covers the byte, and is longer than `above`. Of equal texts the
- * earliest counts: there the value was made, and the later ones only passed it on. */
+/* Finds the shortest text that contains the byte and is longer than `above`. When several texts are
+ * equal, the earliest one counts: there the value was made, and the later blocks only passed it
+ * on. */
 static struct found_text shortest(const made_texts *m, pdl_str text, size_t at, size_t above) {
     struct found_text best = {NULL, 0, (size_t)-1};
     size_t first = m->all.n > MAX_SEARCHED ? m->all.n - MAX_SEARCHED : 0;
@@ -180,7 +182,7 @@ pdl_val pdl_made_by(const made_texts *m, pdl_str text, size_t at, size_t *end) {
     d = pdl_dict_putz(d, "file", loc.src ? pdl_text(loc.src->name) : pdl_null());
     d = pdl_dict_putz(d, "line", line_of(loc));
     d = pdl_dict_putz(d, "used", line_of(put));
-    /* of a text with expressions in it only a part is the value, and it is not known which */
+    /* In a text with expressions, only a part is the value, and it is not known which part. */
     if (b->kind != PDL_BLOCK_data && b->kind != PDL_BLOCK_scalar) *end = value.start + value.n;
     return pdl_dict_putz(d, "origin", pdl_textz(origin));
 }

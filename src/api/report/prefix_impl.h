@@ -21,14 +21,14 @@ typedef struct made_text {
 
 typedef struct made_texts {
     PDL_VEC(made_text) all;
-    PDL_VEC(const pdl_block *) loops; /* loops and maps that were entered */
+    PDL_VEC(const pdl_block *) loops; /* the loops and maps that the run has entered */
 } made_texts;
 void pdl_made_texts_take(made_texts *m, const pdl_event *e);
 void pdl_made_texts_clear(made_texts *m);
 
-/* Finds what made the bytes from `at` on of a text of a request. Returns {block, variable, file,
- * line, used, origin}; owned; absent when it is unknown.
- * *end: where the value ends in the text, set when that is known. */
+/* Finds the block that made the bytes from `at` on in a text of a request. Returns {block,
+ * variable, file, line, used, origin}; owned; absent when it is unknown. *end: the offset at which
+ * the value ends, set when that is known. */
 pdl_val pdl_made_by(const made_texts *m, pdl_str text, size_t at, size_t *end);
 
 #endif

@@ -2,10 +2,11 @@
  *
  * A call is a list of units: the members of its request in the order in which the provider reads
  * them, a list of messages as one unit for each. Calls with the same first units are found by a
- * chained hash, so that a long chat costs no more than its text. Of several, the one counts whose
- * next unit begins most alike. Where two calls differ inside a unit, the differing value is what is
- * neither in its common beginning nor in its common end; whatever is equal after the value is what
- * the difference has cost.
+ * chained hash, so that a long chat costs no more than its text. Of several earlier calls, the one
+ * counts whose next unit has the longest beginning in common with this call. When two calls differ
+ * inside a unit, the text between the common beginning and the common end is the value that
+ * differs. Equal text after that value could have been found by the cache, so it is the cost of the
+ * difference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,8 +28,8 @@ typedef struct unit {
     pdl_val json;    /* the bytes that are compared */
     pdl_val content; /* the text of a message, or absent */
     bool is_message;
-    uint64_t chain; /* hash of this and all units before it */
-    size_t before;  /* the call before this one with the same key, from 1; 0: there is none */
+    uint64_t chain; /* hash of this unit and all units before it */
+    size_t before;  /* the previous call with the same key, from 1; 0 when there is none */
 } unit;
 
 typedef struct prefix_call {
@@ -36,17 +37,19 @@ typedef struct prefix_call {
     char *place, *file;
     uint32_t line, id;
     pdl_val model, parameters, provider;
-    int64_t cached; /* tokens that the service found; -1: it does not say */
-    bool is_earlier; /* an earlier run made it */
-    size_t with;     /* the call that begins most like it, from 1; 0: there is none */
-    size_t before;   /* the call before it of the same model, as `with` */
+    int64_t cached; /* tokens that the service found in its cache; -1 when it does not say */
+    bool is_earlier; /* the call was made by an earlier run */
+    /* the earlier call that shares the longest beginning with this one, from 1; 0 when there is
+     * none */
+    size_t with;
+    size_t before;   /* the previous call of the same model, from 1; 0 when there is none */
 } prefix_call;
 
 struct pdl_prefix {
     PDL_VEC(prefix_call) calls;
-    pdl_idmap ends; /* key of a chain -> the last call with such first units, from 1 */
+    pdl_idmap ends; /* key of a chain -> the last call that begins with these units, from 1 */
     pdl_idmap by_id;
-    size_t first; /* the first call of the last run */
+    size_t first; /* index of the first call of the last run */
     bool causes;
     pdl_world *model;
     const pdl_prices *prices;
@@ -141,13 +144,14 @@ static void add_units(prefix_call *c, pdl_vref body) {
     }
 }
 
-/* Returns the body that would be sent; the provider's name is set. Owned; absent for a call that
- * sends nothing. */
+/* Returns the body that would be sent, and sets the name of the provider. Owned; absent for a call
+ * that sends nothing. */
 static pdl_val body_of(pdl_prefix *p, const pdl_effect *e, prefix_call *c) {
     pdl_val shown = pdl_absent(), body;
     pdl_err ignored = {0};
     if (!pdl_model_preview(p->model, e, &shown, &ignored)) {
-        pdl_err_fini(&ignored); /* it cannot be written, so what the program gives is compared */
+        /* when the request cannot be written, the values that the program gives are compared */
+        pdl_err_fini(&ignored);
         c->provider = pdl_textz("");
         return pdl_keep(e->request);
     }
@@ -160,14 +164,16 @@ static pdl_val body_of(pdl_prefix *p, const pdl_effect *e, prefix_call *c) {
     return body;
 }
 
-/* Returns the key of a chain; an address has half of its bits on small machines. Never 0. */
+/* Returns the key of a chain, never 0. On a machine with small addresses it has half of the
+ * bits. */
 static uintptr_t key_of(uint64_t chain) { return (uintptr_t)(chain ^ chain >> 32) | 1; }
 
 static uintptr_t model_key(const prefix_call *c) {
     return key_of(mixed(pdl_hash_str(pdl_str_get(c->model))));
 }
 
-/* Returns true when both calls have the same first n units: two chains may have one key. */
+/* Returns true when both calls have the same first n units. It is checked because two chains may
+ * have the same key. */
 static bool begins_so(const prefix_call *c, const prefix_call *other, size_t n) {
     if (!n) return pdl_str_eq(pdl_str_get(c->model), pdl_str_get(other->model));
     return other->units.n >= n && c->units.p[n - 1].chain == other->units.p[n - 1].chain;
@@ -186,14 +192,16 @@ static size_t call_with(const pdl_prefix *p, uintptr_t key) {
     return (size_t)(uintptr_t)pdl_idmap_find(&p->ends, key);
 }
 
-/* Returns that of the calls with one key, from `at` on, which has the first n units of c and whose
- * next unit begins most like that of c; of equal ones the last. 0: there is none. */
+/* Searches the calls with one key, from `at` on. Returns the call that has the first n units of c
+ * and whose next unit has the longest beginning in common with that of c; the last one when several
+ * are equal. Returns 0 when there is none. */
 static size_t most_alike(const pdl_prefix *p, const prefix_call *c, size_t n, size_t at) {
     enum { MAX_COMPARED = 16 };
     size_t best = 0, most = 0;
     for (size_t i = 0; at && i < MAX_COMPARED; i++) {
         const prefix_call *other = &p->calls.p[at - 1];
-        if (other->units.n < n) break; /* it has the key at another place, and no next one here */
+        /* this call has the key for fewer units, and no next unit to compare */
+        if (other->units.n < n) break;
         bool both = n < c->units.n && n < other->units.n;
         size_t same = both ? common_start(json_of(c, n), json_of(other, n)) : 0;
         if (begins_so(c, other, n) && (!best || same > most)) {
@@ -205,7 +213,7 @@ static size_t most_alike(const pdl_prefix *p, const prefix_call *c, size_t n, si
     return best;
 }
 
-/* Finds the earlier call with the longest equal beginning; from 1. */
+/* Finds the earlier call with the longest beginning in common; from 1, or 0. */
 static size_t find_earlier(const pdl_prefix *p, const prefix_call *c) {
     for (size_t n = c->units.n; n > 0; n--) {
         size_t at = most_alike(p, c, n, call_with(p, key_of(c->units.p[n - 1].chain)));
@@ -284,11 +292,14 @@ pdl_sink pdl_prefix_sink(pdl_prefix *p, pdl_world *model, const pdl_prices *pric
 /* --- comparing -------------------------------------------------------------------------------- */
 
 typedef struct compared {
-    const prefix_call *with; /* NULL: no call begins as this one does */
-    size_t units, messages, bytes; /* shared units; bytes: includes the shared part of a unit */
-    bool differs;                  /* both have a unit after the shared ones */
-    size_t in_unit, tail, after;   /* equal bytes of that unit: first, last; of units after it */
-    size_t behind;                 /* bytes of the text after the value that differs */
+    const prefix_call *with; /* NULL when no earlier call begins in the same way */
+    /* counts of shared units, messages and bytes; the bytes include the shared part of the next
+     * unit */
+    size_t units, messages, bytes;
+    bool differs;                  /* both calls have a unit after the shared ones */
+    /* equal bytes: at the beginning of that unit, at its end, and in the units after it */
+    size_t in_unit, tail, after;
+    size_t behind;                 /* bytes of the text that are after the value that differs */
 } compared;
 
 static size_t common_end(pdl_str a, pdl_str b, size_t start) {
@@ -337,7 +348,8 @@ static size_t length_of(const prefix_call *c) {
 /* Returns how many tokens the provider would have found in addition, without the difference. */
 static int64_t lost_tokens(const prefix_call *c, const compared *r) {
     const pdl_prefix_facts *f = pdl_prefix_facts_of(pdl_str_get(c->provider));
-    enum { MIN_BYTES = 16 }; /* quotes, braces and words that any two messages have */
+    /* fewer equal bytes are ignored: any two messages share quotes, braces and some words */
+    enum { MIN_BYTES = 16 };
     size_t more = (r->tail < r->behind ? r->tail : r->behind) + r->after;
     if (!r->differs || more < MIN_BYTES) return 0;
     return pdl_prefix_found(f, (int64_t)((r->bytes + more) / BYTES_OF_TOKEN)) -
@@ -361,7 +373,7 @@ static pdl_val difference(const pdl_prefix *p, const prefix_call *c, compared *r
                               u->is_message ? pdl_int((int64_t)r->messages) : pdl_null());
     d = pdl_dict_putz(d, "byte", pdl_int((int64_t)at));
     pdl_val made = pdl_made_by(&p->made, text, at < text.n ? at : text.n - (text.n > 0), &end);
-    /* the end of the value itself may be the same in both: it is no text that stays */
+    /* the values themselves may end alike; that end does not count as text after the value */
     if (end && end <= text.n) r->behind = text.n - end;
     static const char *const names[] = {"block", "variable", "file", "line", "used", "origin"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -11,7 +11,8 @@
 
 /* Writes the categories nodes, expr, types, blocks. debug may be NULL. */
 void pdl_api_debug_program(const pdl_debug *debug, const pdl_program *p);
-/* Writes the category code: compiles functions that wait for a call. */
+/* Writes the category `code`. Functions are compiled when they are first called, so functions that
+ * wait for a call are compiled here. */
 void pdl_api_debug_code(const pdl_debug *debug, pdl_code *c);
 
 #endif

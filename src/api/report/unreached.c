@@ -1,9 +1,9 @@
 /* unreached.c -- finds the blocks that explain could not reach; see explain.h.
  *
- * A strand that waits is inside a chain of blocks. Parts of these blocks that were never entered
- * follow the place where it waits, unless they are the other branch of a decision, a fallback, or
- * the body of a function. They are reported with the reason why the strand waits; the first strand
- * that precedes them counts.
+ * A fiber that waits is inside a chain of blocks. Parts of these blocks that were never entered
+ * come after the place where it waits, unless they are the other branch of a decision, a fallback,
+ * or the body of a function. They are reported with the reason why the fiber waits; when several
+ * fibers come before a part, the first one counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,11 +59,11 @@ typedef struct search {
     const pdl_world *world;
     const pdl_reached *reached;
     pdl_arena *arena;
-    pdl_map reported;        /* blocks of list */
-    pdl_val seen;            /* dict: place and reason -> an entry of not_known */
+    pdl_map reported;        /* the blocks in `list` */
+    pdl_val seen;            /* dict: place and reason -> the entry of not_known */
     pdl_val list;            /* the list not_reached */
-    const pdl_block *parent; /* block whose parts are examined */
-    /* the part that contains the strand; NULL when it is in parent itself */
+    const pdl_block *parent; /* the block whose parts are being examined */
+    /* the part in which the fiber waits; NULL when it waits in the parent itself */
     const pdl_block *inner;
     pdl_vref why;
 } search;
@@ -89,7 +89,8 @@ static void count_models(void *user, const pdl_block *b) {
     c->fallback = outer;
 }
 
-/* Returns true when another branch of a block was taken, so that this one does not follow. */
+/* Returns true when another branch of the block was taken, so that this branch is never
+ * executed. */
 static bool is_other_branch(const search *s, const pdl_block *child) {
     if (!s->inner) return false;
     if (s->parent->kind == PDL_BLOCK_if) {

@@ -1,5 +1,5 @@
-/* answerers.c -- the last row of the chain: the worlds that answer effects, with what they need of
- * the session (compose.h).
+/* answerers.c -- opens the last row of the chain: the worlds that answer effects (compose.h), with
+ * the parts of the session that they need.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* chain.c -- builds the chain; see chain.h: one function per row opens its world before the next
- * one, and one loop calls them.
+/* chain.c -- builds the chain of worlds; see chain.h. One function for each row opens its world,
+ * which forwards to the next world, and one loop calls these functions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,17 +21,19 @@ enum { OF_CHAIN, OF_FILE };
 
 /* --- how a row is opened ---------------------------------------------------------------------- */
 
-/* run: NULL: for the session. */
+/* Opens the world of a row. run: the run beside others that gets the row; NULL: the row is for the
+ * session. */
 typedef pdl_world *open_fn(pdl_session *s, const pdl_spawn *run, pdl_world *next);
 
 static pdl_world *open_policy(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     return pdl_session_policy_world(s, run, next);
 }
 
-/* Asks the world of models that a router has opened what it would send. */
+/* Asks the world of models, which a router has opened, for the request that it would send. */
 static void preview(pdl_world *outside, const pdl_effect *e, pdl_val *request, pdl_val *problem) {
     pdl_err err = {0};
-    if (pdl_compose_is_hooked(outside, e)) return; /* the host program gets the request unchanged */
+    /* the host program gets this request unchanged, so there is nothing to write */
+    if (pdl_compose_is_hooked(outside, e)) return;
     if (pdl_model_preview(pdl_compose_model(outside), e, request, &err)) {
         pdl_vref said = pdl_dict_getz(*request, "problem");
         if (!pdl_is_absent(said)) *problem = pdl_keep(said);
@@ -101,7 +103,7 @@ static pdl_world *open_jobs(pdl_session *s, const pdl_spawn *run, pdl_world *nex
 
 static pdl_world *open_answer(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     (void)run;
-    (void)next; /* the last row has no next one */
+    (void)next; /* nothing comes after the last row */
     return pdl_session_answer_world(s);
 }
 

@@ -28,9 +28,9 @@ void pdl_chain_open_run(pdl_session *s, const pdl_spawn *run, pdl_chain *out);
 void pdl_chain_open_policy(pdl_session *s);
 void pdl_chain_close(pdl_chain *c);
 
-/* Returns the next existing row after this one; NULL when there is none. */
+/* Returns the next row that exists after this one; NULL when there is none. */
 pdl_world *pdl_chain_after(const pdl_chain *c, pdl_chain_row row);
-/* Appends the names of its rows from the first to the last, separated by blanks. */
+/* Appends the names of the rows that exist, from first to last, separated by blanks. */
 void pdl_chain_put_names(const pdl_chain *c, pdl_buf *out);
 /* Returns true when the world that the run sees is the first row. For assertions. */
 bool pdl_chain_ok(const pdl_chain *c);

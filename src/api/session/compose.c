@@ -20,13 +20,13 @@
 /* The worker and tool servers of one sandbox profile. */
 typedef struct confined_backends {
     const pdl_sandbox *sandbox; /* NULL when they are not confined */
-    /* profiles of the effects that they answer; absent when there are none */
+    /* profiles of the effects that these backends answer; absent when they are not confined */
     pdl_val profiles;
     pdl_world *worker, *mcp; /* NULL until needed */
     /* numbers of the effects that the worker answers; 0 when there are none */
     uint32_t process, session;
-    uint32_t owner; /* the only run beside others that uses them; 0: all runs */
-    bool was_left;  /* a block began a new session: only objects keep the worker */
+    uint32_t owner; /* the only run beside others that may use these backends; 0: all runs may */
+    bool was_left;  /* a block has begun a new session, so only objects still need this worker */
 } confined_backends;
 
 typedef struct router {
@@ -50,7 +50,7 @@ static pdl_val record_of(void *user, pdl_vref record) {
     return d;
 }
 
-/* Reads a number of the environment times unit, as an integer; 0 when it is not set. */
+/* Reads a number of the environment and multiplies it by unit; 0 when the variable is not set. */
 static bool read_limit(const router *r, const char *name, const char *what, double unit,
                        uint64_t *out, pdl_err *err) {
     const char *text = r->opt.env(r->opt.env_user, name);
@@ -107,7 +107,8 @@ static bool open_worker(router *r, confined_backends *backends, pdl_err *err) {
 
 /* --- by profile ------------------------------------------------------------------------------- */
 
-/* Returns the run that owns the worker. Tool servers are shared: their memory is theirs. */
+/* Returns the run to which the worker belongs. Tool servers are shared by all runs, because they
+ * keep their own state anyway. */
 static uint32_t owner_of(const router *r, const pdl_effect *e, const pdl_sandbox *s) {
     bool own = s && e->kind != PDL_EFFECT_tool && r->opt.owner;
     return own ? r->opt.owner(r->opt.user, e->id) : 0;
@@ -132,8 +133,8 @@ static bool find_backends(router *r, const pdl_effect *e, confined_backends **ou
     return true;
 }
 
-/* Leaves a session; its remains are kept for its objects. Nothing is closed here, because one of
- * the workers may be delivering a reply. */
+/* Leaves a session of Python. The worker is kept as long as its objects are used. It is not closed
+ * here, because a worker may be delivering a reply at this moment. */
 static bool leave_session(router *r, confined_backends *c, pdl_err *err) {
     enum { MAX_LEFT = 32 };
     size_t n = 0;
@@ -155,8 +156,8 @@ static bool leave_session(router *r, confined_backends *c, pdl_err *err) {
     return true;
 }
 
-/* Finds the earlier session of this number in the process of `now`, since a journal may need it
- * again. */
+/* Finds the earlier session with this number in the process of `now`. A journal may have answered
+ * effects of a later session, so the earlier one is needed again. */
 static confined_backends *find_left(router *r, const confined_backends *now, uint32_t session) {
     confined_backends like = *now;
     for (size_t i = 0; i < r->backends.n; i++) {
@@ -175,8 +176,8 @@ static confined_backends *find_left(router *r, const confined_backends *now, uin
     return c;
 }
 
-/* Finds the worker of the session that code is in. It is a new one when the code begins a session,
- * or when an effect that a journal answered began one. */
+/* Finds the worker for the session in which code runs. It is a new worker when the code begins a
+ * session, or when an effect that a journal answered began one. */
 static bool find_session(router *r, const pdl_effect *e, confined_backends **out, pdl_err *err) {
     if (!find_backends(r, e, out, err)) return false;
     if (e->session < (*out)->session) {
@@ -211,13 +212,14 @@ void pdl_compose_forget(pdl_world *w, uint32_t owner) {
     for (size_t i = 0; owner && i < r->backends.n; i++)
         if (r->backends.p[i].owner == owner) {
             r->backends.p[i].was_left = true;
-            r->backends.p[i].process = UINT32_MAX; /* no run has it */
+            /* no run has this process number, so the backends are not found again */
+            r->backends.p[i].process = UINT32_MAX;
         }
 }
 
 /* Finds the worker whose process has the object. An object that was made in one profile may be used
- * in a wider one, where its code keeps its rights. In a narrower one it would do what the block may
- * not. */
+ * in a wider one, where its code keeps its rights. In a narrower profile it would do more than the
+ * block may. */
 static bool find_object(router *r, const pdl_effect *e, pdl_world **out, pdl_err *err) {
     for (size_t i = 0; i < r->backends.n; i++) {
         confined_backends *c = &r->backends.p[i];
@@ -439,14 +441,15 @@ static void start_here(void *user, pdl_effect *e) {
         pdl_effect_refuse(e, &err);
 }
 
-/* Returns true for code that must be confined. The host program does not get it, because it would
- * run it with its own rights. */
+/* Returns true for code that must be confined. The host program is not asked to run such code,
+ * because it would run it with its own rights. */
 static bool is_confined_code(const router *r, const pdl_effect *e) {
     const pdl_sandbox *s = NULL;
     pdl_err err = {0};
     if (e->kind != PDL_EFFECT_code || !r->opt.confined) return false;
     bool known = pdl_confined_find(r->opt.confined, e->sandbox, &s, &err);
-    pdl_err_fini(&err); /* the world that answers finds the error again, and refuses the effect */
+    /* the world that answers the effect meets the error again, and refuses the effect */
+    pdl_err_fini(&err);
     return !known || s;
 }
 
@@ -519,7 +522,8 @@ static void close_all(pdl_world *w) {
     if (r->web) r->web->ops->close(r->web);
     if (r->hooks) r->hooks->ops->close(r->hooks);
     for (size_t i = 0; i < r->backends.n; i++) {
-        /* last, because they run the loop until servers have ended */
+        /* these are closed last, because closing them runs the loop until their servers have
+         * ended */
         confined_backends *c = &r->backends.p[i];
         if (c->mcp) c->mcp->ops->close(c->mcp);
         pdl_drop(c->profiles);

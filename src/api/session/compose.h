@@ -18,7 +18,7 @@ typedef struct pdl_compose_options {
     pdl_str dir;
     const pdl_debug *debug;
     const pdl_prices *prices; /* may be NULL */
-    pdl_secrets *secrets;     /* used keys are registered here; NULL: they are not registered */
+    pdl_secrets *secrets;     /* keys are registered here when they are used; may be NULL */
     pdl_rate_limits rates;
     pdl_prefix_options prefix;
     uint64_t patience_ms;
@@ -28,7 +28,7 @@ typedef struct pdl_compose_options {
     /* The trace context of requests to models and tool servers; called with env_user; may be
      * NULL. */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
-    const char *tracestate; /* the tracestate that belongs to it; may be NULL */
+    const char *tracestate; /* the tracestate for the same requests; may be NULL */
     const struct pdl_line_terminal *terminal;
     void (*errors)(void *user, pdl_str bytes); /* receives standard error of code */
     /* returns false when the process writes to our standard error itself */
@@ -38,9 +38,9 @@ typedef struct pdl_compose_options {
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
                         pdl_worker_done_fn *done, void *done_user);
     void *user;
-    /* Returns the run beside others (a request, a row) in which an effect is requested; 0 for
-     * none. Confined code of one run leaves nothing to another, neither in its process nor in
-     * its /tmp. */
+    /* Returns the run beside others (a request of a server, a row of a batch) in which an effect is
+     * requested; 0 when it is in no such run. Confined code of different runs has different
+     * processes and a different /tmp, so that one run leaves nothing to another. */
     uint32_t (*owner)(void *user, uint32_t effect);
     /* sandboxes of code, commands and tool servers; NULL: they are not confined */
     struct pdl_confined *confined;
@@ -49,8 +49,8 @@ typedef struct pdl_compose_options {
     size_t n_hooks;
     const uint64_t *code_seed; /* see pdl_session_run_options */
     pdl_task *task; /* task whose handlers are called; NULL when there is none */
-    /* Answers everything that the hooks do not, instead of our worlds; borrowed; NULL: our worlds
-     * do. */
+    /* A world that answers all effects which the hooks do not answer; borrowed. NULL: the worlds
+     * that this one opens answer them. */
     pdl_world *behind;
 } pdl_compose_options;
 
@@ -58,8 +58,8 @@ typedef struct pdl_compose_options {
  * what options point to. */
 pdl_world *pdl_compose(const pdl_compose_options *options);
 
-/* Forgets a run that was beside others and whose confined code is not used any more. Its number may
- * be used again. / */
+/* Forgets a run that was beside others, when its confined code is not used any more. Its number may
+ * be used again. */
 void pdl_compose_forget(pdl_world *w, uint32_t owner);
 
 /* Returns the world that answers models, for previews. Borrowed. */

@@ -18,7 +18,8 @@
 
 #include "base/banned.h"
 
-/* Returns true for our command. The reference has a script of the same name. */
+/* Returns true for the `pdl` command of this project. The reference has a script of the same
+ * name. */
 static bool is_command(const char *path) {
     struct stat st;
     return access(path, X_OK) == 0 && stat(path, &st) == 0 && st.st_size > 1 << 18;
@@ -38,7 +39,8 @@ static const char *beside_library(pdl_arena *arena) {
     return NULL;
 }
 
-/* Returns the command pdl: this process, or the one beside the library, or on PATH. */
+/* Returns the path of the pdl command: this process, the command beside the library, or the one on
+ * PATH. */
 static const char *helper_of(const char *(*env)(void *user, const char *name), void *user,
                              pdl_arena *arena) {
     char path[4096];
@@ -73,7 +75,8 @@ struct pdl_confined {
     const pdl_folders *folders;
     pdl_arena *arena;
     pdl_sandbox *run; /* sandbox of the whole run; NULL when there is none */
-    pdl_buf noted;    /* the last note: blocks of one profile have the same */
+    /* the last note, which is not repeated: blocks with one profile have the same note */
+    pdl_buf noted;
     PDL_VEC(sandbox_row) rows;
 };
 
@@ -95,7 +98,7 @@ pdl_confined *pdl_confined_new(const pdl_session_options *o,
     return c;
 }
 
-/* Notes files that were planted, after the processes have ended. */
+/* After the processes have ended, reports files that they planted. */
 static void note_planted(pdl_confined *c, const pdl_sandbox *s) {
     pdl_buf note = PDL_BUF;
     if (s && c->opt->reports.note) pdl_sandbox_planted(s, &note);
@@ -131,7 +134,8 @@ static void add_own(char **files, size_t *n, pdl_str name) {
     }
 }
 
-/* Makes a sandbox from the options, with a profile (absent: none) over theirs. */
+/* Makes a sandbox from the options, with a profile (absent: none) applied over the profile of the
+ * options. */
 static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder, pdl_sandbox **out,
                  pdl_err *err) {
     const pdl_session_options *o = c->opt;
@@ -165,8 +169,8 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
     return ok;
 }
 
-/* Makes the sandbox of the run. Sessions that answer from a recording, or through another session,
- * start no processes. */
+/* Makes the sandbox of the run. A session that answers from a recording, or through another
+ * session, starts no processes and gets none. */
 bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_err *err) {
     if (c->opt->files.replay.n || c->opt->host.shared ||
         (!c->opt->guards.sandbox.n && pdl_is_absent(profile)))
@@ -179,7 +183,8 @@ static bool same(pdl_vref a, pdl_vref b) {
     return none == pdl_is_absent(b) && (none || pdl_val_eq(a, b));
 }
 
-/* Narrows the sandbox of the run, or a new one, by each of the profiles. At least one is given. */
+/* Narrows the sandbox of the run by each of the profiles (at least one). When the run has none, a
+ * new sandbox is narrowed. */
 static bool narrow(pdl_confined *c, pdl_vref server, pdl_str folder, pdl_vref profiles,
                    pdl_sandbox **owned, pdl_err *err) {
     pdl_sandbox *s = NULL;

@@ -1,5 +1,5 @@
-/* confined.h -- the sandboxes of a session: that of the whole run, and those of blocks with a field
- * `sandbox`. Private to api.
+/* confined.h -- the sandboxes of a session: one for the whole run, and one for each profile that
+ * blocks have in a field `sandbox`. Private to api.
  *
  * A block's profile is known when an effect brings it, so its sandbox is made then and kept: code
  * blocks of one profile share one Python process.
@@ -15,8 +15,8 @@
 
 typedef struct pdl_confined pdl_confined;
 
-/* Borrows all: the options, the environment, the arena (for the path of the helper), the folders of
- * libraries, which may be filled later. */
+/* Borrows its arguments: the options, the environment, the arena (for the path of the helper), and
+ * the folders of libraries, which may be filled later. */
 pdl_confined *pdl_confined_new(const pdl_session_options *o,
                                const char *(*env)(void *user, const char *name), void *user,
                                const pdl_folders *folders, pdl_arena *arena);
@@ -33,21 +33,22 @@ PDL_MUST bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name
  * limit. */
 PDL_MUST bool pdl_confined_find(pdl_confined *c, pdl_vref profiles, const pdl_sandbox **out,
                                 pdl_err *err);
-/* Stores the sandbox for a tool server with a profile (absent: none), which adds to that of the
- * run; its paths are relative to folder. */
+/* Stores the sandbox for a tool server. Its profile (absent: none) adds to the sandbox of the run;
+ * paths in it are relative to folder. */
 PDL_MUST bool pdl_confined_server(pdl_confined *c, pdl_vref own, pdl_str folder, pdl_vref profiles,
                                   const pdl_sandbox **out, pdl_err *err);
 
 /* Returns true when confined code may use the text of a program, or of a part of one, at this
  * path. */
 bool pdl_confined_may_load(const pdl_confined *c, const pdl_sandbox *s, const char *path);
-/* Opens a file: for an effect of confined code with pdl_sandbox_open_for_code; for others and NULL
- * with pdl_sandbox_open in the folders that any of the sandboxes may write. */
+/* Opens a file. For an effect of confined code, pdl_sandbox_open_for_code is used. For other
+ * effects and for NULL, pdl_sandbox_open is used in all folders that one of the sandboxes may
+ * write. */
 int pdl_confined_open(void *confined, const pdl_effect *e, const char *path, int flags,
                       unsigned mode, bool *other);
 
-/* Returns true when code of the profiles `inner` may run for a block of the profiles `outer`, with
- * which inner must begin.
+/* Returns true when code with the profiles `inner` may run for a block with the profiles `outer`:
+ * inner must begin with outer.
  */
 bool pdl_confined_is_inside(pdl_vref inner, pdl_vref outer);
 

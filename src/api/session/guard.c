@@ -1,8 +1,8 @@
-/* guard.c -- the policies of a session: their sources, the world that asks them, and the masks of
- * the places that leave the run.
+/* guard.c -- the policies of a session: reads them, opens the world that asks them, and fills in
+ * the redactions of recordings, traces and output.
  *
- * A mask is a part of the session, so that every writer of recordings, traces and output can hold
- * it before the last policy, that of the program, is read.
+ * A redaction is a part of the session, so that every writer can borrow it before the last policy,
+ * which is the policy of the program, is read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,7 +40,7 @@ static void put_names(const void *user, pdl_label labels, pdl_buf *out) {
 }
 
 /* Returns false for code in a sandbox that may write nothing. A replay has no sandboxes, so its
- * answer is the same only where the files are not examined. */
+ * answer may differ from that of the recorded run. */
 static bool leaves_files(void *user, const pdl_effect *e) {
     const pdl_session *s = user;
     const pdl_sandbox *box = NULL;
@@ -68,8 +68,8 @@ void pdl_session_fill_redactions(pdl_session *s) {
     r->collected.labels |= r->redactions[PDL_SINK_output].labels;
 }
 
-/* Returns the first id of the effects that the policy world makes, which are above those of all
- * runs; a run beside others has a part of the range. */
+/* Returns the number before the ids of the effects that the policy world makes. They are above the
+ * ids of all runs; a run beside others has a part of the range. */
 static uint32_t first_id(const pdl_spawn *run) {
     enum { IDS = 0x40000000 / PDL_SPAWN_SLOTS };
     return 0xC0000000u + (run ? run->slot * IDS : 0);
@@ -135,9 +135,9 @@ bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
 
 /* --- policies of modules ---------------------------------------------------------------------- */
 
-enum { MAX_MODULES = 64 }; /* each has a bit */
+enum { MAX_MODULES = 64 }; /* each module with a policy has a bit */
 
-/* Puts the policy in force from now on, also for the places that print. */
+/* Puts the policy in force from now on, also for everything that is printed. */
 static void guard_modules(pdl_session *s) {
     bool continues = s->chain.first && !s->chain.rows[PDL_CHAIN_policy];
     pdl_session_fill_redactions(s);
@@ -164,7 +164,7 @@ static bool add_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_v
     return true;
 }
 
-/* Returns the profile of the policies of the module; absent when they have none. Owned. */
+/* Returns the sandbox profile in the policies of the module; absent when they have none. Owned. */
 static bool profile_of_module(const pdl_session *s, uint64_t bit, pdl_val *out, pdl_err *err) {
     const pdl_node *n = s->rules.policies ? pdl_policies_sandbox_of(s->rules.policies, bit) : NULL;
     *out = pdl_absent();
@@ -196,8 +196,8 @@ bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file,
     return true;
 }
 
-/* Sets the policy of a run. A run with another world than the session's has a separate journal
- * before it. */
+/* Sets the policy of a run. A durable run beside others has its own policy world, because a
+ * separate journal is after it. */
 bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err) {
     pdl_session *s = session;
     pdl_world *policy = s->chain.rows[PDL_CHAIN_policy];

@@ -12,14 +12,16 @@ enum { DEFAULT_MAX = 64 };
 
 typedef struct jobs_world jobs_world;
 
-/* A call: while it waits, e is set; while it is open, we are its sink. */
+/* A model call. While it waits, e is the effect; while it is in flight, this world is the sink of
+ * its effect. */
 typedef struct held_call {
     jobs_world *world;
     pdl_effect *e;
     uint32_t id;
     pdl_effect_sink asker;
-    struct held_call *next_waiting, *prev_waiting; /* neighbours among the calls of all tasks */
-    struct held_call *next, *prev;                 /* neighbours in its world */
+    /* neighbours in the list of waiting calls of all tasks */
+    struct held_call *next_waiting, *prev_waiting;
+    struct held_call *next, *prev;                 /* neighbours in the list of its world */
 } held_call;
 
 struct pdl_jobs {
@@ -134,7 +136,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
     return jw->world.next->ops->poll(jw->world.next, timeout_ms);
 }
 
-/* Cancels the calls that wait. Open ones belong to the next worlds. */
+/* Cancels the calls that wait. Calls in flight belong to the next worlds. */
 static void close_world(pdl_world *w) {
     jobs_world *jw = (jobs_world *)(void *)w;
     while (jw->first) {

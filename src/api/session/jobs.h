@@ -14,7 +14,7 @@
 
 typedef struct pdl_jobs pdl_jobs;
 
-pdl_jobs *pdl_jobs_new(uint32_t most); /* 0: 64 */
+pdl_jobs *pdl_jobs_new(uint32_t most); /* most: maximum number of open calls; 0: 64. */
 void pdl_jobs_free(pdl_jobs *j);       /* called after all of its worlds; j may be NULL */
 
 /* Makes a world that counts the model calls of a task; it borrows j and the next world. */

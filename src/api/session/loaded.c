@@ -1,4 +1,5 @@
-/* loaded.c -- the program of a session, from its text to its code.
+/* loaded.c -- the program of a session: it is loaded from its text or used as given, checked, and
+ * compiled to code.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* members.c -- what the tasks of an engine have in common: each is a member of the session of
- * the engine, in a slot that numbers its effects.
+/* members.c -- the tasks of an engine share a session. Each task has its own session, which is a
+ * member of the shared one and has a slot there; the slot determines the ids of its effects.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -77,7 +77,8 @@ static bool read_file(const char *file, pdl_buf *text, pdl_err *err) {
     return false;
 }
 
-/* Reads the lock file that the policy added last names, relative to the folder of the policy. */
+/* Reads the lock file that the most recently added policy names, relative to the folder of the
+ * policy. */
 static bool read_lock(pdl_policies *all, pdl_str policy, pdl_err *err) {
     pdl_loc loc;
     pdl_str path = pdl_policies_lock_path(all, &loc);
@@ -88,7 +89,7 @@ static bool read_lock(pdl_policies *all, pdl_str policy, pdl_err *err) {
     pdl_buf_put(&file, path);
     bool ok = pdl_file_read_within(pdl_buf_z(&file), PDL_FILE_FIFO_MS, &text, err);
     if (!ok) {
-        /* the text is copied, because the policies do not outlive a session that failed */
+        /* The text is copied, because the policies are released when the session cannot be made. */
         pdl_buf place = PDL_BUF;
         pdl_loc_put(loc, &place);
         pdl_err_fini(err);
@@ -104,8 +105,8 @@ static bool read_lock(pdl_policies *all, pdl_str policy, pdl_err *err) {
     return ok;
 }
 
-/* Reads the files of lists that the policy added last names, relative to the folder of the
- * policy. */
+/* Reads the files with lists of values that the most recently added policy names, relative to the
+ * folder of the policy. */
 static bool read_lists(pdl_policies *all, pdl_str policy, pdl_err *err) {
     bool ok = true;
     pdl_loc loc;

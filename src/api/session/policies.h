@@ -13,7 +13,7 @@ typedef struct pdl_policy_source {
     const pdl_str *path; /* folders of the installation that may have lib/policies */
     size_t n_path;
     pdl_secrets *secrets;
-    pdl_str folder;         /* folder of the program, to which a name in it is relative */
+    pdl_str folder;         /* folder of the program, to which the name of its policy is relative */
     pdl_label_names *names; /* names of labels, shared with other runs; NULL: they are private */
 } pdl_policy_source;
 
@@ -21,8 +21,8 @@ typedef struct pdl_policy_source {
  * has it. Errors: usage (no such policy), io. */
 PDL_MUST bool pdl_policies_built_in(const pdl_policy_source *from, pdl_str name, pdl_buf *text,
                                     pdl_err *err);
-/* Adds a file, or a built-in policy, to *all, which is made for the first one. Errors: io, syntax,
- * schema. */
+/* Adds a policy from a file, or a built-in one, to *all. The first call makes *all. Errors: io,
+ * syntax, schema. */
 PDL_MUST bool pdl_policies_read_file(pdl_policies **all, const pdl_policy_source *from,
                                      pdl_str name, pdl_err *err);
 /* Adds the `policy:` of a program (file names messages): a name relative to the folder of the

@@ -2,13 +2,14 @@
  * not pay for the requests before that.
  *
  * A world examines effects that are sent. When the first request to a model or tool comes, the
- * program is checked with the variables of the run; an error that every way through the program
- * meets ends the run instead of the request. So a program without calls costs nothing, replays and
- * answers of a cache are not examined, and earlier output of the program is printed.
+ * program is checked with the variables of the run; when every way through the program meets an
+ * error, the run ends before the request is sent. A program without requests is not checked, nor
+ * are replays and answers of a cache, and output before the first request is printed.
  *
  * The check writes into a copy that has the same blocks: the program that runs is shared and never
- * written. The result is remembered with the program, for runs with as many variables of the same
- * names, and so is the copy: it has the modules that the run will import, which are loaded once.
+ * written. The result is remembered with the program, for later runs whose variables have the same
+ * names. The copy is remembered, too, because it has the modules that the run will import, and
+ * these are loaded only once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,7 @@ typedef struct precheck {
     pdl_world world;
     pdl_session *s;
     bool done;
-    PDL_VEC(pdl_effect *) held; /* effects of a run that was ended: they get no answer */
+    PDL_VEC(pdl_effect *) held; /* effects of a run that was ended here; they get no answer */
 } precheck;
 
 /* --- the check -------------------------------------------------------------------------------- */
@@ -43,16 +44,17 @@ static void collect_names(const pdl_session *s, name_list *names) {
             *pdl_vec_push(names) = pdl_str_get(pdl_dict_key_at(v, i));
 }
 
-/* Returns true when all requests go to the services that the names of models say. A model without a
- * provider may be answered by the host program, or from a recording. */
+/* Returns true when all requests go to the services that the names of models say. Otherwise a model
+ * without a provider may be answered by the host program or from a recording, and is not an
+ * error. */
 static bool asks_services(const pdl_session *s) {
     bool hooked = s->opt.host.n_hooks || (s->group.shared && s->group.shared->opt.host.n_hooks);
     return !hooked && !s->opt.files.cache.n && !s->opt.files.replay.n && !s->opt.files.offline &&
            !s->files.owned;
 }
 
-/* Hashes the names of the variables, in any order. A variable that every run has, and that the
- * check knows by itself, is not counted, since it only exists once the run has begun. */
+/* Hashes the names of the variables, in any order. Variables that every run has are left out: the
+ * check knows them, and they exist only once the run has begun. */
 static uint64_t key_of(const name_list *names) {
     uint64_t key = 1;
     for (size_t i = 0; i < names->n; i++)
@@ -64,7 +66,8 @@ static uint64_t key_of(const name_list *names) {
 pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, pdl_str file,
                                     const pdl_check_inputs *inputs) {
     pdl_finder finder = {.file = file, .only_files = true};
-    if (!p->main || !p->source) return NULL; /* made from values: there are no places to report */
+    /* a program made from values has no places to report */
+    if (!p->main || !p->source) return NULL;
     pdl_program *own = pdl_program_copy((pdl_program *)(uintptr_t)p);
     finder.path = pdl_session_path(s, &finder.n_path);
     const pdl_check_models models = pdl_session_models((pdl_session *)(uintptr_t)s, false);
@@ -76,7 +79,7 @@ pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, 
                                                     .n_names = inputs->n_names,
                                                     .levels = s->opt.run.levels,
                                                     .closed = inputs->closed});
-    if (finder.left_out) { /* a part of the program is not known before it runs */
+    if (finder.left_out) { /* a part of the program is not known before it is executed */
         pdl_program_drop(own);
         return NULL;
     }
@@ -88,7 +91,7 @@ pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
     collect_names(s, &names);
     const pdl_check_inputs inputs = {names.p, names.n, .closed = true};
     pdl_program *own = pdl_session_check_with(s, p, s->opt.program.file, &inputs);
-    /* a check before the run answers for the one before the first request, too */
+    /* a check that was made before the run is used here, too */
     if (p == s->loaded.program && (!own || !pdl_program_certain_error(own)))
         s->loaded.program->checked = key_of(&names);
     if (p == s->loaded.program && own)
@@ -97,8 +100,8 @@ pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
     return own;
 }
 
-/* Returns true when the request itself needs the model without a provider: then it fails with that
- * error, and costs nothing. */
+/* Returns true when the request itself needs the model without a provider. The request then fails
+ * with that error, and costs nothing. */
 static bool fails_itself(const pdl_session *s, const pdl_effect *e) {
     const pdl_model_env env = {pdl_session_env_of, (void *)(uintptr_t)s};
     pdl_vref model = pdl_dict_getz(e->request, "model");
@@ -126,7 +129,7 @@ static bool passes(pdl_session *s, const pdl_effect *e, pdl_err *err) {
                      "%.*s%sfound before the first request went out (%s); --check=off asks "
                      "nevertheless",
                      PDL_FMT(d->hint), d->hint.n ? "; " : "", d->code);
-        /* the error's places point into the copy, which is kept with the program */
+        /* the error points into the copy, which lives as long as the program */
     } else {
         s->loaded.program->checked = key;
     }
@@ -136,8 +139,8 @@ static bool passes(pdl_session *s, const pdl_effect *e, pdl_err *err) {
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* Returns true when an effect is sent. An answer that is part of the program (mock_response) costs
- * nothing. */
+/* Returns true when an effect is sent to a service. An answer that is part of the program
+ * (mock_response) costs nothing. */
 static bool goes_out(const pdl_effect *e) {
     if (e->kind != PDL_EFFECT_model)
         return e->kind == PDL_EFFECT_embed || e->kind == PDL_EFFECT_tool ||

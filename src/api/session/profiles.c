@@ -5,7 +5,8 @@
  * user gave.
  *
  * The sandboxes of blocks are made when the run begins. A profile that cannot be enforced ends the
- * run before anything was done; a block with a fallback is left to that.
+ * run before anything was done. A block that has a fallback does not end the run; its fallback is
+ * used when the block is executed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,8 +23,8 @@
 
 #include "base/banned.h"
 
-/* Reads the profile of the policies that were added as number `from` and later; absent when none
- * has one. Owned. name: that of the policy. */
+/* Reads the profile of the first policy that has one, among the policies with number `from` and
+ * above; absent when none has one. Owned. name: the name of that policy. */
 static bool read_profile(const pdl_session *s, size_t from, pdl_val *out, pdl_str *name,
                          pdl_err *err) {
     const pdl_policies *all = s->rules.policies;
@@ -31,7 +32,7 @@ static bool read_profile(const pdl_session *s, size_t from, pdl_val *out, pdl_st
     *out = pdl_absent();
     if (!n) return true;
     if (!pdl_yaml_to_val(n, out, err)) {
-        pdl_err_detach(err); /* a session that cannot be made ends with its policies */
+        pdl_err_detach(err); /* the policies are released when the session cannot be made */
         return false;
     }
     if (pdl_is_bool(*out) && pdl_bool_of(*out)) *out = pdl_dict_new(0);
@@ -104,8 +105,8 @@ typedef struct profile_check {
     pdl_confined *confined;
     pdl_val program; /* the profile of the program's policy, a list; absent when there is none */
     pdl_val outer;   /* the profiles of the blocks around the one that is examined */
-    bool caught;     /* one of these has a fallback */
-    bool all;        /* blocks with a fallback are examined as well */
+    bool caught;     /* one of the surrounding blocks has a fallback */
+    bool all;        /* blocks with a fallback are reported as well */
     pdl_profile_problem_fn *report;
     void *user;
 } profile_check;
@@ -158,7 +159,7 @@ void pdl_session_check_profiles(pdl_session *s, const pdl_program *p, bool all,
 }
 
 typedef struct profile_problems {
-    pdl_buf text; /* all messages, with their places */
+    pdl_buf text; /* the messages of all problems, with their places */
     pdl_err first;
     size_t n;
 } profile_problems;

@@ -22,8 +22,8 @@ static bool open_record(pdl_session *s, pdl_err *err) {
     return pdl_journal_record(s->opt.files.record, &info, &s->files.journal, err);
 }
 
-/* Opens a replay. A journal of schema 2 answers as a durable run that executes nothing new, one of
- * schema 1 by itself. */
+/* Opens a replay. A journal of schema 2 answers as a durable run that executes nothing new. A
+ * journal of schema 1 is opened as a recording. */
 static bool open_replay(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     if (pdl_durable_is(o->files.replay)) return pdl_session_open_replay(s, err);

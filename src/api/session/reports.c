@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* Appends an origin under the name that the policies give it. */
+/* Appends the name that the policies give to an origin. */
 static void put_origin(const void *user, pdl_label origin, pdl_buf *out) {
     const pdl_session *s = user;
     size_t bit = 0;
@@ -40,7 +40,8 @@ static void add_fold(pdl_session *s, pdl_sinks *sinks) {
     pdl_sinks_add(sinks, r->later ? pdl_later_sink(r->later) : pdl_fold_sink(r->fold));
 }
 
-/* A replay has no world that answers, so it gets one that only writes requests. */
+/* Returns the sink for comparing prefixes. A replay has no world that writes requests, so it gets
+ * one that writes them and sends nothing. */
 static pdl_sink prefix_sink(pdl_session *s) {
     pdl_world *answer = s->chain.rows[PDL_CHAIN_answer];
     if (!answer) answer = s->reports.previews = pdl_session_answer_world(s);

@@ -1,6 +1,6 @@
-/* run_pool.c -- the slots of runs beside each other; see run_pool.h. A run announces that it can
- * continue. Examining each of thousands of runs in a turn would cost more than stepping the few
- * that can.
+/* run_pool.c -- the slots of runs that are side by side; see run_pool.h. Each run announces when it
+ * can continue, because examining thousands of runs in every turn would cost more than stepping the
+ * few that can continue.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,11 +22,11 @@ typedef enum { SLOT_FREE, SLOT_TAKEN, SLOT_RUNS, SLOT_HELD, SLOT_ENDED } slot_st
 typedef struct run_slot {
     pdl_run_pool *in;
     pdl_run *run;
-    pdl_budget *budget; /* its own, when the pool counts cost */
+    pdl_budget *budget; /* the budget of this run alone, when the pool counts cost */
     slot_state state;
-    bool fresh;    /* it can continue although nothing has arrived */
-    bool releases; /* its run is held until the next step */
-    bool listed;   /* it is in `ready` */
+    bool fresh;    /* the run is new or copied, so it can continue although nothing has arrived */
+    bool releases; /* the held run continues with the next step */
+    bool listed;   /* the slot is in `ready` */
 } slot;
 
 struct pdl_run_pool {
@@ -34,13 +34,14 @@ struct pdl_run_pool {
     slot *slots;
     uint32_t *vacant; /* stack of the free slots */
     uint32_t n_free;
-    uint32_t top;            /* only slots below it were used */
+    uint32_t top;            /* all slots from this number on were never used */
     uint32_t open;           /* runs in the state RUNS */
     PDL_VEC(uint32_t) ready; /* slots whose run may be able to continue */
     uint64_t searched_ns;    /* when all runs were last examined */
 };
 
-/* During a step, `ready` still has the slots that were stepped, and these may be listed again. */
+/* Invariants of a pool. During a step, `ready` still has the slots that were stepped before, so a
+ * slot may be listed twice. */
 static inline bool pool_ok(const pdl_run_pool *p) {
     return p->n_free <= p->o.n && p->top <= p->o.n && p->open <= p->o.n - p->n_free &&
            p->ready.n <= 2 * (size_t)p->o.n;
@@ -170,9 +171,9 @@ static bool can_continue(const slot *f) {
     return f->state == SLOT_RUNS && (f->fresh || pdl_run_is_ready(f->run));
 }
 
-/* A run that began in the slot of one that ended is stepped at once, in memory that is still in
- * the processor's cache: with a pass over thousands of open runs for each of these steps the memory
- * would have left the cache. */
+/* When a run begins in the slot of one that has ended, it is stepped at once: it uses the same
+ * memory, which is still in the processor's cache. After a pass over thousands of other runs that
+ * memory would have left the cache. */
 bool pdl_run_pool_step_slot(pdl_run_pool *p, uint32_t at, pdl_err *err) {
     slot *f = &p->slots[at];
     while (can_continue(f)) {
@@ -182,7 +183,7 @@ bool pdl_run_pool_step_slot(pdl_run_pool *p, uint32_t at, pdl_err *err) {
         pdl_step step = pdl_run_step(f->run);
         bool waits = step == PDL_STEP_WAIT;
         if (waits && pdl_run_held(f->run) == PDL_HELD_NOT) {
-            if (can_continue(f)) on_ready(f); /* it yielded to the others */
+            if (can_continue(f)) on_ready(f); /* the run yielded to the others */
             return true;
         }
         set_state(f, waits ? SLOT_HELD : SLOT_ENDED);
@@ -214,9 +215,9 @@ bool pdl_run_pool_is_ready(const pdl_run_pool *p) {
     return false;
 }
 
-/* Examines all runs for those that can continue. If the announcement of a run were missed, it would
- * wait for ever; so this is done when nothing has happened for a while, and before runs that wait
- * are failed. */
+/* Examines all runs for those that can continue. A run whose announcement was missed would wait for
+ * ever, so this is done when nothing has happened for a while, and before waiting runs are
+ * failed. */
 static bool find_unannounced(pdl_run_pool *p) {
     size_t before = p->ready.n;
     p->searched_ns = pdl_clock_ns();

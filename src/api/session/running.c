@@ -1,5 +1,5 @@
-/* running.c -- the run of a session, with the programs inside it and the runs beside it, and how
- * they end.
+/* running.c -- holds the run of a session, the programs inside it and the runs beside it, and ends
+ * them in the right order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

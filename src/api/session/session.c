@@ -124,7 +124,7 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
     return true;
 }
 
-/* Ends each part after those that use it. */
+/* Ends the session: each part is ended after the parts that use it. */
 void pdl_session_free(pdl_session *s) {
     if (!s) return;
     pdl_running_stop(s);
@@ -190,7 +190,7 @@ bool pdl_session_park(pdl_session *s) {
     return true;
 }
 
-/* Returns the rest of a time that began at start; -1: no limit. */
+/* Returns how much is left of a time that began at start; -1: no limit. */
 static int time_left(uint64_t start, int timeout_ms) {
     uint64_t gone = timeout_ms > 0 ? (pdl_clock_ns() - start) / 1000000 : 0;
     if (timeout_ms <= 0) return timeout_ms;
@@ -220,8 +220,8 @@ static pdl_step step(pdl_session *s, int timeout_ms) {
     }
 }
 
-/* Work of worlds during a poll (reading a file, parsing a reply) also ends with the session's flag.
- */
+/* Steps the session. The session's flag also cancels work of worlds during a poll, such as reading
+ * a file or parsing a reply. */
 pdl_step pdl_session_step(pdl_session *s, int timeout_ms) {
     pdl_cancel scope = {.flag = s->opt.run.cancel};
     const pdl_cancel *outer = pdl_cancel_enter(&scope);
@@ -248,7 +248,8 @@ pdl_step pdl_session_run(pdl_session *s) {
     return pdl_session_step(s, -1);
 }
 
-/* libuv registers a new descriptor with the kernel when the loop runs next, hence the limit. */
+/* libuv registers a new descriptor with the kernel only when the loop runs the next time, so the
+ * time is limited. */
 int pdl_session_deadline_ms(const pdl_session *s) {
     enum { MAX_WAIT_MS = 50 };
     if (!s->running.run || any_ready(s) || hooks_are_ready(s)) return 0;
@@ -262,8 +263,8 @@ bool pdl_session_is_ready(const pdl_session *s) {
            pdl_open_files_are_ready(&s->files);
 }
 
-/* Steps without waiting. The answers of hooks, caches and recordings wait for the poll of their
- * world. */
+/* Steps without waiting. The answers of hooks, caches and recordings are delivered when their world
+ * is polled. */
 pdl_step pdl_session_turn(pdl_session *s) {
     pdl_step done = pdl_run_step(s->running.run);
     bool polls = s->opt.files.replay.n || s->files.durable || hooks_are_ready(s) ||

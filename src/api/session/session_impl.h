@@ -9,13 +9,13 @@
 #include "budget/world.h"
 #include "worker/worker.h"
 
-/* The parts: session_parts.h. */
+/* The parts are declared in session_parts.h. */
 struct pdl_session {
     pdl_session_options opt;
     pdl_around around;
     pdl_session_rules rules;
     pdl_open_files files;
-    pdl_chain chain; /* built when it is first needed: pdl_session_chain */
+    pdl_chain chain; /* built by pdl_session_chain when it is first needed */
     pdl_loaded loaded;
     pdl_running running;
     pdl_reports reports;
@@ -26,14 +26,13 @@ bool pdl_session_ok(const pdl_session *s); /* for assertions: all parts */
 /* reports.c. Adds the sinks of the run of the session. */
 void pdl_session_add_sinks(pdl_session *s, pdl_sinks *sinks);
 
-/* Returns the worlds between the runs of the session and the worlds that answer; built at the first
- * call, when policies are known. */
+/* Returns the chain of the session. It is built at the first call, when the policies are known. */
 pdl_chain *pdl_session_chain(pdl_session *s);
-/* answerers.c. Returns its last row. */
+/* answerers.c. Returns the last world of the chain. */
 pdl_world *pdl_session_answer_world(pdl_session *s);
 
-/* durable_session.c. Returns the first world of a durable run beside others;
- * pdl_session_end_durable ends it. */
+/* durable_session.c. Returns the first world for a durable run beside others.
+ * pdl_session_end_durable ends that run. */
 pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn);
 /* Ends the run when its journal has parked it. Returns true when it did. */
 bool pdl_session_end_parked(pdl_session *s);
@@ -55,14 +54,16 @@ const char *pdl_session_tracestate(const pdl_session *s);
 
 /* Returns a variable of the environment of a session (user). */
 const char *pdl_session_env_of(void *user, const char *name);
-/* Returns a variable that is in force for a purpose that needs as much as `needed`; NULL when it is
- * not set, or does not count. An error about what it names mentions the variable. */
+/* Returns a variable of the environment that is read for the given purpose or a stronger one; NULL
+ * when it is not set, or not read for the purpose of this session. An error about its value
+ * mentions the variable. */
 const char *pdl_session_setting(const pdl_session *s, pdl_session_purpose needed, const char *name);
 void pdl_session_name_setting(pdl_err *err, const char *name);
 int64_t pdl_session_wall(void *user, const pdl_event *e);
 
-/* session_inner.c: the options that every run of the session has; the variables of a run, each with
- * its origin; and what code of the session may request: a program, or a line of input. */
+/* session_inner.c. These return the options that every run of the session has, and the variables of
+ * a run, each with its origin. The others answer requests of code: to run a program, or for a line
+ * of input. */
 pdl_run_options pdl_session_machine_options(pdl_session *s);
 pdl_val pdl_session_with_defaults(pdl_vref vars, pdl_label origin);
 void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request,
@@ -73,33 +74,37 @@ void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer
 /* precheck.c. Makes a world that checks the program of the session before its first request. */
 pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *next);
 
-/* guard.c. Puts in force the policy of a program other than the main one, read from this file
- * (empty: its text was computed), for what that program does. Errors: io, syntax, schema, limit. */
+/* guard.c. Puts in force the policy of a program that is not the main program, for everything which
+ * that program does. file: the file of the program; empty: its text was computed. Errors: io,
+ * syntax, schema, limit. */
 PDL_MUST bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file,
                                       pdl_code *code, pdl_err *err);
 /* Sets the options of a run that depend on policies: pdl_run_options.guard. */
 bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err);
-/* Reads the policies of the command line and the environment at once; that of the program is read
- * when the run begins, and then the world that asks them is opened. */
+/* Reads the policies of the command line and the environment now. The policy of the program is read
+ * when the run begins; then the policy world is opened. */
 PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
 pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_world *next);
-void pdl_session_fill_redactions(pdl_session *s);      /* after policies were read */
-pdl_policy_memory *pdl_session_memory(pdl_session *s); /* joined memory of its policies */
+void pdl_session_fill_redactions(pdl_session *s);      /* Called after policies were read. */
+/* Returns the memory of the session's policies, which it has joined. */
+pdl_policy_memory *pdl_session_memory(pdl_session *s);
 PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
-/* Keeps what confines a durable run; one that continues gets all of that again, whatever its
- * program and its host say now. Error: usage. */
+/* Stores in the journal of a durable run what confines the run. When the run continues, it is
+ * confined in the same way, even if its program or its host say less now. Error: usage. */
 PDL_MUST bool pdl_session_keep_guards(pdl_session *s, pdl_err *err);
-/* Returns the labels that the sink does not show: valid from the beginning, filled when policies
- * are read. */
+/* Returns the labels that the sink does not show. The pointer is valid from the beginning; the
+ * labels are filled in when policies are read. */
 const pdl_redaction *pdl_session_redaction(const pdl_session *s, pdl_sink_id sink);
 /* Returns true when error output of code is shown by the session. user: a session. */
 bool pdl_session_takes_errors(void *user);
 void pdl_session_show_errors(void *user, pdl_str bytes);
 
-/* profiles.c. Opens the sandbox, if the options or the policies so far ask for one. */
+/* profiles.c. Opens the sandbox, if the options or the policies that were read so far ask for
+ * one. */
 PDL_MUST bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err);
 PDL_MUST bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err);
-/* Makes the sandboxes of blocks, before anything is done. Error: all that cannot be enforced. */
+/* Makes the sandboxes of blocks before anything is executed. Error: all profiles that cannot be
+ * enforced. */
 PDL_MUST bool pdl_session_keep_profiles(pdl_session *s, const pdl_program *p, pdl_err *err);
 
 /* recording.c. Opens the journal of --record or --replay. Errors: usage, io, replay. */

@@ -1,6 +1,6 @@
-/* session_inner.c -- runs of programs that code of the session builds, and runs beside its own,
- * those of servers and batches; see session_impl.h. Each has its range of effect ids, so that one
- * loop and one set of worlds serve all.
+/* session_inner.c -- starts programs that code of the session builds, and runs beside the main run,
+ * which servers and batches have; see session_impl.h. Each has its own range of effect ids, so that
+ * one loop and one set of worlds serve all of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,8 @@
 
 #include "base/banned.h"
 
-/* Returns the session in whose run, or in a program inside it, the code runs. */
+/* Returns the session to which a code effect belongs, directly or through a program inside its
+ * run. */
 static pdl_session *member_of(pdl_session *s, const pdl_effect *code) {
     uint32_t range = pdl_subruns_root(s->running.subs, code->id);
     pdl_session **all = s->group.members,
@@ -81,8 +82,8 @@ static void input_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     pdl_free(a);
 }
 
-/* Makes an INPUT effect of input() of Python code, which is recorded and replayed like any
- * other. */
+/* Makes an INPUT effect when Python code calls input(). It is recorded and replayed like any other
+ * input. */
 void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
                            void *answer_user) {
     pdl_session *s = user;
@@ -105,7 +106,8 @@ static void advise_source(void *user, pdl_str from, pdl_str path, bool import, p
     pdl_find_advise(&finder, from, path, import, err);
 }
 
-enum { SPAWN_TURNS = 500 }; /* turns of loops, some milliseconds, before others get a turn */
+/* a run continues for so many turns of loops, some milliseconds, before others get a turn */
+enum { SPAWN_TURNS = 500 };
 
 pdl_run_options pdl_session_machine_options(pdl_session *s) {
     const pdl_policies *policies = s->rules.policies;
@@ -147,15 +149,16 @@ pdl_run_options pdl_session_machine_options(pdl_session *s) {
     return o;
 }
 
-/* Returns the variables of a run with their origin; a value that has an origin keeps it. */
+/* Returns the variables of a run, each with its origin; a value that has an origin already keeps
+ * it. */
 pdl_val pdl_session_with_defaults(pdl_vref vars, pdl_label origin) {
     pdl_val d =
         pdl_dict_putz(pdl_dict_new(4), "pdl_model_default_parameters", pdl_model_defaults());
     return pdl_session_with_variables(d, vars, origin);
 }
 
-/* Returns the variables that code passes to a program. They may hold everything that the code got,
- * so they have its labels. Owned. */
+/* Returns the variables that code passes to a program. They may contain parts of everything that
+ * the code got, so they have all its labels. Owned. */
 static pdl_val scope_of(pdl_vref request, pdl_label label) {
     pdl_vref given = pdl_dict_getz(request, "scope");
     pdl_val d = pdl_dict_new(4);
@@ -194,7 +197,7 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
     o.sandbox = code->sandbox;
     o.modules = code->modules | built->modules;
     o.by_code = true;
-    /* the program that code made may hold what the code got */
+    /* the program was made by code, so it may contain parts of everything that the code got */
     pdl_label label = pdl_policy_label_of_code(code);
     if (label) pdl_code_relabel(built, label);
     o.strict_control = o.strict_control || (label && o.strict_plans);
@@ -212,8 +215,8 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
 
 /* --- runs beside that of the session ---------------------------------------------------------- */
 
-/* Returns the view in which repetitions of an effect are counted: programs inside others share
- * theirs. */
+/* Returns the view of the cache in which repetitions of an effect are counted. Programs inside a
+ * run share the view of that run. */
 static pdl_cache_view *view_of(void *user, uint32_t effect) {
     pdl_session *s = user;
     uint32_t root = pdl_subruns_root(s->running.subs, effect);
@@ -237,7 +240,7 @@ static void choose_view(pdl_session *s, const pdl_spawn *spawn) {
     s->running.beside.views[spawn->slot] = s->running.beside.group_views[spawn->group];
 }
 
-/* Returns the options of a run beside others. The caller drops the budget. */
+/* Returns the options for a run beside the main run. The caller releases their budget. */
 static pdl_run_options options_beside(pdl_session *s, const pdl_spawn *spawn) {
     static_assert((PDL_SUB_RANGES + PDL_SPAWN_SLOTS) * (uint64_t)PDL_RANGE_IDS <= 0x80000000u,
                   "ids of inputs follow");

@@ -1,5 +1,6 @@
-/* session_options.c -- what is true of the options of every session, whoever made them. A caller
- * that breaks one of these has a mistake: a person's input was examined before.
+/* session_options.c -- the invariants that the options of every session satisfy, whoever made them.
+ * Options that violate one of them are a bug of the caller, because the user's input was examined
+ * before.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* session_parts.h -- the parts of a session, each with its file: what it holds, how it ends, and
- * what is always true of it (its _ok, asserted in builds with assertions). Private to api.
+/* session_parts.h -- the parts of a session. Each has a struct, a file that ends it, and a function
+ * _ok that checks its invariants in builds with assertions. Private to api.
  *
  *   around   surroundings.c   the environment of every run: process, user, folders
  *   rules    session_rules.c  what may be done: policies, what sinks redact, sandboxes
@@ -30,16 +30,16 @@
 #include "trace/fold.h"
 #include "trace/later.h"
 
-/* A member of an engine borrows all but the redactor. */
+/* A part of a session. A member of an engine borrows all of it but the redactor of debug lines. */
 typedef struct pdl_around {
     pdl_environ *env;
-    pdl_secrets *secrets; /* in use: each is redacted wherever something is shown */
+    pdl_secrets *secrets; /* the secrets in use, which are redacted wherever anything is shown */
     pdl_redactor debug_redactor;
     struct pdl_loop *loop;
-    pdl_folders folders;   /* PDL_PATH and the installed library */
+    pdl_folders folders;   /* the folders of PDL_PATH and of the installed library */
     pdl_prices *prices;    /* may be NULL */
-    struct pdl_otlp *otlp; /* sends spans for the session and its members, or NULL */
-    pdl_model_env models_env; /* for pdl_session_models */
+    struct pdl_otlp *otlp; /* exporter of spans for the session and its members, or NULL */
+    pdl_model_env models_env; /* the environment for pdl_session_models */
 } pdl_around;
 PDL_MUST bool pdl_around_open(pdl_session *s, pdl_err *err);
 void pdl_around_end(pdl_session *s);
@@ -47,29 +47,30 @@ bool pdl_around_ok(const pdl_around *a);
 
 typedef struct pdl_session_rules {
     pdl_policies *policies; /* may be NULL */
-    /* {name and text: bit} of programs with policies; absent when there are none */
+    /* {name and text: bit} of the programs that have policies; absent when there are none */
     pdl_val modules;
-    pdl_policy_memories *memories;  /* the session and its members share them */
-    pdl_redaction redactions[PDL_SINK_COUNT]; /* for the sinks that hide labels */
-    pdl_redaction collected;        /* a collector of telemetry does not get what these hide */
+    pdl_policy_memories *memories;  /* shared by the session and its members */
+    pdl_redaction redactions[PDL_SINK_COUNT]; /* for each sink, the labels that it redacts */
+    pdl_redaction collected;        /* the labels that are redacted for a collector of telemetry */
     pdl_confined *confined;         /* the sandboxes */
-    /* list with the profile of the program's policy; absent when there is none */
+    /* list of the sandbox profile in the program's policy; absent when there is none */
     pdl_val profiles;
 } pdl_session_rules;
-pdl_confined *pdl_session_confined(const pdl_session *s); /* for a member, that of its engine */
+/* Returns the sandboxes of the session; for a member, those of its engine. */
+pdl_confined *pdl_session_confined(const pdl_session *s);
 void pdl_session_rules_end(pdl_session_rules *r);
 bool pdl_session_rules_ok(const pdl_session_rules *r);
 
 /* All members may be NULL. */
 typedef struct pdl_open_files {
-    pdl_journal *journal; /* --record, or the replay of a recording */
-    pdl_durable *durable; /* borrowed unless it is `owned` */
-    pdl_durable *owned;   /* the run that --replay names */
-    pdl_durable *server;  /* has the runs of a server; borrowed */
+    pdl_journal *journal; /* the file of --record, or a recording that is replayed */
+    pdl_durable *durable; /* the journal of a durable run; borrowed unless it is `owned` */
+    pdl_durable *owned;   /* the durable run that --replay names; closed with the session */
+    pdl_durable *server;  /* the journal of a server, which has many runs; borrowed */
     pdl_cache *cache;
 } pdl_open_files;
 PDL_MUST bool pdl_open_files_open(pdl_session *s, pdl_err *err);
-/* Returns true when an answer waits for the poll of their worlds. */
+/* Returns true when an answer of one of these files will be delivered by a poll. */
 bool pdl_open_files_are_ready(const pdl_open_files *f);
 void pdl_open_files_end(pdl_open_files *f);
 bool pdl_open_files_ok(const pdl_open_files *f);
@@ -78,37 +79,39 @@ typedef struct pdl_loaded {
     pdl_arena *arena;
     pdl_interner *names;
     pdl_program *program;
-    pdl_program *checked; /* the copy that was checked last, with its modules; may be NULL */
-    pdl_val inputs;       /* the variables that the run began with, for precheck, or absent */
-    pdl_code *code;       /* NULL until start, unless it was given */
+    /* the copy of the program that was last checked, with its modules; may be NULL */
+    pdl_program *checked;
+    pdl_val inputs;       /* the variables with which the run began, for the check; or absent */
+    pdl_code *code;       /* NULL until the run starts, unless the code was given */
 } pdl_loaded;
 void pdl_loaded_keep_checked(pdl_loaded *l, pdl_program *checked);
 void pdl_loaded_end(pdl_loaded *l);
 bool pdl_loaded_ok(const pdl_loaded *l);
 
-/* Runs beside that of the session, by slot: each list has PDL_SPAWN_SLOTS entries, and is NULL
- * until a run needs it. */
+/* The runs beside the main run, by slot. Each list has PDL_SPAWN_SLOTS entries, and is NULL until a
+ * run needs it. */
 typedef struct pdl_beside {
-    pdl_chain **chains;           /* rows of durable runs */
-    pdl_cache_view **group_views; /* made for the last group that began in the slot */
-    pdl_cache_view **views;       /* used by the last run in the slot */
+    pdl_chain **chains;           /* the rows that durable runs have for themselves */
+    /* the view of the cache for the group that last began in the slot */
+    pdl_cache_view **group_views;
+    pdl_cache_view **views;       /* the view of the cache for the run that was last in the slot */
     struct pdl_otlp_run **spans;
 } pdl_beside;
 
 typedef struct pdl_running {
     pdl_run *run;
     pdl_budget *budget; /* may be NULL */
-    /* programs inside the run; those of a member are in the list of its engine */
+    /* programs inside the run; the session of an engine has the programs of all its members */
     pdl_subruns *subs;
-    pdl_reserve *reserve; /* memory that all runs share */
+    pdl_reserve *reserve; /* reserve of memory that all runs share */
     pdl_beside beside;
-    uint32_t next_input; /* ids of INPUT effects made for code */
+    uint32_t next_input; /* id of the next INPUT effect that is made for code */
 } pdl_running;
-/* Ends the run and the programs inside it; pdl_running_end ends the rest, when the chain is
+/* Ends the run and the programs inside it. pdl_running_end releases the rest after the chain was
  * closed. */
 void pdl_running_stop(pdl_session *s);
 void pdl_running_end(pdl_running *r);
-void pdl_beside_end(pdl_session *s); /* called before the files that they use are closed */
+void pdl_beside_end(pdl_session *s); /* Called before the files that these runs use are closed. */
 bool pdl_running_ok(const pdl_running *r);
 
 typedef struct pdl_reports {
@@ -125,16 +128,16 @@ void pdl_reports_end(pdl_reports *r);
 bool pdl_reports_ok(const pdl_reports *r);
 
 typedef struct pdl_group {
-    pdl_session *shared;   /* the session of the engine, for a member; else NULL */
-    uint32_t slot;         /* its number there */
-    pdl_session **members; /* PDL_MEMBER_SLOTS in the session of an engine, or NULL */
-    uint32_t next_slot;    /* where the search for a free one begins */
-    pdl_jobs *jobs;        /* NULL when the engine has had no member */
+    pdl_session *shared;   /* for a member, the session of its engine; otherwise NULL */
+    uint32_t slot;         /* number of the member in that session */
+    pdl_session **members; /* in the session of an engine: PDL_MEMBER_SLOTS members, or NULL */
+    uint32_t next_slot;    /* the slot from which the search for a free one begins */
+    pdl_jobs *jobs;        /* counts the open calls of all members; NULL before the first member */
 } pdl_group;
 /* Takes a slot among the members of another session. Error: limit. */
 PDL_MUST bool pdl_group_join(pdl_session *s, pdl_session *shared, pdl_err *err);
 void pdl_group_leave(pdl_session *s);
-void pdl_group_end(pdl_group *g); /* called when all members have left */
+void pdl_group_end(pdl_group *g); /* Called when all members have left. */
 bool pdl_group_ok(const pdl_session *s);
 
 #endif

@@ -1,4 +1,5 @@
-/* session_rules.c -- the rules of a session, as one part: guard.c and profiles.c read them.
+/* session_rules.c -- the part of a session that holds its rules (policies, redactions, sandboxes).
+ * guard.c and profiles.c fill it in; this file checks and releases it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

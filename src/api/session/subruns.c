@@ -19,7 +19,7 @@ typedef struct subrun {
 struct pdl_subruns {
     subrun *first;
     uint32_t n_made; /* counts the programs, to number their places */
-    uint32_t last;   /* range that was taken last */
+    uint32_t last;   /* the range that was given out last */
     bool taken[PDL_SUB_RANGES];
 };
 
@@ -41,8 +41,8 @@ void pdl_subruns_free(pdl_subruns *s) {
     pdl_free(s);
 }
 
-/* Returns the next free range after the one that was taken last, so that ids are not reused soon; 0
- * when all are taken.
+/* Returns the next free range after the one that was given out last, so that ids are not used again
+ * soon. Returns 0 when none is free.
  */
 static uint32_t free_range(pdl_subruns *s) {
     for (uint32_t i = 1; i < PDL_SUB_RANGES; i++) {

@@ -8,30 +8,31 @@
 #include "vm/vm.h"
 
 /* The ranges of effect ids: all runs of a session use the same worlds, and each has a range. Range
- * 0 is that of the main run, those below PDL_SUB_RANGES belong to programs inside others, those
- * after it to runs beside each other (pdl_session_spawn). */
+ * 0 belongs to the main run. Ranges from 1 to PDL_SUB_RANGES - 1 belong to programs inside others,
+ * and the ranges after these to runs beside the main run (pdl_session_spawn). */
 enum { PDL_RANGE_IDS = 1 << 17, PDL_SUB_RANGES = 1024 };
 
 typedef struct pdl_subruns pdl_subruns;
 pdl_subruns *pdl_subruns_new(void);
-void pdl_subruns_free(pdl_subruns *s); /* sends no answers; s may be NULL */
+void pdl_subruns_free(pdl_subruns *s); /* The programs are ended without answers; s may be NULL. */
 
 typedef void pdl_sub_done_fn(void *user, pdl_val result,
-                             const pdl_err *err); /* result is taken; absent on failure */
+                             const pdl_err *err); /* result is taken; it is absent on failure */
 
-/* Runs code for the code block asker. o: all but ids and place; its dir is copied. all: the result
- * is {result, scope, trace, replay, usage}. Error: limit, when too many run already. */
+/* Runs a program for the code block `asker`. o: the options of the run but for its ids and place;
+ * o->dir is copied. all: the result is {result, scope, trace, replay, usage}. Error: limit, when
+ * too many run already. */
 PDL_MUST bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run_options *o,
                                 pdl_code *code, pdl_vref variables, bool all, pdl_sub_done_fn *done,
                                 void *done_user, pdl_err *err);
 
-/* Steps all of them. Returns true when one ended. */
+/* Steps all programs. Returns true when one of them ended. */
 bool pdl_subruns_step(pdl_subruns *s);
 bool pdl_subruns_are_ready(const pdl_subruns *s);
 
 /* Returns the range of the outermost run in which this effect was requested. */
 uint32_t pdl_subruns_root(const pdl_subruns *s, uint32_t effect);
-/* Ends those inside the run of this range, whose results are not needed any more. */
+/* Ends the programs inside the run of this range, because their results are not needed any more. */
 void pdl_subruns_cancel(pdl_subruns *s, uint32_t range);
 
 #endif

@@ -15,7 +15,8 @@ static const char *env_of(void *user, const char *name) {
 
 bool pdl_session_open_telemetry(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
-    bool is_silent = o->run.explain && !o->telemetry.collector.n; /* the environment asks of runs */
+    /* the environment asks for spans of runs, and explaining is not a run */
+    bool is_silent = o->run.explain && !o->telemetry.collector.n;
     if (s->group.shared || is_silent || o->files.offline || !s->around.env) return true;
     return pdl_otlp_new(&(pdl_otlp_options){.loop = s->around.loop,
                                             .url = o->telemetry.collector,

@@ -1,11 +1,11 @@
 /* dotenv.c -- reads a `.env` file; see dotenv.h.
  *
- * A file that sets keys for Python programs sets the same for ours: NAME=VALUE with blanks around
- * the sign, `export` before it, quotes of two kinds that may span lines (a private key does),
- * comments after a blank, ${NAME} and ${NAME:-default}. A statement without one of these forms sets
- * nothing, and is reported by its line number alone, because its text may be a key. A quote without
- * an end would be searched through the rest of the file by each line that has one: after the first,
- * quotes end with their line.
+ * A file that sets keys for Python programs must set the same keys here. These forms are read:
+ * NAME=VALUE with blanks around the sign, `export` before it, quotes of two kinds that may span
+ * lines (a private key does), comments after a blank, ${NAME} and ${NAME:-default}. A statement
+ * without one of these forms sets nothing, and is reported by its line number alone, because its
+ * text may be a key. Each quote without an end would be searched through the rest of the file; so
+ * after the first such quote, a quote must end on its line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,17 +17,17 @@
 
 #include "base/banned.h"
 
-/* The limit of all values together, beyond which none is expanded: each may name the previous one
- * twice. */
+/* The maximum length of all values together. Beyond it no value is expanded: each value could name
+ * the previous one twice, and so double in length. */
 enum { MAX_EXPANDED = 4 << 20 };
 
 typedef struct dotenv_reader {
     pdl_str text;
-    size_t expanded; /* bytes of values so far */
+    size_t expanded; /* length of all values so far */
     size_t at;
-    unsigned line;     /* line of at */
-    size_t counted;    /* up to where lines were counted */
-    bool one_line;     /* quotes end with their line */
+    unsigned line;     /* line number of `at` */
+    size_t counted;    /* offset up to which lines were counted */
+    bool one_line;     /* quotes must end on their line */
     const char *wrong; /* the mistake in the statement; NULL when there is none */
 } reader;
 
@@ -60,8 +60,8 @@ static unsigned line_at(reader *r) {
     return r->line;
 }
 
-/* Returns the text up to the quote that ends it, and moves past that. Empty, with r->wrong, when
- * there is none. */
+/* Returns the text up to the closing quote, and moves past it. When there is no closing quote,
+ * returns an empty text and sets r->wrong. */
 static pdl_str quoted(reader *r, char quote) {
     size_t from = r->at + 1, i = from;
     while (i < r->text.n && r->text.p[i] != quote && !(r->one_line && ends_line(r->text.p[i])))
@@ -152,7 +152,7 @@ static bool skip_export(reader *r) {
     return true;
 }
 
-/* Reads a statement, at a byte that is not blank. */
+/* Reads a statement, which begins at a byte that is not blank. */
 static void read_statement(reader *r, const pdl_dotenv_user *to) {
     pdl_buf raw = PDL_BUF, value = PDL_BUF;
     r->wrong = NULL;

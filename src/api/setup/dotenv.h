@@ -13,7 +13,7 @@ typedef struct pdl_dotenv_user {
     void (*put)(void *user, pdl_str name, pdl_str value); /* neither contains a NUL */
     /* Returns a variable that a value names as ${NAME}; NULL when it is not set. */
     const char *(*get)(void *user, const char *name);
-    /* Reports that the statement which begins in this line sets nothing. */
+    /* Reports that the statement which begins on this line sets nothing. */
     void (*wrong)(void *user, unsigned line, const char *why);
 } pdl_dotenv_user;
 

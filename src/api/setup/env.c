@@ -129,8 +129,9 @@ void pdl_environ_free(pdl_environ *e) {
     pdl_free(e);
 }
 
-/* Returns whether a variable says where a key of the process may go (NAME_HOSTS for NAME). Then a
- * line of the file does not count: the file may have come with the program. */
+/* Returns true for a variable that restricts where a key of the process may be sent (NAME_HOSTS for
+ * NAME). A line of the file that sets such a variable is ignored, because the file may have come
+ * with the program. */
 static bool binds_a_key_of_the_process(pdl_str name) {
     pdl_str end = PDL_STR("_HOSTS");
     if (!pdl_str_ends(name, end)) return false;

@@ -66,7 +66,8 @@ static bool find_similar(const pdl_finder *f, pdl_str from, pdl_str path, bool i
 static void put_folder(pdl_str folder, pdl_buf *out) {
     pdl_buf one = PDL_BUF;
     pdl_buf_put(&one, folder.n ? folder : PDL_STR("."));
-    /* compare whole items of the list, since a folder may be the beginning of another's name */
+    /* whole items of the list are compared, since the name of one folder may be the beginning of
+     * another */
     pdl_buf_putc(&one, ';');
     if (pdl_str_find(pdl_buf_str(out), pdl_buf_str(&one), 0) == PDL_NOT_FOUND) {
         if (out->len) PDL_PUT(out, " ");
@@ -75,7 +76,7 @@ static void put_folder(pdl_str folder, pdl_buf *out) {
     pdl_buf_fini(&one);
 }
 
-/* Returns true for an import that names a folder, as imports of Python may. */
+/* Returns true when an import names a folder, as imports of Python may. */
 static bool is_folder(const pdl_finder *f, pdl_str from, pdl_str path) {
     pdl_buf at = PDL_BUF;
     join(pdl_file_folder(f->file), path, false, &at);

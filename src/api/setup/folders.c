@@ -18,15 +18,15 @@
 
 pdl_str pdl_find_installed(void) { return PDL_STR(PDL_LIBDIR); }
 
-extern const unsigned char pdl_stdlib_text[]; /* its address is in the library */
+extern const unsigned char pdl_stdlib_text[]; /* the address of this text is inside the library */
 
 static pdl_str folder_of(pdl_arena *a, pdl_str file) {
     size_t slash = pdl_str_rfind(file, PDL_STR("/"));
     return slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_arena_str(a, pdl_str_sub(file, 0, slash));
 }
 
-/* Returns the folder of the running command, without a final slash; empty when it cannot be
- * known. */
+/* Returns the folder of the running command, without a slash at its end; empty when it cannot be
+ * determined. */
 static pdl_str command_dir(pdl_arena *a) {
     pdl_buf self = PDL_BUF;
     pdl_file_put_self(&self);
@@ -35,8 +35,8 @@ static pdl_str command_dir(pdl_arena *a) {
     return folder;
 }
 
-/* Returns the folder of the shared library, or of the extension of Python that the library is a
- * part of; empty when it is a part of the command. */
+/* Returns the folder of the shared library, or of the Python extension that contains the library;
+ * empty when the command contains it. */
 static pdl_str library_dir(pdl_arena *a) {
     Dl_info info;
     if (!dladdr(pdl_stdlib_text, &info) || !info.dli_fname) return (pdl_str){0};
@@ -55,12 +55,12 @@ static void add_below(pdl_folders *f, pdl_arena *a, pdl_str dir, const char *mor
     pdl_buf_fini(&b);
 }
 
-/* Returns PDL_PATH and the folders of the options; then the possible parents of lib/: above the
- * folder of the command (a build tree), its share folder, that of the shared library (which may be
- * one level deeper), the installed one. */
+/* Returns the folders of PDL_PATH and of the options, and then the possible parents of lib/: the
+ * folder above the command (a build tree), the command's share folder, the folders of the shared
+ * library (which may be one level deeper), and the folder of the installation. */
 pdl_folders pdl_api_folders(pdl_arena *arena, const char *var, const pdl_str *given,
                             size_t n_given) {
-    enum { INSTALLED = 6 }; /* number of places below */
+    enum { INSTALLED = 6 }; /* number of places that are added below */
     pdl_folders f = {0};
     pdl_str rest = pdl_str_of(var ? var : "");
     size_t most = INSTALLED + n_given + 1;
@@ -76,12 +76,13 @@ pdl_folders pdl_api_folders(pdl_arena *arena, const char *var, const pdl_str *gi
     f.n_chosen = f.n;
     pdl_str dir = command_dir(arena), lib = library_dir(arena);
     if (dir.n) {
-        pdl_str above = folder_of(arena, dir); /* without "..", because dir has no links in it */
+        /* the parent is found without "..", because dir has no links in it */
+        pdl_str above = folder_of(arena, dir);
         add(&f, above.n ? above : PDL_STR("/"));
         add_below(&f, arena, above, "/share/pdl");
     }
     if (lib.n) {
-        add(&f, lib); /* a Python package has lib/ beside the extension */
+        add(&f, lib); /* a Python package has the folder lib/ beside its extension */
         add_below(&f, arena, lib, "/../share/pdl");
         add_below(&f, arena, lib, "/../../share/pdl");
     }

@@ -9,9 +9,9 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-/* The first n_chosen of the n folders were chosen by a person, and a library may be anywhere in
- * them; the others are possible places of the installation, whose library is in their folder
- * lib. */
+/* The folders in their order. The user chose the first n_chosen of the n folders, and a library may
+ * be anywhere in them. The others are possible places of the installation, which has its library in
+ * a folder lib. */
 typedef struct pdl_folders {
     pdl_str *path;
     size_t n, n_chosen;

@@ -9,8 +9,8 @@
 #include "base/banned.h"
 
 enum {
-    DEEPEST = 400,    /* the depth to which YAML is read */
-    DEEPEST_CODE = 8, /* depth of programs in texts of programs */
+    DEEPEST = 400,    /* the depth to which the YAML of a program is read */
+    DEEPEST_CODE = 8, /* the depth of programs that are texts in other programs */
 };
 
 static pdl_str text_of(const pdl_node *n) {
@@ -35,7 +35,8 @@ static pdl_val value_of(const pdl_node *n, unsigned depth) {
 
 static void walk(pdl_secrets *s, const pdl_node *n, unsigned depth);
 
-/* Walks the text of a block of `lang: pdl`, which is a program that may have keys, too. */
+/* Searches the text of a block with `lang: pdl`, because it is a program and may contain keys,
+ * too. */
 static void walk_code(pdl_secrets *s, pdl_str code, unsigned depth) {
     bool ok;
     pdl_program *p = pdl_program_new();

@@ -9,8 +9,8 @@
 #include "lang/program.h"
 #include "yaml/node.h"
 
-/* Registers secrets under `parameters` of the program, before the program, or an error with a line
- * of it, is shown. Works for programs with errors, too. */
+/* Registers the secrets under `parameters` of the program, before the program (or an error with one
+ * of its lines) is shown. Works for programs with errors, too. */
 void pdl_api_note_program(pdl_secrets *secrets, const pdl_program *p);
 
 #endif
