@@ -1,5 +1,6 @@
 /* ahead.c -- chooses the row that shares the most text with the previous one; see ahead.h. Texts
- * are compared by their hashes: two that only seem equal cost nothing but the order.
+ * are compared by their hashes: if two different texts had the same hash, only the order of the
+ * rows would be worse.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* Hashes the beginning of a text; the text after it may differ. */
+/* Hashes the beginning of a text, because texts with the same beginning count as equal. */
 static uint64_t hash_of(pdl_str s) { return pdl_hash_str(pdl_str_sub(s, 0, AHEAD_LONG)); }
 
 static void find_texts(pdl_vref columns, long_texts *out) {
@@ -47,7 +48,7 @@ bool pdl_batch_ahead_has_room(const ahead *a) {
     return a->any ? a->rows.n < AHEAD_ROWS && a->bytes < AHEAD_BYTES : a->rows.n == 0;
 }
 
-/* Returns the bytes of long texts that both rows have in the same columns. */
+/* Returns how many bytes of long texts two rows have in common in the same columns. */
 static size_t shared(const long_texts *x, const long_texts *y) {
     size_t n = 0;
     for (size_t i = 0; i < x->n; i++)

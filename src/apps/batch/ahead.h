@@ -16,10 +16,11 @@
 #include "batch/rows.h"
 
 enum {
-    /* length of a text; about 1024 tokens, the shortest prefix that providers keep */
+    /* minimum length of a long text; about 1024 tokens, the shortest beginning that providers
+     * keep */
     AHEAD_LONG = 4096,
     AHEAD_ROWS = 256,
-    AHEAD_BYTES = 32 << 20, /* size of all long texts */
+    AHEAD_BYTES = 32 << 20, /* maximum size of the long texts of all rows together */
     AHEAD_PASSED = 4 * AHEAD_ROWS
 };
 
@@ -33,7 +34,7 @@ typedef PDL_VEC(long_text) long_texts;
 typedef struct batch_ahead_row {
     pdl_row row;
     long_texts texts;
-    uint32_t passed; /* later rows that were taken before it */
+    uint32_t passed; /* how many later rows were begun before this one */
 } ahead_row;
 
 /* Rows in the order in which they were read. All-zero: no rows. */
@@ -50,7 +51,8 @@ void pdl_batch_ahead_put(ahead *a, pdl_row *row);
 bool pdl_batch_ahead_has_room(const ahead *a);
 /* Stores the row to begin next; returns false when there is none. The caller owns it. */
 bool pdl_batch_ahead_take(ahead *a, pdl_row *out);
-/* Invariants: `bytes` is the size of all long texts, without which no row was seen to have one. */
+/* Returns true when the invariants hold: `bytes` is the size of all long texts, and is 0 as long as
+ * no row with a long text was seen. */
 bool pdl_batch_ahead_ok(const ahead *a);
 void pdl_batch_ahead_fini(ahead *a);
 

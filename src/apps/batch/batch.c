@@ -37,9 +37,10 @@ typedef struct batch {
     PDL_VEC(pdl_str) columns; /* columns of the input, borrowed */
     /* columns of the output: those of the input and its additional ones */
     PDL_VEC(pdl_str) header;
-    pdl_val first; /* the row that named the columns; absent when the table did */
+    /* the row from which the columns were learned; absent when the table names them */
+    pdl_val first;
     char *journal; /* owned; its path */
-    /* the journal is deleted at the end, because the output is a stream */
+    /* the journal is removed at the end, because the output is a stream and cannot be continued */
     bool scratch;
     bool made;       /* this process made the journal */
     uint64_t n_rows; /* rows of the table; 0 when they were not counted */
@@ -146,7 +147,7 @@ static bool check_identity(const batch *b, pdl_err *err) {
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* Reads rows until one is whole, which names the columns. */
+/* Reads rows until one that is not broken, which names the columns. */
 static bool look_ahead(batch *b, pdl_err *err) {
     for (size_t i = 0; i < MAX_EARLY; i++) {
         pdl_row row;
@@ -163,7 +164,8 @@ static bool look_ahead(batch *b, pdl_err *err) {
     return true;
 }
 
-/* Reads some more rows without waiting for them: the columns are judged by all of these. */
+/* Reads some more rows, if they can be read without waiting: the columns are checked against all of
+ * these rows. */
 static bool look_further(batch *b, pdl_err *err) {
     uint64_t from, now, all;
     pdl_rows_progress(b->rows, &from, &all);
@@ -226,7 +228,8 @@ static bool appends_to_input(const pdl_table *in, const pdl_table *out) {
     return there && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Makes a temporary journal for a stream; it only holds rows that wait. */
+/* Makes a temporary journal for an output that is a stream. It only holds rows that wait for their
+ * turn. */
 static bool make_scratch(batch *b, pdl_err *err) {
     const char *folder = getenv("TMPDIR");
     pdl_buf name = PDL_BUF;
@@ -339,8 +342,8 @@ static bool is_another(const batch *b, const pdl_row *row, const char *how, pdl_
     return pdl_batch_window_refuse(&b->window, row, how, err);
 }
 
-/* Returns true when the row is the one that was run. *forgot: it has changed, and will be run
- * again. */
+/* Returns true when the row is the one that was run before. *forgot: the row has changed, was
+ * removed from the journal, and will be run again. */
 static bool compare_row(batch *b, pdl_row *row, bool *forgot, pdl_err *err) {
     char hash[BATCH_HASH + 1];
     compare c = {.hash = hash};
@@ -370,7 +373,8 @@ static bool forget_after(batch *b, uint64_t n, uint64_t last, bool *forgot, pdl_
     return true;
 }
 
-/* Stores how many rows the input had when it was read to its end; 0 when it was not. */
+/* Stores how many rows the input had when an earlier process read it to its end; 0 when none
+ * did. */
 static bool get_rows(batch *b, uint64_t *n, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     bool ok = pdl_ledger_get_fact(b->ledger, "rows", &text, err);
@@ -387,7 +391,8 @@ static bool compare_rows(batch *b, pdl_rowset *r, bool *forgot, pdl_err *err) {
         return false;
     for (bool ok = true; ok;) {
         pdl_row row;
-        if (n >= last && !all) return true; /* the remaining rows were never read */
+        /* the earlier process did not read the input to its end */
+        if (n >= last && !all) return true;
         pdl_rows_step step = pdl_rows_next(r, true, &row, err);
         if (step == PDL_ROWS_FAIL) return false;
         if (step != PDL_ROWS_ROW) break;
@@ -415,11 +420,11 @@ static bool check_input(batch *b, pdl_err *err) {
     return ok && (!forgot || (pdl_batch_files_forget(b->ledger, err) && rewrite(b, err)));
 }
 
-/* "yes" from the start of --retry-errors to the end of the input */
+/* set to "yes" from the start of --retry-errors until the input has been read to its end */
 static const char retry_key[] = "retry";
 
-/* Lets failed rows run again. When all rows were finished, nothing of earlier uploads is needed;
- * otherwise rows that were in flight find the answers that are usable. */
+/* Lets failed rows run again. When all rows were finished, the answers of earlier uploads are not
+ * needed. Otherwise the rows that were in flight use the good answers of those uploads. */
 static bool begin_retry(batch *b, pdl_err *err) {
     uint64_t all;
     pdl_buf going = PDL_BUF;
@@ -444,8 +449,9 @@ static bool continue_journal(batch *b, pdl_err *err) {
     return ok;
 }
 
-/* Opens and locks the journal before anything else is read: of two processes on one output one is
- * refused. A damaged journal, or another file of that name, is left for the user to decide. */
+/* Opens and locks the journal before anything else is read, so that of two processes with the same
+ * output one is refused. A damaged journal, or another file of that name, is left for the user to
+ * decide. */
 static bool open_journal(batch *b, pdl_err *err) {
     bool replace = b->scratch || b->o->overwrite;
     if (pdl_ledger_take(pdl_str_of(b->journal), replace, &b->ledger, &b->made, err) &&
@@ -551,7 +557,7 @@ static bool open_all(batch *b, pdl_err *err) {
            open_window(b, err) && open_writer(b, err);
 }
 
-/* Keeps everything that is certain, whatever ended the batch. */
+/* Stores everything that is certain, whatever the reason for the end of the batch. */
 static bool end_all(batch *b, bool ok, pdl_err *err) {
     pdl_err second = {0};
     char rows[24];
@@ -572,8 +578,9 @@ static bool is_device(pdl_str file) {
     return kind == PDL_FILE_OTHER;
 }
 
-/* Writes the reports into files, also after an interrupt, but then not into a pipe, which might
- * have no reader. Before that, a signal ends the wait for the reader. */
+/* Writes the reports into files. After an interrupt, reports for pipes are left out, because a pipe
+ * might have no reader. When there was no interrupt, a signal ends the wait for the reader of a
+ * pipe. */
 static bool write_reports(const batch *b, bool ok, pdl_err *err) {
     bool ended = b->o->cancel && *b->o->cancel;
     pdl_cancel scope = {.flag = ended ? NULL : b->o->cancel};
@@ -610,19 +617,21 @@ bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err
     batch b = {.o = o, .first = pdl_absent(), .totals = t};
     b.window.variables = pdl_absent();
     *t = (pdl_batch_totals){0};
-    pdl_cancel scope = {.flag = o->cancel}; /* a view of a table may have rows without end */
+    /* a view may have rows without end, so reading a table can be cancelled */
+    pdl_cancel scope = {.flag = o->cancel};
     const pdl_cancel *outer = pdl_cancel_enter(&scope);
     bool ok = t->begun = open_all(&b, err);
     if (ok) note_types(&b);
     (void)pdl_cancel_enter(outer);
     ok = ok && pdl_batch_window_run(&b.window, err);
-    t->finished -= b.writer.lost; /* after a full disk these rows are in no journal */
+    t->finished -= b.writer.lost; /* after a full disk, these rows are not in the journal */
     t->failed -= b.writer.lost_failed;
     ok = end_all(&b, ok, err);
     if (b.writer.output) ok = write_reports(&b, ok, err);
     pdl_batch_window_fini(&b.window);
     pdl_batch_writer_close(&b.writer);
-    if (b.scratch || (b.made && !t->begun)) /* a refused batch leaves no files */
+    /* a batch that was refused before its first row leaves no files */
+    if (b.scratch || (b.made && !t->begun))
         pdl_ledger_discard(b.ledger);
     else
         pdl_ledger_close(b.ledger, true);

@@ -16,12 +16,12 @@
 #include "api/session.h"
 #include "batch/rows.h"
 
-/* A column that is a variable of another name. */
+/* Gives the value of a column to a variable with another name. */
 typedef struct pdl_batch_map {
     pdl_str column, variable;
 } pdl_batch_map;
 
-/* The progress of a batch. Rows count since its beginning, with those of earlier processes. */
+/* The progress of a batch. Counts of rows include the rows of earlier processes. */
 typedef struct pdl_batch_totals {
     uint64_t finished, failed; /* failed: finished rows without a result */
     uint64_t reused;           /* finished by earlier processes */
@@ -29,8 +29,9 @@ typedef struct pdl_batch_totals {
     /* bytes of the input, read and in all; all_bytes is 0 when it is unknown */
     uint64_t bytes, all_bytes;
     int64_t calls, prompt_tokens, completion_tokens;
-    double cost, seconds; /* seconds: those of this process */
-    bool begun;           /* the tables could be opened; before that, nothing is sent or written */
+    double cost, seconds; /* cost of all rows, and seconds of this process */
+    /* set once the tables could be opened; nothing is sent or written before */
+    bool begun;
     bool ended;           /* the input was read to its end, or to the limit */
 } pdl_batch_totals;
 
@@ -40,23 +41,23 @@ typedef struct pdl_batch_options {
     pdl_program *program; /* it was loaded without errors */
     pdl_str text, dir;    /* bytes and folder of the program */
     pdl_vref variables;   /* variables of all rows; dict or absent */
-    const char *giver;    /* the option that gives them, for messages; NULL: --data */
+    const char *giver;    /* the option with which the user gave them, for messages; NULL: --data */
     pdl_str shown_input;  /* name of the input in messages; empty: that of the table */
     pdl_table input, output;
     const pdl_batch_map *map;
     size_t n_map;
     const double *budget; /* limits of the whole batch; NULL: no limits */
-    bool has_policy;      /* the session has the policy of the program already */
-    /* Appends the name that the replies to a row have in the cache; number: of the row, from 1.
-     * NULL: the replies have no name. */
+    bool has_policy;      /* the policy of the program is already in force in the session */
+    /* Appends the name under which the cache stores the replies to a row. number: of the row, from
+     * 1. The function may be NULL: then replies have no name. */
     void (*put_draw)(void *draw_user, uint64_t number, pdl_buf *out);
     void *draw_user;
-    /* A budget to which the use of the rows is charged, too; NULL: none. */
+    /* A further budget to which the use of the rows is charged; may be NULL. */
     struct pdl_budget *around;
     uint32_t jobs;   /* rows in flight at a time, at most PDL_SPAWN_SLOTS */
     uint64_t limit;  /* at most so many rows; 0: all */
     uint64_t sample; /* number of rows that are drawn at random; 0: all */
-    /* the batch ends when more rows failed; negative: any number may fail */
+    /* the batch ends when more rows than this have failed; negative: any number may fail */
     int64_t max_errors;
     const pdl_str *reports; /* files for a summary at the end: .json, or HTML */
     size_t n_reports;
@@ -86,21 +87,25 @@ typedef struct pdl_batch_options {
 PDL_MUST bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err);
 
 /* Checks whether pdl_batch_run could begin. Sends and writes nothing. The program is checked with
- * these columns; columns NULL: with those of the input and the values of its first rows. Errors:
- * usage, io. */
+ * these columns. When columns is NULL, it is checked with the columns and the first values of the
+ * input. Errors: usage, io. */
 PDL_MUST bool pdl_batch_check(const pdl_batch_options *o, const pdl_str *columns, size_t n,
                               pdl_err *err);
 
-/* The estimated use of a batch, from some of its rows. */
+/* The estimated use of a batch, computed from some of its rows. */
 typedef struct pdl_batch_estimate {
     uint64_t rows, looked_at;
-    uint64_t broken, failed; /* broken counts all rows, failed the examined ones */
+    /* broken: unreadable rows of the whole input; failed: examined rows whose run failed */
+    uint64_t broken, failed;
     double calls, prompt_tokens;
     double answer_tokens; /* an upper bound; 0 when the program sets no limit */
     double cost;          /* 0 when it is unknown */
-    double unknown;       /* blocks that call models and depend on answers */
+    /* number of blocks that call models and whose use depends on answers, so that it is not
+     * known */
+    double unknown;
 } pdl_batch_estimate;
-/* Estimates the use. Sends nothing. The errors are those of pdl_batch_run before its first row. */
+/* Estimates the use of a batch. Sends nothing. Errors: as for pdl_batch_run before its first
+ * row. */
 PDL_MUST bool pdl_batch_estimate_rows(const pdl_batch_options *o, pdl_batch_estimate *out,
                                       pdl_err *err);
 

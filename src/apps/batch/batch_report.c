@@ -37,7 +37,7 @@ static pdl_val seconds_of(const stats *s) {
     return pdl_dict_putz(d, "mean", pdl_float(mean));
 }
 
-/* Returns a list of {from, to, rows} with the bins from the first to the last one that has rows. */
+/* Returns a list of {from, to, rows}, from the first bin that has rows to the last one. */
 static pdl_val tokens_of(const stats *s) {
     pdl_val list = pdl_list_new(8);
     size_t first = 0, last = STATS_TOKENS;
@@ -179,7 +179,7 @@ static bool is_table(const pdl_table *t, const char *path) {
     return same;
 }
 
-/* Returns true when the shell opened this file for the output. */
+/* Returns true when the path is the file to which the shell redirected the output. */
 static bool is_shell_file(const pdl_batch_options *o, const struct stat *st) {
     struct stat out;
     const pdl_table *t = &o->output;

@@ -10,15 +10,15 @@
 
 #include "base/buf.h"
 
-/* Invariant: pos <= buf.len; the bytes before pos were handed out. */
+/* Invariant: pos <= buf.len; the bytes before pos were returned to the caller already. */
 typedef struct batch_bytes {
     int fd;
-    bool owns; /* fd is closed at the end */
+    bool owns; /* fd is closed together with this struct */
     bool ended, regular;
     pdl_buf buf;
     size_t pos;
     uint64_t line; /* line of the byte at pos, from 1 */
-    uint64_t gone; /* bytes of the file before buf */
+    uint64_t gone; /* bytes of the file that were dropped from buf */
     struct stat opened;
     char *name; /* owned; for messages */
 } bytes;
@@ -30,12 +30,12 @@ void pdl_batch_bytes_close(bytes *b); /* may be called twice */
 typedef enum { BYTES_MORE, BYTES_END, BYTES_LATER, BYTES_FAIL } bytes_step;
 /* Appends another piece to the bytes in buf, which it may move. */
 PDL_MUST bytes_step pdl_batch_bytes_fill(bytes *b, bool wait, pdl_err *err);
-/* Returns the bytes that were not handed out yet. */
+/* Returns the bytes that were not returned to the caller yet. */
 static inline pdl_str pdl_batch_bytes_rest(const bytes *b) {
     return pdl_str_sub(pdl_buf_str(&b->buf), b->pos, b->buf.len);
 }
-/* Checks the first record of a table in text. Error: usage, when it is the beginning of another
- * kind of file. */
+/* Checks the first record of a table that should be text. Error: usage, when the record shows that
+ * the file is of another kind. */
 PDL_MUST bool pdl_batch_bytes_are_text(pdl_str first, const char *name, pdl_err *err);
 /* Checks that the file has not changed since it was opened. Error: io. */
 PDL_MUST bool pdl_batch_bytes_unchanged(const bytes *b, pdl_err *err);

@@ -2,8 +2,8 @@
  * rows.
  *
  * Each of these rows is run as pdl explain runs a program: nothing is sent, and a value that
- * depends on an answer stays unknown. So the numbers are a lower bound where calls depend on
- * earlier ones.
+ * depends on an answer stays unknown. So the numbers are a lower bound when calls depend on the
+ * answers of earlier calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

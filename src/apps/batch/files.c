@@ -1,5 +1,5 @@
-/* files.c -- answers requests to write files; see files.h. The handler of a request does not know
- * the run that sent it, but the event that announces the request does.
+/* files.c -- answers requests to write files; see files.h. A handler does not learn which run sent
+ * a request. So the event that comes just before the request announces the run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,8 @@
 
 struct pdl_batch_files {
     pdl_ledger *ledger; /* borrowed */
-    char *problem;      /* owned; why the announced write is refused; NULL when it is not */
+    /* owned; the reason why the announced write is refused; NULL when it is allowed */
+    char *problem;
 };
 
 pdl_batch_files *pdl_batch_files_new(void) { return PDL_NEW(pdl_batch_files); }
@@ -30,8 +31,8 @@ bool pdl_batch_files_forget(pdl_ledger *ledger, pdl_err *err) {
 
 void pdl_batch_files_begin(pdl_batch_files *f, pdl_ledger *ledger) { f->ledger = ledger; }
 
-/* Returns true when the row may write the file. A row that is run again, by a process that
- * continues, writes its own file again. */
+/* Returns true when the row may write the file. A row that is run again after an interrupted
+ * process may write its own file again. */
 static bool may_write(pdl_batch_files *f, uint64_t row, pdl_str path, pdl_err *err) {
     pdl_buf key = PDL_BUF, writer = PDL_BUF;
     char number[24];

@@ -16,15 +16,17 @@ typedef struct pdl_batch_files pdl_batch_files;
 pdl_batch_files *pdl_batch_files_new(void);
 void pdl_batch_files_free(pdl_batch_files *f); /* called after the session; f may be NULL */
 
-/* Answers requests of kind write; user is the object. Refuses the one that was just announced when
- * another row has written the name, and declines all others. */
+/* Answers requests of kind write; user is a pdl_batch_files. It refuses the request that was just
+ * announced when another row has already written a file of that name. It declines all other
+ * requests. */
 void pdl_batch_files_handler(void *user, pdl_request *r);
 
-/* Forgets all names, because the rows have other numbers now. */
+/* Forgets all names, because the numbers of the rows have changed. */
 PDL_MUST bool pdl_batch_files_forget(pdl_ledger *ledger, pdl_err *err);
 /* Sets the journal, before the first row; borrowed. */
 void pdl_batch_files_begin(pdl_batch_files *f, pdl_ledger *ledger);
-/* Announces that the row of this number writes a file: the request follows at once. */
+/* Announces that the row with this number writes a file: the next request of kind write belongs to
+ * it. */
 void pdl_batch_files_announce(pdl_batch_files *f, uint64_t row, pdl_str path);
 
 #endif

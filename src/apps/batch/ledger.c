@@ -16,8 +16,8 @@
 
 struct pdl_ledger {
     pdl_store *store;
-    /* -1: none. It is closed after SQLite has closed the file, because closing releases its
-     * locks */
+    /* -1: there is no lock. It is closed after SQLite has closed the file, because closing a
+     * descriptor releases its locks */
     int lock;
 };
 
@@ -63,8 +63,8 @@ static void remove_files(pdl_str path) {
     if (!pdl_db_remove(path, &n, &ignored)) pdl_err_fini(&ignored);
 }
 
-/* Removes the file while it is locked: the next owner of the lock then finds no file of that
- * name. */
+/* Removes the file while it is locked, so that the next process that gets the lock finds no file of
+ * that name. */
 void pdl_ledger_discard(pdl_ledger *l) {
     pdl_buf path = PDL_BUF;
     if (!l) return;

@@ -25,13 +25,14 @@ typedef struct pdl_ledger_row {
     pdl_str output;    /* JSON: the row of the output */
 } pdl_ledger_row;
 
-/* Opens the file, owned by this process until close. It is made when it does not exist or when its
- * maker ended before anything was in it; replace: an existing one is removed. *is_new: it was made.
- * Errors: io, replay (not a journal, or damaged), runtime (another process owns it, which is
- * named). */
+/* Opens the file, owned by this process until close. The file is made when it does not exist, or
+ * when the process that made it ended before it wrote anything. replace: an existing file is
+ * removed. *is_new: it was made. Errors: io, replay (not a journal, or damaged), runtime (another
+ * process owns it, which is named). */
 PDL_MUST bool pdl_ledger_take(pdl_str path, bool replace, pdl_ledger **out, bool *is_new,
                               pdl_err *err);
-/* Commits and closes; whole: one file is left. l may be NULL. */
+/* Commits and closes. whole: the log is copied into the file, so that one file is left. l may be
+ * NULL. */
 void pdl_ledger_close(pdl_ledger *l, bool whole);
 /* Closes it and removes the file. l may be NULL. */
 void pdl_ledger_discard(pdl_ledger *l);
@@ -41,14 +42,14 @@ PDL_MUST bool pdl_ledger_get_fact(pdl_ledger *l, const char *key, pdl_buf *out, 
 PDL_MUST bool pdl_ledger_put_fact(pdl_ledger *l, const char *key, pdl_str value, pdl_err *err);
 
 PDL_MUST bool pdl_ledger_put(pdl_ledger *l, const pdl_ledger_row *r, pdl_err *err);
-/* Commits: everything that was put outlives the process. */
+/* Commits: everything that was written before survives the end of the process. */
 PDL_MUST bool pdl_ledger_commit(pdl_ledger *l, pdl_err *err);
 
 typedef bool pdl_ledger_fn(void *user, const pdl_ledger_row *r);
 /* Calls fn with the row of this number, if it is finished. */
 PDL_MUST bool pdl_ledger_find(pdl_ledger *l, int64_t number, pdl_ledger_fn *fn, void *user,
                               pdl_err *err);
-/* Calls fn for the rows above a number in their order, until it returns false. */
+/* Calls fn for the rows with numbers above `after`, in their order, until fn returns false. */
 PDL_MUST bool pdl_ledger_each(pdl_ledger *l, int64_t after, pdl_ledger_fn *fn, void *user,
                               pdl_err *err);
 /* Removes a row, so that it is run again; pdl_ledger_forget_failed removes all failed rows. */

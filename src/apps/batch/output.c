@@ -68,7 +68,8 @@ char *pdl_batch_output_journal(const pdl_table *output) {
         pdl_free(target);
         target = pdl_str_dup(output->path);
     }
-    pdl_str rest = pdl_str_sub(output->name, output->path.n, output->name.n); /* ":TABLE" */
+    /* the part of the name for a table, ":TABLE" */
+    pdl_str rest = pdl_str_sub(output->name, output->path.n, output->name.n);
     pdl_buf_putf(&b, "%s%.*s.journal", target, PDL_FMT(rest));
     pdl_free(target);
     return pdl_buf_take(&b);
@@ -85,8 +86,8 @@ static int why_unwritable(const char *target) {
     return why;
 }
 
-/* Checks that the file can be made before rows are run, and not when the first of them (with
- * Parquet: the last) is written. */
+/* Checks that the file can be made before any row is run. Without this check, the error would come
+ * when the first row is written, or for Parquet the last one. */
 static bool check_path(const pdl_table *t, pdl_err *err) {
     if (t->standard) return true;
     if (t->is_open) {
@@ -130,7 +131,8 @@ static void find_inside(pdl_batch_output *s) {
         (void)pdl_map_put(&taken, pdl_str_of(keys.p[i]), s);
     }
     for (size_t i = 0; twins && i < s->columns.n; i++) {
-        pdl_buf name = PDL_BUF; /* a name that no column has: it begins with the symbol for NUL */
+        /* a name that no column has, because it begins with a control symbol */
+        pdl_buf name = PDL_BUF;
         pdl_buf_putf(&name, "\xe2\x90\x80%zu", i);
         while (pdl_map_find(&taken, pdl_buf_str(&name))) pdl_buf_putc(&name, '_');
         *pdl_vec_push(&s->inside) = pdl_buf_take(&name);

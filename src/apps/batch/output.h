@@ -9,24 +9,25 @@
 
 typedef struct pdl_batch_output pdl_batch_output;
 
-/* Checks that the table can be written on this machine, at this place. Error: usage. */
+/* Checks that the table can be written at this place, with the libraries of this machine. Error:
+ * usage. */
 PDL_MUST bool pdl_batch_output_check(const pdl_table *t, pdl_err *err);
-/* Begins a new table, or continues one after its first `keep` bytes (SQLite: rows). columns: those
- * of all rows, in their order; formats without a header ignore them. Error: io. */
+/* Begins a new table, or continues one after its first `keep` bytes (SQLite: rows). columns: the
+ * columns of all rows, in their order; formats without a header ignore them. Error: io. */
 PDL_MUST bool pdl_batch_output_open(const pdl_table *t, const pdl_str *columns, size_t n,
                                     uint64_t keep, pdl_batch_output **out, pdl_err *err);
-/* Sets the type of the next column of the input, for formats with types; in the order of
- * columns. */
+/* Sets the type of the next column of the input, for formats with types. Called for each column, in
+ * their order. */
 void pdl_batch_output_type(pdl_batch_output *s, const char *type);
-/* Sets the Parquet file that the columns come from; its name is borrowed. */
+/* Sets the Parquet file from which the columns come; its name is borrowed. */
 void pdl_batch_output_source(pdl_batch_output *s, const pdl_table *input);
 /* Adds a row, given as JSON of an object. Errors: io, type (the object has other columns). */
 PDL_MUST bool pdl_batch_output_put(pdl_batch_output *s, pdl_str json, pdl_err *err);
 /* Writes everything that was put into the file; sync: to the disk, too. *size: bytes of the file,
  * or rows of the table. */
 PDL_MUST bool pdl_batch_output_flush(pdl_batch_output *s, bool sync, uint64_t *size, pdl_err *err);
-/* Completes the table; some formats appear only now. changed: rows were finished in this process.
- * Error: io. */
+/* Completes the table; files of some formats appear only now. changed: this process has finished
+ * rows. Error: io. */
 PDL_MUST bool pdl_batch_output_finish(pdl_batch_output *s, bool changed, pdl_err *err);
 /* drops rows that were not flushed; s may be NULL */
 void pdl_batch_output_close(pdl_batch_output *s);
@@ -34,7 +35,7 @@ void pdl_batch_output_close(pdl_batch_output *s);
 /* Stores the size of an existing table; returns false when there is none. */
 bool pdl_batch_output_size(const pdl_table *t, uint64_t *size);
 
-/* The columns that every row of an output has after those of the input. */
+/* The columns that an output has in every row, after the columns of the input. */
 enum { BATCH_RESULT, BATCH_ERROR, BATCH_PLACE, BATCH_OWN_COLUMNS };
 const char *pdl_batch_own_column(size_t i);
 

@@ -77,7 +77,7 @@ static bool put_csv(output_file *s, pdl_str json, pdl_err *err) {
         pdl_vref v = pdl_dict_getz(row, s->output.columns.p[i]);
         if (i) pdl_buf_putc(&s->buf, s->output.table.separator);
         if (is_result && pdl_is_null(v) && pdl_is_null(failed))
-            PDL_PUT(&s->buf, "null"); /* null is a result, unlike a missing value */
+            PDL_PUT(&s->buf, "null"); /* unlike a missing value, null is a result */
         else
             ok = put_csv_value(s, v, err);
     }
@@ -94,8 +94,8 @@ static bool write_out(output_file *s, pdl_err *err) {
     if (!s->buf.len) return true;
     bool regular = fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode);
     if (!pdl_file_write_named(s->fd, s->output.path, pdl_buf_str(&s->buf), err)) {
-        /* A full disk accepts a part of a row; it is removed, so that readers of the file find
-         * whole rows. */
+        /* When the disk is full, a part of a row may have been written. It is removed, so that
+         * readers of the file find whole rows only. */
         if (regular && ftruncate(s->fd, st.st_size) == 0) (void)lseek(s->fd, st.st_size, SEEK_SET);
         return false;
     }
@@ -159,7 +159,8 @@ pdl_batch_output *pdl_batch_output_file_new(void) {
 static bool open_file(output_file *s, uint64_t keep, pdl_err *err) {
     const char *path = s->output.path;
     if (s->output.table.standard) return true;
-    if (s->output.table.is_open) { /* keep the text that the shell wrote into the file before */
+    /* text that was in the file before the shell opened it is kept */
+    if (s->output.table.is_open) {
         s->fd = s->output.table.fd;
         return true;
     }

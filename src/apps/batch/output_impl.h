@@ -21,14 +21,17 @@ struct pdl_batch_output {
     pdl_table table;
     char *path;              /* owned; for messages */
     PDL_VEC(char *) columns; /* owned */
-    /* Parquet with columns that differ only in case: their names until the file is made, since
-     * DuckDB does not distinguish them; otherwise empty. Owned. */
+    /* For a Parquet file with columns that differ only in case: the names that the columns have
+     * until the file is made, since DuckDB does not distinguish them. Empty for other outputs.
+     * Owned. */
     PDL_VEC(char *) inside;
     PDL_VEC(char *) types; /* types of the first columns, in DuckDB's words; owned */
-    /* the Parquet file that the columns come from; empty: the input has another format */
+    /* the Parquet file from which the columns come; empty when the input has another format */
     pdl_str source;
-    uint64_t device, inode; /* identity of the file that is written; inode 0: it has no name */
-    uint64_t size;          /* how much is certain: bytes of a file, rows of a table */
+    /* identity of the file that is written; inode is 0 when the output is not a named file */
+    uint64_t device, inode;
+    /* how much of the output is certain: bytes of a file, rows of a table */
+    uint64_t size;
 };
 
 /* Returns true when the column of this number is the result. */
@@ -40,14 +43,14 @@ PDL_MUST bool pdl_batch_output_file_begin(pdl_batch_output *s, uint64_t keep, pd
 pdl_batch_output *pdl_batch_output_file_new(void);
 pdl_batch_output *pdl_batch_output_sqlite_new(void);
 PDL_MUST bool pdl_batch_output_sqlite_begin(pdl_batch_output *s, uint64_t keep, pdl_err *err);
-/* Returns the name of a column in OUT.rows and to DuckDB. */
+/* Returns the name that a column has in OUT.rows and in DuckDB. */
 static inline const char *pdl_batch_output_inside(const pdl_batch_output *s, size_t i) {
     return s->inside.n ? s->inside.p[i] : s->columns.p[i];
 }
 
 /* Returns the path of OUT.rows, in which the rows of a Parquet file are gathered; owned. */
 char *pdl_batch_parquet_rows(const pdl_table *t);
-/* Makes the file from the rows, unless it exists and nothing has changed. */
+/* Makes the Parquet file from the gathered rows, unless it exists and no row was added. */
 PDL_MUST bool pdl_batch_parquet_finish(const pdl_batch_output *s, bool changed, pdl_err *err);
 /* Stores the number of rows of an existing table; returns false when there is none. */
 bool pdl_batch_output_sqlite_size(const pdl_table *t, uint64_t *size);

@@ -18,12 +18,12 @@
 /* The names that a program needs from outside, and those that it sets itself. */
 typedef struct batch_names {
     pdl_map needed, optional, set;
-    /* A block that reads standard input; one that writes a file; one that writes a file with a
-     * fixed name. */
+    /* Blocks of three kinds, or NULL: one that reads standard input, one that writes a file, and
+     * one that writes a file with a fixed name. */
     const pdl_block *reads, *writes, *same_file;
 } names;
 
-static char mark; /* a value for the maps, which only need keys */
+static char mark; /* a value for the maps, of which only the keys are used */
 
 static void add(pdl_map *m, pdl_str name) {
     if (name.n && !pdl_map_find(m, name)) pdl_map_put(m, name, &mark);
@@ -159,7 +159,8 @@ static bool check_map(const pdl_batch_options *o, const pdl_str *columns, size_t
     return true;
 }
 
-/* Refuses names with control characters: they cannot be options, and many files would cut them. */
+/* Refuses names of columns with control characters: such a name cannot be given to an option, and
+ * many files would cut it. */
 static bool check_text(const pdl_batch_options *o, const pdl_str *columns, size_t n, pdl_err *err) {
     for (size_t i = 0; i < n; i++)
         if (columns[i].n && memchr(columns[i].p, 0, columns[i].n)) {
@@ -192,7 +193,7 @@ static bool check_clash(const pdl_batch_options *o, const names *s, pdl_str colu
     return false;
 }
 
-/* Refuses a variable with two values: from two columns, or from --data and a column. */
+/* Refuses a variable that gets two values: from two columns, or from --data and a column. */
 static bool check_once(const pdl_batch_options *o, pdl_map *seen, pdl_str column, pdl_err *err) {
     pdl_str v = pdl_batch_plan_variable(o, column);
     bool data = pdl_is_dict(o->variables) && !pdl_is_absent(pdl_dict_gets(o->variables, v));
@@ -212,7 +213,8 @@ static bool check_once(const pdl_batch_options *o, pdl_map *seen, pdl_str column
     return false;
 }
 
-/* Returns another separator that a header of one cell has, as --separator takes it; or NULL. */
+/* Returns a separator that seems to separate the header, when the header is read as one cell. It
+ * has the form that --separator takes; NULL when there is none. */
 static const char *other_separator(pdl_str header) {
     static const struct {
         const char *byte, *word;
@@ -222,7 +224,7 @@ static const char *other_separator(pdl_str header) {
     return NULL;
 }
 
-/* Returns a column with nearly this name: Word, " word". */
+/* Returns a column whose name is nearly this one, such as "Word" or " word" for "word". */
 static pdl_str column_like(pdl_str name, const pdl_str *columns, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (pdl_str_eq_nocase(pdl_str_trim(columns[i]), name)) return columns[i];

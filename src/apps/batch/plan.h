@@ -1,5 +1,5 @@
-/* plan.h -- decides which column is which variable, and checks that against the program before the
- * first row. Private to batch.
+/* plan.h -- decides which column gives which variable, and checks before the first row that the
+ * program can use these variables. Private to batch.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* provider.c -- keeps the requests that wait, and the uploads; see provider.h.
+/* provider.c -- keeps the requests that wait, uploads them together, and passes on their answers;
+ * see provider.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,8 +28,8 @@ static void item_fini(item *i) {
     *i = (item){0};
 }
 
-/* Names a request in an upload: by its content, and by how often the same was sent before, since an
- * upload must not have a name twice. */
+/* Names a request in an upload. The name is made from the content and from how often the same
+ * content was sent before, since an upload must not contain a name twice. */
 static void name_item(pdl_batch_provider *p, item *i) {
     pdl_buf text = PDL_BUF;
     char hex[65];
@@ -110,8 +111,8 @@ static void give(pdl_batch_provider *p, size_t k, pdl_vref answer) {
     item_fini(&i);
 }
 
-/* Passes on all answers. An answer may begin new requests and cancel others, so that some change
- * their places; these are found in the next walk. */
+/* Passes on all answers. An answer may add requests to the list and cancel others, so that some
+ * change their places in it; those are found in the next pass. */
 static size_t give_all(pdl_batch_provider *p) {
     size_t n = 0, before;
     do {
@@ -151,8 +152,8 @@ static bool save(pdl_batch_provider *p, pdl_err *err) {
 }
 
 /* Restores the uploads of earlier processes. All of their answers are fetched, also answers that
- * were fetched before. The results of rows in flight were only in memory, so a program in stages
- * runs its first stage again. */
+ * were fetched before. The results of rows in flight were only in memory, so a program that calls
+ * models one after another needs the answers to its first calls again. */
 static bool restore(pdl_batch_provider *p, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     pdl_val list;
@@ -209,7 +210,7 @@ static bool is_uploaded(const pdl_batch_provider *p, const item *i) {
     return false;
 }
 
-/* Uploads the requests to the same address that are in no upload, together. */
+/* Uploads the requests that go to the same address and are not in an upload yet, together. */
 static bool upload_some(pdl_batch_provider *p, bool *any, pdl_err *err) {
     enum { MAX_ITEMS = 50000, MAX_BYTES = 90 << 20 };
     PDL_VEC(const item *) some = {0};
@@ -298,8 +299,8 @@ void pdl_batch_provider_note_again(const pdl_batch_provider *p, const pdl_err *e
     pdl_buf_fini(&text);
 }
 
-/* Polls again after a failure: a batch may take a day, so one request without an answer does not
- * end it. */
+/* Polls again after a failure. A batch may take a day, so it does not end because one request was
+ * not answered. */
 static bool look_again(pdl_batch_provider *p, pdl_err *err) {
     enum { MAX_MISSED = 10 };
     if (look(p, err)) {

@@ -1,12 +1,12 @@
 /* provider.h -- the batch interfaces of providers: requests of many rows in one upload, answers
  * hours later at a lower price (OpenAI-like files and batches, Anthropic's message batches).
  *
- * It takes the HTTP requests of calls instead of libcurl, so that writing requests, reading
- * answers, retries and errors are those of every other call. When no row can continue any more,
- * all requests that wait are uploaded, and the answers are passed on as if they had just
- * arrived. Each upload is in the journal before the batch waits for it: a batch that continues
- * days later runs its rows again up to the same requests, which are known by their content, and
- * finds the answers.
+ * It receives the HTTP requests of model calls in place of libcurl, so that all other parts of a
+ * call (writing requests, reading answers, retries, errors) work as usual. When no row can continue
+ * any more, all requests that wait are uploaded, and the answers are passed on as if they had just
+ * arrived. Each upload is in the journal before the batch waits for it: when a batch continues days
+ * later, its rows run again up to the same requests; these are recognised by their content, and get
+ * the answers of the upload.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,8 +24,8 @@ void pdl_batch_provider_free(pdl_batch_provider *p); /* called after the session
 /* Returns the carrier for pdl_session_options. Borrowed. */
 const pdl_http_carrier *pdl_batch_provider_carrier(pdl_batch_provider *p);
 
-/* The objects that it works with, set before the first wait. All are borrowed. note receives
- * messages for the user. */
+/* The objects that the provider uses. They are set before the first wait and borrowed. note
+ * receives messages for the user. */
 typedef struct pdl_batch_provider_use {
     pdl_loop *loop;
     pdl_ledger *ledger;
@@ -35,7 +35,8 @@ typedef struct pdl_batch_provider_use {
 } pdl_batch_provider_use;
 void pdl_batch_provider_begin(pdl_batch_provider *p, const pdl_batch_provider_use *use);
 
-/* Lets requests that failed in the uploads so far be uploaded again when they are sent again. */
+/* After this, requests that failed in earlier uploads are uploaded again when a row sends them
+ * again. */
 PDL_MUST bool pdl_batch_provider_retry(pdl_ledger *l, pdl_err *err);
 
 /* Returns the number of requests that wait for an answer. */

@@ -30,7 +30,7 @@ struct pdl_batch_provider {
     uint64_t last_id;
     pdl_val asked, answers, uploads;
     size_t n_waiting;  /* uploads in progress */
-    unsigned n_missed; /* polls in a row that the provider did not answer */
+    unsigned n_missed; /* how often in a row the provider did not answer a poll */
     /* the provider's message about the upload that was fetched last, when it failed */
     pdl_buf why;
     bool restored;

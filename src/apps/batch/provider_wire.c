@@ -37,7 +37,8 @@ static bool is_header(const char *line, const char *name) {
     return s.n > n.n && s.p[n.n] == ':' && pdl_str_eq_nocase(pdl_str_sub(s, 0, n.n), n);
 }
 
-/* Returns true for headers of a call that identify the client. */
+/* Returns true for headers of a call that identify the client; these are sent with the upload,
+ * too. */
 static bool is_kept(const char *line) {
     static const char *const dropped[] = {"Content-Type",    "Content-Length", "Accept",
                                           "Idempotency-Key", "traceparent",    "tracestate"};
@@ -52,8 +53,9 @@ static bool interrupted(const pdl_batch_provider *p, pdl_err *err) {
     return true;
 }
 
-/* Returns true when nothing was created; 529 is Anthropic's. After other errors of a server that is
- * uncertain. */
+/* Returns true for a status which means that nothing was created, and that a later attempt may
+ * succeed; 529 is Anthropic's. After other server errors it is not certain whether something was
+ * created. */
 static bool is_not_now(int status) { return status == 429 || status == 503 || status == 529; }
 
 static bool refused(const exchange *x, const char *method, const char *url, pdl_err *err) {
@@ -77,7 +79,7 @@ static bool refused(const exchange *x, const char *method, const char *url, pdl_
     return false;
 }
 
-/* Sends a request once. type: that of the body. *out gets the answer's body. */
+/* Sends a request once. type: content type of the body. *out gets the body of the answer. */
 static bool ask_once(pdl_batch_provider *p, const char *method, const char *url, const char *type,
                 pdl_str body, pdl_buf *out, pdl_err *err) {
     enum { LOOK_MS = 100, TOTAL_MS = 600000, MAX_BYTES = 1 << 30 };
@@ -183,13 +185,13 @@ static void note_upload(const pdl_batch_provider *p, size_t n, pdl_str id) {
 
 #define BOUNDARY "pdl-9a5c1f7e2b8d4036"
 
-/* Returns the path of the calls as a batch names it. */
+/* Returns the path of the calls in the form in which a batch names it. */
 static pdl_str endpoint_of(pdl_str url) {
     size_t v1 = pdl_str_find(url, PDL_STR("/v1/"), 0);
     return v1 == PDL_NOT_FOUND ? PDL_STR("/v1/chat/completions") : pdl_str_sub(url, v1, url.n);
 }
 
-/* Returns the address without its last parts: https://host/v1. */
+/* Returns the address without its last parts, such as https://host/v1. */
 static pdl_str base_of(pdl_str url) {
     static const char *const ends[] = {"/chat/completions", "/embeddings", "/responses"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -378,8 +380,8 @@ static bool fetch_file(pdl_batch_provider *p, const char *url, bool openai, pdl_
     return ok;
 }
 
-/* Appends "errors": {"data": [{"message": ...}]} of a batch that was refused as a whole; otherwise
- * the status of one that ended incomplete: expired, cancelled. */
+/* Appends the reason why a batch failed: the messages of "errors": {"data": [{"message": ...}]}
+ * when it was refused as a whole, or else its status, such as expired or cancelled. */
 static void put_failure(pdl_vref batch, pdl_buf *out) {
     pdl_vref errors = pdl_dict_getz(batch, "errors"),
              data = pdl_is_dict(errors) ? pdl_dict_getz(errors, "data") : pdl_absent();

@@ -183,7 +183,7 @@ pdl_val pdl_batch_cell(pdl_str text, bool types) {
     if (pdl_str_eq_nocase(text, PDL_STR("true"))) return pdl_bool(true);
     if (pdl_str_eq_nocase(text, PDL_STR("false"))) return pdl_bool(false);
     if (!is_number(text)) return pdl_text(text);
-    if (pdl_int_read_decimal(text, &whole)) return whole; /* keeps all digits of a long number */
+    if (pdl_int_read_decimal(text, &whole)) return whole; /* all digits of a long number are kept */
     return pdl_num_read_double(text, &d) ? pdl_float(d) : pdl_text(text);
 }
 

@@ -27,7 +27,7 @@ typedef enum {
         PDL_TABLE_COUNT
 } pdl_table_form;
 
-/* A table under the user's name for it. Borrows the name. */
+/* A table, as the user named it. Borrows the name. */
 typedef struct pdl_table {
     pdl_str name; /* the whole name, for messages */
     pdl_table_form form;
@@ -35,8 +35,9 @@ typedef struct pdl_table {
     pdl_str table;  /* SQLite: name of the table, or a query */
     bool standard;  /* the name is - */
     bool stream;    /* - , a device or a pipe: it cannot be read twice, or continued */
-    bool is_open;   /* /dev/stdout, /dev/fd/3: fd is open already, perhaps for a file */
-    int fd;         /* descriptor of such a name */
+    /* the name means an open descriptor (/dev/stdout, /dev/fd/3), perhaps of a file */
+    bool is_open;
+    int fd;         /* the descriptor that such a name means */
     char separator; /* separator of CSV cells */
 } pdl_table;
 
@@ -47,8 +48,8 @@ PDL_MUST bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *
 bool pdl_table_is_standard(const pdl_table *t);
 /* Returns the name of an input for messages. */
 pdl_str pdl_table_shown(const pdl_table *t);
-/* Sets the error of an option that has to read the table twice, when it is a stream. Returns
- * false. */
+/* Sets the error when an option needs to read the table twice and the table is a stream. Returns
+ * false then. */
 bool pdl_table_refuse_twice(const pdl_table *t, const char *option, pdl_err *err);
 const char *pdl_table_form_name(pdl_table_form f);
 /* Returns true when all rows of this format have the same columns. */
@@ -74,15 +75,15 @@ void pdl_rows_close(pdl_rowset *r); /* r may be NULL */
 /* Returns the columns, if all rows have the same ones; NULL when each row has its own. Borrowed. */
 const pdl_str *pdl_rows_columns(const pdl_rowset *r, size_t *n);
 
-/* Returns the type of column i; NULL when the format has none that an output could use. */
+/* Returns the type of column i; NULL when the input has no types that an output could use. */
 const char *pdl_rows_type(const pdl_rowset *r, size_t i);
-/* Appends a note for the user: types of the table that values do not keep when they are read, or in
- * an output of this format. Returns false when there is nothing to note. */
+/* Appends a note for the user about types of the table that are lost when values are read, or in an
+ * output of this format. Returns false when there is nothing to note. */
 bool pdl_rows_put_note(const pdl_rowset *r, pdl_table_form output, pdl_buf *out);
 
 typedef enum { PDL_ROWS_ROW, PDL_ROWS_END, PDL_ROWS_LATER, PDL_ROWS_FAIL } pdl_rows_step;
-/* Reads the next row. wait: also waits until the other end of a pipe has written it; otherwise the
- * result is LATER. Error: io. */
+/* Reads the next row. wait: waits until the other end of a pipe has written a row; when it is not
+ * set, the result may be LATER. Error: io. */
 PDL_MUST pdl_rows_step pdl_rows_next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err);
 /* Calls fn with each row of a table, or with the first `limit` ones when that is not 0, until it
  * returns false. Returns false then, and when reading fails. */
@@ -90,7 +91,7 @@ PDL_MUST bool pdl_rows_each(const pdl_table *t, bool types, uint64_t limit,
                             bool (*fn)(void *user, const pdl_rowset *r, const pdl_row *row,
                                        pdl_err *err),
                             void *user, pdl_err *err);
-/* Stores the bytes read so far and the bytes in all; *all is 0 when it is unknown. */
+/* Stores how many bytes were read and how many there are; *all is 0 when that is unknown. */
 void pdl_rows_progress(const pdl_rowset *r, uint64_t *done, uint64_t *all);
 /* Checks after the end that the file has not changed since it was opened. Error: io. */
 PDL_MUST bool pdl_rows_unchanged(const pdl_rowset *r, pdl_err *err);
@@ -100,8 +101,8 @@ void pdl_rows_put_place(const pdl_rowset *r, const pdl_row *row, pdl_buf *out);
 
 /* Returns the final target of the links at path, also when it does not exist yet. Owned. */
 char *pdl_batch_output_target(pdl_str path);
-/* Returns the journal of an output: beside the file, so that all links to it share one; beside the
- * link when its target is a device. Owned. */
+/* Returns the journal of an output, owned. It is beside the file, so that all links to the file
+ * share it. When the target of a link is a device, it is beside the link. */
 char *pdl_batch_output_journal(const pdl_table *output);
 
 #endif

@@ -27,11 +27,11 @@ struct pdl_rowset {
     PDL_VEC(pdl_str) columns;
     pdl_map seen; /* set of the names */
     bool fixed;   /* all rows have these columns */
-    /* Parquet: the type of each column in DuckDB's words, so that an output in Parquet has the same
-     * ones; owned. Otherwise empty. */
+    /* For Parquet: the type of each column in DuckDB's words, so that a Parquet output gets the
+     * same types; owned. Empty for other formats. */
     PDL_VEC(char *) types;
-    /* Notes for the user about types: how values are read; which types a Parquet output has
-     * instead. Owned; NULL: no note. */
+    /* Notes for the user about types: how values are read, and which other types a Parquet output
+     * has. Owned; NULL when there is nothing to note. */
     char *read_note, *kept_note;
 };
 
@@ -42,8 +42,8 @@ pdl_val pdl_batch_cell(pdl_str text, bool types);
 
 /* The longest row, in bytes: a few of them are in memory at a time. */
 enum { BATCH_MAX_ROW = 64 << 20 };
-/* Finds the end of a record in the available bytes: returns its length with the line break, or 0
- * when it is incomplete. pdl_batch_record then hands out the record without the line break; *out
+/* Finds the end of a record in the available bytes. Returns its length with the line break, or 0
+ * when it is incomplete. pdl_batch_record then returns the record without the line break; *out
  * lives until the next call. A record longer than BATCH_MAX_ROW is left out and *long_one is
  * set. */
 typedef size_t bytes_end_fn(void *user, pdl_str rest, bool last);

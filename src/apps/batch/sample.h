@@ -15,17 +15,19 @@
 
 typedef struct batch_sample {
     uint64_t row; /* the last row that was drawn */
-    /* remaining rows, and how many of them are wanted; rows 0: all are taken */
+    /* rows: how many rows remain; wanted: how many of these are still drawn. rows is 0 when all
+     * rows are taken */
     uint64_t rows, wanted;
     uint64_t state;
 } sample;
 
-/* Begins a draw. wanted 0: all. rows: those of the table. */
+/* Begins a draw. wanted is 0 when all rows are taken. rows: number of rows in the table. */
 static inline sample pdl_batch_sample_of(uint64_t rows, uint64_t wanted) {
     return (sample){.rows = wanted ? rows : 0, .wanted = wanted, .state = 0x70646c62617463};
 }
 
-static inline uint64_t pdl_batch_sample_chance(sample *s) { /* a step of splitmix64 */
+/* Returns a random number between 0 and 1, by one step of splitmix64. */
+static inline uint64_t pdl_batch_sample_chance(sample *s) {
     uint64_t z = s->state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -42,7 +44,7 @@ static inline uint64_t pdl_batch_sample_next(sample *s) {
         s->wanted -= taken;
         if (taken) return s->row;
     }
-    s->wanted = s->rows = 1; /* stays at the end */
+    s->wanted = s->rows = 1; /* the draw stays at its end */
     s->state = 0;
     return 0;
 }

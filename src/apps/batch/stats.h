@@ -1,7 +1,7 @@
 /* stats.h -- statistics about the rows of a batch, in constant memory. Private to batch.
  *
- * Quantiles of a million durations are needed without storing a million durations: each is counted
- * in a bin whose bounds differ by 2 %, which is also the precision of the quantiles.
+ * Quantiles of a million durations are needed without storing a million durations: each duration is
+ * counted in a bin. The bounds of a bin differ by 2 %, so this is the precision of the quantiles.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,8 +25,8 @@ typedef struct batch_stats {
 
 /* Counts a finished row. kind: name of the kind of its error; NULL when it has a result. */
 void pdl_batch_stats_add(stats *s, double seconds, int64_t tokens, pdl_str kind);
-/* Returns the time within which this part (0 to 1) of the rows was finished; 0 when there are
- * none. */
+/* Returns the time within which this part (0 to 1) of the rows was finished; 0 when no row was
+ * finished. */
 double pdl_batch_stats_quantile(const stats *s, double part);
 /* Checks that a report can be written at the end, because the end of a long batch is too late for
  * such an error. Error: usage. */

@@ -68,8 +68,8 @@ static bool put_output(const flight *f, const outcome *c, int flags, pdl_buf *ou
     return ok;
 }
 
-/* Returns true for a float that is a whole cell: CSV has every float, SQLite all but NaN, although
- * JSON has neither NaN nor infinity. */
+/* Returns true for a float that a cell of the output can hold although JSON cannot: in CSV every
+ * float, in SQLite every float but NaN. */
 static bool is_cell(const window *w, pdl_vref v) {
     pdl_table_form form = w->o->output.form;
     if (!pdl_is(v, PDL_V_FLOAT)) return false;
@@ -152,7 +152,7 @@ static void count(window *w, const outcome *c) {
     t->cost += c->cost;
 }
 
-/* Stops beginning rows; the first reason is kept. */
+/* No further row is begun after this. When it is called again, the first reason is kept. */
 static void drain(window *w, pdl_err *why) {
     w->draining = true;
     if (w->why.kind)
@@ -202,7 +202,7 @@ static void write_output(window *w, flight *f, outcome *c, pdl_buf *json, pdl_er
         c->kind = pdl_err_kind_name(unwritable->kind);
         c->error = pdl_str_of(unwritable->msg);
         pdl_buf_clear(json);
-        if (!put_output(f, c, PDL_JSON_NAN, json, &last)) { /* together they are too long */
+        if (!put_output(f, c, PDL_JSON_NAN, json, &last)) { /* the columns are too long together */
             pdl_err_fini(&last);
             pdl_drop(f->row.columns);
             f->row.columns = pdl_dict_new(0);
@@ -305,8 +305,8 @@ static void begin(window *w, pdl_row *row, const char *hash) {
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Finishes a row that cannot be read, or for which the output has no column. Takes the content of
- * row, whose columns are replaced when they cannot be written. */
+/* Finishes a row that cannot be read, or that has a column which the output has no place for. Takes
+ * the content of row. Columns that cannot be written are replaced. */
 static bool refuse(window *w, pdl_row *row, const char *hash, pdl_err *err) {
     pdl_buf place = PDL_BUF;
     flight f = {.row = *row, .start = wall(), .requests = PDL_BUF};
@@ -335,7 +335,7 @@ static bool has_place(pdl_str name, const pdl_str *columns, size_t n, size_t *at
     return found;
 }
 
-/* Removes the columns that cannot be written. */
+/* Removes the columns that the output has no place for. */
 static void keep_columns(pdl_row *row, const pdl_str *columns, size_t n) {
     pdl_val kept = pdl_dict_new(pdl_dict_len(row->columns));
     size_t at = 0;
@@ -382,7 +382,7 @@ bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *ho
     pdl_rows_put_place(w->rows, row, &at);
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: row %llu %s", pdl_buf_z(&at),
                 (unsigned long long)row->number, how);
-    /* finished rows of a stream are in the output before they are compared */
+    /* Finished rows of a stream are already in the output when the change is noticed. */
     pdl_err_hint(err, w->o->input.stream ? "--overwrite starts over; of a file, --changed reuse "
                                              "keeps the same rows"
                                            : "--changed reuse keeps the rows that are the same, "
@@ -477,7 +477,7 @@ static bool begin_rows(window *w, int most, pdl_err *err) {
     return true;
 }
 
-/* Reads at most so many rows while there are slots for them. */
+/* Reads at most `most` rows while there are free slots. */
 static bool admit(window *w, int most, pdl_err *err) {
     pdl_cancel scope = {.flag = w->o->cancel};
     const pdl_cancel *outer = pdl_cancel_enter(&scope);
@@ -496,7 +496,8 @@ static void usage_of(const window *w, const flight *f, outcome *c) {
     c->cost = use.cost;
 }
 
-/* Handles the end of the budget of the whole batch: the row was not run, and no other can be. */
+/* Handles a row that did not run because the budget of the whole batch was used up. No further row
+ * can run. */
 static bool spent(window *w, const pdl_err *e) {
     pdl_err why = {0};
     if (!pdl_run_pool_is_spent(w->pool, e)) return false;
@@ -509,7 +510,8 @@ static bool spent(window *w, const pdl_err *e) {
 static bool fail(window *w, flight *f, const pdl_err *e, pdl_err *err) {
     pdl_buf place = PDL_BUF, text = PDL_BUF;
     if (spent(w, e)) return true;
-    if (w->o->cancel && *w->o->cancel) return true; /* the command that continues runs it again */
+    /* the row was interrupted; the command that continues runs it again */
+    if (w->o->cancel && *w->o->cancel) return true;
     if (e->loc.src && e->loc.src->name.n)
         pdl_buf_putf(&place, "%.*s:%u", PDL_FMT(e->loc.src->name), pdl_loc_line(e->loc));
     if (!pdl_session_redacts_error(w->o->session, e, &text))
@@ -526,9 +528,8 @@ static bool fail(window *w, flight *f, const pdl_err *e, pdl_err *err) {
     return ok;
 }
 
-/* Finishes the row of a run that ended. Its slot is for the next row, which begins at once. Rows
- * that are finished are committed before that one can send anything, because a poll sends
- * requests. */
+/* Finishes the row of a run that has ended. The next row begins in its slot at once. Finished rows
+ * are committed before the new row can send anything, because requests are only sent in a poll. */
 static bool ended(void *user, uint32_t slot, pdl_step step, pdl_err *err) {
     window *w = user;
     flight *f = &w->flights[slot];

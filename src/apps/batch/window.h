@@ -16,7 +16,7 @@ enum { BATCH_HASH = 32 }; /* hex digits of the hash of a row */
 typedef struct batch_flight {
     pdl_row row;
     struct batch_window *window;
-    pdl_buf requests; /* --keep: its calls as JSON, separated by commas */
+    pdl_buf requests; /* for --keep: its model calls as JSON, separated by commas */
     char hash[BATCH_HASH + 1];
     double start;
 } flight;
@@ -27,19 +27,19 @@ typedef struct batch_window {
     writer *writer;
     pdl_code *code;
     pdl_val variables;      /* variables of all rows */
-    const pdl_str *columns; /* the n_columns columns of the output; NULL: any */
+    const pdl_str *columns; /* the n_columns columns of the output; NULL: any columns are allowed */
     size_t n_columns;
     struct pdl_budget *budget; /* budget of the batch */
-    pdl_run_pool *pool; /* their runs */
-    flight *flights;    /* one for each slot of the pool */
+    pdl_run_pool *pool; /* the runs of the rows */
+    flight *flights;    /* one row for each slot of the pool */
     sample chosen;      /* decides which rows belong to the batch */
-    uint64_t next;      /* number of the next one; 0 when there is none */
+    uint64_t next;      /* number of the next row; 0 when there is none */
     uint64_t taken;     /* rows that were taken so far */
     uint64_t last_known; /* rows up to this number may be in the journal already */
-    /* rows that a stream had when it was read to its end; 0 when it is unknown */
+    /* how many rows a stream had when an earlier process read it to its end; 0 when unknown */
     uint64_t all_known;
     PDL_VEC(pdl_row) early; /* rows that were read before the batch began */
-    size_t n_early;         /* number of those that were taken */
+    size_t n_early;         /* how many of the early rows were taken */
     /* rows that were read ahead, so that rows with the same text are begun together */
     ahead ahead;
     pdl_batch_totals *totals;
@@ -50,7 +50,7 @@ typedef struct batch_window {
     bool read_all;        /* the input has no further row; otherwise a limit ended it */
     bool later;           /* the reader waits for a pipe */
     bool noted_lost;      /* the user was notified that numbers became null */
-    bool draining;        /* no further row is begun; why has the reason */
+    bool draining;        /* no further row is begun, for the reason in `why` */
     pdl_err why;
 } window;
 
@@ -59,9 +59,9 @@ typedef struct batch_window {
 bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *how, pdl_err *err);
 /* Runs all rows. Returns false when it stopped. */
 PDL_MUST bool pdl_batch_window_run(window *w, pdl_err *err);
-/* Marks a row as broken when it has a column that the output adds, or one that the output does not
- * have. (If all rows have the same columns, that is refused before the first one.) columns: those
- * of the output; NULL: any. */
+/* Marks a row as broken when it has a column that the output adds itself, or a column that the
+ * output does not have. (If all rows have the same columns, such columns are refused before the
+ * first row.) columns: the columns of the output; NULL: any. */
 void pdl_batch_row_check(pdl_row *row, const pdl_str *columns, size_t n);
 /* Hashes the content of a row, after its check. */
 void pdl_batch_row_hash(const pdl_row *row, char out[BATCH_HASH + 1]);

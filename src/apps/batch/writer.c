@@ -61,7 +61,7 @@ static bool on_found(void *user, const pdl_ledger_row *r) {
     return false;
 }
 
-/* Takes the text of a row that is in the journal now, if there is room. */
+/* Keeps the text of a row that is in the journal also in memory, if there is room. */
 static void keep_near(writer *w, done_row *d) {
     if (!w->near) w->near = PDL_NEW_N(done_row, BATCH_NEAR);
     done_row *slot = &w->near[d->number % BATCH_NEAR];
@@ -72,7 +72,8 @@ static void keep_near(writer *w, done_row *d) {
     w->near_bytes += slot->n_json;
 }
 
-/* Returns true when the row that is wanted is near, and appends it. *ok: that succeeded. */
+/* Returns true when the row that is written next is in memory, and appends it. *ok: appending
+ * succeeded. */
 static bool append_near(writer *w, bool *ok, pdl_err *err) {
     done_row *slot = w->near ? &w->near[w->want % BATCH_NEAR] : NULL;
     if (!slot || !slot->json || slot->number != w->want) return false;
@@ -84,7 +85,7 @@ static bool append_near(writer *w, bool *ok, pdl_err *err) {
     return true;
 }
 
-/* Ordered output: appends rows that waited for the one that was written last. */
+/* For ordered output: appends the rows that waited for the row which was written last. */
 static bool drain(writer *w, pdl_err *err) {
     while (w->waiting && w->want) {
         lookup l = {.w = w, .ok = true, .err = err};
@@ -99,7 +100,7 @@ static bool drain(writer *w, pdl_err *err) {
     return true;
 }
 
-/* Returns the number in the order of finishing, which the facts of a row hold. */
+/* Returns the position of a row in the order of finishing, which is one of its facts. */
 static uint64_t seq_of(pdl_str facts) {
     pdl_val v;
     pdl_err ignored = {0};
@@ -131,8 +132,8 @@ static bool on_rest(void *user, const pdl_ledger_row *r) {
     return t->ok;
 }
 
-/* Unordered output: appends finished rows that are not in the output yet, because a process was
- * killed. */
+/* For unordered output: appends finished rows that are not in the output yet because an earlier
+ * process was killed. */
 static bool append_rest(writer *w, const mark *from, pdl_err *err) {
     rest r = {.w = w, .after = from->seq, .ok = true, .err = err};
     if (!pdl_ledger_each(w->ledger, 0, on_rest, &r, err) || !r.ok) return false;
@@ -166,7 +167,8 @@ bool pdl_batch_writer_add(writer *w, uint64_t number, const pdl_ledger_row *r, p
     return true;
 }
 
-/* Ordered output: the rows of the turn wait like all others, and those whose turn it is go. */
+/* For ordered output: adds the finished rows of a turn to the waiting ones, and appends those whose
+ * turn has come. */
 static bool append_ordered(writer *w, pdl_err *err) {
     w->waiting += w->turn.n;
     for (size_t i = 0; i < w->turn.n; i++) keep_near(w, &w->turn.p[i]);

@@ -1,11 +1,12 @@
-/* writer.h -- finished rows: first into the journal, then into the output. Private to batch.
+/* writer.h -- writes finished rows first into the journal and then into the output. Private to
+ * batch.
  *
- * A turn of the loop finishes some rows; pdl_batch_writer_commit makes them certain with one commit
- * and appends to the output what may follow. Ordered output follows the input: a row that is
- * finished before an earlier one stays in the journal alone. Now and then a mark is put into the
- * journal: so many bytes of the output hold so many rows. A batch that continues truncates the
- * output there and appends the rest from the journal again, so that every row is in it exactly
- * once.
+ * A turn of the loop finishes some rows; pdl_batch_writer_commit makes these rows certain with one
+ * commit, and appends to the output the rows whose turn has come. Ordered output follows the input:
+ * a row that is finished before an earlier one stays in the journal alone. Now and then a mark is
+ * put into the journal, which says how many bytes of the output contain how many rows. A batch that
+ * continues truncates the output there and appends the rest from the journal again, so that every
+ * row is in it exactly once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +19,7 @@
 #include "batch/output.h"
 #include "batch/sample.h"
 
-/* A row that was finished; json is NULL where it is in the journal alone. */
+/* A row that was finished; json is NULL when the text is only in the journal. */
 typedef struct batch_done {
     uint64_t number;
     char *json; /* owned */
@@ -33,18 +34,20 @@ typedef struct batch_writer {
     sample order; /* draws rows in the order of the output */
     /* ordered output: the row that is written next; 0 when there is none */
     uint64_t want;
-    uint64_t written, waiting; /* rows in the output; finished rows that are not in it yet */
-    uint64_t seq;              /* number in the order in which rows were finished */
+    /* written: rows in the output; waiting: finished rows that are not in the output yet */
+    uint64_t written, waiting;
+    uint64_t seq;              /* counts rows in the order in which they finish */
     uint64_t marked_ns, flushed_ns;
-    bool held;                  /* rows are gathered that are not in the file yet */
+    bool held;                  /* some rows are gathered in memory and not in the file yet */
     uint64_t lost, lost_failed; /* finished rows that could not be written to the journal */
     PDL_VEC(done_row) turn;
-    done_row *near; /* ordered: of the rows that wait, some by their number modulo BATCH_NEAR */
+    /* for ordered output: some of the waiting rows, indexed by their number modulo BATCH_NEAR */
+    done_row *near;
     size_t n_near, near_bytes;
 } writer;
 
-/* Rows that wait are in the journal. Most of these rows end shortly before their turn. They are
- * kept here as well, because finding a row in the journal takes as long as writing it. */
+/* Rows that wait are in the journal. Most rows finish shortly before their turn, and are kept in
+ * memory as well, because finding a row in the journal takes as long as writing it. */
 enum { BATCH_NEAR = 2048, BATCH_NEAR_BYTES = 4 << 20 };
 
 /* The facts about the output in the journal. */
@@ -54,7 +57,8 @@ typedef struct batch_mark {
 PDL_MUST bool pdl_batch_mark_get(pdl_ledger *l, mark *out, pdl_err *err);
 PDL_MUST bool pdl_batch_mark_put(pdl_ledger *l, const mark *m, pdl_err *err);
 
-/* Opens the output at a mark; finished: rows in the journal. Appends the rows that may follow. */
+/* Opens the output at a mark, and appends the rows that may follow. finished: how many rows the
+ * journal has. */
 PDL_MUST bool pdl_batch_writer_open(writer *w, const pdl_batch_options *o, const pdl_str *columns,
                                     size_t n, const mark *from, uint64_t finished, pdl_err *err);
 /* Adds a finished row; takes the content of json. r has no number and output. */
@@ -66,8 +70,8 @@ PDL_MUST bool pdl_batch_writer_flush(writer *w, pdl_err *err);
 /* Appends everything that may be in the output, and puts the mark. */
 PDL_MUST bool pdl_batch_writer_mark(writer *w, pdl_err *err);
 enum { BATCH_FLUSH_MS = 200 };
-/* Invariants between turns: rows that are near wait for their turn, so an unordered output has
- * none; their texts fit the room for them. */
+/* Returns true when the invariants hold between turns: rows in memory wait for their turn, so an
+ * unordered output has none; the sum of their texts is within BATCH_NEAR_BYTES. */
 bool pdl_batch_writer_ok(const writer *w);
 void pdl_batch_writer_close(writer *w);
 

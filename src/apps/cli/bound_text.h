@@ -1,4 +1,4 @@
-/* bound_text.h -- what a run can cost at most, as text. Private to cli.
+/* bound_text.h -- writes as text what a run can cost at most. Private to cli.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -9,10 +9,10 @@
 #include "journal/forecast.h"
 #include "journal/runs.h"
 
-/* Fills *out, which is empty, for the run that the command line names. quiet: without notes on
- * standard error. The working folder may be another one afterwards. */
+/* Makes the forecast for the run that the command line names; *out is empty before the call. quiet:
+ * prints no notes to standard error. The working folder may have changed afterwards. */
 void pdl_cli_forecast(const arguments *given, bool quiet, pdl_forecast *out);
-int pdl_cli_verdict_code(pdl_verdict v); /* the exit code */
+int pdl_cli_verdict_code(pdl_verdict v); /* Returns the exit code for a verdict. */
 void pdl_cli_forecast_json(pdl_str id, const pdl_forecast *f, pdl_buf *out);
 void pdl_cli_forecast_text(const pdl_forecast *f, pdl_buf *out);
 /* Prints the verdicts of all runs that were made from the program of --check and have not ended.

@@ -30,7 +30,7 @@ bool pdl_cli_read_age(pdl_str s, int64_t *out);
 enum { PDL_CLI_MAX_OWN = PDL_CLI_MAX_WRITTEN + 8 };
 typedef struct shared_options {
     double budget[PDL_BUDGET_COUNT];
-    void *wire; /* FILE *; NULL: no log */
+    void *wire; /* a FILE *, or NULL when there is no log */
     pdl_str wire_name;
     bool wire_failed;
     /* Files that confined code must not see: those of `files.own`, then those of options, owned. */
@@ -42,8 +42,9 @@ int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_sessi
 bool pdl_cli_can_open(const arguments *a, const pdl_session_options *o);
 void pdl_cli_shared_options_fini(shared_options *l);
 
-/* run_warnings.c. Prints to standard error what a check finds in a program before it runs: on a
- * terminal, with --check=warn, or always. */
+/* run_warnings.c. Prints to standard error the problems that a check finds in a program before it
+ * runs. It prints them when standard error is a terminal, with --check=warn, or when `always` is
+ * set. */
 void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_program *p,
                            bool always);
 /* Reads the rules of pdl.toml, PDL_RULES and --rule, as pdl_config_read; the caller releases them
@@ -52,10 +53,10 @@ PDL_MUST bool pdl_cli_read_config(const arguments *a, pdl_str file, pdl_check_co
                                   pdl_err *err);
 /* Returns true for --check=off or warn: requests are sent whatever the check found. */
 bool pdl_cli_is_unchecked(const arguments *a);
-/* Returns those problems as a list of objects, owned. */
+/* Returns the problems of a program as a list of objects, owned. */
 pdl_val pdl_cli_list_problems(const arguments *a, const pdl_session *s, const pdl_program *p);
-/* Prints the problems of a program before it is served, if it is refused or standard error is a
- * terminal. Returns false when every request would meet one of them. */
+/* Prints the problems of a program before it is served, when the program is refused or standard
+ * error is a terminal. Returns false when every request would meet one of the problems. */
 bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program *p,
                     const pdl_check_inputs *inputs);
 
@@ -63,27 +64,31 @@ bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program 
 typedef struct durable_command {
     pdl_durable *run;        /* NULL when the run is not durable */
     char *path, *id;         /* owned */
-    bool resumes, is_listed; /* listed: it is in the folder of runs */
-    pdl_val inputs;          /* inputs of a resumed run; absent without */
-    /* policies of a resumed run: those that it had, and the added ones */
+    /* resumes: it continues an existing run; is_listed: its journal is in the folder of runs */
+    bool resumes, is_listed;
+    pdl_val inputs;          /* inputs of a resumed run; absent for a new one */
+    /* policies of a resumed run: those that it had before, and those that this command line adds */
     PDL_VEC(pdl_str) policies;
-    PDL_VEC(char *) texts; /* texts of options in its journal; owned */
-    bool fresh_output;     /* a resumed run whose file of -o does not have its output so far */
-    /* The values and policies of the command line that resumes it, once the working folder has
-     * changed: names of files are then absolute. */
+    PDL_VEC(char *) texts; /* texts of options that were read from its journal; owned */
+    /* the run is resumed, and the file of -o does not have the earlier output, so all output is
+     * written */
+    bool fresh_output;
+    /* The values and policies of the command line that resumes the run. They are set when the
+     * working folder has changed, and names of files in them are absolute. */
     PDL_VEC(struct given_value) values;
     PDL_VEC(pdl_str) given_policies;
-    /* A run that is only checked: its verdict is made here, and nothing is printed. NULL: others */
+    /* The forecast of a run that is only checked: it is made here, and the run prints nothing. NULL
+     * for other runs. */
     struct pdl_forecast *forecast;
-    bool quiet; /* no notes, either */
-    bool has_seed; /* a resumed inference whose journal has its seed */
+    bool quiet; /* notes are not printed either */
+    bool has_seed; /* the run is a resumed inference whose journal has its seed */
     uint64_t seed; /* the seed of an inference */
 } durable_command;
 struct term;
 /* Makes the journal of a new run, once its program has loaded. Returns false when err is set. */
 PDL_MUST bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_session *s,
                                     pdl_str text, pdl_vref inputs, pdl_err *err);
-/* Opens an existing run: takes its program, and its options where a has none. */
+/* Opens an existing run, and takes its program and the options that `a` does not give. */
 PDL_MUST bool pdl_cli_durable_open(durable_command *l, arguments *a, pdl_durable_use use,
                                    pdl_err *err);
 /* Connects run, session and terminal, before the run starts. given: variables of this command line,
@@ -93,32 +98,33 @@ PDL_MUST bool pdl_cli_durable_attach(durable_command *l, const arguments *a, pdl
 /* Prints notes and open questions after the run. */
 void pdl_cli_durable_note(const durable_command *l, const arguments *a, pdl_session *s);
 void pdl_cli_durable_fini(durable_command *l);
-/* Returns the journal of a new run: that of --record, or the one of its id. Owned. Errors: usage,
- * io. */
+/* Returns the path for the journal of a new run: the file of --record, or a file in the folder of
+ * runs with the run's id. Owned. Errors: usage, io. */
 PDL_MUST bool pdl_cli_journal_path(const arguments *a, pdl_str id, char **out, pdl_err *err);
 /* Returns the file or folder of the journal, which confined code must not see: the file of
- * --record, or the folder of runs when the id of the run is not known yet. Owned; NULL when there
- * is none, in which case the new run reports why. */
+ * --record, or the folder of runs when the id of the run is not known yet. Owned. Returns NULL when
+ * it cannot be determined; the reason is reported when the run begins. */
 char *pdl_cli_journal_hidden(const arguments *a);
-/* Refuses options (ended by OPT_COUNT) that only a durable run has, when --durable is not given.
- * Returns the exit code, or -1 when none is given. */
+/* Refuses options that only a durable run has when --durable is not given; OPT_COUNT ends the list.
+ * Returns the exit code, or -1 when none of them is given. */
 int pdl_cli_refuse_undurable(const arguments *a, const opt_id *own);
-bool pdl_cli_syncs_fully(const arguments *a); /* true for --sync full */
+bool pdl_cli_syncs_fully(const arguments *a); /* Returns true for --sync full. */
 /* Returns the path of the journal of an id or of a file. Owned. Error: usage. */
 PDL_MUST bool pdl_cli_durable_path(pdl_str name, char **out, pdl_err *err);
-/* cmd_trace.c. The trace of a run, as JSON in pieces or as something that can be shown. The program
- * is that of `beside`, or where text.p is NULL that of the journal. No effect is executed. */
+/* cmd_trace.c. Makes the trace of a run, as pieces of JSON or as a document that can be shown. The
+ * program is the one of `beside`; when text.p is NULL there, it is the one in the journal. No
+ * effect is executed. */
 #define PDL_CLI_BAD_FRAME                                                                          \
     "argument --view-frame: expected origins, as https://a.example, or schemes of applications, "  \
     "as vscode-webview:"
 struct pdl_view_run;
-struct pdl_view_files; /* receives the files of the run; may be NULL */
+struct pdl_view_files; /* gets the files that the run read; may be NULL */
 PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, bool whole, struct pdl_view_files *files,
                                 pdl_fold_put_fn *put, void *user, pdl_err *err);
 PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edited,
                                  struct pdl_view_run **out, pdl_err *err);
-/* recorded_trace.c. Runs the program of a recording against it; where the recording ends or
- * differs, the trace ends.
+/* recorded_trace.c. Runs the program of a recording, and answers its effects from that recording.
+ * The trace ends where the recording ends or differs from the program.
  */
 struct pdl_journal_program;
 PDL_MUST bool pdl_cli_recording_trace(const struct pdl_journal_program *p, pdl_str journal,
@@ -126,12 +132,12 @@ PDL_MUST bool pdl_cli_recording_trace(const struct pdl_journal_program *p, pdl_s
                                       pdl_fold_put_fn *put, void *user, pdl_err *err);
 PDL_MUST bool pdl_cli_recording_view(const arguments *a, pdl_str journal, pdl_str source,
                                      struct pdl_view_run **out, pdl_err *err);
-/* Opens a recording with its program, or with that of the file `source` (empty: none), and with the
- * inputs of the command line (a; NULL: none), or those of the recording when it has none. Errors:
- * io, replay, usage when neither program exists. */
+/* Opens a recording. Its program is the file `source`, or the recorded program when `source` is
+ * empty. Its inputs are those of the command line a (NULL: none), or the recorded inputs when a
+ * gives none. Errors: io, replay, usage when there is no program. */
 PDL_MUST bool pdl_cli_recording_open(const arguments *a, pdl_str journal, pdl_str source,
                                      struct pdl_journal_program *out, pdl_err *err);
-/* Loads the text as the program of s, to run it against a recording; prints its errors. */
+/* Loads the text as the program of s, which then runs against a recording; prints its errors. */
 PDL_MUST bool pdl_cli_recording_load(pdl_session *s, pdl_str text, pdl_err *err);
 /* Runs an opened durable run with cmd_run.c. Returns the exit code. */
 int pdl_cli_run_durable(const arguments *a, durable_command *l);
@@ -140,18 +146,18 @@ int pdl_cli_run_durable(const arguments *a, durable_command *l);
  * the next one ends the process at once, with its children. An ignored SIGHUP stays ignored
  * (nohup). */
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
-const volatile sig_atomic_t *pdl_cli_signal_received(void); /* 0 before the first signal */
-/* Sets the flag of a cancellation after so much processor time, as a signal would; 0: not any more,
- * and a flag that the time has set is cleared. A server uses it for runs that must not be waited
- * for.
+/* Returns the address of the signal that was received; it is 0 before the first signal. */
+const volatile sig_atomic_t *pdl_cli_signal_received(void);
+/* Sets the flag of a cancellation after so much processor time, as a signal would. 0 ends this, and
+ * clears a flag that was set in this way. A server uses it for runs that must not be waited for.
  */
 void pdl_cli_end_after(unsigned ms);
 
 struct pdl_table;
-/* Reads an option that is an integer from least to most; *out is unchanged when the option is not
- * given. Returns false after a message. */
+/* Reads an option that is an integer from least to most. *out is unchanged when the option is not
+ * given. Returns false after printing a message. */
 bool pdl_cli_read_whole(const arguments *a, opt_id id, int64_t least, int64_t most, int64_t *out);
-/* Returns the file that an option names for writing; - is standard output. */
+/* Returns the file for writing that an option names; "-" is standard output. */
 static inline pdl_str pdl_cli_written(pdl_str name) {
     return pdl_str_is(name, "-") ? PDL_STR("/dev/stdout") : name;
 }
@@ -163,12 +169,12 @@ bool pdl_cli_use_separator(const arguments *a, struct pdl_table *input, struct p
  * none. */
 pdl_str pdl_cli_sandbox_profile(const arguments *a);
 
-/* put.c. The functions redact the secrets of s, which may be NULL, and neutralise control
- * characters on a terminal. This one writes text to standard output and flushes. Returns the exit
- * code: 0; 141 when the reader has closed it; 1 after a message. */
+/* put.c. The functions of this file redact the secrets of s (may be NULL), and neutralise control
+ * characters on a terminal. pdl_cli_put_stdout writes text to standard output and flushes. Returns
+ * the exit code: 0; 141 when the reader has closed it; 1 after a message. */
 int pdl_cli_put_stdout(pdl_str text);
 void pdl_cli_put_stderr(pdl_str text, const pdl_session *s);
-/* Prints a line that has no secrets. */
+/* Prints a line that contains no secrets. */
 PDL_PRINTF(1, 2) void pdl_cli_note(const char *fmt, ...);
 void pdl_cli_print_error(const pdl_err *err, const pdl_session *s);
 /* Prints why a program does not load. */
@@ -178,11 +184,11 @@ void pdl_cli_print_load_errors(const pdl_program *p, const pdl_session *s);
  */
 int pdl_cli_write_failed(int e);
 
-/* option_errors.c. Refuses a wrong command line with a message, the given value, and where help is.
- * Returns 2. */
+/* option_errors.c. Refuses a wrong command line: prints a message, the given value, and where help
+ * is found. Returns 2. */
 int pdl_cli_refuse(const arguments *a, const char *message);
-/* Prints an error before a program runs, as pdl_cli_print_error, with the option whose value it
- * names. */
+/* Prints an error that came before a program ran, like pdl_cli_print_error, and names the option
+ * whose value the error mentions. */
 void pdl_cli_print_option_error(const arguments *a, const pdl_err *err, const pdl_session *s);
 
 #endif

@@ -37,12 +37,13 @@ int pdl_cli_cmd_dap(const arguments *a);
 int pdl_cli_cmd_schema(const arguments *a);
 int pdl_cli_cmd_builtins(const arguments *a);
 int pdl_cli_cmd_docs(const arguments *a);
-/* cmd_docs.c. Shows the section of the manual that fits a word best; *code: the exit status.
- * Returns false when none has the word. */
+/* cmd_docs.c. Shows the section of the manual that fits a word best. *code: the exit status.
+ * Returns false when no section has the word. */
 bool pdl_cli_docs_show(pdl_str word, int *code);
 int pdl_cli_cmd_help(const arguments *a);
 int pdl_cli_cmd_version(const arguments *a);
-int pdl_cli_cmd_man(const arguments *a); /* hidden, as are all commands that begin with _ */
+/* not shown in the help, like all commands whose names begin with _ */
+int pdl_cli_cmd_man(const arguments *a);
 int pdl_cli_cmd_complete(const arguments *a);
 
 #endif

@@ -8,12 +8,13 @@
 #include "cli/options.h"
 #include "infer/infer.h"
 
-/* Reads what is given: algo and seed are the options that say the algorithm and the seed. Returns
- * false after a message. is_parallel: the name of the algorithm began with "parallel-". */
+/* Reads the options that were given. algo, seed: the options that give the algorithm and the seed.
+ * is_parallel: the name of the algorithm began with "parallel-". Returns false after printing a
+ * message. */
 bool pdl_cli_infer_options_read(const arguments *a, opt_id algo, opt_id seed, pdl_infer_options *o,
                                 bool *is_parallel);
-/* Returns an option that says how runs are weighed, which is in vain without an inference;
- * OPT_COUNT: none is given. */
+/* Returns a given option that decides how runs are weighed, and that has no effect without an
+ * inference; OPT_COUNT when none is given. */
 opt_id pdl_cli_infer_option_given(const arguments *a);
 
 #endif

@@ -1,5 +1,5 @@
-/* last_run.h -- finds the last run of a program that kept a journal, of which an editor shows
- * values.
+/* last_run.h -- finds the last run of a program that kept a journal, so that an editor can show
+ * values of that run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-/* The result of the last search: a journal is read again when it has changed. All-zero at first. */
+/* The result of the last search, which is used until the journal changes. All-zero at first. */
 typedef struct last_run {
     char *program; /* the program of the last search; owned */
     int64_t asked; /* time of the last search, ns */
@@ -21,8 +21,9 @@ typedef struct last_run {
 void pdl_cli_last_run_fini(last_run *l);
 
 /* Finds the trace of the last run of the program at this absolute path: from the newest journal or
- * recording beside it, or from the folder of durable runs. l owns it until the next call. *when:
- * when it was last written, ns since the epoch. Returns false when there is none. */
+ * recording beside it, or from the folder of durable runs. l owns the trace until the next call.
+ * *when: when the journal was last written, in ns since the epoch. Returns false when there is
+ * none. */
 bool pdl_cli_last_run(void *l, const char *program, pdl_str *trace, int64_t *when);
 
 #endif

@@ -36,7 +36,7 @@ int pdl_cli_cmd_version(const arguments *a) {
     return pdl_cli_put_stdout(PDL_STR("PDL " PDL_VERSION "\n"));
 }
 
-/* Returns whether a name could be one of the language, as retry or bool_confidence. */
+/* Returns true when a name may be a word of the language, such as retry or bool_confidence. */
 static bool is_word(pdl_str name) {
     for (size_t i = 0; i < name.n; i++)
         if (!pdl_cp_is_alnum((unsigned char)name.p[i]) && name.p[i] != '_' && name.p[i] != '-')
@@ -73,8 +73,8 @@ static int wrong_usage(const arguments *a, char *message) {
     return code;
 }
 
-/* Opens closed standard descriptors, because the next opened file would get their numbers. The
- * replacement cannot be written, so output fails with an error. */
+/* Opens the standard descriptors that are closed, because the next opened file would get their
+ * numbers. The replacement cannot be written to, so output to it fails with an error. */
 static void hold_descriptors(void) {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) _exit(1);
@@ -112,9 +112,11 @@ int main(int argc, char **argv) {
     pdl_int_use_alloc();
     pdl_loop_use_alloc();
     pdl_http_use_alloc();
-    pdl_pool_enter(pdl_pool_new()); /* used for the life of the process */
-    signal(SIGPIPE, SIG_IGN);       /* a closed reader is an error of the write */
-    signal(SIGXFSZ, SIG_IGN);       /* the size limit of a file is an error of the write, too */
+    pdl_pool_enter(pdl_pool_new()); /* the pool is used until the process ends */
+    /* when the reader of a pipe has closed it, the write fails with an error */
+    signal(SIGPIPE, SIG_IGN);
+    /* when a file reaches its size limit, the write fails with an error, too */
+    signal(SIGXFSZ, SIG_IGN);
     if (argc > 3 && strcmp(argv[1], "__confine") == 0)
         return pdl_sandbox_confine(argc - 2, argv + 2, false);
     if (argc > 3 && strcmp(argv[1], "__confined") == 0)

@@ -12,10 +12,10 @@
 typedef struct manual_section {
     pdl_str page; /* its file in the sources: docs/manual/guide.md */
     pdl_str title, heading, body;
-    bool is_first; /* its heading is the title of the page */
+    bool is_first; /* the heading is the title of the page */
 } manual_section;
 
-/* A walk over all sections, in reading order; it begins all-zero. */
+/* A walk over all sections in the order of reading. All-zero at its beginning. */
 typedef struct manual_walk {
     pdl_str rest, page, title;
     bool begun;
@@ -28,11 +28,11 @@ pdl_str pdl_manual_take_line(pdl_str *text);
 void pdl_manual_put(pdl_str body, pdl_buf *out);
 /* Writes a heading without its marks. */
 void pdl_manual_put_heading(pdl_str heading, pdl_buf *out);
-/* Returns whether a name is that heading, or its anchor: case, blanks and punctuation do not count.
- */
+/* Returns true when a name is the heading, or the anchor of the heading. Case, blanks and
+ * punctuation are ignored. */
 bool pdl_manual_is_named(pdl_str heading, pdl_str name);
-/* Counts the words of a text that begin with this one, case aside; a word that is all of it counts
- * threefold. */
+/* Counts the words of a text that begin with the given word, whatever their case. A word that is
+ * equal to it counts threefold. */
 size_t pdl_manual_count(pdl_str text, pdl_str word);
 
 #endif

@@ -1,7 +1,7 @@
-/* option_ids.h -- the names by which the code speaks of options. Private to cli.
+/* option_ids.h -- the identifiers of options. Private to cli.
  *
- * The table in options.c says what each option is called and what it takes, and each command
- * lists those that it has.
+ * The table in options.c has the name and the values of each option, and each command lists the
+ * options that it has.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

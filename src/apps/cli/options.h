@@ -15,7 +15,7 @@ typedef enum {
     OPT_FLAG,     /* no value */
     OPT_VALUE,    /* a value */
     OPT_VALUES,   /* a value, and the option may be repeated */
-    OPT_MAYBE,    /* the value may be left out; otherwise it is the next word */
+    OPT_MAYBE,    /* the value may be left out; when it is given, it is the next word */
     OPT_ATTACHED, /* the value may be left out, and is only given as --name=VALUE */
 } opt_kind;
 
@@ -44,21 +44,24 @@ typedef struct arguments {
     bool given[OPT_COUNT];
     pdl_str value[OPT_COUNT]; /* p is NULL when it is given without a value */
     PDL_VEC(pdl_str) files;
-    /* Each option with a value, in order; options that may be repeated are read here. */
+    /* Each option with a value, in the order of the command line. Options that may be repeated are
+     * read from this list. */
     PDL_VEC(struct given_value {
         opt_id id;
         pdl_str value;
     }) values;
-    PDL_VEC(pdl_str) policies; /* values of --policy */
+    PDL_VEC(pdl_str) policies; /* the values of --policy */
     PDL_VEC(pdl_str) args;     /* operands that a run passes to its program */
     PDL_VEC(char *) owned;     /* texts that members point to */
-    bool is_reference;         /* called by the name of a command of the reference */
-    pdl_str continued;         /* folder of the search that continues; empty: none does */
-    struct durable_command *inference; /* the inference that continues; NULL: none does */
+    bool is_reference;         /* the command was called by a name of the reference */
+    /* folder of the search that is continued; empty when there is none */
+    pdl_str continued;
+    /* the inference that is continued; NULL when there is none */
+    struct durable_command *inference;
 } arguments;
 
 typedef struct command {
-    const char *name; /* "run" is the command without a word */
+    const char *name; /* "run" is the command when no command word is given */
     int (*run)(const arguments *a);
     const opt_id *options; /* ended by OPT_COUNT */
     const char *operands;  /* "FILE", "FILE..." */
@@ -66,31 +69,33 @@ typedef struct command {
     const char *text; /* further lines of its help; may be NULL */
 } command;
 
-/* help/overview.c. The commands, in a line each. */
+/* help/overview.c. The list of commands, with one line each. */
 extern const char pdl_cli_overview[];
 const command *pdl_cli_commands(size_t *n);
 const option *pdl_cli_option_of(opt_id id);
 
-/* Reads the command line. Returns false when it is wrong: *message (owned by the caller) has the
- * reason, and the exit code is 2. *word: the command word, NULL when there is none. */
+/* Reads the command line. Returns false when it is wrong; then *message (owned by the caller) has
+ * the reason, and the exit code is 2. *word: the command word; NULL when there is none. */
 bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **word,
                             char **message);
-/* program_operand.c. Finds the program among the operands: X may be X.pdl, or on standard input.
- * Returns as pdl_cli_arguments_read. */
+/* program_operand.c. Finds the program among the operands. The operand X may mean X.pdl, and the
+ * program may be on standard input. Returns like pdl_cli_arguments_read. */
 bool pdl_cli_find_program(arguments *a, const char *word, char **message);
-/* named_files.c. Checks that the programs and the files of options exist. Returns as
+/* named_files.c. Checks that the programs and the files of options exist. Returns like
  * pdl_cli_arguments_read. */
 bool pdl_cli_finds_files(const arguments *a, char **message);
-/* overwrites.c. Checks that no file is both read and written. Returns as pdl_cli_arguments_read. */
+/* overwrites.c. Checks that no file is both read and written. Returns like
+ * pdl_cli_arguments_read. */
 bool pdl_cli_spares_files(const arguments *a, char **message);
 enum { PDL_CLI_MAX_WRITTEN = 16 };
 /* Stores the names of the files that options let the command write, owned; returns how many. */
 size_t pdl_cli_written_files(const arguments *a, char *out[PDL_CLI_MAX_WRITTEN]);
 void pdl_cli_arguments_fini(arguments *a);
-/* Returns a word as messages show it: an empty one as ''. */
+/* Returns a word in the form that messages show; an empty word is shown as ''. */
 static inline pdl_str pdl_cli_visible(pdl_str word) { return word.n ? word : PDL_STR("''"); }
 void pdl_cli_help_write(const command *c, pdl_buf *out);
-/* help_name.c. Writes the help of a rule, option, error or message. Returns false for others. */
+/* help_name.c. Writes the help about a rule, an option, an error or a message. Returns false for
+ * any other name. */
 bool pdl_cli_help_name(pdl_str name, pdl_buf *out);
 
 #include "cli/commands.h"

@@ -1,9 +1,10 @@
 /* pack.h -- the form of a packed command, which `pdl pack` writes and the start reads.
  *
- * The bytes of a command are followed by those of its parts, by an index, a line a part, and by a
- * tail of a fixed size, which has the place of the parts and the hash of the index. A line is ROLE
- * HASH SIZE NAME. The command itself knows that it is packed from one byte of its mark, so that
- * other commands do not look for a tail, and one whose tail is missing refuses to run.
+ * The bytes of the command are followed by the bytes of its parts, by an index with one line for
+ * each part, and by a tail of fixed size, which has the place of the parts and the hash of the
+ * index. A line of the index is ROLE HASH SIZE NAME. One byte of the command's mark says that it is
+ * packed. So a command that is not packed does not search for a tail, and a packed command without
+ * its tail refuses to run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +16,7 @@
 
 enum { PDL_PACK_TAIL = 64, PDL_PACK_MAX_PARTS = 4096 };
 #define PDL_PACK_MAGIC "PDL-PARTS-0001\r\n"
-/* The beginnings of names that are not relative to the folder of the program. */
+/* Prefixes of names that are not relative to the folder of the program. */
 #define PDL_PACK_LIBRARY "@lib/"
 #define PDL_PACK_HERE    "@here/"
 
@@ -25,7 +26,7 @@ bool pdl_pack_is_packed(void);
 
 /* Reads the parts of this command and rewrites the user's command line: with --serve or --mcp the
  * command offers the packed program, otherwise it runs the program. Returns 0, or the exit code
- * when it is not what was packed. */
+ * when the parts differ from what was packed. */
 int pdl_pack_begin(int *argc, char ***argv);
 
 #endif

@@ -1,4 +1,4 @@
-/* ping.h -- asks a running `pdl serve` whether it is there. Private to cli.
+/* ping.h -- asks a running `pdl serve` whether it works. Private to cli.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 enum { PDL_CLI_SERVE_PORT = 8080 };
 
 /* Asks the server at --host and --port for /health. Returns 0 when it answers within two seconds
- * that it is well; otherwise 1, after printing why, or 2 for wrong options. */
+ * with a status that means success; otherwise 1, after printing why, or 2 for wrong options. */
 int pdl_cli_ping(const arguments *a);
 
 #endif

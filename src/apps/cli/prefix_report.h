@@ -1,5 +1,5 @@
-/* prefix_report.h -- what calls of models share at their beginnings, for the commands trace and
- * explain. Private to cli.
+/* prefix_report.h -- reports how much of their beginnings model calls share, for the commands trace
+ * and explain. Private to cli.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,12 +9,13 @@
 #include "api/prefix.h"
 #include "cli/cli.h"
 
-/* Appends a report of pdl_prefix_report as text. */
+/* Appends the report of pdl_prefix_report as text. */
 void pdl_cli_put_prefixes(pdl_vref report, pdl_buf *out);
-/* Replays a recording, or the journal of a durable run, and replaces *out by the report. */
+/* Replays a recording, or the journal of a durable run, and replaces *out by the report about its
+ * calls. */
 PDL_MUST bool pdl_cli_prefix_report(const arguments *a, pdl_str name, pdl_prefix *p, pdl_val *out,
                                     pdl_err *err);
-/* pdl trace --prefix RUN [OTHER]. Returns the exit code. */
+/* Executes pdl trace --prefix RUN [OTHER]. Returns the exit code. */
 int pdl_cli_trace_prefix(const arguments *a);
 
 #endif

@@ -17,6 +17,6 @@ typedef struct recorded {
  * an error. Errors: io, replay, those of the program. */
 PDL_MUST bool pdl_cli_recorded_open(const arguments *a, pdl_str recording, pdl_str file,
                                     pdl_str text, recorded *out, pdl_err *err);
-void pdl_cli_recorded_fini(recorded *r); /* r may be all-zero */
+void pdl_cli_recorded_fini(recorded *r); /* Releases r, which may be all-zero. */
 
 #endif

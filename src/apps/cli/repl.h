@@ -16,9 +16,9 @@ typedef struct repl {
     /* variables and context with which the next entry begins; NULL when there are none */
     pdl_value *inputs;
     PDL_VEC(char *) entries; /* owned texts of programs that succeeded */
-    /* model that lines of text are sent to; owned, NULL when there is none */
+    /* model to which lines of text are sent; owned; NULL when there is none */
     char *model;
-    /* the command line gives these to each entry; NULL when it does not */
+    /* options of the command line that apply to each entry; may be NULL */
     const char *cache, *budget;
     pdl_line_edit *lines;
     term term;
@@ -29,15 +29,15 @@ typedef struct repl {
  * failed, after printing why. */
 bool pdl_repl_run(repl *r, pdl_str text);
 
-/* Returns true when the entry is whole. is_empty: its last line is empty. */
+/* Returns true when the entry is complete. is_empty: its last line is empty. */
 bool pdl_repl_is_whole(pdl_str entry, bool is_empty);
-/* Appends the program of an entry: a block as it is; a line of text, with a model as its
- * question. */
+/* Appends the program for an entry: a block is taken unchanged; a line of text becomes, when there
+ * is a model, a question to it. */
 void pdl_repl_put_program(pdl_str entry, const char *model, pdl_buf *out);
-/* Appends the program of an entry as an item of a list. */
+/* Appends the program for an entry as an item of a list. */
 void pdl_repl_put_item(const char *program, pdl_buf *out);
 
-/* A pdl_complete_fn whose user is a repl. */
+/* Completes words of an entry: a pdl_complete_fn whose user is a repl. */
 void pdl_repl_complete(void *user, pdl_str before, size_t *n_typed,
                        void (*put)(void *to, pdl_str word), void *to);
 void pdl_repl_each_command(void (*fn)(void *to, pdl_str name), void *to);

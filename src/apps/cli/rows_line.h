@@ -17,12 +17,13 @@ typedef struct rows_line {
  * `show`; 0 when nothing is shown. */
 uint32_t pdl_cli_rows_line_init(rows_line *l, const arguments *a);
 void pdl_cli_rows_line_show(rows_line *l, const pdl_batch_totals *t);
-/* Shows another text as the line; it is there after the first second. */
+/* Replaces the text of the line. The line is shown only after the first second. */
 void pdl_cli_rows_line_put(rows_line *l, pdl_str text, double seconds);
 /* Removes the line, before anything else is written to the terminal. */
 void pdl_cli_rows_line_clear(rows_line *l);
 
-/* Append "1 row", "2 rows"; and seconds as people say them. */
+/* pdl_cli_put_count appends "1 row" or "2 rows"; pdl_cli_put_time appends seconds as people say
+ * them. */
 void pdl_cli_put_count(pdl_buf *out, uint64_t n, const char *one, const char *many);
 void pdl_cli_put_time(pdl_buf *out, double s);
 

@@ -17,17 +17,18 @@ PDL_MUST bool pdl_cli_run_again_open(const arguments *a, pdl_str journal, pdl_st
                                      pdl_str text, run_again **out, pdl_err *err);
 /* Returns the loop that the page's server has to use. */
 pdl_loop *pdl_cli_run_again_loop(run_again *r);
-/* Fills its members of the server's options. */
+/* Fills in the members of the page server's options by which runs are started. */
 void pdl_cli_run_again_offer(run_again *r, pdl_viewer_options *o);
 /* Sets the server; borrowed until close. */
 void pdl_cli_run_again_serve(run_again *r, pdl_viewer *v);
 /* Lets the run continue, if one was started. Sets *ready when it can continue without waiting for
- * the loop. Returns true when it has just ended; *run is then what can be shown of it (owned; NULL
- * when nothing can). The caller reports the end to the server, then calls
+ * the loop. Returns true when the run has just ended; *run is then the view of it (owned; NULL when
+ * it cannot be shown). The caller reports the end to the server, then calls
  * pdl_cli_run_again_over. */
 bool pdl_cli_run_again_turn(run_again *r, bool *ready, pdl_view_run **run);
 void pdl_cli_run_again_over(run_again *r);
 bool pdl_cli_run_again_is_running(const run_again *r);
-void pdl_cli_run_again_close(run_again *r); /* called after its server was freed; r may be NULL */
+/* Called after the server of the page was freed; r may be NULL. */
+void pdl_cli_run_again_close(run_again *r);
 
 #endif

@@ -11,38 +11,39 @@
 #include "journal/durable.h"
 #include "value/val.h"
 
-/* Appends the command of a search and its working folder, as JSON. */
+/* Appends, as JSON, the command of a search and the working folder of the command. */
 void pdl_cli_search_command(const arguments *a, pdl_buf *out);
 /* Returns the folder of a durable search: a path, or a name in experiments. Owned; NULL: there is
  * none. */
 char *pdl_cli_search_folder(pdl_str name);
-/* Continues the search in a folder, which it takes. Returns the exit code. */
+/* Continues the search in a folder. Takes folder. Returns the exit code. */
 int pdl_cli_search_resume(const arguments *given, char *folder);
 
-/* Returns the words of a command as a list: its operands, and of its options those in `kept`, which
- * OPT_COUNT ends. Owned. */
+/* Returns the words of a command as a list: its operands, and those options that are in the list
+ * `kept`, which OPT_COUNT ends. Owned. */
 pdl_val pdl_cli_words_of(const arguments *a, const opt_id *kept);
-/* Runs a command with these words. An option that is not in `kept` has no effect, because the file
- * may be someone else's. begin: changes its arguments before it runs. */
+/* Runs a command with these words. An option that is not in `kept` is ignored, because another
+ * person may have written the file. begin: may change the arguments before the command runs. */
 int pdl_cli_run_words(const char *name, pdl_vref words, const opt_id *kept,
                       void (*begin)(void *user, arguments *a), void *user);
 
 /* infer_again.c. Adds to the options in a journal those of an inference and its seed. Variables are
- * left out: the journal has these itself, without keys. Takes options. */
+ * left out, because the journal stores them separately, without keys. Takes options. */
 pdl_val pdl_cli_infer_put_words(pdl_val options, const arguments *a, uint64_t seed);
 /* Returns true when the list, which OPT_COUNT ends, has this option. */
 bool pdl_cli_is_among(const opt_id *list, opt_id id);
-/* Returns true when the command line that resumes an inference has an option that it cannot have;
- * *which: the first one. */
+/* Returns true when the command line that resumes an inference has an option that is not allowed
+ * there; *which: the first such option. */
 bool pdl_cli_infer_refuses(const arguments *given, opt_id *which);
-/* Returns true when the journal is that of an inference. */
+/* Returns true when the journal belongs to an inference. */
 bool pdl_cli_is_inference(const pdl_durable_facts *f);
-/* Checks that an open journal can be shown as a run. That of an inference cannot: its places are
- * those of many runs. Returns false when err is set: usage. */
+/* Checks that an open journal can be shown as one run. The journal of an inference cannot, because
+ * it has the places of many runs. Returns false when err is set: usage. */
 bool pdl_cli_is_one_run(const pdl_durable *run, pdl_err *err);
-/* Continues the inference of an open journal. a: what the command line that resumes it gives. */
+/* Continues the inference of an open journal. a: the options of the command line that resumes
+ * it. */
 int pdl_cli_infer_resume(const arguments *a, struct durable_command *l);
-/* Checks that the program is as it was. Returns false when err is set: usage. */
+/* Checks that the program is unchanged. Returns false when err is set: usage. */
 bool pdl_cli_infer_is_unchanged(const struct durable_command *l, pdl_str text, pdl_err *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include "viewer/viewer.h"
 
 typedef struct show_live {
-    pdl_session **session; /* borrowed; NULL until it is made */
+    pdl_session **session; /* borrowed; *session is NULL until the session is made */
     pdl_sink sinks[2];     /* sinks of the terminal, and of the page */
     pdl_live *live;
     pdl_viewer *viewer;
@@ -18,7 +18,7 @@ typedef struct show_live {
     bool stopped;
 } show_live;
 
-/* Returns the sink that the run gets instead of this one. */
+/* Returns the sink that the run gets in place of the given one. */
 pdl_sink pdl_cli_show_live_init(show_live *s, pdl_session **session, pdl_sink terminal);
 /* Starts the server before the run, and prints the address on standard error. name, program, frames
  * (of --view-frame): borrowed until fini. Error: io. */
@@ -28,6 +28,6 @@ PDL_MUST bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str progra
 void pdl_cli_show_live_leave(show_live *s);
 /* Shows the trace after the run, until the user presses Ctrl-C. */
 void pdl_cli_show_live_end(show_live *s);
-void pdl_cli_show_live_fini(show_live *s); /* s may not have been started */
+void pdl_cli_show_live_fini(show_live *s); /* Releases s, which may not have been started. */
 
 #endif

@@ -1,5 +1,5 @@
-/* term.h -- the terminal as a sink of events: streaming, colours, and a reader that closes the
- * output.
+/* term.h -- a sink that prints the output of a run: it streams text, uses colours, and notices when
+ * the reader closes the output.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,16 +17,18 @@ typedef struct term {
     bool may_block;        /* standard output is not a regular file */
     bool inside_line;      /* the last output to a terminal did not end with a line end */
     pdl_buf row;           /* the unfinished line on a terminal, or its beginning */
-    bool interrupted; /* a signal came while the reader did not read: nothing more is written */
+    bool interrupted; /* a signal came while the reader did not read, so nothing more is written */
     /* For a durable run: output is held until release, which first writes the rows that it depends
      * on and then calls pdl_cli_term_write. provisional: pieces of answers are not held. */
     bool holds, provisional, writing;
     pdl_buf held;
-    /* bytes that must still be left out; bytes written or left out so far */
+    /* skip: bytes that are still left out, because an earlier process wrote them; written: bytes
+     * that were written or left out so far */
     uint64_t skip, written;
     void (*release)(void *user);
     void *release_user;
-    int error;                     /* errno of another failed write; 0 without one */
+    /* errno of a write that failed for another reason; 0 when there was none */
+    int error;
     void (*on_broken)(void *user); /* called once; may be NULL */
     void *user;
 } term;
@@ -41,18 +43,18 @@ bool pdl_cli_term_is_inside_line(const term *t);
 /* Ends an unfinished line of output on the terminal, before a message on standard error. */
 void pdl_cli_term_end_line(term *t);
 
-/* Writes text to standard output, with the same checks. */
+/* Writes text to standard output, with the same checks as output of the run. */
 void pdl_cli_term_put(term *t, pdl_str text);
 /* Writes text; untrusted: its control characters are neutralised on a terminal. */
 void pdl_cli_term_show(term *t, pdl_str text, bool untrusted);
 void pdl_cli_term_flush(term *t);
-/* For pdl_durable_options: return true when output is held, write it, and return the bytes so
- * far. */
+/* For pdl_durable_options. pdl_cli_term_has_held returns true when output is held;
+ * pdl_cli_term_write writes it and returns how many bytes were written so far. */
 bool pdl_cli_term_has_held(void *t);
 uint64_t pdl_cli_term_write(void *t);
-/* Writes the standard error of code. */
+/* Writes text that code has written to its standard error. */
 void pdl_cli_term_errors(void *t, pdl_str bytes);
-/* Returns the interface for those who read lines from the terminal. */
+/* Returns the interface by which lines are read from the terminal. */
 pdl_line_terminal pdl_cli_term_lines(term *t);
 
 #endif

@@ -1,10 +1,10 @@
 /* arrow.c -- adds fields to a FlatBuffer; see arrow.h.
  *
  * A FlatBuffer is a set of tables that refer to each other by distances, which only lead forward: a
- * distance is the position of the target minus that of the distance. So a new head and a new vector
- * of fields are placed before the old bytes, and the new fields after them. A table begins with the
- * distance back to its layout, which has the position of each slot of the table. Numbers are
- * little-endian. The old bytes come from a file: each position is checked.
+ * distance is the position of the target minus that of the distance. So the new head and the new
+ * vector of fields are placed before the old bytes, and the new fields after the old bytes. A table
+ * begins with the distance back to its layout, which has the position of each slot of the table.
+ * Numbers are little-endian. The old bytes come from a file: each position is checked.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +37,7 @@ static bool read_number(pdl_str b, size_t at, size_t bytes, uint32_t *out) {
     return true;
 }
 
-/* Follows the distance at this position. */
+/* Follows the distance that is stored at this position. */
 static bool follow(pdl_str b, size_t at, size_t *to) {
     uint32_t distance;
     if (!read_number(b, at, WORD, &distance) || distance > b.n - at) return false;
@@ -70,7 +70,7 @@ static bool read_small(pdl_str b, size_t table, unsigned slot, size_t bytes, uin
     return find_slot(b, table, slot, &at) && (!at || read_number(b, at, bytes, out));
 }
 
-/* Positions in the old message that are needed; 0 when a part is absent. */
+/* The needed positions in the old message; 0 when a part is absent. */
 typedef struct arrow_old {
     pdl_str buffer;
     uint32_t version, endianness;
@@ -91,7 +91,8 @@ static bool has_names(const old_schema *o, const pdl_str *names, size_t n) {
     return true;
 }
 
-/* Reads a message, which is its length, after a mark in newer files, and the FlatBuffer. */
+/* Reads a message. In newer files it begins with a mark; then come its length and the
+ * FlatBuffer. */
 static bool read_old(pdl_str message, old_schema *o) {
     size_t head = 0, table, schema;
     uint32_t length, kind;
@@ -142,7 +143,8 @@ typedef struct arrow_slots {
     size_t n;
     uint8_t bytes[MAX_SLOTS];
     uint32_t value[MAX_SLOTS];
-    size_t at[MAX_SLOTS]; /* position of each, when the table was put; 0 when absent */
+    /* position of each slot after the table was appended; 0 when the slot is absent */
+    size_t at[MAX_SLOTS];
 } slots;
 
 /* Appends a table. Slots are sorted by size, the largest first, so that each is aligned. */
@@ -189,7 +191,8 @@ enum {
     ARROW_STRUCT = 13
 };
 
-/* Types of Arrow for DuckDB's types that values of JSON get, with their slots. */
+/* The types of Arrow, with their slots, for those types of DuckDB that columns of JSON values
+ * get. */
 typedef struct arrow_simple {
     const char *name;
     uint8_t kind;
@@ -291,8 +294,8 @@ static bool put_field(const maker *m, pdl_str name, pdl_str type, int deep, size
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* The new head: the distance to field i is at *vector + WORD * i. Distances to the old parts are
- * set when these parts are appended: each position then grows by shift. */
+/* The new head. The distance to field i is at *vector + WORD * i. Distances to old parts are set
+ * when the old bytes are appended, because the position of each old part then grows by `shift`. */
 typedef struct arrow_head {
     size_t vector;
     slots schema;
@@ -330,7 +333,7 @@ static void put_old(const maker *m, const old_schema *o, const head *h, size_t n
 
 bool pdl_batch_arrow_extend(pdl_str message, const pdl_str *names, size_t n_names,
                             const arrow_field *more, size_t n_more, pdl_buf *out) {
-    enum { MAX_BYTES = 1 << 28 }; /* distances have 32 bits, positions of fields fewer */
+    enum { MAX_BYTES = 1 << 28 }; /* distances have 32 bits, and those of fields have fewer */
     old_schema o = {.buffer = {0}};
     size_t field, length = out->len + WORD;
     if (message.n > MAX_BYTES || !read_old(message, &o) || !has_names(&o, names, n_names))

@@ -1,10 +1,11 @@
 /* arrow.h -- adds fields to the Arrow schema that a Parquet file carries. Private to batch.
  *
  * Parquet has fewer types than Arrow, so Arrow's libraries (pandas, polars, Spark's pandas
- * functions) store another schema beside the data: that a column is a dictionary, a duration, a
- * time of a named zone. DuckDB neither keeps nor makes it, and without it these columns would come
- * back as texts, numbers and times in UTC. The schema is a message of Arrow's IPC format, which is
- * a FlatBuffer. Its old part is copied unchanged, and only the references to it are made again.
+ * functions) store another schema beside the data: it says that a column is a dictionary, a
+ * duration, or a time in a named zone. DuckDB neither keeps nor makes this schema, and without it
+ * these columns would be read back as texts, numbers and times in UTC. The schema is a message of
+ * Arrow's IPC format, which is a FlatBuffer. The old message is copied unchanged, and only the
+ * references to its parts are made again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,8 +20,8 @@ typedef struct arrow_field {
 } arrow_field;
 
 /* Appends the message with `more` fields after the existing ones. names: the existing fields, which
- * it must have in this order. Returns false, with a part of the message in out, for one that is
- * damaged, has other fields, or has an unknown type. */
+ * it must have in this order. Returns false when the message is damaged, has other fields or has an
+ * unknown type; a part of the result is then in out. */
 PDL_MUST bool pdl_batch_arrow_extend(pdl_str message, const pdl_str *names, size_t n_names,
                                      const arrow_field *more, size_t n_more, pdl_buf *out);
 

@@ -18,8 +18,8 @@
 
 enum { PIECE = 1 << 17 };
 
-/* Opens a path. A socket cannot be opened by the name of its descriptor; a file is read from its
- * beginning, so that it can be read twice. */
+/* Opens a path. A path may name a descriptor: a socket cannot be opened by such a name, so the
+ * descriptor is used directly. A file is read from its beginning, so that it can be read twice. */
 static int open_path(pdl_str path, const char *name, pdl_err *err) {
     int fd;
     if (!pdl_file_descriptor(path, &fd) || pdl_file_kind_of(name) != PDL_FILE_OTHER)
@@ -49,11 +49,12 @@ void pdl_batch_bytes_close(bytes *b) {
     b->name = NULL;
 }
 
-/* Reports once what a file is and how it becomes a table, because otherwise each of its rows would
- * be broken. */
+/* Reports once of which kind a file is and how it can be converted to a table. Without this, each
+ * of its rows would be reported as broken. */
 bool pdl_batch_bytes_are_text(pdl_str first, const char *name, pdl_err *err) {
     static const struct {
-        const char *begin, *what, *before, *after; /* the conversion, before and after the name */
+        /* the command that converts such a file, before and after its name */
+        const char *begin, *what, *before, *after;
     } others[] = {
         {"\x1f\x8b", "compressed by gzip", "`gzip -dc ", " | pdl batch ... --input -` reads it"},
         {"\x28\xb5\x2f\xfd", "compressed by zstd", "`zstd -dc ",
@@ -76,7 +77,7 @@ bool pdl_batch_bytes_are_text(pdl_str first, const char *name, pdl_err *err) {
     return true;
 }
 
-/* Removes the bytes that were handed out, once they are the larger part. */
+/* Removes the bytes that were returned to the caller already, when they are the larger part. */
 static void compact(bytes *b) {
     if (b->pos < b->buf.len / 2 || !b->pos) return;
     pdl_buf_shift(&b->buf, b->pos);

@@ -1,10 +1,10 @@
 /* csv_rows.c -- rows of cells, separated by commas or by the user's separator. The first row names
  * the columns.
  *
- * Cells may contain line breaks (base/csv_cell.h), so the end of a row is found by a small machine
- * that walks over the bytes once, also when they arrive in pieces. Mistakes of other programs make
- * a broken row, never a guess: a quote that is not closed, text after a closing quote, too few or
- * too many cells.
+ * Cells may contain line breaks (base/csv_cell.h), so a small state machine finds the end of a row;
+ * it reads each byte once, even when the bytes arrive in pieces. A row with one of these mistakes
+ * is broken, and its content is never guessed: a quote that is not closed, text after a closing
+ * quote, too few or too many cells.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@ typedef struct csv {
     uint64_t number;
     bool types, too_long;
     char separator;
-    bool cr;       /* a CR alone ends lines, as in files of old Macs and some exports */
+    bool cr;       /* a CR alone ends a line, as in files of old Macs and in some exports */
     pdl_csv cells; /* cells of the current row */
 } csv;
 
@@ -46,8 +46,8 @@ static bool ends_by_cr(csv *v, pdl_str rest, size_t i, bool last, bool *wait) {
     return bare_cr;
 }
 
-/* Returns the length of a byte order mark, which is not a part of the first cell, since that may
- * begin with a quote. *wait: the bytes may become a mark. */
+/* Returns the length of a byte order mark. The mark is not a part of the first cell, which may
+ * begin with a quote. *wait: more bytes are needed to see whether this is a mark. */
 static size_t mark_at(const csv *v, pdl_str rest, bool last, bool *wait) {
     static const pdl_str bom = {"\xef\xbb\xbf", 3};
     bool first = v->bytes.line == 1 && !v->looked;
@@ -58,7 +58,7 @@ static size_t mark_at(const csv *v, pdl_str rest, bool last, bool *wait) {
 static size_t row_end(void *user, pdl_str rest, bool last) {
     csv *v = user;
     bool unknown;
-    if (v->looked > rest.n) v->looked = 0; /* the beginning of the row was dropped */
+    if (v->looked > rest.n) v->looked = 0; /* the beginning of a row that is too long was dropped */
     v->looked = mark_at(v, rest, last, &unknown);
     if (unknown) return 0;
     for (size_t i = v->looked; i < rest.n; i++) {
@@ -102,7 +102,7 @@ static void take_row(csv *v, pdl_str row) {
     v->cells.separator = v->separator;
 }
 
-/* Reads the next cell. *more: another one follows it. Returns false when text follows a closing
+/* Reads the next cell. *more: another cell follows. Returns false when text follows a closing
  * quote. */
 static bool read_cell(csv *v, pdl_str *out, bool *more) {
     bool ok = pdl_csv_cell(&v->cells, out);
@@ -187,7 +187,8 @@ static bool read_header(csv *v, pdl_err *err) {
                     foreign       ? "it is not UTF-8"
                     : v->too_long ? "it is too long"
                                   : "a quote is not closed");
-        if (foreign) /* the encoding is not guessed; the message says how to convert to UTF-8 */
+        /* the encoding is never guessed; the message says how the file is converted to UTF-8 */
+        if (foreign)
             pdl_err_hint(err, "`iconv -f WINDOWS-1252 -t UTF-8 %s` writes it as UTF-8",
                          v->rows.name);
         return false;

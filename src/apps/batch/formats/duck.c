@@ -21,8 +21,8 @@ typedef struct duck_result {
     void *inside;
 } duck_result;
 
-/* A text of a vector: a short one is in the struct itself; a longer one has four bytes there and
- * its address. */
+/* A text in a vector of DuckDB. A short text is in this struct; of a longer text, the struct has
+ * the first four bytes and the address. */
 typedef struct duck_text {
     uint32_t n;
     char text[12];
@@ -116,8 +116,8 @@ static const char settings[] = "SET threads = 2; SET memory_limit = '256MB'; "
                                "SET autoinstall_known_extensions = false";
 
 /* Settings that not every version of the library has. Times with a zone are in UTC, so that a batch
- * that continues under another TZ reads the same rows. Of a group of rows, which may be a file of
- * gigabytes, one page is in memory instead of the group. */
+ * that continues under another TZ reads the same rows. A group of rows may be gigabytes long, so
+ * one page of it is kept in memory instead of the whole group. */
 static const char *const wishes[] = {"SET TimeZone = 'UTC'",
                                      "SET disable_parquet_prefetching = true",
                                      "SET enable_external_file_cache = false"};

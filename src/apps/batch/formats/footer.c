@@ -2,8 +2,8 @@
  *
  * The footer is a struct of Thrift's compact protocol: fields begin with a byte of their type and
  * the difference between their number and the previous one, numbers are varints. It is copied value
- * by value. Only the path to the names is known: the list of elements (a column, then its parts),
- * and the path of the column in each chunk of a column.
+ * by value. This code understands only the values that lead to names: the list of elements (each
+ * column is followed by its parts), and in each chunk of a column the path of that column.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,7 +39,7 @@ enum {
 };
 enum { DOUBLE_BYTES = 8, UUID_BYTES = 16, LONG_LIST = 15, VARINT_BYTES = 10, MAX_DEEP = 32 };
 
-/* The meaning of a value, for values that lead to a name. */
+/* The meaning of a value, when it leads to a name. */
 typedef enum { OTHER, FILE_ITSELF, ELEMENT, NAME, PARTS, GROUP, CHUNK, CHUNK_DATA, PATH } meaning;
 
 /* The fields on the path to the names, with their numbers in parquet.thrift. */
@@ -57,10 +57,13 @@ typedef struct footer_walk {
     pdl_buf *out;
     char *const *names;
     size_t n_names;
-    PDL_VEC(size_t) leaves; /* the column of each chunk of a group */
-    size_t elements;        /* elements so far; the first one is the whole file */
-    size_t columns, chunks; /* columns so far; chunks of the group so far */
-    /* open: elements that still belong to the column; parts: those of the current element */
+    PDL_VEC(size_t) leaves; /* for each chunk of a group, the index of its column */
+    /* how many elements were read; the first one describes the whole file */
+    size_t elements;
+    /* how many columns were read, and how many chunks of the present group */
+    size_t columns, chunks;
+    /* open: how many of the next elements belong to the present column; parts: how many parts the
+     * present element has */
     uint64_t open, parts;
 } walk;
 
@@ -102,7 +105,8 @@ static void put_varint(uint64_t v, pdl_buf *out) {
     pdl_buf_putc(out, (char)v);
 }
 
-/* Finds the column with this name. Returns false for another name, or a part of a column. */
+/* Finds the column with this name. Returns false when no column has it, as for a part of a
+ * column. */
 static bool find_column(const walk *w, meaning m, bool first, size_t *column) {
     if (m == NAME && w->elements && !w->open) *column = w->columns;
     if (m == PATH && first && w->chunks < w->leaves.n) *column = w->leaves.p[w->chunks];
@@ -170,7 +174,8 @@ static bool copy_struct(walk *w, meaning m, int deep) {
     }
 }
 
-/* Counts an element: the next one belongs to its column, or is the next column. */
+/* Counts an element, to decide whether the next element belongs to the same column or begins the
+ * next one. */
 static void count_element(walk *w) {
     if (w->elements++) {
         if (!w->parts) *pdl_vec_push(&w->leaves) = w->columns;

@@ -1,9 +1,9 @@
 /* footer.h -- writes the column names of a Parquet file again. Private to batch.
  *
- * To DuckDB `word` and `Word` are one name, so it cannot write a file with both, which other
- * libraries read and write. Such columns are written under other names, and get their real ones
- * here: names are only in the footer of a file, and nothing in the file refers to positions after
- * it, so it may become longer.
+ * To DuckDB `word` and `Word` are one name, so it cannot write a file that has both; other
+ * libraries can. Such columns are written under other names, and get their real names here. That is
+ * possible because names are only in the footer of a file: nothing refers to positions after the
+ * footer, so it may become longer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

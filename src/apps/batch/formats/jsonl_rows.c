@@ -21,7 +21,8 @@ typedef struct jsonl {
 
 static size_t line_end(void *user, pdl_str rest, bool last) {
     jsonl *j = user;
-    if (j->looked > rest.n) j->looked = 0; /* the beginning of the line was dropped */
+    /* the beginning of a line that is too long was dropped */
+    if (j->looked > rest.n) j->looked = 0;
     const char *from = rest.p + j->looked,
                *nl = rest.n > j->looked ? memchr(from, '\n', rest.n - j->looked) : NULL;
     j->looked = nl || last ? 0 : rest.n;
@@ -29,7 +30,7 @@ static size_t line_end(void *user, pdl_str rest, bool last) {
     return last ? rest.n : 0;
 }
 
-/* Returns advice for a file of another format, which is broken from its first row on. */
+/* Returns advice when the first row is broken because the file has another format. */
 static const char *advice(const pdl_row *row, pdl_str text) {
     if (row->number != 1) return "";
     if (text.p[0] == '[') return "; of a list `jq -c '.[]'` makes a table: one object a line";

@@ -38,8 +38,8 @@ typedef struct parquet_reader {
     pdl_rowset rows;
     duck *duck;
     bytes file;             /* open all the time, to detect changes of the file */
-    PDL_VEC(char *) inside; /* DuckDB's names of the columns; owned */
-    bool renamed;           /* they differ from the real names */
+    PDL_VEC(char *) inside; /* the names that DuckDB gives to the columns; owned */
+    bool renamed;           /* DuckDB's names differ from the real ones */
     uint64_t number;
     pdl_json_keys keys;
 } reader;
@@ -126,8 +126,9 @@ static bool find_types(reader *r, const char *from, pdl_err *err) {
     return ok;
 }
 
-/* Types that DuckDB does not have and reads as other ones. mark: that of put_schema_of. lossy: the
- * program gets another value or name; otherwise only a Parquet output has another type. */
+/* Types that DuckDB does not have and reads as other types. mark: the word that put_schema_of
+ * writes for the type. lossy: the program gets another value or name; when it is not set, only a
+ * Parquet output has another type. */
 static const struct {
     char mark;
     bool lossy;
@@ -142,19 +143,19 @@ static const struct {
 };
 enum { STRANGE = sizeof strange / sizeof *strange };
 
-/* An element whose parts have not all been read. */
+/* An element of the schema of which some parts were not read yet. */
 typedef struct parquet_group {
     uint64_t left;
     pdl_map names; /* names of the parts so far, in small letters */
 } group;
 
-/* The facts about its columns in the file itself. */
+/* The facts that the schema of the file has about its columns. */
 typedef struct parquet_schema {
     PDL_VEC(char *) names;  /* owned */
-    PDL_VEC(bool) millis;   /* it is a time without a zone, in milliseconds */
+    PDL_VEC(bool) millis;   /* the column is a time without a zone, in milliseconds */
     PDL_VEC(group) open;    /* groups that contain the next element, the innermost last */
     pdl_arena *arena;       /* owns the names in groups */
-    pdl_buf found[STRANGE]; /* names of columns */
+    pdl_buf found[STRANGE]; /* names of columns that have an unusual type, for each such type */
     size_t n_found[STRANGE], last_found[STRANGE];
     bool begun;
 } schema;
@@ -232,7 +233,8 @@ static char *strange_text(const schema *s, bool lossy) {
     return NULL;
 }
 
-/* Corrects the type of a column: DuckDB reads times in milliseconds as those in microseconds. */
+/* Corrects the type of a column, because DuckDB reads times in milliseconds as if they were in
+ * microseconds. */
 static void set_millis(reader *r, size_t i) {
     if (strcmp(r->rows.types.p[i], "TIMESTAMP") != 0) return;
     pdl_free(r->rows.types.p[i]);
@@ -274,7 +276,7 @@ static bool find_names(reader *r, pdl_str path, pdl_err *err) {
     return ok;
 }
 
-/* Decimals with more digits are read as texts, because the floats of JSON do not hold them. */
+/* Decimals with more digits are read as texts, because floats in JSON cannot represent them. */
 enum { FLOAT_DIGITS = 15 };
 
 /* Returns the length of the long decimal at the beginning of a type, "DECIMAL(38,10)"; 0 when there
@@ -290,7 +292,7 @@ static size_t long_decimal(pdl_str type) {
     return digits > FLOAT_DIGITS ? end + 1 : 0;
 }
 
-/* Returns the length of BLOB at the beginning of a type; 0 when it begins otherwise. */
+/* Returns the length of "BLOB" when a type begins with it; otherwise 0. */
 static size_t blob(pdl_str type) {
     return pdl_str_starts(type, PDL_STR("BLOB")) ? strlen("BLOB") : 0;
 }
@@ -335,7 +337,7 @@ static bool is_inside(const reader *r, pdl_str name) {
     return false;
 }
 
-/* Begins to read rows. The query names a row as a whole, under a name that no column has. */
+/* Begins to read rows. In the query, the row as a whole has a name that no column has. */
 static bool begin_rows(reader *r, const char *from, pdl_err *err) {
     pdl_buf sql = PDL_BUF, row = PDL_BUF;
     PDL_PUT(&row, "pdl_row");
@@ -356,7 +358,8 @@ static bool begin(reader *r, const pdl_table *t, pdl_err *err) {
     PDL_PUT(&from, ", hive_partitioning = false)"); /* names of folders are not columns */
     pdl_buf_putf(&look, "SELECT * FROM %s LIMIT 0", pdl_buf_z(&from));
     bool ok = pdl_batch_bytes_open(&r->file, t->path, err) && pdl_batch_duck_open(&r->duck, err) &&
-              pdl_batch_duck_run(r->duck, "SET memory_limit = '1GB'", err) && /* for long rows */
+              /* long rows need more memory */
+              pdl_batch_duck_run(r->duck, "SET memory_limit = '1GB'", err) &&
               pdl_batch_duck_columns(r->duck, pdl_buf_z(&look), on_name, r, err) &&
               find_types(r, pdl_buf_z(&from), err) && find_names(r, t->path, err) &&
               begin_rows(r, pdl_buf_z(&from), err);
@@ -417,24 +420,27 @@ static bool longest_line(const char *path, size_t *most, pdl_err *err) {
 
 /* The ways to make columns of rows; each one accepts rows that the previous one refused. */
 typedef struct parquet_how {
-    bool arrow;   /* with the Arrow schema of the input */
-    bool typed;   /* columns of a Parquet input have its types, the others those of their values */
+    bool arrow;   /* the Arrow schema of the input is written, too */
+    /* the columns of a Parquet input keep their types, and other columns get the types of their
+     * values */
+    bool typed;
     bool guessed; /* all types are guessed by DuckDB */
 } how;
 static const how ways[] = {{.arrow = true, .typed = true}, {.typed = true}, {0}, {.guessed = true}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static bool is_text_column(const pdl_batch_output *s, size_t i) {
-    return i + 1 == s->columns.n || i + 2 == s->columns.n; /* the columns error and place */
+    /* these are the columns `error` and `place` */
+    return i + 1 == s->columns.n || i + 2 == s->columns.n;
 }
 
 static const char *type_of_input(const pdl_batch_output *s, size_t i, const how *h) {
     return h->typed && i < s->types.n ? s->types.p[i] : "";
 }
 
-/* Appends the type with which a column of bytes is read. Bytes were written as text with \xFF for
- * each byte that is not text, which a cast reads and read_json does not. Returns false when the
- * column has no bytes. */
+/* Appends the type with which a column of bytes is read. Bytes were written as a text that has \xFF
+ * for each byte which is not text. A cast understands this form; read_json does not. Returns false
+ * when the column has no bytes. */
 static bool put_type_of_bytes(const pdl_batch_output *s, size_t i, const how *h, pdl_buf *out) {
     return put_texts_for(pdl_str_of(type_of_input(s, i, h)), blob, out);
 }
@@ -537,7 +543,7 @@ static bool make_room(duck *d, size_t longest, pdl_err *err) {
 static bool on_metadata(void *user, pdl_str text) {
     pdl_buf *out = user;
     pdl_buf_clear(out);
-    /* there is one row; text that is not base64 counts as missing */
+    /* there is one row; a value that is not base64 is treated as missing */
     return !pdl_base64_read(text, out);
 }
 
@@ -590,7 +596,7 @@ static bool put_arrow(duck *d, const pdl_batch_output *s, const structure *found
               find_metadata(d, s, schema_key, &base64, err) &&
               pdl_base64_read(pdl_buf_str(&base64), &old) &&
               extend(s, found, h, pdl_buf_str(&old), &message);
-    pdl_err ignored = {0}; /* the file can be made without it */
+    pdl_err ignored = {0}; /* the file can be made without the Arrow schema */
     if (ok) {
         pdl_buf_clear(&base64);
         pdl_base64_put(pdl_buf_str(&message), false, &base64);
@@ -655,7 +661,7 @@ static bool reach_the_disk(const char *path, pdl_err *err) {
 }
 
 bool pdl_batch_parquet_finish(const pdl_batch_output *s, bool changed, pdl_err *err) {
-    /* a link stays, and the file appears at its target */
+    /* when the output is a link, the link is kept and the file appears at its target */
     char *path = pdl_batch_output_target(s->table.path);
     char *rows = path_with(s->table.path, ".rows"), *made = path_with(pdl_str_of(path), ".part");
     bool there = pdl_file_kind_of(path) == PDL_FILE_REGULAR, ok = true;

@@ -40,7 +40,7 @@ static const char *const looks[] = {
     "SELECT name FROM pragma_table_info(?)"};
 static const sql_use looking = {PDL_E_io, "cannot read ", "", looks, 2};
 
-/* The kind of a name in a file. */
+/* The meaning of a name in a SQLite file: nothing, a table, or a view. */
 typedef struct sqlite_thing {
     bool there, paged; /* paged: its rows have rowids */
     bool taken[ROWIDS];
@@ -73,7 +73,8 @@ static bool on_column(void *user, sql *q, sql_row *row) {
     return true;
 }
 
-/* Returns a name for the row's number that no column has; NULL when columns have all of them. */
+/* Returns one of SQLite's names for the row number that no column has; NULL when columns have all
+ * these names. */
 static const char *free_rowid(const bool taken[ROWIDS]) {
     for (size_t i = 0; i < ROWIDS; i++)
         if (!taken[i]) return rowids[i];
@@ -110,7 +111,7 @@ typedef struct sqlite_reader {
     const char *statements[ST_READER];
     char *page_text, *count_text; /* owned */
     pdl_row page[PAGE];
-    size_t n, taken; /* rows of the page; those that were handed out */
+    size_t n, taken; /* rows in the page, and rows that were returned */
     int64_t last;    /* rowid of the last row */
     uint64_t number, all;
     long version;
@@ -183,7 +184,8 @@ static void progress(const pdl_rowset *base, uint64_t *done, uint64_t *all) {
     *all = r->all;
 }
 
-/* Refuses when other connections have changed the file, even if only another table. */
+/* Refuses to continue when another connection has changed the file, even when it has changed
+ * another table. */
 static bool unchanged(const pdl_rowset *base, pdl_err *err) {
     const reader *r = (const reader *)(const void *)base;
     long version = 0, rows = 0;
@@ -201,7 +203,7 @@ static const rows_ops ops = {next, close_reader, progress, unchanged};
 
 typedef struct sqlite_naming {
     reader *r;
-    size_t n; /* columns so far; the first is the rowid */
+    size_t n; /* number of columns so far; the first one is the rowid */
     bool ok;
     pdl_err *err;
 } naming;
@@ -316,7 +318,7 @@ typedef struct sqlite_writer {
     sql_use use;
     const char *statements[ST_WRITER];
     char *cut_text, *put_text; /* owned */
-    uint64_t put;              /* rows, with those that are not committed */
+    uint64_t put;              /* number of rows, including those that are not committed yet */
     bool in_transaction;
 } sqlite_writer;
 
@@ -327,7 +329,7 @@ static void put_statements(sqlite_writer *w, pdl_buf *create) {
     for (size_t i = 0; i < w->output.columns.n; i++)
         take_name(taken, pdl_str_of(w->output.columns.p[i]));
     const char *id = free_rowid(taken);
-    if (!id) id = rowids[0]; /* SQLite then reports the error */
+    if (!id) id = rowids[0]; /* when no name is free, SQLite reports the error */
     PDL_PUT(create, "CREATE TABLE IF NOT EXISTS ");
     pdl_batch_sqlite_put_name(w->output.table.table, create);
     PDL_PUT(&cut, "DELETE FROM ");
@@ -359,8 +361,8 @@ static bool enter(sqlite_writer *w, pdl_err *err) {
     return w->in_transaction = pdl_sql_run(w->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
 }
 
-/* Binds a value: types that SQLite has are stored as such; lists, objects and results as JSON text.
- * text keeps that alive until the statement was run. */
+/* Binds a value. Types that SQLite has are stored directly; lists, objects and results are stored
+ * as JSON text. `text` holds that JSON until the statement was run. */
 static bool bind_value(pdl_vref v, bool as_json, pdl_buf *text, sql_arg *out, pdl_err *err) {
     *out = SQL_S(((pdl_str){0}));
     if (pdl_is_absent(v) || (pdl_is_null(v) && !as_json)) return true;
@@ -404,7 +406,7 @@ static bool put_row(pdl_batch_output *base, pdl_str json, pdl_err *err) {
 
 static bool flush(pdl_batch_output *base, bool sync, pdl_err *err) {
     sqlite_writer *w = (sqlite_writer *)(void *)base;
-    (void)sync; /* a commit always syncs */
+    (void)sync; /* every commit of SQLite syncs */
     if (w->in_transaction && !pdl_sql_run(w->q, ST_COMMIT, NULL, 0, NULL, NULL, err)) return false;
     w->in_transaction = false;
     base->size = w->put;

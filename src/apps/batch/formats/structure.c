@@ -125,7 +125,7 @@ bool pdl_batch_structure_find(const char *rows, const pdl_str *columns, size_t n
     for (size_t i = 0; i < n; i++) s->places[i] = new_place(a);
     bool ok = pdl_table_of(pdl_str_of(rows), PDL_STR("jsonl"), &t, err) &&
               pdl_rows_each(&t, false, 0, add_row, s, err);
-    s->columns = NULL; /* the caller owns these */
+    s->columns = NULL; /* the caller owns the names */
     if (ok)
         *out = s;
     else
@@ -139,7 +139,7 @@ void pdl_batch_structure_free(structure *s) {
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-/* Returns true when two keys are one name to DuckDB. */
+/* Returns true when DuckDB would take two of the keys for one name. */
 static bool has_twins(const pdl_map *fields) {
     for (size_t i = 0; i < fields->n; i++)
         for (size_t k = 0; k < i; k++)

@@ -1,9 +1,9 @@
 /* structure.h -- finds the type that the values of a column have in common. Private to batch.
  *
- * A Parquet file needs the types of its columns before its first row. DuckDB can find them, too,
- * but keeps all of the text meanwhile, so that a table of some hundred thousand rows did not fit
- * into memory, and reads integers of more than 64 bits as floats. Here each row is read once, and
- * the memory only grows with the different keys of objects.
+ * A Parquet file needs the types of its columns before its first row. DuckDB can find them, too.
+ * But it keeps all of the text meanwhile, so that a table of some hundred thousand rows does not
+ * fit into memory, and it reads integers of more than 64 bits as floats. Here each row is read
+ * once, and the memory only grows with the different keys of objects.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

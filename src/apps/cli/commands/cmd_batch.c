@@ -84,7 +84,7 @@ static bool read_tables(batcher *b) {
     pdl_err err = {0};
     pdl_str form = a->value[OPT_rows_form],
             out = a->given[OPT_output] ? a->value[OPT_output] : PDL_STR("-");
-    /* --format is only for names that do not say it */
+    /* --format is only for names that do not show their format */
     bool ok = pdl_table_of(a->value[OPT_input], (pdl_str){0}, &b->o.input, &err);
     if (form.n && (!ok || pdl_table_is_standard(&b->o.input))) {
         pdl_err_fini(&err);
@@ -158,8 +158,8 @@ static void on_signal(void *user, int sig) {
     (void)sig; /* the signal wakes the loop; the batch reads the flag */
 }
 
-/* Returns the exit code. It is 2 when no row was begun: the command line, columns or files are
- * unusable, or another process uses a file. */
+/* Returns the exit code. It is 2 when no row was begun because the command line, the columns or the
+ * files are unusable, or because another process uses a file. */
 static int exit_code(const pdl_batch_totals *t, bool ok, const pdl_err *err) {
     if (ok) return t->failed ? 3 : 0;
     bool refused = err->kind == PDL_E_usage || (!t->begun && !pdl_err_is_cancel(err));
@@ -181,7 +181,7 @@ static void summarize(batcher *b, const pdl_batch_totals *t, bool ok) {
     pdl_buf_fini(&line);
 }
 
-/* Rounds a number of an estimate to three digits, since it is not more precise. */
+/* Rounds an estimated number to three digits, since the estimate is not more precise. */
 static double rough(double n) {
     double unit = 1;
     while (n / unit >= 1000) unit *= 10;
@@ -192,7 +192,7 @@ static void put_about(pdl_buf *out, const char *name, double n) {
     pdl_buf_putf(out, "%s: about %.0f\n", name, rough(n));
 }
 
-/* Returns a number that is unknown when it is 0. */
+/* Returns a number as JSON. 0 means that the number is unknown, and becomes null. */
 static pdl_val known_number(double n) { return n > 0 ? pdl_cli_json_number(n) : pdl_null(); }
 
 static int print_estimate_json(const pdl_batch_estimate *e) {
@@ -294,8 +294,9 @@ static int run_program(batcher *b) {
 }
 
 /* Refuses requests to read standard input, which is one for all rows, or the table itself; and to
- * write files, which many rows would write at a time. A request in the program itself is refused
- * before the first row, one in an included or called file here. */
+ * write files, which many rows would write at a time. When the block is in the program itself, the
+ * batch is refused before the first row; this function refuses the requests of included or called
+ * files. */
 static void refuse_input(void *user, pdl_request *r) {
     (void)user;
     pdl_request_refuse(r, "io", "a row of a batch has no standard input");
@@ -316,7 +317,8 @@ static int open_session(batcher *b, pdl_debug *debug) {
                                {"", 0},
                                b->o.files ? pdl_batch_files_handler : refuse_write,
                                b->o.files}};
-    char *out = pdl_batch_output_target(b->o.output.path); /* hides it from confined code */
+    /* the output is among the files that confined code must not see */
+    char *out = pdl_batch_output_target(b->o.output.path);
     char *journal = pdl_batch_output_journal(&b->o.output);
     const char *own[] = {out, journal, NULL};
     pdl_session_options o = {
@@ -330,7 +332,7 @@ static int open_session(batcher *b, pdl_debug *debug) {
     if (code) {
         pdl_free(out);
         pdl_free(journal);
-        return 2; /* 1 would mean that rows were begun */
+        return 2; /* the exit code is not 1, which would mean that rows were begun */
     }
     if (a->given[OPT_provider_batch]) {
         b->o.provider = pdl_batch_provider_new();
@@ -339,7 +341,7 @@ static int open_session(batcher *b, pdl_debug *debug) {
     b->o.budget = o.run.budget;
     b->o.cancel = o.run.cancel;
     b->o.dir = o.program.dir;
-    o.run.budget = NULL; /* the budget is one for all rows */
+    o.run.budget = NULL; /* one budget counts for all rows together */
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err);
     pdl_config_use(&config, &o);

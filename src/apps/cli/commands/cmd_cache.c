@@ -1,4 +1,4 @@
-/* cmd_cache.c -- pdl cache: list, prune, export and remove a file of --cache.
+/* cmd_cache.c -- pdl cache: lists, prunes, exports and removes a file of --cache.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -118,7 +118,7 @@ static bool prune(const arguments *a, pdl_cache *c, int64_t age, printer *p, pdl
     return true;
 }
 
-/* Returns what is wrong with the command line, NULL when nothing is. */
+/* Returns the mistake in the command line; NULL when there is none. */
 static const char *misuse(const arguments *a, int64_t *age) {
     static const char *const actions[] = {"list", "prune", "export", "rm"};
     bool known = false, pruning = a->files.n && pdl_str_is(a->files.p[0], "prune");

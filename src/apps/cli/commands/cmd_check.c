@@ -26,7 +26,7 @@ typedef struct checker {
     pdl_check_config config;
     pdl_check_models models;
     pdl_python_checker python;
-    pdl_check_library library; /* shared by all files, like the names */
+    pdl_check_library library; /* shared by all files, like the names of variables */
     bool failed;
     size_t fixed; /* problems that were fixed */
     int code;     /* exit code of a failed write */
@@ -34,7 +34,8 @@ typedef struct checker {
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* Writes a report: text is for people and goes to standard error, other forms are for programs. */
+/* Writes a report. Text is for people and goes to standard error; other forms are for programs and
+ * go to standard output. */
 static void put(checker *c, pdl_str text) {
     pdl_buf shown = PDL_BUF;
     if (c->report.form == PDL_REPORT_TEXT) {
@@ -135,12 +136,12 @@ static void report_profile(void *user, pdl_loc loc, pdl_err_kind kind, pdl_str t
     pdl_program *p = user;
     size_t n;
     const pdl_rule *r = &pdl_rules(&n)[PDL_RULE_sandbox_profile];
-    /* another machine may be able to enforce it */
+    /* the profile may be enforceable on another machine */
     pdl_severity severity = kind == PDL_E_policy ? PDL_DIAG_WARNING : r->severity;
     pdl_program_diag(p, severity, r->name, loc, loc, "%.*s", PDL_FMT(text));
 }
 
-/* Checks the profiles of blocks, as far as their files are known. */
+/* Checks the sandbox profiles of blocks whose file names are known. */
 static void check_profiles(checker *c, pdl_program *p) {
     size_t before = p->diags.n;
     pdl_session_check_profiles(c->session, p, true, report_profile, p);

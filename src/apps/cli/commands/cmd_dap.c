@@ -1,4 +1,4 @@
-/* cmd_dap.c -- pdl dap: the debugger.
+/* cmd_dap.c -- pdl dap: starts the debugger on standard input and output.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

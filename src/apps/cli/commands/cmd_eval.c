@@ -1,4 +1,4 @@
-/* cmd_eval.c -- pdl eval FILE: a program over questions with known answers.
+/* cmd_eval.c -- pdl eval FILE: scores a program on questions with known answers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -134,7 +134,7 @@ static void on_tick(void *user, const pdl_batch_totals *t) {
     pdl_cli_rows_line_show(&e->line, t);
 }
 
-/* Prints the reasons of failed answers: with their number alone, users would have to read the file
+/* Prints why answers failed. If only their number were printed, users would have to read the file
  * of --output. */
 static void note_failures(pdl_vref result) {
     pdl_vref programs = pdl_dict_getz(result, "programs");
@@ -148,8 +148,8 @@ static void note_failures(pdl_vref result) {
     }
 }
 
-/* Says that the first program is worse than --fail-under, and returns whether it is. A mean that is
- * below by the rounding of its sum alone is not. */
+/* Returns true, after a message, when the first program scores below --fail-under. A mean that is
+ * smaller only by the rounding of its sum does not count as below. */
 static bool is_below(const evaluator *e, pdl_vref result) {
     static const double rounding = 1e-9;
     pdl_vref first = pdl_list_at(pdl_dict_getz(result, "programs"), 0);
@@ -189,7 +189,7 @@ static int evaluate(evaluator *e) {
     int code = pdl_cli_shared_options_read(a, &limits, so);
     if (code) return code;
     e->o.budget = so->run.budget;
-    so->run.budget = NULL; /* the budget is one for all rows */
+    so->run.budget = NULL; /* one budget counts for all rows together */
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err);
     pdl_config_use(&config, so);
@@ -197,7 +197,7 @@ static int evaluate(evaluator *e) {
     ok = ok && pdl_eval_run(&e->o, &result, &err);
     pdl_cli_rows_line_clear(&e->line);
     if (!pdl_is_absent(result)) {
-        /* the result is printed first, because it was paid for, whatever fails after that */
+        /* the result was paid for, so it is printed before anything else can fail */
         code = report(e, result);
         note_failures(result);
         if (ok && code == 0 && is_below(e, result)) code = 1;

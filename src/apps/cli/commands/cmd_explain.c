@@ -30,7 +30,7 @@ static void put_place(pdl_vref d, pdl_buf *out) {
     pdl_buf_putf(out, "%.*s:%lld", PDL_FMT(pdl_member_str(d, "file")), (long long)line);
 }
 
-/* Indents the lines of text after the first as deep as the first. */
+/* Appends text; its lines after the first are indented as deep as the first. */
 static void put_indented(pdl_str text, const char *indent, pdl_buf *out) {
     for (size_t i = 0; i < text.n; i++) {
         pdl_buf_putc(out, text.p[i]);
@@ -219,7 +219,8 @@ static pdl_val times(pdl_vref v, int64_t n) {
     return pdl_int(PDL_MUL_OVERFLOWS(pdl_int_of(v), n, &product) ? INT64_MAX : product);
 }
 
-/* Multiplies all that is counted by n, as for n runs of an inference; takes notes. */
+/* Multiplies all counts in the notes by n, for an inference that runs the program n times. Takes
+ * notes. */
 static pdl_val multiply(pdl_val notes, int64_t n) {
     pdl_val totals = pdl_keep(pdl_dict_getz(notes, "totals")), budget = pdl_list_new(4);
     pdl_vref of_one = pdl_dict_getz(notes, "budget");
@@ -241,7 +242,7 @@ static pdl_val multiply(pdl_val notes, int64_t n) {
     return pdl_dict_putz(notes, "particles", pdl_int(n));
 }
 
-/* Appends how much the calls share that are known before the run, and what is not known yet. */
+/* Appends how much of their beginnings the calls share, as far as that is known before the run. */
 static void put_prefixes(const arguments *a, pdl_prefix *prefix, pdl_vref notes, pdl_buf *out) {
     static const char *const unknown[] = {"not_known", "not_reached", "not_done"};
     pdl_val r = pdl_prefix_report(prefix);
@@ -309,7 +310,7 @@ static int run(const arguments *a, pdl_session *s, pdl_prefix *prefix) {
         if (a->given[OPT_json]) problems = pdl_cli_list_problems(a, s, p);
     }
     pdl_buf_fini(&text);
-    /* a bound is of the text of the program: nothing is run for it */
+    /* --bound is about the text of the program, so nothing is run */
     pdl_step step = ok && !a->given[OPT_bound] ? pdl_session_run(s) : PDL_STEP_DONE;
     int code = ok ? report(a, s, prefix, step, problems) : 1;
     if (!pdl_is_absent(problems)) pdl_drop(problems);
@@ -337,7 +338,8 @@ int pdl_cli_cmd_explain(const arguments *a) {
     };
     int wrong = pdl_cli_shared_options_read(a, &limits, &o);
     if (wrong) return wrong;
-    o.run.jobs = PDL_MAX_MAP_WORKERS; /* no call is answered, so a smaller number hides calls */
+    /* no call is answered, so with a smaller number of jobs some calls would not be seen */
+    o.run.jobs = PDL_MAX_MAP_WORKERS;
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok =
         pdl_cli_read_data(a, &vars, &err) && pdl_cli_read_config(a, a->files.p[0], &config, &err);

@@ -50,7 +50,8 @@ static void write_log(void *user, pdl_str line) {
     pdl_cli_put_stderr(line, NULL);
 }
 
-/* Prints how to use it, in a form that a shell can evaluate: a line for each interface. */
+/* Prints the settings that clients need, one line for each interface, in a form that a shell can
+ * evaluate. */
 static int print_use(const char *host, uint16_t port) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "export OPENAI_BASE_URL=http://%s:%u/v1 OPENAI_API_KEY=mock\n", host,

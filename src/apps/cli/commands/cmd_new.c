@@ -1,4 +1,4 @@
-/* cmd_new.c -- pdl new NAME: writes a program to begin with.
+/* cmd_new.c -- pdl new NAME: writes a small program with which a user can begin.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

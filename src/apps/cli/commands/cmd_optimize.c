@@ -1,5 +1,5 @@
-/* cmd_optimize.c -- pdl optimize PROGRAM: the texts and parameters of a program that score best on
- * a table.
+/* cmd_optimize.c -- pdl optimize PROGRAM: searches for the texts and parameters of a program that
+ * score best on a table.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,7 +39,7 @@ static void on_note(void *user, const char *text) {
     pdl_cli_note("pdl: warning: %s", text);
 }
 
-/* Says how the search continues when it is killed. */
+/* Prints how the search can be continued when it is killed. */
 static void on_begin(void *user, pdl_str folder) {
     (void)user;
     pdl_cli_note("pdl: if it is interrupted: pdl resume %.*s", PDL_FMT(folder));
@@ -56,7 +56,7 @@ static void on_answer(void *user, pdl_str text) {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Reads one value: YAML, so 1 is a number; what is not YAML is a text. */
+/* Reads one value as YAML, so 1 is a number. A value that is not YAML is a text. */
 static pdl_val value_of(pdl_str text) {
     pdl_val v;
     uint32_t line, column;
@@ -82,7 +82,7 @@ static pdl_val values_of(pdl_str text) {
                                                                                        : comma;
         pdl_str word = pdl_str_trim(pdl_str_sub(text, 0, n));
         pdl_val v = value_of(word);
-        if (pdl_is_list(v) || pdl_is_dict(v)) { /* a text with a colon in it */
+        if (pdl_is_list(v) || pdl_is_dict(v)) { /* the value is a text that has a colon in it */
             pdl_drop(v);
             v = pdl_text(word);
         }
@@ -92,7 +92,7 @@ static pdl_val values_of(pdl_str text) {
     return list;
 }
 
-/* Reads NAME=VALUES; the name may be a place. Values of the same name are added. */
+/* Reads NAME=VALUES; the name may be a place. Values for the same name are collected. */
 static bool read_vary(optimizer *z, pdl_str given) {
     size_t eq = pdl_str_find(given, PDL_STR("="), 0);
     if (eq == PDL_NOT_FOUND || !eq || eq + 1 == given.n) {
@@ -166,7 +166,8 @@ static bool read_table(optimizer *z) {
     return ok && pdl_cli_use_separator(z->a, &z->o.data, NULL);
 }
 
-/* Returns the file of the optimised program: beside the program, as the reference names it. */
+/* Returns the file for the optimised program, beside the program, with the name that the reference
+ * gives it. */
 static char *default_output(pdl_str program) {
     pdl_buf b = PDL_BUF;
     pdl_str folder = pdl_file_folder(program);
@@ -175,7 +176,8 @@ static char *default_output(pdl_str program) {
     return pdl_buf_take(&b);
 }
 
-/* Returns why the options that a configuration says itself cannot be given beside it. */
+/* Returns why certain options cannot be given together with a configuration, which contains the
+ * same settings. */
 static const char *said_twice(const arguments *a) {
     static const opt_id said[] = {OPT_demos,     OPT_data_rows, OPT_expect,    OPT_judge,
                                   OPT_metric,    OPT_vary,      OPT_tune,      OPT_require,
@@ -351,7 +353,7 @@ static int run(optimizer *z) {
     int code = pdl_cli_shared_options_read(a, &limits, so);
     if (code) return code;
     z->o.budget = so->run.budget;
-    so->run.budget = NULL; /* the budget is one for all runs */
+    so->run.budget = NULL; /* one budget counts for all runs together */
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(z->o.program, &config, &err);
     pdl_config_use(&config, so);

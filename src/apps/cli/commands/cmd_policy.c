@@ -59,7 +59,7 @@ static void put_oddity(void *user, const pdl_rule_view *r, const char *what) {
     pdl_buf_fini(&text);
 }
 
-/* Appends a line of an error with several: "FILE:LINE - MESSAGE". */
+/* Appends one line of an error that has several: "FILE:LINE - MESSAGE". */
 static void put_error_line(policy_report *c, pdl_str file, pdl_str text) {
     int64_t line = 0;
     size_t dash = pdl_str_find(text, PDL_STR(" - "), 0);
@@ -143,8 +143,8 @@ static pdl_vref hash_in(pdl_vref servers, pdl_vref server, pdl_vref tool) {
     return pdl_is_dict(tools) ? pdl_dict_find(tools, tool) : pdl_absent();
 }
 
-/* Appends a change. A server wrote the names and the definitions, so they are made unable to look
- * like a line of this command. */
+/* Appends a change. The server wrote the names and definitions, so they are made unable to imitate
+ * a line of this command. */
 static void put_change(pdl_buf *out, const char *what, pdl_vref server, pdl_vref tool) {
     pdl_buf_putf(out, "%s: ", what);
     pdl_policy_put_visible(pdl_str_get(server), false, out);
@@ -234,7 +234,8 @@ static const char *misuse(const arguments *a) {
     return !locks && a->files.n > 2 ? "one NAME is enough" : NULL;
 }
 
-/* A word may be the name of a built-in policy, which is reported by what looks for it. */
+/* A word without a slash may be the name of a built-in policy; a wrong one is reported when the
+ * policy is searched. */
 static bool is_missing(pdl_str name) {
     char *path = pdl_str_dup(name);
     bool is_path = memchr(name.p, '/', name.n) || memchr(name.p, '.', name.n),

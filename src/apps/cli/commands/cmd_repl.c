@@ -1,4 +1,4 @@
-/* cmd_repl.c -- pdl repl: a conversation with the language, one entry after the other.
+/* cmd_repl.c -- pdl repl: an interactive session, in which a user runs one entry after the other.
  *
  * It is a host program like others: it uses the public interface (pdl.h) and nothing else, so that
  * everything that works here works in every program. Each entry is a separate program; the next
@@ -113,7 +113,7 @@ static void answer_nothing(pdl_request *request) {
 }
 
 /* Answers `read` on the terminal of the session, with the same line editing as for entries. Without
- * a terminal the library reads, since it knows which input was read ahead. */
+ * a terminal, the library reads standard input, since it has the input that was read ahead. */
 static void on_input(void *user, pdl_request *request) {
     repl *r = user;
     const pdl_line_terminal at = pdl_cli_term_lines(&r->term);
@@ -152,7 +152,7 @@ static bool take_input(repl *r, pdl_error **error) {
     return !is_tty || pdl_engine_handle(r->engine, "input", "", on_input, r, error);
 }
 
-/* Keeps the messages of the run, after those that it began with. */
+/* Keeps the messages that the run added to those with which it began. */
 static void keep_context(const repl *r, const pdl_task *task, pdl_value *variables) {
     pdl_value *parts = pdl_value_list(), *said = pdl_task_context(task, NULL),
               *before = r->inputs ? pdl_value_get(r->inputs, "pdl_context") : NULL;
@@ -374,7 +374,7 @@ void pdl_repl_each_command(void (*fn)(void *to, pdl_str name), void *to) {
         fn(to, pdl_str_of(commands[i].name));
 }
 
-/* Executes a command, which a unique prefix of its name selects. */
+/* Executes a command of the session. A unique beginning of its name selects it. */
 static void obey(repl *r, pdl_str line) {
     size_t blank = pdl_str_find(line, PDL_STR(" "), 0), found = 0, n_found = 0;
     pdl_str name = pdl_str_sub(line, 1, blank),

@@ -1,4 +1,4 @@
-/* cmd_resume.c -- pdl resume: continues a durable run; pdl answer; pdl trace.
+/* cmd_resume.c -- pdl resume continues a durable run, and pdl answer answers a question of one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,8 @@ static int fail(pdl_err *err) {
     return code;
 }
 
-/* Continues an inference, whose program, variables and weighing are those that it has. given: this
- * command line; a: with the options of its journal, too. */
+/* Continues an inference. Its program, variables and weighing are those of its journal. given: this
+ * command line; a: the same with the options of the journal added. */
 static int resume_inference(const arguments *given, const arguments *a, durable_command *l) {
     opt_id other;
     if (given->given[OPT_data] || given->given[OPT_data_file])
@@ -34,7 +34,7 @@ static int resume_inference(const arguments *given, const arguments *a, durable_
     return code;
 }
 
-/* Continues a run. The command of the run is that of its journal. */
+/* Continues a run, with the command that is recorded in its journal. */
 static int resume_run(const arguments *given, pdl_durable_use use) {
     arguments a = *given;
     pdl_str file = given->files.p[0];
@@ -50,7 +50,7 @@ static int resume_run(const arguments *given, pdl_durable_use use) {
     return code;
 }
 
-/* Says what the resume would do, and does not do it. */
+/* Prints what the resume would do, without doing it. */
 static int check_run(const arguments *a) {
     pdl_forecast f = {0};
     pdl_buf out = PDL_BUF;

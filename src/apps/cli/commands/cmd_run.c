@@ -1,4 +1,5 @@
-/* cmd_run.c -- pdl FILE: run a program.
+/* cmd_run.c -- pdl FILE: runs a program, and shows or writes what it prints, its result and its
+ * trace.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,8 +39,8 @@ static char *trace_name(const arguments *a) {
     return pdl_buf_take(&b);
 }
 
-/* Writes a piece of the trace. It is completed after a signal, too, but then a pipe that does not
- * accept it at once is not waited for. */
+/* Writes a piece of the trace. After a signal the trace is still completed, but a pipe that does
+ * not accept a piece at once is not waited for any more. */
 static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
     const pdl_cancel scope = {.flag = pdl_cli_signal_received()},
                      *before = pdl_cancel_enter(&scope);
@@ -48,8 +49,8 @@ static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
     return ok;
 }
 
-/* Notes a signal that came after the end of the program, while its values were written: the trace
- * is complete except for values that take long, and the command counts as interrupted. */
+/* Notes a signal that came after the end of the program, while the trace was being written. The
+ * trace then lacks values that take long to write, and the command counts as interrupted. */
 static void note_cut(const pdl_session *s, const pdl_cancel *scope, pdl_err *err) {
     if (pdl_run_error(pdl_session_get(s))->kind) return; /* the signal ended the program */
     (void)pdl_cancel_enter(scope);
@@ -133,7 +134,7 @@ static int finish(runner *r, pdl_step step) {
             pdl_err_fini(&err);
         }
         pdl_drop(shown);
-        (void)pdl_cancel_enter(NULL); /* a trace is completed in any case */
+        (void)pdl_cancel_enter(NULL); /* the trace is completed even when the run was cancelled */
         pdl_buf_fini(&b);
     } else {
         pdl_cli_term_put(&r->term, PDL_STR("\n"));
@@ -154,7 +155,8 @@ static int finish(runner *r, pdl_step step) {
     return r->term.error ? pdl_cli_write_failed(r->term.error) : code;
 }
 
-/* Makes the verdict of --check: of the resume, and of the check before its first request. */
+/* Makes the forecast for --check, from the resumed run and from the check before its first
+ * request. */
 static void make_forecast(const runner *r, const pdl_err *failure) {
     pdl_err why = {0}, err = {0};
     pdl_durable *run = r->durable->run;
@@ -173,7 +175,8 @@ static void make_forecast(const runner *r, const pdl_err *failure) {
     pdl_err_fini(&err);
 }
 
-/* Reports --check: the notes are the output; the output of the program is dropped. */
+/* Reports the result of --check. The notes are the output of the command; output of the program is
+ * dropped. */
 static int report_check(const runner *r, pdl_step step) {
     pdl_buf b = PDL_BUF;
     if (r->durable->forecast) {
@@ -199,8 +202,8 @@ static void warn_deprecated(void *user, pdl_loc loc, const char *old, const char
     pdl_buf_fini(&at);
 }
 
-/* Reads the text of the program. For a resumed run it is in the journal, since the run may have
- * moved to a machine that has only that. */
+/* Reads the text of the program. For a resumed run the text is in the journal, because the run may
+ * have moved to a machine that has only the journal. */
 static bool read_text(const runner *r, pdl_buf *text, pdl_err *err) {
     pdl_str file = r->a->files.p[0];
     if (!r->durable || !r->durable->resumes) return pdl_cli_read_program(file, text, err);
@@ -229,7 +232,7 @@ static int failed(const runner *r, pdl_err *err) {
     return code;
 }
 
-/* Makes the verdict about a program that does not load. */
+/* Makes the forecast for a program that cannot be loaded. */
 static int refuse_program(const runner *r, const pdl_program *p) {
     pdl_err err = {0};
     size_t i = 0;
@@ -324,7 +327,8 @@ static int run_program(runner *r) {
     } else if (!make_durable(r, pdl_buf_str(&text), &err)) {
         code = failed(r, &err);
     } else {
-        if (!r->a->given[OPT_view]) pdl_buf_fini(&text); /* a large text is not needed twice */
+        /* the text may be large, and is not needed any more */
+        if (!r->a->given[OPT_view]) pdl_buf_fini(&text);
         if (!r->durable || !r->durable->forecast) {
             pdl_program_each_deprecated(p, warn_deprecated, NULL);
             pdl_cli_show_problems(r->a, r->session, p, false);
@@ -452,7 +456,7 @@ static pdl_session_options session_options(runner *r, pdl_debug *debug) {
     };
 }
 
-/* Adds the sinks that show the run: a page, a line of progress. */
+/* Adds the sinks that show the run, such as a page or a line of progress. */
 static void add_shows(runner *r, pdl_session_options *o) {
     if (r->a->given[OPT_view])
         o->reports.sink = pdl_cli_show_live_init(&r->show, &r->session, o->reports.sink);
@@ -469,7 +473,8 @@ static int run_session(runner *r, pdl_session_options *o) {
     pdl_err err = {0};
     pdl_val vars = pdl_absent();
     pdl_check_config config = {.arena = pdl_arena_make()};
-    bool checks = r->durable && r->durable->forecast; /* it starts nothing */
+    /* a run that is only checked starts nothing */
+    bool checks = r->durable && r->durable->forecast;
     bool ok = (checks || enter_depth(a->files.p[0], &err)) && pdl_cli_read_data(a, &vars, &err) &&
               pdl_cli_read_config(a, a->files.p[0], &config, &err);
     pdl_config_use(&config, o);
@@ -477,7 +482,8 @@ static int run_session(runner *r, pdl_session_options *o) {
     ok = ok && pdl_session_new(o, &r->session, &err);
     int code = ok ? run_program(r) : failed(r, &err);
     pdl_config_fini(&config);
-    if (PDL_POOLS && !r->durable) pdl_leak_on_exit(); /* other builds search for leaks */
+    /* other builds search for memory leaks, so they release everything */
+    if (PDL_POOLS && !r->durable) pdl_leak_on_exit();
     pdl_cli_show_live_fini(&r->show);
     pdl_session_free(r->session);
     pdl_cli_progress_fini(&r->progress);

@@ -16,7 +16,7 @@
 
 typedef struct runs_list {
     bool json, any;
-    double before; /* prune: removes those that ended before it */
+    double before; /* for prune: runs that ended before this time are removed */
     size_t removed;
     pdl_buf out;
     pdl_err *err;
@@ -159,7 +159,7 @@ static int export(const arguments *a, const char *path, pdl_err *err) {
     return ok ? 0 : 1;
 }
 
-/* Returns an option that the action does not have; NULL when there is none. */
+/* Returns an option that the action does not accept; NULL when there is none. */
 static const char *stray(const arguments *a) {
     pdl_str action = a->files.n ? a->files.p[0] : PDL_STR("");
     bool prunes = a->given[OPT_older_than] || a->given[OPT_all];
@@ -172,7 +172,7 @@ static const char *stray(const arguments *a) {
     return NULL;
 }
 
-/* Returns what is wrong with the command line, NULL when nothing is. */
+/* Returns the mistake in the command line; NULL when there is none. */
 static const char *misuse(const arguments *a) {
     static const struct {
         const char *name;

@@ -1,4 +1,5 @@
-/* cmd_schema.c -- pdl schema, pdl --schema: the JSON Schema of programs; pdl __builtins.
+/* cmd_schema.c -- pdl schema and pdl --schema print the JSON Schema of programs; pdl __builtins
+ * prints the functions that expressions may use.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -71,7 +71,7 @@ static bool run_file(void *user, pdl_str file) {
     return !*pdl_cli_signal_received();
 }
 
-/* Runs the tests of a name; NAME.pdl means those beside it. */
+/* Runs the tests for a name: NAME.pdl means the tests beside that program. */
 static void run_named(tester *t, pdl_str name) {
     pdl_err err = {0};
     pdl_buf file = PDL_BUF;

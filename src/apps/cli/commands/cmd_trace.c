@@ -1,6 +1,6 @@
-/* cmd_trace.c -- pdl trace: shows what a durable run did, also one that was killed, or a recorded
- * run. Its program is run against its journal without any real effect, so a run in progress is not
- * disturbed.
+/* cmd_trace.c -- pdl trace: shows what a durable run or a recorded run did, even when it was
+ * killed. Its program is run against its journal without any real effect, so a run in progress is
+ * not disturbed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -159,7 +159,7 @@ static bool show(const arguments *a, pdl_str path, pdl_err *err) {
     pdl_durable *run = NULL;
     bool ok =
         pdl_journal_is(path) || pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err);
-    bool of_rows = pdl_str_is(form, "perfetto"); /* it has no tree of blocks */
+    bool of_rows = pdl_str_is(form, "perfetto"); /* a form that has no tree of blocks */
     if (ok && run && !of_rows) ok = pdl_cli_is_one_run(run, err);
     if (ok && of_rows)
         ok = show_perfetto(run, path, err);

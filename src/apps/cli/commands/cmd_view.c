@@ -1,4 +1,4 @@
-/* cmd_view.c -- pdl view RUN [RUN]: a run that is shown in a browser, or written as one file.
+/* cmd_view.c -- pdl view RUN [RUN]: shows a run in a browser, or writes it as one HTML file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,16 +27,18 @@
 #include "base/banned.h"
 
 enum {
-    MAX_WAIT_MS = 50, /* libuv registers a new descriptor when the loop runs the next time */
-    MAX_KEPT = 20     /* runs that the page started, beside the first: the oldest is dropped */
+    MAX_WAIT_MS = 50, /* libuv registers a new descriptor only when the loop runs the next time */
+    /* how many runs that the page started are kept besides the first run; then the oldest is
+     * dropped */
+    MAX_KEPT = 20
 };
 
 typedef struct shower {
     const arguments *a;
     PDL_VEC(pdl_view_run *) runs;
-    PDL_VEC(struct compared_run *) compared; /* runs borrow these */
-    pdl_buf program;  /* program that may be run again */
-    run_again *again; /* NULL when nothing may be run */
+    PDL_VEC(struct compared_run *) compared; /* the runs borrow these */
+    pdl_buf program;  /* text of the program that may be run again */
+    run_again *again; /* NULL when no program may be run */
     recorded recorded;
     pdl_loop *loop;
     pdl_viewer *viewer;
@@ -59,7 +61,8 @@ typedef struct compared_run {
     char *path; /* owned */
 } compared_run;
 
-/* Replays the run. What cannot be compared is not shown. */
+/* Replays the run to compare the beginnings of its calls. When that fails, the page shows no
+ * comparison. */
 static pdl_val compare_calls(void *user) {
     const compared_run *c = user;
     pdl_prefix *p = pdl_prefix_new(true);
@@ -85,8 +88,8 @@ static bool has_changed(const pdl_durable *run, pdl_str text) {
     return text.p && !pdl_str_eq(text, pdl_durable_get_facts(run)->text);
 }
 
-/* Opens the journal of a durable run, which holds its program. While the run continues it is shown
- * up to this moment. */
+/* Opens the journal of a durable run, which contains its program. While the run is in progress, it
+ * is shown up to this moment. */
 static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
     pdl_durable *run = NULL;
     pdl_view_run *view = NULL;
@@ -118,7 +121,7 @@ static char *durable_path(pdl_str name) {
     return NULL;
 }
 
-/* Sets the error of a file without a trace, with what the user may have meant. */
+/* Sets the error for a file that has no trace, with a guess at what the user meant. */
 static void say_no_trace(pdl_str name, pdl_err *err) {
     pdl_err_wrap(err, (pdl_loc){0}, "%.*s", PDL_FMT(name));
     if (pdl_str_ends(name, PDL_STR(".pdl")))
@@ -172,8 +175,8 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     return ok;
 }
 
-/* Opens a recording. A recording that may be run again becomes a durable run; the recording itself
- * is shown, since it has the times of its answers. */
+/* Opens a recording. When it may be run again, a durable run is made from it. The page still shows
+ * the recording itself, because only that has the times of the answers. */
 static bool open_recorded(shower *s, pdl_str name, pdl_err *err) {
     pdl_str file = s->a->value[OPT_view_run];
     pdl_view_run *view = NULL;
@@ -247,7 +250,8 @@ static void print_address(shower *s) {
     pdl_buf_fini(&b);
 }
 
-/* Prints the address again when the user typed a line: another browser may be opened. */
+/* Prints the address again when the user types a line, because the user may want to open another
+ * browser. */
 static void on_typed(void *user, int events) {
     char line[4096];
     ssize_t n = read(STDIN_FILENO, line, sizeof line);
@@ -255,8 +259,8 @@ static void on_typed(void *user, int events) {
     if (n > 0) print_address(user);
 }
 
-/* Writes a file that leads the browser to the address. The address is a secret, and other users can
- * see arguments but not this file. */
+/* Writes a file that leads the browser to the address. The address contains a secret: other users
+ * can see the arguments of a process, but not this file. */
 static bool write_opener(shower *s, pdl_err *err) {
     const char *folder = getenv("XDG_RUNTIME_DIR");
     pdl_buf path = PDL_BUF, html = PDL_BUF;
@@ -357,7 +361,7 @@ static void serve(shower *s) {
     if (!s->opened) print_address(s);
     while (!s->stopped) {
         bool ready = turn(s), runs = s->again && pdl_cli_run_again_is_running(s->again);
-        if (runs) { /* the program reads what the user types */
+        if (runs) { /* the program itself reads the user's input */
             pdl_watch_stop(typed);
             typed = NULL;
         } else if (tty && !typed) {
@@ -425,7 +429,8 @@ static bool is_every_address(pdl_str host) {
            pdl_str_is(host, "[::]") || pdl_str_is(host, "*");
 }
 
-/* Returns an option that only a run can use although nothing is run; NULL when there is none. */
+/* Returns an option that is only useful for running a program, when none is run; NULL when there is
+ * no such option. */
 static const char *idle_option(const arguments *a) {
     static const opt_id of_runs[] = {OPT_cache,   OPT_jobs,    OPT_timeout, OPT_budget,
                                      OPT_cache_marks, OPT_prefix_first,

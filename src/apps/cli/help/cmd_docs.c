@@ -1,7 +1,8 @@
 /* cmd_docs.c -- pdl docs WORD...: the manual in the terminal. The section that fits best is shown,
- * and others that have all the words are named.
+ * and other sections that have all the words are listed.
  *
- * A heading weighs more than a text, and of texts the one that is mostly about the words.
+ * Words in a heading weigh more than words in a text, and a text weighs more when a larger part of
+ * it is these words.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +13,7 @@
 #include "base/banned.h"
 
 enum { NAMED = 1000000, IN_HEADING = 1000, MAX_IN_BODY = 500, MAX_OTHERS = 8, LIST = 4 };
-enum { MAX_WORDS = 16 }; /* each is looked for in the whole manual */
+enum { MAX_WORDS = 16 }; /* each word is searched in the whole manual, so their number is limited */
 
 typedef struct scored_section {
     manual_section s;
@@ -36,8 +37,8 @@ static void read_words(const arguments *a, words *out, pdl_buf *all) {
     }
 }
 
-/* Returns whether a page is a list, which has a short section for every word: what explains the
- * word comes first. */
+/* Returns true for a page that is a list with a short section for every word. Its sections come
+ * after those that explain the word. */
 static bool is_list(pdl_str page) {
     return pdl_str_is(page, "docs/manual/rules.md") ||
            pdl_str_is(page, "docs/manual/quick-reference.md") ||
@@ -51,7 +52,8 @@ static size_t words_in(pdl_str heading) {
     return n;
 }
 
-/* Returns whether the query is a heading, or the name of a page: mock is docs/manual/mock.md. */
+/* Returns true when the query is a heading, or the name of a page: "mock" means
+ * docs/manual/mock.md. */
 static bool is_named(const manual_section *s, pdl_str query) {
     size_t slash = pdl_str_rfind(s->page, PDL_STR("/"));
     size_t end = pdl_str_rfind(s->page, PDL_STR("."));
@@ -75,7 +77,7 @@ static size_t score_of(const manual_section *s, const words *all, pdl_str query)
     return is_list(s->page) ? score / LIST + 1 : score;
 }
 
-/* Puts a section where it belongs among the best, which are in order. */
+/* Inserts a section into the list of the best ones, which is sorted. */
 static void keep(scored_section *best, size_t *n, scored_section f) {
     size_t at = *n;
     while (at && best[at - 1].score < f.score) at--;
@@ -127,7 +129,8 @@ static size_t find(const words *all, pdl_str query, scored_section *best) {
     size_t n = 0;
     manual_walk w = {0};
     for (manual_section s; all->n && pdl_manual_next(&w, &s);) {
-        if (pdl_str_starts(s.heading, PDL_STR("["))) continue; /* it lists sections of a page */
+        /* this section is only a list of sections */
+        if (pdl_str_starts(s.heading, PDL_STR("["))) continue;
         size_t score = score_of(&s, all, query);
         if (score) keep(best, &n, (scored_section){s, score});
     }

@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_SECTIONS = 3 }; /* of more only the headings are shown */
+enum { MAX_SECTIONS = 3 }; /* when more sections fit, only their headings are shown */
 
 static bool put_rule(pdl_str name, pdl_buf *out) {
     manual_walk w = {0};
@@ -28,8 +28,8 @@ static bool put_rule(pdl_str name, pdl_buf *out) {
     return false;
 }
 
-/* Returns a message without its place: FILE:LINE - or pdl: error: before it. An absent text when
- * the line is no message. */
+/* Returns a message without "FILE:LINE - " or "pdl: error:" before it. The text is absent when the
+ * line is not a message. */
 static pdl_str message_of(pdl_str line) {
     pdl_str prefix = PDL_STR("pdl: error: "), dash = PDL_STR(" - ");
     if (pdl_str_starts(line, prefix)) return pdl_str_sub(line, prefix.n, line.n);
@@ -40,8 +40,8 @@ static pdl_str message_of(pdl_str line) {
     return pdl_str_sub(line, at + dash.n, line.n);
 }
 
-/* Writes what every message of this form has: quoted names and numbers are left out, letters are
- * small. */
+/* Writes the part that all messages of one form share: quoted names and numbers are left out, and
+ * letters are small. */
 static void put_form(pdl_str message, pdl_buf *out) {
     pdl_buf_clear(out);
     for (size_t i = 0; i < message.n; i++) {
@@ -56,7 +56,7 @@ static void put_form(pdl_str message, pdl_buf *out) {
     }
 }
 
-/* Returns whether a message that the section shows has this form in it. */
+/* Returns true when the section shows a message of this form. */
 static bool says(pdl_str body, pdl_str form, pdl_buf *room) {
     while (body.n) {
         pdl_str message = message_of(pdl_manual_take_line(&body));
@@ -67,8 +67,9 @@ static bool says(pdl_str body, pdl_str form, pdl_buf *room) {
     return false;
 }
 
-/* Writes the sections of messages with this heading; without a name, the sections that show a
- * message of this form. When there are many, only their headings are written. */
+/* Writes the sections of messages. With a name, these are the sections with this heading; without a
+ * name, the sections that show a message of this form. When there are many, only their headings are
+ * written. */
 static bool put_sections(pdl_str name, pdl_str form, pdl_buf *out) {
     manual_walk w = {0};
     pdl_buf room = PDL_BUF, texts = PDL_BUF, headings = PDL_BUF;
@@ -93,8 +94,8 @@ static bool put_sections(pdl_str name, pdl_str form, pdl_buf *out) {
     return n > 0;
 }
 
-/* A message is known by its words, or by those before its colon: what follows is of the program. A
- * single word would be in too many messages. */
+/* A message is found by all its words, or by the words before its colon, because the text after the
+ * colon comes from the program. A single word is not searched, since too many messages have it. */
 static bool put_message(pdl_str name, pdl_buf *out) {
     pdl_buf form = PDL_BUF;
     pdl_str message = message_of(name);
@@ -129,7 +130,7 @@ static void put_commands(opt_id id, pdl_buf *out) {
     pdl_buf_putc(out, '\n');
 }
 
-/* Options of one name that mean different things have a row each. */
+/* Writes an option. When options of one name mean different things, each has its own row. */
 static bool put_option(pdl_str name, pdl_buf *out) {
     size_t begin = out->len;
     for (int id = 0; id < OPT_COUNT; id++) {
@@ -162,7 +163,7 @@ static bool put_error(pdl_str name, pdl_buf *out) {
     return false;
 }
 
-/* Takes the next cell of a row of a table, in which a bar that is no border is written as \\|. */
+/* Takes the next cell from a row of a table. A bar inside a cell is written as \\|. */
 static pdl_str take_cell(pdl_str *row) {
     size_t n = 0;
     while (n < row->n && (row->p[n] != '|' || (n && row->p[n - 1] == '\\'))) n++;
@@ -179,8 +180,8 @@ static void put_cell(pdl_str cell, pdl_buf *out) {
     }
 }
 
-/* Returns whether a cell, without marks, names this field, filter, test, function or method:
- * stdlib.fill(text, values) is named fill and stdlib.fill. */
+/* Returns true when a cell, without marks, names this field, filter, test, function or method. For
+ * example, stdlib.fill(text, values) has the names fill and stdlib.fill. */
 static bool names(pdl_str cell, pdl_str name) {
     size_t end = pdl_str_find(cell, PDL_STR("("), 0);
     pdl_str whole = pdl_str_sub(cell, 0, end == PDL_NOT_FOUND ? cell.n : end);
@@ -227,7 +228,7 @@ static void put_rows_of(const manual_section *s, pdl_str name, pdl_buf *out) {
     pdl_buf_fini(&plain);
 }
 
-/* Fields of blocks, and what expressions have. */
+/* Writes rows about fields of blocks, and about functions and filters of expressions. */
 static bool put_rows(pdl_str name, pdl_buf *out) {
     size_t begin = out->len;
     manual_walk w = {0};

@@ -1,7 +1,7 @@
 /* manual.c -- the sections of the manual that the command holds.
  *
- * The text is llms-full.txt: the pages one after the other, each after a comment with the name of
- * its file (tools/assistant-pages writes it).
+ * The text is llms-full.txt, which tools/assistant-pages writes. It has the pages one after the
+ * other, and before each page a comment with the name of its file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -71,8 +71,8 @@ bool pdl_manual_next(manual_walk *w, manual_section *s) {
     return false;
 }
 
-/* Returns where a link [words](target) that begins at i ends, 0 when none does; *words: what is
- * read of it. */
+/* Returns the end of a link [words](target) that begins at i; 0 when no link begins there. *words:
+ * the part that a reader sees. */
 static size_t link_end(pdl_str line, size_t i, pdl_str *words) {
     size_t mid = pdl_str_find(line, PDL_STR("]("), i);
     size_t end = mid == PDL_NOT_FOUND ? mid : pdl_str_find(line, PDL_STR(")"), mid);
@@ -81,7 +81,8 @@ static size_t link_end(pdl_str line, size_t i, pdl_str *words) {
     return pdl_str_find(*words, PDL_STR("["), 0) == PDL_NOT_FOUND ? end + 1 : 0;
 }
 
-/* Writes a line without marks of emphasis and targets of links; in code all of it stays. */
+/* Writes a line without marks of emphasis and without the targets of links. A line of code is not
+ * changed. */
 static void put_line(pdl_str line, pdl_buf *out) {
     bool is_code = false;
     for (size_t i = 0; i < line.n; i++) {
@@ -89,7 +90,8 @@ static void put_line(pdl_str line, pdl_buf *out) {
         size_t end = !is_code && line.p[i] == '[' ? link_end(line, i, &words) : 0;
         if (line.p[i] == '`') is_code = !is_code;
         if (end) {
-            put_line(words, out); /* once: it has no link in it */
+            /* the words of a link contain no further link, so this recursion ends */
+            put_line(words, out);
             i = end - 1;
         } else if (is_code || line.p[i] != '*') {
             pdl_buf_putc(out, line.p[i]);
@@ -110,7 +112,7 @@ void pdl_manual_put(pdl_str body, pdl_buf *out) {
         if (is_fence(line)) {
             is_code = !is_code;
             if (!is_code || blank) continue;
-            line.n = 0; /* a blank line before code */
+            line.n = 0; /* an empty line before code */
         }
         if (!line.n && blank) continue;
         blank = !line.n;

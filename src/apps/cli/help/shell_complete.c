@@ -23,8 +23,8 @@ static void put_choices(const char *choices, pdl_buf *out) {
     for (const char *p = choices + 1; p[1]; p++) pdl_buf_putc(out, *p == ',' ? ' ' : *p);
 }
 
-/* Appends the names from index `from`: from 1 on without `run`, whose options are also those of
- * `pdl FILE`. */
+/* Appends the names of commands from index `from`. When that is 1, `run` is left out, whose options
+ * are also those of `pdl FILE`. */
 static void put_names(size_t from, pdl_buf *out) {
     size_t n;
     const command *all = pdl_cli_commands(&n);
@@ -32,7 +32,7 @@ static void put_names(size_t from, pdl_buf *out) {
         if (is_shown(&all[i])) pdl_buf_putf(out, "%s ", all[i].name);
 }
 
-/* Appends text inside single quotes, as one line; zsh: the special bytes get a backslash. */
+/* Appends text in single quotes, as one line. For zsh, the special bytes get a backslash. */
 static void put_quoted(const char *s, const char *special, pdl_buf *out) {
     for (; *s; s++) {
         if (*s == '\'')
@@ -102,7 +102,8 @@ static void put_zsh_option(const option *row, pdl_buf *out) {
     PDL_PUT(out, "]");
     if (row->kind != OPT_FLAG) {
         PDL_PUT(out, ":");
-        if (!option_needs_value(row)) PDL_PUT(out, ":"); /* its value may be left out */
+        /* the value of the option may be left out */
+        if (!option_needs_value(row)) PDL_PUT(out, ":");
         put_quoted(row->value, ":", out);
         PDL_PUT(out, ":");
         if (row->choices) PDL_PUT(out, "(");

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* Appends the value of an option as written after its name. */
+/* Appends the value of an option in the form in which it is written after the name. */
 static void put_value(const option *o, pdl_buf *out) {
     const char *value = o->choices ? o->choices : o->value;
     if (option_needs_value(o)) pdl_buf_putf(out, " %s", value);
@@ -29,8 +29,8 @@ static void put_blanks(size_t n, pdl_buf *out) {
     while (n--) pdl_buf_putc(out, ' ');
 }
 
-/* Continues a line that has `used` columns; the following lines are indented. Returns the columns
- * of the last line, which is not ended. All texts are ASCII. */
+/* Continues a line that has `used` columns; the following lines are indented. Returns the number of
+ * columns of the last line, which gets no line end. All texts are ASCII. */
 static size_t put_words(pdl_str text, size_t used, size_t indent, pdl_buf *out) {
     bool first = true;
     while (text.n) {
@@ -62,11 +62,11 @@ static size_t second_column(pdl_str line) {
     return gap;
 }
 
-/* Appends text: long lines of a table continue below their second column; lines of a paragraph are
- * filled.
+/* Appends text. A long line of a table continues below its second column; the lines of a paragraph
+ * are filled.
  */
 static void put_text(pdl_str text, pdl_buf *out) {
-    size_t used = 0; /* columns of a paragraph that continues */
+    size_t used = 0; /* columns used in the last line of the paragraph */
     while (text.n) {
         size_t end = pdl_str_find(text, PDL_STR("\n"), 0);
         pdl_str line = pdl_str_sub(text, 0, end == PDL_NOT_FOUND ? text.n : end);

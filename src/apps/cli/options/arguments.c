@@ -41,7 +41,7 @@ static bool wrong_choice(const option *o, pdl_str value, char **message) {
     return false;
 }
 
-/* Returns true when an empty value is a mistake: usually a variable of the shell is not set:
+/* Returns true when an empty value is a mistake. Usually a variable of the shell is not set, as in
  * `--policy "$POLICY"`. */
 static bool needs_text(const option *o) {
     static const char *const texts[] = {"FILE",    "PROGRAM",    "ROWS",   "OUT",
@@ -66,8 +66,8 @@ static bool take(arguments *a, const option *o, pdl_str value, char **message) {
     return true;
 }
 
-/* Words of earlier versions and of other commands, which are too different for a suggestion by
- * similarity. */
+/* Words of earlier versions and of other commands. They are too different from the right words to
+ * be suggested by similarity. */
 static const struct {
     int (*run)(const arguments *a);
     const char *old, *now;
@@ -119,8 +119,8 @@ static const option *find_letter(const command *c, char letter) {
     return NULL;
 }
 
-/* Takes the option at argv[*i] with its value, which may be the next argument. attached: a value in
- * the same word. */
+/* Takes the option at argv[*i] with its value, which may be the next argument. attached: the value
+ * when it is in the same word. */
 static bool take_with_value(arguments *a, const option *o, pdl_str attached, int argc, char **argv,
                             int *i, char **message) {
     if (o->kind == OPT_FLAG) {
@@ -153,8 +153,8 @@ static bool read_one(arguments *a, int argc, char **argv, int *i, char **message
     return take_with_value(a, o, value, argc, argv, i, message);
 }
 
-/* Returns the number of operands: as many as there are words; any number when the last ends in
- * dots. */
+/* Returns the maximum number of operands. It is the number of words in the description; any number
+ * when the last word ends in dots. */
 static size_t most_operands(const command *c) {
     pdl_str s = pdl_str_of(c->operands);
     size_t n = s.n > 0;
@@ -162,7 +162,7 @@ static size_t most_operands(const command *c) {
     return pdl_str_ends(s, PDL_STR("...")) ? (size_t)-1 : n;
 }
 
-/* Returns true when the process was started by this name. */
+/* Returns true when `path`, by which the process was started, has this name. */
 static bool is_called(const char *path, const char *name) {
     const char *last = path ? strrchr(path, '/') : NULL;
     return path && strcmp(last ? last + 1 : path, name) == 0;

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_SHOWN = 60 }; /* bytes of a value that a message shows */
+enum { MAX_SHOWN = 60 }; /* a message shows so many bytes of a value */
 
 /* Adds a mapping of variables, which replace those in *vars. what: the option, for the message. */
 static bool add_mapping(pdl_str text, const char *what, pdl_val *vars, pdl_err *err) {
@@ -57,7 +57,8 @@ static bool is_name_byte(char c, size_t at) {
            (at && c >= '0' && c <= '9');
 }
 
-/* Returns the place of the equals sign; PDL_NOT_FOUND when the text has not this form. */
+/* Returns the position of the equals sign; PDL_NOT_FOUND when the text does not have the form
+ * NAME=VALUE. */
 static size_t find_equals(pdl_str text) {
     size_t i = 0;
     while (i < text.n && is_name_byte(text.p[i], i)) i++;
@@ -100,7 +101,7 @@ static bool hint_form(pdl_str text, pdl_err *err) {
     return false;
 }
 
-/* name: the option, for messages. */
+/* Adds variables. name: the option, for messages. */
 static bool add_data(pdl_str text, const char *name, pdl_val *vars, pdl_err *err) {
     size_t equals = find_equals(text);
     if (equals != PDL_NOT_FOUND) {

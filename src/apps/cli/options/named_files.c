@@ -54,7 +54,7 @@ static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
     bool is_path = value.n && (memchr(value.p, '/', value.n) || memchr(value.p, '.', value.n));
     if (id == OPT_data || id == OPT_variable)
         return pdl_str_starts(value, PDL_STR("@")) ? pdl_str_sub(value, 1, value.n) : (pdl_str){0};
-    /* the reader of tables finds FILE.db:TABLE */
+    /* the reader of tables searches for the file of FILE.db:TABLE */
     if (is_table && memchr(value.p, ':', value.n)) return (pdl_str){0};
     if (is_rows) return value;
     if (id == OPT_keep_rows) return is_path ? value : (pdl_str){0};
@@ -89,7 +89,8 @@ static bool asks_for_help(const arguments *a) {
 bool pdl_cli_finds_files(const arguments *a, char **message) {
     if (asks_for_help(a)) return true;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
-        if (programs[i].run != a->command->run || a->inference) continue; /* its journal has it */
+        /* the journal has this program */
+        if (programs[i].run != a->command->run || a->inference) continue;
         for (size_t k = 0; k < a->files.n && (k == 0 || programs[i].all); k++) {
             pdl_err err = {0};
             if (pdl_cli_program_is_there(a->files.p[k], &err)) continue;

@@ -39,7 +39,7 @@ static bool has_word(pdl_str text, pdl_str value) {
     return false;
 }
 
-/* Returns true when the text has the name of NAME=LEVEL. */
+/* Returns true when the text contains NAME of a value NAME=LEVEL. */
 static bool has_name(pdl_str text, pdl_str value) {
     size_t equals = pdl_str_find(value, PDL_STR("="), 0);
     return equals != PDL_NOT_FOUND && equals && has_quoted(text, pdl_str_sub(value, 0, equals));
@@ -53,9 +53,9 @@ static bool is_named(pdl_str text, const char *name) {
     return found;
 }
 
-/* Returns true for options whose value may be named in a later error. Numbers and words of a list
- * are checked when the command line is read; names of columns and runs are words that any message
- * may contain. */
+/* Returns true for options whose value may occur in a later error. Numbers and words of a list are
+ * checked when the command line is read. Names of columns and runs are left out, because any
+ * message may contain such words. */
 static bool is_read_later(const option *o) {
     static const char *const others[] = {"N", "K", "MS", "NAME", "COLUMN", "COLUMN=VARIABLE"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -103,8 +103,8 @@ void pdl_cli_print_option_error(const arguments *a, const pdl_err *err, const pd
     pdl_err_fini(&named);
 }
 
-/* Returns the option of a message "argument --NAME: ...", when its last value is not in the
- * message. */
+/* Returns the last value of the option in a message "argument --NAME: ...", when the message does
+ * not contain that value. */
 static const pdl_str *value_to_show(const arguments *a, pdl_str message) {
     const pdl_str start = PDL_STR("argument --");
     size_t colon = pdl_str_find(message, PDL_STR(":"), 0);

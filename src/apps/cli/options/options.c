@@ -339,10 +339,10 @@ static const option options[] = {
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
-/* One option per line, so that branches which add options do not conflict. */
+/* Each option has its own line, so that branches which add options do not conflict. */
 /* clang-format off */
-/* Options that several commands share; one that is added here belongs to all of them. These limit
- * the model calls of a run. */
+/* Options that several commands share. An option that is added to such a list belongs to all these
+ * commands. The options of this list limit the model calls of a run. */
 #define LIMITS_OF_RUNS \
     OPT_cache_marks, \
     OPT_prefix_first, \

@@ -21,7 +21,8 @@ static const opt_id written[] = {OPT_trace, OPT_output, OPT_wire,   OPT_log,   O
 static_assert(sizeof written / sizeof *written + 3 <= PDL_CLI_MAX_WRITTEN,
               "they fit, and the three that are not of options alone");
 
-/* Rows of a batch may come from one table of a file and go to another: the batch examines them. */
+/* Returns true for a table that the batch itself examines: rows may come from one table of a file
+ * and go to another table of the same file. */
 static bool is_table(const arguments *a, opt_id id) {
     return a->command->run == pdl_cli_cmd_batch && (id == OPT_input || id == OPT_output);
 }

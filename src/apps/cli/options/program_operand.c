@@ -12,8 +12,8 @@
 
 #include "base/banned.h"
 
-/* The file name of the text of -e. It is compared by address, since a user may have a file of this
- * name. */
+/* The file name for the text of -e. Its address is compared and not its text, since a user may have
+ * a file with this name. */
 static const char eval_name[] = "-e";
 static pdl_str eval_text;
 
@@ -52,7 +52,7 @@ static void find_file(arguments *a, pdl_str *file) {
     pdl_free(other);
 }
 
-/* Notes that a command word is also the name of a program. */
+/* Prints a note that a command word is also the name of a program. */
 static void note_command(const char *word) {
     char *other = with_suffix(pdl_str_of(word));
     const char *names[] = {word, other};
@@ -81,7 +81,8 @@ static bool asks_for_no_program(const arguments *a) {
     return a->given[OPT_help] || a->given[OPT_version] || a->given[OPT_schema];
 }
 
-/* Returns the message for a missing program: an option may have taken it as its value. */
+/* Returns the message for a missing program. It says so when an option may have taken the program
+ * as its value. */
 static char *missing(const arguments *a) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "the following arguments are required: FILE");
@@ -95,8 +96,8 @@ static char *missing(const arguments *a) {
     return pdl_buf_take(&b);
 }
 
-/* Splits the operands of a run: the first is the program, the others belong to it. any: the command
- * line is not empty. */
+/* Splits the operands of a run: the first is the program, and the others are passed to it. any: the
+ * command line is not empty. */
 static bool split_operands(arguments *a, bool any, char **message) {
     size_t own = 1;
     if (a->given[OPT_eval]) {
@@ -150,7 +151,7 @@ static bool read_stdin(pdl_buf *out, pdl_err *err) {
                                          "cannot read standard input: %s", strerror(errno));
 }
 
-/* Returns the command that a word may have been meant for; empty when there is none. */
+/* Returns the command that the user may have meant by a word; empty when there is none. */
 static pdl_str similar_command(pdl_str word) {
     enum { MAX_NAMES = 64 };
     pdl_str names[MAX_NAMES];

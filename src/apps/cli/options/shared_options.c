@@ -45,7 +45,7 @@ bool pdl_cli_read_whole(const arguments *a, opt_id id, int64_t least, int64_t mo
     return false;
 }
 
-/* Reads the number of calls of a run, or of rows of a batch. */
+/* Reads --jobs, the maximum number of open calls of a run, or of open rows of a batch. */
 static bool read_jobs(const arguments *a, uint32_t *jobs) {
     int64_t n = 0;
     *jobs = 0;
@@ -56,7 +56,7 @@ static bool read_jobs(const arguments *a, uint32_t *jobs) {
 }
 
 /* Raises the limit of descriptors as far as the system allows, since every open call has a
- * connection, and limits the calls to that. */
+ * connection. Then reduces the number of calls to that limit. */
 static void make_room(uint32_t *jobs) {
     enum { OTHERS = 64 }; /* descriptors that files, the worker and the loop need */
     struct rlimit files;
@@ -82,7 +82,7 @@ static void write_wire(void *user, pdl_str text) {
                  PDL_FMT(l->wire_name), strerror(errno));
 }
 
-/* Opens a file that only its owner can read, from its first byte on. */
+/* Opens a file that only its owner can read, from the moment when it is made. */
 static FILE *open_private(const char *path) {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
@@ -90,8 +90,8 @@ static FILE *open_private(const char *path) {
     return f;
 }
 
-/* Opens the file of --wire. A file that cannot be written is not a wrong command line, as with
- * --output. */
+/* Opens the file of --wire. As with --output, a file that cannot be written does not count as a
+ * wrong command line. */
 static int open_wire(const arguments *a, shared_options *l) {
     pdl_err err = {0};
     if (!a->given[OPT_wire]) return 0;
@@ -113,8 +113,8 @@ static void note_text(void *user, pdl_str text) {
     pdl_cli_note("pdl: %.*s", PDL_FMT(text));
 }
 
-/* Copies the options that need no conversion. An option that a command does not have is never
- * given. */
+/* Copies the options that need no conversion. Options that the command does not have are never set,
+ * so they need no test. */
 static void take_options(const arguments *a, pdl_session_options *o) {
     o->files.cache = a->value[OPT_cache];
     o->models.timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL;

@@ -1,8 +1,9 @@
-/* cmd_pack.c -- pdl pack FILE: writes one file that is a command and the program in it.
+/* cmd_pack.c -- pdl pack FILE: writes one executable file that contains the pdl command and a
+ * program.
  *
- * The program is loaded and checked as `pdl check` does it, and each file that this reads becomes a
- * part: modules, policies with their lock files and lists, settings. So what is packed is what a
- * run would read, found by the same search.
+ * The program is loaded and checked as by `pdl check`. Each file that is read meanwhile becomes a
+ * part of the result: modules, policies with their lock files and lists, settings. So exactly the
+ * files that a run would read are packed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,7 +40,7 @@ typedef struct packer {
     size_t n_path;
     PDL_VEC(packed_part) parts;
     PDL_VEC(char *) read; /* paths of the files that were read; owned */
-    bool python, commands, servers; /* the host must have them */
+    bool python, commands, servers; /* features that the machine must have to run the result */
     bool is_static;
 } packer;
 
@@ -150,7 +151,8 @@ static int collect(packer *k, pdl_session *s, pdl_err *err) {
     return code;
 }
 
-/* SQLite opens a file in memory only when its header names no log beside it. */
+/* SQLite opens a file in memory only when the head of the file does not say that a log is beside
+ * it. */
 static bool add_recording(packer *k, pdl_err *err) {
     enum { VERSIONS = 18 };
     static const char head[] = "SQLite format 3";
@@ -177,7 +179,7 @@ static bool add_recording(packer *k, pdl_err *err) {
 
 static const char *const beside[] = {"pdl-static", "../share/pdl/pdl-static"};
 
-/* Finds the command that becomes a part of the result; owned. NULL: there is none. */
+/* Finds the pdl command that becomes a part of the result; owned. NULL when there is none. */
 static char *find_command(const packer *k) {
     if (k->a->given[OPT_command]) return pdl_str_dup(k->a->value[OPT_command]);
     pdl_buf self = PDL_BUF, at = PDL_BUF;
@@ -197,7 +199,7 @@ static char *find_command(const packer *k) {
     return found;
 }
 
-/* Returns true for a command of ELF that needs no loader. */
+/* Returns true for an ELF executable that needs no loader. */
 static bool needs_no_loader(pdl_str file) {
     enum { PHOFF = 32, PHSIZE = 54, PHNUM = 56, HEADER = 64, INTERPRETER = 3 };
     if (file.n < HEADER || memcmp(file.p, "\177ELF\2\1", 6) != 0) return false;
@@ -249,7 +251,7 @@ static void put_index(const packer *k, pdl_buf *out) {
         pdl_str given = a->policies.p[i];
         bool is_path = memchr(given.p, '/', given.n) || memchr(given.p, '.', given.n);
         char *name = is_path ? name_of(k, given) : pdl_str_dup(given);
-        bool is_plain = is_path && !strchr(name, '/'); /* a word names a built-in policy */
+        bool is_plain = is_path && !strchr(name, '/'); /* a word is the name of a built-in policy */
         pdl_buf_putf(out, "policy - 0 %s%s\n", is_plain ? "./" : "", name);
         pdl_free(name);
     }
@@ -299,7 +301,7 @@ static void say_needs(const packer *k, const char *path, size_t size) {
                      "packed: it is not static");
 }
 
-/* Returns the path of the result: that of -o, else the program's name without .pdl. Owned. */
+/* Returns the path of the result: the path of -o, or the program's name without .pdl. Owned. */
 static char *output_of(const packer *k) {
     if (k->a->given[OPT_output]) return pdl_str_dup(k->a->value[OPT_output]);
     pdl_str name = pdl_file_name(k->file);

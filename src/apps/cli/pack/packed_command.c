@@ -1,5 +1,5 @@
-/* packed_command.c -- see pack.h. A packed command reads its parts from its own end, before the
- * command line is read, and holds them against their hashes.
+/* packed_command.c -- the start of a packed command; see pack.h. It reads its parts from the end of
+ * its own file, before the command line is read, and compares them with their hashes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,8 @@
 
 #include "base/banned.h"
 
-/* `pdl pack` changes the last byte in the copy that it writes, so the compiler must not know it. */
+/* `pdl pack` changes the last byte in the copy that it writes, so the compiler must not treat the
+ * byte as constant. */
 static const volatile char mark[] = "\x7fpdl pack: 1: -";
 enum { MARK = sizeof mark - 2 };
 
@@ -28,10 +29,10 @@ pdl_str pdl_pack_mark(void) { return (pdl_str){(const char *)(uintptr_t)mark, MA
 bool pdl_pack_is_packed(void) { return mark[MARK] == '+'; }
 
 typedef struct packed {
-    pdl_str file;           /* the whole command */
-    pdl_str path, folder;   /* its path, owned by the process */
+    pdl_str file;           /* the bytes of the whole file */
+    pdl_str path, folder;   /* the path of the file, owned by the process */
     char *program;          /* the path of the program */
-    PDL_VEC(char *) before; /* words before the user's */
+    PDL_VEC(char *) before; /* words that are inserted before the user's words */
 } packed;
 
 static uint64_t number_at(const char *p) {
@@ -57,7 +58,7 @@ static bool map_self(packed *x) {
     return true;
 }
 
-/* Returns the path of a name of the index; owned. */
+/* Returns the path for a name of the index; owned. */
 static char *path_of(const packed *x, pdl_str name) {
     pdl_buf b = PDL_BUF;
     pdl_str library = PDL_STR(PDL_PACK_LIBRARY), here = PDL_STR(PDL_PACK_HERE);
@@ -74,7 +75,8 @@ static char *path_of(const packed *x, pdl_str name) {
     return pdl_buf_take(&b);
 }
 
-/* Takes the text up to a character, which is left out. Returns false when it is not there. */
+/* Takes the text up to a character, and skips that character. Returns false when the character does
+ * not occur. */
 static bool take(pdl_str *rest, char end, pdl_str *out) {
     const char *p = rest->n ? memchr(rest->p, end, rest->n) : NULL;
     if (!p) return false;
@@ -96,7 +98,7 @@ static void add_words(packed *x, const char *word, pdl_str name) {
     *pdl_vec_push(&x->before) = is_word ? pdl_str_dup(name) : path_of(x, name);
 }
 
-/* Takes the part of one line of the index; parts: the bytes that are left. */
+/* Takes the part that one line of the index describes. parts: the bytes that are left. */
 static bool add_part(packed *x, pdl_str line, pdl_str *parts) {
     pdl_str role, hash, size;
     if (!take(&line, ' ', &role) || !take(&line, ' ', &hash) || !take(&line, ' ', &size) ||
@@ -135,7 +137,8 @@ static bool read_parts(packed *x) {
     return x->program && !parts.n;
 }
 
-/* Words of the user that choose what is done with the program; the rest are its own. */
+/* Options of the user that decide what is done with the program. All other words are passed to the
+ * program. */
 static const struct {
     const char *word, *verb, *more;
 } ways[] = {{"--serve", "serve", NULL}, {"--mcp", "serve", "--mcp"}};
@@ -143,7 +146,7 @@ static const struct {
 static bool is_for_runs(const char *word) { return strcmp(word, "--replay") == 0; }
 
 int pdl_pack_begin(int *argc, char ***argv) {
-    static packed x; /* these two are used for the life of the process */
+    static packed x; /* these are used until the process ends */
     static char **all;
     if (!pdl_pack_is_packed()) return 0;
     if (!read_parts(&x)) {

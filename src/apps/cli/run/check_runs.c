@@ -1,5 +1,5 @@
-/* check_runs.c -- pdl runs --check and pdl resume --check: what resumes would do with the program
- * of today (spec know 2).
+/* check_runs.c -- pdl runs --check and pdl resume --check: a forecast of what resumes would do with
+ * the present program (spec know 2).
  *
  * Each run is resumed as `pdl resume` would do it, but its journal is only read and nothing is
  * sent. The verdict follows from what that resume would have to do.
@@ -20,7 +20,7 @@
 
 /* --- one run ---------------------------------------------------------------------------------- */
 
-/* Drops what a resume would make or send to beside the run itself. */
+/* Drops the options by which a resume would write files or send data besides the run itself. */
 static void drop_outputs(arguments *a) {
     static const opt_id outputs[] = {OPT_cache, OPT_output, OPT_trace, OPT_wire, OPT_otlp};
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) a->given[outputs[i]] = false;
@@ -115,11 +115,11 @@ struct checking {
     const char *program;
     pdl_verdict worst;
     bool json, any;
-    pdl_durable *first; /* stays open, so that SQLite is loaded once and not for each run */
+    pdl_durable *first; /* kept open, so that SQLite is loaded only once */
     pdl_buf out;
 };
 
-/* Returns true when the run was made from the program. */
+/* Returns true when the run was started with this program. */
 static bool is_of_program(struct checking *c, pdl_str path) {
     pdl_durable *d = NULL;
     pdl_err ignored = {0};
@@ -181,7 +181,7 @@ int pdl_cli_check_runs(const arguments *a,
         pdl_free(program);
         return 1;
     }
-    /* the folder changes from run to run */
+    /* each run changes the working folder, so the path has to be absolute */
     c.program = realpath(program, program_path) ? program_path : program;
     const char *runs = realpath(folder, real) ? real : folder;
     if (c.json) PDL_PUT(&c.out, "{\"runs\": [");

@@ -1,5 +1,5 @@
-/* durable_command.c -- durable runs of the command: their journal, their options, their
- * messages.
+/* durable_command.c -- the part of `pdl` that makes and resumes durable runs: it chooses the
+ * journal, stores and restores options, and prints messages.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,8 +27,8 @@
 
 /* --- options in the journal ------------------------------------------------------------------- */
 
-/* Options that are kept in the journal, because they shape the run; keys, prices and addresses are
- * those of the resuming command. */
+/* Options that the journal stores, because the results of a run depend on them. Keys, prices and
+ * addresses are taken from the command that resumes the run. */
 static const opt_id kept[] = {OPT_stream,      OPT_jobs,    OPT_timeout, OPT_budget,
                               OPT_max_rps,     OPT_max_tpm, OPT_sync,    OPT_park,
                               OPT_provisional, OPT_cache,   OPT_output,  OPT_cache_marks,
@@ -59,7 +59,7 @@ static pdl_val add_policy(pdl_val list, pdl_str name) {
     return pdl_list_push(list, pdl_list_push(pair, pdl_textz(hash)));
 }
 
-/* Adds the policies and the sandbox that are in force, from whatever source. Takes d. */
+/* Adds the policies and the sandbox that are in force, wherever they come from. Takes d. */
 static pdl_val add_guards(pdl_val d, const arguments *a) {
     const char *named = getenv("PDL_POLICY");
     pdl_str least = a->given[OPT_sandbox_min] ? a->value[OPT_sandbox_min] : PDL_STR("full");
@@ -76,7 +76,7 @@ static pdl_str text_in(pdl_vref v, const char *name) {
     return !pdl_is_absent(x) && pdl_is_str(x) ? pdl_str_get(x) : (pdl_str){0};
 }
 
-/* Keeps a text of the journal as an argument. */
+/* Keeps a text from the journal alive, for use as an argument. */
 static pdl_str keep_text(durable_command *l, pdl_str s) {
     char *copy = pdl_str_dup(s);
     *pdl_vec_push(&l->texts) = copy;
@@ -157,7 +157,7 @@ static pdl_val options_of(const arguments *a, uint64_t seed) {
     return d;
 }
 
-/* Takes the options that the arguments `a` do not give. */
+/* Takes the options that the arguments `a` do not give from the journal. */
 static bool take_options(durable_command *l, arguments *a, pdl_str json, pdl_err *err) {
     pdl_val v;
     if (!pdl_json_read(json, 0, &v, NULL, err)) return false;
@@ -299,7 +299,8 @@ static bool take_ways(durable_command *l, const arguments *a, pdl_err *err) {
     return true;
 }
 
-/* Returns a name of this command line as a path in the folder where it was typed. */
+/* Returns a name from this command line as a path, relative to the folder in which the command was
+ * typed. */
 static pdl_str rooted(durable_command *l, const char *cwd, pdl_str name) {
     bool is_data = pdl_str_starts(name, PDL_STR("@"));
     pdl_str file = is_data ? pdl_str_sub(name, 1, name.n) : name;
@@ -323,7 +324,7 @@ static bool names_file(opt_id id, pdl_str value) {
     char *path = pdl_str_dup(value);
     bool is_file = pdl_file_kind_of(path) == PDL_FILE_REGULAR;
     pdl_free(path);
-    return is_file; /* another profile is named as when the run began */
+    return is_file; /* the name of another profile is kept as it was when the run began */
 }
 
 /* Makes the names of files on this command line absolute, because the folder is about to change. */
@@ -376,8 +377,8 @@ bool pdl_cli_durable_open(durable_command *l, arguments *a, pdl_durable_use use,
     return take_options(l, a, f->options, err) && take_ways(l, a, err);
 }
 
-/* Lines that earlier processes have read: a regular file that begins with them is continued after
- * them. */
+/* The lines of input that earlier processes have read. When a regular file begins with these lines,
+ * reading continues after them. */
 struct input_lines {
     pdl_buf all;
 };
@@ -486,7 +487,7 @@ void pdl_cli_durable_note(const durable_command *l, const arguments *a, pdl_sess
     }
 }
 
-/* Updates the index of the folder of runs; a copy elsewhere has none. */
+/* Updates the index of the folder of runs. A journal elsewhere has no index. */
 static void note_end(const durable_command *l) {
     pdl_str path = pdl_str_of(l->path), dir = pdl_file_folder(path);
     pdl_buf own = PDL_BUF;

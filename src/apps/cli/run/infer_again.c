@@ -1,5 +1,5 @@
-/* infer_again.c -- pdl resume of a durable inference: the same command with its journal, which has
- * the answers of all its particles by their lineage.
+/* infer_again.c -- pdl resume of a durable inference: runs the same command again with its journal,
+ * which has the answers of all its particles, stored by the lineage of each particle.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,13 +9,14 @@
 
 #include "base/banned.h"
 
-/* The members of the options in the journal that have the words and the seed. The seed is apart
- * from the words, because only a given one goes to models. */
+/* The members of the options in the journal that have the words and the seed. The seed is stored
+ * separately: when the user gave it, it is in the words, too, and is sent to models. */
 #define WORDS "infer"
 #define SEED "infer-seed"
 
-/* Options that are kept as words. Those that every durable run keeps are beside them; addresses,
- * prices and logs are those of the resuming command. */
+/* Options that the journal stores as words of the command. Options that every durable run stores
+ * are separate. Addresses, prices and logs are taken from the command that resumes the
+ * inference. */
 static const opt_id kept[] = {OPT_algo,      OPT_particles, OPT_workers,        OPT_bars,
                               OPT_by,        OPT_sure,      OPT_particle_error, OPT_ess,
                               OPT_resample,  OPT_align,     OPT_max_score,      OPT_tries,
@@ -27,8 +28,8 @@ pdl_val pdl_cli_infer_put_words(pdl_val options, const arguments *a, uint64_t se
     return pdl_dict_putz(options, SEED, pdl_int((int64_t)seed));
 }
 
-/* Stores the words of an inference, owned, and its seed, if it has one. Returns false when it is
- * another journal. */
+/* Stores the words of an inference, owned, and its seed, if it has one. Returns false when the
+ * journal is not of an inference. */
 static bool read_words(const pdl_durable_facts *f, pdl_val *out, int64_t *seed) {
     pdl_val options = pdl_absent();
     pdl_err ignored = {0};
@@ -80,7 +81,7 @@ typedef struct continuing {
     durable_command *l;
 } continuing;
 
-/* Options that a resume may give or that the journal keeps for every durable run. */
+/* Options that the resuming command may give, or that the journal stores for every durable run. */
 static const opt_id taken[] = {
     OPT_cache,   OPT_cache_marks, OPT_prefix_first, OPT_jobs,         OPT_timeout,
     OPT_budget,  OPT_max_rps,     OPT_max_tpm,      OPT_sync,         OPT_prices,
@@ -99,7 +100,8 @@ bool pdl_cli_infer_refuses(const arguments *given, opt_id *which) {
     return false;
 }
 
-/* Adds what the command that resumes it gives and what the journal keeps beside the words. */
+/* Adds the options that the resuming command gives, and those that the journal stores
+ * separately. */
 static void take(void *user, arguments *a) {
     continuing *c = user;
     a->inference = c->l;
@@ -109,7 +111,7 @@ static void take(void *user, arguments *a) {
         a->given[*id] = true;
         a->value[*id] = c->given->value[*id];
     }
-    if (a->given[OPT_jobs]) a->given[OPT_workers] = false; /* --jobs replaces it */
+    if (a->given[OPT_jobs]) a->given[OPT_workers] = false; /* --jobs replaces --workers */
 }
 
 int pdl_cli_infer_resume(const arguments *a, durable_command *l) {

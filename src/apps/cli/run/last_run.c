@@ -2,8 +2,8 @@
  *
  * A journal holds the answers that a run got, not its variables: the program of the journal is run
  * against it without real effects, as `pdl trace` does. An editor asks for this while the pointer
- * rests on a name, so it is cancelled after a fraction of a second of processor time, and then
- * nothing is shown; the folders are read again only after some time.
+ * rests on a name. So the run is cancelled after a fraction of a second of processor time, and then
+ * nothing is shown. The folders are searched again only after some time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,8 +38,8 @@ static int64_t changed_at(const char *path) {
     return pdl_os_modified_ns(&st);
 }
 
-/* Returns true when a name that was given in a folder means the program. folder.p NULL: the folder
- * is not known, so names without folders are compared. */
+/* Returns true when a name that was given in a folder means the program. When folder.p is NULL, the
+ * folder is unknown, and only the last parts of the names are compared. */
 static bool is_program(const newest_run *s, pdl_str folder, pdl_str file) {
     pdl_str own = pdl_str_of(s->program);
     if (!pdl_str_eq(pdl_file_name(file), pdl_file_name(own))) return false;
@@ -101,7 +101,7 @@ static bool on_run(void *user, pdl_str path, const pdl_durable_summary *r) {
         return true;
     int64_t before = s->changed;
     look_at(s, path);
-    return s->changed == before; /* the newest is the first */
+    return s->changed == before; /* the list is sorted, and the newest run is the first */
 }
 
 static void find(newest_run *s) {

@@ -1,9 +1,9 @@
 /* recorded.c -- makes a durable run from a recording; see recorded.h.
  *
  * A recording may have no program and no inputs, has no options, and its rows cannot be continued.
- * So the program runs once against it, as in a replay, and a durable run keeps the answers: from
- * then on everything handles one form of run. Where the recording ends or differs from the program
- * the run stops; the error of that stop is not kept as an answer.
+ * So the program runs once against it, as in a replay, and a durable run keeps the answers: after
+ * that, all code handles only durable runs. The run stops where the recording ends or differs from
+ * the program; the error at that place is not stored as an answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* recorded_trace.c -- makes traces of recordings of --record: their program is run against them,
- * without real effects.
+/* recorded_trace.c -- makes traces of recordings of --record. The program is run again, its effects
+ * are answered from the recording, and no real effect is executed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -24,12 +24,12 @@
 #include "base/banned.h"
 
 struct run_again {
-    arguments own; /* arguments of the run that is shown; its only operand is `operand` */
+    arguments own; /* arguments of the run that is shown; their only operand is `operand` */
     pdl_str operand;
-    durable_command shown; /* the run that is shown; only read */
+    durable_command shown; /* the run that is shown; its journal is only read */
     pdl_str file, text;
     char *journal, *path; /* absolute paths of the journal, and of the program */
-    char *folder;         /* folder of copies; NULL before the first */
+    char *folder;         /* folder with copies of the journal; NULL before the first copy */
     shared_options limits;
     pdl_session_options options;
     pdl_session *base;
@@ -42,8 +42,9 @@ struct run_again {
     durable_command durable;
     pdl_live *live;
     char *copy, *name;
-    PDL_VEC(pdl_durable_edit) edited; /* files that the program includes */
-    PDL_VEC(char *) texts;            /* their texts; owned */
+    /* files that the program includes and that the user has changed */
+    PDL_VEC(pdl_durable_edit) edited;
+    PDL_VEC(char *) texts;            /* the changed texts; owned */
     pdl_buf program;
 };
 
@@ -54,7 +55,7 @@ static char *absolute(pdl_str path) {
     return pdl_str_dup(pdl_str_of(real));
 }
 
-/* Appends a text with the line ends that a reader of programs sees. */
+/* Appends a text with its line ends changed to "\n", as a reader of programs sees them. */
 static void put_lines(pdl_str text, pdl_buf *out) {
     for (size_t i = 0; i < text.n; i++) {
         bool cr = text.p[i] == '\r', crlf = cr && i + 1 < text.n && text.p[i + 1] == '\n';
@@ -158,7 +159,7 @@ static bool forget(const run_again *r, pdl_str place, pdl_err *err) {
                             "this block sent no request: there is nothing to send again");
 }
 
-/* Writes the user's answers into the copy, as if the run had got them. */
+/* Writes the user's answers into the copy, as if the run had received them. */
 static bool change_answers(const run_again *r, const pdl_view_start *s, pdl_err *err) {
     bool ok = true;
     for (size_t i = 0; ok && i < s->n_answers; i++)
@@ -196,7 +197,7 @@ static bool open_run(run_again *r, const pdl_view_start *s, pdl_err *err) {
     r->given = r->own;
     r->copy_operand = pdl_str_of(r->copy);
     r->given.files.p = &r->copy_operand;
-    r->given.given[OPT_take_over] = true; /* no other process has the copy */
+    r->given.given[OPT_take_over] = true; /* no other process uses the copy */
     for (size_t i = 0; i < s->n_files; i++) {
         pdl_durable_edit e = {keep_text(r, s->files[i].before), keep_text(r, s->files[i].after)};
         *pdl_vec_push(&r->edited) = e;
@@ -271,7 +272,7 @@ static void stop(void *user) {
 
 static bool answer(void *user, uint32_t effect, pdl_str text) {
     run_again *r = user;
-    /* true when this session has the host world */
+    /* true when this session reads the input */
     return r->session && pdl_session_answer_input(r->base, effect, text);
 }
 

@@ -21,9 +21,9 @@ static bool wants_warnings(const arguments *a) {
            (a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "warn"));
 }
 
-/* Prints the problems that a user gets to see: not those that only --strict shows, and not
- * `reported`, which is printed elsewhere. An error in a part that may never be executed counts as a
- * warning. */
+/* Prints the problems that a user should see. Problems that only --strict shows are left out, and
+ * so is `reported`, which is printed elsewhere. An error in a part that may never be executed
+ * counts as a warning. */
 static void print(const pdl_program *checked, const pdl_session *s, pdl_str file,
                   const pdl_diag *reported, bool warnings) {
     pdl_check_report r = {.form = PDL_REPORT_TEXT};
@@ -43,7 +43,8 @@ void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_p
                            bool always) {
     if (is_off(a)) return;
     pdl_program *checked = pdl_session_check(s, p);
-    /* a run that is certain to fail ends with the first of these errors, which is printed then */
+    /* a run that is certain to fail ends with the first of these errors, and prints it at its
+     * end */
     const pdl_diag *reported =
         checked && !always && !pdl_cli_is_unchecked(a) ? pdl_program_certain_error(checked) : NULL;
     if (checked) print(checked, s, a->files.p[0], reported, always || wants_warnings(a));

@@ -1,9 +1,9 @@
-/* search_again.c -- pdl resume of a durable search: the same command in the folder of the search,
- * which has the answers that were paid for.
+/* search_again.c -- pdl resume of a durable search: runs the same command again in the folder of
+ * the search, which has the answers that were paid for.
  *
- * A search draws the same numbers in each run, and asks in the same order, so that it comes to
- * where it was killed without asking anything that was answered. It needs the words of its command
- * and the folder in which the command was given.
+ * A search draws the same random numbers each time and sends its requests in the same order. So it
+ * reaches the point where it was killed without sending a request that was answered before. It
+ * needs the words of its command and the folder in which the command was given.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,8 +23,8 @@
 
 #define STATE_FILE "state.json"
 
-/* Options that the state of a search keeps. Others are those of the command that resumes it: they
- * name addresses, which may have keys, and files that it would write. */
+/* Options that the state of a search stores. Other options are taken from the command that resumes
+ * the search: they give addresses, which may contain keys, and name files that are written. */
 static const opt_id kept_options[] = {
     OPT_config,       OPT_data_rows, OPT_expect,    OPT_judge,        OPT_metric,
     OPT_vary,         OPT_tune,      OPT_require,   OPT_demos,        OPT_proposer,
@@ -58,7 +58,7 @@ pdl_val pdl_cli_words_of(const arguments *a, const opt_id *kept) {
     for (size_t i = 0; i < a->values.n; i++)
         if (pdl_cli_is_among(kept, a->values.p[i].id))
             words = with_word(words, pdl_cli_option_of(a->values.p[i].id), a->values.p[i].value);
-    /* The name of a file may begin with a dash. */
+    /* "--" comes before the names of files, because a name may begin with a dash. */
     if (a->files.n) words = pdl_list_push(words, pdl_textz("--"));
     for (size_t i = 0; i < a->files.n; i++) words = pdl_list_push(words, pdl_text(a->files.p[i]));
     return words;
@@ -146,7 +146,7 @@ int pdl_cli_run_words(const char *name, pdl_vref words, const opt_id *kept,
     bool ok = pdl_cli_arguments_read((int)n + 2, argv, &a, &word, &message);
     keep_only(&a, kept);
     begin(user, &a);
-    /* The program of an inference is in its journal, too. */
+    /* the program of an inference is also in its journal */
     ok = ok && (a.inference || pdl_cli_find_program(&a, word, &message)) &&
          pdl_cli_finds_files(&a, &message) && pdl_cli_spares_files(&a, &message);
     int code = ok ? a.command->run(&a) : pdl_cli_refuse(&a, message);
@@ -157,13 +157,13 @@ int pdl_cli_run_words(const char *name, pdl_vref words, const opt_id *kept,
     return code;
 }
 
-/* Options of the command that resumes a search. */
+/* Options that are taken from the command that resumes the search. */
 static const opt_id resuming[] = {OPT_wire, OPT_otlp, OPT_otlp_content, OPT_otlp_all, OPT_COUNT};
 
 typedef struct continued_search {
     const arguments *given;
     const char *folder;
-    pdl_str wire; /* where --wire writes, whatever the working folder is */
+    pdl_str wire; /* the file of --wire, as an absolute path, because the working folder changes */
 } continued_search;
 
 static void take_folder(void *user, arguments *a) {
@@ -175,7 +175,7 @@ static void take_folder(void *user, arguments *a) {
     }
 }
 
-/* Appends the file of --wire as a path from the root. */
+/* Appends the file of --wire as an absolute path. */
 static void put_wire(const arguments *given, pdl_buf *out) {
     char here[PATH_MAX];
     pdl_str name = given->value[OPT_wire];

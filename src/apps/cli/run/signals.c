@@ -27,7 +27,8 @@ void pdl_cli_end_after(unsigned ms) {
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction hup;
-    bool ignored = sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler == SIG_IGN; /* nohup */
+    /* nohup has set the signal to be ignored */
+    bool ignored = sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler == SIG_IGN;
     pdl_signals *watch = pdl_signals_watch(loop, signals, ignored ? 2 : 3, fn, user);
     pdl_signals_flag(watch, &received);
     return watch;

@@ -1,5 +1,5 @@
-/* trace_prefix.c -- pdl trace --prefix: replays a run to compare the beginnings of its calls; see
- * prefix_report.h. No effect is executed.
+/* trace_prefix.c -- pdl trace --prefix: replays a run to compare the beginnings of its model calls;
+ * see prefix_report.h. No effect is executed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -113,7 +113,7 @@ static pdl_session_options options_of(const arguments *a, pdl_prefix *p, pdl_str
     };
 }
 
-/* Runs the loaded program of s against its journal; *out: the report. */
+/* Runs the loaded program of s, with answers from its journal. *out: the report. */
 static void replay(pdl_session *s, pdl_prefix *p, pdl_val *out) {
     if (pdl_session_run(s) == PDL_STEP_WAIT) pdl_session_stop(s);
     pdl_drop(*out);

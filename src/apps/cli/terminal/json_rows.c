@@ -1,4 +1,4 @@
-/* json_rows.c -- see json_rows.h.
+/* json_rows.c -- writes the rows of commands with --json; see json_rows.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -52,7 +52,7 @@ static void redact(const progress *p, pdl_str text, pdl_buf *out) {
         pdl_buf_put(out, text);
 }
 
-/* Returns the first n characters. */
+/* Returns the first n characters of a text. */
 static pdl_str cut(pdl_str s, size_t n) {
     size_t end = 0;
     while (n-- && end < s.n) end += pdl_utf8_len((unsigned char)s.p[end]);
@@ -79,7 +79,8 @@ static void put_line(const progress *p, uint64_t now_ns, pdl_buf *out) {
 
 static void draw(progress *p) {
     uint64_t now = pdl_clock_ns();
-    bool is_asked = p->numbers.asking || pdl_tty_is_asked(); /* by the program, by a policy */
+    /* the program or a policy is asking the user */
+    bool is_asked = p->numbers.asking || pdl_tty_is_asked();
     bool is_free = !is_asked && !pdl_cli_term_is_inside_line(p->term);
     if (!p->has_line || !is_free || now - p->start_ns < p->delay_ns) return;
     pdl_buf line = PDL_BUF;
@@ -95,9 +96,10 @@ static void draw(progress *p) {
 
 static void report_step(const progress *p, const pdl_event *e) {
     pdl_buf line = PDL_BUF;
-    if (pdl_tty_is_asked()) pdl_buf_putc(&line, '\n'); /* the cursor is after the question */
+    if (pdl_tty_is_asked()) pdl_buf_putc(&line, '\n'); /* the cursor is right after the question */
     PDL_PUT(&line, "pdl: ");
-    pdl_loc loc = e->effect->loc; /* a line of a library would be searched in the program */
+    /* the user would look up a line number of the library in the program */
+    pdl_loc loc = e->effect->loc;
     if (loc.src && p->program.n && !pdl_str_eq(loc.src->name, p->program))
         pdl_buf_putf(&line, "%.*s ", PDL_FMT(pdl_file_name(loc.src->name)));
     pdl_progress_describe_end(&p->numbers, e, &line);

@@ -15,13 +15,16 @@
 typedef struct progress {
     pdl_progress numbers;
     pdl_sink next;               /* receives every event, too */
-    pdl_session *const *session; /* borrowed; NULL until it is made */
+    pdl_session *const *session; /* borrowed; *session is NULL until the session is made */
     const term *term;            /* borrowed */
     pdl_str program;             /* file; empty when it is unknown */
-    bool has_line, has_steps;    /* shows a line, or steps; without both it does nothing */
-    pdl_prefix *prefix;          /* compares the calls of steps; NULL without them */
+    /* kinds of progress that are shown; when both are false, nothing is shown */
+    bool has_line, has_steps;
+    /* compares the calls that steps show; NULL when steps are not shown */
+    pdl_prefix *prefix;
     pdl_buf drawn;               /* the text of the line */
-    uint64_t start_ns, delay_ns; /* the line appears after this delay */
+    /* when the run began, and the delay after which the line appears */
+    uint64_t start_ns, delay_ns;
 } progress;
 
 /* Begins the progress that the options request. Returns the sink that the run gets instead of

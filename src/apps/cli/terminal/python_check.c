@@ -1,8 +1,8 @@
 /* python_check.c -- asks Python whether code compiles; see python_check.h. One interpreter serves
- * all files of a check, and is started for the first block of code. A line of JSON is a text; a
- * line of the answer is a list: why it does not compile or null, the line, the names that it reads
- * and never sets, and whether `result` is never set. It runs isolated (-I), so that nothing beside
- * the program is imported.
+ * all files of a check, and is started for the first block of code. Each line that is sent is a
+ * code text as JSON. Each line of the answer is a list: the reason why the code does not compile or
+ * null, the line, the names that it reads and never sets, and whether `result` is never set. The
+ * interpreter runs isolated (-I), so that nothing beside the program is imported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -124,7 +124,7 @@ static pdl_str ask(pdl_python_checker *c, pdl_str code) {
     return (pdl_str){0};
 }
 
-/* Returns the bytes of a line of the text, without its end; of all lines for line 0. */
+/* Returns the part of `code` that is a line, without its end; for line 0, all lines. */
 static pdl_str line_of(pdl_str code, int64_t line) {
     size_t from = 0, to = code.n;
     for (int64_t i = 1; i <= line; i++) {
@@ -143,8 +143,7 @@ static void mark_line(pdl_str code, int64_t line, pdl_python_report *report) {
     report->end = (size_t)(s.p - code.p) + s.n;
 }
 
-/* Returns [name, line, column] of each name as [name, start, end]. Rows of another form are left
- * out. */
+/* Converts each [name, line, column] to [name, start, end]. Rows of another form are left out. */
 static pdl_val places_of(pdl_str code, pdl_vref rows) {
     pdl_val out = pdl_list_new(pdl_list_len(rows));
     for (size_t i = 0; i < pdl_list_len(rows); i++) {
@@ -163,7 +162,7 @@ static pdl_val places_of(pdl_str code, pdl_vref rows) {
     return out;
 }
 
-/* Returns the answer to a text, borrowed; absent when there is none. */
+/* Returns the answer about a text, borrowed; absent when there is none. */
 static pdl_vref answer_to(pdl_python_checker *c, pdl_str code) {
     uint64_t hash = pdl_hash_str(code);
     size_t at = hash % PDL_PYTHON_KNOWN;

@@ -11,20 +11,20 @@
 
 enum { PDL_PYTHON_KNOWN = 512 };
 
-/* A Python that compiles and never runs code. All-zero: it was not needed yet. */
+/* A Python process that compiles code and never runs it. All-zero: it was not started yet. */
 typedef struct pdl_python_checker {
     pdl_loop *loop;
     pdl_proc *proc;
     pdl_buf out;
-    /* Answers by the hash of the text, or absent: an editor checks the same texts after each
-     * key.
+    /* Answers by the hash of the text; absent when there is none. They are kept because an editor
+     * checks the same texts after each key.
      */
     uint64_t hashes[PDL_PYTHON_KNOWN];
     pdl_val known[PDL_PYTHON_KNOWN];
     bool ended, missing;
 } pdl_python_checker;
 
-/* A pdl_check_options.python whose user is a pdl_python_checker. */
+/* Checks a code text: a pdl_check_options.python whose user is a pdl_python_checker. */
 void pdl_python_check(void *user, pdl_str code, pdl_python_report *report);
 void pdl_python_checker_fini(pdl_python_checker *c);
 

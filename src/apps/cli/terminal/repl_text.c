@@ -1,8 +1,9 @@
 /* repl_text.c -- decides where an entry ends, makes its program, and completes words; see repl.h.
  *
- * A line that looks like text is a whole entry; one that begins a mapping or a list lasts until an
- * empty line, as compound statements do in the sessions of other languages. The first characters
- * decide that, so the user never waits for an answer while the session waits for a line.
+ * A line that looks like text is a whole entry. An entry that begins a mapping or a list continues
+ * until an empty line, like a compound statement in Python's interactive session. The first
+ * characters decide which kind it is, so the user never waits for an answer while the session waits
+ * for another line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -77,7 +78,7 @@ void pdl_repl_put_program(pdl_str entry, const char *model, pdl_buf *out) {
 void pdl_repl_put_item(const char *program, pdl_buf *out) {
     pdl_str rest = pdl_str_of(program);
     const char *indent = "- ";
-    if (begins_list(rest)) { /* in a list in a list the last result counts */
+    if (begins_list(rest)) { /* when a list is inside a list, the last result counts */
         PDL_PUT(out, "- lastOf:\n");
         indent = "  ";
     }
@@ -96,7 +97,7 @@ typedef struct filter {
     pdl_str typed;
     void (*put)(void *to, pdl_str word);
     void *to;
-    const char *end; /* added to the completed word */
+    const char *end; /* text that is appended to the completed word */
 } filter;
 
 static void put_if(void *user, pdl_str word) {
@@ -118,7 +119,8 @@ static void each_variable(const repl *r, filter *f) {
     }
 }
 
-/* Visits the keys of blocks, each once: a field of several kinds has several rows. */
+/* Visits each key of a block once. A field that occurs in several kinds of blocks has several rows
+ * in the table. */
 static void each_key(filter *f) {
     size_t n, n_common;
     const pdl_field *rows = pdl_fields(&n), *common = pdl_common_fields(&n_common);

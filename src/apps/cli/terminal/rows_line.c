@@ -1,4 +1,4 @@
-/* rows_line.c -- see rows_line.h.
+/* rows_line.c -- draws the progress of the rows of a table; see rows_line.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,8 +29,8 @@ void pdl_cli_put_time(pdl_buf *out, double s) {
         pdl_buf_putf(out, "%d h %02d min", (int)(s / 3600), (int)(s / 60) % 60);
 }
 
-/* Appends how much is left. Only the part of the input that was read is known, and of the rows in
- * it, the open ones are not done. */
+/* Appends an estimate of the remaining time. Only the share of the input that was read is known,
+ * and some of the rows in it are still open. */
 static void put_left(pdl_buf *out, const pdl_batch_totals *t) {
     double part = t->all_bytes ? (double)t->bytes / (double)t->all_bytes : 0;
     if (t->open) part *= (double)t->finished / (double)(t->finished + t->open);

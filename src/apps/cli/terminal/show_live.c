@@ -71,7 +71,7 @@ bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_st
 }
 
 void pdl_cli_show_live_leave(show_live *s) {
-    enum { TURNS = 4 }; /* enough to send the output, unless a browser reads nothing */
+    enum { TURNS = 4 }; /* enough turns to send the output, unless a browser does not read */
     if (!s->viewer) return;
     pdl_viewer_leave(s->viewer, "The run was interrupted. What came so far is shown.");
     for (int i = 0; i < TURNS; i++) pdl_loop_run(pdl_session_loop(*s->session), 0);

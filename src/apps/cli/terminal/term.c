@@ -50,8 +50,8 @@ static void check(term *t, bool ok) {
     if (t->on_broken) t->on_broken(t->user);
 }
 
-/* The size of a part. It is half a page: stdio writes one page at most, which a ready descriptor
- * accepts without blocking. */
+/* The size of the parts in which text is written. It is half a page: stdio writes at most one page
+ * at a time, which a ready descriptor accepts without blocking. */
 enum { PART = 2048 };
 
 /* Waits until the reader of standard output accepts more, or a signal arrives, before n bytes are
@@ -64,13 +64,13 @@ static bool is_ready(term *t, size_t n) {
     while (poll(&p, 1, LOOK_MS) <= 0) {
         if (!*pdl_cli_signal_received()) continue;
         t->interrupted = true;
-        pdl_os_purge(stdout); /* exit would wait for the reader */
+        pdl_os_purge(stdout); /* otherwise exit would wait for the reader */
         return false;
     }
     return true;
 }
 
-/* Returns the text without the beginning that earlier processes have written. */
+/* Returns the text without its beginning, when earlier processes have already written that. */
 static pdl_str without_old(term *t, pdl_str text) {
     size_t n = t->skip < text.n ? (size_t)t->skip : text.n;
     t->skip -= n;
@@ -78,7 +78,7 @@ static pdl_str without_old(term *t, pdl_str text) {
     return pdl_str_sub(text, n, text.n);
 }
 
-/* Keeps the text to the left of the cursor, up to MAX_ROW bytes. */
+/* Keeps the text on the left of the cursor, up to MAX_ROW bytes. */
 static void keep_row(term *t, pdl_str text) {
     size_t end = text.n;
     while (end && text.p[end - 1] != '\n') end--;
@@ -87,8 +87,8 @@ static void keep_row(term *t, pdl_str text) {
     pdl_buf_put(&t->row, pdl_str_sub(rest, 0, MAX_ROW - t->row.len));
 }
 
-/* Returns the text without colours at its end, which do not move the cursor. Held output has them
- * in its text. */
+/* Returns the text without colour codes at its end, which do not move the cursor. Held output
+ * contains such codes. */
 static pdl_str without_colors(pdl_str text) {
     while (text.n && text.p[text.n - 1] == 'm') {
         size_t from = text.n - 1;
@@ -225,7 +225,7 @@ static void put_error(term *t, pdl_str text, bool untrusted) {
     if (!ok && errno == EINTR) t->interrupted = true;
 }
 
-/* Prints a failure that does not end the run, in red, between line ends. */
+/* Prints a failure that does not end the run, in red and on separate lines. */
 static void put_note(term *t, const pdl_event *e) {
     pdl_str s = e->text;
     if (!t->color_err || !e->err) {
@@ -270,14 +270,14 @@ pdl_sink pdl_cli_term_sink(term *t) { return (pdl_sink){t, on_event, false}; }
 
 static void flush(void *user) { pdl_cli_term_flush(user); }
 
-/* Appends the row without colours. Returns false when the row is not completely known, or does not
- * fit, since the editor draws it again. */
+/* Appends the present row without colours, since the line editor draws it again. Returns false when
+ * the row is not completely known or does not fit. */
 static bool row(void *user, pdl_buf *out) {
     const term *t = user;
     pdl_str s = pdl_buf_str(&t->row);
     size_t n_before = out->len;
     const char *kind = getenv("TERM");
-    /* the terminal cannot move the cursor */
+    /* this terminal cannot move the cursor */
     if (!kind || !*kind || strcmp(kind, "dumb") == 0) return false;
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] == '\033') {

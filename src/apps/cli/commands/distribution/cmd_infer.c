@@ -1,4 +1,5 @@
-/* cmd_infer.c -- pdl infer FILE: a program as a distribution.
+/* cmd_infer.c -- pdl infer FILE: runs a program many times, and prints its results as a
+ * distribution.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +29,7 @@ typedef struct inferrer {
     pdl_infer_options o;
     pdl_signals *signals;
     rows_line line;
-    durable_command *durable; /* NULL: it is not durable */
+    durable_command *durable; /* NULL when the inference is not durable */
     term term;                /* the terminal of a durable run */
 } inferrer;
 
@@ -42,7 +43,7 @@ static void on_closing(void *user) {
     pdl_signals_stop(n->signals);
 }
 
-/* Makes the journal of a durable inference, or takes that of the one that continues. */
+/* Makes the journal of a durable inference, or uses the journal of an inference that continues. */
 static bool on_attach(void *user, pdl_session *s, pdl_err *err) {
     inferrer *n = user;
     durable_command *l = n->durable;
@@ -126,7 +127,8 @@ static int print(const inferrer *n, pdl_vref result, bool ok) {
     return code;
 }
 
-/* Reads the program; that of an inference which continues is in its journal when it is gone. */
+/* Reads the program. When an inference continues and its file is gone, the text is taken from the
+ * journal. */
 static bool read_text(const inferrer *n, pdl_buf *text, pdl_err *err) {
     pdl_str file = n->a->files.p[0];
     char *path = pdl_str_dup(file);
@@ -155,7 +157,7 @@ static int infer(inferrer *n) {
         so->guards.n_policies = n->durable->policies.n;
     }
     n->o.budget = so->run.budget;
-    so->run.budget = NULL; /* the budget is one for all runs */
+    so->run.budget = NULL; /* one budget counts for all runs together */
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err) &&
               read_text(n, &text, &err);

@@ -1,4 +1,5 @@
-/* infer_options.c -- see infer_options.h.
+/* infer_options.c -- reads the options of an inference and refuses those that its algorithm does
+ * not use; see infer_options.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,8 +49,8 @@ static bool read_number(const arguments *a, opt_id id, double least, double most
     return false;
 }
 
-/* Refuses options that the algorithm does not use: whoever gives one expects that it does
- * something. */
+/* Refuses options that the algorithm does not use, because a user who gives an option expects an
+ * effect. */
 static bool refuse_useless(const arguments *a, opt_id algo, const pdl_infer_options *o) {
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         if (!a->given[own[i].id] || own[i].of == o->algorithm) continue;

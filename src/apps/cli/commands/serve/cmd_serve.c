@@ -26,7 +26,7 @@ typedef struct server {
     const arguments *a;
     pdl_session *session;
     pdl_serve *serve;
-    pdl_durable *journal; /* journal of --durable; NULL without */
+    pdl_durable *journal; /* journal of --durable; NULL without that option */
     PDL_VEC(pdl_served) models;
     PDL_VEC(char *) names; /* names of models; owned */
     char *host, *token;    /* owned */
@@ -98,8 +98,8 @@ static bool load_all(server *v) {
     return ok;
 }
 
-/* Checks the programs in the state in which requests find them, so that an error of every request
- * is reported here. */
+/* Checks the programs in the same state as requests will find them, so that an error of every
+ * request is reported here. */
 static bool check_all(const server *v, pdl_vref vars) {
     static const char *const every[] = {"pdl_args", "messages",   "question",
                                         "request",  "max_tokens", "stop"};
@@ -249,7 +249,8 @@ static int serve(server *v) {
     return 0;
 }
 
-/* Opens the journal of --durable: that of an earlier server with its name, when there is one. */
+/* Opens the journal of --durable. When an earlier server has used its name, that journal is
+ * continued. */
 static bool open_journal(server *v, pdl_err *err) {
     const arguments *a = v->a;
     pdl_buf id = PDL_BUF, note = PDL_BUF;
@@ -280,7 +281,7 @@ static bool open_journal(server *v, pdl_err *err) {
     return ok;
 }
 
-/* The numbers of the command line. */
+/* Options that are numbers. */
 typedef struct numbers {
     int64_t port, runs, waiting, seconds;
 } numbers;
@@ -304,8 +305,8 @@ static int read_options(const arguments *a, numbers *n) {
     return 0;
 }
 
-/* Returns how long a request may last; 0 when the option is missing or wrong, which read_options
- * reports. */
+/* Returns how long a request may last. Returns 0 when the option is missing or wrong; read_options
+ * reports a wrong one. */
 static uint64_t request_ms(const arguments *a) {
     int64_t seconds = 0;
     return number(a, OPT_request_time, 1, 1000000, &seconds) ? (uint64_t)seconds * 1000 : 0;
@@ -318,7 +319,7 @@ static int failed(const server *v, pdl_err *err) {
     return code;
 }
 
-/* Opens the token, the programs, the log, the journal, and the streams of a client. Returns as
+/* Opens the token, the programs, the log, the journal, and the streams of a client. Returns like
  * read_options. */
 static int open_all(server *v, pdl_vref vars) {
     const arguments *a = v->a;

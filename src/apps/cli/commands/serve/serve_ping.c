@@ -1,7 +1,7 @@
-/* serve_ping.c -- pdl serve --ping: asks a running server whether it is there.
+/* serve_ping.c -- pdl serve --ping: asks a running server whether it works.
  *
- * A container has no shell and no curl, and its health check is a command. So the command that
- * serves can also ask.
+ * The health check of a container is a command, and a small container has no shell and no curl. So
+ * the command that serves can also ask.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,11 +17,11 @@ enum { PING_MS = 2000 };
 
 typedef struct pong {
     bool ended;
-    int status; /* the status of the reply; 0 when none came */
+    int status; /* the status of the reply; 0 when no reply came */
     pdl_buf why;
 } pong;
 
-/* Says how a transfer ended, in words that are the same every time. */
+/* Returns how a transfer ended, always in the same words. */
 static const char *what_happened(pdl_http_end end) {
     if (end == PDL_HTTP_CONNECT) return "no server can be reached there";
     if (end == PDL_HTTP_TIMEOUT) return "it does not answer within 2 seconds";
@@ -38,8 +38,8 @@ static void on_answer(void *user, const pdl_http_reply *r) {
         pdl_buf_put(&to->why, pdl_str_of(what_happened(r->end)));
 }
 
-/* Writes the address of the server. One that listens at every address of the machine is asked at
- * the loopback address. */
+/* Writes the address of the server. When the server listens at all addresses of the machine, the
+ * loopback address is used. */
 static void put_address(const arguments *a, int64_t port, pdl_buf *out) {
     pdl_str host = a->given[OPT_host] ? a->value[OPT_host] : PDL_STR("127.0.0.1");
     if (pdl_str_is(host, "0.0.0.0")) host = PDL_STR("127.0.0.1");
