@@ -42,7 +42,7 @@ extern const sink_row pdl_sink_rows[PDL_SINK_COUNT];
 typedef struct source_pattern {
     pdl_effect_kind kind;
     pdl_str glob;
-    /* the label that effects which fit get; 0 when the pattern is in `trusted` or `read_only` */
+    /* the label of effects that fit; 0 when the pattern is in `trusted` or `read_only` */
     pdl_label label;
 } source_pattern;
 
@@ -67,8 +67,7 @@ typedef struct rule {
 
 /* A list of values that rules name. */
 typedef struct value_list {
-    /* file: path of the file with the values, as it is written; p is NULL when the values are in
-     * the policy itself */
+    /* file: path of the file with the values; p is NULL when they are in the policy itself */
     pdl_str name, file;
     pdl_loc loc;
     pdl_val texts; /* the values, as keys of a dict */
@@ -107,8 +106,7 @@ enum { MAX_APPROVALS = 20, BOUNDED_CAPACITY = 1 << 16 };
 
 /* policy_read.c. Finds the label of an origin. */
 bool pdl_label_find_origin(pdl_str name, pdl_label *out);
-/* oddities.c. Returns the reason why no name of this kind (of a sink or a source) can fit the
- * pattern; NULL when one may fit. */
+/* oddities.c. Returns why no name of this kind can fit the pattern; NULL when one may. */
 const char *pdl_policy_fits_nothing(pdl_str kind, pdl_str pattern);
 const char *pdl_policy_rule_fits_nothing(const rule *r);
 
@@ -126,8 +124,7 @@ typedef struct ask_list {
     pdl_arena *arena;
 } ask_list;
 void pdl_asks_of(const pdl_policies *p, const pdl_effect *e, pdl_str folder, ask_list *out);
-/* Returns the labels that an endorsement would remove. Names that no policy defines are left
- * out. */
+/* Returns the labels, among those that policies define, that an endorsement would remove. */
 pdl_label pdl_endorsed_labels(const pdl_policies *p, const pdl_effect *e);
 void pdl_asks_fini(ask_list *a);
 /* Calls fn for each command that the command of e starts. */
@@ -160,8 +157,7 @@ typedef struct source_log {
     pdl_str folder;  /* The folder from which paths are shown; borrowed. */
 } source_log;
 pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin);
-/* Appends the sources of a value, newest first, with "; " between them. Returns the labels of the
- * appended text. */
+/* Appends the sources of a value, newest first, with "; ". Returns the labels of that text. */
 pdl_label pdl_sources_put(const source_log *s, pdl_label of, pdl_label origins, pdl_buf *out);
 void pdl_sources_fini(source_log *s);
 
@@ -172,8 +168,7 @@ void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_po
  * decision: the decision that made the question necessary, or NULL. */
 pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const char *what,
                             const pdl_policy_ask *ask, const pdl_decision *decision);
-/* Returns a decision in the form that events have; owned dict. outcome: allow, deny, approved or
- * refused. */
+/* Returns a decision as events have it; owned. outcome: allow, deny, approved or refused. */
 pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
                                   const pdl_policy_ask *ask, const pdl_decision *d,
                                   const char *outcome);
@@ -233,8 +228,7 @@ struct policy_front {
     pdl_val accepted;
     pdl_val answers;  /* key of a question -> bool: the answer of the person */
     pdl_val servers;  /* name -> true: tool servers that were examined */
-    /* full path of a file -> null, which carries the labels of the values that were written
-     * there */
+    /* full path of a file -> null, labelled like the values that were written there */
     pdl_val written;
     pdl_label in_files, from_files;
     int64_t began_ns;
@@ -244,8 +238,7 @@ struct policy_front {
 /* Forwards an effect that is allowed: tools are compared with lock files first (tool_lock.c). */
 void pdl_policy_forward(policy_front *r, pdl_effect *e);
 
-/* tool_lock.c. Returns true when a policy has a lock: then a person has approved every definition
- * that is used. */
+/* tool_lock.c. Returns true when there is a lock: a person has approved all used definitions. */
 bool pdl_policies_have_locks(const pdl_policies *p);
 /* Takes e and returns true when it uses tools and there are locks; the definitions are examined
  * before the effect is forwarded. */

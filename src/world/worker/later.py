@@ -270,8 +270,7 @@ def _bases(t):
 
 
 def _own_frames(tb, env):
-    """Returns what traceback prints, without frames of this file, and the line of the innermost frame of the block, or
-    0."""
+    """Returns what traceback prints, without frames of this file, and the innermost line of the block, or 0."""
     line, left_out = 0, set()
     for i, (frame, number) in enumerate(_walk(tb)):
         if frame.f_code.co_filename == _BLOCK:
@@ -326,8 +325,7 @@ def _clean(te, left_out, seen):
 
 
 def _text_of(e, te):
-    """Returns what traceback prints for the class. traceback itself fails for a class without a module, or whose
-    metaclass hides the module."""
+    """Returns what traceback prints. It fails for a class without a module, or whose metaclass hides the module."""
     try:
         return "".join(te.format())
     except Exception:
@@ -540,8 +538,7 @@ def _binary(name, a, b):
 
 
 def _getter(attribute, fold, many=False):
-    """Returns a function for filters of templates. It returns the item itself, or an attribute of it that a path names;
-    with `many`, a list of attributes."""
+    """Returns a function for filters: it gives the item, or an attribute that a path names; `many`: a list of them."""
     if attribute is None:
         paths = [[]]
     elif isinstance(attribute, str):
