@@ -57,6 +57,7 @@ void pdl_session_add_spawn_spans(pdl_session *s, uint32_t slot, pdl_str file, pd
     pdl_beside *beside = &s->running.beside;
     if (!beside->spans) beside->spans = PDL_NEW_N(pdl_otlp_run *, PDL_SPAWN_SLOTS);
     pdl_session_end_spawn_spans(s, slot);
+    if (!file.n) file = s->opt.program.file;
     s->running.beside.spans[slot] = pdl_otlp_run_new(o, &s->rules.collected, file, PDL_STR(""));
     pdl_sinks_add(sinks, pdl_otlp_run_sink(s->running.beside.spans[slot]));
 }

@@ -48,6 +48,7 @@ struct pdl_otlp_run {
     const pdl_redaction *redaction;
     char trace[33];
     span *root; /* NULL before the run begins and after it */
+    bool has_ended;
     char *file, *id;
     pdl_idmap blocks;    /* place -> span */
     pdl_idmap effects;   /* id -> span */
@@ -201,9 +202,16 @@ static void put_block_name(span *s, pdl_str name, pdl_label label) {
 
 static void begin_run(pdl_otlp_run *r, const pdl_event *e) {
     r->root = span_new(r, NULL, NULL, INTERNAL, e->nanos);
-    pdl_buf_putf(&r->root->name, "pdl %s", r->file);
+    pdl_buf_putf(&r->root->name, "pdl%s%s", *r->file ? " " : "", r->file);
     pdl_otlp_put_text(&r->root->facts, "pdl.program", pdl_str_of(r->file));
     if (*r->id) pdl_otlp_put_text(&r->root->facts, "pdl.run.id", pdl_str_of(r->id));
+}
+
+/* Returns false after the end of the run. A copy of a run that has begun has no event of its own
+ * beginning: its first event begins it. */
+static bool is_running(pdl_otlp_run *r, const pdl_event *e) {
+    if (!r->root && !r->has_ended) begin_run(r, e);
+    return r->root != NULL;
 }
 
 /* Returns `def`, or the key in the `defs` of the block around it, in which case the place is
@@ -231,8 +239,9 @@ static void begin_block(pdl_otlp_run *r, const pdl_event *e) {
         note_function(r, e);
         return;
     }
-    if (!r->root || !(function || def.n || description.n)) return;
+    if (!(function || def.n || description.n)) return;
     if (e->library && !(function && e->entered) && !r->o->opt.all) return;
+    if (!is_running(r, e)) return;
     span *old = pdl_idmap_find(&r->blocks, (uintptr_t)e->path);
     /* the older block was another attempt at the same place */
     if (old && !old->is_over) over(old, e->nanos);
@@ -266,8 +275,9 @@ static bool leaves_the_process(pdl_effect_kind k) {
 static void begin_effect(pdl_otlp_run *r, const pdl_event *e) {
     const pdl_effect *f = e->effect;
     const char *id;
-    if (!r->root || !pdl_effect_has(f->kind, PDL_EFFECT_KEPT)) return;
+    if (!pdl_effect_has(f->kind, PDL_EFFECT_KEPT)) return;
     if (!leaves_the_process(f->kind) && !r->o->opt.all) return;
+    if (!is_running(r, e)) return;
     bool asks = f->kind == PDL_EFFECT_model || f->kind == PDL_EFFECT_embed ||
                 f->kind == PDL_EFFECT_http;
     span *up = around(r, e->path, &id);
@@ -324,6 +334,7 @@ static void end_run(pdl_otlp_run *r, int64_t now, const pdl_err *err) {
     if (err && err->kind) fail(r->root, err, NULL);
     span *root = r->root;
     r->root = NULL;
+    r->has_ended = true;
     over(root, now);
 }
 
