@@ -1,4 +1,5 @@
-/* access.c -- see access.h.
+/* access.c -- decides which requests are answered, by secret, cookie, Host and Origin; see
+ * access.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,9 +23,10 @@ enum {
 struct pdl_access {
     const char *host;
     char *policy; /* the Content-Security-Policy; owned */
-    bool frames;  /* some pages may show this one in a frame */
+    bool frames;  /* the user has named pages that may show this one in a frame */
     char cookie[SECRET_TEXT];
-    char addresses[MAX_ADDRESSES][SECRET_TEXT]; /* empty: used */
+    /* secrets of printed addresses; an empty text is an address that was used */
+    char addresses[MAX_ADDRESSES][SECRET_TEXT];
     size_t newest;
 };
 
@@ -59,7 +61,8 @@ void pdl_access_put_address(pdl_access *a, uint16_t port, pdl_buf *out) {
 
 bool pdl_access_was_opened(const pdl_access *a) { return !*a->addresses[a->newest]; }
 
-/* Returns true when the secret is that of an unused address, which is then used. */
+/* Returns true when the secret belongs to a printed address that was not used yet. The address is
+ * used up then. */
 static bool open_with(pdl_access *a, pdl_str secret) {
     for (size_t i = 0; i < MAX_ADDRESSES; i++)
         if (is_secret(secret, a->addresses[i])) {
@@ -115,7 +118,8 @@ static pdl_str without_port(pdl_str host, uint16_t port) {
     return pdl_str_ends(host, end) ? pdl_str_sub(host, 0, host.n - end.n) : (pdl_str){0};
 }
 
-/* Returns true for a name of this server: loopback, or the address that the user chose. */
+/* Returns true for a host name of this server: a name of loopback, or the address that the user
+ * chose. */
 static bool is_our_host(const pdl_access *a, uint16_t port, pdl_str host) {
     static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
     pdl_str name = without_port(host, port);
@@ -155,7 +159,8 @@ static bool has_cookie(const pdl_access *a, uint16_t port, const pdl_exchange *x
 }
 
 /* Opens the page. A browser does not send a strict cookie after a redirect that began on another
- * site, such as the page that --open makes. There the answer is a page that continues by itself. */
+ * site, such as the page that --open makes. In that case the answer is a page that loads the real
+ * page by itself. */
 void pdl_access_open(pdl_access *a, uint16_t port, pdl_exchange *x, pdl_str secret) {
     pdl_buf cookie = PDL_BUF;
     bool far = pdl_str_is(pdl_exchange_header(x, "Sec-Fetch-Site"), "cross-site");
@@ -206,7 +211,7 @@ static bool is_scheme(pdl_str s) {
     return true;
 }
 
-/* Returns true for a scheme that every web page can use for a page it makes. */
+/* Returns true for a scheme that any web page can give to a page that it makes. */
 static bool is_anybodys(pdl_str scheme) {
     static const char *const schemes[] = {"http", "https", "data", "blob", "about", "javascript"};
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
@@ -214,7 +219,7 @@ static bool is_anybodys(pdl_str scheme) {
     return false;
 }
 
-/* Returns true for a single host. It needs no quotes in a Content-Security-Policy. */
+/* Returns true for a single host name, which needs no quotes in a Content-Security-Policy. */
 static bool is_host(pdl_str s) {
     for (size_t i = 0; i < s.n; i++)
         if (!isalnum((unsigned char)s.p[i]) && !strchr("-._:[]", s.p[i])) return false;
@@ -230,8 +235,8 @@ static bool can_frame(pdl_str origin) {
     return pdl_str_starts(rest, slashes) && is_host(pdl_str_sub(rest, slashes.n, rest.n));
 }
 
-/* Appends the origins as a Content-Security-Policy lists them, unless out is NULL. Returns false
- * when one of them may not be an origin. */
+/* Appends the origins in the form of a Content-Security-Policy, unless out is NULL. Returns false
+ * when one of them is not an allowed origin. */
 static bool put_origins(pdl_str list, pdl_buf *out) {
     for (size_t comma; list.n;
          list = comma == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(list, comma + 1, list.n)) {

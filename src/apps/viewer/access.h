@@ -1,11 +1,11 @@
 /* access.h -- private to viewer: decides which requests are answered.
  *
- * Whoever may read a run's prompts and answers may learn secrets from them, and every program and
- * every web page of this machine can send requests to a port of loopback. So nothing is answered by
- * address alone: an address that was printed carries a secret, works once, and is exchanged for a
+ * The prompts and answers of a run may contain secrets, and every program on this machine, and
+ * every web page in its browsers, can send requests to a port of loopback. So knowing the port is
+ * not enough: an address that was printed carries a secret, works once, and is exchanged for a
  * cookie that scripts of other pages cannot read and that browsers do not send with their requests.
- * Host and Origin are compared with the address that is served, against names that others resolve
- * to loopback. All of this is decided on the headers of a request.
+ * Host and Origin are compared with the address of the server, because an attacker can make another
+ * name resolve to loopback. Only the headers of a request are needed for all of this.
  *
  * No other page may show this one in a frame, unless the user named its origin: editors show web
  * pages in their own frames. Browsers send no strict cookie from a frame of another site; such
@@ -22,7 +22,7 @@
 
 typedef struct pdl_access pdl_access;
 
-/* host: borrowed; frames: see pdl_viewer_options. Error: io, without random numbers. */
+/* host: borrowed; frames: see pdl_viewer_options. Error: io, when there are no random numbers. */
 PDL_MUST bool pdl_access_new(const char *host, pdl_str frames, pdl_access **out, pdl_err *err);
 void pdl_access_free(pdl_access *a); /* NULL is fine */
 
@@ -31,15 +31,18 @@ void pdl_access_put_address(pdl_access *a, uint16_t port, pdl_buf *out);
 /* Returns true when the newest address was used. */
 bool pdl_access_was_opened(const pdl_access *a);
 
-/* Decides on the headers of a request; false: x was answered. */
+/* Decides by the headers of a request. Returns false when the request was refused; x is then
+ * answered. */
 bool pdl_access_check(const pdl_access *a, uint16_t port, pdl_exchange *x);
 /* Answers a request for /open/SECRET. */
 void pdl_access_open(pdl_access *a, uint16_t port, pdl_exchange *x, pdl_str secret);
 
-/* Answers with the headers that every answer has. */
+/* Answers with the headers that every answer needs. */
 void pdl_access_answer(pdl_exchange *x, int status, const char *type, pdl_str body);
-void pdl_access_begin(pdl_exchange *x, const char *type); /* in pieces */
+/* Begins an answer that is sent in pieces. */
+void pdl_access_begin(pdl_exchange *x, const char *type);
 void pdl_access_refuse(pdl_exchange *x, int status, const char *why);
-void pdl_access_answer_json(pdl_exchange *x, pdl_buf *b); /* empties b */
+/* Answers with the JSON in b, and empties b. */
+void pdl_access_answer_json(pdl_exchange *x, pdl_buf *b);
 
 #endif

@@ -1,4 +1,5 @@
-/* again.c -- see again.h.
+/* again.c -- reads what the page sends to run a program again, and checks it against the files of
+ * the run; see again.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,7 +44,7 @@ static int64_t int_at(pdl_vref list, size_t i) {
 static bool is_list_of(pdl_vref v, size_t n) { return pdl_is_list(v) && pdl_list_len(v) == n; }
 
 static bool apply(pdl_vref edits, pdl_str file, pdl_buf *out, pdl_err *err) {
-    int64_t at = 1; /* the line with which `file` begins */
+    int64_t at = 1; /* the number of the line with which `file` begins */
     for (size_t i = 0; i < pdl_list_len(edits); i++) {
         pdl_vref edit = pdl_list_at(edits, i);
         if (!is_list_of(edit, 3) || !pdl_is_str(pdl_list_at(edit, 2)))
@@ -158,7 +159,7 @@ void pdl_again_fini(pdl_again_asked *a) {
 
 /* --- what the page must know ------------------------------------------------------------------ */
 
-/* Appends the files that are on the user's disk as they are shown, with their hashes. */
+/* Appends the files whose text on the user's disk is the text that is shown, with their hashes. */
 static void put_files(const pdl_view_run *run, const pdl_view_again *g, void *user, pdl_buf *out) {
     char hash[65];
     bool any = false;

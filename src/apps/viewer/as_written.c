@@ -1,4 +1,5 @@
-/* as_written.c -- see program_text.h: the program of a trace without what its execution added.
+/* as_written.c -- makes the program of a trace as a person would have written it, without the facts
+ * that its execution added; see program_text.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,12 +9,12 @@
 
 #include "base/banned.h"
 
-enum { MAX_LEVELS = 16 /* levels of lists and dicts in a block that is shown alone */ };
+enum { MAX_LEVELS = 16 /* maximum depth of lists and dicts in a block that is shown alone */ };
 
-/* Members with their defaults, which a trace writes although the program did not: key, and default
- * as JSON. */
+/* Members with default values, which a trace contains although the program does not: the key, and
+ * the default as JSON. */
 static const struct {
-    const char *key, *text; /* NULL: an empty list or dict */
+    const char *key, *text; /* a text of NULL means an empty list or dict */
 } defaults[] = {
     {"defs", NULL}, {"expectations", NULL}, {"context", "dependent"}, {"platform", "litellm"}};
 
@@ -53,7 +54,8 @@ static pdl_val plain_dict(pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* Returns true for a text or number in the place of a block, which the trace made a data block. */
+/* Returns true for a text or number that was written in the place of a block. The trace has a data
+ * block instead. */
 static bool is_short_data(pdl_vref dict) {
     if (pdl_dict_len(dict) != 1) return false;
     pdl_vref data = pdl_dict_getz(dict, "data");
@@ -76,8 +78,9 @@ static pdl_val plain(pdl_vref v, unsigned depth) {
     return data;
 }
 
-/* Returns a value as the program wrote it. The depth is limited so that a block of the page is in
- * the text of few others: the page is then about as long as its trace. */
+/* Returns a value as the program wrote it. The depth is limited, because otherwise a block would be
+ * repeated in the text of every block around it, and the page would be much longer than its
+ * trace. */
 pdl_val pdl_view_source_value(pdl_vref v) { return plain(v, PDL_MAX_JSON_DEPTH - MAX_LEVELS); }
 
 void pdl_view_source_write(pdl_vref block, pdl_buf *out) {

@@ -1,4 +1,5 @@
-/* box_json.c -- see box_json.h.
+/* box_json.c -- writes boxes as JSON: short lines for the tree, and all details of one box; see
+ * box_json.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,8 +18,8 @@ static const char *const states[] = {
 
 /* --- small parts ------------------------------------------------------------------------------ */
 
-/* Appends at most n bytes of the JSON of v; NaN and the like become their text. Returns true when
- * all of it was appended. */
+/* Appends at most n bytes of the JSON of v. Numbers such as NaN are written as text. Returns true
+ * when all of v was appended. */
 static bool put_value(pdl_vref v, size_t n, int indent, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
@@ -64,13 +65,14 @@ int64_t pdl_box_tokens(const pdl_box *b) { return pdl_usage_tokens(pdl_box_get(b
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* Returns the result; for a failure in a trace of the reference its message. */
+/* Returns the result of the box. For a failure in a trace of the reference, that is the message. */
 static pdl_vref result_of(const pdl_box *b) {
     pdl_vref v = pdl_box_get(b, "pdl__result");
     return pdl_is_absent(v) ? pdl_box_get(b, "msg") : v;
 }
 
-/* Appends the parameters as the value of a function definition. pdl_live shows it likewise. */
+/* Appends the parameters, as the value of a function definition; a run in progress (live.c) shows
+ * them in the same way. */
 void pdl_box_signature(const pdl_box *b, pdl_buf *out) {
     pdl_vref p = pdl_box_get(b, "function");
     pdl_buf_putc(out, '(');
@@ -132,7 +134,8 @@ static void put_times(const pdl_doc *d, uint32_t i, pdl_buf *out) {
     if (waited) pdl_json_put_int(out, "waited", waited / 1000);
 }
 
-/* Returns the name in `def`, else the name in the `defs` around the block. */
+/* Returns the variable that gets the value: the name in `def`, or else the key of the block in
+ * `defs`. */
 pdl_str pdl_box_variable(const pdl_box *b) {
     pdl_vref def = evaluated(pdl_box_get(b, "def"));
     pdl_str defs = PDL_STR("defs.");
@@ -198,8 +201,8 @@ static void put_detail(const pdl_doc *d, uint32_t i, pdl_str name, pdl_vref v, p
     pdl_buf_fini(&json);
 }
 
-/* Returns true for members that are shown as details: facts, and members of the source without
- * blocks. Blocks have boxes. */
+/* Returns true for members that are shown as details: facts, and members of the source that contain
+ * no blocks. Blocks have boxes. */
 static bool is_detail(const pdl_doc *d, const pdl_box *b, pdl_str key, pdl_vref v) {
     static const char *const shown_elsewhere[] = {"kind",       "pdl__id",     "pdl__trace",
                                                   "pdl__calls", "pdl__timing", "pdl__is_leaf"};

@@ -1,8 +1,8 @@
 /* box_json.h -- private to viewer: boxes as the JSON that the page reads.
  *
- * A page shows many boxes and few in detail. So a box has two forms: a line for the tree, with the
- * beginning of its text, and all of its details, which are requested when a person chooses the box.
- * page/source.js is the reader.
+ * A page shows many boxes, and few of them in detail. So a box has two forms: a line for the tree,
+ * with the beginning of its text, and all of its details, which are requested when a person chooses
+ * the box. page/source.js is the reader.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,8 +15,8 @@
 #include "viewer/program_text.h"
 
 enum {
-    PDL_BOX_PREVIEW_BYTES = 600,   /* bytes of a box's result in the tree */
-    PDL_BOX_MEMBER_BYTES = 262144, /* bytes of a value among the details */
+    PDL_BOX_PREVIEW_BYTES = 600,   /* maximum number of bytes of a box's result in the tree */
+    PDL_BOX_MEMBER_BYTES = 262144, /* maximum number of bytes of one value among the details */
 };
 
 /* Each appends a JSON object. s may be NULL. */
@@ -26,18 +26,18 @@ void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i
 void pdl_box_result_text(const pdl_doc *d, uint32_t i, pdl_buf *out);
 /* Appends the parameters of a function: "(a, b)". */
 void pdl_box_signature(const pdl_box *b, pdl_buf *out);
-/* Returns the variable that the box defines, cut to a readable length; empty: none. Borrowed from
- * b. */
+/* Returns the variable that the box defines, cut to a readable length; empty when it defines none.
+ * Borrowed from b. */
 pdl_str pdl_box_variable(const pdl_box *b);
 
-/* Returns the tokens of the prompt and of the answer of a call. */
+/* Returns the sum of the tokens of the prompt and of the answer of a call. */
 int64_t pdl_box_tokens(const pdl_box *b);
-int64_t pdl_usage_tokens(pdl_vref usage); /* absent: none */
+int64_t pdl_usage_tokens(pdl_vref usage); /* Returns the sum of both counts; usage may be absent. */
 /* Returns one count of the usage, such as "prompt_tokens"; 0 when it is not a count of tokens. */
 int64_t pdl_usage_count(pdl_vref usage, const char *key);
 
-/* Appends totals of the run as members, without braces: {"boxes", "failed", "micros", "calls",
- * "prompt_tokens", "completion_tokens"}. */
+/* Appends the totals of the run as members of an object, without braces: {"boxes", "failed",
+ * "micros", "calls", "prompt_tokens", "completion_tokens"}. */
 void pdl_doc_json_totals(const pdl_doc *d, pdl_buf *out);
 
 #endif

@@ -1,8 +1,8 @@
-/* doc.c -- see doc.h: from the JSON of a trace to boxes.
+/* doc.c -- makes boxes from the JSON of a trace; see doc.h.
  *
- * Which members of a block hold blocks follows from their form, not from a table of kinds: a dict
- * with a text as its "kind" is a block, wherever it is found below members that are no facts. So
- * traces of other versions, with fields that we do not know, show all their blocks.
+ * A block is recognised by its form and not by a table of kinds: a dict with a text as its "kind"
+ * is a block, in whatever member of the source it is found. So all blocks are shown even in traces
+ * of other versions, with members that are not known here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,8 @@
 
 #include "base/banned.h"
 
-/* levels of lists and dicts between a block and a block in it: a case in a list of match has two */
+/* maximum depth of lists and dicts between a block and a block inside it: a case in a list of match
+ * has two */
 enum { MAX_BETWEEN = 16 };
 
 /* --- what a block is -------------------------------------------------------------------------- */
@@ -46,7 +47,7 @@ static pdl_str text_of(pdl_vref block, const char *key, const char *otherwise) {
     return pdl_is_str(v) ? pdl_str_get(v) : pdl_str_of(otherwise);
 }
 
-/* Returns the state. A failed block has no result and no end; some that ended have no result
+/* Returns the state. A failed block has no result and no end; some blocks that ended have no result
  * either. */
 static pdl_box_state state_of(pdl_vref block, bool running) {
     const pdl_box_state without_end = running ? PDL_BOX_RUNNING : PDL_BOX_FAILED;
@@ -54,7 +55,8 @@ static pdl_box_state state_of(pdl_vref block, bool running) {
     if (pdl_text_is(pdl_dict_getz(block, "kind"), "error")) return PDL_BOX_FAILED;
     if (!pdl_is_absent(pdl_dict_getz(block, "pdl__result"))) return PDL_BOX_DONE;
     if (pdl_is_dict(fallback) && was_executed(fallback)) return PDL_BOX_RECOVERED;
-    if (pdl_text_is(pdl_dict_getz(block, "kind"), "model")) return without_end; /* no answer */
+    /* the question has no answer yet */
+    if (pdl_text_is(pdl_dict_getz(block, "kind"), "model")) return without_end;
     return time_of(pdl_dict_getz(block, "pdl__timing"), "end_nanos") ? PDL_BOX_DONE : without_end;
 }
 
@@ -78,7 +80,7 @@ static pdl_box box_of(const pdl_doc *d, pdl_vref block, uint32_t parent, pdl_str
 typedef struct box_walk {
     pdl_doc *doc;
     uint32_t parent;
-    pdl_buf step; /* the steps from the parent to the current value */
+    pdl_buf step; /* the steps that lead from the parent to the present value */
 } box_walk;
 
 static void add_child(box_walk *w, pdl_vref block) {
@@ -134,8 +136,8 @@ static void walk_value(box_walk *w, pdl_vref v, unsigned depth) {
     }
 }
 
-/* Adds the blocks that a loop, call, include or import ran, which the trace has apart from the
- * source. Each iteration gets the step of the loop's body. */
+/* Adds the blocks that a loop, call, include or import ran. The trace has them in a separate
+ * member. Each iteration gets the step of the loop's body. */
 static void walk_trace(box_walk *w, pdl_vref block, pdl_vref trace) {
     pdl_str body = PDL_STR("trace");
     if (!pdl_is_absent(pdl_dict_getz(block, "repeat"))) body = PDL_STR("repeat");
@@ -166,7 +168,7 @@ static void add_children(pdl_doc *d, uint32_t i) {
         pdl_vref key = pdl_dict_key_at(block, k);
         if (!pdl_is_str(key)) continue;
         if (pdl_text_is(key, "program") && pdl_str_is(d->boxes.p[i].kind, "error")) {
-            /* the failed block is at the place of the error block in the source */
+            /* the error block takes the place of the failed block in the source */
             walk_value(&w, pdl_dict_val_at(block, k), 0);
         } else if (pdl_text_is(key, "pdl__trace")) {
             walk_trace(&w, block, trace);
@@ -184,14 +186,15 @@ static void add_children(pdl_doc *d, uint32_t i) {
 
 /* --- failures --------------------------------------------------------------------------------- */
 
-/* Sets `counts`: a failure also ends the blocks around it, and counts only where it happened. Inner
- * boxes have higher numbers, so they are examined first. */
+/* Sets `counts`. A failure also ends the blocks around it, but it counts only in the block in which
+ * it happened. Inner boxes have higher numbers, so they are examined first. */
 static void count_failures(pdl_doc *d) {
     bool *below = PDL_NEW_N(bool, d->boxes.n);
     for (size_t i = d->boxes.n; i-- > 0;) {
         pdl_box *b = &d->boxes.p[i];
         const pdl_box *up = &d->boxes.p[b->parent];
-        bool in_error = i && pdl_str_is(up->kind, "error"); /* the error block has the message */
+        /* the failed block is inside an error block, which has the message */
+        bool in_error = i && pdl_str_is(up->kind, "error");
         b->counts = b->state == PDL_BOX_FAILED && !below[i] && !in_error;
         if (i && (b->counts || below[i])) below[b->parent] = true;
     }
@@ -225,9 +228,9 @@ static bool is_short(pdl_vref v) {
            pdl_is_list(pdl_dict_getz(v, "pdl__more"));
 }
 
-/* Returns the list that v continues. v is in the member *member of box *i. The list belongs to
- * another block, or it is the context of the same model. Sets *i and *member to where the list is.
- * Returns absent when it is missing. */
+/* Returns the list that v continues. v is in the member *member of box *i. That list belongs to
+ * another block, or it is the context of the same model. Sets *i and *member to its box and its
+ * member. Returns absent when the trace lacks it. */
 static pdl_vref continued(const pdl_doc *d, uint32_t *i, pdl_str *member, pdl_vref v) {
     pdl_str id = pdl_str_get(pdl_dict_getz(v, "pdl__same"));
     uintptr_t found = (uintptr_t)pdl_map_find(&d->places, id);
@@ -258,7 +261,7 @@ pdl_val pdl_doc_messages(const pdl_doc *d, uint32_t i, pdl_str member, pdl_vref 
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-/* Returns the time of failed attempts, which were on the network, too. */
+/* Returns the time of failed attempts, which were sent over the network, too. */
 static int64_t nanos_of_attempts(pdl_vref list) {
     double seconds = 0;
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
@@ -270,7 +273,8 @@ static int64_t nanos_of_attempts(pdl_vref list) {
     return seconds < 1e9 ? (int64_t)(seconds * 1e9) : 0;
 }
 
-/* Without a wait the request is sent as soon as the parts of the block have ended. */
+/* Returns how long the call waited. A call that does not wait is sent as soon as the parts of its
+ * block have ended. */
 int64_t pdl_doc_waited(const pdl_doc *d, uint32_t i) {
     enum { MIN_NS = 5000000 };
     const pdl_box *b = &d->boxes.p[i];
@@ -284,7 +288,7 @@ int64_t pdl_doc_waited(const pdl_doc *d, uint32_t i) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Reads the text as JSON, or the certain part of its beginning. */
+/* Reads the text as JSON; of a damaged text, the beginning that is certain. */
 static bool read_json(pdl_doc *d, pdl_str text, pdl_err *err) {
     pdl_err why = {0};
     text = pdl_utf8_unmarked(text);

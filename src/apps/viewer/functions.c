@@ -1,4 +1,4 @@
-/* functions.c -- see functions.h.
+/* functions.c -- finds the body of the function that a call runs; see functions.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,16 +12,17 @@
 
 #include "base/banned.h"
 
-enum { MAX_AROUND = 1000 }; /* boxes around a call in which its function is searched */
+enum { MAX_AROUND = 1000 }; /* so many boxes around a call are searched for its function */
 
 typedef struct naming {
     pdl_functions *f;
     pdl_str module;
-    pdl_idmap seen; /* nodes that were examined, since a node may have several parents */
+    pdl_idmap seen; /* nodes that were examined already, since a node may have several parents */
     PDL_VEC(const pdl_node *) left;
 } naming;
 
-static char several; /* Its address marks a name that several functions have. */
+/* The address of this variable is the value for a name that several functions have. */
+static char several;
 
 static void put_place(pdl_str file, int64_t line, pdl_buf *out) {
     pdl_buf_put(out, file);
@@ -90,7 +91,7 @@ void pdl_functions_add(pdl_functions *f, const pdl_node *root, pdl_str module) {
     pdl_vec_fini(&w.left);
 }
 
-/* Returns the name in "${ name }"; a call in an expression has the name itself. */
+/* Returns the name in "${ name }". A call in an expression has the plain name. */
 static pdl_str called_name(const pdl_box *call) {
     pdl_vref v = pdl_box_get(call, "call");
     if (pdl_is_dict(v)) v = pdl_dict_getz(v, "pdl__expr");

@@ -1,9 +1,10 @@
 /* functions.h -- private to viewer: finds the bodies of functions.
  *
  * A call runs the body of a function, which is elsewhere in the program. A function is found by its
- * name; one of an imported file by the variable of the import and its name. Among several functions
- * of a name, that in the nearest `defs` around the call is found. A call in an expression has the
- * place of the body in the trace, since its name may be a variable that holds the function.
+ * name; a function of an imported file by its name and the variable of the import. When several
+ * functions have the name, the one in the nearest `defs` around the call is found. A call in an
+ * expression has the place of the body in the trace, since its name may be a variable that holds
+ * the function.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,14 +17,15 @@
 
 typedef struct pdl_functions {
     pdl_arena *arena; /* arena of the names; borrowed */
-    pdl_map bodies;   /* by name */
+    pdl_map bodies;   /* name -> body */
     pdl_map places;   /* by "FILE:LINE" */
 } pdl_functions;
 
-/* Adds the functions of a file. module: the variable that the file is imported as; may be empty. */
+/* Adds the functions of a file. module: the variable as which the file is imported; may be
+ * empty. */
 void pdl_functions_add(pdl_functions *f, const pdl_node *root, pdl_str module);
-/* Returns the body of the function that the box calls; NULL when it is unknown. nodes: the nodes of
- * the boxes, at least up to this one. */
+/* Returns the body of the function that the box calls; NULL when it is not known. nodes: the nodes
+ * of the boxes, at least up to this box. */
 const pdl_node *pdl_functions_called(const pdl_functions *f, const pdl_doc *d, uint32_t call,
                                      const pdl_node *const *nodes);
 /* Returns the body that a call in an expression ran, by the place in the trace; NULL when the trace

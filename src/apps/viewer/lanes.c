@@ -1,4 +1,5 @@
-/* lanes.c -- see lanes.h.
+/* lanes.c -- arranges boxes by time, so that boxes that ran at the same time are in different
+ * lanes; see lanes.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +13,7 @@
 
 enum { MAX_LANES = 200 };
 
-/* A box and the numbers by which it is sorted. */
+/* A box together with the numbers by which boxes are sorted. */
 typedef struct bar {
     int64_t start, end;
     uint32_t id;

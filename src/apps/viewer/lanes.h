@@ -8,11 +8,11 @@
 #include "base/buf.h"
 #include "viewer/doc.h"
 
-enum { PDL_LANES_MAX = 2000 }; /* maximum of boxes that are drawn */
+enum { PDL_LANES_MAX = 2000 }; /* at most so many boxes are drawn */
 
 /* Appends [{"id", "kind", "start", "end", "lane"}, ...] in the order of their starts: the longest
- * boxes that hold no others. Times in microseconds from the start of the run; boxes that overlap
- * have different lanes. */
+ * of the boxes that have no boxes inside. Times are in microseconds from the start of the run;
+ * boxes that overlap have different lanes. */
 void pdl_doc_lanes(const pdl_doc *d, pdl_buf *out);
 
 #endif

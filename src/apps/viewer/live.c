@@ -1,4 +1,4 @@
-/* live.c -- see live.h.
+/* live.c -- makes the boxes of a run in progress from its events; see live.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,23 +21,24 @@
 #include "base/banned.h"
 
 typedef struct live_box {
-    uint32_t id, parent, depth, n; /* n: children so far */
+    uint32_t id, parent, depth, n; /* n: number of its children so far */
     uint32_t fiber, file;
     struct live_box *up;    /* the previous innermost box of the fiber */
-    const pdl_block *block; /* borrowed from a program that is kept */
+    const pdl_block *block; /* the block, borrowed from a program that is kept alive */
     pdl_path *place;        /* kept; may be NULL */
     char *model;            /* owned; may be NULL */
     int64_t tokens;         /* tokens of its model call */
-    pdl_path *path;         /* key by which a model call is found; kept */
-    pdl_val value; /* its result until that is made text; owned */
+    pdl_path *path;         /* key by which its model call is found */
+    pdl_val value; /* its result until it is converted to text; owned */
     pdl_buf text;
-    bool json, cut, tail, open, failed, hidden; /* tail: the text lacks its beginning */
+    bool json, cut, tail, open, failed, hidden; /* tail: the text is the end of a longer one */
     bool waits;                                 /* its value is a promise that is not filled yet */
-    uint32_t asks;                              /* id of the input that it waits for; 0: none */
+    /* id of the input for which it waits; 0 when it does not wait */
+    uint32_t asks;
     bool lines;                                 /* the input may have several lines */
     int64_t start, end;
-    int64_t waited; /* time that a model call waited for its turn, a rate or another attempt */
-    size_t change; /* number of its newest note */
+    int64_t waited; /* how long a model call waited for its turn, a rate or another attempt */
+    size_t change; /* number of the newest note about it */
 } live_box;
 
 struct pdl_live {
@@ -45,25 +46,26 @@ struct pdl_live {
     void (*redact)(void *user, pdl_str text, pdl_buf *out);
     void *user;
     PDL_VEC(live_box *) boxes;
-    PDL_VEC(uint32_t) changes; /* ids, oldest first */
+    PDL_VEC(uint32_t) changes; /* ids of boxes that changed, oldest first */
     size_t n_events;
-    size_t taken;              /* number of changes that some page has read */
-    pdl_idmap programs;        /* kept, since boxes borrow their blocks */
+    size_t taken;              /* how many changes some page has read */
+    pdl_idmap programs;        /* the programs are kept alive, because boxes borrow their blocks */
     const pdl_source *source;  /* source of the newest box; `file` is its number */
     uint32_t file;
-    /* maps a fiber to its innermost box. The newest fiber is not in it, but here: */
+    /* fiber -> its innermost box; the fiber of the newest event is not in it, but in the members
+     * below */
     pdl_idmap tops;
     uint32_t fiber;  /* fiber of the newest event; 0 when there is none */
     live_box *top;
-    pdl_idmap calls; /* maps the path of a model call to its box */
-    const pdl_path *stream; /* the call of the newest piece; `streams` is its box */
+    pdl_idmap calls; /* path of a model call -> its box */
+    const pdl_path *stream; /* the call to which the newest piece belongs; `streams` is its box */
     live_box *streams;
     int64_t zero;              /* when the run began */
 };
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-/* Notes a change of the box, unless no page has read its previous note yet. */
+/* Notes that the box has changed, unless no page has read the previous note about it yet. */
 static void note(pdl_live *l, live_box *b) {
     if (b->hidden || (b->change && b->change > l->taken)) return;
     *pdl_vec_push(&l->changes) = b->id;
@@ -79,7 +81,7 @@ static void set_text(live_box *b, pdl_str text) {
 }
 
 /* Returns the text from this byte on, without an incomplete character or word at its beginning: the
- * word may be a key, which is only redacted as a whole. */
+ * word may be the rest of a key, and a key is only redacted when it is complete. */
 static pdl_str tail_of(pdl_str text, size_t from) {
     enum { LONGEST_KEY = 1024 };
     size_t space = from;
@@ -89,7 +91,7 @@ static pdl_str tail_of(pdl_str text, size_t from) {
     return pdl_str_sub(text, from, text.n);
 }
 
-/* Appends a piece. Of a long text the first half is dropped whenever it is full, because people
+/* Appends a piece. When the room for a long text is full, its first half is dropped, because people
  * read the newest part. */
 static void add_text(live_box *b, pdl_str piece) {
     enum { KEPT = PDL_LIVE_TEXT_BYTES / 2 };
@@ -125,14 +127,14 @@ static bool put_inner_function(void *user, pdl_vref v, unsigned depth, pdl_buf *
     return true;
 }
 
-/* Stops writing when there is more than a box shows. */
+/* Returns false when more was written than a box shows, which stops the writing. */
 static bool has_room(void *user, pdl_buf *out, pdl_err *err) {
     (void)user;
     if (out->len <= PDL_LIVE_TEXT_BYTES) return true;
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "the rest is not shown");
 }
 
-/* Shows the beginning of a value without promises. */
+/* Shows the beginning of a value that contains no promises. */
 static void show_value(live_box *b, pdl_vref v) {
     pdl_buf json = PDL_BUF, fixed = PDL_BUF;
     pdl_err err = {0};
@@ -162,8 +164,8 @@ static void show_value(live_box *b, pdl_vref v) {
     pdl_buf_fini(&fixed);
 }
 
-/* Stores the value. It becomes text when a page requests it, since most values are replaced
- * before. */
+/* Stores the value. It is converted to text only when a page requests it, since most values are
+ * replaced before that. */
 static void take_value(live_box *b, pdl_vref v) {
     bool is_short = pdl_is_str(v) ? pdl_str_get(v).n <= PDL_LIVE_TEXT_BYTES
                                   : pdl_tag_of(v) <= PDL_V_FLOAT;
@@ -180,7 +182,7 @@ static void make_text(live_box *b) {
     b->value = pdl_absent();
 }
 
-/* Shows the value of a box that waited for a call. */
+/* Shows the value of a box that waited for a call, because the call has ended. */
 static void settle(live_box *b) {
     pdl_val v, promise = b->value;
     pdl_err err = {0};
@@ -201,8 +203,8 @@ static live_box *top_of(const pdl_live *l, uint32_t fiber) {
     return fiber == l->fiber ? l->top : pdl_idmap_find(&l->tops, fiber);
 }
 
-/* Sets the innermost box of a fiber. The newest fiber has a separate member, because one fiber
- * sends most events in a row. */
+/* Sets the innermost box of a fiber. The fiber of the newest event has separate members, because
+ * most events come from the same fiber as the event before. */
 static void set_top(pdl_live *l, uint32_t fiber, live_box *b) {
     if (fiber != l->fiber) {
         if (l->top)
@@ -216,15 +218,15 @@ static void set_top(pdl_live *l, uint32_t fiber, live_box *b) {
 
 static bool is_kind(const live_box *b, pdl_block_kind kind) { return b->block->kind == kind; }
 
-/* Returns true for a box that is not shown: there are too many, or the code that called it has
- * ended. */
+/* Returns true for a box that is not shown, because there are too many boxes or because the code
+ * that called it has ended. */
 static bool is_hidden(const pdl_live *l, const live_box *up, const pdl_event *e) {
     return (!up && e->entry == PDL_ENTRY_SILENT) || (up && up->hidden) ||
            l->boxes.n >= PDL_LIVE_MAX_BOXES;
 }
 
-/* Stores the block and its place. Their text is made when a page requests it, since the trace
- * replaces most boxes before. */
+/* Stores the block and its place. Their text is made only when a page requests it, since most boxes
+ * are never requested before the trace replaces them. */
 static void describe(pdl_live *l, live_box *b, const pdl_event *e) {
     pdl_programs_add(&l->programs, e->program);
     b->block = e->block;
@@ -253,7 +255,7 @@ static void on_begin(pdl_live *l, const pdl_event *e) {
                     .text = PDL_BUF,
                     .start = e->nanos};
     set_top(l, e->fiber, b);
-    if (b->hidden) return; /* it is freed when it ends */
+    if (b->hidden) return; /* a hidden box is freed when it ends */
     *pdl_vec_push(&l->boxes) = b;
     describe(l, b, e);
     if (up) {
@@ -304,7 +306,7 @@ static void on_field(pdl_live *l, const pdl_event *e) {
         b->model = pdl_str_dup(pdl_utf8_cut(pdl_str_get(e->value), PDL_LIVE_NAME_BYTES));
     }
     if (!e->path || !pdl_str_is(e->key, "pdl__model_input")) return;
-    /* the path of the previous attempt */
+    /* removes the path of the previous attempt */
     if (b->path) pdl_idmap_del(&l->calls, (uintptr_t)b->path);
     pdl_path_drop(b->path);
     pdl_buf_clear(&b->text);
@@ -332,7 +334,7 @@ static void on_usage(pdl_live *l, const pdl_event *e) {
     note(l, b);
 }
 
-/* Sets the answer as the value of the box, and of the boxes around it that ended with it. */
+/* Sets the answer as the value of the box, and of boxes around it that ended with this value. */
 static void on_reply(pdl_live *l, const pdl_event *e) {
     live_box *b = e->caller ? pdl_idmap_find(&l->calls, (uintptr_t)e->caller) : NULL;
     if (!b) return;
@@ -347,8 +349,8 @@ static void on_reply(pdl_live *l, const pdl_event *e) {
     }
 }
 
-/* Notes the question of an effect. It belongs to the newest open block that reads, because a block
- * asks as soon as it begins. */
+/* Notes the question of an effect. The effect belongs to the newest open `read` block, because such
+ * a block asks as soon as it begins. */
 static void on_effect(pdl_live *l, const pdl_event *e) {
     if (e->effect->kind != PDL_EFFECT_input) return;
     for (size_t i = l->boxes.n; i-- > 0;) {
@@ -386,7 +388,7 @@ bool pdl_live_asks(const pdl_live *l, uint32_t effect) {
     return false;
 }
 
-/* The handlers of events; an event without one changes no box. */
+/* The functions that handle events. An event without a function changes no box. */
 static void (*const handlers[PDL_EVENT_COUNT])(pdl_live *l, const pdl_event *e) = {
     [PDL_EVENT_block_begin] = on_begin,     [PDL_EVENT_block_end] = on_end,
     [PDL_EVENT_block_fail] = on_end,        [PDL_EVENT_field] = on_field,
@@ -469,7 +471,7 @@ bool pdl_live_json(pdl_live *l, size_t *from, size_t most, pdl_buf *out) {
     pdl_buf_putc(out, '[');
     for (; *from < l->changes.n && n < most; ++*from) {
         live_box *b = l->boxes.p[l->changes.p[*from]];
-        if (b->change != *from + 1) continue; /* the box has a newer note */
+        if (b->change != *from + 1) continue; /* there is a newer note about the box */
         if (n++) pdl_buf_putc(out, ',');
         put_box(l, b, out);
     }
@@ -506,7 +508,7 @@ pdl_view_files *pdl_live_files(pdl_live *l) { return l->files; }
 void pdl_live_free(pdl_live *l) {
     if (!l) return;
     pdl_view_files_free(l->files);
-    set_top(l, 0, NULL); /* puts all innermost boxes into the map */
+    set_top(l, 0, NULL); /* moves the innermost box of the newest fiber into the map */
     for (size_t i = 0; i < pdl_idmap_places(&l->tops); i++)
         for (live_box *b = pdl_idmap_at(&l->tops, i), *up; b && b->hidden; b = up) {
             up = b->up;

@@ -1,14 +1,15 @@
-/* live.h -- the boxes of a run while it runs, made from its events: for pages of viewer, whoever
- * answers them.
+/* live.h -- makes the boxes of a run in progress from its events, for pages that a server or
+ * another program serves.
  *
- * The trace of a run is whole when the run is over, and a page wants boxes now. So events are
- * folded a second time into what a tree shows: where a box is, its kind, state, times, and the
- * beginning of its text. When the run is over, the trace takes the place of all this.
+ * The trace of a run is complete only when the run is over, but a page shows boxes while it runs.
+ * So a second fold of the events keeps what a tree of boxes shows: the place of each box, its kind,
+ * state and times, and the beginning of its text. When the run is over, the trace replaces all
+ * this.
  *
- * Pages get changes, not events: a box that changed is noted once until the notes are taken,
- * however many pieces of text came meanwhile. A page that is slow or comes late gets the newest
- * state of each box and not everything that led to it, so it can neither lag nor delay
- * the run.
+ * Pages get changes, not events. A box that changed is noted once until the notes are read, however
+ * many pieces of text arrived meanwhile. A page that is slow, or was opened late, gets the newest
+ * state of each box and not all earlier states. So it does not fall further and further back, and
+ * it cannot delay the run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +22,8 @@
 enum {
     PDL_LIVE_MAX_BOXES = 200000, /* further boxes are only counted until the run is over */
     PDL_LIVE_NAME_BYTES = 200,   /* bytes of the name of a model */
-    /* bytes of a box's text: the end of an answer that is arriving, else the beginning */
+    /* maximum number of bytes of a box's text: the end of an answer that is arriving, otherwise the
+     * beginning */
     PDL_LIVE_TEXT_BYTES = 16384,
 };
 
@@ -29,14 +31,15 @@ enum {
 bool pdl_live_asks(const pdl_live *l, uint32_t effect);
 /* Appends the text without secrets. */
 void pdl_live_redact(const pdl_live *l, pdl_str text, pdl_buf *out);
-/* Appends the program and the files that it read so far, as the page gets them, without secrets. */
+/* Appends the program and the files that it has read so far, in the form that the page expects and
+ * without secrets. */
 void pdl_live_put_program(const pdl_live *l, pdl_str name, pdl_str program, pdl_buf *out);
 /* Returns the number of events so far. */
 size_t pdl_live_events(const pdl_live *l);
-/* Returns the number of changes noted so far: a page that knows all of them waits. */
+/* Returns the number of changes noted so far. A page that knows all of them waits for more. */
 size_t pdl_live_changes(const pdl_live *l);
-/* Appends the boxes that changed since *from as a JSON list of at most `most`, and moves *from
- * after them. Returns false when nothing has changed. */
+/* Appends the boxes that changed since *from, as a JSON list of at most `most` boxes, and sets
+ * *from to the next change. Returns false when nothing has changed. */
 bool pdl_live_json(pdl_live *l, size_t *from, size_t most, pdl_buf *out);
 
 #endif

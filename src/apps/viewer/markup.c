@@ -1,4 +1,4 @@
-/* markup.c -- see markup.h.
+/* markup.c -- the table of the look of blocks; see markup.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

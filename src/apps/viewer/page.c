@@ -1,4 +1,4 @@
-/* page.c -- see page.h.
+/* page.c -- joins the files of the page to one HTML file, with the data of a run; see page.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -95,7 +95,7 @@ static void put_hash(pdl_str text, pdl_buf *out) {
 
 /* --- the data of one file, in parts ----------------------------------------------------------- */
 
-/* Appends where each piece came from, by its number; null for other items. */
+/* Appends where each piece came from, indexed by item; null for items that are not pieces. */
 static void put_origins(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
     (void)s;
     pdl_json_open(out, '{');
@@ -112,7 +112,7 @@ static void put_origins(const pdl_reading *r, const pdl_view_source *s, pdl_buf 
     pdl_buf_putc(out, '}');
 }
 
-/* Appends the rows of each map, by its number. */
+/* Appends the rows of each map, with the number of its item as the key. */
 static void put_rows(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
     enum { MAX_ROWS = 10000 };
     (void)s;
@@ -149,8 +149,8 @@ static void put_boxes(const pdl_reading *r, const pdl_view_source *s, pdl_buf *o
     pdl_buf_putc(out, ']');
 }
 
-/* Each of these is in a separate element, which the page parses when it needs it. The data of the
- * first screen is placed before the script, so that the page is drawn earlier. */
+/* The parts of the data. Each is in a separate element, which the page parses when it needs it. The
+ * data of the first screen is before the script, so that the page is drawn earlier. */
 static const struct {
     const char *name;
     bool is_first;

@@ -1,9 +1,9 @@
 /* page.h -- private to viewer: the files of the page, and the page as one file.
  *
- * The page is plain ES modules and CSS that the server hands out as they are. For mail and tickets
- * all of it becomes one file: scripts are joined in the order of page.def without their import
- * lines, the data is in its own element, and the policy of the file allows exactly this
- * script and this style by their hashes.
+ * The page is plain ES modules and CSS that the server sends as they are. For mail and tickets, the
+ * whole page becomes one file: scripts are joined in the order of page.def without their import
+ * lines, the data is in separate elements, and the policy of the file allows exactly this script
+ * and this style by their hashes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,13 +21,13 @@ typedef struct pdl_page_file {
 
 /* Returns the file of this name, or NULL. */
 const pdl_page_file *pdl_page_named(pdl_str name);
-/* Appends the file as browsers get it: without comments and indentation, which are a seventh of it.
- * No text of a script goes over several lines. */
+/* Appends the file in the form that browsers get: without comments and indentation, which are a
+ * seventh of it. In these scripts, no text literal continues on another line. */
 void pdl_page_put(const pdl_page_file *f, pdl_buf *out);
 /* Appends the colours of kinds.def as CSS. */
 void pdl_page_colours(pdl_buf *out);
 
-/* Appends one self-contained HTML file that shows the run. s: its source. */
+/* Appends one HTML file that shows the run and needs no other file. s: the source of the run. */
 struct pdl_reading;
 struct pdl_view_source;
 void pdl_page_export(const struct pdl_reading *r, const struct pdl_view_source *s, pdl_str title,

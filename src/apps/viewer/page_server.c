@@ -1,4 +1,5 @@
-/* page_server.c -- see viewer.h: the page and the boxes over HTTP. Who is answered: access.h.
+/* page_server.c -- serves the page and the boxes over HTTP; see viewer.h. access.h decides which
+ * requests are answered.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,23 +22,25 @@
 
 enum {
     MAX_BODY = 65536,
-    MAX_AGAIN = 1 << 20, /* size of a request with changed programs and answers */
+    MAX_AGAIN = 1 << 20, /* maximum size of a request with changed programs and answers */
     MAX_BODIES = 4 << 20,
     MAX_CONNECTIONS = 64,
     RECEIVE_MS = 30000,
     SEND_MS = 30000,
     BOXES_AT_ONCE = 500,
-    FRAME_MS = 33,            /* time between two lists of changes */
-    MAX_PENDING = 256 * 1024, /* bytes that a page may leave unread before it gets no more */
-    MAX_STREAMS = 3,         /* pages whose connection stays; a browser has six for all its tabs */
-    MAX_LISTS = 200,         /* lists of changes in one answer to a page */
-    QUIET_FRAMES = 450,       /* frames without changes until a page gets a sign of life */
+    FRAME_MS = 33,            /* minimum time between two lists of changes */
+    MAX_PENDING = 256 * 1024, /* a page that has so many unread bytes gets no further changes */
+    /* how many pages keep their connection; a browser has six connections for all its tabs */
+    MAX_STREAMS = 3,
+    MAX_LISTS = 200,         /* maximum number of lists of changes in one answer to a page */
+    /* after so many frames without changes, a page gets a sign that the server is alive */
+    QUIET_FRAMES = 450,
 };
 
-/* A page that gets the changes. */
+/* A page that receives changes. */
 typedef struct watcher {
     pdl_exchange *x;
-    size_t from; /* number of changes that it has */
+    size_t from; /* how many changes it has received */
     unsigned quiet;
 } watcher;
 
@@ -47,11 +50,12 @@ struct pdl_viewer {
     pdl_access *access;
     PDL_VEC(watcher) watchers;
     pdl_timer *frame; /* NULL while no page watches */
-    void (*make)(void *user); /* makes the view of the run that is over; NULL when it is made */
+    /* makes the view of a run that is over; NULL when the view was made */
+    void (*make)(void *user);
     void *make_user;
-    unsigned n_lives; /* number of runs in progress so far */
-    /* The view of the run in progress, owned; NULL when there is none. It shows these events, and
-     * another one is made after this time (ns) at the earliest. */
+    unsigned n_lives; /* how many runs there were in progress so far */
+    /* The view of the run in progress, owned; NULL when there is none. The members below say how
+     * many events it shows, and the earliest time (ns) at which another one is made. */
     pdl_view_run *now;
     size_t now_events;
     int64_t now_until;
@@ -65,8 +69,8 @@ static void forget_now(pdl_viewer *v) {
     v->now_until = 0;
 }
 
-/* Returns the view of the run in progress, as far as it is; NULL when there is none. Making it
- * takes time of the run: at most a twentieth. */
+/* Returns the view of the run in progress up to now; NULL when there is none. Making it delays the
+ * run, so at most a twentieth of the time is spent on it. */
 static const pdl_view_run *run_so_far(pdl_viewer *v) {
     enum { SHARE = 20 };
     int64_t start = (int64_t)pdl_clock_ns();
@@ -83,7 +87,7 @@ static const pdl_view_run *run_so_far(pdl_viewer *v) {
     return fresh;
 }
 
-/* Returns true when something has happened that the view of the run in progress does not show. */
+/* Returns true when events have happened that the view of the run in progress does not show. */
 static bool is_late(const pdl_viewer *v) {
     return v->now && v->opt.live && v->now_events != pdl_live_events(v->opt.live);
 }
@@ -117,7 +121,7 @@ static bool parameter_of(const void *user, const char *name, pdl_buf *out) {
     return pdl_exchange_parameter(user, name, out);
 }
 
-/* Answers /api/RUN/WORD/NUMBER...; with 404 when there is no such thing. */
+/* Answers /api/RUN/WORD/NUMBER...; with status 404 when that does not exist. */
 static void answer_api(pdl_viewer *v, pdl_exchange *x, pdl_str path) {
     uint32_t run = 0;
     size_t slash = pdl_str_find(path, PDL_STR("/"), 0);
@@ -159,8 +163,8 @@ static void answer_file(pdl_exchange *x, pdl_str name) {
 
 /* --- changes of a run in progress ------------------------------------------------------------ */
 
-/* Sends changes to a page unless it has too many unread bytes: it then gets the newest state once
- * it reads again. Returns true when there were changes. */
+/* Sends changes to a page. When the page has too many unread bytes, nothing is sent until it reads
+ * again; then it gets the newest state. Returns true when there were changes. */
 static bool send_changes(const pdl_viewer *v, watcher *w) {
     pdl_buf list = PDL_BUF;
     char id[40];
@@ -190,8 +194,8 @@ static void on_frame(void *user) {
     if (v->watchers.n) v->frame = pdl_timer_start(v->opt.loop, pdl_pace_ms(FRAME_MS), on_frame, v);
 }
 
-/* Reads what a page that connects again already knows: of which run, and how many changes. Returns
- * false when it is another run. */
+/* Reads what a page that connects again already has: which run, and how many of its changes.
+ * Returns false when it has another run. */
 static bool known_to(const pdl_viewer *v, const pdl_exchange *x, size_t *from) {
     pdl_str last = pdl_exchange_header(x, "Last-Event-ID");
     size_t dot = pdl_str_find(last, PDL_STR("."), 0);
@@ -284,7 +288,7 @@ static void answer_program(const pdl_viewer *v, pdl_exchange *x) {
     pdl_access_answer_json(x, &b);
 }
 
-/* Handles /api/0/answer/EFFECT: the body is what the user typed. */
+/* Handles /api/0/answer/EFFECT, whose body is the text that the user typed. */
 static void take_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
     uint32_t effect = 0;
     pdl_str text = pdl_exchange_body(x);
@@ -302,7 +306,8 @@ static void take_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
 
 /* --- the program again ------------------------------------------------------------------------ */
 
-/* Handles /api/again: the lines that the user changed. 202: it runs. */
+/* Handles /api/again, with the lines that the user changed. The status is 202 when the run was
+ * started. */
 static void start_again(const pdl_viewer *v, pdl_exchange *x) {
     const pdl_view_again *g = &v->opt.again;
     pdl_again_asked asked = {.request = pdl_absent()};
@@ -323,8 +328,8 @@ static void start_again(const pdl_viewer *v, pdl_exchange *x) {
     pdl_err_fini(&err);
 }
 
-/* Handles /api/again/answer/BOX: the answer that a block of the first run got; null when it sent no
- * request. */
+/* Handles /api/again/answer/BOX: answers with the recorded answer of a block of the first run; null
+ * when the block sent no request. */
 static void show_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
     const pdl_view_again *g = &v->opt.again;
     uint32_t box = 0;

@@ -1,4 +1,5 @@
-/* program_text.c -- see program_text.h.
+/* program_text.c -- makes the program text of a run, and finds the lines of each box in it; see
+ * program_text.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,13 +19,13 @@ typedef struct placing {
     pdl_view_source *s;
     const pdl_doc *d;
     const pdl_view_program *program;
-    const pdl_node **nodes; /* node of each box; NULL when unknown */
+    const pdl_node **nodes; /* the YAML node of each box; NULL when it is not known */
     pdl_functions functions;
     bool missed; /* the body of a call is in a file that was not known at the call */
-    /* numbers of files, from 1; key: the number of the file that names it, `include` or `import`,
-     * and the path */
+    /* key -> number of a file, from 1; the key has the number of the file that names it, `include`
+     * or `import`, and the path */
     pdl_map known;
-    pdl_idmap numbers; /* maps a pdl_source to the number of its file, from 1 */
+    pdl_idmap numbers; /* pdl_source -> number of its file, from 1 */
 } placing;
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -112,15 +113,15 @@ static uint32_t number_of(const placing *r, const pdl_node *n) {
     return number ? (uint32_t)(number - 1) : 0;
 }
 
-/* Returns the number stored for the key, from 1, or 0; with 0, *out is a copy of the key for the
- * map. */
+/* Returns the number that is stored for the key, from 1, or 0. When it is 0, *out is a copy of the
+ * key for the map. */
 static uintptr_t find_known(placing *r, pdl_buf *key, pdl_str *out) {
     uintptr_t known = (uintptr_t)pdl_map_find(&r->known, pdl_buf_str(key));
     if (!known) *out = pdl_arena_str(r->s->arena, pdl_buf_str(key));
     return known;
 }
 
-/* Adds the functions of a file, once for each name that it is imported as. */
+/* Adds the functions of a file, once for each variable as which it is imported. */
 static void add_functions(placing *r, uint32_t file, pdl_str module) {
     const pdl_node *root = r->s->files.p[file].root;
     pdl_buf key = PDL_BUF;
@@ -162,7 +163,7 @@ static const pdl_node *step_into(const pdl_node *n, pdl_str name) {
     return i >= 0 && i < (int64_t)n->n ? n->items[i] : NULL;
 }
 
-/* Returns the node of a child, or the nearest node that exists. */
+/* Returns the node of a child, or of the nearest node around it that exists. */
 static const pdl_node *node_of(const pdl_node *n, pdl_str step) {
     while (n && step.n) {
         size_t dot = pdl_str_find(step, PDL_STR("."), 0);
@@ -180,7 +181,7 @@ static uint32_t last_line(const pdl_node *n) {
     return pdl_source_line(n->src, end);
 }
 
-/* Finds the column and width of a mark below the first line, in characters. */
+/* Finds the position of a failure in the first line of a block: column and width, in characters. */
 static void find_column(pdl_view_lines *l, const pdl_node *n) {
     pdl_str text = n->src->text;
     size_t end = pdl_str_find(text, PDL_STR("\n"), n->start);
@@ -189,7 +190,7 @@ static void find_column(pdl_view_lines *l, const pdl_node *n) {
     for (size_t i = n->start; i < end; i++) l->width += ((unsigned char)text.p[i] & 0xc0) != 0x80;
 }
 
-/* Returns the node that a call, an include or an import ran, which is not below the node of the
+/* Returns the node that a call, an include or an import ran. It is not below the node of the
  * block. */
 static const pdl_node *elsewhere(placing *r, uint32_t i) {
     const pdl_box *b = &r->d->boxes.p[i], *up = &r->d->boxes.p[b->parent];

@@ -1,12 +1,13 @@
 /* program_text.h -- private to viewer: the program text beside the boxes.
  *
- * A trace holds no source text. Its program is made from its blocks, without the facts of the
- * execution, or it is the file that the user names; likewise every file that the program includes
- * or imports. All are read back as YAML, whose nodes have places, and every box finds its lines by
- * walking the steps from the root of its file: iterations of a loop share the lines of its body.
+ * A trace has no source text. So the text of the program is made from the blocks of the trace,
+ * without the facts of the execution, or it is the file that the user names. The same is done for
+ * every file that the program includes or imports. Each text is read as YAML, whose nodes have
+ * places, and the lines of a box are found by following its steps from the root of the file.
+ * Iterations of a loop share the lines of its body.
  *
- * Which files are read follows from the text of the user's own program, never from a trace: a trace
- * that a stranger wrote cannot have a file of the user shown.
+ * Only files that the user's own program names are read, never files that a trace names. So a trace
+ * from a stranger cannot make this page show a file of the user.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,14 +24,15 @@ typedef struct pdl_view_file {
      * the base name is shown. */
     pdl_str shown;
     pdl_str text;         /* lives in the arena */
-    const pdl_node *root; /* NULL when it cannot be read */
-    bool written;         /* made from the blocks of the trace */
+    const pdl_node *root; /* NULL when the text cannot be read as YAML */
+    bool written;         /* the text was made from the blocks of the trace */
 } pdl_view_file;
 
 /* The lines of a box's block; `first` is 0 when they are unknown. */
 typedef struct pdl_view_lines {
     uint32_t file, first, last; /* lines are counted from 1 */
-    uint32_t column, width;     /* position in the first line of what failed; 0 when unknown */
+    /* position of the failure in the first line; 0 when it is not known */
+    uint32_t column, width;
 } pdl_view_lines;
 
 typedef struct pdl_view_source {
@@ -39,14 +41,14 @@ typedef struct pdl_view_source {
     pdl_view_lines *lines;        /* indexed by box */
 } pdl_view_source;
 
-/* Returns the program of d. Never fails: for an unreadable program there is text, but no box has
- * lines. */
+/* Returns the program of d. Never fails: when the program cannot be read, there is a text, but no
+ * box has lines. */
 pdl_view_source *pdl_view_source_new(const pdl_doc *d, const pdl_view_program *p);
 void pdl_view_source_free(pdl_view_source *s); /* NULL is fine */
 
-/* Returns a value of a trace without the facts of the execution; owned. */
+/* Returns a value of a trace without the facts of the execution, owned. */
 pdl_val pdl_view_source_value(pdl_vref v);
-/* Appends such a value of a block as YAML. */
+/* Appends a block as YAML, without the facts of the execution. */
 void pdl_view_source_write(pdl_vref block, pdl_buf *out);
 
 /* Appends "source_name", "source" and, if there are other files, "included", as members of an

@@ -1,4 +1,4 @@
-/* read_files.c -- see viewer.h and read_files.h.
+/* read_files.c -- collects the files that a run reads, from its events; see read_files.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,11 +24,12 @@ struct pdl_view_files {
     PDL_VEC(file) list;
     pdl_map numbers; /* maps a name to a number, from 1 */
     size_t bytes;
-    const pdl_source *last; /* the newest source; only compared, because it may be freed */
+    /* the newest source, which may have been freed; its address is only compared */
+    const pdl_source *last;
     uint32_t last_number;
 };
 
-/* Returns the number of a file. A file that is included again has a new source, so the name is
+/* Returns the number of a file. A file that is included again has a new source, so names are
  * compared. */
 static uint32_t number_of(pdl_view_files *f, const pdl_source *src) {
     uintptr_t known = (uintptr_t)pdl_map_find(&f->numbers, src->name);
@@ -76,8 +77,7 @@ static const file *named(const pdl_view_files *f, pdl_str folder, pdl_str path, 
     return known ? &f->list.p[known - 1] : NULL;
 }
 
-/* Returns a file whose path ends like this one, because it was found below a folder of
- * libraries. */
+/* Returns a file whose path ends with this path, because it was found in a folder of libraries. */
 static const file *ending_in(const pdl_view_files *f, pdl_str path, bool import) {
     const file *found = NULL;
     pdl_buf end = PDL_BUF;

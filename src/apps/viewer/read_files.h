@@ -13,8 +13,8 @@
 /* Returns the number of a source, from 0; NO_FILE for a text without a file, or when there are too
  * many. */
 uint32_t pdl_view_files_note(pdl_view_files *f, const pdl_source *src);
-/* Appends all files but the first as a member "included" of an object, if there are any, without
- * the secrets of the run. */
+/* Appends all files but the first, without the secrets of the run, as a member "included" of an
+ * object. Appends nothing when there is only one file. */
 void pdl_view_files_json(const pdl_view_files *f, const pdl_live *l, pdl_buf *out);
 
 #endif

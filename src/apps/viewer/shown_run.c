@@ -1,4 +1,4 @@
-/* shown_run.c -- see viewer.h: a run that can be shown.
+/* shown_run.c -- makes a run that can be shown from the text of its trace; see viewer.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* Returns the text as UTF-8; `repaired` holds it when it has to be changed. */
+/* Returns the text as UTF-8. When it has to be changed, `repaired` holds the result. */
 static pdl_str readable(pdl_str text, pdl_buf *repaired) {
     pdl_utf8_fault fault;
     if (!pdl_utf8_find_fault(text, &fault)) return text;

@@ -1,9 +1,8 @@
-/* svg.c -- see viewer.h: the boxes as a picture.
- *
- * Drawn as people draw a run on paper: a box in a box, the kind as a small title, the text of
- * innermost boxes inside. Widths are fixed and heights follow from the lines, so one pass measures
- * from the last box to the first (children have higher numbers than what is around them) and one
- * draws from the first to the last; neither recurses.
+/* svg.c -- draws the boxes as a picture; see viewer.h. It looks as people draw a run on paper: a
+ * box is inside the box around it, its kind is a small title, and innermost boxes have their text
+ * inside. Widths are fixed and heights follow from the lines of text. One pass measures from the
+ * last box to the first (the boxes inside a box have higher numbers), and one pass draws from the
+ * first to the last; neither recurses.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,8 +20,8 @@ enum {
     TITLE = 18,  /* height of a title */
     LINE = 16,   /* height of a line of text */
     LETTER = 7,  /* width of a letter */
-    GAP = 6,     /* between boxes */
-    LINES = 12,  /* maximum of lines in a box */
+    GAP = 6,     /* space between boxes */
+    LINES = 12,  /* maximum number of lines in a box */
     INDENT = 10, /* indentation of inner boxes */
     MAX_BOXES = 400,
     DEEPEST = 24,
@@ -31,8 +30,9 @@ enum {
 typedef struct picture {
     const pdl_doc *doc;
     uint32_t n;      /* number of boxes that are drawn */
-    int *height, *y; /* height and position by box; height 0: not drawn */
-    int *text;       /* height of the text by box */
+    /* height and position, indexed by box; a height of 0 means that it is not drawn */
+    int *height, *y;
+    int *text;       /* height of the text, indexed by box */
     pdl_buf *out;
 } picture;
 
@@ -66,12 +66,12 @@ static int count_lines(const pdl_box *b, pdl_str text) {
 
 static bool is_model(const pdl_box *b) { return pdl_str_is(b->kind, "model"); }
 
-/* Returns true for boxes that are drawn. The input of a model call is not. */
+/* Returns true for boxes that are drawn. Boxes in the input of a model call are not. */
 static bool is_drawn(const picture *p, const pdl_box *b) {
     return b->depth <= DEEPEST && !is_model(&p->doc->boxes.p[b->parent]);
 }
 
-/* Appends the text of a box. A box with inner boxes has none. */
+/* Appends the text of a box. A box that has inner boxes has no text. */
 static void put_result(const picture *p, uint32_t i, pdl_buf *out) {
     const pdl_box *b = &p->doc->boxes.p[i];
     if (pdl_str_is(b->kind, "function"))

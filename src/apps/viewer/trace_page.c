@@ -1,5 +1,5 @@
-/* trace_page.c -- a trace as a page for people, for host programs that show runs: notebooks, web
- * applications, reports.
+/* trace_page.c -- makes a page for people from a trace, for host programs that show runs:
+ * notebooks, web applications, reports.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/handles.h"
 #include "api/session.h"

@@ -1,15 +1,17 @@
 /* viewer.h -- runs shown as nested boxes in a web page.
  *
- * A run is shown as people draw it when they explain a prompt: a box for each block that was
- * executed, in it the text that it made, and beside it the program. The room reads traces and
- * nothing else: it knows no machine, so it can show what other versions and the reference
- * interpreter wrote, and nothing that it shows can run. It makes either one HTML file that needs
- * neither server nor network, or a server on loopback that hands out boxes as the page asks for
- * them, so that a run of a hundred thousand blocks opens at once.
+ * A run is shown as people draw it when they explain a prompt: each executed block is a box that
+ * contains the text which the block made, and the program is beside the boxes. This code reads only
+ * traces and does not use the machine. So it can show traces of other versions and of the reference
+ * interpreter, and nothing that it shows can run.
  *
- * What a run holds was written by models and strangers. The page therefore gets it as JSON and puts
- * it into the document as text only, under a policy that forbids scripts other than its own; the
- * server answers only those who came through an address that was printed, and works once.
+ * It makes either one HTML file that needs neither server nor network, or a server on loopback that
+ * sends boxes when the page requests them, so that a run of a hundred thousand blocks opens at
+ * once.
+ *
+ * The content of a run was written by models and strangers. The page therefore gets it as JSON and
+ * puts it into the document only as text, under a policy that forbids all other scripts. The server
+ * answers only browsers that have opened a printed address, which works once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,20 +28,21 @@
 typedef struct pdl_view_run pdl_view_run;
 
 /* Finds the file that a program includes or imports. from: name of the including file; path: as it
- * is written there. Appends the file's name and text. Error: any; the text is then made from the
- * trace. */
+ * is written there. Appends the file's name and text. When it returns an error, the text is made
+ * from the trace instead. */
 typedef bool pdl_view_open_fn(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                               pdl_buf *text, pdl_err *err);
 
 /* The program of a run. */
 typedef struct pdl_view_program {
-    pdl_str name, text;     /* its file; text.p NULL: the text is made from the trace */
-    pdl_view_open_fn *open; /* NULL: included programs are made from the trace */
+    /* name and text of the program's file; text.p is NULL when the text is made from the trace */
+    pdl_str name, text;
+    pdl_view_open_fn *open; /* NULL: the texts of included files are made from the trace */
     void *user;
-    /* Appends the text of a file as it is shown, without keys; NULL: files are shown as they are,
-     * since the user edits them. */
+    /* Appends the text of a file without keys. NULL: files are shown unchanged, since the user
+     * edits them. */
     void (*redact)(pdl_str text, pdl_buf *out);
-    bool running; /* the run continues; its trace is what there is */
+    bool running; /* the run continues, and its trace is not complete yet */
 } pdl_view_program;
 
 /* Makes a run from the text of a trace, ours or the reference's; bytes that are not UTF-8 are
@@ -49,10 +52,11 @@ PDL_MUST bool pdl_view_run_new(pdl_str name, pdl_str trace, const pdl_view_progr
                                pdl_view_run **out, pdl_err *err);
 void pdl_view_run_free(pdl_view_run *r); /* NULL is fine */
 
-/* Returns what the calls of models of a run share at their beginnings: the report of
+/* Returns how much the model calls of a run share at their beginnings: the report of
  * pdl_prefix_report, owned; absent when there is none. */
 typedef pdl_val pdl_view_compare_fn(void *user);
-/* fn is called once at most, when the first call is opened. user is borrowed for the life of r. */
+/* Sets the function that compares calls. It is called at most once, when the first call is opened.
+ * user is borrowed for the life of r. */
 void pdl_view_run_compare(pdl_view_run *r, pdl_view_compare_fn *fn, void *user);
 
 /* Appends one HTML file that shows the run without network and server. */
@@ -60,29 +64,30 @@ void pdl_view_html(const pdl_view_run *r, pdl_buf *out);
 /* Appends the boxes as an SVG picture, cut after a few hundred boxes. */
 void pdl_view_svg(const pdl_view_run *r, pdl_buf *out);
 
-/* Appends the run as a Markdown document: its text, and how the text came about. all: also with the
+/* Appends the run as a Markdown document: its text, and how the text was made. all: includes the
  * messages to each model, and the definitions. */
 void pdl_view_markdown(const pdl_view_run *r, pdl_buf *out);
 void pdl_view_markdown_all(const pdl_view_run *r, pdl_buf *out);
 /* Appends the printed text, byte for byte. */
 void pdl_view_text(const pdl_view_run *r, pdl_buf *out);
 
-/* A question of the page about a run, GET or POST /api/RUN/path, without its transport. */
+/* A question of the page about a run, without its transport: GET or POST /api/RUN/path. */
 typedef struct pdl_view_request {
     pdl_str path, body;
     bool posted;
-    bool running; /* the run continues: only what a document needs is answered */
-    bool late;    /* something has happened that the run does not show yet */
-    /* Appends a parameter of the address; returns false when it has none of this name. */
+    bool running; /* the run continues, so only questions about its document are answered */
+    bool late;    /* events have happened that this view of the run does not show */
+    /* Appends a parameter of the address. Returns false when the address has no parameter of this
+     * name. */
     bool (*parameter)(const void *user, const char *name, pdl_buf *out);
     const void *user;
 } pdl_view_request;
 
-/* Appends the answer, and sets its media type. Returns its HTTP status; all but 200 is a refusal,
- * with a sentence as the answer. r may be NULL: nothing is there. */
+/* Appends the answer, and sets its media type. Returns the HTTP status. Every status but 200 is a
+ * refusal, whose answer is a sentence. r may be NULL when there is no run. */
 int pdl_view_ask(const pdl_view_run *r, const pdl_view_request *request, const char **type,
                     pdl_buf *out);
-/* Appends what the page says of a run before anything of it is asked for, as a JSON object. */
+/* Appends, as a JSON object, the facts about the run that the page needs at its start. */
 void pdl_view_summary(const pdl_view_run *r, pdl_buf *out);
 
 typedef struct pdl_viewer pdl_viewer;
@@ -91,24 +96,25 @@ typedef struct pdl_viewer pdl_viewer;
 typedef struct pdl_live pdl_live;
 struct pdl_sink;
 
-/* The files of a run, collected from its events, so that they are shown as they ran, even if they
- * have changed since or are only in a journal. */
+/* The files of a run. They are collected from its events, so that they are shown with the text that
+ * ran, even if they have changed since or exist only in a journal. */
 typedef struct pdl_view_files pdl_view_files;
 pdl_view_files *pdl_view_files_new(void);
 void pdl_view_files_free(pdl_view_files *f); /* NULL is fine */
 void pdl_view_files_listen(pdl_view_files *f, struct pdl_sink *out);
-/* user: the pdl_view_files */
+/* Finds a file in the collection. user: the pdl_view_files. */
 bool pdl_view_files_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                          pdl_buf *text, pdl_err *err);
 
-/* redact (may be NULL) appends text without secrets. */
+/* redact appends a text without secrets; it may be NULL. */
 pdl_live *pdl_live_new(void (*redact)(void *user, pdl_str text, pdl_buf *out), void *user);
 void pdl_live_free(pdl_live *l); /* NULL is fine */
 /* Sets *out to a sink that the caller adds to the run. */
 void pdl_live_listen(pdl_live *l, struct pdl_sink *out);
-pdl_view_files *pdl_live_files(pdl_live *l); /* the files of its run; borrowed */
+/* Returns the files of the run in progress; borrowed. */
+pdl_view_files *pdl_live_files(pdl_live *l);
 
-/* The user's answer in place of the recorded one, for the question of the block at this place. */
+/* An answer of the user that replaces the recorded one, for the block at this place. */
 typedef struct pdl_view_answer {
     pdl_str place, text;
 } pdl_view_answer;
@@ -120,9 +126,10 @@ typedef struct pdl_view_change {
 
 /* The run that the user requests. */
 typedef struct pdl_view_start {
-    pdl_str text;  /* the program */
+    pdl_str text;  /* the text of the program */
     pdl_str place; /* the first block that is executed again */
-    bool fresh;    /* requests of this block and all later ones are sent again */
+    /* requests of this block and of all later ones are sent again, even when they are unchanged */
+    bool fresh;
     const pdl_view_answer *answers;
     size_t n_answers;
     const pdl_view_change *files;
@@ -131,14 +138,14 @@ typedef struct pdl_view_start {
 
 /* A program that can be run again with the user's changes. */
 typedef struct pdl_view_again {
-    pdl_str file, text; /* the user's file; p NULL: nothing can be run again */
-    /* Starts a run of the text. Requests from before the block at the place are answered as
-     * recorded. Calls pdl_viewer_begin. Error: any, which the page shows. */
+    pdl_str file, text; /* the user's program; p is NULL when nothing can be run again */
+    /* Starts a run of the text. Requests before the block at this place get their recorded answers.
+     * It calls pdl_viewer_begin. Error: any, which the page shows. */
     bool (*start)(void *user, const pdl_view_start *s, pdl_err *err);
-    /* Appends the recorded answer of the block at this place; *json: it is JSON. Error: the block
-     * sent no request. */
+    /* Appends the recorded answer of the block at this place. *json is set when the answer is JSON.
+     * Error: the block sent no request. */
     bool (*answer_at)(void *user, pdl_str place, pdl_buf *text, bool *json, pdl_err *err);
-    /* Returns true when the file on the disk is the one that is shown. */
+    /* Returns true when the file on the disk has the text that is shown. */
     bool (*is_own)(void *user, pdl_str name, pdl_str text);
     void (*stop)(void *user); /* ends the run that was started */
 } pdl_view_again;
@@ -146,40 +153,43 @@ typedef struct pdl_view_again {
 /* Everything is borrowed for the life of the server. */
 typedef struct pdl_viewer_options {
     pdl_loop *loop;
-    pdl_view_run *const *runs; /* the last is compared with the first; empty during a run */
+    /* the runs that are shown; the last one is compared with the first; empty during a run */
+    pdl_view_run *const *runs;
     size_t n_runs;
     pdl_live *live;             /* the run in progress; may be NULL */
-    pdl_str live_name, program; /* the file of live, and its text */
-    /* Answers a question of the run in progress; returns false when it is not open any more. NULL:
-     * pages cannot answer. */
+    pdl_str live_name, program; /* the file name of the run in progress, and the program's text */
+    /* Answers a question of the run in progress. Returns false when the question is not open any
+     * more. NULL: pages cannot answer. */
     bool (*answer)(void *user, uint32_t effect, pdl_str text);
-    /* Makes the view of the run in progress, as far as it is; owned. Returns NULL when there is
-     * none. NULL: pages show the boxes. */
+    /* Makes a view of the run in progress up to now; owned. Returns NULL when there is none. When
+     * the function is NULL, pages show boxes instead of a document. */
     pdl_view_run *(*so_far)(void *user);
-    pdl_view_again again; /* belongs to the first run */
+    pdl_view_again again; /* says how the first run can be run again */
     void *user;
     const char *host; /* address to listen at */
-    /* Origins of pages that may show this one in a frame, separated by commas, as
-     * pdl_viewer_can_frame accepts them; empty: none. */
+    /* Origins of pages that may show this page in a frame, separated by commas, in the form that
+     * pdl_viewer_can_frame accepts; empty when there are none. */
     pdl_str frames;
     uint16_t port; /* 0: any free port */
     const pdl_debug *debug;
 } pdl_viewer_options;
 
 /* Returns true for a list, separated by commas, of origins (https://a.example) or schemes of
- * applications (vscode-webview:). Patterns, and schemes that every web page has, are refused. */
+ * applications (vscode-webview:). Patterns are refused, and schemes that every web page can use. */
 bool pdl_viewer_can_frame(pdl_str origins);
 /* Error: io with the address and the reason. */
 PDL_MUST bool pdl_viewer_start(const pdl_viewer_options *o, pdl_viewer **out, pdl_err *err);
 uint16_t pdl_viewer_port(const pdl_viewer *v);
-/* From now on pages show this run, which is in progress (borrowed). */
+/* From now on, pages show this run, which is in progress (borrowed). */
 void pdl_viewer_begin(pdl_viewer *v, pdl_live *live, pdl_str name, pdl_str program);
 /* The run in progress is over: from now on pages show these runs (borrowed). */
 void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *runs, size_t n);
-/* The run in progress is over, but its view is not made yet. Calls `make`, which calls
- * pdl_viewer_over: at once if a page follows the run, else when a page requests the view. */
+/* Called when the run in progress is over and its view is not made yet. `make` makes the view and
+ * calls pdl_viewer_over. It is called at once when a page follows the run, and otherwise when a
+ * page requests the view. */
 void pdl_viewer_when_asked(pdl_viewer *v, void (*make)(void *user), void *user);
-/* The server ends before the run: pages keep what they have, and show this text. */
+/* Called when the server ends before the run. Pages keep what they show, and show this text,
+ * too. */
 void pdl_viewer_leave(pdl_viewer *v, const char *why);
 /* Appends a new address that opens the page once. */
 void pdl_viewer_address(pdl_viewer *v, pdl_buf *out);

@@ -1,12 +1,12 @@
-// again.js -- the program again with what a person changed: the lines of the chosen box, or what was
-// answered to it, can be edited, and the run continues from there with what was answered before. The page
-// sends the changed lines and answers alone; the server runs the user's own files, whose hashes are shown.
+// again.js -- runs the program again with a person's changes. The lines of the chosen box can be edited, or the answer
+// that it got; the run continues from there, and earlier requests get their recorded answers. The page sends only the
+// changed lines and answers; the server runs the user's own files, whose hashes are shown.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 import { filesOf, linesOf } from "./code.js";
 
-// The user's changes, which are kept while the page is loaded again: lines of files, as {file: [[first
-// line, last line, text], ...]}, and answers, as {box: text}.
+// The user's changes, which are kept when the page is loaded again: lines of files, as {file: [[first line, last line,
+// text], ...]}, and answers, as {box: text}.
 class Changes {
   constructor(hash) {
     this.key = `changes-${hash}`;
@@ -39,7 +39,7 @@ class Changes {
     this.save();
   }
 
-  // Returns the changes outside of one box, as [name, function that takes the change back].
+  // Returns the changes that are not in the given box, as [name, function that takes the change back].
   others(names, file, first, last, box) {
     const lines = Object.entries(this.of.lines).flatMap(([f, list]) => list
       .filter(([a, b]) => Number(f) !== file || b < first || a > last)
@@ -61,7 +61,7 @@ async function postJson(path, body) {
   if (!reply.ok) throw new Error(await reply.text());
 }
 
-// Runs the program; the page is loaded again and shows the run.
+// Runs the program. Then the page is loaded again, and shows the new run.
 async function startAgain(body, message) {
   message.textContent = "";
   try {
@@ -73,7 +73,7 @@ async function startAgain(body, message) {
   }
 }
 
-// Returns the recorded answer of the box: {text, json}; null: it sent no request.
+// Returns the recorded answer of the box as {text, json}; null when the box sent no request.
 async function answerOf(box) {
   return (await fetch(`/api/again/answer/${box.id}`)).json();
 }
@@ -84,7 +84,7 @@ function editor(label, text, rows) {
   return field;
 }
 
-// The lines of the box: [elements, function that keeps what was changed].
+// Makes an editor for the lines of the box: [elements, function that stores the changes].
 function linesEditor(changes, box, file, files) {
   const last = box.to ?? box.line;
   const written = linesOf(files[file].source).slice(box.line - 1, last).join("\n");
@@ -108,7 +108,7 @@ function otherChanges(list) {
   }));
 }
 
-// Makes the form below the details of a box, for a run that can be run again. again: {file, hash, files}.
+// Makes the form below the details of a box, when its run can be run again. again: {file, hash, files}.
 export async function againForm(run, box, again) {
   const [files, answer] = await Promise.all([filesOf(run), answerOf(box)]);
   const file = box.file ?? 0;
@@ -135,7 +135,7 @@ export async function againForm(run, box, again) {
     message);
 }
 
-// Ends the run that was started.
+// Makes the button that ends the run that was started.
 export function stopButton() {
   const button = make("button", { type: "button", id: "stop", onclick: () => postJson("/api/again/stop", {}).catch(() => (button.disabled = true)) }, "Stop");
   return button;

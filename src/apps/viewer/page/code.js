@@ -1,5 +1,5 @@
-// code.js -- the program beside the boxes: a box marks its lines, a line chooses its boxes. Files that
-// the program includes or imports are shown in its place when a box of theirs is chosen.
+// code.js -- shows the program beside the boxes. Choosing a box marks its lines, and choosing a line chooses its boxes.
+// When a box of an included or imported file is chosen, that file is shown in place of the program.
 // SPDX-License-Identifier: Apache-2.0
 import { make, clear, makeWalkable } from "./dom.js";
 import { listChanges } from "./text.js";
@@ -7,7 +7,7 @@ import { listChanges } from "./text.js";
 const WORDS = /(#.*$)|("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')|(\$\{[^}]*\})|(^\s*(?:- )*[\w."'-]+:)/gm;
 const CLASSES = ["code-comment", "code-string", "code-expression", "code-key"];
 
-// A line of YAML with its comments, texts, expressions and keys marked.
+// Makes the elements of a line of YAML, in which comments, texts, expressions and keys are marked.
 function coloured(line) {
   const out = [];
   let from = 0;
@@ -30,7 +30,7 @@ export async function filesOf(run) {
   return [{ source_name, source, written }, ...included];
 }
 
-// A list of lines that keys walk over; the first can be reached.
+// Makes a list of lines in which the arrow keys move; the Tab key reaches its first line.
 function listOfLines(name, className) {
   return make("ol", { class: className, role: "listbox", "aria-multiselectable": "true", "aria-label": `Lines of ${name || "the program"}` });
 }
@@ -39,7 +39,7 @@ function reach(list) {
   if (list.firstChild) list.firstChild.tabIndex = 0;
 }
 
-// The lines that belong to a box; Tab reaches the first of them.
+// Marks the lines that belong to a box; the Tab key then reaches the first of them.
 function markLines(element, lines) {
   for (const e of element.querySelectorAll(".marked")) {
     e.classList.remove("marked");
@@ -58,7 +58,7 @@ function markLines(element, lines) {
 const WRITTEN = "Written from the blocks of the trace, which holds no source text. " +
   "pdl view --source FILE shows the file.";
 
-// The pane. choose(id) is called when a person chooses a line that made boxes.
+// The pane with the program. choose(id) is called when a person chooses a line that made boxes.
 export class CodePane {
   constructor(element, run, choose) {
     this.element = element;
@@ -89,14 +89,15 @@ export class CodePane {
       written ? make("p", { class: "hint" }, WRITTEN) : "", list);
   }
 
-  // The list of files, where there are several.
+  // Makes the list of files, when there are several.
   chooser() {
     if (this.files.length < 2) return "";
     return make("select", { "aria-label": "File", onchange: (e) => this.show(Number(e.target.value)) },
       this.files.map((f, i) => make("option", { value: i, selected: i === this.shown }, f.source_name || "Program")));
   }
 
-  // Choosing a line again selects its next box, because a loop makes many.
+  // Chooses a box of the line. When the same line is chosen again, its next box is chosen, because a line in a loop
+  // makes many boxes.
   async onLine(line) {
     const file = this.shown;
     const ids = await this.run.boxesOfLine(line, file);
@@ -109,20 +110,22 @@ export class CodePane {
   async mark(box) {
     await this.load();
     const file = box.file ?? 0;
-    if (box.line && file >= this.files.length) this.files = await filesOf(this.run); // it continues
+    // the run is in progress, and may have read more files
+    if (box.line && file >= this.files.length) this.files = await filesOf(this.run);
     if (box.line && file !== this.shown && file in this.files) this.show(file);
     const has = box.line && file === this.shown;
     markLines(this.element, has ? this.lines.slice(box.line - 1, box.to ?? box.line) : []);
   }
 }
 
-// The programs of two runs as one: lines that only one of them has are marked. choose(side, id).
+// Shows the programs of two runs as one text, in which lines that only one of them has are marked. choose(side, id) is
+// called for a chosen line.
 export class CodeComparison {
   constructor(element, runs, choose) {
     this.element = element;
     this.runs = runs;
     this.choose = choose;
-    this.places = null; // for each side and file: its lines, as elements
+    this.places = null; // for each side and file, the elements of its lines
     makeWalkable(element, "[role=option]", (line) => line.click());
   }
 

@@ -1,19 +1,19 @@
-// compare.js -- two runs side by side. Boxes of the same place are beside each other, words that
-// changed are marked, and a box that the other run does not have says so.
+// compare.js -- two runs side by side. Boxes with the same place are beside each other, changed words are marked, and
+// so are boxes that the other run does not have.
 // SPDX-License-Identifier: Apache-2.0
 import { make, duration, scrollText, timeOf } from "./dom.js";
 import { wayTo } from "./data.js";
 import { wordChanges } from "./text.js";
 import { showMoment } from "./time.js";
 
-const PAIRS_AT_ONCE = 200; // children of two boxes that are paired in one step
+const PAIRS_AT_ONCE = 200; // so many children of two boxes are paired in one step
 const PAIRS_AT_FIRST = 300;
 const CHILDREN_AT_ONCE = 500;
 const MAX_CHILDREN = 20000; // longer lists of children are not aligned
-const MAX_LOOKED_AT = 50000; // pairs in which differences are looked for
+const MAX_LOOKED_AT = 50000; // differences are searched in so many pairs
 
-// Returns the key by which each box is recognised in the other run. Functions have no place, so the
-// key has the step in the source, too; equal keys are numbered.
+// Returns the key by which each box is recognised in the other run. Functions have no place, so the step in the source
+// is a part of the key, too. Equal keys are numbered.
 function keysOf(boxes) {
   const seen = new Map();
   return boxes.map((b) => {
@@ -23,15 +23,15 @@ function keysOf(boxes) {
   });
 }
 
-// Pairs the children of two boxes: children of the same place belong together. The order is that of
-// the second run; children that it lacks keep their position.
+// Pairs the children of two boxes: children with the same key belong together. They are in the order of the second run,
+// and children that only the first run has keep their position.
 function aligned(left, right) {
   const [leftKeys, rightKeys] = [left, right].map(keysOf);
   const byPlace = new Map(left.map((b, i) => [leftKeys[i], b]));
   const used = new Set(rightKeys.map((k) => byPlace.get(k)));
   const numberOf = new Map(left.map((b, i) => [b, i]));
   const out = [];
-  let next = 0; // index of the next box on the left side
+  let next = 0; // index of the next child of the left box
   const putGone = (until) => {
     for (; next < left.length && left[next] !== until; next++)
       if (!used.has(left[next])) out.push([left[next], null]);
@@ -54,7 +54,7 @@ function numbers(box) {
 }
 
 export class Comparison {
-  // onChoose(side, box, other)
+  // onChoose(side, box, other) is called when a box is chosen.
   constructor(element, runs, onChoose) {
     this.element = element;
     this.runs = runs;
@@ -62,7 +62,7 @@ export class Comparison {
     this.shown = 0;
     this.chosen = null;
     this.moment = null;
-    this.different = null; // [side, id] of pairs that differ
+    this.different = null; // [side, id] of each pair whose boxes differ
     this.at = -1;
     element.classList.add("compared");
     element.addEventListener("keydown", (e) => this.onKey(e));
@@ -105,7 +105,7 @@ export class Comparison {
     return box.cut ? this.runs[side].text(box.id) : box.text ?? "";
   }
 
-  // Returns what a pair shows. Boxes with boxes inside show nothing, because those show the difference.
+  // Returns the texts of a pair. A box with boxes inside shows no text, because the inner boxes show the difference.
   async texts(pair) {
     if (pair.some((b) => b?.n && b.kind !== "model")) return [null, null];
     const [a, b] = await Promise.all(pair.map((box, side) => this.textOf(side, box)));
@@ -154,7 +154,7 @@ export class Comparison {
       if (cell.box?.n) cell.setAttribute("aria-expanded", String(open));
   }
 
-  // Opens or closes what is in the boxes of a row.
+  // Opens or closes a row, which shows or hides the boxes inside its boxes.
   toggle(row) {
     const rows = row.querySelector(":scope > .rows");
     if (!rows || rows.hidden) return this.open(row);
@@ -219,7 +219,7 @@ export class Comparison {
     return this.element.querySelector(`[data-side="${side}"][data-id="${id}"]`);
   }
 
-  // Opens everything around a box of one run and chooses it.
+  // Opens all boxes around a box of one run, and chooses that box.
   async chooseId(id, side) {
     const way = (await wayTo(this.runs[side], id)).toReversed();
     for (const [i, step] of way.entries()) {
@@ -235,7 +235,8 @@ export class Comparison {
 
   // --- differences ---
 
-  // Where the runs differ, in the order of the page: boxes with other texts, added and missing ones.
+  // Finds the places where the runs differ, in the order of the page: boxes with different texts, added boxes and
+  // missing boxes.
   async findDifferences() {
     const out = [];
     const stack = [await Promise.all(this.runs.map((r) => r.box(0)))];
@@ -253,7 +254,7 @@ export class Comparison {
     return out;
   }
 
-  // Chooses the next difference. Returns what is to be said.
+  // Chooses the next difference. Returns the text that the page announces.
   async nextDifference() {
     this.different ??= await this.findDifferences();
     if (!this.different.length) return "The runs do not differ in what they made.";
@@ -295,7 +296,7 @@ export class Comparison {
   }
 }
 
-// Shows below the details of a box how its block and its numbers differ from the other run.
+// Shows, below the details of a box, how its block and its numbers differ from those of the other run.
 export async function otherRun(runs, side, box, other) {
   if (!other) return make("p", { class: "hint" }, "The other run has no such box.");
   const [mine, its] = await Promise.all([runs[side].details(box.id), runs[1 - side].details(other.id)]);

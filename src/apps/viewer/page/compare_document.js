@@ -1,5 +1,5 @@
-// compare_document.js -- two runs as documents beside each other: texts with the words that changed, works aligned by place, calls with what was
-// sent to both.
+// compare_document.js -- shows two runs as documents beside each other. Changed words in texts are marked, works are
+// aligned by place, and calls show what was sent in both runs.
 // SPDX-License-Identifier: Apache-2.0
 import { make, clear, say } from "./dom.js";
 import { groupsOf } from "./document.js";
@@ -20,21 +20,21 @@ function isText(group) {
 const groupKey = (group) => (isText(group) ? "text" : `${group[0].shape} ${group[0].name ?? ""}`);
 const itemKey = (item) => `${item.shape} ${item.place ?? ""}`;
 
-// Two lists as pairs; what only one of them has is a pair with nothing.
+// Pairs the items of two lists that have the same key. An item that only one list has is paired with nothing.
 function pairsOf(a, b, key) {
   const queues = [a, b].map((list) => [...list]);
   return listChanges(a.map(key), b.map(key)).flatMap(([both, gone, come]) => [
     ...both.map(() => [queues[0].shift(), queues[1].shift()]), ...gone.map(() => [queues[0].shift(), null]), ...come.map(() => [null, queues[1].shift()])]);
 }
 
-// The words of both sides, and whether they differ.
+// Returns the texts of both sides with changed words marked, and whether they differ.
 function words(a, b) {
   if (a === null || b === null) return [[a ?? ""], [b ?? ""], true];
   return a === b ? [[a], [b], false] : [...wordChanges(a, b), true];
 }
 
 export class DocumentComparison {
-  // runs: two of data.js whose items are here.
+  // runs: two runs of data.js whose items were loaded completely.
   constructor(element, runs) {
     this.element = element;
     this.runs = runs;
@@ -76,7 +76,7 @@ export class DocumentComparison {
     return box;
   }
 
-  // The items inside of a group, without those around them that say nothing.
+  // Returns the items inside a group, without items that only contain others.
   innerOf(side, group) {
     if (!group) return [];
     const { items, from } = this.runs[side];
@@ -130,7 +130,7 @@ export class DocumentComparison {
     return make("table", { class: "grid" }, make("thead", {}, make("tr", {}, make("td"), ...NAMES.map((n) => make("th", { scope: "col" }, n)))), make("tbody", {}, ...rows.map(cells).filter(Boolean)));
   }
 
-  // Goes to the next difference. Returns what is to be said.
+  // Goes to the next difference. Returns the text that the page announces.
   next() {
     if (!this.differences.length) return "The runs do not differ in what they made.";
     this.at = (this.at + 1) % this.differences.length;

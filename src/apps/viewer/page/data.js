@@ -1,8 +1,8 @@
-// data.js -- where boxes come from: the server, which is asked for what is shown, or the page itself
-// when it is one file. Both give the same answers, as promises.
+// data.js -- the source of boxes. A server is asked for the boxes that are shown; a page that is one file has all of
+// them inside. Both give the same answers, as promises.
 //
-// A box is {id, parent, n, first, depth, kind, place, step, state, def, role, model, start, end, waited, tokens,
-// line, to, file, column, width, text, json, cut}: box_json.c writes it and says what each member is.
+// A box is {id, parent, n, first, depth, kind, place, step, state, def, role, model, start, end, waited, tokens, line,
+// to, file, column, width, text, json, cut}: box_json.c writes it and describes its members.
 // SPDX-License-Identifier: Apache-2.0
 import { byId } from "./dom.js";
 
@@ -11,8 +11,8 @@ const ENDED = "The server does not answer: it has ended. What was loaded is show
 const OTHER = "Another pdl view answers here now. Open the address that it printed: this page then shows its run.";
 let waits = false;
 
-// Waits until a server answers at this address, and loads the page again. One that was started again knows the browser
-// once its printed address was opened in it, in any tab: all of them have one cookie.
+// Waits until a server answers at this address, and loads the page again. When the server was restarted, it knows the
+// browser as soon as its printed address was opened in any tab, because all tabs share one cookie.
 export async function awaitServer(report) {
   if (waits) return;
   waits = true;
@@ -39,7 +39,7 @@ async function askJson(path, body) {
   return (await ask(path, body)).json();
 }
 
-// A run that the server has.
+// A run whose boxes a server has.
 export class ServedRun {
   constructor(number, summary) {
     this.base = `/api/${number}`;
@@ -95,7 +95,7 @@ export class ServedRun {
     return askJson(`${this.base}/find`, query);
   }
 
-  // The document: {items, total}.
+  // Returns items of the document: {items, total}.
   document(from, n) {
     return askJson(`${this.base}/document/${from}/${n}`);
   }
@@ -112,7 +112,7 @@ export class ServedRun {
     return askJson(`${this.base}/calls?sort=${sort}`);
   }
 
-  // Rows of a map. query: {sort, where}.
+  // Returns rows of a map. query: {sort, where}.
   rows(id, from, n, query = {}) {
     return askJson(`${this.base}/rows/${id}/${from}/${n}?${new URLSearchParams(query)}`);
   }
@@ -121,13 +121,14 @@ export class ServedRun {
     return askJson(`${this.base}/origin/${id}`);
   }
 
-  // Items of the document with those around them: {items, total}.
+  // Returns the items of the document that fit, each with the items around it: {items, total}.
   findItems(query) {
     return askJson(`${this.base}/find?${new URLSearchParams(query)}`);
   }
 }
 
-// Returns items of a list from one place up to an end, each with the next one beside it. An item is followed by those inside of it, which are skipped.
+// Returns items from position `at` to `end` of a list, without the items inside of them. Each item is followed in the
+// list by the items inside of it, which are skipped.
 function besides(list, at, end, from, n) {
   const items = [];
   let total = 0;
@@ -135,7 +136,8 @@ function besides(list, at, end, from, n) {
   return { items, total };
 }
 
-// A run whose newest items are here, all of a run that is not very long; what else there is is asked for.
+// A run whose newest items are in the page. A run that is not very long has all its items here; other items are
+// requested.
 export class FlatRun extends ServedRun {
   constructor(number, summary) {
     super(number, summary);
@@ -143,7 +145,7 @@ export class FlatRun extends ServedRun {
     this.from = 0;
   }
 
-  // Returns false when the document of this run cannot be made any more, or not yet.
+  // Returns false when the document of this run cannot be made, or cannot be made yet.
   async refresh() {
     const reply = await fetch(`${this.base}/newest`);
     if (!reply.ok) return false;
@@ -169,7 +171,8 @@ export class FlatRun extends ServedRun {
 
 const MAX_BARS_AT_ONCE = 2000;
 
-// The bars of boxes that have ended, in lanes; the longest, if there are many. boxOf(id): the box.
+// Returns the bars of boxes that have ended, in lanes. When there are many, only the longest are returned. boxOf(id):
+// the box.
 export function lanesOf(list, boxOf, most = MAX_BARS_AT_ONCE) {
   const isModel = (b) => b?.kind === "model";
   const bars = list.filter((b) => b.end !== undefined && (!b.n || isModel(b)) && !isModel(boxOf(b.parent)));
@@ -201,8 +204,8 @@ function fits(box, query) {
   );
 }
 
-// The boxes of a list, in the order of their numbers, that fit, each with the numbers of those around it; of a
-// text the innermost ones.
+// Returns the boxes that fit, in the order of their numbers, each with the numbers of the boxes around it. When a text
+// is searched, only the innermost boxes are returned.
 export function findIn(list, boxOf, query) {
   const inside = new Set();
   const found = [];
@@ -216,8 +219,8 @@ export function findIn(list, boxOf, query) {
   return { boxes: found.toReversed().slice(0, 1000), found: found.length };
 }
 
-// A run inside the page. Each part of it is in a separate element, which is parsed when the part is asked for; those that no first
-// screen needs come after the script, so they may still be on their way.
+// A run inside the page. Each part of it is in a separate element, which is parsed when the part is requested. Parts
+// that the first screen does not need come after the script, so the browser may not have received them yet.
 export class EmbeddedRun {
   constructor() {
     this.summary = JSON.parse(byId("run").textContent);
@@ -279,7 +282,7 @@ export class EmbeddedRun {
     return besides(all, id + 1, id + 1 + (all[id].inside ?? 0), from, n);
   }
 
-  // The text, and a line for each other item.
+  // Returns the document as Markdown: the text, and a line for each other item.
   async markdown() {
     const { title, ended, name } = this.summary;
     const said = (await this.part("items")).map((x) => (x.shape === "piece" ? x.text ?? "" : x.depth || !x.title ? "" : `\n\n- ${x.title}${x.shape === "failure" ? `: ${x.text}` : ""}\n\n`));
@@ -328,14 +331,14 @@ export class EmbeddedRun {
   }
 }
 
-// The numbers of a box and of those around it, innermost first.
+// Returns the numbers of a box and of the boxes around it, innermost first.
 export async function wayTo(run, id) {
   const way = [id];
   for (let b = await run.box(id); b.parent !== undefined; b = await run.box(b.parent)) way.push(b.parent);
   return way;
 }
 
-// All runs that there are, and the program that may be run again: {runs, again}.
+// Returns all runs of the page, and the program that may be run again: {runs, again}.
 export async function openRuns() {
   if (byId("run")) return { runs: [new EmbeddedRun()] };
   const { runs, again } = await askJson("/api/runs");

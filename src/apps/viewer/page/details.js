@@ -1,4 +1,4 @@
-// details.js -- everything that is known of the chosen box.
+// details.js -- shows everything that is known about the chosen box.
 // SPDX-License-Identifier: Apache-2.0
 import { make, clear, duration, saveFile, timeOf } from "./dom.js";
 import { wayTo } from "./data.js";
@@ -54,7 +54,7 @@ function value(member) {
   return member.value === undefined ? "not evaluated" : jsonTree(member.value);
 }
 
-// Where values came from: a field or a part of the result, and its origins.
+// Shows where values came from: the name of a field or of a part of the result, and its origins.
 function origins(names) {
   return make("dl", { class: "origins" }, Object.entries(names).flatMap(([name, from]) =>
     row(make("code", {}, name), Array.isArray(from) ? from.join(", ") : String(from))));
@@ -81,7 +81,7 @@ function inOrder(members) {
   return members.toSorted((a, b) => place(a) - place(b));
 }
 
-// A shell word in single quotes.
+// Returns a word for a shell, in single quotes.
 function quoted(s) {
   return `'${s.replaceAll("'", "'\\''")}'`;
 }
@@ -95,7 +95,8 @@ function requestOf(box) {
   return { ...(parameters && typeof parameters === "object" ? parameters : {}), model, messages };
 }
 
-// Returns the request as a curl command for a server with the interface of OpenAI. The key stays a variable.
+// Returns the request as a curl command for a server with the interface of OpenAI. The key is named as a variable and
+// not shown.
 function curl(request) {
   return `curl "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" \\\n` +
     `  -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(request))}\n`;
@@ -124,13 +125,13 @@ function buttons(run, box) {
   return make("div", { class: "actions" }, list);
 }
 
-// Kinds of blocks through which other program text is reached.
+// Kinds of blocks that run program text which is elsewhere.
 const CALLS = new Set(["call", "include", "import"]);
 
 const placeIn = (files, box) => `${files[box.file ?? 0]?.source_name || "program"}:${box.line}`;
 
-// Shows where a box failed: its line with a caret, and the calls through which it was reached. A
-// click on a call chooses it.
+// Shows where a box failed: the line with a caret below it, and the calls through which the box was reached. A click on
+// such a call chooses it.
 async function whereItFailed(element, run, box) {
   const files = await filesOf(run);
   const boxes = await Promise.all((await wayTo(run, box.id)).slice(1).map((id) => run.box(id)));
@@ -144,7 +145,7 @@ async function whereItFailed(element, run, box) {
     way.length ? [make("h3", {}, "Reached through"), make("ol", {}, way)] : null);
 }
 
-// The Tab key reaches parts that can be scrolled.
+// Makes parts that can be scrolled reachable with the Tab key.
 function reachScrolled(element) {
   for (const part of element.querySelectorAll(".member")) {
     if (part.scrollHeight <= part.clientHeight) continue;
@@ -153,12 +154,12 @@ function reachScrolled(element) {
   }
 }
 
-// Is this box the one that was chosen last?
+// Returns true when this box is the one that was chosen last.
 export function isShown(element, run, id) {
   return element.dataset.shown === `${run.number ?? 0}.${id}`;
 }
 
-// Returns the box, or null when another one was chosen meanwhile.
+// Shows the details of a box. Returns the box, or null when another one was chosen meanwhile.
 export async function showDetails(element, run, id) {
   element.dataset.shown = `${run.number ?? 0}.${id}`;
   const box = await run.details(id);

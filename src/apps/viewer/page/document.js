@@ -1,5 +1,5 @@
-// document.js -- the run as a document: its text, and between its lines how it came about. reading_json.c
-// writes the items, and says what each member is. Items are asked for when they are shown.
+// document.js -- shows the run as a document: its text, and between the lines of the text how they were made.
+// reading_json.c writes the items, and describes their members. Items are requested when they are shown.
 // SPDX-License-Identifier: Apache-2.0
 import { byId, clear, make } from "./dom.js";
 import { Outline } from "./outline.js";
@@ -9,15 +9,17 @@ import { AT_ONCE, arriving, piece, tookOf } from "./rounds.js";
 import { callPanel, inBoxes, piecePanel } from "./opened.js";
 import { laidOut, shortened, wordsOf } from "./long_text.js";
 
-const SOURCE_LINE = 19.2; // px, of the margin
+const SOURCE_LINE = 19.2; // height of a line in the margin, in px
 const FEW = 12; // a work with more parts is closed at first
-const FITS = { characters: 250, lines: 6 }; // a result of a tool that is longer scrolls on a phone, so the keyboard must reach it
+
+// a longer result of a tool is scrolled on a phone, so the Tab key must reach it
+const FITS = { characters: 250, lines: 6 };
 
 function isLong(text) {
   return text.length > FITS.characters || text.split("\n").length > FITS.lines;
 }
 
-// Items as they are drawn: texts that follow one another, or one other item.
+// Groups items as they are drawn: texts that follow one another are one group, and every other item is a group.
 export function groupsOf(items) {
   const groups = [];
   let text = null;
@@ -30,7 +32,7 @@ export function groupsOf(items) {
   return groups;
 }
 
-// A reply that is nothing but the call of a tool, as agents write it: {name, args}; else null.
+// Returns {name, args} when a reply is nothing but the call of a tool, as agents write it; otherwise null.
 function toolCallOf(text) {
   if (!/^\s*\{[^]*\}\s*$/.test(text ?? "")) return null;
   try {
@@ -75,7 +77,7 @@ export class DocumentView extends Marks {
     this.fillOutline();
   }
 
-  // Nothing pushes printed text off the first screen: works above it are closed until it fits.
+  // Closes works until the printed text begins on the first screen.
   fit() {
     const papers = [...this.article.querySelectorAll(".row > .paper, .row > .loop")];
     const heads = [...this.article.querySelectorAll(".work-head[aria-expanded=true]")];
@@ -88,7 +90,7 @@ export class DocumentView extends Marks {
     const isFull = last && last.getBoundingClientRect().bottom > innerHeight;
     for (const row of isFull ? this.article.querySelectorAll(".row:has(> .source)") : [])
       row.lastElementChild.style.maxHeight = `calc(${Math.max(2, Math.floor(row.firstElementChild.offsetHeight / SOURCE_LINE))} * ${SOURCE_LINE}px)`;
-    this.fillOutline(); // without what was closed
+    this.fillOutline(); // the outline does not list closed works
     const fault = this.article.querySelector(".fault");
     if (fault && fault.getBoundingClientRect().bottom > innerHeight && !location.hash) fault.scrollIntoView({ block: "end" });
   }
@@ -115,14 +117,14 @@ export class DocumentView extends Marks {
     for (const item of items) this.items.set(item.id, item);
   }
 
-  // Consecutive items that were printed or typed share one paper; every other item has its own row.
+  // Adds items. Consecutive items that were printed or typed are on one sheet; every other item has a separate row.
   async add(items) {
     this.know(items);
     let paper = null;
     let text = [];
     const end = () => paper && this.row(this.isLive ? paper : shortened(paper, wordsOf(text)), this.lines.of(text));
     for (const item of items) {
-      if (item.shape === "note") continue; // the page shows it at its top
+      if (item.shape === "note") continue; // notes are shown at the top of the page instead
       if (item.shape === "piece" || item.shape === "typed") {
         if (!paper) text = [];
         paper ??= make("div", { class: "paper" });
@@ -138,7 +140,8 @@ export class DocumentView extends Marks {
   }
 
   row(element, source) {
-    const isAgain = source?.textContent && source.textContent === this.margin; // the row before has the same source
+    // the row before this one has the same source
+    const isAgain = source?.textContent && source.textContent === this.margin;
     this.margin = source?.textContent || this.margin;
     const row = make("div", { class: "row" }, element, (!isAgain && source) || make("div", { class: "source" }));
     this.article.append(row);
@@ -157,7 +160,7 @@ export class DocumentView extends Marks {
     return make("div", { class: "typed" }, make("span", { class: "who" }, item.title ?? "You"), make("span", { class: "piece", "data-maker": "person" }, item.text ?? ""));
   }
 
-  // Only a run in progress has one that can be answered.
+  // Makes the form for a question. Only a run in progress has a question that can be answered.
   question(item) {
     return make("p", { class: "quiet" }, item.title);
   }
@@ -257,7 +260,7 @@ export class DocumentView extends Marks {
   async tool(item) {
     const kids = await this.inside(item);
     const said = [...this.items.values()].findLast((x) => x.id > item.id && x.id <= item.id + (item.inside ?? 0));
-    const isSaid = said?.text?.trim() === item.text?.trim(); // by the last thing inside
+    const isSaid = said?.text?.trim() === item.text?.trim(); // the last item inside has the same text
     const use = make("div", { class: "line use", "data-item": item.id }, number(item), make("b", { class: "fn" }, item.name),
       argsOf(item.args ?? []),
       item.text && !isSaid ? make("span", { class: "gives", tabindex: isLong(item.text) ? "0" : null }, item.text.trim(), item.cut ? " …" : "") : null, tookOf(item));
@@ -265,7 +268,7 @@ export class DocumentView extends Marks {
     return make("div", { class: "tool", id: `item-${item.id}`, "data-title": item.name }, use, make("div", { class: "inside" }, ...kids));
   }
 
-  // Shows output that the run printed on the way and that is not part of the text.
+  // Shows output that the run printed meanwhile and that is not a part of its text.
   shown(item) {
     return shortened(make("div", { class: "shown" }, make("span", { class: "label" }, item.title), make("span", { class: "shown-text" }, (item.text ?? "").trim(), item.cut ? " …" : "")), wordsOf([item]));
   }
@@ -302,7 +305,7 @@ export class DocumentView extends Marks {
     this.opened = null;
   }
 
-  // The line, the paper or the bar that was pressed: what made it is shown below it.
+  // Handles a press on a line, a sheet or a bar: what made it is shown below it.
   async press(target) {
     if (target.closest(".close")) {
       const button = this.opened?.button;
@@ -361,7 +364,7 @@ export class DocumentView extends Marks {
     }
   }
 
-  // The items that the keys walk.
+  // Returns the items through which the keys move.
   walk(by) {
     const all = [...this.element.querySelectorAll(".piece[role=button], .call, .work-head, .quiet")].filter((x) => x.offsetParent);
     const at = all.indexOf(document.activeElement);

@@ -1,7 +1,7 @@
 // dom.js -- makes elements. Everything that comes from a run is put in as text, never as markup.
 // SPDX-License-Identifier: Apache-2.0
 
-// An element with attributes and children. A child is an element, or a text; null is left out.
+// Makes an element with attributes and children. A child is an element or a text; null is skipped.
 export function make(tag, attributes = {}, ...children) {
   const e = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -17,7 +17,7 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-// Readers of screens read it out; others see nothing new.
+// Lets screen readers say a text that is not visible.
 export function say(text) {
   byId("said").textContent = text;
 }
@@ -27,13 +27,14 @@ export function clear(e) {
   return e;
 }
 
-// Returns the time of a box or bar. For a model it is the time on the network; the time that the call waited is shown separately.
+// Returns the duration of a box or bar. For a model call it is the time on the network; the time during which the call
+// waited is shown separately.
 export function timeOf(b) {
   const time = duration(b.end - b.start - (b.waited ?? 0));
   return b.waited ? `${time}, waited ${duration(b.waited)}` : time;
 }
 
-// 1234567 microseconds as people read it: 1.23 s.
+// Returns microseconds as people read them: 1234567 becomes 1.23 s.
 export function duration(micros) {
   if (micros === undefined) return "";
   if (micros < 1000) return `${micros} µs`;
@@ -46,8 +47,8 @@ export function plural(n, word) {
   return `${n} ${word}${n === 1 ? "" : "s"}`;
 }
 
-// Makes one of the elements that the selector finds reachable with the Tab key; arrow keys walk from
-// it to the others, and Enter calls onEnter.
+// Makes the elements that the selector finds reachable: the Tab key reaches one of them, arrow keys move from it to the
+// others, and Enter calls onEnter.
 export function makeWalkable(element, selector, onEnter) {
   element.addEventListener("focusin", (e) => {
     const now = e.target.closest(selector);
@@ -68,7 +69,7 @@ export function makeWalkable(element, selector, onEnter) {
   });
 }
 
-// The text of a box is scrolled with the keys for pages. Returns whether there is one.
+// Scrolls the text of a box when a paging key is pressed. Returns true when the box has such a text.
 export function scrollText(item, key) {
   const text = item.querySelector(":scope > .result");
   const by = { PageDown: 0.9, PageUp: -0.9 }[key];
@@ -77,7 +78,7 @@ export function scrollText(item, key) {
   return true;
 }
 
-// Hands a text to the person as a file.
+// Offers a text as a file to download.
 export function saveFile(name, type, text) {
   const a = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
   a.click();

@@ -1,4 +1,4 @@
-// exports.js -- what a person can take along of a run: its text, the document as Markdown, its trace.
+// exports.js -- the files that a person can download from a run: its text, the document as Markdown, its trace.
 // SPDX-License-Identifier: Apache-2.0
 import { byId, clear, make, saveFile } from "./dom.js";
 

@@ -1,4 +1,5 @@
-// find.js -- the search form: text, kind, role, variable, model, errors, slow and costly boxes.
+// find.js -- the search form, by which boxes are found: by text, kind, role, variable or model, or because they failed,
+// were slow or costly.
 // SPDX-License-Identifier: Apache-2.0
 import { make, clear } from "./dom.js";
 
@@ -13,7 +14,7 @@ const FIELDS = [
 ];
 
 export class Finder {
-  // choose(id, side) of one of the runs.
+  // choose(id, side) is called with a box of one of the runs.
   constructor(form, runs, choose) {
     this.form = form;
     this.runs = runs;

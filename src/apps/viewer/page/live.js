@@ -1,14 +1,14 @@
-// live.js -- a run in progress: boxes come as they change, and the page follows the newest one until
-// the person scrolls away. When the run is over the page is loaded again and shows its trace.
+// live.js -- a run in progress: boxes arrive when they change, and the page scrolls to the newest one until the person
+// scrolls away. When the run is over the page is loaded again and shows its trace.
 // SPDX-License-Identifier: Apache-2.0
 import { make, say } from "./dom.js";
 import { awaitServer, findIn, lanesOf, wayTo } from "./data.js";
 import { Tree } from "./tree.js";
 
-const MAX_BARS = 500; // in lanes, which are drawn again and again
-const MAX_SHOWN = 3000; // boxes; of more the newest are shown
+const MAX_BARS = 500; // maximum number of bars in lanes, which are redrawn often
+const MAX_SHOWN = 3000; // maximum number of boxes that are shown; when there are more, the newest are
 
-// The boxes that came so far, with the answers that a run of data.js gives.
+// The boxes that have arrived so far. It answers like a run of data.js.
 export class LiveRun {
   constructor(summary) {
     this.summary = { ...summary, boxes: 0, failed: 0, calls: 0, prompt_tokens: 0, completion_tokens: 0 };
@@ -17,7 +17,7 @@ export class LiveRun {
     this.changes = 0; // number of changes received
   }
 
-  // The box, and whether it is new.
+  // Stores a box that has arrived. Returns the box, and whether it is new.
   take(news) {
     const old = this.boxes.get(news.id);
     this.changes++;
@@ -56,7 +56,7 @@ export class LiveRun {
     return [...this.boxes.values()].filter((b) => b.line === line && (b.file ?? 0) === file).map((b) => b.id);
   }
 
-  // A box that still runs is drawn up to the newest time that is known.
+  // Returns the bars. A box that is still in progress is drawn up to the newest known time.
   async lanes() {
     const list = [...this.boxes.values()];
     const now = list.reduce((most, b) => Math.max(most, b.end ?? b.start), 0);
@@ -69,21 +69,21 @@ export class LiveRun {
   }
 }
 
-const TOUCH_MS = 1000; // a scroll so soon after a key, wheel or pointer is the person's
+const TOUCH_MS = 1000; // a scroll within this time after a key, wheel or pointer was made by the person
 
 export class LiveTree extends Tree {
   constructor(...args) {
     super(...args);
     this.follows = true;
-    this.asking = new Set(); // boxes whose question is not shown yet
+    this.asking = new Set(); // boxes with a question that is not shown yet
     this.touched = -TOUCH_MS;
-    this.end = 0; // where the newest box was scrolled to
+    this.end = 0; // the position to which the page scrolled for the newest box
     for (const type of ["wheel", "touchmove", "pointerdown", "keydown"])
       this.element.addEventListener(type, (e) => (this.touched = e.timeStamp), { passive: true });
     this.element.addEventListener("scroll", (e) => this.onScroll(e));
   }
 
-  // Boxes get their sizes when they are first drawn, which scrolls a little, too: the user did not ask for that.
+  // Boxes get their sizes when they are first drawn. That scrolls a little, too, although the user did not scroll.
   onScroll(e) {
     const { scrollHeight, scrollTop, clientHeight } = this.element;
     if (scrollHeight - scrollTop - clientHeight < 80) this.follows = true;
@@ -96,7 +96,7 @@ export class LiveTree extends Tree {
     this.end = this.element.scrollTop;
   }
 
-  // Shows what changed. A box is drawn after the box around it, which has a smaller number.
+  // Shows boxes that have changed. A box is drawn after the box around it, which has a smaller number.
   showChanges(list) {
     const { follows } = this;
     for (const news of list.toSorted((a, b) => a.id - b.id)) {
@@ -111,7 +111,7 @@ export class LiveTree extends Tree {
     requestAnimationFrame(() => this.scrollToEnd());
   }
 
-  // The boxes around one that asks may come later than it, where many come.
+  // Shows questions. When many boxes arrive, the boxes around a question may arrive after it, so it may have to wait.
   showQuestions() {
     for (const box of this.asking) {
       let up = box;
@@ -147,7 +147,7 @@ export class LiveTree extends Tree {
     if (isFull && follows && !rest) this.trim(up);
   }
 
-  // The oldest boxes of the innermost loop that has many give way to new ones.
+  // Removes the oldest boxes of the innermost loop that has many, to make room for new ones.
   trim(item) {
     for (let at = item; at && this.shown >= MAX_SHOWN; at = at.parentElement.closest("[role=treeitem]")) {
       const over = [...at.group.children].filter((c) => c.box && c.box.state !== "running" && !c.contains(this.chosen));
@@ -160,7 +160,7 @@ export class LiveTree extends Tree {
     }
   }
 
-  // The button that shows the children of a box from the first one on.
+  // Makes the button that shows the children of a box from the first one on.
   offerEarlier(item) {
     const there = item.group.querySelectorAll(":scope > [role=treeitem]").length;
     const button = item.group.querySelector(":scope > .earlier") ?? make("button", { type: "button", class: "rest earlier" });
@@ -173,7 +173,7 @@ export class LiveTree extends Tree {
     item.group.prepend(button);
   }
 
-  // A box that was not shown any more, for a reader who looks for it.
+  // Draws a box again that was removed, for a reader who looks for it.
   async insert(parent, id) {
     this.giveGroup(parent);
     const item = this.item(await this.run.box(id));
@@ -182,8 +182,8 @@ export class LiveTree extends Tree {
     return item;
   }
 
-  // The form does not change while the question is open, not even for another question, because the
-  // user may be typing.
+  // Makes the form for a question. It does not change while the question is open, not even for another question,
+  // because the user may be typing.
   ask(item, box) {
     const form = item.querySelector(":scope > form.question");
     if (form && form.dataset.asks !== String(box.asks)) form.replaceWith(leftOf(form));
@@ -227,7 +227,7 @@ export class LiveTree extends Tree {
 
 const answeredHere = new Set(); // questions that were answered in this window
 
-// Makes the form for a question of the program, which a person answers here or on the terminal.
+// Makes the form for a question of the program. A person answers it here or on the terminal.
 export function question(box) {
   const field = make(box.lines ? "textarea" : "input", { "aria-label": box.text || "input of the program", autocomplete: "off" });
   const button = make("button", {}, "Answer");
@@ -235,7 +235,7 @@ export function question(box) {
     try {
       const reply = await fetch(`/api/0/answer/${box.asks}`, { method: "POST", body: field.value });
       if (reply.ok) answeredHere.add(String(box.asks));
-      if (reply.ok || reply.status === 409) return reply.ok; // 409: another answer was first
+      if (reply.ok || reply.status === 409) return reply.ok; // 409 means that another answer was given first
       throw new Error(await reply.text());
     } catch (problem) {
       button.disabled = false;
@@ -254,8 +254,8 @@ export function question(box) {
   return form;
 }
 
-// Makes the element that replaces an answered question. A user who was typing an answer while another one was
-// taken is notified, and keeps the text.
+// Makes the element that replaces an answered question. When the user was typing while another answer was taken, the
+// form says so, and keeps the typed text.
 export function leftOf(form) {
   const typed = form.firstChild.value;
   const left = make("p", { class: "answered" });
@@ -268,8 +268,8 @@ export function leftOf(form) {
   return left;
 }
 
-// The page that is loaded next says that the run is over, to who cannot see that, and chooses the box that
-// was chosen here; its number is another one there.
+// Stores what the next page needs: it announces to screen readers that the run is over, and chooses the same box again,
+// whose number is another one there.
 function noteOver(tree) {
   const { place, kind } = tree.chosen?.box ?? {};
   try {
@@ -279,14 +279,16 @@ function noteOver(tree) {
   }
 }
 
-// Follows the run until it is over. report(text) says what is the case when it cannot be followed.
+// Follows the run until it is over. report(text) is called when that is not possible any more.
 export function follow(tree, report, doc = null) {
   const events = new EventSource("/api/events");
   let failed = false;
   let isLater = false;
-  // Browsers hold six connections to a server, whatever the number of tabs: the server ends those of most, which ask again.
+  // Browsers have at most six connections to a server for all tabs together. So the server ends most of these streams,
+  // and their pages ask again later.
   events.addEventListener("later", () => (isLater = true));
-  events.addEventListener("open", () => failed && location.reload()); // maybe another run at the same address
+  // there may be another run at the same address now
+  events.addEventListener("open", () => failed && location.reload());
   events.addEventListener("error", () => {
     if (isLater && events.readyState !== EventSource.CLOSED) {
       isLater = false;
@@ -294,7 +296,7 @@ export function follow(tree, report, doc = null) {
     }
     failed = true;
     report("The server does not answer: the run was stopped, or its process has ended. What came so far is shown.");
-    if (events.readyState === EventSource.CLOSED) awaitServer(report); // it answered, but with a refusal
+    if (events.readyState === EventSource.CLOSED) awaitServer(report); // the server answered with a refusal
   });
   events.addEventListener("gone", (e) => {
     events.close();

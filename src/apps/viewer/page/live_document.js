@@ -1,24 +1,25 @@
-// live_document.js -- the document of a run in progress: what has been printed and done so far, answers as they arrive, and
-// what the program asks. The server is asked for the document when something has happened, at most a few times a second.
+// live_document.js -- shows the document of a run in progress: its output and actions so far, answers as they arrive,
+// and questions of the program. The page requests the document when something has happened, at most a few times a
+// second.
 // SPDX-License-Identifier: Apache-2.0
 import { make, say } from "./dom.js";
 import { FlatRun } from "./data.js";
 import { DocumentView, groupsOf } from "./document.js";
 import { question, leftOf } from "./live.js";
 
-const MIN_MS = 120; // between two requests
-const NEAR_END = 120; // px: a person who is so near to the end follows it
+const MIN_MS = 120; // minimum time between two requests
+const NEAR_END = 120; // px; a person who is so close to the end wants to follow it
 
 export class LiveDocument extends DocumentView {
   // onChange() is called when the document shows more than before.
   constructor(element, summary, onChange) {
     super(element, new FlatRun(0, summary));
     this.onChange = onChange;
-    this.states = new Map(); // box: what it is doing
-    this.arrived = new Map(); // place of a call: its text so far
-    this.asked = new Map(); // place of a block: the box that asks
-    this.groups = []; // the groups that are shown: [key, rows]
-    this.closed = new Map(); // title of a work: whether the person has closed it
+    this.states = new Map(); // box -> what it is doing
+    this.arrived = new Map(); // place of a call -> the text that has arrived so far
+    this.asked = new Map(); // place of a block -> the box with its question
+    this.groups = []; // the groups that are shown, as [key, rows]
+    this.closed = new Map(); // title of a work -> whether the person has closed it
     this.follows = true;
     this.isLive = true;
     this.notes = make("div", { class: "notes" });
@@ -39,14 +40,14 @@ export class LiveDocument extends DocumentView {
     this.below.hidden = true;
   }
 
-  // Follows the end, or says that there is more.
+  // Scrolls to the end, or shows that there is more text.
   keepUp() {
     if (!this.isShown()) return;
     if (this.follows) this.toEnd();
     else this.below.hidden = this.isAtEnd();
   }
 
-  // Returns false when there is no document.
+  // Loads the document. Returns false when there is none.
   async start() {
     if (!(await this.run.refresh())) return false;
     this.article = make("article", {});
@@ -54,12 +55,13 @@ export class LiveDocument extends DocumentView {
     return true;
   }
 
-  // Nothing is requested while the boxes are shown.
+  // Returns false while the boxes are shown; then the document is not requested.
   isShown() {
     return document.body.dataset.view === "document";
   }
 
-  // Takes a list of changes. Text that grew is added at once; for any other change the document is requested again.
+  // Handles a list of changes. When a text grew, its new part is added at once; for any other change the document is
+  // requested again.
   takeChanges(list) {
     let isMore = false;
     for (const box of list) {
@@ -133,7 +135,7 @@ export class LiveDocument extends DocumentView {
     this.keepUp();
   }
 
-  // A question keeps its field while it is open: the user may be typing.
+  // Makes a question. Its field is kept while it is open, because the user may be typing.
   question(item) {
     const box = this.asked.get(item.place);
     if (!box) return make("p", { class: "quiet" }, item.title);

@@ -1,10 +1,11 @@
-// long_text.js -- long texts of a document begin with some lines, and a model's Markdown is laid out where it fills its lines.
+// long_text.js -- shortens long texts of a document to their first lines, and shows the Markdown of a model as laid-out
+// text when it has its lines for itself.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 import { content, jsonTree, markdown } from "./text.js";
 
 const LINES = 24; // a long text first shows this many lines
-const SPARED = 6; // a text that is longer by fewer lines is shown whole
+const SPARED = 6; // a text that is longer by fewer lines than this is shown whole
 const MARKS = /^#{1,6} \S|^ *[-*+] \S|^ *\d+[.)] \S|^```|^> \S|\*\*\S[^*\n]*\*\*/m;
 
 function lineEnds(text, from = 0) {
@@ -42,15 +43,16 @@ export function wordsOf(items) {
   return items.reduce((n, x) => n + (x.words ?? (x.text ?? "").split(/\s+/).filter(Boolean).length), 0);
 }
 
-// The nodes of a piece: made is what piece() makes of the item. Markdown of a model that has its lines for itself is laid out; a switch
-// gives the exact text.
+// Returns the nodes of a piece. made: the nodes that piece() has made. Markdown of a model that has its lines for
+// itself is laid out, with a switch that shows the exact text.
 export function laidOut(item, made) {
   const isMarkdown = item.alone && !item.parts && !item.cut && item.state !== "running" && item.text.includes("\n") && MARKS.test(item.text);
   if (!isMarkdown) return made;
   const exact = made.find((x) => x.matches?.(".piece"));
   const laid = make("div", {}, markdown(item.text.trim()));
   for (const { name, value } of exact.attributes) laid.setAttribute(name, value);
-  for (const heading of laid.querySelectorAll("h3, h4, h5, h6")) heading.setAttribute("role", "presentation"); // it is no part of the page's outline
+  // these headings are not a part of the page's outline
+  for (const heading of laid.querySelectorAll("h3, h4, h5, h6")) heading.setAttribute("role", "presentation");
   laid.classList.add("laid-out");
   const box = make("div", { class: "answer" });
   const flip = make("button", { type: "button", class: "flip", onclick: (e) => {
@@ -62,7 +64,7 @@ export function laidOut(item, made) {
   return [box];
 }
 
-// The whole value of an item: a tree, a message with images, or its text.
+// Shows the whole value of an item: a tree, a message with images, or its text.
 export function valueOf(text, isJson) {
   if (!isJson) return make("pre", { class: "made" }, text);
   try {

@@ -34,7 +34,7 @@ function totals(s) {
     s.failed ? `${s.failed} failed` : null].filter(Boolean).join(" · ");
 }
 
-// A pane that a button opens: pressed or not, shown or not.
+// Connects a button with the pane that it shows and hides.
 function toggles(button, element, onShow) {
   const set = (on) => {
     const hadFocus = !on && element.contains(document.activeElement);
@@ -57,7 +57,7 @@ function onKeys(actions) {
   });
 }
 
-// choose(id, side) of one of the runs.
+// Returns a function that goes to the next error. choose(id, side) is called with a box of one of the runs.
 function errorStepper(runs, choose) {
   let list = null;
   let at = -1;
@@ -71,7 +71,7 @@ function errorStepper(runs, choose) {
   };
 }
 
-// Buttons and keys of the panes that are there.
+// Connects the buttons and keys with the panes that exist.
 function connect(panes, nextError, more = {}) {
   byId("next-error").addEventListener("click", nextError);
   onKeys({
@@ -88,25 +88,26 @@ async function showBox(run, box, again) {
   if (form && isShown(byId("details"), run, box.id)) byId("details").append(form);
 }
 
-// Reads the address after #: which runs are shown, and which box is chosen: "#0,1", "#box-12", "#1;box-12".
+// Reads the address after "#": which runs are shown, and which box is chosen, such as "#0,1", "#box-12" or "#1;box-12".
 function readAddress() {
   const [, runs, box] = /^#(\d+(?:,\d+)?)?;?(?:box-(\d+)|boxes)?$/.exec(location.hash) ?? [];
   return { runs: runs?.split(",").map(Number) ?? [], box: box === undefined ? null : Number(box) };
 }
 
-// The address leads to the chosen box, also when the page is loaded again. In some frames it cannot be changed.
+// Puts the chosen box into the address, so that it is chosen again when the page is loaded again. In some frames the
+// address cannot be changed.
 function writeAddress(box) {
   const { runs } = readAddress();
   try {
     history.replaceState(null, "", `#${runs.length ? `${runs};` : ""}box-${box.id}`);
   } catch {
-    // the page does without
+    // the page works without it
   }
 }
 
-const before = history.state ?? {}; // live.js set it when the run was over
+const before = history.state ?? {}; // live.js stored it when the run ended
 
-// The box that was chosen while the run continued. Returns whether there is one.
+// Chooses the box that was chosen while the run was in progress. Returns true when there is one.
 async function goToPlace(run, choose) {
   const { place, kind } = before;
   const { boxes } = place ? await run.find({ place, kind }) : { boxes: [] };
@@ -114,7 +115,7 @@ async function goToPlace(run, choose) {
   return boxes.length > 0;
 }
 
-// Keys that mean one thing in the document and another among the boxes.
+// Handles keys that have one meaning in the document and another one among the boxes.
 function documentKeys({ switchView, view, seek, flipStrip }, panes, nextError) {
   const both = (inDocument, inBoxes) => () => (isDocument() ? inDocument?.() : inBoxes?.());
   const fault = () => document.querySelector("#document .fault")?.scrollIntoView({ block: "center" });
@@ -135,7 +136,7 @@ function documentKeys({ switchView, view, seek, flipStrip }, panes, nextError) {
   };
 }
 
-// A function that is called at most once, however often it is asked for.
+// Returns a function that calls f once and then repeats its result.
 function once(f) {
   let promise = null;
   return () => (promise ??= f());
@@ -151,7 +152,7 @@ async function startOne(run, again) {
   const choose = (id) => startBoxes().then(() => tree.chooseId(id));
   byId("details").addEventListener("choose", (e) => choose(e.detail));
   const nextError = errorStepper([run], choose);
-  // The boxes of a run that is over are made when the first of them is asked for.
+  // The boxes of a run that is over are made when the first of them is requested.
   const startBoxes = once(async () => run.summary.live || tree.start());
   const showBoxes = once(async () => {
     await startBoxes();
@@ -224,7 +225,7 @@ async function startTwo(runs, again) {
   await comparison.start();
 }
 
-// Chooses which of several runs are shown: one, or the first beside another.
+// Makes the choice of runs: one run is shown, or the first one beside another.
 function chooseRuns(runs) {
   const numbers = readAddress().runs.filter((n) => n in runs);
   const shown = numbers.length ? numbers : [...new Set([0, runs.length - 1])];
@@ -246,7 +247,8 @@ function chooseRuns(runs) {
 
 const isDocument = () => document.body.dataset.view === "document";
 
-// By which column the table of calls is sorted that a number of the head opens; null: it opens none.
+// Returns the column by which the table of calls is sorted when a number at the top of the page is pressed; null when
+// that number opens no table.
 function sortOf(fact) {
   if (/ model calls?$/.test(fact)) return "";
   if (/ tokens in, /.test(fact)) return "tokens";
@@ -256,7 +258,7 @@ function sortOf(fact) {
 
 let showCalls = () => null; // set when a document is shown
 
-// Shows the name of the run: the document has its title, the boxes have the file.
+// Shows the name of the run. The document shows its title, and the boxes show the file.
 function showHead(runs) {
   const s = runs[0].summary;
   byId("name").textContent = isDocument() && runs.length > 1 ? [...new Set(runs.map((r) => r.summary.title))].join(" and ") : isDocument() ? s.title : runs.map((r) => r.summary.name).join(" and ");
@@ -285,7 +287,7 @@ function setView(runs, view) {
   showHead(runs);
 }
 
-// A run that is over is a document first; its boxes are a key away, and where the address names one.
+// Shows a run that is over as a document. Its boxes are shown after a key is pressed, or when the address names one.
 async function startDocument(run, again, showBoxes) {
   const view = new DocumentView(byId("document"), run);
   view.again = again && run.number === 0;
@@ -298,7 +300,8 @@ async function startDocument(run, again, showBoxes) {
   byId("show-boxes").addEventListener("click", switchView);
   setView([run], /(^#|;)box/.test(location.hash) || before.view === "boxes" ? "boxes" : "document");
   const parts = partsOfDocument(view);
-  byId("document").style.visibility = "hidden"; // nothing that is seen moves when works are closed
+  // the document is invisible until works are closed, so that no visible text moves
+  byId("document").style.visibility = "hidden";
   await fillStrip(byId("strip"), run, (call) => view.openCall(call), view);
   view.fit();
   byId("document").style.visibility = "";
@@ -316,7 +319,8 @@ async function startDocument(run, again, showBoxes) {
   return { switchView, view, ...parts };
 }
 
-// Adds the parts of a document besides its text: the table of calls, the search field, the contents of a narrow page, the strip.
+// Adds the other parts of a document: the table of calls, the search field, the contents (on a narrow page), the time
+// strip.
 function partsOfDocument(view) {
   const close = () => clear(byId("calls"));
   showCalls = async (sort) => clear(byId("calls")).append(await callTable(view.run, (call) => view.openCall(call), sort, close));
@@ -340,7 +344,7 @@ function partsOfDocument(view) {
   return { seek: { set, finder }, flipStrip };
 }
 
-// A run in progress is a document, too; when that cannot be made, its boxes are shown.
+// Shows a run in progress as a document. When that cannot be made, its boxes are shown.
 async function startLiveDocument(run) {
   const view = new LiveDocument(byId("document"), run.summary, async () => {
     showHead([run]);

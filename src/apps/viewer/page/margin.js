@@ -1,11 +1,11 @@
-// margin.js -- the program lines beside the items of a document, and times as people read them.
+// margin.js -- shows program lines beside the items of a document, and writes times as people read them.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 
-const MAX_LINES = 14; // beside one row
+const MAX_LINES = 14; // maximum number of lines beside one row
 const WHOLE = 34; // characters of an expression that is not broken at the end of a line
 
-// 670000 microseconds: 0.67 s. Nothing below a millisecond.
+// Returns microseconds as people read them: 670000 becomes 0.67 s. Less than a millisecond is left out.
 export function took(micros) {
   if (micros === undefined || micros < 1000) return "";
   if (micros < 1e5) return `${Math.round(micros / 1e3)} ms`;
@@ -14,7 +14,7 @@ export function took(micros) {
   return `${Math.floor(micros / 6e7)} min ${Math.round((micros % 6e7) / 1e6)} s`;
 }
 
-// A line of the program: keys and expressions are marked.
+// Makes the elements of a line of the program, in which keys and expressions are marked.
 export function lineOf(text) {
   const [, before, key, rest] = /^(\s*(?:- )?)([\w-]+:(?=\s|$))?(.*)$/s.exec(text);
   const parts = rest.split(/(\$\{.*?\})/s).map((p) => (p.startsWith("${") ? make("b", { class: p.length <= WHOLE ? "whole" : null }, p) : p));
@@ -32,7 +32,7 @@ export class Lines {
     this.files = [s, ...(s.included ?? [])].map((f) => ({ lines: f.source.split("\n"), written: f.written }));
   }
 
-  // Lines of the program, as elements.
+  // Returns lines of the program as elements.
   code(file, from, to) {
     const lines = this.files[file]?.lines.slice(from - 1, to) ?? [];
     const indent = Math.min(...lines.filter((l) => l.trim()).map((l) => /^ */.exec(l)[0].length), 99);
@@ -46,7 +46,7 @@ export class Lines {
     return above === `${name}:` ? { ...source, line: source.line - 1 } : source;
   }
 
-  // Returns the content of the margin: the lines of these items, each once.
+  // Returns the content of the margin for these items: each of their lines once.
   of(items) {
     const ranges = [];
     for (const { source } of items) {
@@ -65,7 +65,7 @@ export class Lines {
     return make("div", { class: "source" }, ...few);
   }
 
-  // The line of a failure, with its mark.
+  // Returns the line of a failure, with a mark below it.
   fault(item) {
     const { source } = item;
     const text = source && this.files[source.file]?.lines[source.line - 1];

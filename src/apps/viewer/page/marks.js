@@ -1,10 +1,10 @@
-// marks.js -- marks items of a document, and goes to one wherever it is: what is around it is opened.
+// marks.js -- marks items of a document, and goes to an item: everything around the item is opened for that.
 // SPDX-License-Identifier: Apache-2.0
 import { byId } from "./dom.js";
 import { Rounds } from "./rounds.js";
 
 export class Marks extends Rounds {
-  // Dims what had not begun at a moment; null: nothing.
+  // Dims the items that had not begun at this moment; with null, no item is dimmed.
   setMoment(moment) {
     for (const [id, item] of this.items) {
       const isLater = moment !== null && item.start > moment;
@@ -20,13 +20,13 @@ export class Marks extends Rounds {
     found?.classList.add("lit");
   }
 
-  // The number of an item and of those around it that are known.
+  // Returns the number of an item and the numbers of the known items around it, innermost first.
   async wayTo(id) {
     const around = [...this.items.values()].filter((x) => x.id < id && id <= x.id + (x.inside ?? 0));
     return [id, ...around.toSorted((a, b) => b.id - a.id).map((x) => x.id)];
   }
 
-  // Marks items, the bars of calls, and the expressions in the program that are about them; marks nothing else.
+  // Marks these items, the bars of these calls, and the expressions about them in the program, and unmarks all others.
   light(items, calls, parts = []) {
     for (const e of document.querySelectorAll(".lit")) e.classList.remove("lit");
     for (const id of items) for (const e of this.element.querySelectorAll(`#item-${id}, [data-item="${id}"], [data-from="${id}"]`)) e.classList.add("lit");
@@ -35,8 +35,8 @@ export class Marks extends Rounds {
     for (const e of this.opened?.panel.querySelectorAll(".source b") ?? []) e.classList.add("lit");
   }
 
-  // Opens what is around an item, whose way is its number and those around it, innermost first.
-  // Returns the element of the item, or else of the nearest item around it.
+  // Opens everything around an item. way: its number and the numbers of the items around it, innermost first. Returns
+  // the element of the item, or else the element of the nearest item around it.
   async reveal(way) {
     const find = (id) => byId(`item-${id}`) ?? this.element.querySelector(`[data-item="${id}"]`);
     let found = null;
@@ -60,7 +60,7 @@ export class Marks extends Rounds {
     await new Promise((resolve) => setTimeout(resolve, 60));
   }
 
-  // Returns the item that contains the focused one.
+  // Returns the item that contains the item which has the focus.
   outward() {
     if (this.opened) return this.close();
     const here = document.activeElement?.closest("#document [id^=item-], #document [data-item]");

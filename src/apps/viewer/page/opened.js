@@ -1,10 +1,11 @@
-// opened.js -- what is opened in place: a call of a model, as it was sent; a piece of the text, and what made it.
+// opened.js -- makes the panels that open inside the document: a model call with everything that was sent, or a piece
+// of the text with what made it.
 // SPDX-License-Identifier: Apache-2.0
 import { make, plural } from "./dom.js";
 import { took } from "./margin.js";
 import { valueOf } from "./long_text.js";
 
-const LONG = 600; // characters of a message that are shown at first
+const LONG = 600; // maximum number of characters of a message that are shown at first
 const ROLES = { system: "System", user: "User", assistant: "Model", tool: "Tool", observation: "Observation" };
 
 function message(role, text, label) {
@@ -19,7 +20,7 @@ function message(role, text, label) {
   return li;
 }
 
-// Messages that an earlier call had sent already are one line.
+// Makes the messages of a call. Messages that an earlier call had already sent are shown as one line.
 function chatOf(call) {
   const list = make("ol", { class: "chat" });
   const shown = call.messages.map((m) => message(m.role, m.text));
@@ -64,19 +65,20 @@ function copies(name, text) {
   } }, name);
 }
 
-// A shell word in single quotes.
+// Returns a word for a shell, in single quotes.
 function word(s) {
   return `'${s.replaceAll("'", "'\\''")}'`;
 }
 
-// Returns the request as a curl command for a server with the interface of OpenAI. The key stays a variable.
+// Returns the request as a curl command for a server with the interface of OpenAI. The key is named as a variable and
+// not shown.
 function curlOf(call) {
   const messages = call.messages.map((m) => ({ role: m.role, content: m.text }));
   const body = { ...call.settings, model: String(call.model ?? "model").replace(/^[^/]*\//, ""), messages };
   return `curl "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" \\\n  -H 'Content-Type: application/json' -d ${word(JSON.stringify(body))}\n`;
 }
 
-// Where the text came from, in words; each way leads there.
+// Describes where a text came from, in words that lead to the items.
 function originOf(origin, view) {
   if (!origin?.text || origin.text === "the program") return null;
   const steps = origin.text.split("; ");
@@ -119,7 +121,7 @@ export function callPanel(call, view, origin = null) {
   return panel(`Call ${call.call}, as it was sent`, [call.model, took(call.took), waited, first, tokens, cost, tries], [body, source], acts);
 }
 
-// text: all of it.
+// Makes the panel of a piece. text: the whole text.
 export function piecePanel(item, view, origin, text) {
   const title = { expression: "Expression", code: "Code", call: "Call", person: "Read from a person", file: "Read from a file", tool: "Tool" }[item.kind] ?? "Text";
   const acts = make("div", { class: "acts" }, copies("Exact text", () => text), inBoxes(item.box));

@@ -1,8 +1,9 @@
-// outline.js -- the contents of the document: a tree of its headings, turns, tools and failures, which marks where one is.
+// outline.js -- the table of contents: a tree of the document's headings, turns, tools and failures, in which the entry
+// at the top of the window is marked.
 // SPDX-License-Identifier: Apache-2.0
 import { clear, make, makeWalkable } from "./dom.js";
 
-const MAX_ENTRIES = 200; // entries
+const MAX_ENTRIES = 200; // maximum number of entries
 const SAID = ".paper, .row > .loop, .row > .rows";
 
 function entryOf(e) {

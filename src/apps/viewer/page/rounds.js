@@ -1,20 +1,20 @@
-// rounds.js -- pieces of the text of a run, and what has many parts in its document: loops and maps.
+// rounds.js -- makes the pieces of a run's text, and the items that have many parts: loops and maps.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 import { took } from "./margin.js";
 import { RowTable } from "./tables.js";
 
-export const AT_ONCE = 100; // items that are asked for at once
-const ENDS = 3; // first and last rounds of a long loop that are shown
-const FIRST_LINES = 20; // rounds of a loop whose rounds print
-const ROWS = 20; // rounds that are shown at once
+export const AT_ONCE = 100; // how many items are requested at once
+const ENDS = 3; // how many first and last rounds of a long loop are shown
+const FIRST_LINES = 20; // how many rounds are shown of a loop whose rounds print
+const ROWS = 20; // how many further rounds are shown at once
 
 export function tookOf(item) {
   const text = took(item.took);
   return text ? make("span", { class: "took" }, text) : null;
 }
 
-// An answer that is arriving: live_document.js puts its text in.
+// Makes an answer that is arriving; live_document.js adds its text.
 export function arriving(item) {
   return make("span", { class: "piece live", "data-maker": "model", "data-place": item.place, "data-call": item.call ?? null, role: "button", tabindex: "0",
     "aria-expanded": "false", "aria-label": `model, call ${item.call}, is answering` });
@@ -27,7 +27,7 @@ function labelOf(item, text) {
   return `${maker}: ${text.slice(0, 200)}`;
 }
 
-// The parts of a piece in the colours of who made them; words of the author have none.
+// Returns the parts of a piece, coloured by who made them; the author's words have no colour.
 function partsOf(item, text) {
   if (!item.parts) return [text];
   const parts = item.parts.map((p) => ({ ...p }));
@@ -36,7 +36,8 @@ function partsOf(item, text) {
   return parts.map((p) => (p.kind && p.text ? make("span", { class: "part", "data-maker": p.kind, "data-from": p.from ?? null }, p.text) : p.text));
 }
 
-// A piece as a button within the line, whose name begins with its maker; white space around it is not its own.
+// Makes a piece: a button inside the line. Its name for screen readers begins with its maker; white space at its ends
+// is outside the button.
 export function piece(item) {
   if (item.state === "running" && item.place) return [arriving(item)];
   const [, before, text, after] = /^(\s*)([^]*?)(\s*)$/.exec(item.text ?? "");
@@ -46,7 +47,7 @@ export function piece(item) {
   ...(item.cut ? [make("span", { class: "more" }, " …")] : []), after];
 }
 
-// Makes the rows of loops and maps for document.js, which passes its own run, know and part.
+// Makes the rows of loops and maps for document.js, which passes its run and two of its functions, know and part.
 export class Rounds {
   async round(loop, x) {
     const body = make("div", { class: "round-text" });
@@ -64,7 +65,8 @@ export class Rounds {
     return made;
   }
 
-  // The first and the last rounds; those between are shown when a person asks for them, some at a time.
+  // Makes a loop with its first and last rounds. The rounds between are shown, some at a time, when a person asks for
+  // them.
   async loop(item) {
     const n = item.number;
     const { items: [one] } = await this.run.inside(item.id, 0, 1);
@@ -76,7 +78,7 @@ export class Rounds {
     return box;
   }
 
-  // A column for each round, as high as it took. Columns without a time say nothing.
+  // Makes a column for each round, whose height shows how long the round took. Without times there are no columns.
   heights(item) {
     const most = Math.max(...(item.heights ?? []), 0);
     const head = make("p", { class: "loop-head" }, item.title ?? "");

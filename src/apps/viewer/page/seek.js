@@ -1,12 +1,13 @@
-// seek.js -- finds in the document: one field, chips for what is looked for; hits are counted, marked, and walked with n and N.
+// seek.js -- searches the document. There is one field, and a chip for each condition. Hits are counted and marked, and
+// the keys n and N go to the next and the previous one.
 // SPDX-License-Identifier: Apache-2.0
 import { make, clear } from "./dom.js";
 
 const CHIPS = [["kind", "model", "Model"], ["kind", "tool", "Tool"], ["kind", "code", "Code"], ["failed", "1", "Failed"], ["slow", "1", "Slow"], ["costly", "1", "Costly"]];
-const WAIT_MS = 150; // after a key
+const WAIT_MS = 150; // a search begins so long after the last key
 
 export class Seeker {
-  // view: the document; onHits(numbers of calls).
+  // view: the document. onHits is called with the numbers of the calls that were found.
   constructor(form, view, onHits) {
     Object.assign(this, { form, view, onHits, hits: [], at: -1, total: 0 });
     this.field = make("input", { type: "search", name: "text", "aria-label": "Find in the document", placeholder: "Find" });

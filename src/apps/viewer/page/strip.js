@@ -1,15 +1,17 @@
-// strip.js -- the time strip: a bar for each call of a model, with its number, in lanes named by
-// who called it; tools are lines above what ran in them; of many calls how many were open. When it
-// is expanded, it marks the calls that the end waited for, and shows the run as it was at a moment.
+// strip.js -- the time strip. Each model call has a bar with its number, in a lane that is named after its caller.
+// Tools are lines above the calls inside them. When there are too many calls, a curve shows how many were open. When
+// the strip is expanded, it marks the calls on which the end of the run depended, and shows the run as it was at a
+// chosen moment.
 // SPDX-License-Identifier: Apache-2.0
 import { clear, make } from "./dom.js";
 import { took } from "./margin.js";
 
 const MAX_SINGLE_BARS = 200;
-const LANES = 4; // a flat strip has this many lanes
-const LANE_PX = 20; // px
+const LANES = 4; // number of lanes of a strip that is not expanded
+const LANE_PX = 20; // height of a lane in px
 const COLUMNS = 120;
-const LAST_TICKS = 0.92; // share of the time from which the word of a tick is before its line, so that it stays on the page
+// a tick later than this share of the time has its label on its left side, so that the label is inside the page
+const LAST_TICKS = 0.92;
 const TICKS = [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 6e7, 12e7, 3e8, 6e8, 18e8, 36e8, 108e8, 864e8];
 
 function place(e, left, width) {
@@ -18,7 +20,8 @@ function place(e, left, width) {
   return e;
 }
 
-// Returns the lane of each call. The calls of one agent or variable share lanes; calls that overlap are one below the other.
+// Returns the lane of each call. The calls of one agent or variable share lanes; calls that overlap are in different
+// lanes.
 function lanesOf_(calls, most) {
   const names = [...new Set(calls.map((c) => c.who ?? ""))];
   const few = names.length > 1 && names.length <= most;
@@ -50,7 +53,7 @@ function barOf(c, lane, whole) {
   return place(bar, c.start / whole, (c.end - c.start) / whole);
 }
 
-// A tool is above the calls in it.
+// Makes the line of a tool above the calls inside it.
 function toolOf(t, calls, laneOf, whole) {
   const inside = calls.filter((c) => c.who === t.name && c.start >= t.start && c.end <= t.end);
   if (!inside.length || t.end === undefined) return null;
@@ -75,7 +78,8 @@ function density(calls, whole) {
     }));
 }
 
-// The calls that the end waited for: the one that ended last, the one that ended last before it began, and so on.
+// Returns the calls on which the end of the run depended: the call that ended last, the call that ended last before
+// that one began, and so on.
 function critical(calls) {
   const out = new Set();
   for (let now = calls.toSorted((a, b) => b.end - a.end)[0]; now; ) {
@@ -86,7 +90,7 @@ function critical(calls) {
   return out;
 }
 
-// Items that had not begun at a moment are dimmed; null: the end.
+// Makes the slider. Items that had not begun at the chosen moment are dimmed; at the end none is.
 function slider(whole, view) {
   const shown = make("output", {}, took(whole));
   const field = make("input", { type: "range", min: 0, max: 1000, value: 1000, "aria-label": "moment of the run", "aria-valuetext": took(whole), oninput: () => {

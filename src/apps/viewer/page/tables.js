@@ -1,15 +1,16 @@
-// tables.js -- the rows of a map, and the calls of models, as tables. The server sorts and filters; only what is shown is in the page.
+// tables.js -- shows the rows of a map, and model calls, as tables. The server sorts and filters them; only the rows
+// that are shown are in the page.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 import { took } from "./margin.js";
 
-const ROWS_AT_ONCE = 50; // rows that are in the page
+const ROWS_AT_ONCE = 50; // how many rows are added to the page at once
 
 function tokensOf(x) {
   return x.tokens_in || x.tokens_out ? `${x.tokens_in ?? 0} / ${x.tokens_out ?? 0}` : "";
 }
 
-// The rows of one map. view is the document that shows it.
+// The table of the rows of one map. view: the document that shows it.
 export class RowTable {
   constructor(view, item) {
     Object.assign(this, { view, item, sort: "", where: "", from: 0 });
@@ -30,7 +31,7 @@ export class RowTable {
   async load() {
     const wanted = (this.wanted = (this.wanted ?? 0) + 1);
     const reply = await this.view.run.rows(this.item.id, this.from, ROWS_AT_ONCE, { sort: this.sort, where: this.where });
-    if (wanted !== this.wanted) return; // something else was asked for meanwhile
+    if (wanted !== this.wanted) return; // another order or filter was chosen meanwhile
     const { columns, items, total, all, failed } = reply;
     const names = columns.filter((c) => c.kind !== "time");
     const hasTokens = items.some((x) => x.tokens_in || x.tokens_out);
@@ -92,7 +93,7 @@ export class RowTable {
 
 const CALL_COLUMNS = [["call", "", "num"], ["who", "", ""], ["model", "", ""], ["answer", "", ""], ["time", "took", "num"], ["waited", "waited", "num"], ["in", "tokens_in", "num"], ["out", "tokens_out", "num"], ["cost", "cost", "num"]];
 
-// The calls of models; choose(number) opens one. sort: the first order.
+// Makes the table of model calls. choose(number) opens a call. sort: the order at first.
 export async function callTable(run, choose, sort, close) {
   const { items } = await run.calls(sort);
   const used = CALL_COLUMNS.filter(([, of]) => !["waited", "cost"].includes(of) || items.some((c) => c[of]));

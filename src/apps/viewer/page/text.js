@@ -1,9 +1,9 @@
-// text.js -- values as elements: JSON as a tree, Markdown as a fixed set of elements, images as
-// data, and the words in which two texts differ.
+// text.js -- makes elements for values: JSON as a tree, Markdown with a fixed set of elements, images from their data;
+// and marks the words in which two texts differ.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 
-// JSON that opens and closes; a container of one level is open at first.
+// Shows JSON as a tree whose parts open and close. A container that holds no other container is open at first.
 export function jsonTree(value, depth = 0) {
   if (value === null || typeof value !== "object") {
     const kind = value === null ? "null" : typeof value;
@@ -40,7 +40,7 @@ function inline(text) {
   });
 }
 
-// Paragraphs, headings, lists, quotes and code of Markdown. Nothing else becomes markup.
+// Shows paragraphs, headings, lists, quotes and code of Markdown. Nothing else in the text becomes markup.
 export function markdown(text) {
   const out = make("div", { class: "markdown" });
   let list = null;
@@ -96,9 +96,9 @@ export function chat(messages) {
       m?.tool_calls ? jsonTree(m.tool_calls) : null)));
 }
 
-const MAX_COMPARED = 2000; // words or lines that are aligned; more are shown as replaced
+const MAX_COMPARED = 2000; // so many words or lines are aligned; a longer text is shown as replaced
 
-// The longest common part of two lists, as pairs of their numbers.
+// Returns the longest common part of two lists, as pairs of indexes.
 function common(a, b) {
   const rows = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--)
@@ -112,8 +112,8 @@ function common(a, b) {
   return pairs;
 }
 
-// Returns the changes that turn the list a into the list b, in order, each as [items in both, items only
-// in a, items only in b]. Equal beginnings and ends are common and only what is between them is aligned.
+// Returns the changes that turn the list a into the list b, in order, each as [items in both, items only in a, items
+// only in b]. Equal beginnings and ends are compared directly, and only the items between them are aligned.
 export function listChanges(a, b) {
   const most = Math.min(a.length, b.length);
   let start = 0;

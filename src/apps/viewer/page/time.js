@@ -1,13 +1,13 @@
-// time.js -- when what ran: a lane for everything that ran at the same time, and a slider that shows the
-// run as it was at a moment: what had begun and had no result yet, and what had not begun. Lanes of two
-// runs are above each other on one scale, from the beginning of each.
+// time.js -- shows when each box ran. Boxes that ran at the same time are in different lanes. A slider shows the run as
+// it was at a moment: which boxes had begun and had no result yet, and which had not begun. The lanes of two runs are
+// below each other on one scale, which begins with the start of each run.
 // SPDX-License-Identifier: Apache-2.0
 import { make, clear, duration, makeWalkable, timeOf } from "./dom.js";
 
 const LANE = 14;
 
 export class TimePane {
-  // choose(id, side); onMoment(micros or null).
+  // choose(id, side) is called for a chosen bar, onMoment(micros or null) when the slider moves.
   constructor(element, runs, choose, onMoment) {
     this.element = element;
     this.runs = runs;
@@ -40,7 +40,7 @@ export class TimePane {
     return [title, make("div", { class: "scroll" }, lanes)];
   }
 
-  // During a run again and again, unless the user has chosen an earlier moment of it.
+  // Draws the lanes. During a run they are drawn again and again, unless the user has chosen an earlier moment.
   async load() {
     const isBusy = this.moment !== null || this.element.querySelector(".bar:focus");
     const state = this.runs[0].changes ?? 0;
@@ -67,7 +67,7 @@ export class TimePane {
   }
 }
 
-// Dims a box according to its state at a moment; null: at the end.
+// Dims a box according to its state at a moment; null means the end.
 export function showMoment(element, box, moment) {
   const { start, end } = box;
   element.classList.toggle("later", moment !== null && start > moment);

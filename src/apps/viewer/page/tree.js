@@ -1,18 +1,20 @@
-// tree.js -- nested boxes. Children are asked for when their box opens, a page of them at a time, so
-// that a run of a hundred thousand blocks opens at once.
-//
-// One box at a time can be reached with the Tab key; arrows walk the tree as readers of screens
-// expect of a tree: up and down over what is shown, right opens or goes in, left closes or goes out.
+// tree.js -- shows boxes inside boxes. The children of a box are requested when it opens, some at a time, so that a run
+// of a hundred thousand blocks opens at once. The Tab key reaches one box; from there the arrow keys move as screen
+// readers expect of a tree: up and down among the boxes that are shown, right opens a box or goes into it, left closes
+// it or leaves it.
 // SPDX-License-Identifier: Apache-2.0
 import { make, scrollText, timeOf } from "./dom.js";
 import { wayTo } from "./data.js";
 import { showMoment } from "./time.js";
 
-const PAGE = 100; // children that are asked for at once
-const DEEPEST = 40; // boxes in boxes that are drawn at once: each takes width, and browsers fail when a page is nested some hundred times
-const OPEN_AT_FIRST = 150; // boxes that are shown without being asked for
+const PAGE = 100; // how many children are requested at once
 
-// The variable of a box, or the key that it has in an object or among definitions.
+// maximum depth of boxes that are drawn: each level takes width, and browsers fail when elements are nested some
+// hundred times
+const DEEPEST = 40;
+const OPEN_AT_FIRST = 150; // so many boxes are shown before a person opens one
+
+// Returns the variable of a box, or its key in an object or among definitions.
 function nameOf(box) {
   return box.def ?? /^(?:object|defs)\.(.+)$/.exec(box.step ?? "")?.[1];
 }
@@ -36,7 +38,8 @@ function title(box) {
       box.end > box.start ? timeOf(box) : ""));
 }
 
-// The answer of a model call is shown also when its box is open, because no child shows it.
+// Returns the text of a box. The answer of a model call is shown even when its box is open, because none of its
+// children shows it.
 function shownText(box) {
   if (box.text === undefined) return null;
   return make("div", { class: box.json ? "result json" : "result" },
@@ -88,7 +91,7 @@ export class Tree {
     return box.depth - this.top.depth >= DEEPEST;
   }
 
-  // The button that draws the tree from another box.
+  // Makes the button that draws the tree from another box on.
   deeper(text, go) {
     const button = make("button", { type: "button", class: "rest deeper" }, text);
     button.addEventListener("click", (e) => {
@@ -142,14 +145,14 @@ export class Tree {
     if (boxes.length && next < item.box.n) this.rest(item, next);
   }
 
-  // A box that was searched for is apart until its neighbours are there.
+  // Returns false for a box that a search has added, as long as its neighbours are not loaded.
   placed(box) {
     const there = this.element.querySelector(`#box-${box.id}`);
     there?.classList.remove("apart");
     return there ?? this.item(box);
   }
 
-  // The button for the children from a number on.
+  // Makes the button that shows the children from a number on.
   rest(item, next) {
     const rest = make("button", { type: "button", class: "rest" }, `${item.box.n - next} more`);
     rest.next = next;
@@ -163,7 +166,7 @@ export class Tree {
     this.loading.observe(rest);
   }
 
-  // Opens everything from the root to a box, which may be far after what was requested.
+  // Opens everything from the root to a box. The box may be far after the children that were requested.
   async show(way) {
     const ids = way.toReversed();
     let at = ids.indexOf(this.top.id);

@@ -1,4 +1,4 @@
-/* call_table.c -- see call_table.h.
+/* call_table.c -- writes the table of model calls; see call_table.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +38,7 @@ int64_t pdl_call_network(const pdl_reading *r, uint32_t box) {
     return b->end - b->start - pdl_doc_waited(r->doc, box);
 }
 
-/* Returns the tool around the box, else the variable; empty without both. */
+/* Returns the tool in which the box is, or else the variable; empty when there is neither. */
 static pdl_str who_called(const pdl_reading *r, uint32_t box) {
     pdl_str variable = {0};
     for (uint32_t i = box;; i = r->doc->boxes.p[i].parent) {

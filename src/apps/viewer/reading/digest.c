@@ -1,4 +1,4 @@
-/* digest.c -- see digest.h.
+/* digest.c -- counts what is inside of each box; see digest.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@ pdl_vref pdl_box_loop_lists(const pdl_box *b) {
     return pdl_is_dict(made) ? made : all;
 }
 
-/* Returns true for a function that every module of a tool server has. */
+/* Returns true for a function that the module of every tool server has. */
 static bool is_of_server(const pdl_box *b) {
     return pdl_text_is(pdl_box_get(b, "call"), "call_tool");
 }

@@ -1,6 +1,6 @@
-/* failed.c -- see failed.h: a trace records what happened and no scopes, so what a name meant is
- * looked up as the program would: an argument of the function around, the variable of a loop, a
- * definition that ended before.
+/* failed.c -- finds the values with which a block failed; see failed.h. A trace contains no scopes.
+ * So the value of a name is looked up in the same order as in the program: an argument of the
+ * function around the block, the variable of a loop, a definition that ended before.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,7 @@ static const pdl_box *box_at(const pdl_reading *r, uint32_t i) { return &r->doc-
 
 /* --- what a name means ------------------------------------------------------------------------ */
 
-/* Returns the number of the child among the parts of a loop. */
+/* Returns the position of a child among the rounds of a loop. */
 static uint32_t round_of(const pdl_reading *r, uint32_t i, const char *member) {
     const pdl_box *up = box_at(r, box_at(r, i)->parent);
     uint32_t n = 0;
@@ -85,7 +85,7 @@ static void add_name(found_names *f, pdl_str name) {
     if (f->n < MAX_NAMES) f->p[f->n++] = name;
 }
 
-/* Adds the names in the text of an expression, but no words in quotes and no attributes. */
+/* Adds the names in the text of an expression. Words in quotes and attributes are left out. */
 static void names_of_text(const pdl_reading *r, uint32_t box, pdl_str s, found_names *f) {
     const char *p = s.p, *end = s.p + s.n, *start = NULL;
     char quote = 0, before = ' ';
@@ -105,7 +105,7 @@ static void names_of_text(const pdl_reading *r, uint32_t box, pdl_str s, found_n
     }
 }
 
-/* C depth: DEEPEST. */
+/* Adds the names in a value. Recursion is limited to DEEPEST. */
 static void names_of(const pdl_reading *r, uint32_t box, pdl_vref v, unsigned depth,
                      found_names *f) {
     if (depth > DEEPEST) return;
@@ -149,7 +149,7 @@ static void put_value(pdl_str name, pdl_vref v, pdl_buf *out) {
     pdl_buf_fini(&shown);
 }
 
-/* Returns the block that failed: a trace wraps it in one with the message. */
+/* Returns the block that failed. A trace puts it inside an error block, which has the message. */
 static pdl_vref inner_block(const pdl_box *b) {
     pdl_vref program = pdl_box_get(b, "program");
     return pdl_is_dict(program) ? program : b->block;
@@ -183,8 +183,8 @@ static void put_place(const pdl_view_source *s, uint32_t box, pdl_buf *out) {
     pdl_buf_putf(out, " line %u", l->first);
 }
 
-/* Appends "called at line 17" or "round 2"; nothing for a block that says nothing. i: the box
- * inside of `up` that leads to the failure. */
+/* Appends "called at line 17" or "round 2", or nothing for a block that adds no information. i: the
+ * box inside of `up` that contains the failure. */
 static void put_step(const pdl_reading *r, const pdl_view_source *s, uint32_t up, uint32_t i,
                      pdl_buf *out) {
     const pdl_box *b = box_at(r, up);

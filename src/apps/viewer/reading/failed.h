@@ -1,4 +1,5 @@
-/* failed.h -- private to viewer: with which values a block failed, and how it was reached.
+/* failed.h -- private to viewer: finds the values with which a block failed, and the calls through
+ * which it was reached.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,8 +8,8 @@
 
 #include "viewer/reading/reading.h"
 
-/* Appends the members "values": [{"name", "text"}], the names in the expressions of a block and
- * what they meant there, and "way": [text], the calls and rounds around it, innermost first. */
+/* Appends the members "values": [{"name", "text"}], the names in the expressions of a block with
+ * their values there, and "way": [text], the calls and rounds around the block, innermost first. */
 void pdl_put_failure(const pdl_reading *r, const pdl_view_source *s, uint32_t box, pdl_buf *out);
 /* Appends the member "values" alone. */
 void pdl_put_values(const pdl_reading *r, uint32_t box, pdl_buf *out);

@@ -1,4 +1,4 @@
-/* item_origins.c -- see item_origins.h.
+/* item_origins.c -- describes where a piece of text came from; see item_origins.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,19 +11,19 @@
 
 enum {
     MAX_FROM = 32,
-    MAX_INSIDE = 2000, /* items of a work that are compared with a value */
-    MIN_FOUND = 3,    /* bytes of a value that is looked for inside of an answer */
-    MAX_TEXT = 4096    /* bytes of a piece that is cut into parts */
+    MAX_INSIDE = 2000, /* so many items of a work are compared with a value */
+    MIN_FOUND = 3,    /* minimum length of a value that is searched inside an answer */
+    MAX_TEXT = 4096    /* maximum length of a piece that is cut into parts */
 };
 
 /* Where a part of a piece came from. */
 typedef struct item_source {
-    uint32_t item; /* its number + 1; 0: unknown */
+    uint32_t item; /* number of the item + 1; 0 when it is not known */
     pdl_maker maker;
 } item_source;
 
-/* Returns the item in a work that has this text as its result, or the last answer that contains it;
- * the work itself without one. */
+/* Returns the item of a work whose result is this text, or else the last answer that contains it,
+ * or else the work itself. */
 static uint32_t sayer_in(const pdl_reading *r, uint32_t work, pdl_str text) {
     uint32_t found = work, end = r->items.p[work].end;
     text = pdl_str_trim(text);
@@ -74,7 +74,7 @@ static void list_origins(const pdl_reading *r, uint32_t i, item_list *l) {
         item_source s = source_of(r, &o->parts.p[k]);
         if (s.item && s.item - 1 != i) add_item(l, s.item - 1);
     }
-    if (l->n) return; /* parts say more than names do */
+    if (l->n) return; /* parts show more than names do */
     for (size_t k = pdl_provenance_needs_at(o, i); k < o->needs.n && o->needs.p[k].item == i; k++) {
         uint32_t item = r->item_of[o->needs.p[k].box];
         if (item && item - 1 != i) add_item(l, item - 1);
@@ -130,7 +130,7 @@ void pdl_put_origins(const pdl_reading *r, uint32_t i, pdl_buf *out) {
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* Appends "turn 2 of out" for an item inside of such items. */
+/* Appends words such as "turn 2 of out" for the items that contain an item. */
 static void put_inside(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     pdl_str before = PDL_STR(", in ");
     while (r->items.p[i].depth) {
@@ -147,7 +147,7 @@ static void put_inside(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     }
 }
 
-/* Appends what an item is to a reader: "answer of call 6, in turn 2 of out". */
+/* Appends a description of an item for readers, such as "answer of call 6, in turn 2 of out". */
 static void put_words(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     const pdl_item *x = &r->items.p[i];
     uint32_t call = r->calls[x->call_box];

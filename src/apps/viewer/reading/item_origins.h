@@ -1,4 +1,5 @@
-/* item_origins.h -- private to viewer: where a piece came from, in words and as numbers of items.
+/* item_origins.h -- private to viewer: finds where a piece of text came from, in words and as
+ * numbers of items.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,11 +8,13 @@
 
 #include "viewer/reading/reading.h"
 
-/* Appends the members "parts": [{"text", "kind", "call", "from"}], the piece cut where its makers
- * change, and "from": the items that it came from. Appends nothing without any. */
+/* Appends the member "parts": [{"text", "kind", "call", "from"}], the piece cut where its maker
+ * changes, and the member "from": the items from which the piece came. A member without content is
+ * left out. */
 void pdl_put_origins(const pdl_reading *r, uint32_t i, pdl_buf *out);
-/* Appends {"from": [id], "into": [id], "calls": [number], "text", "values": [{"name", "text"}]} of
- * an item. text: "answer of call 6, in turn 2 of out". into: the pieces that it went into. */
+/* Appends an object about an item: {"from": [id], "into": [id], "calls": [number], "text",
+ * "values": [{"name", "text"}]}. text: a description such as "answer of call 6, in turn 2 of out".
+ * into: the pieces that used the item. */
 void pdl_item_origin(const pdl_reading *r, uint32_t i, pdl_buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* item_search.c -- see item_search.h.
+/* item_search.c -- searches items of a document; see item_search.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-enum { FEW = 10 /* one in so many calls is slow, and one is costly */ };
+enum { FEW = 10 /* one call in so many counts as slow, and one as costly */ };
 
 static bool contains(pdl_str s, pdl_str part) {
     for (size_t k = 0; k + part.n <= s.n; k++)
@@ -53,7 +53,7 @@ static int by_double(const void *a, const void *b) {
     return (*x < *y) - (*x > *y);
 }
 
-/* Returns the least cost of the calls that are slow, or costly. */
+/* Returns the smallest cost with which a call counts as slow, or as costly. */
 static double least_of(const pdl_reading *r, bool slow) {
     double *all = PDL_NEW_N(double, r->n_calls + 1);
     for (uint32_t i = 0; i < r->n_calls; i++) all[i] = cost_of(r, r->by_number[i], slow);

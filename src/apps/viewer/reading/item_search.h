@@ -7,14 +7,14 @@
 
 #include "viewer/reading/reading.h"
 
-/* A description of items. Empty members fit every item. */
+/* A description of the items that are searched. An empty member fits every item. */
 typedef struct pdl_item_query {
-    pdl_str text; /* a part of what the item shows, in any case */
-    pdl_str kind; /* a maker or a shape */
-    pdl_str model; /* a part of the name of its model */
+    pdl_str text; /* a part of the text that the item shows; upper and lower case are equal */
+    pdl_str kind; /* the name of a maker or a shape */
+    pdl_str model; /* a part of the name of the item's model */
     bool failed;
-    bool slow;   /* among the slowest tenth of the calls */
-    bool costly; /* among the tenth of the calls with most tokens */
+    bool slow;   /* the item is one of the slowest tenth of the calls */
+    bool costly; /* the item is one of the tenth of the calls that used most tokens */
 } pdl_item_query;
 
 /* Appends {"items": [[id, parent, ...]], "total"}: at most n items in the order of the document,

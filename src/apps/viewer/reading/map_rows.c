@@ -1,4 +1,4 @@
-/* map_rows.c -- see map_rows.h.
+/* map_rows.c -- makes the table of the rows of a map; see map_rows.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,12 +16,12 @@
 #include "base/banned.h"
 
 enum { NANOS_PER_MICRO = 1000, MAX_COLUMNS = 16, MAX_CELL = 240, MAX_VALUES = 5 };
-enum { LOOKED_AT = 100 /* rows whose fields become columns */ };
+enum { LOOKED_AT = 100 /* the fields of so many rows become columns */ };
 
 /* A column: a variable of `for`, a field of the result, or the whole result. */
 typedef struct row_column {
     pdl_str name;
-    pdl_vref list; /* the values of a variable; absent for others */
+    pdl_vref list; /* for a variable, the list of its values; absent for other columns */
     bool whole;
 } row_column;
 
@@ -124,7 +124,7 @@ static bool has_failed(const row_table *t, uint32_t item) {
 
 typedef struct sorted_row {
     double key;
-    pdl_buf text; /* for a column of texts */
+    pdl_buf text; /* holds the text of a cell, in a column of texts */
     uint32_t item;
 } sorted_row;
 
@@ -182,7 +182,8 @@ static void put_quantiles(double *p, size_t n, pdl_buf *out) {
     pdl_json_put_int(out, "most", (int64_t)p[n - 1 - n / 100]);
 }
 
-/* Appends what a column holds: its few values with their numbers. */
+/* Appends the values of a column, when there are only a few different ones, and how often each
+ * occurs. */
 static void put_values(const row_table *t, const row_column *c, pdl_buf *out) {
     struct {
         pdl_buf text;

@@ -1,4 +1,5 @@
-/* map_rows.h -- private to viewer: the rows of a map as a table that the server sorts and filters.
+/* map_rows.h -- private to viewer: makes a table of the rows of a map, sorted and filtered for the
+ * page.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,15 +10,17 @@
 
 /* The rows of a map that a page requests. */
 typedef struct pdl_rows_query {
-    uint32_t item; /* the map */
+    uint32_t item; /* number of the map's item */
     uint32_t from, n;
-    pdl_str sort;  /* a column; "-" before it: the greatest first; empty: by number */
+    /* the column by which rows are sorted; "-" before it: largest first; empty: by number */
+    pdl_str sort;
     pdl_str where; /* "failed", or a text that a cell contains; empty: all rows */
 } pdl_rows_query;
 
 /* Appends {"columns": [{"name", "kind", "values", "median", "most"}], "items": [{"id", "number",
  * "cells": [text], "took", "tokens_in", "tokens_out", "state"}], "total", "all", "failed"}. Columns
- * are the variables of `for` and the result, of objects one for each field. took: microseconds. */
+ * are the variables of `for` and the result; when results are objects, each of their fields is a
+ * column. took: microseconds. */
 void pdl_rows_json(const pdl_reading *r, const pdl_rows_query *q, pdl_buf *out);
 
 #endif

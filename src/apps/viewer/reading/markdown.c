@@ -1,7 +1,6 @@
-/* markdown.c -- a document as Markdown, for tickets, mail and reviews.
- *
- * The text of the run is in fenced blocks, so that nothing in it is read as Markdown; what
- * the document says around it are headings and lists. A fence is longer than any in its text.
+/* markdown.c -- writes a document as Markdown, for tickets, mail and reviews. The text of the run
+ * is in fenced blocks, so that nothing in it is read as Markdown; everything else is in headings
+ * and lists. A fence is longer than any fence in the text inside it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +17,7 @@ enum {
     SHOWN_ROUNDS = 3, /* rounds that are shown at the beginning and at the end of a long loop */
     FIRST_LINES = 20, /* rounds that are shown at the beginning of a loop that prints */
     LAST_LINES = 3,
-    DEEPEST_LIST = 8, /* further levels are not indented */
+    DEEPEST_LIST = 8, /* lists that are nested deeper than this are not indented further */
 };
 
 typedef struct paper {
@@ -27,12 +26,13 @@ typedef struct paper {
     pdl_buf *out;
     bool all;
     bool in_list;
-    bool apart; /* the heading for work that no piece used is already written */
+    bool apart; /* the heading for works that no piece used was written already */
 } paper;
 
 /* --- text in Markdown ------------------------------------------------------------------------- */
 
-/* Appends text within a line: marks of Markdown are escaped, line ends become spaces. */
+/* Appends text inside a line: characters with a meaning in Markdown are escaped, and line ends
+ * become spaces. */
 static void put_inline(pdl_str s, pdl_buf *out) {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -54,7 +54,7 @@ static void put_indent(pdl_buf *out, uint32_t depth) {
     for (uint32_t i = 0; i < depth; i++) PDL_PUT(out, "  ");
 }
 
-/* Returns the length of a fence that no line of the text ends. */
+/* Returns the length of a fence that no line of the text can close. */
 static size_t fence_of(pdl_str s) {
     size_t most = 2, n = 0;
     for (size_t i = 0; i < s.n; i++) {
@@ -128,7 +128,7 @@ static void put_call_facts(const paper *p, uint32_t box) {
                      (long long)pdl_usage_count(usage, "completion_tokens"));
 }
 
-/* Writes the messages that the model was sent. */
+/* Writes the messages that were sent to the model. */
 static void put_sent(const paper *p, uint32_t box, uint32_t depth) {
     const pdl_box *b = &p->r->doc->boxes.p[box];
     pdl_val sent = pdl_doc_messages(p->r->doc, box, PDL_STR("pdl__model_input"),
@@ -160,7 +160,7 @@ static void put_took(const paper *p, uint32_t box) {
     PDL_PUT(p->out, ")");
 }
 
-/* Writes the number of the call that the item came from. */
+/* Writes the number of the call that made the item. */
 static void put_number(const paper *p, uint32_t i) {
     uint32_t n = p->r->calls[p->r->items.p[i].call_box];
     if (n) pdl_buf_putf(p->out, "%u: ", n);
@@ -228,7 +228,8 @@ static uint32_t put_text_loop(paper *p, uint32_t i, uint32_t depth) {
     return x->end;
 }
 
-/* Writes the pieces from i on, up to the next other item. Returns the number of that. */
+/* Writes the pieces from i on, up to the next item that is not a piece. Returns the number of that
+ * item. */
 static uint32_t put_pieces(paper *p, uint32_t i, uint32_t depth) {
     uint32_t end = i;
     while (end < p->r->items.n && p->r->items.p[end].shape == PDL_SHAPE_piece &&
@@ -264,7 +265,7 @@ static void put_place(const paper *p, uint32_t i) {
     pdl_buf_fini(&place);
 }
 
-/* Writes the content of an item in one line. */
+/* Writes the content of an item on one line. */
 static void put_saying(const paper *p, uint32_t i) {
     const pdl_item *x = &p->r->items.p[i];
     put_number(p, i);
@@ -300,7 +301,7 @@ static void put_saying(const paper *p, uint32_t i) {
     }
 }
 
-/* Writes an item outside of works as a paragraph, one inside as a line of a list. */
+/* Writes an item: outside of works as a paragraph, inside of one as a line of a list. */
 static void put_line(paper *p, uint32_t i, uint32_t depth, bool in_list) {
     const pdl_item *x = &p->r->items.p[i];
     if (in_list) {
@@ -326,7 +327,7 @@ static void put_heading(paper *p, uint32_t i) {
     PDL_PUT(p->out, "\n\n");
 }
 
-/* Returns how many lists contain an item; headings do not count. */
+/* Returns how many nested lists contain an item; headings do not count as lists. */
 static uint32_t list_depth(const pdl_reading *r, uint32_t i) {
     uint32_t depth = 0;
     while (r->items.p[i].depth) {

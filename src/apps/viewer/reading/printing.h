@@ -1,7 +1,6 @@
-/* printing.h -- private to viewer: which blocks print, and what.
- *
- * A run prints while it runs: a text prints its parts one after the other, an array prints itself
- * when it is complete, a definition prints nothing. These are the rules of the machine
+/* printing.h -- private to viewer: decides which blocks print, and which text. A run prints while
+ * it runs: a text block prints its parts one after the other, an array prints itself when it is
+ * complete, and a definition prints nothing. These are the rules of the machine
  * (compile/emit_block.c), read from a trace.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -14,26 +13,27 @@
 
 typedef enum {
     PDL_PRINTS_NOTHING,
-    PDL_PRINTS_PARTS, /* the blocks inside print */
+    PDL_PRINTS_PARTS, /* the blocks inside it print */
     PDL_PRINTS_RESULT /* its result is printed as a whole */
 } pdl_printing;
 
-/* Returns what a box prints, if it may print. */
+/* Returns what a box prints, provided that the box around it lets it print. */
 pdl_printing pdl_box_printing(const pdl_box *b);
-/* Returns true when the child prints if its parent may print. The parent prints its parts. */
+/* Returns true when the child prints, provided that its parent may print. The parent prints its
+ * parts. */
 bool pdl_child_prints(const pdl_box *parent, const pdl_box *child);
 /* Returns true when the block adds its result neither to the text nor to the messages. */
 bool pdl_box_has_no_result(const pdl_box *b);
 bool pdl_box_adds_no_messages(const pdl_box *b);
-/* Returns true when the block writes its result to standard output on the way. */
+/* Returns true when the block writes its result to standard output while the run continues. */
 bool pdl_box_is_shown(const pdl_box *b);
-/* Appends what box i showed on the way. */
+/* Appends the text that box i wrote in this way. */
 void pdl_box_put_shown(const pdl_doc *d, uint32_t i, pdl_buf *out);
 /* Returns the text that a loop or a sequence prints between two parts; may be empty. */
 pdl_str pdl_box_separator(const pdl_box *b);
-/* Appends the result of box i in its printed form. */
+/* Appends the result of box i in the form in which it is printed. */
 void pdl_box_print(const pdl_doc *d, uint32_t i, pdl_buf *out);
-/* Returns true when the step of a child is this member, or inside of it. */
+/* Returns true when the step of a child is this member, or is inside of it. */
 bool pdl_step_is_in(const pdl_box *child, const char *member);
 
 #endif

@@ -1,4 +1,4 @@
-/* provenance.c -- see provenance.h.
+/* provenance.c -- finds which part of a printed text came from which value; see provenance.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,8 @@
 
 #include "base/banned.h"
 
-/* Returns the value of the first name in an expression that means one; NULL without one. */
+/* Returns the value of the first name with a known value in an expression; NULL when there is
+ * none. */
 static const pdl_named_value *value_in(const pdl_provenance *o, pdl_str expr) {
     const char *p = expr.p, *end = expr.p + expr.n, *start = NULL;
     for (;;) {
@@ -27,7 +28,7 @@ static const pdl_named_value *value_in(const pdl_provenance *o, pdl_str expr) {
     }
 }
 
-/* Returns the text of the expression that makes the block's value; p NULL without one. */
+/* Returns the text of the expression that makes the block's value; p is NULL when there is none. */
 static pdl_str expression_of(pdl_vref block) {
     static const char *const members[] = {"data", "text"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
@@ -51,8 +52,8 @@ void pdl_provenance_name(pdl_provenance *o, pdl_str name, uint32_t box, int make
 
 /* --- cutting ---------------------------------------------------------------------------------- */
 
-/* Returns where the expression that begins at i ends, after its brace; 0 when it does not end.
- * Braces in quotes do not count. */
+/* Returns the end of the expression that begins at i, after its brace; 0 when it has no end. Braces
+ * in quotes do not count. */
 static size_t expression_end(pdl_str s, size_t i) {
     size_t depth = 0;
     char quote = 0;
@@ -83,7 +84,7 @@ static size_t count(pdl_str s, pdl_str part) {
     return n;
 }
 
-/* Returns how often the words are among the author's words from i of the expression on. */
+/* Returns how often the words occur among the author's words, from index i of the expression on. */
 static size_t count_written(pdl_str s, size_t i, pdl_str words) {
     size_t n = 0;
     while (i < s.n) {
@@ -96,8 +97,8 @@ static size_t count_written(pdl_str s, size_t i, pdl_str words) {
     return n;
 }
 
-/* Returns where the value that begins at `at` of the text ends, which words from i of s follow;
- * PDL_NOT_FOUND when that is not certain, because values contain the words, too. */
+/* Returns the end of the value that begins at `at` in the text. The words from i of s come after
+ * it. Returns PDL_NOT_FOUND when the end is not certain, because values contain the words, too. */
 static size_t value_end(pdl_str text, size_t at, pdl_str s, size_t i) {
     pdl_str words = words_at(s, i);
     if (i + words.n == s.n) {
@@ -132,7 +133,7 @@ void pdl_provenance_cut(pdl_provenance *o, uint32_t item, pdl_vref block, pdl_st
         at = end + words.n;
         i = next + words.n;
     }
-    if (i < s.n) o->parts.n = before; /* it cannot be cut with certainty */
+    if (i < s.n) o->parts.n = before; /* the text cannot be cut with certainty */
 }
 
 /* --- lists ------------------------------------------------------------------------------------ */

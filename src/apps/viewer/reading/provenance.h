@@ -1,8 +1,7 @@
-/* provenance.h -- private to viewer: which part of a printed text came from where.
- *
- * An expression such as "Hello ${ name }" prints words of the author and a value. The value has the
- * colour of who made it, and leads there. A trace has the expression and its result, so the result
- * is cut at the author's words; where that can be done in two ways it is not done.
+/* provenance.h -- private to viewer: finds which part of a printed text came from which value. An
+ * expression such as "Hello ${ name }" prints words of the author and a value. On the page, the
+ * value has the colour of its maker, and leads to it. A trace has the expression and its result, so
+ * the result is cut at the author's words. When it could be cut in two ways, it is not cut.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,19 +14,19 @@
 
 /* The value of an expression in a piece. */
 typedef struct pdl_text_part {
-    uint32_t item;   /* the piece */
+    uint32_t item;   /* number of the piece's item */
     uint32_t box;    /* the box that made the value */
     int maker;       /* pdl_maker of the box */
-    size_t from, to; /* bytes of the printed text */
+    size_t from, to; /* the part of the printed text, in bytes */
     pdl_str expr;    /* borrowed */
 } pdl_text_part;
 
-/* Something that an item needed. */
+/* A work or call that an item needed. */
 typedef struct pdl_need {
     uint32_t item, box;
 } pdl_need;
 
-/* A named value: the box that made it, and who that is. */
+/* A value with a name: the box that made it, and the maker of that box. */
 typedef struct pdl_named_value {
     uint32_t box;
     int maker;
@@ -35,22 +34,24 @@ typedef struct pdl_named_value {
 
 /* All-zero is empty. Parts and needs are in the order of their items. */
 typedef struct pdl_provenance {
-    pdl_map names; /* maps a name to the number + 1 of its value */
+    pdl_map names; /* name -> number of its value + 1 */
     PDL_VEC(pdl_named_value) values;
     PDL_VEC(pdl_text_part) parts;
     PDL_VEC(pdl_need) needs;
 } pdl_provenance;
 
-/* From now on the name (which must outlive o) means the value of this box. An expression hands on
- * what its names mean. */
+/* From now on, the name (which must outlive o) means the value of this box. When an expression made
+ * the value, the makers of the names in it count as its makers. */
 void pdl_provenance_name(pdl_provenance *o, pdl_str name, uint32_t box, int maker, pdl_vref block);
-/* Notes the values in the text that a box printed from this byte on as item number `item`. */
+/* Finds the values in a text that a box printed, from this byte on, and notes them for item number
+ * `item`. */
 void pdl_provenance_cut(pdl_provenance *o, uint32_t item, pdl_vref block, pdl_str text,
                         size_t from);
 void pdl_provenance_need(pdl_provenance *o, uint32_t item, uint32_t box);
 /* Adds n to the numbers of all items. */
 void pdl_provenance_shift(pdl_provenance *o, uint32_t n);
-/* Returns the number of the first part of an item, or of the one after it without any. */
+/* Returns the index of the first part that belongs to an item; when it has none, the index of the
+ * next part. */
 size_t pdl_provenance_parts_at(const pdl_provenance *o, uint32_t item);
 size_t pdl_provenance_needs_at(const pdl_provenance *o, uint32_t item);
 void pdl_provenance_fini(pdl_provenance *o);

@@ -1,11 +1,15 @@
-/* reading.c -- see reading.h: one walk through the boxes, in the order in which they ran.
+/* reading.c -- makes the document of a run in one walk through its boxes, in the order in which
+ * they ran; see reading.h.
  *
- * The walk carries two questions. Does a box print? Then leaves become pieces, and what happens
- * between the printed lines is put aside until the line is complete: nothing may come between the
- * pieces of one line. Else, is it part of a work? Then models, tools and loops become items, and
- * the blocks around them, which say nothing to a reader, do not. A definition that asked a model or
- * another program is work that waits until a piece uses its name; it is walked through then, below
- * that piece. The walk keeps its own stack, since a trace may be as deep as it is long.
+ * Two facts about a box decide what the walk does. When a box prints, its innermost boxes become
+ * pieces. Everything that happens between printed texts is put aside until the line is complete,
+ * because nothing may come between the pieces of one line. When a box is part of a work instead,
+ * its models, tools and loops become items; the blocks around them do not, because they mean
+ * nothing to a reader.
+ *
+ * A definition that called a model or another program is a work. It waits until a piece uses its
+ * name, and is shown below that piece. The walk uses a stack on the heap, since a trace may be as
+ * deep as it is long.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,31 +25,32 @@
 #include "base/banned.h"
 
 enum {
-    /* A loop with at least so many rounds is an item: of its rounds the first three and the last
-     * three are shown. */
+    /* A loop with at least so many rounds is an item: its first three and last three rounds are
+     * shown. */
     LONG_LOOP = 7,
-    LONG_MAP = 4, /* rows */
+    LONG_MAP = 4, /* minimum number of rows of a map that is an item */
 };
 
-/* Something that is shown beside the text, once its line is complete. */
+/* An item that is shown beside the text, after its line is complete. */
 typedef struct aside {
     pdl_shape shape;
     uint32_t box;
     pdl_str name;
-    bool begun; /* it is due or shown */
+    bool begun; /* the item is due, or was shown */
     bool unused;
 } aside;
 
 /* A box that is being walked. */
 typedef struct reading_frame {
-    uint32_t box, next; /* next: number of children that were visited */
-    uint32_t parts;     /* number of children that printed, or are rounds or rows */
-    uint32_t before;    /* number of turns beside its rounds, of loops before it */
-    bool one;           /* the box itself is visited, not its children */
-    bool prints;        /* its printing parts are pieces; else it belongs to a work */
+    uint32_t box, next; /* next: number of children that were visited so far */
+    uint32_t parts;     /* number of children that printed, or that are rounds or rows */
+    uint32_t before;    /* number of turns before its rounds, from earlier loops of the same work */
+    bool one;           /* only the box itself is visited, and not its children */
+    /* the parts that print are pieces; when it is not set, the box belongs to a work */
+    bool prints;
     bool falls_back;    /* the fallback is the only part that prints */
     bool rounds;        /* its parts become items */
-    bool has_item;      /* an item ends with it */
+    bool has_item;      /* an item ends together with the box */
     bool is_tool;       /* it is the frame of a tool */
 } reading_frame;
 
@@ -55,14 +60,15 @@ typedef struct reading_walk {
     PDL_VEC(reading_frame) stack;
     PDL_VEC(uint32_t) open; /* items that have not ended */
     PDL_VEC(aside) asides;
-    /* numbers of asides in the order of the document; those before n_shown are shown */
+    /* numbers of asides in the order of the document; asides before n_shown were shown */
     PDL_VEC(uint32_t) due;
     size_t n_shown;
     PDL_VEC(pdl_item) setup; /* definitions, which come first in the document */
-    pdl_map defined;         /* names in setup, so that a definition in every round is one item */
-    uint32_t n_tools;        /* number of tools' items that are open */
+    /* names in setup; a definition that is repeated in every round becomes only one item */
+    pdl_map defined;
+    uint32_t n_tools;        /* number of tools whose item is open */
     pdl_uses uses;
-    bool needs;    /* what is used is needed by the item `needing` */
+    bool needs;    /* what is used now is needed by the item `needing` */
     uint32_t needing;
 } walk;
 
@@ -101,7 +107,7 @@ static reading_frame *push(walk *w, uint32_t box, bool prints) {
     return f;
 }
 
-/* Walks the box inside of the newest item. */
+/* Walks through a box, whose items are inside the newest item. */
 static void push_inside(walk *w, uint32_t box, bool one, bool prints) {
     open_item(w);
     reading_frame *f = push(w, box, prints);
@@ -136,8 +142,8 @@ static void use(walk *w, uint32_t box) {
     pdl_uses_find(&w->uses, box_at(w, box)->block, on_use, w);
 }
 
-/* Keeps a work until its name is used. A failed one explains the end of the text, so it is due at
- * once. */
+/* Keeps a work until its name is used. A work that failed explains why the text ends, so it is due
+ * at once. */
 static void keep_work(walk *w, uint32_t box) {
     pdl_str name = pdl_box_variable(box_at(w, box));
     uint32_t i = put_aside(w, PDL_SHAPE_work, box, name);
@@ -154,7 +160,8 @@ static void keep_setup(walk *w, uint32_t box) {
     *pdl_vec_push(&w->setup) = (pdl_item){.shape = PDL_SHAPE_setup, .box = box, .name = name};
 }
 
-/* Shows the output of the box on the way, and the actions of the boxes inside of it. */
+/* Shows the output that the box wrote while the run continued, and the actions of the boxes inside
+ * of it. */
 static void put_shown(walk *w, uint32_t box, bool with_parts) {
     PDL_VEC(uint32_t) rest = {0};
     if (!digest_of(w, box)->shown) return;
@@ -200,13 +207,13 @@ static void show_aside(walk *w, uint32_t i) {
 }
 
 /* Adds white space that another block made to the piece before it. Returns false when the text is
- * not white space, or has no such piece. */
+ * not only white space, or when no piece is before it. */
 static bool extend(walk *w, size_t from) {
     pdl_item *last = w->r->items.n ? &w->r->items.p[w->r->items.n - 1] : NULL;
     pdl_str text = pdl_str_sub(pdl_buf_str(&w->r->text), from, w->r->text.len);
     if (!last || last->shape != PDL_SHAPE_piece || last->depth != w->open.n || !is_blank(text))
         return false;
-    if (last->to == last->from) return false; /* its answer is still arriving */
+    if (last->to == last->from) return false; /* the answer of that piece is still arriving */
     last->to = w->r->text.len;
     return true;
 }
@@ -224,8 +231,8 @@ static void add_piece(walk *w, uint32_t box, pdl_maker maker, size_t from) {
     x->name = pdl_box_variable(box_at(w, box));
 }
 
-/* Adds what is between two parts. after_round: it belongs to the last piece of the round before, as
- * the items inside of a loop are its rounds. */
+/* Adds the separator between two parts. after_round: the separator belongs to the last piece of the
+ * round before, because a loop contains only rounds. */
 static void add_separator(walk *w, uint32_t box, bool after_round) {
     pdl_str sep = pdl_box_separator(box_at(w, box));
     size_t from = w->r->text.len;
@@ -278,7 +285,8 @@ static void walk_parts(walk *w, uint32_t i) {
     w->stack.p[w->stack.n - 1].rounds = is_long;
 }
 
-/* Returns true for a call that only computed: its result is shown, its body is not. */
+/* Returns true for a call that only computed something: its result is shown, and its body is
+ * not. */
 static bool is_plain_call(const walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     return pdl_box_is_kind(b, "call") && !digest_of(w, i)->asked && !digest_of(w, i)->recovered &&
@@ -286,14 +294,15 @@ static bool is_plain_call(const walk *w, uint32_t i) {
            !pdl_is_absent(pdl_box_get(b, "pdl__result"));
 }
 
-/* Uses the names in the block and in its parts: the input of a model, the text of code. */
+/* Notes uses of the names in the block and in its parts, such as the input of a model or the text
+ * of code. */
 static void use_parts(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     use(w, i);
     for (uint32_t k = b->first; k < b->first + b->n_children; k++) use(w, k);
 }
 
-/* Prints a result, and shows the models and tools that it needed below it. */
+/* Prints a result. The models and tools that it needed are shown below it. */
 static void print_result(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     bool leaf = pdl_box_is_kind(b, "model") || pdl_box_is_kind(b, "read") || pdl_box_is_code(b);
@@ -310,8 +319,8 @@ static void print_result(walk *w, uint32_t i) {
     if (digest_of(w, i)->asked > leaf) put_due(w, PDL_SHAPE_work, i);
 }
 
-/* Returns true when a fallback ran. A block with a result has also failed if its parser or type
- * refused that. */
+/* Returns true when a fallback ran. A block that has a result may have failed, too, when its parser
+ * or type refused the result. */
 static bool fell_back(const walk *w, uint32_t i) {
     return box_at(w, i)->state == PDL_BOX_RECOVERED || count_parts(w, i, "fallback");
 }
@@ -321,13 +330,14 @@ static bool is_question(const pdl_box *b) {
     return b->state == PDL_BOX_RUNNING && pdl_box_is_kind(b, "read") && !pdl_box_reads_file(b);
 }
 
-/* Returns true for a call whose answer is arriving, after the blocks in it have ended. */
+/* Returns true for a model call whose answer is arriving, after the blocks inside of it have
+ * ended. */
 static bool is_arriving(const walk *w, uint32_t i) {
     return box_at(w, i)->state == PDL_BOX_RUNNING && pdl_box_is_kind(box_at(w, i), "model") &&
            !digest_of(w, i)->failed;
 }
 
-/* Notes who made the variable of the box. */
+/* Notes the maker of the value that the box gives to its variable. */
 static void note_name(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     pdl_provenance_name(&w->r->origins, pdl_box_variable(b), i, (int)maker_of(w, i), b->block);
@@ -363,14 +373,14 @@ static void print(walk *w, uint32_t i) {
     }
 }
 
-/* Returns true for a value that is worth a line: not an empty list, and not white space. */
+/* Returns true for a value that deserves a line: not an empty list, and not only white space. */
 static bool says_something(const pdl_box *b) {
     pdl_vref v = pdl_box_get(b, "pdl__result");
     if (pdl_is_list(v)) return pdl_list_len(v) > 0;
     return pdl_is_str(v) ? !is_blank(pdl_str_get(v)) : !pdl_is_absent(v) && !pdl_is_null(v);
 }
 
-/* Handles a block whose result is not in the text. */
+/* Handles a block whose result is not a part of the text. */
 static void leave_out(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     const pdl_digest *g = digest_of(w, i);
@@ -380,7 +390,7 @@ static void leave_out(walk *w, uint32_t i) {
     if (pdl_box_is_kind(b, "read") && !pdl_box_reads_file(b))
         put_due(w, is_question(b) ? PDL_SHAPE_question : PDL_SHAPE_typed, i);
     else if ((g->asked || g->failed) && !pdl_box_adds_no_messages(b) && !pdl_box_variable(b).n)
-        put_due(w, PDL_SHAPE_work, i); /* later models read its result */
+        put_due(w, PDL_SHAPE_work, i); /* models that are called later read its result */
     else if (g->asked || g->failed)
         keep_work(w, i);
     else if (pdl_box_adds_no_messages(b))
@@ -389,7 +399,7 @@ static void leave_out(walk *w, uint32_t i) {
         put_due(w, PDL_SHAPE_quiet, i);
 }
 
-/* Handles a child that never prints: a definition, the input of a model, a call in an
+/* Handles a child that never prints: a definition, the input of a model, or a call in an
  * expression. */
 static void pass_by(walk *w, uint32_t i) {
     const pdl_digest *g = digest_of(w, i);
@@ -427,8 +437,9 @@ static void visit_part(walk *w, reading_frame *f, uint32_t i) {
 
 /* --- boxes of a work -------------------------------------------------------------------------- */
 
-/* Removes the item before the tool's if it is a reply that only calls this tool, because the tool's
- * item shows the same. Returns the box of the model that replied, or `box` without such a reply. */
+/* Removes the previous item when it is a reply that only calls this tool, because the tool's item
+ * shows the same. Returns the box of the model that replied, or `box` when there was no such
+ * reply. */
 static uint32_t take_reply(walk *w, uint32_t box, pdl_str tool) {
     pdl_reading *r = w->r;
     pdl_item *last = r->items.n ? &r->items.p[r->items.n - 1] : NULL;
@@ -460,9 +471,9 @@ static void visit_step(walk *w, uint32_t i, pdl_shape shape) {
     if (digest_of(w, i)->asked > 1 || digest_of(w, i)->failed) push_inside(w, i, false, false);
 }
 
-/* Handles a loop or map whose rounds become items. Rounds that called a model are turns, except few
- * rounds inside of a tool; each round of a long loop is an item. Returns false when its rounds are
- * no items. */
+/* Handles a loop or map whose rounds become items. Rounds that called a model are turns, unless
+ * they are few and inside of a tool. Each round of a long loop is an item. Returns false when the
+ * rounds do not become items. */
 static bool visit_loop(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     bool repeats = pdl_box_is_kind(b, "repeat"), maps = pdl_box_is_kind(b, "map");
@@ -483,7 +494,7 @@ static bool visit_loop(walk *w, uint32_t i) {
 static void visit_in_work(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     const pdl_digest *g = digest_of(w, i);
-    use(w, i); /* the works that it uses are shown after it */
+    use(w, i); /* the works that the loop uses are shown after it */
     if (!g->asked && !g->failed) return;
     if (pdl_box_is_kind(b, "model") || pdl_box_is_code(b) || pdl_box_reads_file(b))
         visit_step(w, i, PDL_SHAPE_step);
@@ -495,8 +506,8 @@ static void visit_in_work(walk *w, uint32_t i) {
         push(w, i, false);
 }
 
-/* Returns the number of the last turn beside the next item; 0 when none is beside it. A work with
- * several loops counts its turns through. */
+/* Returns the number of the last turn before the next item, in the same work; 0 when there is none.
+ * When a work has several loops, its turns are numbered from 1 to the end. */
 static uint32_t turns_before(const walk *w) {
     const pdl_reading *r = w->r;
     for (size_t i = r->items.n; i > 0 && r->items.p[i - 1].depth >= w->open.n; i--) {
@@ -526,8 +537,8 @@ static bool at_line_start(const walk *w) {
     return !w->r->text.len || ends_line(pdl_buf_str(&w->r->text));
 }
 
-/* Returns true when the failure is certain. In a damaged trace a block without an end may have
- * ended well. */
+/* Returns true when the failure is certain. In a damaged trace, a block without an end may have
+ * ended without a failure. */
 static bool says_why(const walk *w, const pdl_box *b) {
     return !w->doc->notice || pdl_is_str(pdl_box_get(b, "msg"));
 }
@@ -559,13 +570,13 @@ static void step(walk *w) {
     }
 }
 
-/* Returns true inside of a work. The works that it uses are shown after it. */
+/* Returns true inside of a work. The works that this work uses are shown after it. */
 static bool is_in_work(const walk *w) {
     return w->stack.n && !w->stack.p[w->stack.n - 1].prints;
 }
 
-/* Walks all boxes. Shows the items that are due when a line is complete, or when the text is
- * over. */
+/* Walks through all boxes. Items that are due are shown when a line is complete, or when the text
+ * is over. */
 static void run(walk *w, bool over) {
     for (;;) {
         bool may_show = !is_in_work(w) && (over || at_line_start(w));
@@ -578,7 +589,7 @@ static void run(walk *w, bool over) {
     }
 }
 
-/* Moves the definitions before all other items but a note. */
+/* Moves the definitions before all other items except a note. */
 static void put_setup_first(walk *w) {
     pdl_reading *r = w->r;
     uint32_t n = (uint32_t)w->setup.n + 1;
@@ -609,7 +620,7 @@ static void put_setup_first(walk *w) {
     r->items.cap = all.cap;
 }
 
-/* Finds the item about each box: the first one. */
+/* Finds for each box the first item about it. */
 static void find_items(pdl_reading *r) {
     r->item_of = PDL_NEW_N(uint32_t, r->doc->boxes.n);
     for (uint32_t i = (uint32_t)r->items.n; i-- > 0;)

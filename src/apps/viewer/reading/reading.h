@@ -1,11 +1,10 @@
-/* reading.h -- private to viewer: a run as a document, in the order in which a person reads it.
- *
- * A trace is nested as its program is; a person reads text from top to bottom. The reading is a
- * flat list of items: first the printed text, cut where its maker changes, and between the printed
- * lines what else happened, each thing where it is needed to understand the text. Items are in
- * preorder: those inside of an item follow it, up to its `end`. The pieces put together are what
- * the run printed, byte for byte; page, Markdown and comparison are made of this list and of
- * nothing else.
+/* reading.h -- private to viewer: makes a document of a run, in the order in which a person reads
+ * it. A trace is nested like its program, but a person reads text from top to bottom. So the
+ * reading is a flat list of items: the printed text, cut where its maker changes, and between the
+ * printed lines everything else that happened, at the place where it helps to understand the text.
+ * Items are in preorder: the items inside of an item follow it, up to its `end`. The texts of the
+ * pieces together are what the run printed, byte for byte. The page, Markdown and comparisons are
+ * made from this list alone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,21 +33,23 @@ typedef enum {
 typedef struct pdl_item {
     pdl_shape shape;
     pdl_maker maker;
-    uint32_t box;    /* the box that it is about */
-    uint32_t parent; /* the item around it; its own number when there is none */
-    uint32_t depth;  /* number of items around it */
-    uint32_t end;    /* number of the item after its inner items */
-    /* number of a turn, round or row, from 1; number of parts of a setup, loop or map */
+    uint32_t box;    /* number of the box that the item is about */
+    uint32_t parent; /* number of the item around it; its own number when there is none */
+    uint32_t depth;  /* how many items are around it */
+    uint32_t end;    /* number of the first item that is not inside it any more */
+    /* number of a turn, round or row, from 1; for a setup, loop or map, the number of its parts */
     uint32_t number;
-    size_t from, to; /* bytes of the text of a piece */
-    uint32_t call_box; /* the model call that made the item; else its own box */
-    pdl_str name;    /* the variable or tool that it is about; may be empty. Borrowed */
+    size_t from, to; /* the text of a piece, as offsets into the printed text */
+    uint32_t call_box; /* box of the model call that made the item, or else its own box */
+    pdl_str name;    /* the variable or tool that the item is about; may be empty. Borrowed */
     bool unused;     /* no piece uses the result of this work */
 } pdl_item;
 
-/* Here is what the calls share at their beginnings; it is found when the first call is opened. */
+/* How much the calls of a run share at their beginnings. It is computed when the first call is
+ * opened. */
 typedef struct pdl_comparison {
-    pdl_val (*fn)(void *user); /* NULL: it is not known, or was found */
+    /* computes the report; NULL when that is not possible, or was done */
+    pdl_val (*fn)(void *user);
     void *user;
     pdl_val report; /* {calls}, or absent */
 } pdl_comparison;
@@ -56,15 +57,18 @@ typedef struct pdl_comparison {
 typedef struct pdl_reading {
     const pdl_doc *doc;
     PDL_VEC(pdl_item) items;
-    pdl_buf text; /* the printed text, without the line end after a run */
+    pdl_buf text; /* the printed text, without a line end at the end of the run */
     pdl_digest *digests; /* indexed by box */
-    uint32_t *calls;    /* indexed by box: the number of its model call, from 1; 0 without a call */
+    /* indexed by box: the number of its model call, from 1; 0 when it is no model call */
+    uint32_t *calls;
     uint32_t n_calls;
-    uint32_t *by_number; /* boxes of the calls; call n is at n - 1 */
+    uint32_t *by_number; /* the boxes of the calls; call n is at index n - 1 */
     pdl_provenance origins; /* where the pieces came from */
-    uint32_t *item_of; /* indexed by box: the number + 1 of the item about it; 0 without one */
-    pdl_str name;     /* how users call the run: a file or an id; may be empty. Borrowed */
-    pdl_arena *arena; /* names */
+    /* indexed by box: the number of the item about it + 1; 0 when there is none */
+    uint32_t *item_of;
+    /* the name by which users refer to the run: a file or an id; may be empty. Borrowed */
+    pdl_str name;
+    pdl_arena *arena; /* holds the names */
     pdl_comparison *comparison; /* never NULL */
 } pdl_reading;
 
@@ -83,18 +87,19 @@ void pdl_reading_text(const pdl_reading *r, pdl_buf *out);
 
 /* --- titles.c: what the document says around the text of the run ------------------------------ */
 
-/* Appends one line about the item, without marks: "How out came about: an agent, 2 turns, 2.2
- * s". */
+/* Appends one line about the item, without Markdown, such as "How out came about: an agent, 2
+ * turns, 2.2 s". */
 void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out);
-/* Returns the words in place of the text of a reply that has none. */
+/* Returns the words that are shown for a reply that has no text. */
 const char *pdl_item_no_text(const pdl_reading *r, uint32_t i);
-/* Appends the text that the item holds, without sequences that control terminals. */
+/* Appends the text of the item, without escape sequences that control terminals. */
 void pdl_item_text(const pdl_reading *r, uint32_t i, pdl_buf *out);
 /* Appends the title of the document: the description of the program, the first sentence of its
- * leading comment, or the name of its file without folders; without one that of the trace. */
+ * leading comment, or the name of its file without folders; when the program has no file, the name
+ * of the trace. */
 void pdl_reading_title(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out);
-/* Appends "Finished · team.pdl · 2.2 s · 6 model calls · 512 tokens in, 39 out", with `between` in
- * place of the dots. */
+/* Appends facts such as "Finished · team.pdl · 2.2 s · 6 model calls · 512 tokens in, 39 out".
+ * `between` is written in place of the dots. */
 void pdl_reading_facts(const pdl_reading *r, const pdl_view_source *s, pdl_str between,
                        pdl_buf *out);
 /* Returns "Finished", "Running", "Failed", or "Cut" when the end of the run is unknown. */
@@ -103,12 +108,14 @@ const char *pdl_reading_state(const pdl_reading *r);
 void pdl_item_place(const pdl_reading *r, const pdl_view_source *s, uint32_t i, pdl_buf *out);
 /* Appends s without the sequences that control a terminal. */
 void pdl_put_unescaped(pdl_str s, pdl_buf *out);
-/* Appends a time for people: "0.38 s", "12 ms"; nothing below a millisecond. */
+/* Appends a time for people, such as "0.38 s" or "12 ms"; nothing when it is below a
+ * millisecond. */
 void pdl_put_time(int64_t nanos, pdl_buf *out);
 
 /* --- markdown.c ------------------------------------------------------------------------------- */
 
-/* Appends the document as Markdown. all: with the parts that are closed on the page. */
+/* Appends the document as Markdown. all: includes the parts that are closed on the page at
+ * first. */
 void pdl_reading_markdown(const pdl_reading *r, const pdl_view_source *s, bool all, pdl_buf *out);
 
 #endif

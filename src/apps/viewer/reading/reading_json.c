@@ -1,4 +1,4 @@
-/* reading_json.c -- see reading_json.h.
+/* reading_json.c -- writes the document of a run as JSON for the page; see reading_json.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,7 +40,7 @@ static bool is_json(const pdl_reading *r, const pdl_item *x) {
     return has_value && (pdl_is_dict(v) || pdl_is_list(v));
 }
 
-/* Appends how many words there are in a text that is cut. */
+/* Appends how many words a text has that was cut. */
 static void put_words(pdl_str text, pdl_buf *out) {
     int64_t n = 0;
     bool in_word = false;
@@ -105,7 +105,7 @@ static void put_took(const pdl_digest *g, pdl_buf *out) {
         pdl_json_put_int(out, "took", (g->end - g->start) / NANOS_PER_MICRO);
 }
 
-/* Returns the value of a member, which may be an expression. */
+/* Returns the value of a member. The member may be an expression. */
 static pdl_vref value_of(const pdl_box *b, const char *key) {
     pdl_vref v = pdl_box_get(b, key);
     pdl_vref made = pdl_is_dict(v) ? pdl_dict_getz(v, "pdl__result") : pdl_absent();
@@ -118,7 +118,7 @@ static bool shows_source(const pdl_item *x) {
     return x->shape != PDL_SHAPE_note && (x->shape != PDL_SHAPE_setup || x->name.n);
 }
 
-/* Marks what runs. The page finds the text that arrives by the place. */
+/* Marks an item that is in progress. The page finds the arriving text by the place of the item. */
 static void put_running(pdl_buf *out) {
     pdl_json_put_text(out, "state", PDL_STR("running"));
 }
@@ -132,15 +132,15 @@ static void put_model(const pdl_box *b, pdl_buf *out) {
     if (name.n) pdl_json_put_text(out, "model", pdl_utf8_cut(name, 100));
 }
 
-/* Appends when the block began, in microseconds after the run did. */
+/* Appends when the block began, in microseconds after the start of the run. */
 static void put_start(const pdl_reading *r, const pdl_box *b, pdl_buf *out) {
     int64_t zero = r->digests[0].start;
     if (zero && b->start >= zero)
         pdl_json_put_int(out, "start", (b->start - zero) / NANOS_PER_MICRO);
 }
 
-/* Appends how long the rounds of a loop took, in microseconds; of many rounds the longest of each
- * group. */
+/* Appends how long each round of a loop took, in microseconds. Of many rounds, only the longest of
+ * each group is appended. */
 static void put_heights(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     enum { MAX_BARS = 200 };
     uint32_t n = r->items.p[i].number, at = 0;
@@ -160,7 +160,8 @@ static void put_heights(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     pdl_buf_putc(out, ']');
 }
 
-/* Returns true for an answer that has its lines for itself, so that it can be laid out. */
+/* Returns true for an answer that shares no line with other text, so that its Markdown can be laid
+ * out. */
 static bool fills_lines(const pdl_reading *r, const pdl_item *x) {
     pdl_str text = pdl_buf_str(&r->text);
     if (x->shape != PDL_SHAPE_piece || x->maker != PDL_MADE_BY_model || x->to <= x->from)
@@ -207,7 +208,7 @@ static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
     pdl_buf_fini(&title);
 }
 
-/* Appends items from i up to end, without the items inside of them; the first `from` are
+/* Appends the items from i up to end, without the items inside of them. The first `from` items are
  * skipped. */
 static void put_range(const pdl_reading *r, const pdl_view_source *s, uint32_t i, uint32_t end,
                       uint32_t from, uint32_t n, pdl_buf *out) {
@@ -276,8 +277,8 @@ void pdl_reading_json_head(const pdl_reading *r, const pdl_view_source *s, pdl_b
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* Returns the number of the call whose messages this one repeats, and how many; 0 when there is
- * none. */
+/* Returns the number of the call whose messages this call repeats at its beginning, and in *n how
+ * many; 0 when there is none. */
 static uint32_t same_as(const pdl_reading *r, uint32_t box, size_t n_messages, size_t *n_same) {
     pdl_vref v = pdl_box_get(&r->doc->boxes.p[box], "pdl__model_input");
     if (pdl_is_dict(v) && pdl_text_is(pdl_dict_getz(v, "pdl__same"), "")) return 0;
@@ -324,7 +325,8 @@ static void put_messages(const pdl_reading *r, uint32_t box, pdl_buf *out) {
     pdl_drop(sent);
 }
 
-/* Appends "took" (on the network), "waited" and "first": until the first token. */
+/* Appends the times of a call: "took" (on the network), "waited", and "first", the time until the
+ * first token. */
 static void put_call_times(const pdl_reading *r, uint32_t box, pdl_buf *out) {
     const pdl_box *b = &r->doc->boxes.p[box];
     int64_t took = pdl_call_network(r, box), waited = pdl_doc_waited(r->doc, box);
@@ -339,7 +341,7 @@ static void put_call_times(const pdl_reading *r, uint32_t box, pdl_buf *out) {
                          (pdl_int_of(first) - b->start - waited) / NANOS_PER_MICRO);
 }
 
-/* Appends why attempts failed: "tries": [text]. */
+/* Appends the reasons why attempts failed: "tries": [text]. */
 static void put_tries(pdl_vref attempts, pdl_buf *out) {
     enum { MAX_BARS = 20, MAX_BYTES = 500 };
     size_t n = 0;
@@ -358,8 +360,9 @@ static void put_tries(pdl_vref attempts, pdl_buf *out) {
     pdl_buf_putc(out, ']');
 }
 
-/* Appends what the call shares with an earlier one, and what broke it: "prefix": {...}. The report
- * counts calls in the order of the replay, which is nearly always that of the run. */
+/* Appends how much of its beginning the call shares with an earlier call, and which value differs:
+ * "prefix": {...}. The report counts calls in the order of the replay, which is nearly always the
+ * order of the run. */
 static void put_prefix(const pdl_reading *r, uint32_t number, pdl_str place, pdl_buf *out) {
     enum { NEAR = 64 };
     pdl_comparison *c = r->comparison;

@@ -1,6 +1,6 @@
 /* reading_json.h -- private to viewer: a document as the JSON that the page reads.
  *
- * The page asks for items when it shows them, a range at a time, so that a document of a hundred
+ * The page requests items when it shows them, some at a time, so that a document of a hundred
  * thousand items opens at once. Lists are {"items", "total"}. page/document.js is the reader.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -12,18 +12,19 @@
 
 enum { PDL_ITEM_TEXT_BYTES = 4096 /* a longer text is cut, and marked */ };
 
-/* Appends members of an object, without braces: "title", "ended", "facts". */
+/* Appends "title", "ended" and "facts" as members of an object, without braces. */
 void pdl_reading_json_head(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out);
-/* Appends at most n items that are inside of no other, from the `from`th on. */
+/* Appends at most n items that are inside of no other item, beginning with index `from` among
+ * these. */
 void pdl_reading_json_items(const pdl_reading *r, const pdl_view_source *s, uint32_t from,
                             uint32_t n, pdl_buf *out);
-/* Appends items directly inside of item i, in the same form. */
+/* Appends the items directly inside of item i, in the same form. */
 void pdl_reading_json_inside(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
                              uint32_t from, uint32_t n, pdl_buf *out);
 /* Appends the document of a run in progress: {"items", "from", "skipped", "late", "now", totals,
- * head}. items are at most `most`, with those inside of them: the newest ones, the first of which
- * has the number `from`; `skipped` are left out before them. late: more has happened since. now:
- * microseconds since the run began. */
+ * head}. items: the newest items, at most `most`, with the items inside of them. from: number of
+ * the first of them; skipped: how many items before it are left out. late: more has happened since.
+ * now: microseconds since the run began. */
 void pdl_reading_json_newest(const pdl_reading *r, const pdl_view_source *s, uint32_t most,
                              bool late, pdl_buf *out);
 /* Appends all items as a list. */

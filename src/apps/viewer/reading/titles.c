@@ -1,8 +1,6 @@
-/* titles.c -- what a document says around the text of its run: titles, times, counts.
- *
- * The titles use the words of a person who describes what happened. Names of fields, ids of blocks
- * and kinds that say nothing to a reader are not among them, nor is a time that is too short to
- * matter.
+/* titles.c -- writes the words around the text of a run: titles, times, counts. The titles describe
+ * what happened in the words of a person. They contain no names of fields, ids of blocks or kinds
+ * that a reader would not understand, and no time that is too short to matter.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,7 +41,7 @@ static void put_count(uint64_t n, const char *one, const char *many, pdl_buf *ou
     pdl_buf_putf(out, "%llu %s", (unsigned long long)n, n == 1 ? one : many);
 }
 
-/* Appends the separator before every part of a list but the first. */
+/* Appends a separator, unless nothing was appended since `start`. */
 static void put_between(size_t start, pdl_str between, pdl_buf *out) {
     if (out->len > start) pdl_buf_put(out, between);
 }
@@ -60,8 +58,8 @@ static void put_took(const pdl_digest *g, pdl_str before, pdl_buf *out) {
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Returns the end of the sequence that begins with the escape character at i: a command to a
- * terminal, a title or link (up to BEL or ESC \), or two characters. */
+/* Returns the end of the escape sequence that begins at i: a command to a terminal, a title or link
+ * (up to BEL or ESC \), or two characters. */
 static size_t escape_end(pdl_str s, size_t i) {
     char kind = ++i < s.n ? s.p[i] : 0;
     if (kind == '[') {
@@ -98,8 +96,8 @@ static void put_value(pdl_vref v, pdl_buf *out) {
     pdl_buf_fini(&text);
 }
 
-/* Appends what the messages of a list, or of lists in it, say. Returns false when v is something
- * else. C depth: LISTS_IN_LISTS. */
+/* Appends the contents of the messages in a list, or in lists inside of it. Returns false when v
+ * has another form. Recursion is limited to LISTS_IN_LISTS. */
 static bool put_contents(pdl_vref v, unsigned depth, pdl_buf *out) {
     enum { LISTS_IN_LISTS = 4 };
     if (pdl_is_dict(v)) {
@@ -115,7 +113,8 @@ static bool put_contents(pdl_vref v, unsigned depth, pdl_buf *out) {
     return true;
 }
 
-/* Appends the contents of messages, one below the other; other values as they are printed. */
+/* Appends the contents of messages, one below the other. Any other value is appended as it would be
+ * printed. */
 static void put_messages(const pdl_reading *r, uint32_t box, pdl_buf *out) {
     pdl_vref v = pdl_box_get(&r->doc->boxes.p[box], "pdl__result");
     pdl_val list = pdl_doc_messages(r->doc, box, PDL_STR("pdl__result"), v);
@@ -128,7 +127,7 @@ static void put_messages(const pdl_reading *r, uint32_t box, pdl_buf *out) {
     pdl_drop(list);
 }
 
-/* Appends the result of a tool. A tool server answers with an object that has the text in it. */
+/* Appends the result of a tool. A tool server answers with an object that contains the text. */
 static void put_answer(const pdl_reading *r, uint32_t box, pdl_buf *out) {
     pdl_vref v = pdl_box_get(&r->doc->boxes.p[box], "pdl__result");
     pdl_vref text = pdl_is_dict(v) && !pdl_is_absent(pdl_dict_getz(v, "is_error"))
@@ -140,7 +139,7 @@ static void put_answer(const pdl_reading *r, uint32_t box, pdl_buf *out) {
         pdl_box_print(r->doc, box, out);
 }
 
-/* Returns true for items that show their result; others show the items inside of them. */
+/* Returns true for items that show their result. Other items show the items inside of them. */
 static bool has_result_as_text(pdl_shape s) {
     return s != PDL_SHAPE_work && s != PDL_SHAPE_setup && s != PDL_SHAPE_loop &&
            s != PDL_SHAPE_map && s != PDL_SHAPE_turn;
@@ -181,7 +180,7 @@ static size_t count_words(pdl_str s) {
 
 /* --- titles of items -------------------------------------------------------------------------- */
 
-/* Returns how many turns the work has, with those inside of a long loop. */
+/* Returns how many turns the work has, including turns inside of a long loop. */
 static uint32_t count_turns(const pdl_reading *r, uint32_t i) {
     const pdl_item *x = &r->items.p[i];
     uint32_t n = 0, k = i + 1;
@@ -241,8 +240,8 @@ static void put_setup(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     }
 }
 
-/* Appends a value. A value that holds functions is described by its size, since a trace writes all
- * parts of a function. */
+/* Appends a value. A value that contains functions is described by its size, because a trace has
+ * all parts of a function. */
 static void put_plain(pdl_vref v, pdl_buf *out) {
     pdl_buf text = PDL_BUF;
     put_value(v, &text);
@@ -299,7 +298,7 @@ static void put_quiet(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     pdl_buf_fini(&text);
 }
 
-/* Appends the question that a person was asked, if it has a word in it. */
+/* Appends the question to a person, when it contains a word. */
 static void put_question(const pdl_box *b, pdl_buf *out) {
     pdl_vref v = pdl_box_get(b, "message");
     if (pdl_is_dict(v)) v = pdl_dict_getz(v, "pdl__result");
@@ -392,7 +391,7 @@ static void put_comment(pdl_str program, pdl_buf *out) {
     }
 }
 
-/* Returns the first sentence; of a long one the text before its colon. */
+/* Returns the first sentence; when it is long, only the text before its colon. */
 static pdl_str first_sentence(pdl_str s) {
     size_t end = pdl_str_find(s, PDL_STR(". "), 0), colon = pdl_str_find(s, PDL_STR(": "), 0);
     size_t line = pdl_str_find(s, PDL_STR("\n"), 0);
@@ -403,7 +402,7 @@ static pdl_str first_sentence(pdl_str s) {
     return s;
 }
 
-/* Appends the first sentence as it is read: without the backticks around code. */
+/* Appends the first sentence without the backticks around code. */
 static void put_first_sentence(pdl_str s, pdl_buf *out) {
     pdl_buf plain = PDL_BUF;
     s = first_sentence(s);
@@ -413,7 +412,7 @@ static void put_first_sentence(pdl_str s, pdl_buf *out) {
     pdl_buf_fini(&plain);
 }
 
-/* Returns the name of the program's file; empty for a program that was made from the trace. */
+/* Returns the name of the program's file; empty when the program was made from the trace. */
 static pdl_str file_of(const pdl_view_source *s) {
     return pdl_file_name(s->files.p[0].name);
 }
@@ -439,7 +438,7 @@ static double number_of(pdl_vref v) {
     return pdl_is(v, PDL_V_INT) ? (double)pdl_int_of(v) : 0;
 }
 
-/* Appends the tokens and the cost of all calls, as far as the trace has them. */
+/* Appends the tokens and the cost of all calls, when the trace has them. */
 static void put_usage(const pdl_reading *r, size_t start, pdl_str between, pdl_buf *out) {
     int64_t in = 0, made = 0;
     double cost = 0;

@@ -1,4 +1,4 @@
-/* uses.c -- see uses.h.
+/* uses.c -- finds which works the expressions of a block use; see uses.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,9 +8,9 @@
 
 #include "base/banned.h"
 
-/* nested lists and dicts that are searched for expressions */
+/* expressions are searched in so many levels of nested lists and dicts */
 enum { DEEPEST = 16 };
-/* works that one name may mean; a reader has no use for more */
+/* one name may mean so many works, since a reader has no use for more */
 enum { MAX_OF_ONE = 32 };
 
 typedef struct uses_search {
@@ -25,7 +25,7 @@ static void find_name(const search *s, pdl_str name) {
         s->found(s->user, s->u->links.p[i - 1].work);
 }
 
-/* Finds names: every word of letters, digits and _, also inside quotes, may be one. */
+/* Finds names in a text. Every word of letters, digits and _ may be one, even inside quotes. */
 static void find_words(const search *s, pdl_str text) {
     const char *p = text.p, *end = text.p + text.n, *start = NULL;
     while (p < end) {
@@ -48,7 +48,7 @@ static void find_in_template(const search *s, pdl_str text) {
     if (at != PDL_NOT_FOUND) find_words(s, pdl_str_sub(text, at, text.n));
 }
 
-/* Finds names in code, because Python and templates see the variables of the program. */
+/* Finds names in code, because Python code and templates use variables of the program. */
 static void find_in_code(const search *s, pdl_vref block) {
     pdl_vref code = pdl_dict_getz(block, "code");
     if (!pdl_text_is(pdl_dict_getz(block, "kind"), "code")) return;
@@ -95,7 +95,7 @@ void pdl_uses_define(pdl_uses *u, pdl_str name, uint32_t work) {
 
 typedef struct following {
     pdl_uses *u;
-    uint32_t first; /* number of the newest link + 1 */
+    uint32_t first; /* number of the newest link, + 1 */
     PDL_VEC(uint32_t) works;
 } following;
 
