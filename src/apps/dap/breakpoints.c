@@ -1,8 +1,8 @@
 /* breakpoints.c -- lines at which blocks begin; see debugger.h.
  *
  * A plain value in the position of a block is a block, too. A breakpoint belongs to the first block
- * that begins at its line or below: the file is loaded to find it, so that the client shows at once
- * where the program will stop.
+ * that begins at its line or below. The file is loaded to find this block, so that the client shows
+ * at once where the program will stop.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,7 +45,7 @@ static void find_lines(const char *file, line_list *l) {
     pdl_buf_fini(&text);
 }
 
-/* Returns 0 when there is none. */
+/* Returns the first line from this one on at which a block begins; 0 when there is none. */
 static uint32_t line_from(const line_list *l, uint32_t wanted) {
     uint32_t best = 0;
     for (size_t i = 0; i < l->lines.n; i++)
@@ -84,8 +84,8 @@ static char *text_of(pdl_vref d, const char *key) {
     return s.n ? pdl_str_dup(s) : NULL;
 }
 
-/* The comparisons of hits; a number alone means from that hit on. Longer texts come before their
- * beginnings. */
+/* How the number of hits may be compared. A number alone means "from this hit on". A longer
+ * operator comes before an operator that is its beginning. */
 static const struct {
     const char *text;
     dap_hits_test test;
@@ -208,8 +208,8 @@ static bool holds(debugger *g, const dap_breakpoint *b, uint32_t fiber) {
     return truth;
 }
 
-/* Returns true when the breakpoint is in the file, whose name may differ from the editor's: a
- * program imports ../common/util. */
+/* Returns true when the breakpoint is in the file. The editor may have another name for the file
+ * than the program, which may import ../common/util. */
 static bool is_in_file(const dap_breakpoint *b, pdl_str name) {
     if (pdl_str_is(name, b->file)) return true;
     if (!pdl_str_eq(pdl_file_name(name), pdl_file_name(pdl_str_of(b->file)))) return false;

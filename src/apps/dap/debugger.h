@@ -18,27 +18,30 @@ typedef struct dap_frame {
     uint32_t id; /* id in the protocol */
     const pdl_block *block;
     struct pdl_program *program; /* owned */
-    pdl_val context;             /* incoming messages; absent when they are unknown */
-    /* variables at its beginning, or when its last part began; owned */
+    /* incoming messages of the block; absent when they are not known */
+    pdl_val context;
+    /* variables at the beginning of the block, or of its last part; owned */
     pdl_scope *scope;
-    bool is_called; /* a function or file that the block around it calls */
+    bool is_called; /* the block is a function or a file that the block around it calls */
 } dap_frame;
 
-/* A strand of execution: the main one, or an iteration of a map. */
+/* A fiber of the run, which the client sees as a thread: the main one, or an iteration of a map. */
 typedef struct dap_thread {
     uint32_t fiber;
-    PDL_VEC(dap_frame) frames; /* outermost first */
+    PDL_VEC(dap_frame) frames; /* the blocks that have begun, outermost first */
 } dap_thread;
 
-/* A value that the client may unfold, and its place, so that it can be changed. */
+/* A value that the client may unfold, and where it is, so that the client can change it. */
 typedef struct dap_reference {
     pdl_val value;  /* owned; absent when another value has replaced it */
-    uint32_t frame; /* the frame whose variables it is; 0 for another value */
+    /* when the value is a scope, the frame to which its variables belong; otherwise 0 */
+    uint32_t frame;
     size_t parent;  /* number of the value that contains it; 0 when none does */
-    pdl_val key;    /* its key there; absent when there is none; owned */
+    pdl_val key;    /* its key in that value; absent when there is none; owned */
 } dap_reference;
 
-/* How the number of hits is compared with the wanted one; breakpoints.c has the texts. */
+/* How the number of hits is compared with the wanted number; breakpoints.c has the texts of
+ * these. */
 typedef enum {
     DAP_HITS_FROM,
     DAP_HITS_IS,
@@ -66,8 +69,8 @@ typedef struct debugger {
     size_t queue_head;
     int64_t seq;
     bool ended; /* the client has disconnected, or requested the end */
-    /* The client lets the run continue alone (disconnect with terminateDebuggee: false): nothing is
-     * sent or read any more, nothing stops it, and the adapter ends with it. */
+    /* The client has disconnected and lets the run continue (terminateDebuggee: false). From then
+     * on nothing is sent or read, nothing stops the run, and the adapter ends with the run. */
     bool released;
     bool is_garbled; /* the client's bytes are not the protocol: the exit code is 1 */
 
@@ -92,27 +95,28 @@ typedef struct debugger {
     dap_mode mode;
     uint32_t step_fiber, step_depth;
     bool stopped, evaluating;
-    bool failing; /* blocks of a strand end because of a failure that was reported */
+    bool failing; /* the blocks of a fiber are ending because of a failure that was reported */
     uint32_t failing_fiber;
-    pdl_val failed_call; /* error of the failed call that was shown last; may be absent */
+    pdl_val failed_call; /* error of the failed call that was shown most recently; may be absent */
     bool lines_from_0, columns_from_0; /* the client counts lines, columns from 0 */
-    pdl_val failure;             /* message of the failure at which it is stopped; may be absent */
+    /* message of the failure at which the run is stopped; may be absent */
+    pdl_val failure;
     const char *failure_kind;    /* the kind of error; static */
-    uint32_t at_fiber;           /* where it is stopped */
+    uint32_t at_fiber;           /* the fiber that is stopped */
     pdl_val request;             /* the effect before which it is stopped; may be absent */
-    pdl_val last_result;         /* result of the block that ended last; may be absent */
-    /* filled while it is stopped; the number of the first is 1 */
+    pdl_val last_result;         /* result of the block that ended most recently; may be absent */
+    /* filled while the run is stopped; the first has the number 1 */
     PDL_VEC(dap_reference) references;
 } debugger;
 
-/* Invariants: received messages end at the queue's end; a value that is a part comes after the
- * value that contains it and belongs to no frame itself; frames of a strand begin one after the
- * other. */
+/* Returns true when the invariants hold: received messages end at the queue's end; a part comes
+ * after the value that contains it, and belongs to no frame itself; the frames of a fiber begin one
+ * after the other. */
 bool pdl_dap_debugger_ok(const debugger *g);
 
 /* --- message.c -------------------------------------------------------------------------------- */
 
-/* Take body. */
+/* These take body. */
 void pdl_dap_event(debugger *g, const char *name, pdl_val body);
 void pdl_dap_answer(debugger *g, pdl_vref request, pdl_val body);
 PDL_PRINTF(3, 4) void pdl_dap_refuse(debugger *g, pdl_vref request, const char *fmt, ...);
@@ -134,20 +138,20 @@ void pdl_dap_take_launch(debugger *g, pdl_vref args);
 /* Runs the program of the launch to its end, and reports it. */
 void pdl_dap_run(debugger *g);
 void pdl_dap_cancel(debugger *g);
-/* Cancels the run when the client has disconnected and has not released it. */
+/* Cancels the run when the client has disconnected and does not let it continue. */
 void pdl_dap_follow_client(debugger *g);
 
 /* --- stops.c ---------------------------------------------------------------------------------- */
 
 void pdl_dap_on_event(void *user, const pdl_event *e);
-dap_thread *pdl_dap_thread(debugger *g, uint32_t fiber); /* known or new */
+dap_thread *pdl_dap_thread(debugger *g, uint32_t fiber); /* returns a known thread, or makes it */
 void pdl_dap_threads_fini(debugger *g);
-/* Returns the frame with that id and its thread; NULL when there is none now. */
+/* Returns the frame with that id and its thread; NULL when there is no such frame any more. */
 dap_frame *pdl_dap_frame_of(debugger *g, uint32_t id, dap_thread **thread);
 
 /* --- breakpoints.c ---------------------------------------------------------------------------- */
 
-/* setBreakpoints: replaces those of a file. Returns the body of the answer. */
+/* setBreakpoints: replaces the breakpoints of a file. Returns the body of the answer. */
 pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args);
 /* Returns true when a breakpoint stops at the block. Writes the messages of log points. */
 bool pdl_dap_hits(debugger *g, const pdl_block *b, uint32_t fiber);
@@ -165,7 +169,8 @@ pdl_val pdl_dap_variables(debugger *g, pdl_vref args);
 pdl_val pdl_dap_put_value(debugger *g, const char *key, pdl_vref v);
 /* Returns the current variables of a strand as a dict, owned; empty when it has ended. */
 pdl_val pdl_dap_scope(debugger *g, uint32_t fiber);
-/* Returns the variables as the block of a frame sees them: those of a caller for a caller. */
+/* Returns the variables that the block of a frame sees. For a frame of a caller, these are the
+ * caller's variables. */
 pdl_val pdl_dap_scope_of_frame(debugger *g, const dap_thread *t, const dap_frame *f);
 void pdl_dap_references_fini(debugger *g);
 /* setVariable: sets a variable, or a part of one, to the value of an expression. Returns the body

@@ -29,7 +29,7 @@ static void send(debugger *g, const char *type, pdl_val message) {
     message = pdl_dict_putz(message, "seq", pdl_int(++g->seq));
     message = pdl_dict_putz(message, "type", pdl_textz(type));
     int flags = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_NAN_NULL;
-    if (!pdl_json_write(message, flags, 0, &json, &err)) { /* it is too long */
+    if (!pdl_json_write(message, flags, 0, &json, &err)) { /* the message is too long */
         pdl_err_fini(&err);
         pdl_buf_clear(&json);
         PDL_PUT(&json, "{}");
@@ -89,7 +89,8 @@ void pdl_dap_output(debugger *g, const char *category, pdl_str text, bool untrus
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Writes a line to error output about a message without a request, which no answer can be about. */
+/* Writes a line to standard error about bytes that are not a request, because there is no request
+ * that an answer could name. */
 static void complain(const char *what, const char *why) {
     pdl_err err = {0};
     pdl_buf line = PDL_BUF, safe = PDL_BUF;
@@ -129,7 +130,7 @@ void pdl_dap_read(debugger *g, int timeout_ms) {
                   : pdl_frame_end(&g->reader, &err);
     g->ended = g->ended || n <= 0 || !ok;
     g->is_garbled = g->is_garbled || !ok;
-    /* after bytes without a frame the stream cannot be read again */
+    /* after bytes that are not a frame, the stream cannot be read any more */
     if (!ok) complain(err.msg, "");
     pdl_err_fini(&err);
 }

@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* The bytes that a pipe holds. */
+/* how many bytes a pipe can hold */
 enum { MAX_INPUT = 32768 };
 
 typedef void request_fn(debugger *g, pdl_vref m, pdl_vref args);
@@ -81,7 +81,7 @@ static bool has_folder(const debugger *g, pdl_vref args) {
 static void enter_folder(const debugger *g, pdl_vref args) {
     pdl_buf b = PDL_BUF;
     put_folder(g, args, &b);
-    /* it existed before; a program that needs it reports the error */
+    /* The folder existed before. When it is gone now, a program that needs it reports the error. */
     if (chdir(pdl_buf_z(&b)) != 0) {}
     pdl_buf_fini(&b);
 }
@@ -139,7 +139,7 @@ static bool is_input(pdl_vref v) {
     return ok && bytes <= MAX_INPUT;
 }
 
-/* Returns what is wrong with the arguments of launch; NULL when nothing is. If a mistake in
+/* Returns the mistake in the arguments of launch; NULL when there is none. If a mistake in
  * launch.json were ignored, another program would run than the user meant. */
 static const char *find_mistake(const debugger *g, pdl_vref args) {
     static const struct {
@@ -208,8 +208,8 @@ static void on_launch(debugger *g, pdl_vref m, pdl_vref args) {
     g->wanted = pdl_keep(m); /* answered when the program starts */
 }
 
-/* Starts the run again, without an end that the client would see; with other arguments of launch if
- * the request has some. Breakpoints stay. */
+/* Starts the run again. The client does not see that the old run ends. When the request contains
+ * arguments of launch, these replace the old ones. Breakpoints are kept. */
 static void on_restart(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_vref again = pdl_member(args, "arguments");
     const char *mistake = pdl_is_dict(again) ? find_mistake(g, again) : NULL;
@@ -273,8 +273,8 @@ static void on_threads(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_answer(g, m, pdl_dict_putz(pdl_dict_new(1), "threads", list));
 }
 
-/* Returns the path under which an editor knows the file: /a/b/../c.pdl of an import is /a/c.pdl,
- * unless b is a link.
+/* Returns the path by which an editor knows the file: an imported /a/b/../c.pdl is /a/c.pdl, unless
+ * b is a link.
  */
 static pdl_val put_source(const pdl_source *src) {
     pdl_buf plain = PDL_BUF;
@@ -321,7 +321,7 @@ static void on_stack(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_answer(g, m, pdl_dict_putz(d, "totalFrames", pdl_int((int64_t)n)));
 }
 
-/* Describes a stop at a failure, or before a request, which editors show as one. */
+/* Describes a stop at a failure, or a stop before a request, which editors show in the same way. */
 static void on_exception_info(debugger *g, pdl_vref m, pdl_vref args) {
     (void)args;
     if (!g->stopped || pdl_is_absent(g->failure)) {
@@ -356,9 +356,9 @@ static void on_set_variable(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_buf_fini(&why);
 }
 
-/* Writes a line for the program to read. Returns false when the pipe is too full: the adapter,
- * which also runs the program, would wait for ever. A pipe holds at least half of its size: lines
- * that do not share a page fill more than half of each. */
+/* Writes a line for the program to read. Returns false when the pipe is too full. The adapter must
+ * not wait for room, because it also runs the program that would make room. At least half of a
+ * pipe's size can be used, since lines fill more than half of each page. */
 static bool put_line(const debugger *g, pdl_str text) {
     pdl_buf line = PDL_BUF;
     pdl_err err = {0};
@@ -436,8 +436,8 @@ static void on_pause(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_answer(g, m, pdl_dict_new(0));
 }
 
-/* Ends the run. After terminate it is reported; after disconnect the client is gone. A restart that
- * was requested before is dropped. */
+/* Ends the run. After `terminate` the end is reported; after `disconnect` the client is gone. A
+ * restart that was requested before is dropped. */
 static void on_terminate(debugger *g, pdl_vref m, pdl_vref args) {
     (void)args;
     pdl_dap_answer(g, m, pdl_dict_new(0));
@@ -458,7 +458,8 @@ static void release(debugger *g) {
     g->input = -1;
 }
 
-/* Handles the end of the client. Without the argument a launched program ends with its debugger. */
+/* Handles `disconnect`. When the client does not say otherwise, a launched program ends with its
+ * debugger. */
 static void on_disconnect(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_vref terminate = pdl_member(args, "terminateDebuggee");
     if (g->session && pdl_is_bool(terminate) && !pdl_bool_of(terminate)) {

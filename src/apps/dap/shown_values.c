@@ -1,7 +1,6 @@
-/* shown_values.c -- variables, messages and requests, as the client shows them; see debugger.h.
- *
- * Values that the client may unfold have a number while the run is stopped. Text of values is
- * shortened and has no keys; a value that a model has not given yet is marked.
+/* shown_values.c -- prepares variables, messages and requests for the client; see debugger.h. While
+ * the run is stopped, a value that the client may unfold has a number. Texts of values are
+ * shortened and contain no keys. A value that a model has not returned yet is marked.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,8 +22,8 @@ void pdl_dap_references_fini(debugger *g) {
     pdl_vec_fini(&g->references);
 }
 
-/* Returns the number of a value that has parts; 0 when it has none. The value is at key in the
- * value with the number parent; 0 when it is not a part. */
+/* Returns a number for a value that has parts; 0 when it has none. parent: number of the value that
+ * contains it under `key`; 0 when it is not a part. */
 static int64_t reference(debugger *g, pdl_vref v, size_t parent, pdl_vref key) {
     bool parts = (pdl_is_list(v) && pdl_list_len(v)) || (pdl_is_dict(v) && pdl_dict_len(v)) ||
                  (pdl_is(v, PDL_V_TUPLE) && pdl_list_len(v));
@@ -34,7 +33,7 @@ static int64_t reference(debugger *g, pdl_vref v, size_t parent, pdl_vref key) {
     return (int64_t)g->references.n;
 }
 
-/* Returns the value without its promises, when all of them are filled. Owned. */
+/* Returns the value without its promises, provided that all of them are filled. Owned. */
 static pdl_val settled(pdl_vref v) {
     pdl_err err = {0};
     pdl_val out;
@@ -80,7 +79,7 @@ pdl_val pdl_dap_put_value(debugger *g, const char *name, pdl_vref v) {
     return put_part(g, name, v, 0, pdl_absent());
 }
 
-/* Returns the client's name of a key, or of the number of an item. */
+/* Returns the name that the client shows for a key, or for the number of an item. */
 static pdl_val name_of(pdl_vref key) {
     pdl_buf b = PDL_BUF;
     if (pdl_is_str(key)) return pdl_keep(key);
@@ -112,7 +111,7 @@ pdl_val pdl_dap_variables(debugger *g, pdl_vref args) {
     if (count <= 0 || count > MAX_CHILDREN) count = MAX_CHILDREN;
     if (at < 1 || (size_t)at > g->references.n || start < 0) return list;
     pdl_val v = pdl_keep(g->references.p[at - 1].value);
-    /* the kind of parts that it does not have */
+    /* a dict has no indexed parts, and a list no named ones */
     const char *other = pdl_is_dict(v) ? "indexed" : "named";
     size_t n = pdl_text_is(pdl_member(args, "filter"), other) ? 0 : count_parts(v);
     for (size_t i = (size_t)start; i < n && (int64_t)pdl_list_len(list) < count; i++)
@@ -141,7 +140,7 @@ static bool is_predefined(pdl_str name) {
     return pdl_str_starts(name, PDL_STR("pdl_")) || pdl_str_is(name, "stdlib");
 }
 
-/* Returns the variables of the program, or those that every program has. */
+/* Returns the variables of the program itself, or those that every program has. */
 static pdl_val part_of(pdl_vref scope, bool predefined) {
     pdl_val d = pdl_dict_new(8);
     for (size_t i = 0; i < pdl_dict_len(scope); i++) {
@@ -214,7 +213,7 @@ static size_t scope_of(const debugger *g, size_t at, pdl_vref key, pdl_str *name
     return at;
 }
 
-/* Returns v with its part at key replaced. Takes part. */
+/* Returns v with the part at `key` replaced. Takes part. */
 static pdl_val with_part(pdl_vref v, pdl_vref key, pdl_val part) {
     if (pdl_is_dict(v)) return pdl_dict_put(pdl_keep(v), pdl_keep(key), part);
     bool tuple = pdl_is(v, PDL_V_TUPLE);
@@ -249,8 +248,8 @@ static pdl_val replace(debugger *g, size_t at, pdl_vref key, pdl_vref part) {
     return v;
 }
 
-/* Returns the frame whose variables can be set: that of the innermost call. The variables of
- * callers are where only their return reads them. */
+/* Returns the frame whose variables can be set, which is the innermost call. The variables of its
+ * callers are stored where they are only read when the call returns. */
 static dap_frame *settable_frame(debugger *g, uint32_t id, dap_thread **t, pdl_buf *text) {
     dap_frame *f = pdl_dap_frame_of(g, id, t);
     for (dap_frame *up = f ? &(*t)->frames.p[(*t)->frames.n - 1] : NULL; f && up > f; up--)

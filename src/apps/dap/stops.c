@@ -1,7 +1,7 @@
-/* stops.c -- the events of the run, and the decision where it stops; see debugger.h.
- *
- * A stack frame of the protocol is a block that has begun. The machine reports beginning and end of
- * each, so the frames of a strand are stored here, and stepping compares their number.
+/* stops.c -- receives the events of the run, and decides where it stops; see debugger.h. A stack
+ * frame of the protocol is a block that has begun. The machine reports the beginning and the end of
+ * each block, so the frames of a fiber are stored here; a step ends when their number has the right
+ * value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,10 +44,12 @@ dap_frame *pdl_dap_frame_of(debugger *g, uint32_t id, dap_thread **thread) {
 
 /* --- stopping --------------------------------------------------------------------------------- */
 
-/* Notifies the client and handles its requests until one continues. */
+/* Notifies the client that the run has stopped, and handles its requests until one says to
+ * continue. */
 static void stop(debugger *g, uint32_t fiber, const char *reason, pdl_str text) {
     pdl_val m;
-    if (g->cancel || g->released) return; /* it is ending, and another stop would keep it alive */
+    /* the run is ending, and another stop would keep it alive */
+    if (g->cancel || g->released) return;
     pdl_val body = pdl_dict_putz(pdl_dict_new(5), "reason", pdl_textz(reason));
     g->stopped = true;
     g->mode = DAP_RUN;
@@ -78,7 +80,7 @@ static void stop_at_failure(debugger *g, uint32_t fiber, const char *kind, pdl_s
     g->failure = pdl_absent();
 }
 
-/* Handles requests that came while the program ran: breakpoints, pause, the end. */
+/* Handles requests that arrived while the program ran, such as breakpoints, a pause, or the end. */
 static void listen(debugger *g) {
     pdl_val m;
     pdl_dap_read(g, 0);
@@ -89,7 +91,8 @@ static void listen(debugger *g) {
     pdl_dap_follow_client(g);
 }
 
-/* Returns true when a step has arrived. depth: frames of the strand, with the block that begins. */
+/* Returns true when a step has ended. depth: number of frames of the fiber, including the block
+ * that begins. */
 static bool step_arrives(const debugger *g, uint32_t fiber, size_t depth) {
     switch (g->mode) {
     case DAP_RUN: return false;
@@ -114,8 +117,8 @@ static bool continues_line(const dap_thread *t, const pdl_block *b) {
            pdl_dap_line_of(up) == pdl_dap_line_of(b);
 }
 
-/* Updates the variables of the frames around. A block inside another one begins with the variables
- * that the outer block has by then; a called function, and a file, do not. */
+/* Updates the variables of the surrounding frames. A block begins with the variables that the block
+ * around it has at that time. A called function and a file begin with others. */
 static void update_around(debugger *g, dap_thread *t, const pdl_event *e) {
     if (!t->frames.n || (e->entry != PDL_ENTRY_PART && e->entry != PDL_ENTRY_DEF)) return;
     dap_frame *up = &t->frames.p[t->frames.n - 1];
@@ -123,8 +126,8 @@ static void update_around(debugger *g, dap_thread *t, const pdl_event *e) {
     up->scope = pdl_run_keep_scope_of(pdl_session_get(g->session), e->fiber);
 }
 
-/* Returns true when an editor can show the file: the library that every program begins with is a
- * part of the command. */
+/* Returns true when an editor can show the file. The library, which every program has, is inside
+ * the command and has no file. */
 static bool has_file(const pdl_block *b) {
     return b && b->loc.src && !pdl_str_is(b->loc.src->name, "stdlib");
 }
@@ -151,7 +154,7 @@ static void on_begin(debugger *g, const pdl_event *e) {
         stop(g, e->fiber, reason, (pdl_str){0});
 }
 
-/* Handles the end of a block. A strand other than the main one ends with its outermost block. */
+/* Handles the end of a block. Except for the main fiber, a fiber ends with its outermost block. */
 static void on_end(debugger *g, const pdl_event *e) {
     dap_thread *t = pdl_dap_thread(g, e->fiber);
     if (!pdl_is_absent(e->value)) {
@@ -165,8 +168,8 @@ static void on_end(debugger *g, const pdl_event *e) {
     *t = g->threads.p[--g->threads.n];
 }
 
-/* Returns true when the failure was shown when the model's answer came, or at a block inside this
- * one. */
+/* Returns true when the failure was already shown: when the model's answer arrived, or at a block
+ * inside this one. */
 static bool is_reported(const debugger *g, const pdl_event *e, const char *why) {
     if (g->failing && e->fiber == g->failing_fiber) return true;
     pdl_str call = pdl_is_absent(g->failed_call) ? (pdl_str){0} : pdl_str_get(g->failed_call);
@@ -199,13 +202,15 @@ static void on_reply(debugger *g, const pdl_event *e) {
         .scope = pdl_run_keep_scope_of(pdl_session_get(g->session), fiber),
     };
     stop_at_failure(g, fiber, pdl_err_kind_name(e->err->kind), pdl_str_of(why));
-    dap_thread *t = pdl_dap_thread(g, fiber); /* requests may have moved it */
+    /* requests of the client may have moved the thread in memory */
+    dap_thread *t = pdl_dap_thread(g, fiber);
     frame_fini(&t->frames.p[--t->frames.n]);
     pdl_drop(g->failed_call);
     g->failed_call = pdl_text(pdl_str_of(why));
 }
 
-/* Shows the request as it leaves the machine; `pdl explain` shows the request to the service. */
+/* Shows the request as the machine sends it. `pdl explain` shows the request to the service
+ * instead. */
 static void on_effect(debugger *g, const pdl_event *e) {
     bool model = e->effect->kind == PDL_EFFECT_model;
     if (!model || !g->stop_on_request) return;
@@ -233,7 +238,8 @@ bool pdl_dap_debugger_ok(const debugger *g) {
 
 void pdl_dap_on_event(void *user, const pdl_event *e) {
     debugger *g = user;
-    if (!pdl_is_absent(g->again)) return; /* the rest of a run that begins again is dropped */
+    /* the run begins again, so its remaining events are dropped */
+    if (!pdl_is_absent(g->again)) return;
     if (e->kind == PDL_EVENT_text || e->kind == PDL_EVENT_out || e->kind == PDL_EVENT_note)
         pdl_dap_output(g, e->kind == PDL_EVENT_text || e->number != 2 ? "stdout" : "stderr",
                        e->text, e->untrusted);
@@ -245,7 +251,7 @@ void pdl_dap_on_event(void *user, const pdl_event *e) {
         on_begin(g, e);
         return;
     case PDL_EVENT_block_end: on_end(g, e); return;
-    case PDL_EVENT_attempt: /* another attempt, or a fallback, handles it */
+    case PDL_EVENT_attempt: /* another attempt or a fallback handles the failure */
         on_fail(g, e);
         g->failing = false;
         return;

@@ -1,5 +1,6 @@
-/* calibration.c -- what inferences say of their certainty: how many answers are right after how
- * many runs, and whether an answer with the probability 0.8 is right in eight of ten questions.
+/* calibration.c -- measures how reliable the probabilities of inferences are: how many answers are
+ * right after how many runs, and whether answers with the probability 0.8 are right in eight of ten
+ * questions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +16,8 @@ typedef struct calibration_bin {
     double sure;
 } bin;
 
-/* Returns the next number of runs that is reported: each one up to 20, then a tenth more. */
+/* Returns the next number of runs that is reported: every number up to 20, and from there each
+ * number a tenth larger than the last. */
 static uint64_t next_number(uint64_t k, uint64_t n) {
     enum { EACH = 20, PART = 10 };
     uint64_t next = k < EACH ? k + 1 : k + k / PART;
@@ -27,7 +29,7 @@ static pdl_val by_runs(const evaluation *e, const eval_scores *s) {
     uint64_t n = e->o->infer->n;
     bool only_n = e->o->infer->algorithm == PDL_INFER_SMC;
     pdl_val list = pdl_list_new(0);
-    /* the changes of the number of right answers, at each number of runs that is reported */
+    /* for each reported number of runs, how the number of right answers changes */
     PDL_VEC(int64_t) change = {0};
     PDL_VEC(uint64_t) at = {0};
     for (uint64_t k = only_n ? n : 1; k <= n; k = next_number(k, n)) {

@@ -122,8 +122,8 @@ static bool has_column(const evaluation *e, pdl_vref columns, pdl_err *err) {
     return false;
 }
 
-/* Returns true when the row has an answer. An empty cell would count as wrong. A judge may need
- * none. */
+/* Returns true when the row has a right answer, because an empty cell would count as wrong. With a
+ * judge, an answer may not be needed. */
 static bool has_answer(const evaluation *e, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
     if (!e->o->expect.n || e->o->judge.n) return true;
     pdl_vref v = pdl_dict_gets(row->columns, e->o->expect);
@@ -202,23 +202,24 @@ typedef struct eval_stage {
     const pdl_batch_map *map;
     size_t n_map;
     pdl_vref variables;
-    const pdl_str *columns; /* columns with which a judge is checked before its table exists */
+    const pdl_str *columns; /* columns with which the judge is checked before its table exists */
     size_t n_columns;
-    const char *role;         /* first part of the names of draws */
-    /* for a judge: scores, negative for failed answers, which it does not get; or NULL */
+    const char *role;         /* first part of the names of replies in the cache */
+    /* for a judge, the scores so far: a failed answer has a negative score, and the judge does not
+     * get it; may be NULL */
     const eval_scores *asked;
 } stage;
 
-/* The state for naming draws, which are named after the answers to which the rows of a stage
- * belong. */
+/* The state for naming replies in the cache. They are named after the answers to which the rows of
+ * a stage belong. */
 typedef struct eval_drawing {
     const evaluation *e;
     const stage *g;
     PDL_VEC(size_t) answers; /* one for each row, when the stage leaves answers out */
 } drawing;
 
-/* Appends the name of a draw. The same request is a different draw for the program, for the program
- * that it is compared with and for their judges, and also for two rows or two samples. */
+/* Appends the name of a reply. The same request gets different replies for the program, for the
+ * program with which it is compared, and for their judges, and also for two rows or two samples. */
 static void put_draw(void *user, uint64_t number, pdl_buf *out) {
     const drawing *d = user;
     uint64_t samples = d->e->o->samples;
@@ -228,7 +229,7 @@ static void put_draw(void *user, uint64_t number, pdl_buf *out) {
                  (unsigned long long)sample);
 }
 
-/* Runs a program; t NULL: only checks it. */
+/* Runs a program; with t NULL it is only checked. */
 static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_program *p,
                        pdl_batch_totals *t, pdl_err *err) {
     drawing d = {.e = e, .g = g};
@@ -271,14 +272,14 @@ static bool run_stage(const evaluation *e, const stage *g, pdl_batch_totals *t, 
     pdl_program_load(p, g->file, g->text, &loads);
     bool ok = loads || pdl_program_refuse(p, err);
     ok = ok && run_loaded(e, g, s, p, t, err);
-    if (!ok) pdl_err_detach(err); /* it is printed after the program is freed */
+    if (!ok) pdl_err_detach(err); /* the error is printed after the program was freed */
     pdl_session_free(s);
     pdl_program_drop(p);
     return ok;
 }
 
-/* Names the program in an error: messages of a batch say "the program", and there are two or
- * three. */
+/* Names the program in an error. Messages of a batch only say "the program", and there are two or
+ * three here. */
 static void name_program(pdl_str file, pdl_err *err) {
     pdl_err named = {0};
     if (!pdl_str_starts(pdl_str_of(err->msg), PDL_STR("the program ")) || err->loc.src) return;
@@ -311,7 +312,7 @@ typedef struct eval_judging {
 
 static bool failed(pdl_vref said) { return !pdl_is_null(pdl_dict_getz(said, "error")); }
 
-/* Writes the row of a judge. An answer that failed is wrong without a judge. */
+/* Writes the row for a judge. An answer that failed is wrong without asking the judge. */
 static bool ask_judge(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
     (void)r;
     judging *j = user;
@@ -363,8 +364,8 @@ static double number_of(pdl_vref v) {
                                                      : -1;
 }
 
-/* Returns the score that a judge gave, or a negative number when it gave none. Sets feedback
- * (borrowed) when it gave some. */
+/* Returns the score from a judge's result; a negative number when it contains none. Sets feedback
+ * (borrowed) when the result contains it. */
 static double score_of(pdl_vref v, pdl_str *feedback) {
     if (!pdl_is_dict(v)) return number_of(v);
     pdl_vref said = pdl_dict_getz(v, "feedback");
@@ -374,8 +375,8 @@ static double score_of(pdl_vref v, pdl_str *feedback) {
     return known == pdl_dict_len(v) && known ? number_of(pdl_dict_getz(v, "score")) : -1;
 }
 
-/* Takes the score of the next answer that did not fail. When its judge failed it counts as wrong,
- * and the others are judged anyway: answers and judgements are paid for. */
+/* Stores the score of the next answer that did not fail. When its judge failed, it counts as wrong.
+ * The other answers are judged anyway, because they were paid for. */
 static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
     (void)r;
     judging *j = user;
@@ -411,7 +412,7 @@ static bool any_judged(const evaluation *e, const eval_scores *s, size_t earlier
     return false;
 }
 
-/* Runs the judge. t NULL: its program is only checked. */
+/* Runs the judge; with t NULL its program is only checked. */
 static bool run_judge(const evaluation *e, const eval_scores *s, const char *ask, const char *score,
                       pdl_batch_totals *t, pdl_err *err) {
     pdl_str columns[sizeof judged / sizeof *judged];
@@ -532,8 +533,8 @@ static stage asking(const evaluation *e, pdl_str program, const char *in, const 
                    .role = program.p == e->o->program.p ? "program" : "against"};
 }
 
-/* Refuses a name with the suffix of another format, by which readers of the file would be
- * misled. */
+/* Refuses a file name with the suffix of another format, which would mislead readers of the
+ * file. */
 static bool check_form(pdl_str name, pdl_err *err) {
     pdl_table t;
     pdl_err unknown = {0};
@@ -549,7 +550,7 @@ static bool check_file(const char *name, pdl_err *err) {
     return !*name || pdl_file_check_writable(name, err);
 }
 
-/* Checks everything that would be refused later, before the first question is paid for. */
+/* Checks everything that could fail later, before the first question is paid for. */
 static bool check_all(const evaluation *e, pdl_err *err) {
     char *in = pdl_eval_path_of(e, "in.jsonl"), *said = pdl_eval_path_of(e, "said.jsonl"),
          *output = pdl_str_dup(e->o->output), *junit = pdl_str_dup(e->o->junit);
@@ -572,7 +573,7 @@ static void add_totals(pdl_batch_totals *sum, const pdl_batch_totals *t) {
     sum->cost += t->cost;
 }
 
-/* Asks one program the rows of the wave, scores its answers and reports them. */
+/* Runs one program on the rows of the wave, scores its answers and reports them. */
 static bool evaluate(evaluation *e, pdl_str program, eval_scores *s, pdl_err *err) {
     char *in = pdl_eval_path_of(e, "in.jsonl"), *said = pdl_eval_path_of(e, "said.jsonl");
     stage g = asking(e, program, in, said);
@@ -625,10 +626,10 @@ static bool evaluate_wave(evaluation *e, pdl_err *err) {
     return ok;
 }
 
-/* Asks in waves until the verdict is there. A wave grows with the number of rows asked before:
- * waves must be small, because rows after the decision are paid for in vain, and few, because calls
- * pause at the end of each. The number of rows depends on neither --jobs nor the order of
- * replies. */
+/* Runs rows in waves until there is a verdict. Waves must be small, because rows after the decision
+ * are paid for in vain; and there must be few waves, because calls pause at the end of each. So
+ * each wave is larger when more rows were run before. The number of rows depends on neither --jobs
+ * nor the order of replies. */
 static bool evaluate_until_decided(evaluation *e, pdl_err *err) {
     enum { MIN_ROWS = 10, SHARE = 10 };
     pdl_eval_verdict_begin(&e->verdict, e->o->difference);

@@ -2,8 +2,8 @@
  *
  * An evaluation is two batches: the program is run for each row (several times with `samples`), and
  * its answer is scored, by a metric of the pattern library (lib/eval) or by a judge program, which
- * is run for each row as well. So rates, budgets, the window of rows and errors as rows are those
- * of batches. A row that fails counts as wrong.
+ * is run for each row as well. So rates, budgets, the number of rows in flight and the handling of
+ * failed rows are the same as for batches. A row that fails counts as wrong.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,22 +15,25 @@
 
 /* The options of an evaluation. Borrowed for the call. */
 typedef struct pdl_eval_options {
-    pdl_str program, against; /* files; against is empty when there is no second program */
+    /* files of programs; against is empty when there is no second program */
+    pdl_str program, against;
     pdl_table data;
-    pdl_str expect; /* column of the right answers; empty: none, a judge then decides alone */
-    pdl_str judge;  /* file of a program; empty: the metric */
+    /* column with the right answers; empty: there are none, and a judge decides alone */
+    pdl_str expect;
+    pdl_str judge;  /* file of a program that judges answers; empty: the metric decides */
     pdl_str metric; /* exact, numeric or contains */
-    uint64_t samples, pass; /* 1 and 1 when they are not given */
-    /* Each row is an inference with these options, whose answer is its most probable value; NULL:
-     * it is a run. Needs samples 1. The evaluation sets its program, variables and session. */
+    uint64_t samples, pass; /* 1 and 1 unless they are given */
+    /* Each row is an inference with these options, and its answer is the most probable value. NULL:
+     * each row is one run. `samples` must be 1. The evaluation sets its program, variables and
+     * session. */
     const pdl_infer_options *infer;
-    /* needs `against`: rows are asked in random order, until one program is better */
+    /* needs `against`: rows are run in random order until it is certain which program is better */
     bool until_decided;
     /* below 1; a smaller difference counts as equal; 0: every difference counts */
     double difference;
     uint64_t seed;          /* shuffles the rows */
     uint64_t limit, sample; /* maximum number of rows; 0: all */
-    pdl_str output;         /* JSONL of all rows with their score; empty: none */
+    pdl_str output;         /* JSONL file that gets all rows with their scores; empty: none */
     pdl_str junit;          /* file; empty: none */
     const pdl_batch_map *map;
     size_t n_map;
@@ -40,17 +43,17 @@ typedef struct pdl_eval_options {
     /* Options of the sessions: cache, time limits, prices, rates. Their file, dir and variables are
      * set by the evaluation. */
     pdl_session_options session;
-    const double *budget; /* all programs and the judge share it; NULL: none */
-    /* They are called as those of pdl_batch_options are, in each run over the table. */
+    const double *budget; /* budget that all programs and the judge share; may be NULL */
+    /* These are called like the callbacks of pdl_batch_options, in each run over the table. */
     void (*note)(void *user, const char *text); /* warnings of inferences; may be NULL */
     void (*tick)(void *user, const pdl_batch_totals *t);
     uint32_t tick_ms;
     void *user;
 } pdl_eval_options;
 
-/* Runs the evaluation; *out is its result, a dict (owned): docs/manual/evaluation.md. The result
- * also exists when only a file of results could not be written, which is an error; otherwise it is
- * absent after an error. Errors: those of pdl_batch_run; usage, before anything is sent; io. */
+/* Runs the evaluation; *out is its result, a dict (owned): docs/manual/evaluation.md. After an
+ * error, *out is absent, unless the only error was that a file of results could not be written.
+ * Errors: those of pdl_batch_run; usage, before anything is sent; io. */
 PDL_MUST bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err);
 /* Appends the result as a table for people. */
 void pdl_eval_put_table(pdl_vref result, pdl_buf *out);

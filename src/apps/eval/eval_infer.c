@@ -3,8 +3,8 @@
  *
  * The value that leads after the first k runs is scored as well, because an inference of k runs
  * would answer with it. So one evaluation shows how much more runs improve the score. A majority
- * vote that stopped early knows the winner of every k, for no vote that was left out could have
- * changed it.
+ * vote that stopped early knows the winner for every k, because the votes that were left out could
+ * not have changed it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,7 @@
 
 #include "base/banned.h"
 
-/* A value that is to be scored: it leads after the first `from` runs of its row. */
+/* A value that has to be scored, because it leads after the first `from` runs of its row. */
 typedef struct candidate {
     uint64_t from;
     size_t scored; /* index among the values that are scored */
@@ -31,7 +31,7 @@ typedef struct inferred_row {
     bool failed;
     double sure;
     size_t answer;         /* index among the values that are scored */
-    size_t first, n_leads; /* its part of the leads */
+    size_t first, n_leads; /* its part of the list of leads */
 } inferred_row;
 
 typedef struct eval_inferring {
@@ -42,7 +42,7 @@ typedef struct eval_inferring {
     FILE *said, *values;
     PDL_VEC(inferred_row) rows;
     PDL_VEC(candidate) leads;
-    PDL_VEC(size_t) order, number; /* the row of each scored value, and its number there */
+    PDL_VEC(size_t) order, number; /* for each scored value, its row and its number in that row */
     pdl_map notes;                 /* warnings that were given, so that each is given once */
     PDL_VEC(char *) texts;         /* keys of notes; owned */
     pdl_batch_totals totals;
@@ -114,8 +114,9 @@ static bool ends_all(const evaluation *e, const pdl_err *err) {
            err->kind == PDL_E_usage;
 }
 
-/* Runs the inference of a row. An error of the program is in `failure`, its place (owned, or NULL)
- * in *place, and the distribution is then absent; one that ends the evaluation is in err. */
+/* Runs the inference of a row. When the program fails, `failure` is set, *place has the place of
+ * the error (owned, or NULL), and the distribution is absent. An error that ends the evaluation is
+ * in err. */
 static bool infer_row(inferring *g, size_t at, pdl_vref row, pdl_val *out, pdl_err *failure,
                       char **place, pdl_err *err) {
     const evaluation *e = g->e;
@@ -139,7 +140,7 @@ static bool infer_row(inferring *g, size_t at, pdl_vref row, pdl_val *out, pdl_e
     *place = use.place;
     count_use(g, &use, !ok);
     if (ok) return true;
-    pdl_drop(*out); /* a part of a distribution is no answer */
+    pdl_drop(*out); /* a part of a distribution does not count as an answer */
     *out = pdl_absent();
     if (!ends_all(e, failure)) return true;
     pdl_err_move(err, failure);
@@ -150,11 +151,12 @@ static bool infer_row(inferring *g, size_t at, pdl_vref row, pdl_val *out, pdl_e
 
 typedef struct value_state {
     double weight;
-    size_t rank;   /* how many others came first in lineage */
-    size_t scored; /* index among the values that are scored; SIZE_MAX: it is not */
+    size_t rank;   /* how many other values came first in the order of lineage */
+    size_t scored; /* index among the values that are scored; SIZE_MAX when it is not scored */
 } value_state;
 
-/* Adds a value to those that are scored, if it is not there. Returns its index. */
+/* Adds a value to those that are scored, unless it is among them already. Returns its index
+ * there. */
 static bool score_value(inferring *g, size_t at, pdl_vref values, size_t which, value_state *v,
                         pdl_err *err) {
     if (v->scored != SIZE_MAX) return true;
@@ -169,7 +171,7 @@ static bool score_value(inferring *g, size_t at, pdl_vref values, size_t which, 
     return ok;
 }
 
-/* Finds the value that leads after each number of runs. Weights are relative to the greatest. */
+/* Finds the value that leads after each number of runs. Weights are relative to the largest one. */
 static bool find_leads(inferring *g, size_t at, pdl_vref d, value_state *of, pdl_err *err) {
     pdl_vref values = pdl_dict_getz(d, "values"), each = pdl_dict_getz(d, "particles"),
              which = pdl_dict_getz(each, "value"), logits = pdl_dict_getz(each, "logit");
@@ -203,7 +205,7 @@ static bool take_distribution(inferring *g, size_t at, pdl_vref d, inferred_row 
     bool ok = score_value(g, at, values, 0, &of[0], err);
     r->answer = of[0].scored;
     r->sure = pdl_float_of(pdl_list_at(pdl_dict_getz(d, "probs"), 0));
-    /* the runs of sequential Monte Carlo depend on their number */
+    /* in sequential Monte Carlo, a smaller number of runs would give other runs */
     if (ok && g->e->o->infer->algorithm != PDL_INFER_SMC)
         ok = find_leads(g, at, d, of, err);
     else if (ok)
@@ -212,7 +214,7 @@ static bool take_distribution(inferring *g, size_t at, pdl_vref d, inferred_row 
     return ok;
 }
 
-/* Writes what the row says, as a batch does. */
+/* Writes the answer of a row into the table, in the form of a batch. */
 static bool put_said(inferring *g, pdl_vref d, const pdl_err *failure, const char *place,
                      pdl_err *err) {
     bool failed = pdl_is_absent(d);
@@ -253,7 +255,7 @@ static bool take_row(inferring *g, size_t at, pdl_err *err) {
 
 /* --- scores ----------------------------------------------------------------------------------- */
 
-/* Takes the scores of the values over to the answers. */
+/* Copies the scores of values to the answers that have these values. */
 static void take_scores(inferring *g, eval_scores *of_values) {
     eval_scores *s = g->s;
     size_t fault = 0;
@@ -282,7 +284,8 @@ static void take_scores(inferring *g, eval_scores *of_values) {
     }
 }
 
-/* Scores the values as answers of an evaluation whose rows are those that they come from. */
+/* Scores the values as if they were the answers of an evaluation with the rows from which they
+ * come. */
 static bool score_values(inferring *g, const char *path, pdl_err *err) {
     evaluation x = *g->e;
     bool is_second = g->s == &g->e->of[1], ok;

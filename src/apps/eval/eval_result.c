@@ -1,4 +1,4 @@
-/* eval_result.c -- what an evaluation found, as a dict and as a table for people.
+/* eval_result.c -- makes the result of an evaluation, as a dict and as a table for people.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@ static pdl_val interval(double low, double high) {
     return pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_float(low)), pdl_float(high));
 }
 
-/* Numbers, from 1, of the rows with right and wrong samples. */
+/* Returns the numbers, from 1, of rows that have both right and wrong samples. */
 static pdl_val flaky(const evaluation *e, const eval_scores *s) {
     bool *differs = PDL_NEW_N(bool, e->rows.n);
     pdl_val list = pdl_list_new(0);

@@ -1,8 +1,6 @@
-/* evaluation.h -- an evaluation in flight: eval.c gathers it, and eval_result.c reports it. Private
- * to eval.
- *
- * Answers are numbered over the order in which rows are asked: answer i is sample i % samples of
- * row order[i / samples]. Without --until all rows are one wave, in the order of the table.
+/* evaluation.h -- an evaluation in progress: eval.c runs it, and eval_result.c reports it. Private
+ * to eval. Answers are numbered in the order in which rows are run: answer i is sample i % samples
+ * of row order[i / samples]. Without --until all rows are one wave, in the order of the table.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +21,7 @@ typedef struct eval_fault {
     char *error, *place;
 } eval_fault;
 
-/* With inferences: from the run `from` on, counted from 1, the value with this score leads. */
+/* With inferences: from run number `from` (counted from 1) on, the value with this score leads. */
 typedef struct eval_lead {
     size_t answer;
     uint64_t from;
@@ -37,9 +35,9 @@ typedef struct eval_scores {
     PDL_VEC(eval_fault) faults; /* in the order of the answers */
     PDL_VEC(char *) feedback;   /* an item for each answer, which is owned or NULL */
     char *first;     /* place and reason of the first failed answer; owned; NULL when none failed */
-    pdl_batch_totals totals; /* only the use is filled */
-    /* With inferences: the probability of each answer, which is negative when it failed; the values
-     * that lead, in the order of answers and runs; and the number of runs. */
+    pdl_batch_totals totals; /* only the use is filled in */
+    /* With inferences: the probability of each answer, negative for an answer that failed; the
+     * leading values, in the order of answers and runs; and the number of runs. */
     PDL_VEC(double) sure;
     PDL_VEC(eval_lead) leads;
     uint64_t runs;
@@ -50,20 +48,21 @@ typedef struct evaluation {
     char *folder; /* holds the tables of the evaluation; owned; NULL before it exists */
     PDL_VEC(char *) rows;   /* the data as JSON, one for each row; owned */
     PDL_VEC(size_t) order;  /* the rows in the order in which they are asked */
-    size_t from, n;         /* the wave that is asked now: n rows of the order, beginning here */
+    size_t from, n;         /* the wave that is being run: n rows of `order`, from this index on */
     size_t done;            /* number of rows of the order that have all their scores */
     size_t decided;         /* number of rows of the order that the verdict needed */
-    /* values of inferences are scored: which of the values of its row each answer is; else NULL */
+    /* set while values of inferences are scored: for each answer, which value of its row it is;
+     * otherwise NULL */
     const size_t *value_of;
-    bool spent;             /* the budget ended it before the verdict */
+    bool spent;             /* the budget ended the evaluation before there was a verdict */
     pdl_eval_verdict verdict;
     eval_scores of[2];
     pdl_junit junit;
-    pdl_buf lines;      /* --output gets them */
-    pdl_budget *budget; /* programs and judge share it; NULL: none */
+    pdl_buf lines;      /* lines for --output */
+    pdl_budget *budget; /* budget that programs and judge share; may be NULL */
 } evaluation;
 
-/* The score from which on an answer counts as right. */
+/* An answer counts as right from this score on. */
 enum { PDL_EVAL_RIGHT_PERCENT = 50 };
 static inline bool pdl_eval_is_right(double score) { return score * 100 >= PDL_EVAL_RIGHT_PERCENT; }
 static inline pdl_val pdl_eval_text_or_null(const char *s) {
@@ -79,22 +78,23 @@ PDL_MUST bool pdl_eval_finish(FILE *f, bool ok, const char *path, pdl_err *err);
 PDL_MUST bool pdl_eval_data_row(const evaluation *e, size_t at, pdl_val *out, pdl_err *err);
 /* Returns the row without the right answer, which the program must not see. Takes row. */
 pdl_val pdl_eval_without_answer(const evaluation *e, pdl_val row);
-/* Scores the answers of the wave, which are the rows of the table `said`. */
+/* Scores the answers of the wave; they are the rows of the table `said`. */
 PDL_MUST bool pdl_eval_score_answers(const evaluation *e, eval_scores *s, const char *said,
                                      pdl_err *err);
 void pdl_eval_scores_fini(eval_scores *s);
-/* Makes an inference of each row of the wave, scores what it finds, and writes the answers to the
- * table `said`. role: first part of the names of draws. */
+/* Runs an inference for each row of the wave, scores the values that it finds, and writes the
+ * answers to the table `said`. role: first part of the names of replies in the cache. */
 PDL_MUST bool pdl_eval_infer(const evaluation *e, pdl_str program, const char *role,
                              eval_scores *s, const char *said, pdl_err *err);
-/* Returns what the inferences of a program say of its certainty, an owned dict. */
+/* Returns how reliable the probabilities of a program's inferences are, an owned dict. */
 pdl_val pdl_eval_inference_result(const evaluation *e, const eval_scores *s);
-/* Appends it as lines for people. */
+/* Appends the same as lines for people. */
 void pdl_eval_put_inference(pdl_vref program, pdl_buf *out);
-/* Returns the difference of the mean scores that the two programs got for a row of the order. */
+/* Returns the difference of the mean scores that the two programs got for one row of `order`. */
 double pdl_eval_difference(const evaluation *e, size_t at);
-/* Invariants between waves: a wave is a part of the order, in which all rows are; each answer to a
- * row that is done has a score, and each failure of a judge is a failed answer. */
+/* Returns true when the invariants hold between waves: a wave is a part of `order`, which contains
+ * all rows; each answer to a row that is done has a score, and each failure of a judge belongs to a
+ * failed answer. */
 bool pdl_evaluation_ok(const evaluation *e);
 /* Returns the result, an owned dict. */
 pdl_val pdl_eval_result(const evaluation *e);

@@ -1,4 +1,4 @@
-/* junit.c -- gathers results as XML and writes them as one file; see junit.h.
+/* junit.c -- collects the results of tests as XML, and writes them as one file; see junit.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* statistics.c -- three formulas; see statistics.h.
+/* statistics.c -- three formulas of statistics: Wilson's interval, pass@k and McNemar's test; see
+ * statistics.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -28,7 +28,7 @@ static const char suffix[] = ".test.yaml";
 /* --- one test --------------------------------------------------------------------------------- */
 
 typedef struct eval_test {
-    pdl_vref spec; /* the item of the list */
+    pdl_vref spec; /* the test's item in the list */
     pdl_str program, folder;
     pdl_mock_script script;
     pdl_buf output;           /* output of the program */
@@ -83,7 +83,7 @@ static const char *kind_of_status(int64_t status) {
     return status >= 500 ? "server" : "bad_request";
 }
 
-/* Text of the last message of a request. */
+/* Returns the text of the last message of a request. */
 static pdl_value *last_text(const pdl_value *data) {
     pdl_value *messages = pdl_value_get(data, "messages");
     size_t n = pdl_value_len(messages);
@@ -133,7 +133,8 @@ static pdl_val scores_for(const pdl_mock_item *item, const pdl_value *data, pdl_
     return scores;
 }
 
-/* Answers with the scores of an item, as the chat completion that a service's answer becomes. */
+/* Answers with the scores of an item. The answer becomes a chat completion, like that of a
+ * service. */
 static void answer_scores(pdl_request *r, pdl_val scores) {
     pdl_val said = pdl_dict_putz(pdl_dict_new(1), "scores", scores);
     pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
@@ -144,7 +145,7 @@ static void answer_scores(pdl_request *r, pdl_val scores) {
     pdl_drop(v);
 }
 
-/* Answers with the message of an item, and the numbers beside it. */
+/* Answers with the message of an item, and its log-probabilities. */
 static void answer_item(pdl_request *r, const pdl_mock_item *item, pdl_str prompt) {
     enum { MAX_ALTERNATIVES = 20 };
     pdl_val scores = pdl_is_absent(item->scores) ? pdl_absent()
@@ -228,7 +229,7 @@ static void on_event(void *user, const pdl_event *e) {
 
 /* --- expectations ----------------------------------------------------------------------------- */
 
-/* Calls fn for a text, or each text of a list. */
+/* Calls fn for a text, or for each text of a list. */
 static void each_text(test *t, pdl_vref v, void (*fn)(test *t, pdl_str text)) {
     if (pdl_is_str(v)) fn(t, pdl_str_get(v));
     for (size_t i = 0; pdl_is_list(v) && i < pdl_list_len(v); i++)
@@ -265,7 +266,7 @@ static void check_failure(test *t, const pdl_err *e) {
         complain(t, "the error is '%.*s', expected '%.*s'", PDL_FMT(msg), PDL_FMT(text));
 }
 
-/* Returns the text without a final newline, which only matters to a terminal. */
+/* Returns the text without a newline at its end, which only matters on a terminal. */
 static pdl_str without_newline(pdl_str s) {
     return s.n && s.p[s.n - 1] == '\n' ? pdl_str_sub(s, 0, s.n - 1) : s;
 }
@@ -304,7 +305,7 @@ static void put_path(const test *t, pdl_str name, pdl_buf *out) {
     pdl_buf_put(out, name);
 }
 
-/* Returns the variables of the command line and of the test, which wins. */
+/* Returns the variables of the command line and of the test; the test takes precedence. */
 static pdl_val variables_of(const pdl_session_options *session, pdl_vref input) {
     pdl_vref given = session->program.variables;
     pdl_val all = pdl_is_dict(given) ? pdl_keep(given) : pdl_dict_new(1);
@@ -407,7 +408,8 @@ static bool check_part(pdl_vref spec, const char *key, bool ok, const char *what
            pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: %s should be %s", where, key, what);
 }
 
-/* Returns true when something is expected: an empty mapping or list is fulfilled by every run. */
+/* Returns true when the test expects something. An empty mapping or list would be satisfied by
+ * every run. */
 static bool expects_any(pdl_vref d) {
     bool any = false;
     for (size_t i = 0; pdl_is_dict(d) && i < pdl_dict_len(d) && !any; i++) {
@@ -558,7 +560,8 @@ static bool list_names(const char *folder, names *out, pdl_err *err) {
     return out->of.n < 2 || pdl_sort(out->of.p, out->of.n, sizeof *out->of.p, by_name, err);
 }
 
-/* Returns true for a folder. A link to a folder is not followed, because it may lead back. */
+/* Returns true for a folder. Links to folders are not followed, because they may lead back to a
+ * folder above. */
 static bool is_folder(const char *path) {
     struct stat st;
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);

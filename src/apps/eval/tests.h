@@ -22,8 +22,8 @@
 typedef void pdl_test_report_fn(void *user, pdl_str program, pdl_str name, pdl_str problem);
 
 /* Runs the tests of one file, with the policies, the sandbox and the flag `cancel` of the session's
- * options. Errors, before the first test: io, usage (the file has another form, the program is
- * missing or does not load). */
+ * options. Errors before the first test: io, usage (the file has the wrong form, the program is
+ * missing or cannot be loaded). */
 PDL_MUST bool pdl_tests_run(pdl_str file, const pdl_session_options *session,
                             pdl_test_report_fn *report, void *user, pdl_err *err);
 

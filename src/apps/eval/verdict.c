@@ -1,4 +1,5 @@
-/* verdict.c -- see verdict.h. Capitals are kept as logarithms, since they grow exponentially.
+/* verdict.c -- decides by bets which of two programs is better; see verdict.h. Capitals are stored
+ * as logarithms, since they grow exponentially.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +10,8 @@
 
 #include "base/banned.h"
 
-/* Shares of the greatest stake that cannot ruin the player. Small ones win on small differences. */
+/* The stakes, as shares of the largest stake that cannot ruin the player. Small stakes win when
+ * differences are small. */
 static const double stakes[PDL_VERDICT_STAKES] = {0.05, 0.1, 0.2, 0.35, 0.55, 0.8};
 
 void pdl_eval_bet_begin(pdl_eval_bet *b, double m, bool above) {
@@ -79,8 +81,8 @@ static bool is_out(const double *d, size_t n, double m, bool above) {
     return pdl_eval_bet_is_won(&b);
 }
 
-/* Halves the way between an end that is out and a mean that is not. The capital falls with m, so
- * there is one border. */
+/* Finds the border by bisection, between a value that is excluded and a mean that is not. The
+ * capital falls with m, so there is only one border. */
 static double border(const double *d, size_t n, double out, double in, bool above) {
     enum { STEPS = 24 };
     for (int i = 0; i < STEPS; i++) {

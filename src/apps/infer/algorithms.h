@@ -12,24 +12,27 @@ typedef struct inference {
     const pdl_infer_options *o;
     population p;
     distribution d;
-    PDL_VEC(double) ess; /* effective number of particles in each round with finite weights */
+    /* effective number of particles, for each round whose weights are finite */
+    PDL_VEC(double) ess;
     double log_evidence;
-    uint64_t runs; /* runs of the program that were begun, copies not counted */
+    uint64_t runs; /* runs of the program that were begun; copies are not counted */
 } inference;
 
-/* Each fills the distribution. */
+/* Each of these runs its algorithm and fills the distribution. */
 PDL_MUST bool pdl_infer_maj(inference *f, pdl_err *err);
 PDL_MUST bool pdl_infer_is(inference *f, pdl_err *err);
 PDL_MUST bool pdl_infer_smc(inference *f, pdl_err *err);
 PDL_MUST bool pdl_infer_rejection(inference *f, pdl_err *err);
 
-/* Adds the results of the first n particles that have ended well, with their weights. */
+/* Adds the results of those of the first n particles that have ended without an error, with their
+ * weights. */
 PDL_MUST bool pdl_infer_collect(inference *f, uint32_t n, pdl_err *err);
-/* Stores the log weights of the particles that count, at most p.n. Returns how many. */
+/* Stores the log weights of the particles that count, at most p.n of them. Returns how many there
+ * are. */
 uint32_t pdl_infer_weights(const inference *f, double *out);
 /* Returns the effective number of particles with these log weights; 0 when all weigh nothing. */
 double pdl_infer_ess(const double *w, size_t n);
-/* Fills err: all weights are zero. Always false. */
+/* Sets the error that all weights are zero. Always returns false. */
 bool pdl_infer_impossible(const inference *f, pdl_err *err);
 
 #endif

@@ -1,7 +1,6 @@
-/* distribution.c -- see distribution.h.
- *
- * Equal as data means the same text in canonical JSON, in which 1 and 1.0 are one number and keys
- * have an order: so a value is found among thousands by its hash.
+/* distribution.c -- counts results and their weights; see distribution.h. Two results are equal as
+ * data when their canonical JSON is the same text; there, 1 and 1.0 are one number, and keys are
+ * sorted. So a value is found among thousands by its hash.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,7 +55,7 @@ static bool compile_by(distribution *d, pdl_err *err) {
     return ok;
 }
 
-/* Stores what is counted for a result. Owned. */
+/* Stores the value that is counted for a result, owned: the result itself, or the value of --by. */
 static bool counted(const distribution *d, pdl_vref result, pdl_val *out, pdl_err *err) {
     if (!d->by) {
         *out = pdl_keep(result);
@@ -208,10 +207,12 @@ static double beta_fraction(double a, double b) {
 
 double pdl_infer_lead(double votes, double others) {
     double a = votes + 1, b = others + 1;
-    /* The fraction converges fast where the point is below the mean; the other side by symmetry. */
+    /* The fraction converges fast when the point is below the mean. Otherwise the symmetry of the
+     * function is used. */
     bool swapped = a < b;
-    double u = swapped ? b : a, v = swapped ? a : b; /* u >= v */
+    double u = swapped ? b : a, v = swapped ? a : b; /* now u >= v */
     double front = exp(lgamma(u + v) - lgamma(u) - lgamma(v) - (u + v) * log(2.0));
-    double below = front * beta_fraction(u, v) / u; /* P(share of u < 1/2) */
+    /* probability that the share of u is below 1/2 */
+    double below = front * beta_fraction(u, v) / u;
     return swapped ? below : 1 - below;
 }

@@ -1,9 +1,9 @@
-/* infer.h -- a program as a distribution: runs it many times and weighs the results.
- *
- * A particle is a run of the program beside others of one session. Up to the first effect of chance
- * there is one run, which is then copied for each particle; at factors light particles may be
- * replaced by copies of heavy ones. What must stay true: a particle's effects, replies and random
- * numbers are named by its lineage, so the distribution does not depend on the order of replies.
+/* infer.h -- treats a program as a distribution: it runs the program many times, and weighs the
+ * results. A particle is one of many runs of the program in one session. Up to the first random
+ * effect (a model call, for example) all particles share one run, which is then copied for each of
+ * them. At a factor, particles with a small weight may be replaced by copies of particles with a
+ * large one. What must stay true: the effects, replies and random numbers of a particle are named
+ * by its lineage, so the distribution does not depend on the order of replies.
  * docs/internals/infer.md.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -21,48 +21,56 @@ typedef enum {
 } pdl_infer_algorithm;
 typedef enum { PDL_INFER_FAIL, PDL_INFER_DROP, PDL_INFER_ZERO } pdl_infer_on_error;
 
-/* The most particles; of smc, all of which live at a time, as many as a session runs. */
+/* The maximum numbers of particles. All particles of smc live at the same time, so their maximum is
+ * the number of runs that a session can have. */
 enum { PDL_INFER_MAX = 1000000, PDL_INFER_MAX_SMC = PDL_SPAWN_SLOTS - 2 };
 
-/* How far an inference is. */
+/* The progress of an inference. */
 typedef struct pdl_infer_progress {
-    uint64_t n, ended, held; /* all runs; those that have ended; those that wait at a factor */
-    int64_t calls;           /* counted when a run ends */
+    /* number of all runs, of those that have ended, and of those that wait at a factor */
+    uint64_t n, ended, held;
+    int64_t calls;           /* model calls, which are counted when a run ends */
     double cost, seconds;
 } pdl_infer_progress;
 
 /* The options of an inference. Borrowed for the call. */
 typedef struct pdl_infer_options {
     pdl_str file, text; /* the program: its name and its bytes */
-    pdl_vref variables; /* dict or absent */
+    pdl_vref variables; /* dict of variables, or absent */
     pdl_infer_algorithm algorithm;
-    uint64_t n; /* particles */
+    uint64_t n; /* number of particles */
     bool has_seed;
     uint64_t seed;
     pdl_infer_on_error on_error;
-    pdl_str by;         /* expression that maps `result` to what is counted; empty: result itself */
-    /* maj: it also ends when the first has this probability to stay so; 0: only when it is sure */
+    /* expression that maps `result` to the value that is counted; empty: the result itself is
+     * counted */
+    pdl_str by;
+    /* maj: ends also when the leading value will win with this probability; 0: ends only when that
+     * is certain */
     double sure;
-    double ess;         /* smc: resamples when the effective size is below this part of n */
-    bool multinomial;   /* smc: draws independently, not systematically */
-    bool aligned;       /* smc: resamples where all particles are at the same place */
-    double max_score;   /* rejection: the greatest score that a run can have */
-    uint64_t tries;     /* rejection: the most runs for a sample */
+    /* smc: resamples when the effective number of particles is below this share of n */
+    double ess;
+    bool multinomial;   /* smc: draws independently for each particle, instead of systematically */
+    bool aligned;       /* smc: resamples only when all particles are at the same place */
+    double max_score;   /* rejection: the largest score that a run can have */
+    uint64_t tries;     /* rejection: maximum number of runs for one sample */
     /* Options of the session: cache, recording, limits. Its program and stream are set by the
      * inference. */
     pdl_session_options session;
-    const double *budget; /* all particles share it; NULL: there is none */
-    struct pdl_budget *around; /* a budget to which their use is charged, too; NULL: none */
-    pdl_str draw;              /* begins the names of their draws in the cache; may be empty */
+    const double *budget; /* budget that all particles share; may be NULL */
+    struct pdl_budget *around; /* a further budget to which their use is charged; may be NULL */
+    /* beginning of the names of their replies in the cache; may be empty */
+    pdl_str draw;
     void (*note)(void *user, const char *text); /* warnings, one line each; may be NULL */
-    /* Called every tick_ms while runs are open; NULL: it is not. */
+    /* Called every tick_ms while runs are open; may be NULL. */
     void (*tick)(void *user, const pdl_infer_progress *p);
     uint32_t tick_ms;
-    /* Called once the session exists, and before it is freed, for signals; may be NULL. */
+    /* Called when the session has been made, and before it is freed, so that signals can be
+     * watched; may be NULL. */
     void (*opened)(void *user, pdl_session *s);
     void (*closing)(void *user);
-    /* Connects the session with the journal of a durable inference, once its program is loaded and
-     * before anything is asked; NULL: it is not durable. */
+    /* Connects the session with the journal of a durable inference. It is called after the program
+     * was loaded and before anything is sent. NULL: the inference is not durable. */
     bool (*attach)(void *user, pdl_session *s, pdl_err *err);
     void *user;
 } pdl_infer_options;
@@ -71,18 +79,18 @@ typedef struct pdl_infer_options {
 bool pdl_infer_algorithm_find(pdl_str name, pdl_infer_algorithm *out, bool *is_parallel);
 const char *pdl_infer_algorithm_name(pdl_infer_algorithm a);
 
-/* It says what an inference used, and where it failed. */
+/* The use of an inference, and the place where it failed. */
 typedef struct pdl_infer_use {
     int64_t calls, prompt_tokens, completion_tokens;
     double cost;
-    uint64_t runs; /* begun runs of the program, copies not counted */
-    char *place;   /* FILE:LINE of the error, owned; NULL: there is none */
+    uint64_t runs; /* begun runs of the program; copies are not counted */
+    char *place;   /* place of the error as FILE:LINE, owned; may be NULL */
 } pdl_infer_use;
 
 /* Runs the inference. *out is the distribution (owned), a dict: docs/manual/infer.md. After an
- * error it is there when a part of the distribution is known (weights that are all zero), else
- * absent. use: gets what was used, after an error, too; may be NULL. Errors: those of the program;
- * usage; limit. */
+ * error, *out is absent, unless a part of the distribution is known (when all weights are zero).
+ * use: gets what was used, even after an error; may be NULL. Errors: those of the program; usage;
+ * limit. */
 PDL_MUST bool pdl_infer_run(const pdl_infer_options *o, pdl_val *out, pdl_infer_use *use,
                             pdl_err *err);
 /* Appends a line with a bar for each value. */

@@ -1,4 +1,5 @@
-/* inference.c -- see infer.h: the algorithms over a population, and the distribution as a dict.
+/* inference.c -- runs an algorithm over a population of particles, and makes a dict from the
+ * distribution; see infer.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +42,7 @@ const char *pdl_infer_algorithm_name(pdl_infer_algorithm a) { return algorithms[
 
 static pdl_val finite_or_null(double x) { return isfinite(x) ? pdl_float(x) : pdl_null(); }
 
-/* Sorts values by weight, ties by the order of lineage. */
+/* A value with its rank: values are sorted by weight, and equal weights by the order of lineage. */
 typedef struct ranked {
     double weight;
     size_t i;
@@ -53,7 +54,8 @@ static int by_rank(const void *a, const void *b) {
     return x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* Returns the values in order; the caller frees it. Sets their weights to probabilities. */
+/* Returns the values in their order; the caller frees the array. Changes their weights to
+ * probabilities. */
 static ranked *rank(distribution *d) {
     ranked *order = PDL_NEW_N(ranked, d->values.n + 1);
     double all = pdl_infer_log_sum(d->logits.p, d->logits.n);
@@ -63,14 +65,14 @@ static ranked *rank(distribution *d) {
     double sum = 0;
     for (size_t i = 0; i < d->values.n; i++) sum += d->values.p[i].weight;
     for (size_t i = 0; i < d->values.n; i++) {
-        if (sum > 0) d->values.p[i].weight /= sum; /* rounding */
+        if (sum > 0) d->values.p[i].weight /= sum; /* the sum may differ from 1 by rounding */
         order[i] = (ranked){d->values.p[i].weight, i};
     }
     qsort(order, d->values.n, sizeof *order, by_rank);
     return order;
 }
 
-/* Draws a value by its probability; of maj the first. */
+/* Draws a value by its probability. For maj, it is the first value. */
 static size_t draw(const inference *f, const ranked *order) {
     size_t n = f->d.values.n;
     if (f->o->algorithm == PDL_INFER_MAJ || !n) return 0;
@@ -192,7 +194,7 @@ bool pdl_infer_is(inference *f, pdl_err *err) {
 
 /* --- the door --------------------------------------------------------------------------------- */
 
-/* Gives the error a form that outlives the session, without its secrets. */
+/* Changes the error to a form that outlives the session and contains no secrets. */
 static void detach(population *p, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     if (!p->place) p->place = pdl_population_place(err);
@@ -204,16 +206,16 @@ static void detach(population *p, pdl_err *err) {
     pdl_buf_fini(&text);
 }
 
-/* Returns the error that ended the inference: when all runs failed, that of the first, whose call a
- * resume repeats. */
+/* Returns the error that ended the inference. When all runs failed, it is the error of the first
+ * run, whose call a resume executes again. */
 static const pdl_err *cause_of(const population *p, const pdl_err *err) {
     uint32_t failed = 0;
     while (failed < p->n && p->all[failed].err) failed++;
     return failed < p->n || pdl_err_is_cancel(err) ? err : p->all[0].err;
 }
 
-/* Notes in its journal that a durable inference failed. After a signal, what is open counts as in
- * flight, as after a kill. */
+/* Notes in the journal of a durable inference that it failed. After a signal, open effects count as
+ * in flight, as after a kill. */
 static void end_failed(population *p, const pdl_err *err) {
     pdl_err copy = {0}, ignored = {0};
     bool is_killed = err->kind == PDL_E_interrupt || err->kind == PDL_E_terminated;

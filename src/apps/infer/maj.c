@@ -1,8 +1,8 @@
 /* maj.c -- majority voting that stops as soon as it is certain.
  *
- * Particles run in waves, each as large as would decide if all of it agreed: with five, three
- * first. Votes are counted in the order of lineage, so where it stops depends neither on --jobs nor
- * on the order of replies.
+ * Particles run in waves. A wave has as many particles as would decide the vote if all of them
+ * agreed: of five, three run first. Votes are counted in the order of lineage, so where it stops
+ * depends neither on --jobs nor on the order of replies.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,10 +13,10 @@
 typedef struct voting {
     inference *f;
     uint32_t counted; /* particles whose vote is counted, in the order of lineage */
-    uint32_t first, second; /* votes of the two values with most of them */
+    uint32_t first, second; /* votes of the two values that have most */
     size_t leader;
     bool is_decided;
-    pdl_err err; /* a result that cannot be compared */
+    pdl_err err; /* set when a result cannot be compared */
 } voting;
 
 /* Returns true when these votes decide, with `left` votes to come. */
@@ -26,10 +26,10 @@ static bool decides(const voting *v, double first, double second, double left) {
     return sure > 0 && first > 0 && pdl_infer_lead(first, second) >= sure;
 }
 
-/* Returns how many votes would decide, if all of them were for the one that leads. */
+/* Returns how many further votes would decide if all of them were for the leading value. */
 static uint32_t wave_of(const voting *v) {
     uint32_t left = v->f->p.n - v->counted, low = 1, high = left;
-    while (low < high) { /* more votes decide if fewer do */
+    while (low < high) { /* a binary search, because every larger number decides, too */
         uint32_t k = low + (high - low) / 2;
         if (decides(v, (double)v->first + k, v->second, left - k))
             high = k;
@@ -39,12 +39,12 @@ static uint32_t wave_of(const voting *v) {
     return low;
 }
 
-/* Updates the two with most votes after one more for `which`. */
+/* Updates the votes of the two leading values after one more vote for `which`. */
 static void count_vote(voting *v, size_t which) {
     uint32_t votes = (uint32_t)++v->f->d.values.p[which].weight;
     if (which == v->leader) {
         v->first = votes;
-    } else if (votes > v->first) { /* it had as many as the leader before */
+    } else if (votes > v->first) { /* the value had as many votes as the leading one before */
         v->second = v->first;
         v->first = votes;
         v->leader = which;
@@ -53,7 +53,7 @@ static void count_vote(voting *v, size_t which) {
     }
 }
 
-/* Counts the votes of all particles up to the first that still runs. */
+/* Counts the votes of all particles up to the first one that is still running. */
 static bool count(void *user) {
     voting *v = user;
     population *p = &v->f->p;

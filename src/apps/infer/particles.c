@@ -1,5 +1,6 @@
-/* particles.c -- see particles.h: what particles share runs once, then each gets a copy and runs
- * in a pool beside the others until it is held or ends.
+/* particles.c -- runs the particles of an inference; see particles.h. The part that all particles
+ * share is run once. Then each particle gets a copy, which runs in a pool beside the others until
+ * it is held or ends.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +42,7 @@ void pdl_particle_put_name(const particle *q, pdl_buf *out) {
     if (q->try) pdl_buf_putf(out, ", try %u", q->try + 1);
 }
 
-/* Returns the first segments of the places of its effects, owned. */
+/* Returns the prefix for the places of a particle's effects, owned. */
 static pdl_path *place_of(const particle *q) {
     pdl_path *up = NULL, *path;
     if (q->generation) up = pdl_path_numbered(NULL, "round", q->generation);
@@ -67,7 +68,7 @@ bool pdl_particle_ok(const particle *q) {
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-/* The members with which a run of a particle is started; spawn_fini releases place and draw. */
+/* The options with which a run of a particle is started; spawn_fini releases place and draw. */
 typedef struct spawning {
     pdl_spawn spawn;
     pdl_buf draw;
@@ -99,8 +100,8 @@ const pdl_run *pdl_particle_run(const particle *q) {
     return pdl_run_pool_get(q->of->pool, q->slot);
 }
 
-/* Invariants: the run of a particle is in its slot of the pool; the other slots are free; of a
- * program without chance, which has a shared run, no particle runs. */
+/* Returns true when the invariants hold: the run of a particle is in its slot of the pool, and the
+ * other slots are free; when the program has no random effect, no particle has a run. */
 static inline bool population_ok(const population *p) {
     uint32_t used = 0, runs = 0;
     for (uint32_t i = 0; i < p->n; i++) {
@@ -115,7 +116,7 @@ static inline bool population_ok(const population *p) {
            (!p->is_shared_ended || (p->shared && !used));
 }
 
-/* Counts what the run has used since it was counted last. */
+/* Counts what the run of a particle has used since this was last called. */
 static void count_use(particle *q) {
     pdl_run_use use = pdl_run_pool_use(q->of->pool, q->slot);
     q->of->calls += use.calls - q->counted.calls;
@@ -124,17 +125,17 @@ static void count_use(particle *q) {
     q->counted = use;
 }
 
-/* Adds to its weight what its run has scored since. */
+/* Adds to the weight of a particle the factors that its run has met since this was last called. */
 static void take_score(particle *q) {
     double score = pdl_run_score(pdl_particle_run(q));
     pdl_loc at = pdl_run_impossible(pdl_particle_run(q));
     if (at.src && !q->of->impossible.src) q->of->impossible = at;
-    /* A run that is impossible stays so: the difference of two infinite scores is no number. */
+    /* a run with weight zero keeps it: the difference of two infinite scores is not a number */
     q->weight = isinf(score) ? score : q->weight + (score - q->taken);
     q->taken = score;
 }
 
-/* Ends the run of a particle, if it has one, which is then in this state. */
+/* Ends the run of a particle, if it has one. The particle then has this state. */
 static void release(particle *q, particle_state state) {
     if (has_run(q)) {
         count_use(q);
@@ -166,7 +167,7 @@ void pdl_population_reset(population *p, uint32_t i) {
     q->counted = (pdl_run_use){0};
 }
 
-/* A program that ended before any chance has the same result in all particles. */
+/* Gives the shared result to a particle, because the program ended before any random effect. */
 static void end_as_shared(population *p, particle *q) {
     q->state = PARTICLE_DONE;
     q->weight = pdl_run_score(p->shared);
@@ -174,7 +175,7 @@ static void end_as_shared(population *p, particle *q) {
     q->result = pdl_keep(pdl_run_result(p->shared));
 }
 
-/* Begins a particle. A shared part that cannot be copied is run again in each. */
+/* Begins a particle. When the shared part cannot be copied, each particle runs it again. */
 static void begin(population *p, particle *q) {
     spawning s;
     const char *why;
@@ -196,7 +197,8 @@ static void begin(population *p, particle *q) {
     spawn_fini(&s);
 }
 
-/* Returns true when a signal, the common budget or an exit ended the run: then all end. */
+/* Returns true when a signal, the common budget or an exit ended the run. Then all particles
+ * end. */
 static bool is_over(const pdl_err *err) {
     return pdl_err_is_cancel(err) || err->kind == PDL_E_exit;
 }
@@ -212,13 +214,13 @@ static void fail(population *p, particle *q) {
     q->err = PDL_NEW(pdl_err);
     pdl_err_copy(q->err, pdl_run_error(pdl_particle_run(q)));
     q->place = pdl_population_place(q->err);
-    pdl_err_detach(q->err); /* it outlives the run */
+    pdl_err_detach(q->err); /* the error outlives the run */
     q->weight = -INFINITY;
     p->failures++;
     release(q, PARTICLE_FAILED);
 }
 
-/* Takes what the run of a particle has come to. */
+/* Handles the result of a step of a particle's run. */
 static void take_step(population *p, particle *q, pdl_step step) {
     if (step == PDL_STEP_FAIL) {
         fail(p, q);
@@ -239,13 +241,14 @@ static void take_step(population *p, particle *q, pdl_step step) {
 typedef struct population_work {
     population *p;
     uint32_t next, to;
-    uint32_t failed; /* the first that failed, if failures are errors; else p->n */
+    /* when failures are errors, the first particle that failed; p->n when none did */
+    uint32_t failed;
     bool (*decided)(void *user);
     void *user;
     bool is_decided;
 } work;
 
-/* Ends the particles after the first failure, which cannot change it. */
+/* Ends the particles after the first one that failed, because they cannot change the result. */
 static void end_later(work *w) {
     for (uint32_t i = w->failed + 1; i < w->p->n; i++) {
         particle *q = &w->p->all[i];
@@ -253,7 +256,8 @@ static void end_later(work *w) {
     }
 }
 
-/* Returns false when no particle is to be stepped: it is decided, or failed. */
+/* Returns false when no particle should be stepped any more, because the result is decided or one
+ * failed. */
 static bool ended(work *w, particle *q, pdl_err *err) {
     uint32_t i = (uint32_t)(q - w->p->all);
     if (q->state == PARTICLE_FAILED) {
@@ -281,14 +285,14 @@ static bool step_all(const work *w, pdl_err *err) {
     return pdl_run_pool_step(w->p->pool, err) || w->is_decided;
 }
 
-/* Returns true when a particle is to be begun; it is then all[next]. */
+/* Returns true when another particle has to be begun; it is all[next]. */
 static bool has_next(work *w) {
     while (w->next < w->to && w->p->all[w->next].state != PARTICLE_NEW) w->next++;
     return w->next < w->to && w->next < w->failed && !w->is_decided;
 }
 
-/* Begins the next ones while there are slots. Each is stepped at once: a program without calls ends
- * there, and its slot is free again. */
+/* Begins further particles while slots are free. Each is stepped at once: in a program without
+ * calls it ends then, and its slot is free again. */
 static bool begin_more(work *w, pdl_err *err) {
     population *p = w->p;
     enum { A_TURN = 256 };
@@ -301,7 +305,7 @@ static bool begin_more(work *w, pdl_err *err) {
     return true;
 }
 
-/* Shows how far it is, when it is time to. */
+/* Reports the progress when it is due. */
 static void tick(population *p) {
     uint64_t now = pdl_clock_ns();
     if (!p->o->tick || now - p->ticked_ns < (uint64_t)p->o->tick_ms * 1000000) return;
@@ -427,7 +431,7 @@ bool pdl_population_copy(population *p, uint32_t from, uint32_t to, uint32_t gen
 
 /* --- what is shared --------------------------------------------------------------------------- */
 
-/* Input is only allowed in the part that the particles share; later, each particle would ask for
+/* Refuses input outside of the part that all particles share; there, each particle would ask for
  * it. */
 static void on_input(void *user, pdl_request *r) {
     const population *p = user;
@@ -458,7 +462,7 @@ static bool open_session(population *p, pdl_err *err) {
     pdl_program_load(p->program, o->file, o->text, &loads);
     if (!loads) {
         bool refused = !pdl_program_refuse(p->program, err);
-        err->kind = PDL_E_schema; /* the command line is right */
+        err->kind = PDL_E_schema; /* the mistake is in the program, and not on the command line */
         return !refused;
     }
     if (o->attach && !o->attach(o->user, p->session, err)) return false;
@@ -468,7 +472,7 @@ static bool open_session(population *p, pdl_err *err) {
     return pdl_session_variables(o->variables, &p->variables, err);
 }
 
-/* Runs the shared part to its end or to the first effect of chance. */
+/* Runs the shared part up to its end, or up to the first random effect. */
 static bool run_shared(population *p, pdl_err *err) {
     pdl_spawn spawn = {.code = p->code,
                        .dir = pdl_file_folder(p->o->file),

@@ -1,5 +1,5 @@
-/* particles.h -- the particles of an inference: which of them run, and until when. Private to
- * infer.
+/* particles.h -- runs the particles of an inference, and knows which of them are running, held or
+ * ended. Private to infer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,86 +14,91 @@
 #include "infer/infer.h"
 
 typedef enum {
-    PARTICLE_NEW,     /* not begun */
+    PARTICLE_NEW,     /* the particle has not begun */
     PARTICLE_RUNS,
-    PARTICLE_HELD,    /* at a factor */
+    PARTICLE_HELD,    /* the particle waits at a factor */
     PARTICLE_DONE,
     PARTICLE_FAILED
 } particle_state;
 
 typedef struct population population;
 
-/* A particle. Its lineage is the round of resampling that made it, its number there, and of
- * rejection the number of the try. */
+/* A particle. Its lineage consists of the round of resampling that made it, its number in that
+ * round, and for rejection the number of the try. */
 typedef struct particle {
     population *of;
-    uint32_t slot; /* RUNS, HELD: where its run is in the pool */
+    uint32_t slot; /* when the state is RUNS or HELD, the slot of its run in the pool */
     particle_state state;
     uint32_t generation, number, try;
-    double taken;   /* the part of the score of its run that is in `weight` */
+    double taken;   /* the part of its run's score that `weight` already contains */
     double weight;  /* log weight since the last resampling */
-    pdl_val result; /* DONE; else absent */
-    pdl_err *err;   /* FAILED: owned; else NULL */
-    char *place;    /* FAILED: FILE:LINE, owned; NULL: it has none */
-    pdl_run_use counted; /* use of its run that is counted already */
+    pdl_val result; /* the result when the state is DONE; otherwise absent */
+    pdl_err *err;   /* the error when the state is FAILED, owned; otherwise NULL */
+    char *place;    /* place of that error as FILE:LINE, owned; NULL when it has none */
+    pdl_run_use counted; /* the part of its run's use that was counted already */
 } particle;
 
 struct population {
-    uint64_t begun_ns, ticked_ns; /* when it began, and when its progress was shown last */
+    /* when the population began, and when its progress was last reported */
+    uint64_t begun_ns, ticked_ns;
     const pdl_infer_options *o;
     pdl_session *session;
     pdl_program *program;
     pdl_code *code;
     pdl_val variables;
-    pdl_hook on_input;  /* answers input, which is for what is shared */
-    pdl_budget *budget; /* all particles share it; never NULL */
+    pdl_hook on_input;  /* answers requests for input, which only the shared part may make */
+    pdl_budget *budget; /* budget that all particles share; never NULL */
     uint64_t seed;
-    particle *all; /* n */
+    particle *all; /* the n particles */
     uint32_t n;
-    pdl_particle options; /* each particle has them, with another number and seed */
-    pdl_run *shared;      /* held before the first effect of chance; NULL: none */
-    bool is_shared_ended; /* the program has no chance: `shared` is its result */
-    bool sharing;         /* the shared part runs now */
-    bool is_attached;     /* it is durable, and has its journal */
+    pdl_particle options; /* options of each particle, but for its number and seed */
+    /* the run of the shared part, held before the first random effect; NULL when there is none */
+    pdl_run *shared;
+    /* the program has no random effect: `shared` is the run of all particles */
+    bool is_shared_ended;
+    bool sharing;         /* the shared part is running */
+    bool is_attached;     /* the inference is durable, and has opened its journal */
     pdl_run_pool *pool;   /* the runs of the particles */
-    uint32_t *in_slot;    /* the particle in each of its n_slots slots */
+    uint32_t *in_slot;    /* for each of its n_slots slots, the particle in it */
     uint32_t n_slots;
-    struct population_work *work; /* the call of pdl_population_run that steps them; NULL: none */
+    /* the call of pdl_population_run that is stepping particles; or NULL */
+    struct population_work *work;
     int64_t calls, completion, prompt;
     char *place;        /* FILE:LINE of the error of the population, owned; or NULL */
-    pdl_loc impossible; /* a factor that gave weight zero; all-zero: none did */
+    pdl_loc impossible; /* a factor that gave the weight zero; all-zero when there was none */
     uint64_t failures;
 };
 
 /* Loads the program and runs what all particles share. Errors: as pdl_infer_run. */
 PDL_MUST bool pdl_population_open(population *p, const pdl_infer_options *o, pdl_err *err);
-/* Ends all runs, whose use is counted then. */
+/* Ends all runs, and counts their use. */
 void pdl_population_end(population *p);
 void pdl_population_fini(population *p);
-/* Invariants: a particle has a result exactly when it is done, and an error exactly when it has
- * failed. */
+/* Returns true when the invariants hold: a particle has a result exactly when it is done, and an
+ * error exactly when it has failed. */
 bool pdl_particle_ok(const particle *q);
 
-/* Runs particles from `from` to `to` until each is held, has ended or has failed. Those that are
- * new begin, those that are held continue. decided: called after each that ended, in any order;
- * returns true when the rest is useless and is ended; may be NULL. Error: the first failure in the
- * order of lineage, when failures are errors. */
+/* Runs particles from `from` to `to` until each is held, has ended or has failed. New particles
+ * begin, and held ones continue. decided: called after each particle that has ended, in any order;
+ * returns true when the other particles are not needed any more; may be NULL. Error: the first
+ * failure in the order of lineage, when failures are errors. */
 PDL_MUST bool pdl_population_run(population *p, uint32_t from, uint32_t to,
                              bool (*decided)(void *user), void *user, pdl_err *err);
-/* Makes the particle at `to` a copy of the held or ended one at `from`, with a new lineage; the
- * same one is renamed. Error: a state that cannot be copied. */
+/* Makes the particle at `to` a copy of the held or ended particle at `from`, with a new lineage.
+ * When both are the same, the particle only gets a new lineage. Error: a state that cannot be
+ * copied. */
 PDL_MUST bool pdl_population_copy(population *p, uint32_t from, uint32_t to, uint32_t generation,
                               pdl_err *err);
-/* Releases the run of a particle and forgets its outcome; it is NEW. */
+/* Releases the run of a particle and forgets its outcome, so that it is NEW again. */
 void pdl_population_reset(population *p, uint32_t i);
-/* Returns a number that depends on the seed and the lineage only. */
+/* Returns a number that depends only on the seed and the lineage. */
 uint64_t pdl_population_seed(const population *p, uint64_t generation, uint64_t number,
                              uint64_t try);
-/* Returns the place of an error, FILE:LINE, which the caller frees; NULL: it has none. */
+/* Returns the place of an error as FILE:LINE, which the caller frees; NULL when it has none. */
 char *pdl_population_place(const pdl_err *err);
 /* Returns the run of a particle that runs or is held. Borrowed. */
 const pdl_run *pdl_particle_run(const particle *q);
-/* Appends how messages name a particle: "particle 3". */
+/* Appends the name of a particle for messages, such as "particle 3". */
 void pdl_particle_put_name(const particle *q, pdl_buf *out);
 
 #endif

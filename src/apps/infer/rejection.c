@@ -1,5 +1,6 @@
-/* rejection.c -- rejection sampling: each sample is a run that is repeated until it is accepted,
- * with the probability that its weight has relative to the greatest one.
+/* rejection.c -- rejection sampling: for each sample, the program is run again and again until a
+ * run is accepted. The probability of accepting a run is its weight divided by the largest possible
+ * weight.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +28,7 @@ static void warn(rejecting *r, double score) {
     pdl_buf_fini(&b);
 }
 
-/* Returns true when the run of q is a sample. */
+/* Returns true when the run of q is accepted as a sample. */
 static bool accepts(rejecting *r, const particle *q) {
     double most = r->f->o->max_score;
     pdl_rand numbers;
@@ -46,7 +47,7 @@ static bool give_up(const rejecting *r, const particle *q, pdl_err *err) {
     return false;
 }
 
-/* Judges the runs of this try. Returns how many samples must be tried again in *again. */
+/* Judges the runs of this try. *again: the number of samples that need another try. */
 static bool judge(rejecting *r, uint32_t try, bool *is_sample, uint32_t *again, pdl_err *err) {
     population *p = &r->f->p;
     *again = 0;

@@ -1,8 +1,9 @@
 /* smc.c -- sequential Monte Carlo: at factors, copies of heavy particles replace light ones.
  *
- * A round ends when each particle is at a factor or has ended. The mean weight since the last
- * resampling is a part of the evidence, and all weights are one after it; a particle that has ended
- * takes part with weight one. Copies are made in place: a particle that survives stays where it is.
+ * A round ends when each particle is at a factor or has ended. When particles are resampled, their
+ * mean weight becomes a factor of the evidence, and all weights become one. A particle that has
+ * ended takes part with weight one. Copies are made in place: a particle that survives keeps its
+ * index.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* Returns the weight of a particle relative to `all`, the log of the sum of weights. */
+/* Returns the weight of a particle as a share of all weights; `all` is the log of their sum. */
 static double share(const particle *q, double all) {
     bool counts = q->state == PARTICLE_HELD || q->state == PARTICLE_DONE;
     return counts ? exp(q->weight - all) : 0;
@@ -30,8 +31,9 @@ static int by_share(const void *a, const void *b) {
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Returns the particles by weight, which the caller frees. The order of the particles' numbers may
- * be periodic, and then systematic draws in that order would have a large variance. */
+/* Returns the particles sorted by weight; the caller frees the array. Systematic draws need a
+ * sorted order, because weights may be periodic in the order of the particles' numbers, and the
+ * variance would then be large. */
 static heavy *order_by_share(const population *p, double all) {
     heavy *order = PDL_NEW_N(heavy, p->n);
     for (uint32_t i = 0; i < p->n; i++) order[i] = (heavy){share(&p->all[i], all), i};
@@ -40,8 +42,9 @@ static heavy *order_by_share(const population *p, double all) {
 }
 
 /* Sets counts[i] to the number of offspring of each particle: n in all, whose expected values are n
- * times the shares. Systematic: one random number for all; multinomial: one for each, and since
- * only counts matter, sorted ones, made in order from spacings of exponentials. */
+ * times the shares. Systematic drawing uses one random number for all. Multinomial drawing uses one
+ * for each; since only the counts matter, sorted random numbers are made directly, from the
+ * spacings of exponentials. */
 static void draw_offspring(inference *f, double all, uint32_t *counts) {
     population *p = &f->p;
     pdl_rand r;
@@ -61,7 +64,8 @@ static void draw_offspring(inference *f, double all, uint32_t *counts) {
         sum += order[i].share;
         for (; dealt < n && points[dealt] < sum; dealt++) counts[last]++;
     }
-    for (; dealt < n; dealt++) counts[last]++; /* rounding */
+    /* rounding may leave some offspring that were not assigned */
+    for (; dealt < n; dealt++) counts[last]++;
     pdl_free(order);
     pdl_free(points);
 }
@@ -140,7 +144,8 @@ bool pdl_infer_smc(inference *f, pdl_err *err) {
     if (ok && !any_factor && !p->is_shared_ended && f->o->note)
         f->o->note(f->o->user, "the program came to no factor: --algo smc weighs nothing then, as "
                                "--algo is does");
-    pdl_err second = {0}; /* what was finished is in the output of a failure, too */
+    /* the output of a failed inference also has the particles that had ended */
+    pdl_err second = {0};
     ok = pdl_infer_collect(f, p->n, ok ? err : &second) && ok;
     pdl_err_fini(&second);
     return ok;

@@ -2,13 +2,14 @@
  *
  * One walk over the tree of a file collects the variables that it sets, where their names are read,
  * the functions it calls with which arguments, and the files it names. The result owns its texts
- * and keeps positions instead of offsets, so that it outlives tree and text: of a workspace with
- * thousands of files only the indexes are in memory.
+ * and has positions instead of offsets, so that it outlives tree and text: in a workspace with
+ * thousands of files, only the indexes are in memory.
  *
  * A variable belongs to a region: the file, or the body of a function. A name that is read belongs
- * to the innermost region around it that sets the name; if no region does, to the files that this
- * one includes, or to those that include it. The fields of an `object` with a name are symbols,
- * too: their region contains no text, so that only a member of the object leads to it.
+ * to the innermost region around it that sets the name. If no region of the file does, it belongs
+ * to a file that this file includes, or that includes this file. The fields of an `object` with a
+ * name are symbols, too: their region contains no text, so that only a member of the object leads
+ * to it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,13 +22,13 @@
 #include "lsp/spot.h"
 
 typedef enum {
-    SYM_VARIABLE, /* def, defs */
-    SYM_FUNCTION, /* a function of def, defs */
-    SYM_MODULE,   /* an import of def, defs */
+    SYM_VARIABLE, /* set by def or defs */
+    SYM_FUNCTION, /* a function that def or defs names */
+    SYM_MODULE,   /* an imported module that def or defs names */
     SYM_PARAMETER,
-    SYM_LOOP,    /* for, index */
-    SYM_PATTERN,  /* def in a pattern */
-    SYM_RESPONSE, /* modelResponse */
+    SYM_LOOP,    /* a variable of `for`, or `index` */
+    SYM_PATTERN,  /* set by def in a pattern */
+    SYM_RESPONSE, /* set by modelResponse */
     SYM_FIELD     /* field of an object; a field that is a function is SYM_FUNCTION */
 } lsp_sym_kind;
 
@@ -35,7 +36,7 @@ typedef struct lsp_sym {
     pdl_str name;
     lsp_sym_kind kind;
     uint32_t region;           /* the region in which it is visible */
-    uint32_t body;             /* FUNCTION: the region of its body; else 0 */
+    uint32_t body;             /* for a FUNCTION, the region of its body; otherwise 0 */
     /* the region of the fields of all objects of this name; 0 when there are none */
     uint32_t fields;
     /* the symbol whose text contains it, as index + 1; 0 when there is none */
@@ -44,18 +45,18 @@ typedef struct lsp_sym {
     lsp_range whole;           /* range of the block that sets it */
     pdl_str type;              /* the type in words; empty when it is unknown */
     pdl_str doc;               /* description of the block; may be empty */
-    pdl_str path;              /* MODULE: as written in `import` */
-    uint32_t at;               /* offset of the name, while the text is unchanged */
+    pdl_str path;              /* for a MODULE, the path as it is written in `import` */
+    uint32_t at;               /* offset of the name, valid until the text changes */
     const pdl_node *value;     /* the block; NULL after the tree was released */
-    /* PARAMETER: its type, else NULL; also NULL after the tree was released */
+    /* for a PARAMETER, its type; NULL for others and after the tree was released */
     const pdl_node *type_node;
 } lsp_sym;
 
 typedef enum {
     REF_READ,   /* a name in an expression */
-    REF_CALL,   /* a name in an expression that is called */
-    REF_MEMBER, /* `name` in chain.name, or chain['name'] */
-    REF_ARG,    /* `name`, an argument by name in a call of chain */
+    REF_CALL,   /* a name that an expression calls */
+    REF_MEMBER, /* the last name of chain.name or chain['name'] */
+    REF_ARG,    /* the name of an argument in a call of `chain` */
     REF_TARGET, /* an aggregator in `contribute` */
     REF_CODE    /* a name that Python code reads */
 } lsp_ref_kind;
@@ -65,7 +66,7 @@ typedef struct lsp_ref {
     /* names of a variable and of members, joined by dots; not empty for MEMBER and ARG */
     pdl_str chain;
     lsp_ref_kind kind;
-    bool called; /* MEMBER: chain.name is called */
+    bool called; /* for a MEMBER: chain.name is called */
     uint32_t region;
     lsp_range range; /* range of the name */
     uint32_t at;
@@ -73,10 +74,10 @@ typedef struct lsp_ref {
 
 typedef struct lsp_region {
     uint32_t up;  /* the region around it; that of the file (0) is 0 */
-    uint32_t sym; /* the function, as index + 1; 0 when it has no name */
+    uint32_t sym; /* the symbol of the function, as index + 1; 0 when the function has no name */
     lsp_range range;
     uint32_t from, to;        /* offsets */
-    uint32_t param, n_params; /* range of the function's parameters among the symbols */
+    uint32_t param, n_params; /* the symbols of its parameters */
 } lsp_region;
 
 /* Returns true when the region holds the fields of an object. */
@@ -88,8 +89,8 @@ typedef struct lsp_file {
     bool import;
     lsp_range range;
     uint32_t at;
-    struct lsp_doc *doc; /* the file, as it was last looked up; NULL when there is none */
-    uint64_t looked_up;  /* revision of all files at that time */
+    struct lsp_doc *doc; /* the file at its last look-up; NULL when there was none */
+    uint64_t looked_up;  /* the revision of all files at that look-up */
 } lsp_file;
 
 /* A model that is called. */
@@ -114,8 +115,9 @@ lsp_index *pdl_lsp_index_make(const lsp_tree *tree, const lsp_text *text);
 /* Drops the pointers to nodes, before the tree is released. */
 void pdl_lsp_index_detach(lsp_index *x);
 void pdl_lsp_index_free(lsp_index *x); /* x may be NULL */
-/* Invariants: the file is the first region, and each other one is inside an earlier one, so that
- * walking outward ends; what symbols and references name is in the index. */
+/* Returns true when the invariants hold: the file is the first region, and each other region is
+ * inside an earlier one, so that walking outward ends; everything that symbols and references name
+ * is in the index. */
 bool pdl_lsp_index_ok(const lsp_index *x);
 
 /* Returns the innermost region that contains the offset. */
@@ -130,10 +132,10 @@ void pdl_lsp_put_path(const lsp_index *x, const lsp_sym *sym, pdl_buf *out);
 /* Returns the name of a member, of x.name or x['name']; empty when it is computed. */
 pdl_str pdl_lsp_member_name(const pdl_xnode *x);
 /* Appends the names of f, lib.f and lib['o'].f, joined by dots, and returns the variable. Returns
- * NULL when x is something else; what was appended is then of no use. A name with a dot is not part
- * of a chain. */
+ * NULL when x is another expression; the appended text is then useless. A name that contains a dot
+ * is not a part of a chain. */
 const pdl_xnode *pdl_lsp_put_chain(const pdl_xnode *x, pdl_buf *out);
 
-const char *pdl_lsp_sym_kind_name(lsp_sym_kind k); /* returns "variable", ... */
+const char *pdl_lsp_sym_kind_name(lsp_sym_kind k); /* Returns a word such as "variable". */
 
 #endif

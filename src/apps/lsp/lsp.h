@@ -4,7 +4,8 @@
  * blocks. `pdl lsp` (pdl_lsp_serve) connects it to standard input and output; the tests and the
  * fuzz target call it directly. Expensive work that no request needs (diagnostics of a file that is
  * being typed, the index of a workspace) is done in pieces by pdl_lsp_work, which the transport
- * calls only when there is no message: a request never waits for work that it makes out of date.
+ * calls only when there is no message: so a request never waits for work whose result it would make
+ * useless.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,14 +25,16 @@ typedef struct pdl_lsp_options {
     void *user;
     const pdl_str *path; /* further folders for imports; borrowed */
     size_t n_path;
-    const char *manual; /* folder with the pages of the manual, for links; borrowed; NULL: none */
-    const char *prices; /* file with a table of prices, for hover; borrowed; NULL: none */
+    /* folder with the pages of the manual, to which links lead; borrowed; may be NULL */
+    const char *manual;
+    const char *prices; /* file with a table of prices, which hover shows; borrowed; may be NULL */
     /* Appends text without the keys of the environment, before values of a run are shown. May be
      * NULL. */
     void (*redact)(void *user, pdl_str text, pdl_buf *out);
     void *redact_user;
-    /* Finds the last run of the program at an absolute path in a journal: its trace (JSON, borrowed
-     * until the next call), and when that was written, ns since the epoch. May be NULL. */
+    /* Finds the last run of the program at an absolute path in a journal: returns its trace (JSON,
+     * borrowed until the next call), and when the journal was written, in ns since the epoch. May
+     * be NULL. */
     bool (*last_run)(void *user, const char *program, pdl_str *trace, int64_t *when);
     void *last_run_user;
     /* Tests of models and of Python code, as in pdl_check_options; NULL: not examined. */
@@ -44,15 +47,15 @@ typedef struct pdl_lsp_options {
 pdl_lsp *pdl_lsp_new(const pdl_lsp_options *options);
 void pdl_lsp_free(pdl_lsp *s); /* s may be NULL */
 
-/* Receives one message of the client, of any content. pdl_lsp_step answers requests, so that a
- * cancellation that is received before it can remove them. */
+/* Receives one message of the client, which may have any content. A request is answered later, by
+ * pdl_lsp_step, so that a cancellation that is received before that can remove it. */
 void pdl_lsp_receive(pdl_lsp *s, pdl_str message);
-/* Returns true when so many messages wait that no further one is received until pdl_lsp_step has
- * handled all. */
+/* Returns true when so many messages wait that no further message is received until pdl_lsp_step
+ * has handled all of them. */
 bool pdl_lsp_is_full(const pdl_lsp *s);
 /* Handles the oldest message received. Returns false when there is none. */
 bool pdl_lsp_step(pdl_lsp *s);
-/* Does a piece of the work that no request waits for. Returns false when none is left. */
+/* Does a piece of the work for which no request waits. Returns false when nothing is left to do. */
 bool pdl_lsp_work(pdl_lsp *s);
 /* Returns true after the notification `exit`; *code is then the exit code of the process. */
 bool pdl_lsp_is_over(const pdl_lsp *s, int *code);

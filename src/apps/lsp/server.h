@@ -15,29 +15,30 @@
 /* A file that is open in the editor, or lies in a folder of the workspace. */
 typedef struct lsp_doc lsp_doc;
 struct lsp_doc {
-    char *uri;    /* address as the client writes it, if it has named the file */
+    char *uri;    /* address as the client writes it; NULL when the client has not named the file */
     char *key;    /* the key by which it is found: its path, or the address when it is not a file */
     bool is_file; /* key is a path */
     bool open;    /* the text of the editor is used, not the file */
     bool gone;    /* the file was deleted */
-    bool crlf;    /* edits that we send have CR LF */
+    bool crlf;    /* the file has CR LF line ends, so edits that are sent have them, too */
     bool shown;   /* diagnostics were sent and not withdrawn */
     bool due;     /* diagnostics must be computed */
-    bool awaits_index; /* it is in to_index */
+    bool awaits_index; /* the document is in to_index */
     int64_t version;
     lsp_text text;    /* text of an open file, or while it is loaded */
     pdl_arena *arena; /* owner of the tree; NULL when there is none */
     lsp_tree tree;
     lsp_index *index;     /* NULL until it is made */
-    uint64_t revision;    /* grows with each change of the text */
-    uint64_t checked;     /* revision of all files when it was checked */
+    uint64_t revision;    /* incremented with each change of the text */
+    uint64_t checked;     /* the revision of all files at the last check */
     pdl_program *program; /* the program of the last check; NULL before the first */
-    /* "LINE:NAME" -> what the check knows about the variable; absent when there was none */
+    /* "LINE:NAME" -> type of the variable as the check inferred it; absent before the first
+     * check */
     pdl_val types;
     pdl_val diags; /* list of diagnostics in the form of the client; absent when there is none */
     pdl_val pushed;  /* list that was pushed last; absent before the first */
     pdl_val pulled;  /* list that the client pulled last; absent before the first */
-    uint64_t pulled_revision; /* revision of the text then */
+    uint64_t pulled_revision; /* the revision of the text at that pull */
 };
 
 typedef struct lsp_config lsp_config; /* project_cache.c */
@@ -49,7 +50,7 @@ struct pdl_lsp {
     bool has_progress, has_watch, has_pull_refresh, has_snippets, has_markdown,
         has_code_links;
     bool has_pull; /* the client can pull diagnostics */
-    /* it has pulled: nothing is pushed any more, because editors would show everything twice */
+    /* the client has pulled, so nothing is pushed any more: editors would show everything twice */
     bool is_asked;
     bool is_stale; /* a result of a pull has changed: the client will be asked to pull again */
     bool has_doc_changes;   /* the client accepts workspace edits with versions */
@@ -57,7 +58,7 @@ struct pdl_lsp {
     PDL_VEC(pdl_val) queue; /* received messages, from queue_head on */
     size_t queue_head, queue_bytes;
     PDL_VEC(lsp_doc *) docs;
-    lsp_doc *current; /* the document that the editor named last; NULL before the first */
+    lsp_doc *current; /* the document that the editor named most recently; NULL before the first */
     pdl_map by_key;
     pdl_map configs;             /* folder -> lsp_config */
     PDL_VEC(char *) to_scan;     /* folders that have to be searched */
@@ -96,7 +97,7 @@ pdl_val pdl_lsp_put_location(const lsp_doc *d, lsp_range range);
 /* Returns a TextEdit of d, with the line ends of its file. text: with LF. */
 pdl_val pdl_lsp_put_edit(const lsp_doc *d, lsp_range range, pdl_str text);
 
-/* All take params or result. */
+/* These take params or result. */
 void pdl_lsp_notify(pdl_lsp *s, const char *method, pdl_val params);
 /* Shows a message that the user of the editor has to see. Takes text. */
 void pdl_lsp_show_problem(pdl_lsp *s, pdl_val text);
@@ -108,10 +109,13 @@ PDL_PRINTF(3, 4) pdl_val pdl_lsp_fail(pdl_lsp *s, int code, const char *fmt, ...
 
 /* --- docs.c ----------------------------------------------------------------------------------- */
 
-lsp_doc *pdl_lsp_doc_of_uri(pdl_lsp *s, pdl_str uri); /* NULL when it is not known */
+/* returns NULL when the document is not known */
+lsp_doc *pdl_lsp_doc_of_uri(pdl_lsp *s, pdl_str uri);
 lsp_doc *pdl_lsp_doc_of_path(pdl_lsp *s, pdl_str path);
-lsp_doc *pdl_lsp_doc_add(pdl_lsp *s, pdl_str uri); /* known or new; NULL when too many are known */
-lsp_doc *pdl_lsp_doc_add_path(pdl_lsp *s, pdl_str path); /* known or new, or NULL */
+/* returns a known or a new document; NULL when too many are known */
+lsp_doc *pdl_lsp_doc_add(pdl_lsp *s, pdl_str uri);
+/* returns a known or a new document, or NULL */
+lsp_doc *pdl_lsp_doc_add_path(pdl_lsp *s, pdl_str path);
 /* Makes text, tree and index of a document; a closed file is read. Returns false when it cannot be
  * read. */
 bool pdl_lsp_doc_load(pdl_lsp *s, lsp_doc *d);
@@ -131,7 +135,8 @@ lsp_doc *pdl_lsp_doc_param(pdl_lsp *s, pdl_vref params);
 /* Returns the document as pdl_lsp_doc_param does, and params.position as an offset. */
 lsp_doc *pdl_lsp_doc_at(pdl_lsp *s, pdl_vref params, size_t *off);
 
-/* Returns the file that `include` or `import` in doc names, or NULL; path: as written. */
+/* Returns the file that `include` or `import` in doc names, or NULL. path: as it is written
+ * there. */
 lsp_doc *pdl_lsp_doc_linked(pdl_lsp *s, const lsp_doc *d, pdl_str path, bool import);
 /* Opens the files that a check needs: a pdl_open_source_fn whose user is an lsp_opener. Texts of
  * the editor take precedence over files. */
@@ -148,7 +153,7 @@ bool pdl_lsp_open_source(void *user, pdl_str from, pdl_str path, bool import, pd
  * are searched. Borrowed until the next message. */
 const uint8_t *pdl_lsp_levels(pdl_lsp *s, const lsp_doc *d);
 const pdl_str *pdl_lsp_path(pdl_lsp *s, const lsp_doc *d, size_t *n);
-/* Forgets what was read; the files are read again when they are needed. */
+/* Forgets the settings that were read. The files are read again when they are needed. */
 void pdl_lsp_configs_forget(pdl_lsp *s);
 
 /* --- workspace.c: files that are not open ----------------------------------------------------- */
@@ -165,8 +170,8 @@ void pdl_lsp_workspace_finish(pdl_lsp *s);
 
 bool pdl_lsp_diagnose_work(pdl_lsp *s); /* returns false when nothing is left to do */
 void pdl_lsp_withdraw(pdl_lsp *s, lsp_doc *d);
-/* Appends the type of a variable of an open document: as the check inferred it, else as its block
- * says. */
+/* Appends the type of a variable of an open document: the type that the check inferred, or else the
+ * type that its block states. */
 void pdl_lsp_put_type(pdl_lsp *s, lsp_doc *d, const lsp_sym *sym, pdl_buf *out);
 /* Returns the diagnostics in the form of the client, borrowed. */
 pdl_vref pdl_lsp_diagnose(pdl_lsp *s, lsp_doc *d);

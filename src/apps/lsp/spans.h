@@ -9,14 +9,15 @@
 #include "expr/expr.h"
 #include "yaml/node.h"
 
-/* All-zero: no scalar. One scalar is mapped at a time, and the memory is used again for the
- * next. */
+/* Maps one scalar at a time; its memory is used again for the next one. All-zero: no scalar. */
 typedef struct lsp_spans {
     const pdl_node *node;
-    PDL_VEC(uint32_t) lines; /* LITERAL: for each line of the text, its start in text and file */
-    bool direct;             /* the text is in the file unchanged, at base + offset */
+    /* for a literal block: where each line begins in the text and in the file */
+    PDL_VEC(uint32_t) lines;
+    bool direct;             /* the file contains the text unchanged, at base + offset */
     uint32_t base;
-    size_t work; /* work so far for scalars that have to be read again for each place */
+    /* how much was read so far for scalars that have to be read again for each position */
+    size_t work;
 } lsp_spans;
 
 void pdl_lsp_spans_of(lsp_spans *s, const pdl_node *scalar);

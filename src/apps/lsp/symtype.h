@@ -1,4 +1,5 @@
-/* symtype.h -- the types of variables, in the words that people read. Private to lsp.
+/* symtype.h -- finds the types of variables, and writes them in the words that people read. Private
+ * to lsp.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,22 +9,22 @@
 #include "base/buf.h"
 #include "yaml/node.h"
 
-/* Appends the type of a block's result; nothing when it is not known. scratch holds types that are
- * read. */
+/* Appends the type of a block's result; nothing when it is not known. scratch owns the types that
+ * are read meanwhile. */
 void pdl_lsp_show_type(const pdl_node *block, pdl_arena *scratch, pdl_buf *out);
 /* Appends a spec; nothing when it is not one. */
 void pdl_lsp_show_spec(const pdl_node *spec, pdl_arena *scratch, pdl_buf *out);
 
-/* Calls fn for each field of a block's result, as far as they are known, with its type.
- * pdl_lsp_each_param does so for the parameters of a function. */
+/* Calls fn for each known field of a block's result, with its type. pdl_lsp_each_param does the
+ * same for the parameters of a function. */
 void pdl_lsp_each_field(const pdl_node *block, pdl_arena *scratch,
                         void (*fn)(void *user, pdl_str name, pdl_str type), void *user);
-/* Calls fn for each field of a type in the words that hover shows: `{a: string, b: {c:
- * integer}}`. */
+/* Calls fn for each field of a type that is written in the words of hover, such as `{a: string, b:
+ * {c: integer}}`. */
 void pdl_lsp_each_shown_field(pdl_str type, void (*fn)(void *user, pdl_str name, pdl_str type),
                               void *user);
-/* Returns the part of such a type to which the members of a chain (`b.c`, `[].c` for an item) lead;
- * empty when it is not known. It is inside type. */
+/* Returns the part of such a type to which the members of a chain lead (`b.c`, or `[].c` for an
+ * item); empty when it is not known. The result is a part of type. */
 pdl_str pdl_lsp_shown_member(pdl_str type, pdl_str chain);
 void pdl_lsp_each_param(const pdl_node *function, pdl_arena *scratch,
                         void (*fn)(void *user, pdl_str name, pdl_str type), void *user);

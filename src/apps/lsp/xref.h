@@ -1,8 +1,7 @@
-/* xref.h -- what a name means, across files. Private to lsp.
- *
- * A variable, or a field of an object, is a name in a region of a file. Definitions, references and
- * renaming are about such a thing: several blocks may set it, and files that include or import the
- * file read it.
+/* xref.h -- finds the meaning of a name, across files. Private to lsp. A variable, or a field of an
+ * object, is identified by a name and a region of a file; the code calls that a thing. Definitions,
+ * references and renaming are about things: several blocks may set a thing, and files that include
+ * or import its file may read it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,10 +19,11 @@ typedef struct lsp_thing {
 /* Returns the file that an entry of the index names, or NULL. */
 lsp_doc *pdl_lsp_file_doc(pdl_lsp *s, const lsp_doc *d, lsp_file *f);
 
-/* Follows the names of a chain (`lib.o.f`), read in a region of d, as far as they are variables and
- * fields; *chain: the names that are left. Returns false when the first name is unknown. */
+/* Follows the names of a chain (`lib.o.f`) that is read in a region of d, as long as they are
+ * variables and fields. *chain: the names that are left. Returns false when the first name is
+ * unknown. */
 bool pdl_lsp_follow(pdl_lsp *s, lsp_doc *d, uint32_t region, pdl_str *chain, lsp_thing *out);
-/* Finds what a reference of d means. Returns false when no known file sets the name. */
+/* Finds the thing that a reference of d means. Returns false when no known file sets its name. */
 bool pdl_lsp_resolve(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out);
 /* Returns the first symbol of a thing that was found; never NULL. */
 const lsp_sym *pdl_lsp_thing_sym(pdl_lsp *s, const lsp_thing *t);
@@ -37,8 +37,8 @@ const lsp_sym *pdl_lsp_sym_at(const lsp_index *x, size_t off);
 /* Finds the thing whose name is at the offset, with the range of that name. */
 bool pdl_lsp_thing_at(pdl_lsp *s, lsp_doc *d, size_t off, lsp_thing *out, lsp_range *range);
 
-/* Receives every place of a thing in the files that are known. is_definition: the place sets the
- * variable. */
+/* Receives every place at which a thing is named, in all known files. is_definition: the place sets
+ * the variable. */
 typedef void lsp_place_fn(void *user, lsp_doc *d, lsp_range range, bool is_definition);
 void pdl_lsp_thing_each(pdl_lsp *s, const lsp_thing *t, lsp_place_fn *fn, void *user);
 /* Visits the places in one file. */

@@ -20,7 +20,7 @@ static pdl_val line_of(const pdl_mock_answer *a, bool done) {
     return pdl_dict_putz(v, "eval_count", pdl_int(pdl_mock_words_said(a)));
 }
 
-/* Returns a call with its arguments as an object, which is how Ollama has them. */
+/* Returns a call in Ollama's form, in which the arguments are an object. */
 static pdl_val call_of(pdl_vref call) {
     pdl_vref f = pdl_dict_getz(call, "function");
     pdl_vref text = pdl_is_dict(f) ? pdl_dict_getz(f, "arguments") : pdl_absent();
@@ -35,7 +35,7 @@ static pdl_val call_of(pdl_vref call) {
                          pdl_dict_putz(pdl_keep(f), "arguments", args));
 }
 
-/* Returns the message with this content, with the calls when they are asked for. */
+/* Returns the message with this content. It contains the calls when they are requested. */
 static pdl_val message_of(const pdl_mock_answer *a, pdl_str content, bool calls) {
     pdl_vref given = pdl_dict_getz(a->message, "tool_calls");
     pdl_val m = pdl_dict_putz(pdl_dict_new(3), "role", pdl_textz("assistant"));

@@ -62,7 +62,8 @@ static int64_t number_of(pdl_vref request, const char *name) {
     return pdl_is(v, PDL_V_INT) && pdl_int_get(v, &n) && n > 0 ? n : 0;
 }
 
-/* Returns how many alternatives are sent: all of an item, when the request gives no number. */
+/* Returns how many alternatives are sent. When the request gives no number, all alternatives of the
+ * item are sent. */
 static int64_t alternatives(const pdl_mock_answer *a) {
     return pdl_is_absent(pdl_dict_getz(a->request, "top_logprobs")) && a->item
                ? INT64_MAX
@@ -82,7 +83,8 @@ static pdl_val chat_logprobs(pdl_val content) {
     return pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "content", content), "refusal", pdl_null());
 }
 
-/* Returns true when log-probabilities are sent: a request asks for them, or an item has some. */
+/* Returns true when log-probabilities are sent, because the request asks for them or the item has
+ * some. */
 static bool wants_logprobs(const pdl_mock_answer *a) {
     return pdl_mock_asks(a->request, "logprobs", false) ||
            (a->item && !pdl_is_absent(a->item->logprobs));
@@ -91,7 +93,7 @@ static bool wants_logprobs(const pdl_mock_answer *a) {
 /* The lists of a text completion. */
 typedef struct token_lists {
     pdl_val tokens, logprobs, offsets;
-    int64_t at; /* code points before the next token */
+    int64_t at; /* number of code points before the next token */
 } token_lists;
 
 static void add_token(token_lists *t, pdl_str word, pdl_val logprob) {
@@ -112,7 +114,7 @@ static token_lists no_tokens(void) {
     return (token_lists){pdl_list_new(8), pdl_list_new(8), pdl_list_new(8), 0};
 }
 
-/* Returns the length of a word without its last letter and the blanks after it. */
+/* Returns the length of a word without its last letter and without the blanks after the word. */
 static size_t head_of(pdl_str word) {
     size_t n = word.n;
     while (n && (word.p[n - 1] == ' ' || word.p[n - 1] == '\n')) n--;
@@ -121,9 +123,9 @@ static size_t head_of(pdl_str word) {
     return n;
 }
 
-/* Returns the log-probabilities of a prompt without an item: -1 for each word. The number is that
- * of a word's last letter, which is a token: a client sums from the place where its continuation
- * begins, which may be inside a word and is not known here. */
+/* Returns the log-probabilities of a prompt without an item: -1 for each word. The last letter of a
+ * word is a separate token, which has that number. The reason is that a client sums from the
+ * beginning of its continuation, which may be inside a word and is not known here. */
 static pdl_val counted_logprobs(pdl_str prompt) {
     token_lists t = no_tokens();
     size_t at = 0;
@@ -136,9 +138,9 @@ static pdl_val counted_logprobs(pdl_str prompt) {
     return completion_logprobs(&t);
 }
 
-/* Returns the log-probabilities of a prompt as two tokens: what comes before the text that the item
- * has a number for, and that text. A text without a score has no log-probability, like a mistake in
- * a script. */
+/* Returns the log-probabilities of a prompt as two tokens: the text for which the item has a
+ * number, and all text before it. A text without a score has no log-probability, because that is
+ * probably a mistake in the script. */
 static pdl_val prompt_logprobs(const pdl_mock_answer *a, pdl_str prompt, size_t number) {
     double score = 0;
     size_t tail = 0;
@@ -206,7 +208,8 @@ static void chat_end(const pdl_mock_answer *a) {
 
 /* --- text completions ------------------------------------------------------------------------- */
 
-/* Returns the answer to a prompt. With `echo` and without tokens to add it is the prompt itself. */
+/* Returns the answer to a prompt. With `echo`, and when no tokens may be added, it is the prompt
+ * itself. */
 static pdl_val completion_choice(const pdl_mock_answer *a, size_t number) {
     bool echo = pdl_mock_asks(a->request, "echo", false);
     bool weighs = echo && !number_of(a->request, "max_tokens");

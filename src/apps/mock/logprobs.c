@@ -1,8 +1,8 @@
 /* logprobs.c -- log-probabilities of the words of an answer, and scores of continuations.
  *
  * Judges and planners compare the likelihoods of words; with these a program that does so runs
- * without a model. Words that no item speaks of are certain, so that the numbers of a program
- * without a script are the same each time.
+ * without a model. Words for which no item has a number are certain, so that a program without a
+ * script gets the same numbers each time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +23,7 @@ static pdl_val token_of(pdl_str token, double logprob) {
     return pdl_dict_putz(v, "bytes", bytes);
 }
 
-/* Returns what the item says of the first word of an answer; absent when it says nothing. */
+/* Returns what the item says about the first word of an answer; absent when it says nothing. */
 static pdl_vref weighed(const pdl_mock_item *item, bool first) {
     return first && item && pdl_is_dict(item->logprobs) ? item->logprobs : pdl_absent();
 }
@@ -39,8 +39,8 @@ double pdl_mock_logprob(const pdl_mock_item *item, pdl_str word, bool first) {
     return 0;
 }
 
-/* Returns at most `most` alternatives of a word: those of the item, in its order, else the word and
- * one that is impossible, so that a client which compares two finds both. */
+/* Returns at most `most` alternatives of a word. They are those of the item, in its order, or else
+ * the word and an impossible one: a client that compares two alternatives then finds both. */
 static pdl_val alternatives(const pdl_mock_item *item, pdl_str word, bool first, int64_t most) {
     pdl_vref of = weighed(item, first);
     pdl_val list = pdl_list_new(2);
@@ -67,7 +67,7 @@ pdl_val pdl_mock_entries(const pdl_mock_item *item, pdl_str said, int64_t most) 
     return list;
 }
 
-/* Returns the bytes of the last letter, which a number without a text is given to. */
+/* Returns the number of bytes of the last letter of a text. */
 static size_t last_letter(pdl_str s) {
     size_t n = s.n;
     while (n && ((unsigned char)s.p[n - 1] & 0xC0) == 0x80) n--;

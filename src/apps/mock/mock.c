@@ -18,7 +18,7 @@ enum {
     MAX_CONNECTIONS = 4096,
     RECEIVE_MS = 60000,
     SEND_MS = 60000,
-    EMBEDDING = 8, /* numbers of a vector */
+    EMBEDDING = 8, /* how many numbers a vector has */
 };
 
 struct pdl_mock {

@@ -1,12 +1,12 @@
 /* mock.h -- a model server without a model.
  *
- * Tests, tutorials and first hours need a model that costs nothing, answers at once, and says the
- * same each time. This is a server on loopback with the interfaces of OpenAI (chat and text
- * completions, whole or streamed, with log-probabilities; models, embeddings) and of Ollama, whose
- * answers come from a list that the user writes, or that repeats the request. It does not check
- * what only real services can check: any key is accepted, and no model has a limit. Requests that
- * it refuses, it refuses as they do, with status and error, so that programs meet failures before
- * they cost money.
+ * Tests, tutorials and first experiments need a model that costs nothing, answers at once, and
+ * gives the same answer each time. This is a server on loopback with the interfaces of OpenAI (chat
+ * and text completions, whole or streamed, with log-probabilities; models, embeddings) and of
+ * Ollama. Its answers come from a list that the user writes; without a list it repeats the request.
+ * It does not check what only real services can check: any key is accepted, and no model has a
+ * limit. It refuses a request in the same way as a real service, with status and error, so that
+ * programs meet failures before these cost money.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,8 +40,9 @@ typedef struct pdl_mock_options {
     const char *host;  /* address to listen on */
     uint16_t port;     /* 0: any free port */
     pdl_vref replies;  /* the list; absent when there is none */
-    bool strict;       /* a request that fits no item is refused with 404, not repeated */
-    uint32_t delay_ms; /* before each answer, and between the words of a stream */
+    /* a request that fits no item is refused with status 404; otherwise its text is repeated */
+    bool strict;
+    uint32_t delay_ms; /* delay before each answer, and between the words of a stream */
     /* Receives a line for each request, with the request and the answer. NULL: no log. */
     void (*log)(void *user, pdl_str line);
     void *user;
@@ -49,8 +50,8 @@ typedef struct pdl_mock_options {
 
 typedef struct pdl_mock pdl_mock;
 
-/* Starts the server. Errors: usage when the list has another form, with the item; io with the
- * address. */
+/* Starts the server. Errors: usage, when the list has a mistake (the message names the item); io,
+ * with the address. */
 PDL_MUST bool pdl_mock_start(const pdl_mock_options *o, pdl_mock **out, pdl_err *err);
 uint16_t pdl_mock_port(const pdl_mock *m);
 void pdl_mock_free(pdl_mock *m); /* m may be NULL */

@@ -46,7 +46,7 @@ static void begin_stream(pdl_mock_answer *a) {
     a->began = true;
 }
 
-/* Sends words, each after the delay; all at once without one. */
+/* Sends words, each after the delay. When there is no delay, sends all at once. */
 static void stream_on(void *user) {
     pdl_mock_answer *a = user;
     pdl_str said = pdl_mock_said(a);

@@ -1,8 +1,6 @@
-/* mock_answer.h -- an answer that is not complete yet, and the interfaces in which it is written.
- * Private to mock.
- *
- * What is said is decided once (mock_said.c), whatever interface the request came through. A form
- * is an interface: it writes what was decided, whole or in the pieces of a stream.
+/* mock_answer.h -- an answer that is being sent, and the interfaces in which it can be written.
+ * Private to mock. The content of the answer is decided in one place (mock_said.c) for all
+ * interfaces. A form is an interface: it writes that content, whole or in the pieces of a stream.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,12 +17,12 @@ typedef struct pdl_mock_answer pdl_mock_answer;
 
 /* An interface of model servers. */
 typedef struct pdl_mock_form {
-    const char *path;    /* after /v1, where that is given */
+    const char *path;    /* the path after /v1, or the whole path of an interface without /v1 */
     const char *streams; /* content type of a stream */
     bool by_prompt;      /* the request has a prompt, not messages */
-    bool by_default;    /* it streams unless the request says `stream: false` */
+    bool by_default;    /* the answer streams unless the request says `stream: false` */
     pdl_val (*whole)(const pdl_mock_answer *a);
-    void (*begin)(const pdl_mock_answer *a); /* NULL: nothing is before the first word */
+    void (*begin)(const pdl_mock_answer *a); /* NULL when nothing is sent before the first word */
     void (*word)(const pdl_mock_answer *a, pdl_str word);
     void (*end)(const pdl_mock_answer *a);
     pdl_val (*error)(int status, pdl_str why);
@@ -34,18 +32,18 @@ typedef struct pdl_mock_form {
 extern const pdl_mock_form pdl_mock_chat, pdl_mock_completion;
 extern const pdl_mock_form pdl_mock_ollama_chat, pdl_mock_ollama_generate;
 
-/* An answer that is not complete yet; it ends with its exchange. */
+/* An answer that is being sent; it ends with its exchange. */
 struct pdl_mock_answer {
     const pdl_mock_options *opt;
     const pdl_mock_form *form;
     pdl_exchange *x;
-    pdl_timer *timer;          /* NULL when it does not wait */
-    pdl_val request;           /* owned, like the next ones */
+    pdl_timer *timer;          /* NULL while it does not wait */
+    pdl_val request;           /* owned, like the members below */
     pdl_val message;           /* {role, content, tool_calls} */
     const pdl_mock_item *item; /* NULL when no item answers; borrowed */
     char id[PDL_MOCK_ID_BYTES];
     bool streams, began;
-    size_t at; /* bytes of the content that were streamed */
+    size_t at; /* how many bytes of the content were streamed */
 };
 
 /* Answers a request of this form. Takes request. */
@@ -53,31 +51,32 @@ void pdl_mock_answer_start(const pdl_mock_options *o, pdl_mock_script *script, u
                            const pdl_mock_form *form, pdl_exchange *x, pdl_val request);
 void pdl_mock_answer_free(pdl_mock_answer *a); /* a may be NULL */
 
-/* Chooses the item for the request of a, and makes the message (mock_said.c); and why an answer is
- * refused. */
+/* Chooses the item for the request of a, and makes the message, or the reason why the request is
+ * refused (mock_said.c). */
 void pdl_mock_decide(pdl_mock_answer *a, pdl_mock_script *script, uint64_t number);
 pdl_str pdl_mock_why(const pdl_mock_answer *a);
-/* Returns a chat completion as OpenAI writes it. */
+/* Returns a chat completion in the form of OpenAI. */
 pdl_val pdl_mock_chat_whole(const pdl_mock_answer *a);
 
-/* Sends v as a whole answer, or an error in the words of a form. The first takes v. */
+/* pdl_mock_send sends v (taken) as a whole answer; pdl_mock_refuse sends an error in the words of a
+ * form. */
 void pdl_mock_send(pdl_exchange *x, int status, pdl_val v);
 void pdl_mock_refuse(const pdl_mock_form *form, pdl_exchange *x, int status, pdl_str why);
 
 /* Appends v as JSON on one line. */
 void pdl_mock_put_json(pdl_vref v, pdl_buf *out);
 
-/* Appends the text of the prompt with this number: the last message, or one of several prompts. */
+/* Appends the text of the request: the last message, or the prompt with this number. */
 void pdl_mock_put_asked(const pdl_mock_answer *a, size_t number, pdl_buf *out);
 
-/* Returns what the answer says, borrowed from it; what it says to one of several prompts, owned;
- * how many prompts there are; and whether it calls tools. */
+/* These return the text of the answer, borrowed from it; the text for one of several prompts,
+ * owned; the number of prompts; and whether the answer calls tools. */
 pdl_str pdl_mock_said(const pdl_mock_answer *a);
 pdl_val pdl_mock_said_to(const pdl_mock_answer *a, size_t number);
-size_t pdl_mock_prompts(const pdl_mock_answer *a); /* 1 for messages */
+size_t pdl_mock_prompts(const pdl_mock_answer *a); /* 1 when the request has messages */
 bool pdl_mock_has_calls(const pdl_mock_answer *a);
 
-/* Returns how many words the request and the answer have, as estimates of tokens. */
+/* These return how many words the request and the answer have, as estimates of tokens. */
 int64_t pdl_mock_words_asked(const pdl_mock_answer *a);
 int64_t pdl_mock_words_said(const pdl_mock_answer *a);
 

@@ -1,5 +1,5 @@
-/* mock_said.c -- decides what is said, for a server and for a host without one; see mock_answer.h
- * and script.h.
+/* mock_said.c -- decides the content of an answer, for the server and for a host that has no
+ * server; see mock_answer.h and script.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -122,8 +122,8 @@ static void put_roles(pdl_vref request, pdl_buf *out) {
     }
 }
 
-/* Without an item: what was asked, in capitals for the model `upper`; the roles of all messages for
- * `roles`. */
+/* Returns the text of the answer. Without an item, it repeats the request; the model `upper`
+ * answers in capitals, and the model `roles` with the roles of all messages. */
 pdl_val pdl_mock_said_to(const pdl_mock_answer *a, size_t number) {
     pdl_str model = text_or(pdl_dict_getz(a->request, "model"), "");
     pdl_vref reply = a->item ? a->item->reply : pdl_absent();
@@ -168,7 +168,7 @@ pdl_str pdl_mock_why(const pdl_mock_answer *a) {
 
 pdl_mock_reply pdl_mock_reply_to(pdl_mock_script *s, bool strict, uint64_t number,
                                  pdl_vref request) {
-    static const pdl_mock_form chat = {0}; /* messages, and not a prompt */
+    static const pdl_mock_form chat = {0}; /* a form that has messages and no prompt */
     pdl_mock_answer a = {.form = &chat, .request = pdl_keep(request)};
     pdl_mock_reply r = {.status = 200, .retry_after = -1, .body = pdl_absent()};
     pdl_mock_decide(&a, s, number);

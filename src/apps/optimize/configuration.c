@@ -1,4 +1,5 @@
-/* configuration.c -- see configuration.h. The keys of each form are a table.
+/* configuration.c -- reads and writes configurations; see configuration.h. A table has the keys of
+ * each form, and what their values must be.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +14,7 @@
 
 typedef enum {
     KEY_TEXT,
-    KEY_OPTIONAL_TEXT, /* may be null */
+    KEY_OPTIONAL_TEXT, /* the value may be null */
     KEY_WHOLE,
     KEY_OPTIONAL_WHOLE,
     KEY_FLAG,
@@ -77,7 +78,7 @@ static bool is_texts(pdl_vref v) {
 
 static bool is_whole(pdl_vref v) { return pdl_is(v, PDL_V_INT) && pdl_int_of(v) >= 0; }
 
-/* Returns what the value should be, or NULL when it is that. */
+/* Returns what the value should be, in words; NULL when the value has the right form. */
 static const char *wanted(key_kind kind, pdl_vref v) {
     switch (kind) {
     case KEY_TEXT: return pdl_is_str(v) ? NULL : "a text";
@@ -247,7 +248,7 @@ static bool read_budget(pdl_str file, pdl_vref v, pdl_optimize_reference *r, pdl
            bad(file, err, "budget: expected a number of rounds or a time such as 2h");
 }
 
-/* Finds the files of the three sets by the names that they have. */
+/* Finds the files of the three sets by their names, which are fixed. */
 static bool read_dataset(pdl_str file, pdl_vref d, pdl_optimize_reference *r, pdl_err *err) {
     static const char *const keys[] = {"train_set_name", "validation_set_name", "test_set_name"},
                              *const names[] = {"train", "validation", "test"};
@@ -263,7 +264,7 @@ static bool read_dataset(pdl_str file, pdl_vref d, pdl_optimize_reference *r, pd
             return bad(file, err, "%s: expected train, validation or test", keys[i]);
         if (!there("Data file", r->files[i], err)) return false;
     }
-    /* A set that validates and tests has no test, as there. */
+    /* When one set serves for validation and test, there is no test, as in the reference. */
     if (pdl_str_eq(text_of(d, keys[1], pdl_str_of(names[1])),
                    text_of(d, keys[2], pdl_str_of(names[2]))))
         r->files[2] = (pdl_str){0};

@@ -1,5 +1,6 @@
-/* configuration.h -- searches that a file describes: in the form that `pdl optimize` writes itself,
- * or in that of the reference's pdl-optimize, which is the one with `pdl_path`.
+/* configuration.h -- reads the description of a search from a file. The file has the form that `pdl
+ * optimize` writes, or the form of the reference's pdl-optimize, which is recognised by its key
+ * `pdl_path`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,32 +14,34 @@
  * configuration. */
 typedef struct pdl_optimize_reference {
     pdl_str files[3];       /* rows for training, validation and the test; the last may be empty */
-    pdl_str demonstrations; /* the variable that gets them */
+    pdl_str demonstrations; /* the variable that gets the demonstrations */
     pdl_vref demonstration_columns, instance_columns; /* lists of texts */
     pdl_str scorer; /* the program with `score` */
     size_t candidates, first_rows, most_rows, most_test;
-    int64_t shots;    /* demonstrations of a candidate; negative: a variable says how many */
-    bool to_max;      /* the rows grow to the maximum, else they double */
+    /* number of demonstrations of a candidate; negative: the values of a variable say how many */
+    int64_t shots;
+    /* the number of rows grows up to the maximum; when it is not set, the number doubles */
+    bool to_max;
     bool shuffles;
     size_t rounds;    /* 0: any number */
-    double seconds;   /* after which no round begins; 0: any number */
-    pdl_str prefix;   /* the beginning of the name of its folder */
+    double seconds;   /* no round begins after so many seconds; 0: there is no limit */
+    pdl_str prefix;   /* the name of its folder begins with this text */
 } pdl_optimize_reference;
 
 typedef struct pdl_optimize_config {
     pdl_val yaml; /* owned; everything else borrows from it */
     PDL_VEC(pdl_str) tuned, required;
     pdl_optimize_reference reference;
-    uint32_t jobs; /* 0: not said */
+    uint32_t jobs; /* 0 when the file does not set it */
     bool is_reference;
 } pdl_optimize_config;
 
-/* Reads a configuration into c, and fills the options that it says. c is zero before; it lives as
- * long as the options. Error: usage. */
+/* Reads a configuration into c, and sets the options that it contains. All members of c are zero
+ * before the call; c must live as long as the options. Error: usage. */
 PDL_MUST bool pdl_optimize_read_config(pdl_str file, pdl_optimize_config *c,
                                        pdl_optimize_options *o, pdl_err *err);
 void pdl_optimize_config_fini(pdl_optimize_config *c);
-/* Appends the configuration of a search as YAML, in the form of pdl optimize. */
+/* Appends the configuration of a search as YAML, in the form that pdl optimize reads. */
 void pdl_optimize_put_config(const pdl_optimize_options *o, pdl_buf *out);
 
 #endif

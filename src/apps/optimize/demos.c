@@ -1,5 +1,5 @@
-/* demos.c -- right answers of a program as demonstrations for it: the row, the right answer, and
- * what the program and its models said on the way.
+/* demos.c -- makes demonstrations for a program from its own right answers. A demonstration has the
+ * row, the right answer, and the results and model calls that led to it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,8 +50,8 @@ pdl_val pdl_demo_trace(pdl_vref trace) {
 void pdl_demo_keep(opt_search *z, size_t candidate, size_t row, pdl_vref result, pdl_vref trace) {
     pdl_vref right = pdl_search_right(z, row);
     pdl_val d = pdl_dict_new(8), question = pdl_search_question(z, row);
-    /* Parts that repeat the row are left out: a result that is the right answer, or the only
-     * call. */
+    /* Parts that only repeat the row are left out: a result that is the right answer, and a call
+     * when it is the only one. */
     if (pdl_is_absent(right) || !pdl_val_eq(result, right))
         d = pdl_dict_putz(d, "result", pdl_keep(result));
     if (pdl_list_len(trace) > 1) d = pdl_dict_putz(d, "trace", pdl_demo_trace(trace));

@@ -1,7 +1,8 @@
 /* experiment.c -- the folder of a search: its configuration, its candidates, all scores and its
  * report.
  *
- * Scores are written as they are made, so that a search that ends early has left what was paid for.
+ * Scores are written as they are made, so that a search that ends early keeps everything that was
+ * paid for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,7 +33,7 @@ static bool write_file(const opt_search *z, const char *name, pdl_str text, pdl_
     return ok;
 }
 
-/* Makes a folder that is not there yet, named after the program and the time. */
+/* Makes a new folder, named after the program and the time. */
 static bool make_folder(opt_search *z, pdl_err *err) {
     enum { TRIES = 1000 };
     pdl_str name = pdl_file_name(z->o->program);
@@ -65,7 +66,8 @@ static bool make_folder(opt_search *z, pdl_err *err) {
 
 /* --- durable searches ------------------------------------------------------------------------- */
 
-/* Returns the command of a durable search with what must not change until it is continued. */
+/* Returns the state of a durable search: its command, and the facts that must not change until it
+ * is continued. */
 static pdl_val state_of(const opt_search *z, pdl_err *err) {
     pdl_val d = pdl_absent();
     if (!pdl_json_read(z->o->command_text, 0, &d, NULL, err)) return pdl_absent();
@@ -88,7 +90,7 @@ static bool write_state(const opt_search *z, pdl_err *err) {
     return ok;
 }
 
-/* Checks that a search that continues has the program and the table with which it began. */
+/* Checks that a search that is continued has the same program and table as at its beginning. */
 static bool is_unchanged(const opt_search *z, pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
     pdl_val old = pdl_absent(), now = state_of(z, err);
@@ -148,7 +150,7 @@ static bool open_use(opt_search *z, pdl_err *err) {
     return ok;
 }
 
-/* Takes the folder of the search that continues. */
+/* Uses the folder of the search that is continued. */
 static bool take_folder(opt_search *z, pdl_err *err) {
     z->folder = pdl_str_dup(z->o->continued);
     z->id = pdl_str_dup(pdl_file_name(z->o->continued));
@@ -163,7 +165,7 @@ static bool put_line(pdl_vref v, pdl_buf *out, pdl_err *err) {
     return ok;
 }
 
-/* Writes the candidates, without scores when the search begins. */
+/* Writes the candidates. At the beginning of the search they have no scores. */
 static bool write_candidates(const opt_search *z, pdl_vref standings, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     bool ok = true;

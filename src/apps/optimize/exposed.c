@@ -1,10 +1,9 @@
-/* exposed.c -- texts that a model may not write: paths, code, names of models, conditions, and
- * texts of which these are made.
- *
- * A proposal that became a command would be run with the rights of whoever searches. So a place is
- * refused when it is under such a key, or when the value that it is part of is named in an
- * expression under one, also through other variables. The reply of a model to a text is another
- * value: programs decide themselves how they use it.
+/* exposed.c -- refuses texts that a model must not write: paths, code, names of models, conditions,
+ * and texts from which these are made. A proposal that became a command would be run with the
+ * user's rights. So a place is refused when it is under a key for such a text. It is also refused
+ * when an expression under such a key uses its value, directly or through other variables. The
+ * reply of a model to a proposed text is not restricted, because the program itself decides how it
+ * uses the reply.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* Keys of blocks whose texts decide what is done, not what is said. */
+/* Keys of blocks whose texts decide which action is taken. */
 static const char *const exposed_keys[] = {
     "code",   "args",    "lang",   "include",      "import",  "read",       "model",
     "call",   "get",     "if",     "match",        "while",   "until",      "for",
@@ -24,7 +23,7 @@ static const char *const exposed_keys[] = {
 
 typedef struct opt_flow {
     const pdl_ytree *t;
-    PDL_VEC(pdl_str) names;   /* variables that have the text, or a part of it */
+    PDL_VEC(pdl_str) names;   /* names of the variables that contain the text or a part of it */
 } flow;
 
 static const pdl_ytree_node *node_of(const flow *f, pdl_ytree_id id) {
@@ -37,7 +36,7 @@ static void add_name(flow *f, pdl_str name) {
     *pdl_vec_push(&f->names) = name;
 }
 
-/* Returns the key of a value in its mapping; empty when it is in none. */
+/* Returns the key under which a value is in its mapping; empty when it is in none. */
 static pdl_str key_of(const flow *f, pdl_ytree_id at) {
     const pdl_ytree_node *up = node_of(f, node_of(f, at)->parent);
     if (!up || up->kind != PDL_YTREE_MAP) return (pdl_str){0};
@@ -53,7 +52,7 @@ static bool is_last(const flow *f, pdl_ytree_id at) {
     return node_of(f, at)->next == PDL_YTREE_NONE;
 }
 
-/* Returns true for a mapping whose keys are names that the user gives. */
+/* Returns true for a mapping whose keys are names that the user has chosen. */
 static bool has_names(const flow *f, pdl_ytree_id at) {
     pdl_str key = key_of(f, at);
     return pdl_str_is(key, "defs") || pdl_str_is(key, "object") || pdl_str_is(key, "data");
@@ -65,8 +64,8 @@ static bool is_exposed_key(pdl_str key) {
     return false;
 }
 
-/* Returns true when an ancestor of the node, or itself, is the value of `data`: nothing below is a
- * block. */
+/* Returns true when the node, or a node around it, is the value of `data`; there are no blocks
+ * inside of it. */
 static bool below_data(const flow *f, pdl_ytree_id at) {
     for (; at != PDL_YTREE_NONE; at = node_of(f, at)->parent)
         if (pdl_str_is(key_of(f, at), "data") && !has_names(f, node_of(f, at)->parent))
@@ -74,8 +73,9 @@ static bool below_data(const flow *f, pdl_ytree_id at) {
     return false;
 }
 
-/* Follows a text from its place to the values that it is part of, and adds their names. Returns the
- * key under which it decides what is done; empty when there is none. */
+/* Follows a text from its place outward to the values that contain it, and adds their names.
+ * Returns the key under which the text would decide which action is taken; empty when there is
+ * none. */
 static pdl_str follow(flow *f, pdl_ytree_id at) {
     for (; at != PDL_YTREE_NONE; at = node_of(f, at)->parent) {
         pdl_ytree_id up = node_of(f, at)->parent;
@@ -87,13 +87,15 @@ static pdl_str follow(flow *f, pdl_ytree_id at) {
         }
         pdl_str key = key_of(f, at);
         if (pdl_str_is(key_of(f, up), "args") || pdl_str_is(key_of(f, up), "defs")) {
-            add_name(f, key); /* an argument of a function, or a variable */
+            /* the text is the argument of a function, or the value of a variable */
+            add_name(f, key);
             if (pdl_str_is(key_of(f, up), "defs")) break;
             if (pdl_ytree_find(f->t, node_of(f, up)->parent, PDL_STR("call")) != PDL_YTREE_NONE)
                 break;
         }
         if (!has_names(f, up) && !below_data(f, up) && is_exposed_key(key)) return key;
-        if (pdl_str_is(key, "input") && !below_data(f, up)) break; /* a model reads it */
+        /* the text is only read by a model */
+        if (pdl_str_is(key, "input") && !below_data(f, up)) break;
         if (pdl_ytree_find(f->t, up, PDL_STR("model")) != PDL_YTREE_NONE) break;
         pdl_ytree_id def = pdl_ytree_find(f->t, up, PDL_STR("def"));
         if (def != PDL_YTREE_NONE && node_of(f, def)->kind == PDL_YTREE_SCALAR)
@@ -106,7 +108,7 @@ static bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Returns true when an expression in the text has the name. */
+/* Returns true when an expression in the text uses the name. */
 static bool mentions(pdl_str text, pdl_str name) {
     size_t at = pdl_str_find(text, PDL_STR("${"), 0);
     while (at != PDL_NOT_FOUND && name.n) {
@@ -125,7 +127,7 @@ static bool check_uses(flow *f, const opt_place *p, pdl_str name, pdl_err *err) 
         const pdl_ytree_node *n = node_of(f, i);
         if (n->kind != PDL_YTREE_SCALAR || n->is_key || !mentions(n->text, name)) continue;
         pdl_str key = follow(f, i);
-        /* Conditions and loops read it, which runs nothing of it. */
+        /* conditions and loops only read the value, and execute nothing of it */
         if (!key.n || pdl_str_is(key, "if") || pdl_str_is(key, "match") ||
             pdl_str_is(key, "while") || pdl_str_is(key, "until") || pdl_str_is(key, "for") ||
             pdl_str_is(key, "get"))

@@ -1,8 +1,7 @@
-/* keep.c -- what must stay true during a search: rows that must not get worse, and the table.
- *
- * Rows that a program gets right today are known one by one to whoever maintains it, and a better
- * mean is no comfort when one of them fails tomorrow. They are in no part of the table: they decide
- * nothing but who is out.
+/* keep.c -- checks the conditions that must hold during a search: the rows of --keep must not get
+ * worse, and the table must not change. The maintainer of a program often depends on certain rows
+ * that it gets right, and a better mean does not help when one of them fails. These rows are in no
+ * part of the table: they are only used to exclude candidates.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -98,7 +97,7 @@ bool pdl_search_check_kept(opt_search *z, size_t candidate, bool *out, pdl_err *
     *out = false;
     for (size_t i = 0; ok && i < n; i++) {
         size_t row = z->part[OPT_KEPT].p[i];
-        /* A candidate whose row the budget did not allow is not known to be as good. */
+        /* A candidate is excluded, too, when the budget did not allow to evaluate it on a row. */
         *out = *out || !pdl_search_knows(z, candidate, row) || !pdl_search_knows(z, 0, row) ||
                pdl_search_score(z, candidate, row) < pdl_search_score(z, 0, row);
     }

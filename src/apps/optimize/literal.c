@@ -1,5 +1,6 @@
-/* literal.c -- see literal.h. Values are written so that the text around them need not change: a
- * scalar in a flow collection, or one that is followed by a comment, stays on its line.
+/* literal.c -- finds and replaces literals in the text of a program; see literal.h. A value is
+ * written in a form that leaves the text around it unchanged: a scalar in a flow collection, or one
+ * that is followed by a comment, stays on its line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +29,7 @@ static pdl_ytree_id resolved(const pdl_ytree *t, pdl_ytree_id id) {
     return n && n->kind == PDL_YTREE_ALIAS ? n->target : id;
 }
 
-/* Takes the next step of a place: a name or a number, with the dots and brackets around it. */
+/* Takes the next step of a place, a name or a number, together with its dots and brackets. */
 static pdl_str next_step(pdl_str *rest) {
     size_t from = 0, to;
     while (from < rest->n && strchr(".[", rest->p[from])) from++;
@@ -51,7 +52,7 @@ static pdl_ytree_id item_at(const pdl_ytree *t, pdl_ytree_id list, pdl_str step)
     return item;
 }
 
-/* Adds what is there instead to the error: the nearest key, or the number of items. */
+/* Adds to the error what exists at the place: the most similar key, or the number of items. */
 static void advise(const pdl_ytree *t, pdl_ytree_id at, pdl_str step, pdl_err *err) {
     const pdl_ytree_node *n = node_of(t, at);
     pdl_str names[MAX_NEAR];
@@ -77,7 +78,7 @@ static pdl_loc loc_of(const pdl_ytree *t, const pdl_ytree_node *n) {
 
 static bool is_literal(const pdl_ytree_node *n) { return n->kind == PDL_YTREE_SCALAR; }
 
-/* Returns the value of a key of a mapping, through an alias. */
+/* Returns the value of a key of a mapping; aliases are followed. */
 static pdl_ytree_id under(const pdl_ytree *t, pdl_ytree_id map, const char *key) {
     const pdl_ytree_node *n = node_of(t, map);
     if (!n || n->kind != PDL_YTREE_MAP) return PDL_YTREE_NONE;
@@ -89,7 +90,7 @@ static bool is_raw(const pdl_ytree *t, pdl_ytree_id block) {
     return n && n->kind == PDL_YTREE_SCALAR && pdl_str_is(n->text, "true");
 }
 
-/* Returns true when the node is inside of `data` of a block, where no block can be. */
+/* Returns true when the node is inside of `data` of a block, where there are no blocks. */
 static bool inside_data(const pdl_ytree *t, pdl_ytree_id at, bool *raw) {
     for (pdl_ytree_id up; (up = node_of(t, at)->parent) != PDL_YTREE_NONE; at = up)
         if (under(t, up, "data") == at || under(t, up, "parameters") == at) {
@@ -183,8 +184,8 @@ typedef struct opt_span {
 } span;
 typedef PDL_VEC(span) spans;
 
-/* Returns the end of the expression that begins at `from` of a text; from itself when it has no
- * end. Braces and quotes inside of it are followed. */
+/* Returns the end of the expression that begins at `from`, or `from` itself when it has no end.
+ * Braces and quotes inside of the expression are skipped. */
 static size_t end_of_expression(pdl_str s, size_t from) {
     size_t depth = 0;
     char quote = 0;
@@ -228,7 +229,7 @@ static void put_data(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* Returns the length of the expression of the old text that begins here; 0 when none does. */
+/* Returns the length of the old text's expression that is repeated here; 0 when none is. */
 static size_t kept_here(pdl_str old, const spans *of, pdl_str rest, bool *seen) {
     for (size_t k = 0; k < of->n; k++) {
         pdl_str x = pdl_str_sub(old, of->p[k].from, of->p[k].to);
@@ -287,7 +288,7 @@ static bool is_block_scalar(const pdl_ytree_node *n) {
            (n->style == PDL_STYLE_LITERAL || n->style == PDL_STYLE_FOLDED);
 }
 
-/* Returns true for a text that a literal block scalar shows as it is. */
+/* Returns true for a text that can be written unchanged as a literal block scalar. */
 static bool fits_block(pdl_str s) {
     if (!s.n || s.p[0] == ' ' || s.p[0] == '\n' || s.p[0] == '\t') return false;
     for (size_t i = 0; i < s.n; i++) {
@@ -299,7 +300,8 @@ static bool fits_block(pdl_str s) {
     return pdl_str_find(s, PDL_STR("\n\n"), s.n - 1 ? s.n - 2 : 0) == PDL_NOT_FOUND;
 }
 
-/* Returns the indentation of the line of a node; a list item counts from its text on. */
+/* Returns the indentation of the line of a node. In a list item, it is the column of the item's
+ * text. */
 static size_t indentation(const pdl_ytree *t, const pdl_ytree_node *n) {
     size_t first = pdl_ytree_line_start(t, n->start), at = first;
     pdl_str text = t->src->text;
@@ -336,7 +338,7 @@ static bool put_line(pdl_str s, bool flow, pdl_buf *out, pdl_err *err) {
     return ok;
 }
 
-/* Returns the comment in the header of a block scalar. */
+/* Returns the comment after the header of a block scalar. */
 static pdl_str header_comment(const pdl_ytree *t, const pdl_ytree_node *n) {
     pdl_str line = line_after(t->src->text, n->start);
     size_t at = pdl_str_find(line, PDL_STR(" #"), 0);
@@ -359,8 +361,8 @@ static bool put_text(const pdl_ytree *t, pdl_ytree_id at, pdl_str s, pdl_buf *ou
     return true;
 }
 
-/* Appends a value as JSON. Openings of expressions are in its texts alone, where they become data;
- * what is written for them needs no escapes. */
+/* Appends a value as JSON. The beginnings of expressions can only occur in texts, where they are
+ * made data; the form that is written for them needs no escapes in JSON. */
 static bool put_json(pdl_vref v, bool raw, pdl_buf *out, pdl_err *err) {
     pdl_buf json = PDL_BUF;
     bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, &json, err);
@@ -406,13 +408,14 @@ bool pdl_literal_replace(const pdl_ytree *t, const opt_edit *edits, size_t n, pd
     for (size_t i = 0; i < n && ok; i++) {
         const opt_edit *e = edit_at(t, edits, n, starts[i]);
         const pdl_ytree_node *node = node_of(t, e->literal.node);
-        if (starts[i] < done) { /* a value inside of another one that varies, or the same twice */
+        /* this value is inside of another one that varies, or the same value varies twice */
+        if (starts[i] < done) {
             ok = pdl_err_set(err, PDL_E_usage, loc_of(t, node), "this literal is varied twice");
             break;
         }
         pdl_buf_put(out, pdl_str_sub(t->src->text, done, starts[i]));
         if (node->start == node->end && starts[i] && !strchr(" \n", t->src->text.p[starts[i] - 1]))
-            pdl_buf_putc(out, ' '); /* nothing was written after the colon */
+            pdl_buf_putc(out, ' '); /* no value was written after the colon */
         ok = put_value(t, e, out, err);
         done = node->end;
     }
@@ -448,7 +451,8 @@ bool pdl_literal_define(const pdl_ytree *t, pdl_str name, pdl_vref value, bool *
     const pdl_ytree_node *in = d ? d : r;
     bool flow = in->style == PDL_STYLE_FLOW;
     size_t at = node_of(t, in->first)->outer, first = pdl_ytree_line_start(t, (uint32_t)at);
-    if (!flow && pdl_str_trim(pdl_str_sub(text, first, at)).n) { /* something is before the key */
+    /* the key is not the first thing on its line */
+    if (!flow && pdl_str_trim(pdl_str_sub(text, first, at)).n) {
         *done = false;
         return true;
     }

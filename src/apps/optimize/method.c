@@ -1,7 +1,6 @@
-/* method.c -- runs the method of a search, which is a program, and answers it.
- *
- * A method is a module with a function `search`, which gets `engine` and gives {winner, certain}.
- * The functions of `engine` are functions of the host program: they are answered while the method
+/* method.c -- runs the method of a search, which is a program, and answers its requests. A method
+ * is a module with a function `search`, which gets `engine` and returns {winner, certain}. The
+ * functions of `engine` are functions of the host program: they are answered while the method
  * waits, by evaluations in other sessions. docs/manual/optimize.md describes them.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -15,7 +14,7 @@
 
 #include "base/banned.h"
 
-enum { FIRST_ROWS = 10 }; /* a method begins with so many */
+enum { FIRST_ROWS = 10 }; /* a method begins with so many rows */
 
 typedef opt_method method;
 
@@ -84,7 +83,7 @@ void pdl_method_answer(pdl_request *r, pdl_val v) {
 
 /* --- the functions ---------------------------------------------------------------------------- */
 
-/* Returns the number of the first rows that all of these candidates know. */
+/* Returns how many of the first rows all these candidates were evaluated on. */
 static size_t common_of(const opt_search *z, const opt_numbers *of, const opt_numbers *rows) {
     for (size_t i = 0; i < rows->n; i++)
         for (size_t k = 0; k < of->n; k++)
@@ -92,7 +91,8 @@ static size_t common_of(const opt_search *z, const opt_numbers *of, const opt_nu
     return rows->n;
 }
 
-/* Returns the means over the rows that all of these candidates know: they are comparable. */
+/* Returns the means over the rows on which all these candidates were evaluated, so that the means
+ * are comparable. */
 static pdl_val scores_of(opt_search *z, const opt_numbers *of, const opt_numbers *rows) {
     size_t common = common_of(z, of, rows);
     pdl_val list = pdl_list_new(of->n);
@@ -112,7 +112,8 @@ static pdl_val scores_of(opt_search *z, const opt_numbers *of, const opt_numbers
     return list;
 }
 
-/* Reads which rows for validation: a list of their numbers, or the number of the first ones. */
+/* Reads which rows for validation are meant: a list of their numbers, or how many of the first
+ * ones. */
 static bool read_rows(const opt_search *z, pdl_request *r, opt_numbers *rows) {
     size_t all = z->part[OPT_VALIDATION].n, n = 0;
     bool listed = pdl_is_list(pdl_method_argument(r, 1, "rows"));
@@ -124,7 +125,8 @@ static bool read_rows(const opt_search *z, pdl_request *r, opt_numbers *rows) {
     return true;
 }
 
-/* evaluate(candidates, rows): on rows for validation; {scores, spent}. */
+/* evaluate(candidates, rows): evaluates candidates on rows for validation, and returns {scores,
+ * spent}. */
 static void on_evaluate(void *user, pdl_request *r) {
     method *m = user;
     opt_search *z = m->z;
@@ -148,7 +150,7 @@ static void on_evaluate(void *user, pdl_request *r) {
 }
 
 /* certainly_worse(candidates, than, among): returns the candidates that are worse with 95 %
- * certainty, whenever it is asked. among: how many candidates are compared. */
+ * certainty, however often it is called. among: how many candidates are compared. */
 static void on_worse(void *user, pdl_request *r) {
     method *m = user;
     opt_numbers of = {0};
@@ -165,7 +167,7 @@ static void on_worse(void *user, pdl_request *r) {
     pdl_vec_fini(&of);
 }
 
-/* demonstrations(candidate): its right answers to the rows for training. */
+/* demonstrations(candidate): returns its right answers to rows for training. */
 static void on_demonstrations(void *user, pdl_request *r) {
     method *m = user;
     opt_search *z = m->z;
@@ -190,7 +192,8 @@ static void on_demonstrations(void *user, pdl_request *r) {
     pdl_method_answer(r, list);
 }
 
-/* Reads the weights of items, else raises an error. Whole weights are drawn by whole numbers. */
+/* Reads the weights of items; a wrong weight raises an error. When all weights are whole numbers,
+ * whole numbers are drawn. */
 static bool read_weights(pdl_request *r, size_t n, double *out, bool *whole) {
     pdl_vref v = pdl_method_argument(r, 2, "weights");
     bool given = !pdl_is_absent(v) && !pdl_is_null(v);
@@ -208,7 +211,7 @@ static bool read_weights(pdl_request *r, size_t n, double *out, bool *whole) {
     return true;
 }
 
-/* Draws one of n by their weights; where all are 0 they are equal. */
+/* Draws one of n items by their weights. When all weights are 0, the items are equally probable. */
 static size_t draw(pdl_rand *r, const double *weights, size_t n, bool whole) {
     double total = 0;
     for (size_t i = 0; i < n; i++) total += weights[i];
@@ -220,7 +223,7 @@ static size_t draw(pdl_rand *r, const double *weights, size_t n, bool whole) {
     return k;
 }
 
-/* sample(items, n, weights): so many of them in random order. */
+/* sample(items, n, weights): returns n of the items, in random order. */
 static void on_sample(void *user, pdl_request *r) {
     method *m = user;
     size_t n = 0;
@@ -249,8 +252,8 @@ static void on_sample(void *user, pdl_request *r) {
     pdl_free(at);
 }
 
-/* add(values, to): a candidate with these values, the others as that one has them;
- * {candidate, error}. */
+/* add(values, to): adds a candidate with these values; its other values are those of the candidate
+ * `to`. Returns {candidate, error}. */
 static void on_add(void *user, pdl_request *r) {
     method *m = user;
     opt_search *z = m->z;
@@ -277,7 +280,8 @@ static void on_add(void *user, pdl_request *r) {
     pdl_err_fini(&err);
 }
 
-/* unbeaten(candidates): those that no other one of them beats in all objectives. */
+/* unbeaten(candidates): returns the candidates that no other one of them beats in all
+ * objectives. */
 static void on_unbeaten(void *user, pdl_request *r) {
     method *m = user;
     opt_numbers of = {0};
@@ -291,7 +295,7 @@ static void on_unbeaten(void *user, pdl_request *r) {
     pdl_vec_fini(&of);
 }
 
-/* is_late(): the time for rounds is over. */
+/* is_late(): returns true when the time for rounds is over. */
 static void on_late(void *user, pdl_request *r) {
     const opt_search *z = ((method *)user)->z;
     double most = z->o->reference ? z->o->reference->seconds : 0;
@@ -311,7 +315,7 @@ static pdl_val engine_of(method *m) {
     const opt_search *z = m->z;
     pdl_val all = pdl_list_new(z->candidates.n);
     const pdl_optimize_reference *r = z->o->reference;
-    /* Where the reference describes the search, the program as it was takes no part. */
+    /* In a search that the reference describes, the original program is not a candidate. */
     for (size_t i = r ? 1 : 0; i < z->candidates.n; i++)
         if (!z->candidates.p[i].is_out)
             all = pdl_list_push(all, pdl_int((int64_t)i));
@@ -350,7 +354,7 @@ static void put_program(pdl_str name, pdl_buf *out) {
     pdl_buf_fini(&module);
 }
 
-/* Reads what the method says. */
+/* Reads the result of the method: the winner, and whether it is certain. */
 static bool read_winner(opt_search *z, pdl_vref v, size_t *winner, bool *certain,
                         pdl_err *err) {
     pdl_vref w = pdl_is_dict(v) ? pdl_dict_getz(v, "winner") : pdl_absent(),

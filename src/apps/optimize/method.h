@@ -1,4 +1,4 @@
-/* method.h -- what the functions of a method share, which are in several files. Private to
+/* method.h -- helpers for the functions of a method, which are in several files. Private to
  * optimize.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -14,18 +14,19 @@
 typedef struct opt_method {
     opt_search *z;
     pdl_rand rand;
-    pdl_err failed; /* why a function could not be answered: it ends the search */
+    pdl_err failed; /* the reason why a function could not be answered; it ends the search */
 } opt_method;
 
-/* Returns an argument by its position or its name; absent without. Borrowed from the request. */
+/* Returns an argument by its position or its name; absent when it was not given. Borrowed from the
+ * request. */
 pdl_vref pdl_method_argument(const pdl_request *r, size_t i, const char *name);
 /* Raises an error in the method. Returns false. */
 PDL_PRINTF(2, 3) bool pdl_method_refuse(pdl_request *r, const char *fmt, ...);
-/* Reads a whole number from 0 to `most`, else raises an error. */
+/* Reads a whole number from 0 to `most`; otherwise raises an error. */
 PDL_MUST bool pdl_method_number(pdl_request *r, size_t i, const char *name, size_t most,
                                 size_t *out);
 typedef PDL_VEC(size_t) opt_numbers;
-/* Reads a list of candidates, else raises an error. */
+/* Reads a list of candidates; otherwise raises an error. */
 PDL_MUST bool pdl_method_candidates(const opt_search *z, pdl_request *r, size_t i,
                                     opt_numbers *out);
 /* Reads a list of numbers below n. */
@@ -36,7 +37,7 @@ void pdl_method_answer(pdl_request *r, pdl_val v);
 /* Adds a function to the dict. */
 pdl_val pdl_method_with(pdl_val d, opt_method *m, const char *name, pdl_handler_fn *fn);
 
-/* reflection.c. Adds what a method needs that lets a model write texts. */
+/* reflection.c. Adds the functions for methods that let a model write texts. */
 pdl_val pdl_method_with_reflection(pdl_val engine, opt_method *m);
 
 #endif

@@ -1,4 +1,4 @@
-/* objectives.c -- see objectives.h.
+/* objectives.c -- compares candidates by objectives and limits; see objectives.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@ static const char *const names[OPT_USES] = {"calls", "tokens", "cost"};
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Finds a name, else fills err, which says what there is. */
+/* Finds a name; otherwise sets err, whose message has the names that exist. */
 static bool find_item(pdl_str name, const char *option, opt_use_item *out, pdl_err *err) {
     pdl_str known[OPT_USES];
     for (size_t i = 0; i < OPT_USES; i++) {
@@ -30,7 +30,7 @@ static bool find_item(pdl_str name, const char *option, opt_use_item *out, pdl_e
     return false;
 }
 
-/* Takes the text up to the next comma off a list. */
+/* Removes the text up to the next comma from a list, and returns it. */
 static pdl_str next_word(pdl_str *list) {
     size_t comma = pdl_str_find(*list, PDL_STR(","), 0), n = comma == PDL_NOT_FOUND ? list->n
                                                                                     : comma;
@@ -169,8 +169,8 @@ void pdl_search_keep_unbeaten(const opt_search *z, size_t *list, size_t *n) {
     pdl_free(out);
 }
 
-/* Returns the best candidate within the limits: of those that were kept longest; 0 when there is
- * none. */
+/* Returns the best candidate within the limits, among the candidates that were kept longest; 0 when
+ * there is none. */
 static size_t best_within(const opt_search *z) {
     size_t best = 0, most = 0;
     double high = 0, mean;

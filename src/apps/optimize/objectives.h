@@ -1,8 +1,7 @@
-/* objectives.h -- what candidates are compared by beside their scores: the calls, tokens and cost
- * of a row, which --objective wants low and --at-most bounds. Private to optimize.
- *
- * Costs are those that the calls of a run would have if none of their answers was known: a
- * candidate whose answers another one paid for is no cheaper for that.
+/* objectives.h -- the objectives besides the score by which candidates are compared: the calls,
+ * tokens and cost of a row. --objective wants them low, and --at-most bounds them. Private to
+ * optimize. A run is charged the cost that its calls would have if no answer was known before. So a
+ * candidate is not cheaper because another candidate has already paid for the same answers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,35 +12,37 @@
 
 /* Reads --objective and --at-most. Errors: usage. */
 PDL_MUST bool pdl_search_read_objectives(opt_search *z, pdl_err *err);
-/* Checks that costs can be known where they are needed. Error: usage. */
+/* Checks that costs can be computed when they are needed. Error: usage. */
 PDL_MUST bool pdl_search_check_prices(const opt_search *z, const opt_estimate *e, pdl_err *err);
 /* Returns true when runs have to say what their calls cost. */
 bool pdl_search_needs_costs(const opt_search *z);
 
-/* Returns true for a mean above a limit; one that rounding of sums made is not above it, and an
- * unknown one (NaN) is. */
+/* Returns true for a mean above a limit, and for an unknown mean (NaN). A difference that only
+ * comes from the rounding of sums does not count. */
 bool pdl_search_is_above(double mean, double limit);
 
-/* Returns the mean use of a row over n rows, which are all known; NaN: a price is unknown. */
+/* Returns the mean use of a row over n rows, on which the candidate was evaluated; NaN when a price
+ * is unknown. */
 double pdl_search_use(const opt_search *z, size_t candidate, opt_use_item item, const size_t *rows,
                       size_t n);
 /* Returns true when the mean of a row is above --at-most over these rows. */
 bool pdl_search_is_over(const opt_search *z, size_t candidate, const size_t *rows, size_t n);
-/* Returns true when it is above it over all rows of a part that the candidate knows; false when it
- * knows none. */
+/* Returns true when the mean is above --at-most over all rows of a part on which the candidate was
+ * evaluated; false when there are no such rows. */
 bool pdl_search_is_over_in(const opt_search *z, size_t candidate, opt_part part);
-/* Returns true when, over these rows, one uses more of an objective than the other. */
+/* Returns true when, over these rows, one candidate uses more of an objective than the other. */
 bool pdl_search_uses_more(const opt_search *z, size_t candidate, size_t than, const size_t *rows,
                           size_t n);
-/* Removes from a list the candidates that another one beats: it has no lower score, uses no more
- * of any objective, and differs. They are compared on the rows for validation that all know.
- * Without --objective all are removed but those with the best score. */
+/* Removes from a list the candidates that another one beats: it has no lower score, uses no more of
+ * any objective, and differs. They are compared on the rows for validation on which all were
+ * evaluated. Without --objective, only the candidates with the best score are left. */
 void pdl_search_keep_unbeaten(const opt_search *z, size_t *list, size_t *n);
-/* Returns the winner, or the candidate that replaces it: one within --at-most, and among equal ones
- * the one that uses less. */
+/* Returns the winner, or the candidate that replaces it. That is one within --at-most; among equal
+ * candidates, it is the one that uses less. */
 size_t pdl_search_settle_winner(const opt_search *z, size_t winner);
 
-/* Adds the objectives, the front and whether winner and program as it was are within the limits. */
+/* Adds the objectives, the front, and whether the winner and the original program are within the
+ * limits. */
 pdl_val pdl_search_put_objectives(const opt_search *z, size_t winner, pdl_val result);
 /* Adds the mean use of a row over the first n rows of a part to a result. */
 pdl_val pdl_search_put_use(const opt_search *z, size_t candidate, opt_part part, size_t n,

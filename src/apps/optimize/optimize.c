@@ -1,4 +1,5 @@
-/* optimize.c -- a search from its table to the program that it writes; see optimize.h.
+/* optimize.c -- runs a search, from reading its table to writing the program that was found; see
+ * optimize.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +16,7 @@
 static const char *const methods[] = {"race", "halving", "demos", "reflect"};
 enum { N_METHODS = sizeof methods / sizeof *methods };
 
-/* Checks that what a method needs is given. */
+/* Checks that the options which a method needs are given. */
 static bool check_needs(const pdl_optimize_options *o, pdl_err *err) {
     if (pdl_str_is(o->method, "demos") && !o->demos.n)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
@@ -50,7 +51,8 @@ static bool check_method(const pdl_optimize_options *o, pdl_err *err) {
 
 /* --- before ----------------------------------------------------------------------------------- */
 
-/* Half of the budget is left for the test at most, and as much as the test needs at best. */
+/* Reserves a part of the budget for the test: as much as the test needs, but at most half of the
+ * budget. */
 static void reserve(opt_search *z) {
     double test = 2 * (double)z->part[OPT_TEST].n, most = pdl_search_most(z);
     z->reserved = test / (test + most);
@@ -75,7 +77,7 @@ static bool budget_suffices(const opt_search *z, const opt_estimate *e, pdl_err 
     return true;
 }
 
-/* Returns what the search would use at most. */
+/* Returns the maximum use of the search, for a dry run. */
 static pdl_val dry_result(const opt_search *z, const opt_estimate *e) {
     double most = pdl_search_most(z) + 2 * (double)z->part[OPT_TEST].n,
            proposals = (double)z->proposals;
@@ -103,7 +105,7 @@ static pdl_val dry_result(const opt_search *z, const opt_estimate *e) {
 
 /* --- the test and the program ----------------------------------------------------------------- */
 
-/* Asks the rows for the test, for the first time. */
+/* Evaluates on the rows for the test, which were not used before. */
 static bool test(opt_search *z, size_t winner, pdl_err *err) {
     PDL_VEC(opt_pair) pairs = {0};
     for (size_t i = 0; i < z->part[OPT_TEST].n; i++) {
@@ -112,7 +114,7 @@ static bool test(opt_search *z, size_t winner, pdl_err *err) {
         if (winner) *pdl_vec_push(&pairs) = (opt_pair){winner, row};
     }
     bool spent = z->spent;
-    z->spent = false; /* the test uses what was reserved */
+    z->spent = false; /* the test may use the reserved part of the budget */
     z->reserved = 0;
     z->alive = winner ? 2 : 1;
     bool ok = pdl_search_evaluate(z, pairs.p, pairs.n, err);
@@ -121,7 +123,7 @@ static bool test(opt_search *z, size_t winner, pdl_err *err) {
     return ok;
 }
 
-/* Writes a value for a variable into `defs`, in the place of the one that is there. */
+/* Writes a value for a variable into `defs`, in place of its present definition. */
 static bool define_one(const pdl_ytree *t, pdl_str name, pdl_vref v, bool *done, pdl_buf *out,
                        pdl_err *err) {
     opt_edit e = {.value = pdl_absent()};
@@ -137,8 +139,8 @@ static bool define_one(const pdl_ytree *t, pdl_str name, pdl_vref v, bool *done,
     return ok;
 }
 
-/* Writes the values of variables that the program gets into its `defs`. *left: those of a program
- * that has no place for them; owned. */
+/* Writes the values of the variables that the program gets from outside into its `defs`. *left: the
+ * values for which the program has no place; owned. */
 static bool define_free(const opt_search *z, pdl_vref values, pdl_buf *text, pdl_val *left,
                         pdl_err *err) {
     bool ok = true;
@@ -172,7 +174,7 @@ bool pdl_search_put_program(const opt_search *z, size_t candidate, pdl_buf *out,
     return define_free(z, c->values, out, left, err);
 }
 
-/* Appends the text of the program that is kept. */
+/* Appends the text of the program that the search keeps. */
 static bool put_kept(const opt_search *z, pdl_val *result, pdl_buf *out, pdl_err *err) {
     pdl_vref winner = pdl_dict_getz(*result, "winner");
     size_t number = (size_t)pdl_int_of(pdl_dict_getz(winner, "candidate"));
@@ -208,15 +210,16 @@ static bool write_program(const opt_search *z, pdl_val *result, pdl_err *err) {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Runs the method until its winner is not worse on a row of --keep. Known scores are not requested
- * again, so another round only costs the calls of candidates that are new to its rows. */
+/* Runs the method until its winner is not worse on a row of --keep. Known scores are not computed
+ * again, so another round only costs the calls of candidates on new rows. */
 static bool find_winner(opt_search *z, size_t *winner, bool *certain, pdl_err *err) {
     bool out = true;
     while (out) {
         if (!pdl_search_run_method(z, winner, certain, err)) return false;
         out = false;
         size_t settled = pdl_search_settle_winner(z, *winner);
-        if (settled != *winner) *certain = false; /* the method said it of another candidate */
+        /* the method was certain about another candidate */
+        if (settled != *winner) *certain = false;
         *winner = settled;
         if (*winner && z->part[OPT_KEPT].n && !pdl_search_check_kept(z, *winner, &out, err))
             return false;
@@ -261,7 +264,7 @@ bool pdl_optimize_run(const pdl_optimize_options *o, pdl_val *out, pdl_err *err)
         ok = pdl_search_begin_records(&z, err) && pdl_search_open(&z, err) &&
              search(&z, out, err);
     }
-    if (!ok) pdl_err_detach(err); /* it is printed after the programs are freed */
+    if (!ok) pdl_err_detach(err); /* the error is printed after the programs were freed */
     pdl_search_close(&z);
     return ok;
 }

@@ -1,5 +1,5 @@
-/* prepare.c -- the sessions in which candidates and judges run, and the checks before anything is
- * paid for.
+/* prepare.c -- opens the sessions in which candidates and judges run, and makes all checks before
+ * anything is paid for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,8 @@
 
 #include "base/banned.h"
 
-/* The metrics of the pattern library, for many answers at once: the library is read once. */
+/* A program that applies a metric of the pattern library to many answers at once, so that the
+ * library is read only once. */
 #define METRIC_PROGRAM                                                                             \
     "defs:\n"                                                                                      \
     "  eval: {import: lib/eval}\n"                                                                 \
@@ -22,7 +23,8 @@
     "'answer' in item.said else item.said), eval.text_of(item.right), '') }\"\n"                   \
     "join: {as: array}\n"
 
-/* The variables that a judge gets, under names of columns that no output has itself. */
+/* The variables of a judge. The names of their columns are names that a program's output cannot
+ * have. */
 static const pdl_batch_map judged[] = {
     {{"row", 3}, {"input", 5}}, {{"right", 5}, {"expected", 8}}, {{"said", 4}, {"result", 6}}};
 
@@ -77,7 +79,7 @@ static bool check_one(opt_search *z, const opt_candidate *c, pdl_err *err) {
     return ok;
 }
 
-/* Adds the candidate to an error in its text, which the user has not written. */
+/* Adds the candidate to an error, because the user has not written the text with the mistake. */
 static bool in_candidate(size_t i, pdl_err *err) {
     pdl_err named = {0};
     pdl_err_set(&named, PDL_E_usage, (pdl_loc){0}, "candidate %zu: %s", i, err->msg);
@@ -100,7 +102,7 @@ bool pdl_search_load(opt_search *z, size_t i, pdl_err *err) {
 }
 
 static bool load_all(opt_search *z, pdl_err *err) {
-    /* The reference checks nothing before, and its variables may be set by the program. */
+    /* the reference makes no checks before, and its variables may be set by the program itself */
     if (!z->o->reference && !check_one(z, &z->candidates.p[0], err)) return false;
     for (size_t i = 1; i < z->candidates.n; i++)
         if (!pdl_search_load(z, i, err)) return in_candidate(i, err);
@@ -109,7 +111,8 @@ static bool load_all(opt_search *z, pdl_err *err) {
 
 bool pdl_search_compile(opt_search *z, opt_candidate *c, pdl_err *err) {
     if (c->code) return true;
-    const pdl_program *first = z->candidates.p[0].program; /* no candidate changes its policy */
+    /* the policy of all candidates is the same, since none changes it */
+    const pdl_program *first = z->candidates.p[0].program;
     if (!z->has_policy && !pdl_session_take_policy(z->session, first, err)) return false;
     z->has_policy = true;
     pdl_val vars = variables_of(z, c);
@@ -294,7 +297,7 @@ static void add_calls(opt_estimate *e, pdl_vref notes) {
         if (number(pdl_list_at(later, i), "models") > 0) e->is_least = true;
 }
 
-/* Explains one run: nothing is sent. */
+/* Explains one run, which sends nothing. */
 static bool explain(const opt_search *z, pdl_program *p, pdl_str file, pdl_vref vars,
                     opt_estimate *e, pdl_err *err) {
     pdl_session *s;

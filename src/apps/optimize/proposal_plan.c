@@ -1,8 +1,6 @@
-/* proposal_plan.c -- how many texts a model may propose in a search: what the user says, what the
- * budget allows.
- *
- * A search with one or two proposals is mostly paid for nothing, so that it is refused before it
- * begins, unless the user says that it is meant.
+/* proposal_plan.c -- decides how many texts a model may propose in a search, by what the user
+ * requests and what the budget allows. A search with only one or two proposals rarely finds
+ * anything, so it is refused before it begins, unless the user confirms it (--yes).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,8 +10,8 @@
 
 enum { FEWEST = 3, DEFAULT_PROPOSALS = 10, MAX_PROPOSALS = 1000, PROMPT_TOKENS = 700 };
 
-/* A proposal is evaluated on a few rows, where the one it comes from is, too, and on those for
- * validation when it is better there. */
+/* A proposal is evaluated on a few rows, together with the candidate from which it was made. When
+ * it is better there, it is evaluated on the rows for validation, too. */
 static double rows_each(const opt_search *z) {
     return 2 * OPT_MINIBATCH + (double)z->part[OPT_VALIDATION].n;
 }
@@ -26,7 +24,8 @@ double pdl_search_most(const opt_search *z) {
 opt_estimate pdl_search_estimate_proposal(const opt_estimate *e) {
     double rows = OPT_MINIBATCH, prompt = PROMPT_TOKENS + rows * e->prompt_tokens;
     opt_estimate one = {.calls = 1, .prompt_tokens = prompt};
-    /* It is priced like the prompts of the program, whose model it is unless another is named. */
+    /* Its tokens have the price of the program's prompts, since it uses the same model unless
+     * another one is named. */
     if (e->prompt_tokens > 0) one.cost = e->cost / e->prompt_tokens * prompt;
     one.answer_tokens = e->calls > 0 ? e->answer_tokens / e->calls : 0;
     return one;
@@ -53,8 +52,8 @@ static size_t allowed(const opt_search *z, const opt_estimate *e) {
     return n > 0 ? (size_t)n : 0;
 }
 
-/* Returns the first model that the text of the program names; empty when none is written there as
- * it is. */
+/* Returns the first model that the text of the program names literally; empty when there is
+ * none. */
 static pdl_str named_model(const opt_search *z) {
     for (pdl_ytree_id i = 0; i < z->tree->n_nodes; i++) {
         const pdl_ytree_node *n = pdl_ytree_node_of(z->tree, i),

@@ -1,5 +1,5 @@
-/* proposals.h -- texts of the program that a model writes during a search: which texts these may
- * be, how many, and by which model. Private to optimize.
+/* proposals.h -- decides which texts of the program a model may write during a search, how many,
+ * and which model writes them. Private to optimize.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,26 +8,28 @@
 
 #include "optimize/search.h"
 
-/* exposed.c. Checks that a text that a model writes for a place stays a text of the program: it is
- * no path and no code, and none is made of it. Error: usage. */
+/* exposed.c. Checks that a text which a model writes for this place cannot become a path or code.
+ * Error: usage. */
 PDL_MUST bool pdl_search_check_exposed(const opt_search *z, const opt_place *p, pdl_err *err);
 
-/* Checks values of a method before they are added: names that vary, texts that are not too long and
- * have no control characters. Error: usage. */
+/* Checks values of a method before they are added: their names are names that vary, and their texts
+ * are not too long and have no control characters. Error: usage. */
 PDL_MUST bool pdl_search_is_sound(const opt_search *z, pdl_vref values, pdl_err *err);
 /* Returns true when the method may get texts from a model. */
 bool pdl_search_may_propose(const opt_search *z);
 
-/* reflection.c. Makes the program that asks the proposer; the sessions are open. Error: usage. */
+/* reflection.c. Makes the program that asks the model for proposals. The sessions are open. Error:
+ * usage. */
 PDL_MUST bool pdl_search_open_proposer(opt_search *z, pdl_err *err);
 void pdl_search_close_proposer(opt_search *z);
-enum { OPT_MINIBATCH = 3 }; /* rows for training that decide whether a text is worth more */
+/* so many rows for training decide whether a proposal is evaluated further */
+enum { OPT_MINIBATCH = 3 };
 
-/* proposal_plan.c. Decides which model proposes, and how many texts. Error: usage. */
+/* proposal_plan.c. Decides which model proposes texts, and how many. Error: usage. */
 PDL_MUST bool pdl_search_plan_proposals(opt_search *z, const opt_estimate *e, pdl_err *err);
-/* Returns about what a proposal uses, without the evaluations of its text. */
+/* Returns an estimate of what a proposal uses, without the evaluations of its text. */
 opt_estimate pdl_search_estimate_proposal(const opt_estimate *e);
-/* Returns how many evaluations there are before the test at most. */
+/* Returns the maximum number of evaluations before the test. */
 double pdl_search_most(const opt_search *z);
 
 #endif

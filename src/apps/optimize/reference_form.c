@@ -2,8 +2,8 @@
  * files of rows, values of variables drawn one by one, and a few rows for training as
  * demonstrations.
  *
- * The reference passes the variables to the program, and the program's `defs` win over them; so
- * they do here, with a warning.
+ * The reference passes the variables to the program, and the program's `defs` take precedence over
+ * them. The same is done here, with a warning.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,7 @@ typedef struct opt_reading {
     opt_part part;
 } reading;
 
-/* Refuses a row without a column that is needed. */
+/* Refuses a row that lacks a needed column. */
 static bool has(pdl_vref columns, pdl_str name, const pdl_rowset *r, const pdl_row *row,
                 pdl_err *err) {
     if (!pdl_is_absent(pdl_dict_gets(columns, name))) return true;
@@ -141,7 +141,7 @@ static bool count_of(const opt_search *z, pdl_vref values, size_t *out, pdl_err 
                                         train, train == 1 ? "" : "s");
 }
 
-/* Returns true when an equal pattern without demonstrations is there already. */
+/* Returns true when there is already an equal pattern without demonstrations. */
 static bool is_known_zero_shot(const opt_search *z, pdl_vref values) {
     pdl_vref pattern = pdl_dict_getz(values, "prompt_pattern"),
              n = pdl_dict_getz(values, "num_demonstrations");
@@ -168,7 +168,7 @@ static void add(opt_search *z, pdl_val values) {
     *pdl_vec_push(&z->candidates) = (opt_candidate){.values = values, .variables = pdl_absent()};
 }
 
-/* Adds the fixed candidate: thoughts without demonstrations. */
+/* Adds a candidate that is always tried: thoughts without demonstrations. */
 static void add_thoughts(opt_search *z, pdl_rand *r) {
     pdl_val cot = pdl_textz("cot"), none = pdl_int(0);
     if (may_be(z->o->space, "prompt_pattern", cot) &&

@@ -1,8 +1,8 @@
-/* reflection.c -- what a method has that lets a model write texts of the program: how candidates
- * did on rows for training, which of them are best on some rows, and the model that proposes.
- *
- * What a model writes is data here: it is cut out of the answer, and becomes a text of the program
- * when the method adds a candidate with it, which checks it as any other value.
+/* reflection.c -- the functions for methods that let a model write texts of the program. They
+ * return how candidates did on rows for training and which candidates are best on some rows, and
+ * they ask the model for proposals. A proposal is treated as data: it is cut out of the answer, and
+ * becomes a text of the program only when the method adds a candidate with it, which checks it like
+ * any other value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -74,7 +74,7 @@ static pdl_val texts(const opt_search *z) {
     return list;
 }
 
-/* text(candidate, name): what a candidate has there. */
+/* text(candidate, name): returns the text that a candidate has at this place. */
 static void on_text(void *user, pdl_request *r) {
     const opt_search *z = ((opt_method *)user)->z;
     size_t of = 0;
@@ -89,7 +89,7 @@ static void on_text(void *user, pdl_request *r) {
     pdl_method_answer(r, pdl_keep(pdl_is_absent(v) ? p->first : v));
 }
 
-/* Returns the program as it was, for a model to read: without secrets, and not endless. */
+/* Returns the original program for a model to read, without secrets and with a limited length. */
 static pdl_val outline(const opt_search *z) {
     pdl_buf b = PDL_BUF;
     pdl_session_redact(z->session, pdl_buf_str(&z->text), &b);
@@ -100,7 +100,7 @@ static pdl_val outline(const opt_search *z) {
 
 /* --- examples --------------------------------------------------------------------------------- */
 
-/* Returns how a candidate did on a row; owned. Null when it was not evaluated there. */
+/* Returns how a candidate did on a row, owned; null when it was not evaluated there. */
 static pdl_val example_of(const opt_search *z, size_t candidate, size_t row) {
     for (size_t i = z->examples.n; i-- > 0;)
         if (z->examples.p[i].candidate == candidate && z->examples.p[i].row == row)
@@ -108,7 +108,7 @@ static pdl_val example_of(const opt_search *z, size_t candidate, size_t row) {
     return pdl_null();
 }
 
-/* examples(candidate, rows): how it does on these rows for training; {examples, spent}. */
+/* examples(candidate, rows): returns how it does on these rows for training; {examples, spent}. */
 static void on_examples(void *user, pdl_request *r) {
     opt_method *m = user;
     opt_search *z = m->z;
@@ -143,7 +143,8 @@ static void on_examples(void *user, pdl_request *r) {
     pdl_vec_fini(&rows);
 }
 
-/* scores(candidate): its scores on the rows for validation; null for one that is not known. */
+/* scores(candidate): returns its scores on the rows for validation; a score that is not known is
+ * null. */
 static void on_scores(void *user, pdl_request *r) {
     const opt_search *z = ((opt_method *)user)->z;
     size_t of = 0;
@@ -162,10 +163,10 @@ static void on_scores(void *user, pdl_request *r) {
 
 typedef struct opt_front {
     const opt_search *z;
-    const opt_numbers *of; /* the candidates, in rising order */
+    const opt_numbers *of; /* the candidates, sorted by their numbers */
     double *mean;
-    bool *best; /* [row * of->n + candidate]: it is among the best on that row */
-    bool *gone; /* others are among the best wherever it is */
+    bool *best; /* [row * of->n + candidate]: the candidate is among the best on that row */
+    bool *gone; /* on each row on which it is among the best, others are, too, so it was left out */
     size_t *order;
 } front;
 
@@ -183,8 +184,8 @@ static void find_best(front *f) {
     }
 }
 
-/* Returns true when on each row on which a candidate is among the best another one is, too, that is
- * not gone. */
+/* Returns true when, on each row on which a candidate is among the best, another one that is not
+ * left out is among the best, too. */
 static bool is_covered(const front *f, size_t at) {
     size_t n = f->of->n;
     for (size_t i = 0; i < f->z->part[OPT_VALIDATION].n; i++) {
@@ -197,8 +198,8 @@ static bool is_covered(const front *f, size_t at) {
     return true;
 }
 
-/* Orders the candidates as they come among the best, row after row, and then by their means: the
- * worst are asked first whether they are needed. */
+/* Sorts the candidates, so that the worst is the first that may be left out. They are collected row
+ * by row from those that are best on the row, and then sorted by their means. */
 static void order_front(front *f) {
     size_t n = f->of->n, m = 0;
     bool *seen = PDL_NEW_N(bool, n + 1);
@@ -221,8 +222,8 @@ static int rising(const void *a, const void *b) {
     return *x < *y ? -1 : *x > *y;
 }
 
-/* front(candidates): the candidates that include a best one for each row for validation, with the
- * number of rows on which each is best; [{candidate, rows, score}]. */
+/* front(candidates): returns a set of candidates that has a best one for each row for validation,
+ * with the number of rows on which each is best: [{candidate, rows, score}]. */
 static void on_front(void *user, pdl_request *r) {
     const opt_search *z = ((opt_method *)user)->z;
     opt_numbers of = {0};
@@ -257,8 +258,8 @@ static void on_front(void *user, pdl_request *r) {
 
 /* --- proposals -------------------------------------------------------------------------------- */
 
-/* Returns the number of the backquotes with which a line begins, three or more; 0 when it is no
- * fence. */
+/* Returns how many backquotes are at the beginning of a line, three or more; 0 when the line is not
+ * a fence. */
 static size_t fence_of(pdl_str line) {
     size_t n = 0;
     line = pdl_str_trim(line);
@@ -266,8 +267,8 @@ static size_t fence_of(pdl_str line) {
     return n >= 3 ? n : 0;
 }
 
-/* Returns the last fenced block of an answer, else the whole answer. A block that is not closed
- * goes to the end. */
+/* Returns the last fenced block of an answer, or the whole answer when it has none. A block that is
+ * not closed ends with the answer. */
 static pdl_str text_of_answer(pdl_str s) {
     pdl_str found = pdl_str_trim(s);
     size_t open = 0, from = 0, at = 0;
@@ -303,7 +304,8 @@ static void begin_proposal(void *user, size_t i, opt_start *out) {
     pdl_label label = PDL_LABEL_data | PDL_LABEL_model | PDL_LABEL_FREE;
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "proposer",
                               pdl_textz(a->z->proposer ? a->z->proposer : ""));
-    pdl_val prompt = pdl_text(pdl_str_get(a->prompt)); /* without the labels of the method */
+    /* without the labels that the method added */
+    pdl_val prompt = pdl_text(pdl_str_get(a->prompt));
     out->variables = pdl_dict_putz(d, "prompt", pdl_with_label(prompt, label));
     out->code = a->z->proposing_code;
     pdl_buf_putf(&out->draw, "proposer:%zu:0", a->z->proposed);
@@ -326,7 +328,7 @@ static void end_proposal(void *user, size_t i, const opt_end *how) {
     }
 }
 
-/* Returns true when what is left of the budget is for the test. */
+/* Returns true when the rest of the budget is reserved for the test. */
 static bool is_reserved(const opt_search *z) {
     for (int i = 0; z->budget && i < PDL_BUDGET_COUNT; i++) {
         double limit = z->budget->limit[i];
@@ -337,7 +339,7 @@ static bool is_reserved(const opt_search *z) {
     return false;
 }
 
-/* propose(prompt): asks the proposer; {text, error, spent}. */
+/* propose(prompt): asks the model for a proposal; {text, error, spent}. */
 static void on_propose(void *user, pdl_request *r) {
     opt_method *m = user;
     opt_search *z = m->z;

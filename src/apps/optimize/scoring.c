@@ -1,8 +1,6 @@
-/* scoring.c -- asks candidates the questions of rows and scores their answers.
- *
- * An answer is named in the cache after the row and not after the candidate, as in pdl eval: where
- * two candidates send the same request for a row, both get the same answer, which is paid for once
- * and makes their comparison sharper.
+/* scoring.c -- runs candidates on rows and scores their answers. As in pdl eval, the cache names a
+ * reply by the row and not by the candidate. So when two candidates send the same request for a
+ * row, both get the same reply. It is paid for once, and their comparison becomes more precise.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,27 +18,29 @@
 
 #include "base/banned.h"
 
-/* So many pairs are asked before their answers are scored. With a budget they are few, because what
- * is reserved for the test is compared between two series. */
+/* So many pairs of a candidate and a row are run before their answers are scored. With a budget
+ * there are only a few, because the budget is compared with the reserve for the test only between
+ * two series. */
 enum { SERIES = 1024, LIMITED_SERIES = 32 };
 
 typedef struct opt_answer {
     opt_pair of;
-    bool known;     /* the budget allowed it */
-    pdl_val result; /* absent when it failed */
-    char *error, *place; /* owned; NULL when it did not fail, or the place is unknown */
-    double score;   /* negative: failed */
+    bool known;     /* the budget allowed this run */
+    pdl_val result; /* absent when the run failed */
+    char *error, *place; /* owned; NULL when the run did not fail, or when its place is unknown */
+    double score;   /* negative: the run failed */
     char *feedback; /* owned or NULL */
-    double calls, tokens, cost; /* NaN: a price is unknown */
-    pdl_val trace;  /* the calls of models; owned; absent: they are not captured */
+    double calls, tokens, cost; /* NaN when a price is unknown */
+    pdl_val trace;  /* the model calls; owned; absent when they are not captured */
 } answer;
 
 typedef struct opt_asking {
     opt_search *z;
     answer *answers;
     size_t n;
-    size_t judged, faults; /* answers that a judge was asked about, and that it could not judge */
-    const char *fault;     /* the first reason; borrowed from an answer */
+    /* how many answers a judge has judged, and how many it could not judge */
+    size_t judged, faults;
+    const char *fault;     /* the reason for the first of these; borrowed from an answer */
 } asking;
 
 bool pdl_search_knows(const opt_search *z, size_t candidate, size_t row) {
@@ -66,7 +66,7 @@ static void tick(void *user) {
                                .calls = z->calls,
                                .cost = z->cost,
                                .seconds = (double)(now - z->begun_ns) / 1e9};
-    /* This is an upper limit, because a method drops candidates. */
+    /* this is an upper limit, because a method drops candidates */
     double rest = fmax(0, pdl_search_most(z) + 2 * (double)z->part[OPT_TEST].n -
                               (double)p.evaluations);
     p.left = p.evaluations ? p.seconds / (double)p.evaluations * rest : -1;
@@ -128,8 +128,8 @@ static void take_error(opt_search *z, answer *x, const pdl_err *e) {
     pdl_buf_fini(&place);
 }
 
-/* Returns a result as judges and files have it: with the values of JSON alone. Absent when it has
- * no such form. */
+/* Returns a result in the form for judges and files, which has only the types of JSON. Absent when
+ * it has no such form. */
 static pdl_val plain(pdl_vref v) {
     pdl_buf b = PDL_BUF;
     pdl_err ignored = {0};
@@ -176,7 +176,7 @@ static void take_event(void *user, size_t i, const pdl_event *e) {
 
 static bool to_judge(const answer *x) { return x->known && !x->error; }
 
-/* Returns the score that a judge gave, or a negative number when it gave none. *feedback is
+/* Returns the score from a judge's result; a negative number when it contains none. *feedback is
  * borrowed. The rules are those of pdl eval. */
 static double score_of(pdl_vref v, pdl_str *feedback) {
     if (pdl_is_dict(v)) {
@@ -210,7 +210,7 @@ static void no_score(asking *a, answer *x, pdl_vref v) {
     pdl_buf_fini(&text);
 }
 
-/* The scores of the reference's form are any numbers, also as texts. */
+/* Returns a score in the reference's form, which may be any number, or a text of one. */
 static double free_score_of(pdl_vref v) {
     double d;
     if (pdl_is_bool(v)) return pdl_bool_of(v);
@@ -230,7 +230,7 @@ static void take_score(asking *a, answer *x, pdl_vref v) {
     if (feedback.n) x->feedback = pdl_str_dup(feedback);
 }
 
-/* The answers that are judged, by their number among these. */
+/* Returns the i-th of the answers that are judged. */
 static answer *judged_at(asking *a, size_t i) {
     for (size_t k = 0; k < a->n; k++)
         if (to_judge(&a->answers[k]) && i-- == 0) return &a->answers[k];
@@ -240,7 +240,7 @@ static answer *judged_at(asking *a, size_t i) {
 typedef struct opt_judging {
     asking *a;
     answer **of;
-    pdl_err failed; /* why the program of metrics failed */
+    pdl_err failed; /* the error with which the program of metrics failed */
 } judging;
 
 static void begin_judge(void *user, size_t i, opt_start *out) {
@@ -258,7 +258,8 @@ static void begin_judge(void *user, size_t i, opt_start *out) {
     d = pdl_dict_putz(d, "result", pdl_with_label(pdl_keep(x->result), label));
     out->code = z->judge_code;
     out->variables = d;
-    /* Answers of two candidates to one row are judged by different requests, or they are equal. */
+    /* Answers of two candidates to the same row differ, and so do the judge's requests about them,
+     * or they are equal. */
     pdl_buf_putf(&out->draw, "judge:%zu:0", x->of.row);
 }
 
@@ -279,7 +280,7 @@ static void end_judge(void *user, size_t i, const opt_end *how) {
     if (!j->a->fault) j->a->fault = x->error;
 }
 
-/* The metric gets all answers at once. */
+/* Starts the metric, which gets all answers at once. */
 static void begin_metric(void *user, size_t i, opt_start *out) {
     judging *j = user;
     opt_search *z = j->a->z;
@@ -320,21 +321,21 @@ static bool judge_answers(asking *a, bool *spent, pdl_err *err) {
                     .user = &j,
                     .begin = own ? begin_judge : begin_metric,
                     .end = own ? end_judge : end_metric};
-    if (!own) on.budget = NULL; /* it asks no model */
+    if (!own) on.budget = NULL; /* a metric calls no model */
     for (size_t k = 0; k < a->judged; k++) j.of[k]->score = NAN;
     ok = pdl_series_run(&on, &s, spent, err);
     if (ok && j.failed.kind) {
         pdl_err_move(err, &j.failed);
         ok = false;
     }
-    for (size_t k = 0; k < a->judged; k++) /* the budget did not allow their judge */
+    for (size_t k = 0; k < a->judged; k++) /* the budget did not allow to judge these answers */
         if (!j.of[k]->error && isnan(j.of[k]->score)) j.of[k]->known = false;
     pdl_err_fini(&j.failed);
     pdl_free(j.of);
     return ok;
 }
 
-/* Ends the search when nothing could be judged, because nothing is then known about any
+/* Ends the search when no answer could be judged, because then nothing is known about any
  * candidate. */
 static bool any_judged(const asking *a, pdl_err *err) {
     if (!a->judged || a->faults < a->judged) return true;
@@ -352,7 +353,7 @@ static bool any_judged(const asking *a, pdl_err *err) {
 
 static pdl_val text_or_null(const char *s) { return s ? pdl_text(pdl_str_of(s)) : pdl_null(); }
 
-/* Writes a line of scores.jsonl, in the form of pdl eval -o. */
+/* Writes a line of scores.jsonl, in the same form as pdl eval -o. */
 static bool write_line(opt_search *z, const answer *x, pdl_err *err) {
     double score = x->error ? 0 : x->score;
     pdl_val row = pdl_keep(z->rows.p[x->of.row].columns);
@@ -429,9 +430,11 @@ static bool keep_scores(asking *a, pdl_err *err) {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Returns how many of n evaluations the budget allows, besides what is reserved. */
+/* Returns how many of n evaluations the budget allows without the part that is reserved for the
+ * test. */
 static size_t allowed(const opt_search *z, size_t n) {
-    if (z->evaluations < z->before) return n; /* these were paid for before the search was killed */
+    /* these were already paid for before the search was killed */
+    if (z->evaluations < z->before) return n;
     for (int i = 0; z->budget && z->evaluations && i < PDL_BUDGET_COUNT; i++) {
         double limit = z->budget->limit[i], used = z->budget->used[i];
         bool counted = i != PDL_BUDGET_seconds && i != PDL_BUDGET_turns;

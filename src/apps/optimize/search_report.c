@@ -1,5 +1,5 @@
-/* search_report.c -- the result of a search for people, as Markdown that is read in a terminal,
- * too.
+/* search_report.c -- writes the result of a search for people, as Markdown that is also readable in
+ * a terminal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -60,7 +60,7 @@ static void put_score(pdl_vref part, pdl_buf *out) {
     if (number(part, "failed") > 0) pdl_buf_putf(out, "(%.0f failed) ", number(part, "failed"));
 }
 
-/* The uses of a row; those that --objective and --at-most name are shown. */
+/* The uses of a row. Those that --objective and --at-most name are shown. */
 static const char *const uses[] = {"calls", "tokens", "cost"};
 enum { USES = sizeof uses / sizeof *uses };
 
@@ -72,7 +72,7 @@ static bool is_shown(pdl_vref r, const char *use) {
     return shown;
 }
 
-/* Appends the heads of its columns, and the line below them from `from` on. */
+/* Appends the heads of the columns with uses, and the line below all heads from `from` on. */
 static void put_use_heads(pdl_vref r, pdl_buf *out) {
     for (size_t i = 0; i < USES; i++)
         if (is_shown(r, uses[i])) pdl_buf_putf(out, "%s a row | ", uses[i]);
@@ -156,7 +156,7 @@ static void put_difference(pdl_vref v, pdl_buf *out) {
     PDL_PUT(out, ".");
 }
 
-/* Returns true when the program as it was is above --at-most on the rows for validation. */
+/* Returns true when the original program is above --at-most on the rows for validation. */
 static bool is_above_on_validation(pdl_vref r) {
     pdl_vref limits = pdl_dict_getz(r, "at_most"),
              use = pdl_dict_getz(pdl_dict_getz(r, "before"), "validation");
@@ -227,7 +227,7 @@ static void put_head(pdl_vref r, pdl_buf *out) {
                  pdl_bool_of(pdl_dict_getz(r, "budget_spent")) ? "; the budget ended it" : "");
 }
 
-/* Says what became of the texts that a model proposed. */
+/* Reports how many texts a model proposed, and how many of them were used. */
 static void put_proposals(pdl_vref r, pdl_buf *out) {
     pdl_vref p = pdl_dict_getz(r, "proposals"), list = pdl_dict_getz(p, "history");
     size_t accepted = 0, merged = 0, refused = 0;

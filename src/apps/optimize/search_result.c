@@ -1,5 +1,6 @@
-/* search_result.c -- what a search has found, as a dict: the scores of the candidates, and whether
- * the winner is better than the program as it was on rows that had no part in choosing it.
+/* search_result.c -- makes the result of a search, a dict: the scores of the candidates, and
+ * whether the winner is better than the original program on rows that were not used for choosing
+ * it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +18,7 @@ static pdl_val interval(double low, double high) {
     return pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_float(low)), pdl_float(high));
 }
 
-/* Returns true for a score that says right or wrong. */
+/* Returns true for a score that is only right or wrong. */
 static bool is_whole_score(double s) { return (s >= 0 && s <= 0) || (s >= 1 && s <= 1); }
 
 static pdl_val part_result(const opt_search *z, size_t candidate, opt_part part) {
@@ -31,7 +32,7 @@ static pdl_val part_result(const opt_search *z, size_t candidate, opt_part part)
         failed += isnan(score) != 0;
         binary = binary && (isnan(score) || is_whole_score(score));
     }
-    /* The rows for the test are asked once, whatever they say. */
+    /* the rows for the test are used only once, so the usual interval is valid */
     if (part == OPT_TEST && binary) pdl_eval_wilson(mean, (double)n, &low, &high);
     pdl_val d = pdl_dict_putz(pdl_dict_new(8), "rows", pdl_int((int64_t)n));
     d = pdl_dict_putz(d, "score", pdl_float(mean));
@@ -54,7 +55,7 @@ static pdl_val candidate_result(const opt_search *z, size_t candidate) {
 /* --- the verdict ------------------------------------------------------------------------------ */
 
 typedef struct opt_pairs {
-    double *d; /* differences of the scores, winner minus before */
+    double *d; /* differences of the scores: winner minus original */
     size_t n, up, down;
     bool binary; /* all scores are 0 or 1 */
 } pairs;
@@ -74,9 +75,9 @@ static pairs compare(const opt_search *z, size_t winner) {
     return p;
 }
 
-/* Computes the interval of a paired difference of shares, after Agresti and Min ("Simple improved
- * confidence intervals for comparing matched proportions", Statistics in Medicine 24, 2005): half a
- * pair is added to each of the four kinds. */
+/* Computes the interval of the difference of two shares of the same rows, after Agresti and Min
+ * ("Simple improved confidence intervals for comparing matched proportions", Statistics in Medicine
+ * 24, 2005): half a pair is added to each of the four kinds. */
 static void share_interval(const pairs *p, double *low, double *high) {
     static const double z = 1.959963984540054;
     double n = (double)p->n + 2, up = (double)p->up + 0.5, down = (double)p->down + 0.5,
@@ -86,8 +87,9 @@ static void share_interval(const pairs *p, double *low, double *high) {
     *high = fmin(1, d + half);
 }
 
-/* Decides by McNemar's exact test where answers are right or wrong. Graded scores have no such
- * test, and are decided by the bets of pdl eval --until decided. */
+/* Decides which program is better. When answers are right or wrong, McNemar's exact test decides.
+ * There is no such test for graded scores, so these are decided by the bets of pdl eval --until
+ * decided. */
 static const char *decide(const pairs *p, double *chance) {
     *chance = pdl_eval_mcnemar(p->up, p->down);
     if (p->binary)
@@ -140,7 +142,7 @@ typedef struct opt_ranking {
 
 static int by_ranking(const void *a, const void *b) {
     const ranking *x = a, *y = b;
-    /* The one that was kept longer is first. */
+    /* the candidate that was kept longer is first */
     if (x->rows != y->rows) return x->rows > y->rows ? -1 : 1;
     if (x->score > y->score || x->score < y->score) return x->score > y->score ? -1 : 1;
     return x->candidate < y->candidate ? -1 : x->candidate > y->candidate;
@@ -173,10 +175,10 @@ static pdl_val proposals_result(const opt_search *z) {
                                                    : pdl_demo_plain(z->history));
 }
 
-/* Returns which program is kept: the winner when it is better, and also when the other one is above
- * --at-most; never one that is above it. */
+/* Returns which program is kept. The winner is kept when it is better, or when the original is
+ * above --at-most; it is never kept when it is above --at-most itself. */
 static const char *kept_of(const opt_search *z, pdl_vref result) {
-    if (z->o->reference) return "winner"; /* it has no verdict */
+    if (z->o->reference) return "winner"; /* a search that the reference describes has no verdict */
     pdl_vref is = pdl_dict_getz(pdl_dict_getz(result, "verdict"), "is"),
              within = pdl_dict_getz(result, "within");
     bool better = pdl_text_is(is, "better");

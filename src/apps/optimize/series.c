@@ -1,5 +1,5 @@
-/* series.c -- see series.h. The runs are those of a pool; a run that ends makes room for the next
- * one at once.
+/* series.c -- runs a series of short runs; see series.h. It uses a pool of runs, in which the next
+ * run begins as soon as one has ended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* series.h -- a series of runs on one session: candidates on rows, and judges of their answers. A
- * search begins thousands of short series. Private to optimize.
+/* series.h -- runs a series of programs in one session: candidates on rows, or judges on their
+ * answers. A search has thousands of short series. Private to optimize.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,13 +12,13 @@
 typedef struct opt_start {
     pdl_code *code; /* borrowed */
     pdl_val variables; /* owned; the series drops it */
-    pdl_buf draw;   /* its name in the cache; the series releases it */
+    pdl_buf draw;   /* name of the run in the cache; the series releases it */
 } opt_start;
 
 /* How a run ended. Everything is borrowed for the call. */
 typedef struct opt_end {
-    pdl_vref result;      /* absent when it failed */
-    const pdl_err *error; /* NULL when it did not */
+    pdl_vref result;      /* absent when the run failed */
+    const pdl_err *error; /* NULL when the run did not fail */
     int64_t calls, tokens;
     double cost;
 } opt_end;
@@ -32,19 +32,19 @@ typedef struct opt_series {
     void (*event)(void *user, size_t i, const pdl_event *e);
 } opt_series;
 
-/* Where the runs of a series run. */
+/* The session and its surroundings, in which the runs of a series are made. */
 typedef struct opt_stage {
     pdl_session *session;
     pdl_str dir; /* folder of the program */
     uint32_t jobs;
-    struct pdl_budget *budget; /* all runs are charged to it; NULL: none */
+    struct pdl_budget *budget; /* budget to which all runs are charged; may be NULL */
     pdl_cancel_flag *cancel;
     void (*tick)(void *user); /* called several times a second; NULL: not called */
     void *user;
 } opt_stage;
 
-/* Runs a series. *spent: the budget did not allow all of it; the runs that it did not allow have no
- * end. Returns false when a signal ended it. */
+/* Runs a series. *spent: the budget did not allow all runs; for the others `end` is not called.
+ * Returns false when a signal ended the series. */
 PDL_MUST bool pdl_series_run(const opt_stage *on, const opt_series *s, bool *spent, pdl_err *err);
 
 #endif

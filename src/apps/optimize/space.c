@@ -1,4 +1,4 @@
-/* space.c -- what of a program varies, and the candidates that are tried.
+/* space.c -- finds the parts of a program that vary, and makes the candidates that are tried.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -83,8 +83,8 @@ static bool no_such_name(const opt_search *z, pdl_str name, const inputs *in, co
     return false;
 }
 
-/* Returns the value of a free variable in the program as it was: that of the command line, else the
- * first that it may have. */
+/* Returns the value that a variable has in the original program: the value on the command line, or
+ * else the first of its possible values. */
 static pdl_val first_value(const opt_search *z, pdl_str name, pdl_vref values) {
     pdl_vref given = pdl_is_dict(z->o->variables) ? pdl_dict_gets(z->o->variables, name)
                                                   : pdl_absent();
@@ -101,8 +101,8 @@ static bool is_column(const opt_search *z, pdl_str name) {
     return is;
 }
 
-/* Finds a name of --vary or of a candidate: a literal in `defs`, a variable that the program gets,
- * or a place. values: a list that is not empty. */
+/* Finds the name of --vary or of a candidate: a literal in `defs`, a variable that the program gets
+ * from outside, or a place. values: a list that is not empty. */
 static bool find_name(opt_search *z, const inputs *in, pdl_str name, pdl_vref values,
                       const char *option, pdl_err *err) {
     bool there;
@@ -226,7 +226,7 @@ static bool encoded(const opt_search *z, const opt_place *p, pdl_vref v, pdl_val
     return ok;
 }
 
-/* Writes the text of a candidate; NULL when it is that of the program as it was. */
+/* Writes the text of a candidate. It is NULL when it is the text of the original program. */
 static bool write_text(const opt_search *z, pdl_vref values, char **out, pdl_err *err) {
     PDL_VEC(opt_edit) edits = {0};
     PDL_VEC(pdl_val) owned = {0};
@@ -270,7 +270,8 @@ static pdl_val changes(const opt_search *z, pdl_val values) {
 
 static bool is_same(pdl_vref a, pdl_vref b) {
     if (!pdl_val_eq(a, b)) return false;
-    for (size_t i = 0; i < pdl_dict_len(a); i++) /* 1, 1.0 and true are equal and not the same */
+    /* 1, 1.0 and true are equal, but they are different values of a program */
+    for (size_t i = 0; i < pdl_dict_len(a); i++)
         if (pdl_tag_of(pdl_dict_val_at(a, i)) !=
             pdl_tag_of(pdl_dict_find(b, pdl_dict_key_at(a, i))))
             return false;
@@ -313,7 +314,8 @@ static bool draw(opt_search *z, pdl_err *err) {
     enum { TRIES = 20 };
     pdl_vref space = z->o->space;
     bool any = pdl_is_dict(space) && pdl_dict_len(space);
-    if (!any && (z->o->demos.n || pdl_search_may_propose(z))) return true; /* methods make them */
+    /* there are no candidates yet, but the method makes some */
+    if (!any && (z->o->demos.n || pdl_search_may_propose(z))) return true;
     if (!any && z->o->n_tuned) {
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                     "--tune %.*s: nothing gives texts for that place", PDL_FMT(z->o->tuned[0]));

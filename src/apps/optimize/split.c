@@ -1,8 +1,8 @@
 /* split.c -- reads the table of a search and splits it into the rows that methods may show to
  * models, those that decide between candidates, and those that are asked once at the end.
  *
- * A question that is in both parts would be tested after it was used for training. So a table that
- * says itself which row belongs where is refused when it does that, and a random split keeps equal
+ * A question that is both in the test and in another part would be tested after it was used. So a
+ * table that assigns its rows to parts is refused when it does that, and a random split keeps equal
  * questions together.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -146,9 +146,9 @@ static char *key_of(const opt_search *z, size_t row) {
     return pdl_buf_take(&b);
 }
 
-/* Finds the first row with the same question. The keys are owned by `keys`. */
+/* Finds the first row with the same question. `keys` owns the texts. */
 typedef struct opt_keys {
-    pdl_map first; /* from the key of a row to its number plus 1 */
+    pdl_map first; /* key of a row -> number of the row + 1 */
     PDL_VEC(char *) keys;
 } keys;
 
@@ -206,7 +206,7 @@ void pdl_search_shuffle(size_t *p, size_t n, uint64_t seed) {
     }
 }
 
-/* Gives each question to a part at random; rows with an equal question follow it. */
+/* Assigns each question to a part at random. All rows with the same question go to this part. */
 static void split_at_random(opt_search *z) {
     keys k = {0};
     PDL_VEC(size_t) firsts = {0}, like = {0};
@@ -228,7 +228,7 @@ static void split_at_random(opt_search *z) {
     keys_fini(&k);
 }
 
-/* Rows that decide and rows of the test have to be there; rows to learn from are only needed by
+/* Checks that there are rows for validation and for the test. Rows for training are needed only by
  * methods that show them. */
 static bool none_is_empty(const opt_search *z, pdl_err *err) {
     for (size_t i = OPT_VALIDATION; i < OPT_PARTS; i++) {
@@ -259,7 +259,7 @@ bool pdl_search_read_rows(opt_search *z, pdl_err *err) {
     if (!z->has_splits) split_at_random(z);
     if (!pdl_search_read_kept(z, err)) return false;
     for (size_t i = 0; i < z->rows.n; i++) *pdl_vec_push(&z->part[z->rows.p[i].part]) = i;
-    /* Verdicts that hold at any moment need a random order. */
+    /* Verdicts that hold at any moment need rows in a random order. */
     for (size_t i = 0; i < OPT_PARTS; i++)
         pdl_search_shuffle(z->part[i].p, z->part[i].n, z->o->seed + i + 1);
     return none_is_empty(z, err);

@@ -1,5 +1,5 @@
-/* standings.c -- what the scores so far say: means, intervals, which candidates are certainly
- * worse.
+/* standings.c -- computes what follows from the scores so far: means, intervals, and which
+ * candidates are certainly worse.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -63,12 +63,12 @@ bool pdl_search_is_worse(const opt_search *z, size_t candidate, size_t than, siz
     size_t both[] = {candidate, than}, n = pdl_search_common(z, both, 2, OPT_VALIDATION);
     pdl_eval_bet b;
     if (candidate == than || among < 2) return false;
-    /* A candidate above --at-most does not win; one that uses less is on the front. */
+    /* A candidate above --at-most cannot win; the candidates that use less are on the front. */
     const size_t *rows = z->part[OPT_VALIDATION].p;
     if (pdl_search_is_over(z, than, rows, n) || pdl_search_uses_more(z, than, candidate, rows, n))
         return false;
     pdl_eval_bet_begin(&b, 0, false);
-    /* Every other candidate may be the one that is taken for the best. */
+    /* Each of the other candidates may be the one that seems best. */
     double enough = log(2 * (double)(among - 1) / PDL_VERDICT_LEVEL);
     for (size_t i = 0; i < n; i++) {
         size_t row = z->part[OPT_VALIDATION].p[i];

@@ -14,16 +14,16 @@
 
 #include "base/banned.h"
 
-/* Returns the further fields of a message; for a model's message they are a promise that was
+/* Returns the further members of a message. For a message of a model they are a promise that was
  * filled. */
 static pdl_vref extra_of(const pdl_message *m) {
     pdl_vref e = m->extra;
     return pdl_is(e, PDL_V_PROMISE) ? pdl_promise_of(e)->value : e;
 }
 
-/* Returns the fields besides role and content of the last message of the program: of the model that
- * yields the result, else of the result itself or of the last contributed message. Absent when
- * there are none. */
+/* Returns the members besides role and content of the program's last message. That is the message
+ * of the model that yields the result, or else the result itself, or the last contributed message.
+ * Absent when there are none. */
 static pdl_vref last_message(const choice *c) {
     pdl_vref model = pdl_run_answer(c->run), result = pdl_run_result(c->run),
              context = pdl_run_context(c->run);
@@ -49,8 +49,8 @@ static pdl_val text_of_arguments(pdl_vref v) {
     return pdl_text_of_buf(&b);
 }
 
-/* Adds the members that clients require and programs may leave out: id and type, and the text form
- * of arguments. */
+/* Adds the members of a call that clients require and that programs may leave out: id, type, and
+ * the arguments as text. */
 static pdl_val complete_call(const choice *c, pdl_vref call, size_t i) {
     pdl_vref f = pdl_dict_getz(call, "function");
     pdl_val d = pdl_keep(call);
@@ -92,15 +92,16 @@ static pdl_val said_in(pdl_vref message) {
     return d;
 }
 
-/* Returns the result; when the program ends with a message, its content. */
+/* Returns the result. When the program ends with a message, the result is the content of that
+ * message. */
 static pdl_vref content_of(const choice *c) {
     pdl_vref v = pdl_run_result(c->run);
     pdl_message m;
     return pdl_is(v, PDL_V_CONTEXT) && pdl_context_last(v, &m) ? m.content : v;
 }
 
-/* Returns the logprobs of a model's text that is the whole answer. With text of the program around
- * it the offsets would be wrong. */
+/* Returns the logprobs when a text of a model is the whole answer. Otherwise the offsets would be
+ * wrong, because the program added other text. */
 static pdl_val logprobs_of(pdl_vref model, pdl_str text) {
     pdl_vref message = pdl_dict_getz(model, "message"), logprobs = pdl_dict_getz(model, "logprobs");
     pdl_vref content = pdl_is_dict(message) ? pdl_dict_getz(message, "content") : pdl_absent();

@@ -1,5 +1,5 @@
 /* answer.h -- the answer of a choice: text, tool calls, and other fields of the model reply that
- * yields the result. All forms are written from it.
+ * yields the result. All forms of answers are written from this one struct.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,8 @@
 typedef struct answer {
     pdl_buf text;
     pdl_val calls;      /* calls of tools in OpenAI's form: a list that is not empty; or absent */
-    pdl_val said;       /* dict with those of refusal, reasoning_content, ... that are present */
+    /* dict with those members of refusal, reasoning_content, ... that the reply has */
+    pdl_val said;
     pdl_val logprobs;   /* logprobs of the tokens of text; or null */
     const char *finish; /* finish_reason */
 } answer;

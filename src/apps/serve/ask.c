@@ -50,8 +50,8 @@ static const pdl_served *model_of(const pdl_serve *s, pdl_exchange *x, pdl_vref 
 /* Labels a value of the client as typed by a user, since the program cannot know better. */
 static pdl_val of_client(pdl_val v) { return pdl_with_label(v, PDL_LABEL_user | PDL_LABEL_FREE); }
 
-/* Returns the label of a message by its role: the client says that a model or a tool has said it,
- * so these are not the user's words. */
+/* Returns the label of a message according to its role. The client says that a model or a tool
+ * wrote the message, so its text does not count as the user's words. */
 static pdl_label label_of_role(pdl_vref role) {
     if (pdl_text_is(role, "assistant")) return PDL_LABEL_model | PDL_LABEL_FREE;
     bool tool = pdl_text_is(role, "tool") || pdl_text_is(role, "function");
@@ -75,8 +75,8 @@ static pdl_val of_request(pdl_val fields) {
     return out;
 }
 
-/* Adds missing contents, since each message of a context has one, and the labels of the
- * messages. */
+/* Gives messages without a content an empty one, because each message of a context has one, and
+ * labels the messages. */
 static pdl_val with_contents(pdl_vref list) {
     pdl_val out = pdl_list_new(pdl_list_len(list));
     for (size_t i = 0; i < pdl_list_len(list); i++) {
@@ -120,8 +120,8 @@ static bool read_n(const pdl_serve *s, pdl_vref v, uint32_t *n, pdl_buf *wrong) 
     return false;
 }
 
-/* Adds limits under names that programs can pass to a model: null where neither the request nor the
- * command gives one. */
+/* Adds limits under names that programs can pass to a model. A limit is null when neither the
+ * request nor the command gives one. */
 static pdl_val with_limits(pdl_val v, pdl_vref chat) {
     int64_t most = pdl_serve_cutoff_max_tokens(chat);
     pdl_vref stop = pdl_dict_getz(chat, "stop");

@@ -25,7 +25,7 @@
 enum {
     FULL = 1 << 20, /* bytes that a client has not read; its runs are paused until it has */
     SILENCE_MS = 15000,
-    SLOW_NS = 20000000, /* a turn is slow when no other request was answered for so long */
+    SLOW_NS = 20000000, /* a turn counts as slow when no other request was answered for this time */
     SLOW_TURNS = 8,     /* a program counts as fast again after so many short turns */
 };
 
@@ -91,8 +91,8 @@ static void begin_pieces(work *w) {
     send(w, &b);
 }
 
-/* Begins an answer without text after a period of silence. Otherwise it begins with its first text,
- * so that an earlier error can have its status. */
+/* Begins an answer that has no text yet, because nothing was sent for a while. Otherwise an answer
+ * begins with its first text, so that an earlier error can still set the status. */
 static void on_silence(void *user) {
     work *w = user;
     w->silence = pdl_timer_start(w->s->loop, pdl_pace_ms(SILENCE_MS), on_silence, w);
@@ -108,7 +108,7 @@ static void put_text(choice *c, pdl_str text) {
     send(c->work, &b);
 }
 
-/* Sends an extra. Takes extra, which may be absent. */
+/* Sends the parts of an answer that are not text. Takes extra, which may be absent. */
 static void put_extra(choice *c, pdl_val extra) {
     pdl_buf b = PDL_BUF;
     if (pdl_is_absent(extra)) return;
@@ -126,7 +126,8 @@ static void on_text(choice *c, const pdl_event *e) {
     pdl_buf_fini(&sure);
 }
 
-/* Receives what a run prints, and the parts other than text of the model that gives its result. */
+/* Receives the text that a run prints, and the other parts of the reply when a model gives the
+ * result. */
 static void on_event(void *user, const pdl_event *e) {
     choice *c = user;
     work *w = c->work;
@@ -186,7 +187,7 @@ static void succeed(work *w) {
     pdl_err_fini(&err);
 }
 
-/* Returns the size of a request; 0 for a request that was a line, since the line was freed. */
+/* Returns the size of a request; 0 when it was a line of MCP, since the line was freed. */
 static size_t bytes_of(const pdl_exchange *x) { return x ? pdl_exchange_body(x).n : 0; }
 
 static void leave_queue(work *w) {
@@ -209,7 +210,7 @@ static void forget(void *user, pdl_exchange *x) {
     pdl_exchange_set(x, NULL);
 }
 
-/* Frees a work that is in no list. */
+/* Frees a request that is in no list. */
 static void release(work *w) {
     pdl_serve *s = w->s;
     pdl_serve_out_each(w, forget, NULL);
@@ -289,7 +290,7 @@ void pdl_serve_make_id(pdl_serve *s, const char *prefix, char *out, size_t size)
     snprintf(out, size, "%s%016llx", prefix, (unsigned long long)(z ^ (z >> 31)));
 }
 
-/* Makes the work of a request. Takes the content of a. */
+/* Makes the state of a request. Takes the content of a. */
 static work *new_work(pdl_serve *s, pdl_exchange *x, const form *f, const request *a) {
     work *w = PDL_NEW(work);
     w->s = s;
@@ -374,9 +375,9 @@ void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const form *f, const re
     work *w = new_work(s, x, f, r);
     if (!must_wait(s, w->n)) {
         spawn(w);
-        /* The first step is skipped for a durable run, because its output would be sent before its
-         * rows are on the disk, and for a slow one, because it would hold up the requests that
-         * arrived with it. */
+        /* A durable run is not stepped at once, because its output would be sent before its rows
+         * are on the disk. Neither is a slow one, because it would delay the requests that arrived
+         * together with it. */
         if (!w->keyed && !pdl_serve_chat_is_slow(w)) pdl_serve_chat_step(w);
     } else if (may_wait(s, x)) {
         queue(w);
@@ -418,7 +419,7 @@ bool pdl_serve_chat_is_ready(const work *w) {
     return false;
 }
 
-/* Steps the run of a choice. Returns false when the work ended with an error. */
+/* Steps the run of a choice. Returns false when the request ended with an error. */
 static bool step_choice(choice *c) {
     work *w = c->work;
     c->fresh = false;
@@ -444,7 +445,7 @@ static uint8_t *slowness_of(const work *w) {
 
 bool pdl_serve_chat_is_slow(const work *w) { return *slowness_of(w) > 0; }
 
-/* Notes how long a turn was that began at `start` and is over. */
+/* Notes how long the turn was that began at `start` and has just ended. */
 static void note_slowness(pdl_serve *s, uint8_t *slowness, uint64_t start) {
     bool slow = pdl_clock_ns() - start >= SLOW_NS;
     s->was_slow |= slow;

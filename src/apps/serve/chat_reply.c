@@ -15,7 +15,7 @@ static pdl_val head(const work *w, const char *object) {
     return pdl_dict_putz(d, "model", pdl_text(w->model->name));
 }
 
-/* Returns the sum of the usage of the model calls that all choices made. */
+/* Returns the sum of the usage of all model calls that the choices of the request made. */
 pdl_val pdl_serve_form_usage(const work *w, const char *prompt_name, const char *completion_name) {
     int64_t completion = 0, prompt = 0;
     for (uint32_t i = 0; i < w->n; i++) {
@@ -110,7 +110,8 @@ static void text(choice *c, pdl_str s, pdl_buf *out) {
     put_piece(c, pdl_dict_putz(pdl_dict_new(1), "content", pdl_text(s)), pdl_null(), NULL, out);
 }
 
-/* Sends an extra: it is a delta, and its logprobs are beside the delta. */
+/* Sends the parts of an answer that are not text: they are in the delta, but logprobs are beside
+ * it. */
 static void extra(choice *c, pdl_vref given, pdl_buf *out) {
     pdl_vref logprobs = pdl_dict_getz(given, "logprobs");
     pdl_val delta = pdl_keep(given), key = pdl_textz("logprobs");

@@ -81,7 +81,7 @@ static pdl_val top_of(pdl_vref list) {
 }
 
 /* Returns four lists with one item per token and adds their characters to *n. The first token
- * begins after *n characters. Takes nothing; null stays null. */
+ * begins after *n characters. v is borrowed; null gives null. */
 static pdl_val logprobs_of(pdl_vref v, int64_t *n) {
     pdl_vref content = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
     if (!pdl_is_list(content)) return pdl_keep(v);
@@ -138,7 +138,7 @@ static void begin(work *w, pdl_buf *out) {
 
 static void text(choice *c, pdl_str s, pdl_buf *out) { put_piece(c, s, pdl_null(), NULL, out); }
 
-/* Sends logprobs; a completion has no place for other extras. */
+/* Sends the logprobs. A completion has no place for the other parts of an answer. */
 static void extra(choice *c, pdl_vref given, pdl_buf *out) {
     pdl_vref logprobs = pdl_dict_getz(given, "logprobs");
     if (pdl_is_dict(logprobs))

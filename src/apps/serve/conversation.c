@@ -1,7 +1,8 @@
 /* conversation.c -- a ring of responses and their messages; see conversation.h. The oldest is
- * dropped when there are too many, or when they are too large together. Conversations that continue
- * each other share their messages; each is counted as a whole, so the real size is smaller. A
- * response that a client removes leaves an empty place, which counts until it is the oldest.
+ * dropped when there are too many, or when they are too large together. A conversation that
+ * continues another one shares its messages. Each is counted with all its messages, so the real
+ * size is smaller than the sum. A response that a client removes leaves an empty place, which
+ * counts until it is the oldest.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +19,8 @@
 enum { MAX_ENTRIES = 1024, MAX_ID = 40 };
 
 typedef struct conversation_entry {
-    char id[MAX_ID]; /* "": it was removed, and its place is freed when it is the oldest */
+    /* "" means that the response was removed; its place is freed when it is the oldest one */
+    char id[MAX_ID];
     pdl_val messages, response;
     size_t bytes;
 } entry;
@@ -35,7 +37,7 @@ static entry *at(const conversations *c, size_t i) {
     return (entry *)(uintptr_t)&c->ring[(c->first + i) % MAX_ENTRIES];
 }
 
-/* Empties an entry. Its place stays, so that the order of the others does not change. */
+/* Empties an entry. The entry keeps its place, so that the order of the others does not change. */
 static void clear(conversations *c, entry *e) {
     assert(c->bytes >= e->bytes);
     c->bytes -= e->bytes;
@@ -56,7 +58,8 @@ void pdl_serve_conversations_free(conversations *c) {
     pdl_free(c);
 }
 
-/* Returns the approximate size of both: that of their JSON. (size_t)-1 when it is too large. */
+/* Returns the approximate size of the messages and the response, which is the size of their JSON.
+ * (size_t)-1 means that they are too large. */
 static size_t size_of(pdl_vref messages, pdl_vref response) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_SERVE_CONVERSATIONS_BYTES);
     pdl_err err = {0};
@@ -83,7 +86,7 @@ void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages,
     c->bytes += bytes;
 }
 
-/* Returns NULL when it is not stored. */
+/* Returns NULL when no response with this id is stored. */
 static entry *find(const conversations *c, pdl_str id) {
     for (size_t i = c->n; id.n && i-- > 0;)
         if (pdl_str_is(id, at(c, i)->id)) return at(c, i);

@@ -18,10 +18,10 @@ void pdl_serve_conversations_free(conversations *c); /* c may be NULL */
  * alone is not stored. */
 void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages, pdl_val response);
 /* Return the messages, or the response, with that id. Borrowed until the next put or remove; absent
- * when it is not, or no longer, stored. */
+ * when there is no such response, or when it was dropped. */
 pdl_vref pdl_serve_conversations_messages(const conversations *c, pdl_str id);
 pdl_vref pdl_serve_conversations_response(const conversations *c, pdl_str id);
-/* Returns false when it is not stored. */
+/* Returns false when no response with this id is stored. */
 bool pdl_serve_conversations_remove(conversations *c, pdl_str id);
 
 #endif

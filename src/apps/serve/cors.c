@@ -1,6 +1,7 @@
 /* cors.c -- lets pages of other origins read answers (--allow-origin). A browser first sends a
  * preflight (OPTIONS without a token) and hides answers that do not name the origin of the page.
- * All headers that a preflight asks for are allowed: the token protects, not the headers.
+ * All headers that a preflight asks for are allowed, because the token protects the server and not
+ * the headers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +42,7 @@ bool pdl_serve_cors_head(pdl_serve *s, pdl_exchange *x) {
     pdl_exchange_add_header(x, "Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE, OPTIONS");
     if (headers.n) add(x, "Access-Control-Allow-Headers", headers);
     pdl_exchange_add_header(x, "Access-Control-Max-Age", "600");
-    /* A page of the internet sends a request to a server of this machine or network. */
+    /* a web page of the internet asks to send a request to a server in a private network */
     if (pdl_exchange_header(x, "Access-Control-Request-Private-Network").n)
         pdl_exchange_add_header(x, "Access-Control-Allow-Private-Network", "true");
     pdl_exchange_answer(x, 204, NULL, 0, (pdl_str){0});

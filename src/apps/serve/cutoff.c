@@ -1,5 +1,5 @@
 /* cutoff.c -- ends an answer at a stop sequence or at a number of tokens; see cutoff.h. The end of
- * a streamed text is held back while it may begin a stop sequence.
+ * a streamed text is held back as long as it may be the beginning of a stop sequence.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -12,14 +12,14 @@
 enum {
     CUT_MAX_STOPS = 4,
     CUT_MAX_STOP = 1000, /* length of a stop sequence, and of the text held back */
-    /* a text that no model made has no tokens, so they are estimated as for rates */
+    /* a text that no model made has no tokens, so its tokens are estimated from its bytes */
     CUT_BYTES_OF_TOKEN = 4
 };
 
-/* All-zero, apart from limit and stops: no text yet. */
+/* Cuts off one text. All members but limit and stops are zero before the first text. */
 typedef struct cutoff {
     pdl_vref stops; /* list of texts, borrowed; or absent */
-    size_t limit;   /* bytes of text that are allowed; SIZE_MAX: any number */
+    size_t limit;   /* how many bytes of text are allowed; SIZE_MAX: any number */
     size_t used;
     pdl_buf held;    /* text that may be the beginning of a stop sequence */
     const char *why; /* finish_reason once the text has ended; NULL before */
@@ -29,15 +29,15 @@ typedef struct cutoff {
 cutoff pdl_serve_cutoff_of(pdl_vref body);
 void pdl_serve_cutoff_fini(cutoff *c);
 bool pdl_serve_cutoff_has_stops(const cutoff *c);
-/* Adds text, and appends to out what certainly belongs to the answer. counts: the text counts
- * against the limit. */
+/* Adds text. Appends to out the text that certainly belongs to the answer. counts: the text uses up
+ * the limit. */
 void pdl_serve_cutoff_feed(cutoff *c, pdl_str text, bool counts, pdl_buf *out);
 /* Appends the text that was held back: no more text follows. */
 void pdl_serve_cutoff_end(cutoff *c, pdl_buf *out);
 
 /* Returns max_completion_tokens, else max_tokens, of a request; 0 when there is none. */
 int64_t pdl_serve_cutoff_max_tokens(pdl_vref body);
-/* Returns true when stop sequences of this form are accepted. null and absent are. */
+/* Returns true when `stops` has a form that is accepted; null and absent are accepted. */
 bool pdl_serve_cutoff_is_stop(pdl_vref stop);
 
 #endif

@@ -107,7 +107,7 @@ static bool check_vectors(pdl_vref vectors, size_t wanted, pdl_err *err) {
     return true;
 }
 
-/* Returns the token count in a result of stdlib.embed; else that of the model calls. */
+/* Returns the token count in a result of stdlib.embed, or else the count of the model calls. */
 static pdl_val usage_of(const work *w, pdl_vref result) {
     pdl_val all = pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens"),
             d = pdl_dict_new(2);

@@ -1,6 +1,6 @@
 /* failure.c -- maps errors of a run to statuses and headers; see failure.h. Clients should not
- * repeat a failed run by themselves, because it would be paid for again; only when a service asked
- * to wait.
+ * repeat a failed run by themselves, because it would be paid for again. They should repeat it only
+ * when a service has asked to wait.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,8 +21,8 @@ typedef struct failure {
     const char *type;
 } failure;
 
-/* Statuses of errors that this server and its client have not caused: a service has refused. All
- * other errors are the program's: 500. */
+/* Statuses of errors that neither this server nor its client has caused, because a service has
+ * refused the request. All other errors count as errors of the program: 500. */
 static const failure failures[] = {
     {PDL_E_auth, 502, "upstream_error"},           {PDL_E_permission, 502, "upstream_error"},
     {PDL_E_not_found, 502, "upstream_error"},      {PDL_E_context_window, 502, "upstream_error"},
@@ -35,7 +35,7 @@ static const failure failures[] = {
 
 static failure failure_of(const pdl_err *why) {
     for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
-        /* An error without a status means that the request was not sent. */
+        /* an error without a status means that libpdl did not send the request */
         bool ours = why->kind == PDL_E_bad_request && !why->status;
         if (failures[i].kind == why->kind && !ours) return failures[i];
     }

@@ -1,5 +1,5 @@
-/* form.h -- an interface for requests and answers: chat, completion, response, ... Each is a row of
- * functions. Private to serve.
+/* form.h -- the forms of requests and answers that clients use (chat, completion, response, ...).
+ * Each form is a struct of functions. Private to serve.
  *
  * Every request is turned into a chat first, so that programs need not know its form. Streamed
  * answers are events; a form without begin does not stream.
@@ -14,12 +14,13 @@
 typedef struct form {
     const char *id; /* prefix of the ids of its answers */
     /* Returns the request as a chat: a dict with messages and the other fields, owned; body is
-     * borrowed. Returns false when it has refused the request. NULL: the body is a chat. */
+     * borrowed. Returns false when it has refused the request. The function is NULL when the body
+     * is a chat already. */
     bool (*read)(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked);
     /* Returns the messages of choice i, owned. NULL: those of the request. */
     pdl_val (*messages)(const work *w, uint32_t i);
-    /* Return what runs get instead of a chat's variables, owned, and the code that runs instead of
-     * the program's. NULL: as in a chat. */
+    /* Return what the run gets in place of the usual variables, owned, and the code that runs in
+     * place of the program's. NULL: both are as in a chat. */
     pdl_val (*variables)(const work *w);
     pdl_code *(*code)(const work *w);
     /* The functions for an answer in pieces: before the first text; more text; another part than
@@ -33,11 +34,11 @@ typedef struct form {
     void (*finish)(work *w, pdl_buf *out);
     /* The run failed after pieces were sent. */
     void (*fail)(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out);
-    /* Makes the whole answer, when all choices have ended. Error: the form cannot represent a
+    /* Makes the whole answer after all choices have ended. Error: the form cannot express a
      * result. */
     bool (*whole)(work *w, pdl_val *out, pdl_err *err);
-    /* Sends the answer (v is taken) or a failure. NULL: it is the answer of an exchange, with its
-     * status. */
+    /* Sends the answer (v is taken) or a failure. NULL: it is sent as the answer of the exchange,
+     * with its status. */
     void (*put_whole)(work *w, pdl_val v);
     void (*refuse)(work *w, pdl_str message);
 } form;
@@ -51,7 +52,8 @@ void pdl_serve_answer_embeddings(pdl_serve *s, pdl_exchange *x);
 void pdl_serve_show_response(pdl_serve *s, pdl_exchange *x);
 void pdl_serve_delete_response(pdl_serve *s, pdl_exchange *x);
 
-/* Appends one event with v (taken) as its data; name is that of the event, or empty. */
+/* Appends one event of a stream. Its data is v (taken), and its name is `name`, which may be
+ * empty. */
 void pdl_serve_form_put_event(pdl_str name, pdl_val v, pdl_buf *out);
 /* Appends a failure as a piece {error: ...}. */
 void pdl_serve_form_fail(work *w, pdl_str message, const char *type, const char *code,
@@ -59,8 +61,9 @@ void pdl_serve_form_fail(work *w, pdl_str message, const char *type, const char 
 /* Returns {prompt_tokens, completion_tokens, total_tokens}, under the names of the form, for the
  * model calls that all choices made. */
 pdl_val pdl_serve_form_usage(const work *w, const char *prompt, const char *completion);
-/* Makes the whole answer of a form with `choices`: head (taken), a choice for each choice of the
- * work, which `one` makes of its answer, and the usage. Error: a choice has no answer. */
+/* Makes the whole answer of a form with `choices`: it has the members of head (taken), a list of
+ * choices, each of which `one` makes from an answer, and the usage. Error: a choice has no
+ * answer. */
 PDL_MUST bool pdl_serve_form_whole(work *w, pdl_val head,
                                    pdl_val (*one)(choice *c, const answer *a), pdl_val *out,
                                    pdl_err *err);

@@ -17,15 +17,16 @@
 #include "base/banned.h"
 
 struct keyed {
-    work *owner; /* NULL until it is started */
+    work *owner; /* the request that runs; NULL until it is started */
     keyed *next; /* the next one in the list of the server */
     pdl_buf key; /* token, path and model of the request, and the key of the client */
     pdl_buf body;
     pdl_durable **runs; /* journal of each choice */
     uint32_t n;
-    pdl_buf sent;                   /* the part of the answer that exists */
-    bool over;                      /* the end of the answer is in the journal */
-    PDL_VEC(pdl_exchange *) others; /* exchanges that joined */
+    pdl_buf sent;                   /* the part of the answer that was made so far */
+    bool over;                      /* the answer is complete in the journal */
+    /* other exchanges that sent the same key and wait for the answer */
+    PDL_VEC(pdl_exchange *) others;
 };
 
 static const pdl_answer_header stream_headers[] = {{"Content-Type", "text/event-stream"},
@@ -99,8 +100,8 @@ static keyed *find_live(const pdl_serve *s, pdl_str key) {
     return k;
 }
 
-/* Refuses a different body with the same key: the client made a mistake, and would get the answer
- * to another request. */
+/* Refuses a different body with the same key. The client has made a mistake; it must not get the
+ * answer to another request. */
 static bool refuse_other(pdl_exchange *x) {
     pdl_serve_answer_error(x, 422, SERVE_INVALID, "idempotency_key_reused",
                            PDL_STR("this Idempotency-Key was used with another request"));

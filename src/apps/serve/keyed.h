@@ -16,21 +16,24 @@
 typedef struct keyed keyed;
 
 /* Searches for the run of x. Returns true when x is handled: answered, refused, or joined to a run.
- * Otherwise *out is for the work that has to be started; it is NULL when the request has no key. */
+ * Otherwise the caller starts the request and gives it *out, which is NULL when the request has no
+ * key. */
 bool pdl_serve_keyed_find(pdl_serve *s, pdl_exchange *x, const request *r, keyed **out);
-/* Gives k to w; from now on other requests find it. */
+/* Gives k to w. From now on, other requests with the same key find w. */
 void pdl_serve_keyed_own(work *w, keyed *k);
 /* Returns the journal of a choice, NULL when it has none. */
 pdl_durable *pdl_serve_keyed_run(const work *w, uint32_t i);
 /* Notes that an exchange has ended before its answer. Returns false when no exchange waits for the
  * work. */
 bool pdl_serve_keyed_gone(work *w, const pdl_exchange *x);
-/* End the runs of w: with its answer, or with an error. */
+/* pdl_serve_keyed_succeeded ends the runs of w with the answer; pdl_serve_keyed_failed ends them
+ * with an error. */
 void pdl_serve_keyed_succeeded(work *w);
 void pdl_serve_keyed_failed(work *w, const pdl_err *why);
-/* Leaves the runs as after a crash, because the server ends before them. */
+/* Leaves the runs in the state that they would have after a crash, because the server ends before
+ * them. */
 void pdl_serve_keyed_leave(work *w);
-void pdl_serve_keyed_free(work *w); /* called after its runs were freed */
+void pdl_serve_keyed_free(work *w); /* Called after the runs of w were freed. */
 
 /* --- the answer, for all exchanges that wait for it ------------------------------------------- */
 
@@ -42,7 +45,7 @@ void pdl_serve_out_end(work *w);
 void pdl_serve_out_keep_alive(work *w);
 /* Sends a whole answer; takes v. */
 void pdl_serve_out_whole(work *w, pdl_val v);
-/* Calls fn for every exchange. */
+/* Calls fn for every exchange that waits for the answer. */
 void pdl_serve_out_each(work *w, void (*fn)(void *user, pdl_exchange *x), void *user);
 
 #endif

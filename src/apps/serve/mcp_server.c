@@ -1,5 +1,6 @@
-/* mcp_server.c -- see mcp_server.h. A call of a tool is a run like any other: it waits for a slot,
- * has a time limit, and ends when its client disconnects.
+/* mcp_server.c -- serves programs as tools of the Model Context Protocol; see mcp_server.h. A call
+ * of a tool is a run like any other: it waits for a slot, has a time limit, and ends when its
+ * client disconnects.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -60,7 +61,8 @@ static pdl_val variables(const work *w) {
 
 static pdl_code *code_of(const work *w) { return tool_of(w)->code; }
 
-/* Returns the object for a result that is one; it is sent beside the text. */
+/* Returns the result when it is an object, which is sent in addition to its text; absent
+ * otherwise. */
 static pdl_val object_in(pdl_vref result, pdl_str text) {
     pdl_val v;
     pdl_err ignored = {0};
@@ -84,7 +86,8 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
 
 static void put_whole(work *w, pdl_val v) { deliver(w->s, w->x, v); }
 
-/* Sends a failure: a failed tool returns the reason as text, for the model that called it. */
+/* Sends a failure. A failed tool returns the reason as text, so that the model that called the tool
+ * can read it. */
 static void send_failure(work *w, pdl_str message) {
     deliver(w->s, w->x, answer_of(w->body, "result", result_of(message, true, pdl_absent())));
 }
@@ -161,7 +164,8 @@ static const struct {
                {"tools/list", list_tools},
                {"tools/call", call_tool}};
 
-/* Cancels a request. A client over lines does so with a message; one over HTTP disconnects. */
+/* Cancels a request. A client that sends lines cancels with a message; a client over HTTP
+ * disconnects instead. */
 static void cancel(pdl_serve *s, pdl_vref params) {
     pdl_vref id = pdl_is_dict(params) ? pdl_dict_getz(params, "requestId") : pdl_absent();
     works *lists[] = {&s->going, &s->waiting};

@@ -1,6 +1,6 @@
-/* mcp_server.h -- programs as tools of the Model Context Protocol: one message in, at most one out.
- * The transport is HTTP (POST /mcp) without sessions, or standard input and output with one message
- * per line. Private to serve.
+/* mcp_server.h -- programs as tools of the Model Context Protocol: each message of a client gets at
+ * most one answer. The transport is HTTP (POST /mcp) without sessions, or standard input and output
+ * with one message per line. Private to serve.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,8 @@ void pdl_serve_mcp_refuse_text(pdl_serve *s, pdl_exchange *x);
 /* Answers POST /mcp. */
 void pdl_serve_answer_mcp(pdl_serve *s, pdl_exchange *x);
 
-/* mcp_stdio.c: starts to read lines from two descriptors. Error: io (they cannot be polled). */
+/* mcp_stdio.c: starts to read lines from the two descriptors. Error: io, when they cannot be
+ * polled. */
 PDL_MUST bool pdl_serve_mcp_stdio_start(pdl_serve *s, int in, int out, pdl_err *err);
 /* Sends a message; takes v. */
 void pdl_serve_mcp_stdio_put(pdl_serve *s, pdl_val v);

@@ -1,5 +1,6 @@
-/* metrics.c -- GET /metrics: counts of requests in the text form of Prometheus. A label has few
- * values: the path of a route, or an offered model. A client must not be able to create many.
+/* metrics.c -- GET /metrics: counts of requests in the text form of Prometheus. A label has only a
+ * few values: the path of a route, or an offered model. A client must not be able to create many
+ * values.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,11 +20,11 @@ enum {
     N_SECONDS = sizeof second_bounds / sizeof second_bounds[0],
     N_TOKENS = sizeof token_bounds / sizeof token_bounds[0],
     MAX_BOUNDS = N_SECONDS > N_TOKENS ? N_SECONDS : N_TOKENS,
-    MAX_KINDS = 64, /* kinds of errors; there are fewer names */
+    MAX_KINDS = 64, /* maximum number of kinds of errors; there are fewer */
 };
 
 typedef struct histogram {
-    /* number of values up to each bound and above the previous one */
+    /* for each bound, how many values are at most this bound and above the previous one */
     uint64_t at_most[MAX_BOUNDS];
     uint64_t n;
     double sum;
@@ -41,7 +42,7 @@ typedef struct error_count {
 } error_count;
 
 struct metrics {
-    PDL_VEC(counter) requests; /* one for each route and status that occurred */
+    PDL_VEC(counter) requests; /* one for each route and status that has occurred */
     PDL_VEC(error_count) errors;
     histogram seconds;
     histogram *prompt, *completion; /* one per model */

@@ -13,7 +13,7 @@ typedef struct record {
     const pdl_served *model;    /* NULL when no model was named, or it does not exist */
     int64_t prompt, completion; /* tokens */
     char id
-        /* x-request-id: that of the client, if it is safe to display, else ours */
+        /* x-request-id: the id that the client sent, if it is safe to display, or else a new one */
         [64];
     char error[32]; /* kind of the error; "" without one */
 } record;

@@ -153,7 +153,7 @@ void pdl_serve_response_keep(const work *w, const answer *a, pdl_str text) {
     bool instructed = pdl_is_str(pdl_dict_getz(w->body, "instructions"));
     pdl_val messages = instructed ? pdl_list_remove(pdl_keep(all), 0) : pdl_keep(all);
     pdl_val m = pdl_dict_putz(pdl_dict_new(3), "role", pdl_textz("assistant"));
-    /* the sources of the answer stay known in the requests that continue it */
+    /* the origins of the answer are kept for the requests that continue it */
     pdl_label from = pdl_label_of(pdl_run_result(w->choices[0].run));
     pdl_label label = pdl_label_built(pdl_label_origins(from));
     m = pdl_dict_putz(m, "content", pdl_with_label(pdl_text(text), label));

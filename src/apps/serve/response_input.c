@@ -1,6 +1,6 @@
 /* response_input.c -- turns a request for a response into a chat: input items become messages, and
- * the other fields get their names in a chat, so that a program need not know the form of the
- * request.
+ * the other fields get their names in a chat, so that a program need not know in which form the
+ * request was sent.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -54,7 +54,7 @@ static pdl_val part_of(pdl_vref part) {
     return pdl_keep(part);
 }
 
-/* Returns a text, or a list of parts. A list that has nothing but texts becomes one text. */
+/* Returns a text, or a list of parts. A list that contains only texts becomes one text. */
 static pdl_val content_of(pdl_vref content) {
     if (!pdl_is_list(content)) return pdl_keep(content);
     size_t n = pdl_list_len(content), texts = 0;
@@ -182,7 +182,7 @@ static pdl_val tools_of(pdl_vref tools) {
     return list;
 }
 
-/* Returns the format of a text as response_format; absent when it is plain. */
+/* Returns the format of the text as response_format; absent when the text has no special format. */
 static pdl_val format_of(pdl_vref text) {
     static const char *const names[] = {"name", "description", "schema", "strict"};
     pdl_vref format = at(text, "format");
@@ -245,7 +245,8 @@ static pdl_val other_fields(pdl_vref body) {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Adds the earlier messages. Returns false when they are not stored any more. */
+/* Adds the earlier messages of the conversation. Returns false when they are not stored any
+ * more. */
 static bool add_before(pdl_serve *s, pdl_exchange *x, pdl_val *messages, pdl_vref id) {
     enum { SHOWN = 60 };
     if (!is_given(id)) return true;

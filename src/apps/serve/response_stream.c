@@ -2,8 +2,9 @@
  * beginning, growth and end of each item, and the last one repeats the whole response.
  *
  * An item is opened when its first bytes arrive, which fixes its place in the output. Thoughts are
- * complete when another item opens. A message and calls are not, because models mix text and calls,
- * and the arguments of several calls; these are closed at the end, in the order of their places.
+ * closed when another item opens. A message and calls stay open until the end, because models mix
+ * text with calls, and the arguments of several calls; then they are closed in the order of their
+ * places.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +28,7 @@ static void put(work *w, const char *type, pdl_val d, pdl_buf *out) {
 
 /* The words in the events of each kind of item. */
 static const struct {
-    const char *prefix; /* prefix of its id */
+    const char *prefix; /* prefix of the item's id */
     const char *growth; /* events are "response.X.delta" and "response.X.done" */
     const char *whole;  /* field of the second event with the whole text */
     bool has_parts;
@@ -48,7 +49,8 @@ static void put_growth(work *w, const response_item *i, const char *suffix, pdl_
     pdl_buf_fini(&type);
 }
 
-/* Returns {item_id, output_index}, content_index when the item has parts, and one field (taken). */
+/* Returns {item_id, output_index} with one further member (taken), and with content_index when the
+ * item has parts. */
 static pdl_val at_item(const work *w, const response_item *i, const char *name, pdl_val v) {
     size_t place = place_of(w, i);
     pdl_val d = pdl_dict_putz(pdl_dict_new(5), "item_id",
@@ -64,7 +66,7 @@ static void put_item(work *w, const response_item *i, const char *type, pdl_vref
     put(w, type, pdl_dict_putz(d, "item", pdl_keep(item)), out);
 }
 
-/* Returns the part of a message; empty: as at its beginning. */
+/* Returns the part of a message; empty: the part without its text, as it is at its beginning. */
 static pdl_val part_of(const response_item *i, bool empty) {
     pdl_str text = empty ? PDL_STR("") : pdl_buf_str(&i->text);
     if (i->kind == ITEM_MESSAGE) {
@@ -139,7 +141,7 @@ static response_item *open_item(work *w, response_item_kind kind, pdl_val id, pd
     return i;
 }
 
-/* Returns the open item of that kind, and opens one when there is none. */
+/* Returns the open item of this kind. When there is none, opens one. */
 static response_item *item_to_grow(work *w, response_item_kind kind, pdl_buf *out) {
     for (size_t i = w->items.n; i-- > 0;)
         if (w->items.p[i].kind == kind && pdl_is_absent(w->items.p[i].done)) return &w->items.p[i];
@@ -181,7 +183,7 @@ void pdl_serve_response_text(choice *c, pdl_str text, pdl_buf *out) {
     grow(c->work, item_to_grow(c->work, ITEM_MESSAGE, out), text, out);
 }
 
-/* Sends tokens that arrived after their text, with an empty piece of it. */
+/* Sends tokens that arrived after their text, together with an empty piece of text. */
 static void put_logprobs(work *w, pdl_vref logprobs, pdl_buf *out) {
     pdl_vref list = pdl_is_dict(logprobs) ? pdl_dict_getz(logprobs, "content") : pdl_absent();
     if (!pdl_is_list(list) || !pdl_list_len(list)) return;
@@ -191,8 +193,8 @@ static void put_logprobs(work *w, pdl_vref logprobs, pdl_buf *out) {
     put_growth(w, i, "delta", pdl_dict_putz(d, "logprobs", pdl_keep(list)), out);
 }
 
-/* Opens a call. The places of calls in the output are stored by their index: 0 for a call that is
- * not of a function and is left out, else the place + 1. */
+/* Opens a call. The place of each call in the output is stored under the call's index, as place +
+ * 1. It is 0 for a call that is left out because it does not call a function. */
 static void open_call(work *w, pdl_vref call, pdl_buf *out) {
     pdl_vref f = pdl_dict_getz(call, "function");
     size_t place = 0;

@@ -112,7 +112,7 @@ static bool bears_token(const pdl_serve *s, const pdl_exchange *x) {
     return bearer && is_same(pdl_str_trim(pdl_str_sub(said, 7, said.n)), s->opt.token);
 }
 
-/* Returns true for a request from a program of this machine, under a name of this machine. */
+/* Returns true for a request from a program on this machine that uses a name of this machine. */
 static bool is_near(const pdl_serve *s, const pdl_exchange *x) {
     pdl_str host = pdl_exchange_header(x, "Host"), origin = pdl_exchange_header(x, "Origin");
     if (!pdl_serve_is_loopback(host_of(host))) return false;
@@ -208,7 +208,8 @@ static bool takes_method(const route *r, pdl_str method) {
            (pdl_str_is(method, "HEAD") && !strcmp(r->method, "GET"));
 }
 
-/* Finds the route, NULL when there is none. *any: a route of the path for another method. */
+/* Finds the route; NULL when there is none. *any: a route that has the same path and another
+ * method. */
 static const route *find_route(const pdl_exchange *x, const route **any) {
     const route *found = NULL;
     *any = NULL;
@@ -220,8 +221,8 @@ static const route *find_route(const pdl_exchange *x, const route **any) {
     return found;
 }
 
-/* Appends method and path of a request, for messages. A HEAD is answered with the length of a GET,
- * so the record names it GET. */
+/* Appends method and path of a request, for messages. A HEAD is recorded as GET, because it is
+ * answered with the length of a GET. */
 static void put_asked(const pdl_exchange *x, pdl_buf *out) {
     enum { METHOD = 20, PATH = 100 };
     pdl_str path = pdl_exchange_path(x), method = pdl_exchange_method(x);

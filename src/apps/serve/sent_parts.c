@@ -38,7 +38,8 @@ static void count_calls(sent *s, pdl_vref calls) {
     }
 }
 
-/* Returns true when the client sees exactly the model's text; only then are tokens of use. */
+/* Returns true when the client sees exactly the text of the model. Only then does it get
+ * information about tokens. */
 static bool takes_logprobs(const choice *c) {
     return !c->sent.has_other_text && !c->cut.why && !pdl_serve_cutoff_has_stops(&c->cut);
 }
@@ -50,8 +51,8 @@ static void count_logprobs(sent *s, pdl_vref logprobs) {
     }
 }
 
-/* Returns true when the order of indexes allows these calls now. A call that is known late, after a
- * later one, is sent at the end with all that follow it. */
+/* Returns true when these calls may be sent now. A call that is known only after a later one is
+ * sent at the end, together with all calls that follow it. */
 static bool is_in_order(const sent *s, pdl_vref calls) {
     size_t next = s->calls.n;
     for (size_t i = 0; i < pdl_list_len(calls); i++) {
@@ -87,7 +88,7 @@ pdl_val pdl_serve_sent_add(choice *c, pdl_vref extra) {
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-/* Returns the text from its n-th byte, absent when there is no more. */
+/* Returns the text from byte n on; absent when there is no more. */
 static pdl_val rest_of_text(pdl_vref v, size_t n) {
     if (!pdl_is_str(v)) return n ? pdl_absent() : pdl_keep(v);
     pdl_str s = pdl_str_get(v);
@@ -110,8 +111,8 @@ static pdl_val rest_of_said(const sent *s, pdl_vref said) {
     return d;
 }
 
-/* Returns a call with its index; of one that was begun the rest of its arguments; absent when there
- * is none. */
+/* Returns a call with its index, or the rest of its arguments when a part was sent before; absent
+ * when nothing is left. */
 static pdl_val rest_of_call(const sent *s, pdl_vref call, size_t i) {
     if (i >= s->calls.n) return pdl_dict_putz(pdl_keep(call), "index", pdl_int((int64_t)i));
     pdl_vref f = pdl_dict_getz(call, "function");

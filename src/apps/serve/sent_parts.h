@@ -1,4 +1,5 @@
-/* sent_parts.h -- what was sent of an answer, besides its text, while it arrived. Private to serve.
+/* sent_parts.h -- keeps count of the parts of an answer, besides its text, that were sent while it
+ * arrived. Private to serve.
  *
  * The machine reports tool calls, thoughts and logprobs of a model immediately when it is certain
  * that the model gives the result of the run; in all other programs they are known only at the end.
@@ -13,11 +14,11 @@
 #include "serve/answer.h"
 
 void pdl_serve_sent_fini(sent *s);
-/* Counts an extra of a run, and returns the part of it that must be sent: owned, absent when there
- * is none.
+/* Counts the parts of an answer that a run reports, and returns those that must be sent: owned,
+ * absent when there are none.
  */
 pdl_val pdl_serve_sent_add(choice *c, pdl_vref extra);
-/* Returns the parts of a, besides the text, that were not sent, as an extra: owned, absent when
+/* Returns the parts of the answer a, besides the text, that were not sent yet: owned, absent when
  * there are none. */
 pdl_val pdl_serve_sent_rest(choice *c, const answer *a);
 

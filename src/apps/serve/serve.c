@@ -18,9 +18,10 @@ enum {
     RECEIVE_MS = 60000,
     SEND_MS = 60000,
     RUN_MS = 600000,
-    TURN_NS = 10000000, /* computing time of runs between two polls of the sockets */
+    TURN_NS = 10000000, /* how long runs may compute between two polls of the sockets */
     POLLS = 4,
-    SPARE_CONNECTIONS = 1024, /* in addition to those with open requests */
+    /* connections that are allowed in addition to those with open requests */
+    SPARE_CONNECTIONS = 1024,
 };
 
 static bool take_policies(const pdl_serve *s, pdl_err *err) {
@@ -81,18 +82,18 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
 
 uint16_t pdl_serve_port(const pdl_serve *s) { return pdl_httpd_port(s->httpd); }
 
-/* Gives a work one turn; afterwards it is the last in the list, unless it has ended. A step ends no
- * other work, and starts none. */
+/* Gives a request one turn. Afterwards it is the last in the list, unless it has ended. A step
+ * neither ends nor starts other requests. */
 static void step_one(pdl_serve *s, work *w) {
     pdl_serve_works_move_last(&s->going, w);
     pdl_serve_chat_step(w);
     if (s->going.last == w)
-        w->computes = pdl_serve_chat_is_ready(w); /* it does not wait for anything */
+        w->computes = pdl_serve_chat_is_ready(w); /* its run can continue without waiting */
 }
 
-/* Gives turns to the works that are runnable; returns true when one is runnable at once again.
- * Works that waited for something come first, and all of them get a turn; those that compute, and
- * those whose turns are long, take turns until the sockets must be polled again. */
+/* Gives turns to the requests that are runnable. Returns true when one of them can continue at
+ * once. Requests that waited for something come first, and all of them get a turn. Requests that
+ * compute, or whose turns are long, take turns until the sockets must be polled again. */
 static bool step_all(pdl_serve *s) {
     uint64_t end = pdl_clock_ns() + TURN_NS;
     work *last = s->going.last;
@@ -107,15 +108,16 @@ static bool step_all(pdl_serve *s) {
     for (work *w = s->going.first, *next; w; w = next) {
         next = w == last ? NULL : w->next;
         if (!pdl_serve_chat_is_ready(w)) continue;
-        if (any && pdl_clock_ns() >= end) break; /* at least one has had a turn */
+        if (any && pdl_clock_ns() >= end) break; /* at least one request has had a turn */
         any = true;
         step_one(s, w);
     }
     return any;
 }
 
-/* Polls the loop. After a long turn the requests that arrived meanwhile are served first: a
- * connection takes one poll to be accepted, one to be read, and its disk or worker another. */
+/* Polls the loop. After a long turn, the loop is polled several times, so that requests that
+ * arrived meanwhile are served first: a connection needs one poll to be accepted, one to be read,
+ * and one for its disk or worker. */
 static void poll_all(pdl_serve *s, bool is_ready) {
     int n = is_ready && s->was_slow ? POLLS : 1;
     s->was_slow = false;

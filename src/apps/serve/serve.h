@@ -1,5 +1,5 @@
-/* serve.h -- programs as models: an OpenAI-compatible interface over HTTP (spec providers 20); and
- * as tools (MCP).
+/* serve.h -- serves programs as models, with an OpenAI-compatible interface over HTTP (spec
+ * providers 20), and as tools (MCP).
  *
  * Every request for a completion is a run of the program on the one loop of a session (n runs for n
  * choices); `messages` of the request are its first context. No client can delay another: runs take
@@ -29,7 +29,7 @@ typedef struct pdl_served {
  * server. */
 typedef struct pdl_serve_options {
     pdl_session *session;
-    const pdl_served *models; /* n_models of them; their names differ */
+    const pdl_served *models; /* there are n_models of them, with different names */
     size_t n_models;
     const char *host; /* address to listen on */
     uint16_t port;    /* 0: any free port */
@@ -37,10 +37,12 @@ typedef struct pdl_serve_options {
      * served. */
     pdl_str token;
     pdl_vref variables; /* variables that every run gets; dict or absent */
-    uint32_t max_runs;  /* runs at a time, at most PDL_SERVE_MAX_RUNS; 0: that many */
+    /* maximum number of runs at a time, at most PDL_SERVE_MAX_RUNS; 0: PDL_SERVE_MAX_RUNS */
+    uint32_t max_runs;
     /* requests that may wait for a slot; 0: a request without a slot is refused */
     uint32_t max_waiting;
-    pdl_durable *journal; /* requests with an Idempotency-Key are durable runs; NULL: none is */
+    /* journal in which requests with an Idempotency-Key are durable runs; may be NULL */
+    pdl_durable *journal;
     bool provisional;     /* pieces of durable runs are sent before they are stored */
     uint64_t run_ms;      /* time limit for answering a request; 0: 10 minutes */
     /* Origins of pages that may send requests and read answers, separated by commas; * is any
@@ -49,7 +51,7 @@ typedef struct pdl_serve_options {
     /* Called with one line of JSON per request; may be NULL. */
     void (*log)(void *user, pdl_str line);
     void *log_user;
-    /* Programs are tools of a client that speaks MCP on these descriptors, and there is no HTTP. 0:
+    /* Descriptors on which a client speaks MCP; programs are its tools, and there is no HTTP. 0:
      * MCP is served over HTTP. */
     int mcp_in, mcp_out;
     const pdl_debug *debug;

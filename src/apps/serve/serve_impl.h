@@ -14,23 +14,23 @@
 struct form;
 struct keyed;
 
-/* Counts of what was sent of an answer, besides its text, while it arrived: sent_parts.h. */
+/* Counts of what was sent of an answer, besides its text, while it arrived; see sent_parts.h. */
 typedef struct sent {
-    size_t reasoning, refusal; /* bytes */
-    size_t logprobs[2];        /* tokens of its content, and of its refusal */
+    size_t reasoning, refusal; /* bytes of reasoning and of the refusal */
+    size_t logprobs[2];        /* tokens of the content, and of the refusal */
     PDL_VEC(size_t) calls;     /* for each call, the bytes of its arguments */
-    /* text that is not the model's was sent, so offsets of tokens are unknown */
+    /* text that is not the model's was sent, so the offsets of tokens are unknown */
     bool has_other_text;
 } sent;
 
-/* response_stream.c: an item of a response in a stream. */
+/* An item of a response that is streamed; see response_stream.c. */
 typedef enum { ITEM_MESSAGE, ITEM_REFUSAL, ITEM_REASONING, ITEM_CALL } response_item_kind;
 typedef struct response_item {
     response_item_kind kind;
-    pdl_buf text;     /* the text so far; of a call its arguments */
+    pdl_buf text;     /* the text so far; for a call, its arguments */
     pdl_val logprobs; /* list: logprobs of its tokens */
     pdl_val id, name; /* id and name of a call */
-    pdl_val done;     /* the whole item; absent while it grows */
+    pdl_val done;     /* the complete item; absent while it grows */
 } response_item;
 
 /* One of the answers to a request: one run of the program. */
@@ -40,20 +40,20 @@ typedef struct choice {
     uint32_t index, slot;
     bool fresh; /* the run was not stepped yet */
     bool over;  /* the run has its result */
-    cutoff cut; /* where its text ends */
+    cutoff cut; /* decides where the text of the answer ends */
     sent sent;
-    int64_t n_characters; /* completion.c: characters of the tokens that were sent */
+    int64_t n_characters; /* see completion.c: how many characters the tokens that were sent have */
 } choice;
 
-/* A request that runs a program. It waits in the queue of the server (no choice has a run), then
- * all its choices run concurrently. */
+/* A request that runs a program. It first waits in the queue of the server, where no choice has a
+ * run; then all its choices run concurrently. */
 typedef struct work {
     struct pdl_serve *s;
-    pdl_exchange *x; /* NULL after the answer, or after the client has disconnected */
+    pdl_exchange *x; /* NULL after the answer was sent, or after the client has disconnected */
     const pdl_served *model;
     const struct form *form;
     pdl_val body;  /* the request as it was received */
-    pdl_val asked; /* the request as a chat: form.h */
+    pdl_val asked; /* the request in the form of a chat; see form.h */
     /* response*.c */
     pdl_val output;     /* list of items, absent until the end */
     const char *finish; /* finish_reason; NULL while the response continues */
@@ -61,18 +61,19 @@ typedef struct work {
     PDL_VEC(response_item) items; /* items of a stream, in the order of the output */
     PDL_VEC(size_t) call_places;
     bool waits;     /* it is in the queue */
-    size_t n_bytes; /* size of its body, while it waits */
+    size_t n_bytes; /* size of the request's body, while it is in the queue */
     choice *choices;
     uint32_t n, n_over;
     struct keyed *keyed; /* set for a durable request with an Idempotency-Key: keyed.h */
     pdl_timer *limit;    /* time limit of the whole request */
-    pdl_timer *silence;  /* begins an answer in pieces that has no text yet */
+    /* fires when an answer in pieces should begin although it has no text yet */
+    pdl_timer *silence;
     char id[40];
     int64_t created;
     bool stream, wants_usage;
     bool begun;    /* the answer in pieces has begun */
     bool late;     /* its time limit has passed */
-    bool computes; /* its last turn ended without a wait */
+    bool computes; /* its last turn ended although its run could continue */
     struct work *prev, *next;
 } work;
 
@@ -85,12 +86,12 @@ struct pdl_serve {
     pdl_loop *loop;
     pdl_httpd *httpd;
     pdl_code **codes; /* code of the models, by their index */
-    /* slowness of the models, by their index; 0: a turn of its runs is short */
+    /* how slow each model is, by its index; 0: the turns of its runs are short */
     uint8_t *slowness;
-    bool was_slow;       /* a turn was slow, since the sockets were polled */
-    struct tool *tools;  /* the models as tools */
+    bool was_slow;       /* a turn was slow since the sockets were last polled */
+    struct tool *tools;  /* the models in their form as tools */
     struct stdio *stdio; /* a client that speaks MCP in lines; NULL when there is none */
-    pdl_val variables;   /* variables that every run begins with */
+    pdl_val variables;   /* variables with which every run begins */
     struct conversations *conversations;
     works going, waiting;
     uint32_t n_waiting;
@@ -106,7 +107,8 @@ struct pdl_serve {
 /* A path and the function that answers it; route.c. */
 typedef struct route {
     const char *method, *path; /* a path that ends with a slash is followed by a name */
-    /* any client may use it; otherwise it needs the token, or is a program of this machine */
+    /* any client may use it; otherwise a client needs the token, or must be a program on this
+     * machine */
     bool open;
     void (*answer)(pdl_serve *s, pdl_exchange *x);
     const char *doc;
@@ -130,37 +132,38 @@ typedef struct request {
     pdl_val body, chat; /* the request, and the request as a chat; owned */
     const pdl_served *model;
     uint32_t n;          /* number of choices */
-    struct keyed *keyed; /* NULL without a key */
+    struct keyed *keyed; /* NULL when the request has no key */
 } request;
 /* Returns false when the request is wrong; it was then answered. */
 bool pdl_serve_ask_read(pdl_serve *s, pdl_exchange *x, const struct form *form, request *out);
-/* Returns the model of that name; NULL when it does not exist, which was then answered. */
+/* Returns the model with this name. When there is none, answers the request and returns NULL. */
 const pdl_served *pdl_serve_ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name);
-/* request_fields.c: checks types and ranges of the fields. Returns false when one is wrong, which
- * was then answered. */
+/* request_fields.c: checks types and ranges of the fields. When one is wrong, answers the request
+ * and returns false. */
 bool pdl_serve_ask_fields(pdl_exchange *x, pdl_vref body);
 bool pdl_serve_ask_messages(pdl_exchange *x, pdl_vref list);
 bool pdl_serve_ask_is_true(pdl_vref d, const char *key);
 /* Returns the variables of a run for the request: an owned dict. */
 pdl_val pdl_serve_ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref messages);
 
-/* chat.c. Starts a request as runs. */
+/* chat.c. Reads a request, and starts its runs. */
 void pdl_serve_chat_begin(pdl_serve *s, pdl_exchange *x, const struct form *form);
-/* Starts the runs of a request that was read. Takes the content of r. x NULL: the form sends the
- * answer elsewhere. */
+/* Starts the runs of a request that was read before. Takes the content of r. x may be NULL: then
+ * the form sends the answer elsewhere. */
 void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const struct form *form, const request *r);
 void pdl_serve_chat_step(work *w); /* w may be freed afterwards */
 bool pdl_serve_chat_is_ready(const work *w);
-/* Returns true when one of the last turns of its program was long: an expression over a large text
- * is one turn. */
+/* Returns true when one of the last turns of its program was long. For example, an expression over
+ * a large text is one turn. */
 bool pdl_serve_chat_is_slow(const work *w);
 /* Starts the waiting requests for which there are slots. */
 void pdl_serve_chat_admit(pdl_serve *s);
 void pdl_serve_chat_over(pdl_exchange *x);
 void pdl_serve_chat_free(work *w);
 void pdl_serve_works_move_last(works *l, work *w);
-/* Invariants: the counts of the queue are those of its requests, which have no run; each slot is
- * free or that of a choice of a request whose runs were started. */
+/* Returns true when the invariants hold: the counts of the queue are those of its requests, none of
+ * which has a run; each slot is free, or belongs to a choice of a request whose runs were
+ * started. */
 bool pdl_serve_ok(const pdl_serve *s);
 /* Writes the prefix and sixteen hex digits that no other id of this server has. */
 void pdl_serve_make_id(pdl_serve *s, const char *prefix, char *out, size_t size);

@@ -18,7 +18,7 @@
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
-/* Collects names as the schema of an object. */
+/* Collects names of variables as the schema of an object. */
 typedef struct tool_inputs {
     pdl_val properties; /* dict of empty schemas, which allow any value */
     pdl_val required;   /* dict whose keys are the names */
@@ -36,8 +36,8 @@ static pdl_val object_schema(pdl_val properties, pdl_val required) {
     return pdl_dict_putz(d, "required", required);
 }
 
-/* Finds a model block without `input`, which sends the messages of the context. C depth follows the
- * YAML source. */
+/* Finds a model block without `input`; such a block sends the messages of the context. Recursion
+ * follows the depth of the YAML source. */
 static void find_model(void *user, const pdl_block *b) {
     bool *found = user;
     *found = *found || (b->kind == PDL_BLOCK_model && !PDL_AS(model, b)->input);
@@ -109,7 +109,7 @@ static pdl_val card_of(const pdl_serve *s, const pdl_served *m) {
     return pdl_dict_putz(d, "inputSchema", f ? schema_of_function(f) : schema_of_names(s, m));
 }
 
-/* Returns a program that calls the function of a file of its folder with the variable
+/* Returns a program that calls the function in a file of its folder with the variable
  * pdl_arguments. */
 static pdl_program *wrapper_of(const pdl_served *m) {
     pdl_buf text = PDL_BUF;

@@ -1,5 +1,5 @@
-/* tool.h -- a program as a tool: name, description, and the schema of its parameters. Private to
- * serve.
+/* tool.h -- describes a program as a tool: its name, its description, and the schema of its
+ * parameters. Private to serve.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,9 +8,10 @@
 
 #include "serve/serve_impl.h"
 
-/* A tool. Its parameters are those of a program that is a function; else the variables that the
- * program uses and does not define, where those that it tests with `default` or `is defined` are
- * optional. A program without any takes `question`, the user's message. */
+/* A tool. When the program is a function, the tool has the parameters of that function. Otherwise
+ * its parameters are the variables that the program uses and does not define; variables that it
+ * tests with `default` or `is defined` are optional. A program without such variables has the
+ * parameter `question`, the user's message. */
 typedef struct tool {
     pdl_val card; /* {name, description?, inputSchema} */
     /* The program that calls the function, owned; NULL when the program is not a function. */

@@ -1,4 +1,4 @@
-/* given_files.c -- see given_files.h.
+/* given_files.c -- finds a file by its name among the files that the host gave; see given_files.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

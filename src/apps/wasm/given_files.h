@@ -1,5 +1,5 @@
-/* given_files.h -- the files that the host gives to a question, by name: {"lib.pdl": "text"}. A
- * module has no others. Private to wasm.
+/* given_files.h -- the files that the host gives to a question, by name: {"lib.pdl": "text"}. The
+ * module has no other files. Private to wasm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 #include "value/val.h"
 
 typedef struct pdl_wasm_files {
-    pdl_vref given; /* a dict of texts, borrowed; anything else: there are none */
+    pdl_vref given; /* a dict of texts, borrowed; any other value means that there are no files */
 } pdl_wasm_files;
 
 /* Finds the text of a path, without `.` and `..` in it; absent when there is none. Borrowed. */

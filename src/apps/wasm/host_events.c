@@ -1,4 +1,5 @@
-/* host_events.c -- see host_events.h.
+/* host_events.c -- makes JSON events from the events of a run, for the host of the module; see
+ * host_events.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

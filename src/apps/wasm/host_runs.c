@@ -1,5 +1,5 @@
-/* host_runs.c -- the questions about runs: a run is started, stepped, answered and freed by its
- * number; see wasm.h.
+/* host_runs.c -- answers the host's questions about runs, by which a run is started, stepped,
+ * answered and freed; see wasm.h. Each run has a number.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +35,7 @@ enum {
 typedef struct wasm_run {
     uint32_t number;
     pdl_wasm_world world;
-    pdl_val question; /* has the files and the texts that the run borrows */
+    pdl_val question; /* owns the files and the texts that the run borrows */
     pdl_arena *arena;
     pdl_interner *names;
     pdl_secrets *secrets;
@@ -44,10 +44,10 @@ typedef struct wasm_run {
     pdl_run *run;
     pdl_step state;
     pdl_wasm_events events;
-    pdl_wasm_shown *shown; /* NULL: the run was started without `view` */
+    pdl_wasm_shown *shown; /* NULL when the run was started without `view` */
 } wasm_run;
 
-static pdl_idmap runs; /* by number */
+static pdl_idmap runs; /* number -> run */
 static uint32_t n_runs, last_number;
 
 static void run_free(wasm_run *r) {
@@ -75,8 +75,8 @@ static wasm_run *run_of(pdl_vref question, pdl_err *err) {
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* Policies and sandboxes need what a module does not have. A program that demands them is refused,
- * because it would run without them. */
+/* Returns false for a program that demands a policy or a sandbox. The module has neither, and would
+ * run the program without them. */
 static bool may_run(const pdl_program *p, pdl_err *err) {
     const pdl_block *main = p->main;
     if (main->rare && main->rare->policy)
@@ -135,8 +135,8 @@ static void note_deprecated(void *user, pdl_loc loc, const char *old, const char
     pdl_buf_fini(&b);
 }
 
-/* Makes a run of the program in a question, which has not begun. Returns NULL when it cannot: out
- * then has its errors, or err is set. The caller drops *variables. */
+/* Makes a run of the program in a question, which has not begun. Returns NULL on failure; then out
+ * has the errors of the program, or err is set. The caller drops *variables. */
 static wasm_run *run_new(pdl_vref question, bool all, pdl_val *variables, pdl_buf *out,
                          pdl_err *err) {
     bool ok;
@@ -202,7 +202,7 @@ bool pdl_wasm_free_run(pdl_vref question, pdl_buf *out, pdl_err *err) {
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* Steps for about so many milliseconds, or until the run waits for the host. */
+/* Steps the run for about so many milliseconds, or until it waits for the host. */
 static void advance(wasm_run *r, double ms) {
     uint64_t end = pdl_clock_ns() + (uint64_t)(ms * 1e6);
     while (r->state == PDL_STEP_WAIT) {
@@ -399,7 +399,7 @@ static void put_notes(pdl_buf *out, pdl_vref notes) {
     }
 }
 
-/* Runs the program until every strand waits for an answer, which none gets. */
+/* Runs the program until every fiber waits for an answer. No effect is answered. */
 static void explore(wasm_run *r, pdl_vref variables, pdl_buf *out) {
     pdl_world *notes = pdl_explain_world_new(&r->world.world, 0, NULL, NULL);
     pdl_reached *reached = pdl_reached_new();

@@ -1,5 +1,5 @@
-/* host_runs.h -- a run of the module: the program, its machine, and what waits for the host.
- * Private to wasm.
+/* host_runs.h -- a run of the module: the program, its machine, and the effects that wait for the
+ * host. Private to wasm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,17 +14,18 @@
 typedef struct pdl_wasm_world {
     pdl_world world;
     pdl_wasm_files files;
-    pdl_idmap open;      /* by id: waiting, owned */
+    pdl_idmap open;      /* effects that wait for an answer, by id; owned */
     size_t n_open;
     pdl_buf asked;       /* effects that the host has not seen yet: JSON objects, with commas */
-    pdl_buf cancelled;   /* ids that it need not answer any more */
+    pdl_buf cancelled;   /* ids of effects whose answer is not needed any more */
 } pdl_wasm_world;
 
 void pdl_wasm_world_open(pdl_wasm_world *w, pdl_vref files);
 void pdl_wasm_world_close(pdl_wasm_world *w);
 
-/* These answer an effect, refuse it, and pass on a piece of its answer. Return false when no effect
- * of this id waits, which is no mistake of the host: the run may have cancelled it. */
+/* These answer an effect, refuse it, and pass on a piece of its answer. They return false when no
+ * effect with this id waits. That is not a mistake of the host, because the run may have cancelled
+ * the effect. */
 bool pdl_wasm_world_answer(pdl_wasm_world *w, uint32_t id, pdl_vref v, double seconds);
 bool pdl_wasm_world_refuse(pdl_wasm_world *w, uint32_t id, pdl_str kind, pdl_str message);
 bool pdl_wasm_world_piece(pdl_wasm_world *w, uint32_t id, pdl_str text);

@@ -1,5 +1,6 @@
-/* host_view.c -- see host_view.h. A page asks the same questions as of the server of viewer; the
- * host carries them here, and no address, cookie or connection is involved.
+/* host_view.c -- answers the questions of a page about a run of the module; see host_view.h. The
+ * questions are those that a page asks the server of the viewer. Here the host passes them on,
+ * without address, cookie or connection.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,16 +21,16 @@
 enum { CHANGES_AT_ONCE = 500 };
 
 struct pdl_wasm_shown {
-    pdl_program *program; /* kept */
+    pdl_program *program; /* a reference to the program is kept */
     const pdl_secrets *secrets;
     pdl_str name;
     pdl_fold *fold;
     pdl_later *later;
     pdl_live *live;
     bool over, failed; /* failed: the whole trace cannot be shown */
-    pdl_view_run *run; /* made from the trace; NULL: not yet */
-    size_t events;     /* how many events it shows */
-    uint64_t until;    /* before this time (ns) no other one is made of a run that continues */
+    pdl_view_run *run; /* the view made from the trace; NULL when none was made yet */
+    size_t events;     /* how many events the view shows */
+    uint64_t until;    /* while the run continues, no other view is made before this time (ns) */
 };
 
 pdl_wasm_shown *pdl_wasm_shown_new(pdl_program *program, const pdl_secrets *secrets, pdl_str name) {
@@ -73,7 +74,7 @@ void pdl_wasm_shown_over(pdl_wasm_shown *v) {
 
 /* --- the trace -------------------------------------------------------------------------------- */
 
-/* Appends the trace of a run that continues, as far as it is. */
+/* Appends the trace of a run in progress, up to the present moment. */
 static bool trace_so_far(pdl_wasm_shown *v, pdl_buf *out, pdl_err *err) {
     pdl_fold *f = pdl_fold_new(v->program, v->secrets, NULL);
     bool ok = pdl_later_repeat(v->later, pdl_fold_sink(f));
@@ -89,9 +90,9 @@ static bool whole_trace(pdl_wasm_shown *v, pdl_buf *out, pdl_err *err) {
     return pdl_fold_json(v->fold, out, err);
 }
 
-/* Makes the view of what there is; leaves the one before when it cannot. */
+/* Makes a view of the run up to now. When that fails, the previous view is kept. */
 static void make_view(pdl_wasm_shown *v) {
-    enum { SHARE = 10 }; /* making it takes at most a tenth of the time of a run */
+    enum { SHARE = 10 }; /* making views takes at most a tenth of the time of a run */
     uint64_t start = pdl_clock_ns();
     if (v->failed) return;
     if (v->run && (v->over || v->events == pdl_live_events(v->live) || start < v->until)) return;

@@ -1,5 +1,5 @@
-/* host_view.h -- a run of the module as a Live Document: what the page of viewer asks of it, while
- * it runs and afterwards. Private to wasm.
+/* host_view.h -- shows a run of the module as a Live Document: it answers the questions of the
+ * viewer's page, while the run is in progress and afterwards. Private to wasm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,17 +14,17 @@
 
 typedef struct pdl_wasm_shown pdl_wasm_shown;
 
-/* Keeps the program. name: borrowed until free. */
+/* Keeps a reference to the program. name: borrowed until free. */
 pdl_wasm_shown *pdl_wasm_shown_new(pdl_program *program, const pdl_secrets *secrets, pdl_str name);
 void pdl_wasm_shown_free(pdl_wasm_shown *v); /* NULL is fine */
-/* Adds what the view needs to the sinks of the run. */
+/* Adds the sinks that the view needs to the sinks of the run. */
 void pdl_wasm_shown_listen(pdl_wasm_shown *v, pdl_sinks *sinks);
-/* The run is over: from now on its trace is shown. */
+/* Called when the run is over: from now on, its whole trace is shown. */
 void pdl_wasm_shown_over(pdl_wasm_shown *v);
 
 /* Answers {path, query, body, posted} of the page with {status, type, body}. */
 void pdl_wasm_shown_answer(pdl_wasm_shown *v, pdl_vref question, pdl_buf *out);
-/* Appends the changes of the boxes since `from` of the question: {from, changes?, over}. */
+/* Appends how the boxes have changed since `from` of the question: {from, changes?, over}. */
 void pdl_wasm_shown_changes(pdl_wasm_shown *v, pdl_vref question, pdl_buf *out);
 
 #endif

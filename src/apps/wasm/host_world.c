@@ -1,5 +1,5 @@
-/* host_world.c -- the world of a run in the module; see host_runs.h. Clock and random numbers come
- * from the host, the only files are the ones that it gave, and it is asked for everything else.
+/* host_world.c -- the world of a run in the module; see host_runs.h. The host provides the clock,
+ * random numbers and all files in advance. Every other effect is passed to the host as a question.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 
 typedef struct asked_effect {
     pdl_effect *e;
-    pdl_buf pieces; /* the text that was streamed */
+    pdl_buf pieces; /* the text that was streamed so far */
 } asked_effect;
 
 static pdl_wasm_world *world_of(pdl_world *w) { return (pdl_wasm_world *)(void *)w; }
@@ -51,8 +51,8 @@ static void find_source(pdl_wasm_world *w, pdl_effect *e) {
 
 /* --- effects that go out ---------------------------------------------------------------------- */
 
-/* Returns true when a service accepts the content of a message unchanged: text, or parts that each
- * have a type. */
+/* Returns true when a service accepts the content of a message unchanged: it is a text, or a list
+ * of parts that each have a type. */
 static bool is_content(pdl_vref v) {
     if (pdl_is_str(v) || pdl_is_null(v) || pdl_is_absent(v)) return true;
     bool is_parts = pdl_is_list(v) && pdl_list_len(v);
@@ -63,7 +63,7 @@ static bool is_content(pdl_vref v) {
     return is_parts;
 }
 
-/* Returns the message with a text in place of another value, as a service gets it. */
+/* Returns the message with its content converted to a text, in the form that a service gets. */
 static pdl_val message_with_text(pdl_vref message) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err err = {0};
@@ -76,7 +76,7 @@ static pdl_val message_with_text(pdl_vref message) {
     return m;
 }
 
-/* Returns the request as the host gets it. Owned. */
+/* Returns the request in the form that the host gets. Owned. */
 static pdl_val request_of(const pdl_effect *e) {
     pdl_vref given = pdl_dict_getz(e->request, "messages");
     if (e->kind != PDL_EFFECT_model || !pdl_is_list(given)) return pdl_keep(e->request);
@@ -147,7 +147,8 @@ static void start(pdl_world *world, pdl_effect *e) {
     PDL_BUG("effect kind %d", (int)e->kind);
 }
 
-/* Takes the effect out; the caller owns it. Returns NULL when it does not wait. */
+/* Removes the effect from those that wait; the caller owns it. Returns NULL when it does not
+ * wait. */
 static pdl_effect *take(pdl_wasm_world *w, uint32_t id, pdl_buf *pieces) {
     asked_effect *x = pdl_idmap_find(&w->open, id);
     if (!x) return NULL;
@@ -169,7 +170,7 @@ static void cancel(pdl_world *world, uint32_t id) {
     pdl_buf_putf(&w->cancelled, w->cancelled.len ? ",%u" : "%u", id);
 }
 
-/* Answers are delivered when the host gives them. */
+/* Nothing is polled, because an answer is delivered when the host gives it. */
 static bool poll_nothing(pdl_world *world, int timeout_ms) {
     (void)timeout_ms;
     return world_of(world)->n_open != 0;
@@ -212,8 +213,8 @@ bool pdl_wasm_world_piece(pdl_wasm_world *w, uint32_t id, pdl_str text) {
     return true;
 }
 
-/* Gives the whole text as one piece to a block that streams, when the host gave none. The piece may
- * end the run, and with it the effect. Returns false when it did. */
+/* Passes on the whole text as one piece, when the block streams and the host sent no pieces. The
+ * piece may end the run, and with it the effect; then the function returns false. */
 static bool give_text(pdl_wasm_world *w, uint32_t id, const pdl_effect *e, bool streamed,
                       pdl_vref reply) {
     if (streamed || !streams(e)) return true;

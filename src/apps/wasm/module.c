@@ -1,5 +1,5 @@
-/* module.c -- what the host of the module calls: memory for questions, and the table of questions;
- * see wasm.h.
+/* module.c -- the functions that the host of the module calls, which provide memory for questions
+ * and answer them, and the table of questions; see wasm.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,6 @@
-/* scripted_model.c -- the questions `script`, `say` and `forget`: a model whose answers are written
- * by hand, with the rules of `pdl mock`; see wasm.h. A host that has no server answers the model
- * calls of a run with it.
+/* scripted_model.c -- answers the questions `script`, `say` and `forget`: they provide a model
+ * whose answers are written by hand, with the rules of `pdl mock`; see wasm.h. A host that has no
+ * server answers the model calls of a run with it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,13 +14,13 @@
 enum { MAX_SCRIPTS = 1000 };
 
 typedef struct model_script {
-    pdl_val replies; /* the list, which the items borrow from */
+    pdl_val replies; /* the list, from which the items borrow */
     pdl_mock_script script;
-    uint64_t asked; /* requests so far */
+    uint64_t asked; /* number of requests so far */
     bool strict;
 } model_script;
 
-static pdl_idmap scripts; /* by number */
+static pdl_idmap scripts; /* number -> script */
 static uint32_t n_scripts, last_number;
 
 static void script_free(model_script *s) {

@@ -1,4 +1,5 @@
-/* text_questions.c -- the questions about the text of a program: `check` and `format`; see wasm.h.
+/* text_questions.c -- answers the questions about the text of a program, `check` and `format`; see
+ * wasm.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +13,7 @@
 
 #include "base/banned.h"
 
-static pdl_check_library library; /* kept from one check to the next */
+static pdl_check_library library; /* kept, so that the next check does not load it again */
 
 static pdl_val place_as_js(pdl_val d, pdl_vref from) {
     static const char *const members[][2] = {

@@ -1,10 +1,9 @@
-/* wasm.h -- the language inside of a host that has only memory: the module libpdl.wasm, which a
- * page or Node loads (packaging/npm).
- *
- * The host asks with one JSON object, {"ask": "check", ...}, and gets one: pdl_wasm_ask. It never
- * waits in here. A run is a number; whoever steps it gets what it prints and the effects that it
- * requests, each with a number, and answers them by that number in any order. Files, sockets,
- * processes and threads do not exist: parts.txt lists what is in the module.
+/* wasm.h -- libpdl without an operating system: the module libpdl.wasm, which a web page or Node
+ * loads (packaging/npm). The host passes one JSON object, {"ask": "check", ...}, to pdl_wasm_ask
+ * and gets one back. The call never waits. A run is identified by a number. Each step of a run
+ * returns the text that it printed and the effects that it requests. Each effect has a number, by
+ * which the host answers it, in any order. Files, sockets, processes and threads do not exist:
+ * parts.txt lists what is in the module.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,10 +15,10 @@
 #include "lang/program.h"
 #include "value/val.h"
 
-/* These are what the module shows to its host. The host allocates room for a question, writes its
- * bytes, asks, and reads the answer at pdl_wasm_answer: its length is the result. The answer is
- * valid until the next question. A question that cannot be answered has the answer {"error":
- * {...}}. */
+/* The functions that the module exports to its host. The host allocates room for a question, writes
+ * its bytes, asks, and reads the answer at pdl_wasm_answer; the result of pdl_wasm_ask is the
+ * length of the answer. The answer is valid until the next question. A question that cannot be
+ * answered has the answer {"error": {...}}. */
 void *pdl_wasm_alloc(size_t n);
 void pdl_wasm_release(void *p);
 size_t pdl_wasm_ask(const char *json, size_t n);
@@ -27,12 +26,12 @@ const char *pdl_wasm_answer(void);
 
 /* --- for the files of this room --------------------------------------------------------------- */
 
-/* A question: writes the members of the answer, without braces, into out. Error: any. */
+/* Answers a question: writes the members of the answer, without braces, into out. Error: any. */
 typedef bool pdl_wasm_fn(pdl_vref question, pdl_buf *out, pdl_err *err);
 
 /* Returns a member of a question; empty when it is not a text. */
 pdl_str pdl_wasm_text(pdl_vref question, const char *key);
-/* Appends a value as JSON: what is not JSON becomes its text. */
+/* Appends a value as JSON. A part that JSON cannot express becomes its text. */
 void pdl_wasm_put(pdl_vref v, pdl_buf *out);
 /* Appends `"key":` and the value; a comma before it unless out ends with a brace or is empty. */
 void pdl_wasm_put_key(pdl_buf *out, const char *key);

@@ -1,8 +1,8 @@
 /* complete.c -- completion of keys and values by their place in the file.
  *
- * The text at the cursor is rarely a valid program. The text is read once more with a marker in
- * place of the word at the cursor, as the key of a mapping or as a value, whichever the line looks
- * like; the place where the marker is found in the tree decides what may be written there.
+ * While a user types, the text is rarely a valid program. So the text is read once more with a
+ * marker in place of the word at the cursor: as the key of a mapping or as a value, as the line
+ * suggests. The place of the marker in the tree decides what may be written there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -49,7 +49,7 @@ void pdl_lsp_item_add(lsp_completer *c, const lsp_item *item) {
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* Appends what follows a new key: the value on the same line, or below. */
+/* Appends the text after a new key, so that its value is written on the same line or below. */
 static void put_key(const pdl_field *f, pdl_buf *out) {
     static const char *const texts[] = {
         [PDL_OPENS_LINE] = " ",
@@ -139,8 +139,8 @@ static bool is_repeated(const pdl_field *all, size_t i) {
     return false;
 }
 
-/* Adds the keys of a block: those of its kind when that is decided, else the keys that decide
- * it. */
+/* Adds the keys of a block. When its kind is known, these are the keys of that kind, and otherwise
+ * the keys that determine a kind. */
 static void add_block_keys(lsp_completer *c, const lsp_spot *p) {
     size_t n;
     const pdl_field *f = pdl_fields(&n);
@@ -246,7 +246,7 @@ static void complete_key(lsp_completer *c, const lsp_spot *p) {
     case ROLE_RECORD: add_record(c, p); return;
     case ROLE_PATTERN:
         add_group(c, p, PDL_WORDS_PATTERN, true);
-        if (p->node->n == 1) pdl_lsp_complete_choice(c, p); /* the text may also become a value */
+        if (p->node->n == 1) pdl_lsp_complete_choice(c, p); /* the word may still become a value */
         return;
     case ROLE_TYPE:
         add_group(c, p, PDL_WORDS_TYPE, false);
@@ -271,7 +271,7 @@ static void add_models(lsp_completer *c) {
                                         .row = (int)i});
         pdl_buf_fini(&text);
     }
-    /* names of models that the workspace uses are more likely */
+    /* models that programs of the workspace use come first */
     for (size_t i = 0; i < c->s->docs.n; i++) {
         const lsp_index *x = c->s->docs.p[i]->index;
         for (size_t k = 0; x && k < x->models.n; k++) {
@@ -286,7 +286,7 @@ static void add_models(lsp_completer *c) {
 
 typedef struct file_list {
     lsp_completer *c;
-    pdl_str folder; /* folder as written, with its slash */
+    pdl_str folder; /* the folder as it is written, with its slash */
     bool import;
 } file_list;
 
@@ -401,7 +401,7 @@ static void complete_value(lsp_completer *c, const lsp_spot *p) {
 
 /* --- the place of the cursor ------------------------------------------------------------------ */
 
-/* Returns where the value or key at the cursor begins; *is_value: a key is before it on its
+/* Returns where the value or key at the cursor begins. *is_value: a key comes before it on the
  * line. */
 static size_t token_start(pdl_str line, size_t col, bool *is_value) {
     size_t at = 0;
@@ -464,7 +464,8 @@ static void complete_place(lsp_completer *c, bool is_value) {
         complete_value(c, p);
 }
 
-/* Returns true near a `lang: jinja`: in that code the delimiters of expressions are different. */
+/* Returns true when `lang: jinja` is near the cursor. In such code, expressions have other
+ * delimiters. */
 static bool near_jinja(pdl_str text, size_t off) {
     pdl_str around = pdl_str_sub(text, off > 4096 ? off - 4096 : 0, off + 512);
     return pdl_str_find(around, PDL_STR("jinja"), 0) != PDL_NOT_FOUND;

@@ -26,7 +26,8 @@ enum {
     ITEM_OPERATOR = 24
 };
 
-/* The list while it is made. The word before the cursor, [from, off), is replaced. */
+/* The list of proposals while it is made. A proposal replaces the word before the cursor, [from,
+ * off). */
 typedef struct lsp_completer {
     pdl_lsp *s;
     lsp_doc *d;
@@ -40,9 +41,9 @@ typedef struct lsp_item {
     pdl_str label, insert; /* when insert is empty, the label is inserted */
     pdl_str detail;        /* shown beside the label; may be empty */
     int kind;
-    char order;        /* proposals are sorted by it, then by label */
-    bool is_snippet;   /* insert has places to fill in */
-    const char *table; /* the table with its documentation; NULL when there is none */
+    char order;        /* proposals are sorted by this character, then by their labels */
+    bool is_snippet;   /* the inserted text has places that the user fills in */
+    const char *table; /* name of the table with its documentation; NULL when there is none */
     int row;           /* row in `table`; -1: the row is found by the label */
 } lsp_item;
 void pdl_lsp_item_add(lsp_completer *c, const lsp_item *item);
@@ -53,15 +54,15 @@ void pdl_lsp_complete_choice(lsp_completer *c, const lsp_spot *p);
 
 /* Completes inside an expression; prefix is its text up to the cursor. */
 void pdl_lsp_complete_expr(lsp_completer *c, pdl_str prefix);
-/* Completes inside a statement of Jinja; prefix begins after its {%. */
+/* Completes inside a statement of Jinja. prefix is the text after its {%. */
 void pdl_lsp_complete_statement(lsp_completer *c, pdl_str prefix);
-/* Returns the start of the expression that is open at an offset, or PDL_NOT_FOUND. The search ends
- * at line_start. jinja: {{ and {% open expressions, too. */
+/* Returns the start of the expression that is open at an offset, or PDL_NOT_FOUND. It is searched
+ * back to line_start. jinja: {{ and {% open expressions, too. */
 size_t pdl_lsp_expr_start(pdl_str text, size_t line_start, size_t off, bool jinja);
 /* Appends the chain of names at the end of s: a.b for `1 + a["b"]`, a.[] for `a[0]`. Appends
  * nothing when the chain does not begin with a variable. */
 void pdl_lsp_chain_before(pdl_str s, pdl_buf *out);
-/* Appends the text of `documentation` for an item's `data`. */
+/* Appends the documentation of a proposal, which its `data` identifies. */
 void pdl_lsp_document_item(pdl_lsp *s, pdl_str table, int row, pdl_str label, pdl_buf *out);
 
 #endif

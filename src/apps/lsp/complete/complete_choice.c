@@ -10,8 +10,8 @@
 
 #include "base/banned.h"
 
-/* Finds the variable that an expression names. names: the members after the last known one, in
- * scratch. */
+/* Finds the variable that an expression names. names: the members that follow it in the expression,
+ * in scratch. */
 static bool follow(lsp_completer *c, const pdl_node *n, lsp_thing *t, pdl_str *names) {
     pdl_buf chain = PDL_BUF;
     const pdl_expr *e = n && n->kind == PDL_NODE_SCALAR
@@ -79,8 +79,8 @@ static void complete_argument(lsp_completer *c, const lsp_spot *p) {
     pdl_buf_fini(&type);
 }
 
-/* Completes a pattern. Below `object` and `array` a part of the value is matched, whose type is not
- * searched. */
+/* Completes a pattern. Nothing is proposed below `object` and `array`, where a part of the value is
+ * matched whose type is not searched. */
 static void complete_pattern(lsp_completer *c, const lsp_spot *p) {
     lsp_thing t;
     pdl_str rest;

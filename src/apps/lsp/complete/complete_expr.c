@@ -1,8 +1,8 @@
 /* complete_expr.c -- completion inside expressions: variables, filters, tests, members.
  *
  * An expression at the cursor is unfinished, so it is not parsed: the text before the typed word
- * decides. Filters follow a bar, tests follow `is`, members follow a dot after a chain of names;
- * elsewhere everything is proposed that can begin an operand.
+ * decides. After a bar, filters are proposed; after `is`, tests; after a dot that follows a chain
+ * of names, members. Everywhere else, all names are proposed that can begin an operand.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +35,7 @@ static bool ends_with_bracket(pdl_str s) {
 }
 
 /* Returns true when an expression that begins at `from` is still open at `to`. Quotes and brackets
- * are counted. A text that is a key may be open: x['na */
+ * are counted. The quotes of a key may be open, as in x['na */
 static bool is_open(pdl_str text, size_t from, size_t to) {
     int depth = 0;
     char quote = 0;
@@ -92,7 +92,8 @@ static bool has_entries(pdl_str text, size_t from, size_t to) {
 size_t pdl_lsp_expr_start(pdl_str text, size_t line_start, size_t off, bool jinja) {
     size_t low = off > MAX_LOOKED_AT ? off - MAX_LOOKED_AT : 0;
     size_t at = last_open(text, line_start, off, jinja);
-    if (at == PDL_NOT_FOUND) { /* it may have begun on a line above, if no empty line is between */
+    /* the expression may have begun on an earlier line, when no empty line is between */
+    if (at == PDL_NOT_FOUND) {
         size_t gap = pdl_str_rfind(pdl_str_sub(text, low, line_start), PDL_STR("\n\n"));
         at = last_open(text, gap == PDL_NOT_FOUND ? low : low + gap, line_start, jinja);
         size_t next = at == PDL_NOT_FOUND ? at : pdl_str_find(text, PDL_STR("\n"), at);
@@ -201,7 +202,7 @@ static void add_library(lsp_completer *c) {
     }
 }
 
-/* Adds the fields of an object, whose region this is. */
+/* Adds the fields of an object. region: the region of its fields. */
 static void add_fields(lsp_completer *c, lsp_doc *d, const lsp_index *x, uint32_t region) {
     for (size_t i = 0; i < x->syms.n; i++)
         if (x->syms.p[i].region == region && !is_repeated(x, i)) add_sym(c, d, &x->syms.p[i], '1');
@@ -222,8 +223,8 @@ static pdl_str add_members(lsp_completer *c, const lsp_thing *t, pdl_str rest, p
     return shown;
 }
 
-/* Completes a member. chain: the names before the dot, or before the bracket of a key, where a
- * method cannot be. */
+/* Completes a member. chain: the names before the dot, or before the bracket of a key; methods are
+ * not proposed after a bracket. */
 static void complete_member(lsp_completer *c, pdl_str chain, bool is_key) {
     lsp_thing t;
     pdl_str rest = chain;
@@ -263,8 +264,8 @@ static bool is_after_defs(const lsp_spot *defs, const lsp_sym *sym) {
 }
 
 /* Returns true when a variable gets its value after the part with the cursor is evaluated. The
- * other fields of a block may be evaluated in another order than they are written, and a round of a
- * loop has the variables of the previous round. */
+ * order of evaluation may differ from the order of the fields in the text, and a round of a loop
+ * has the variables of the previous round. */
 static bool is_later(const lsp_way *way, const lsp_sym *sym) {
     for (size_t i = 0; i + 1 < way->n; i++) {
         const lsp_spot *p = &way->p[i];
@@ -349,8 +350,8 @@ typedef struct open_call {
     size_t n_by_place;     /* how many of `before` have no name */
 } open_call;
 
-/* Finds the call. A name can only be at the beginning of an argument, so a cursor inside an
- * argument has no call. */
+/* Finds the call around the cursor. A name of an argument can only be at the beginning of that
+ * argument, so no call is returned when the cursor is further inside. */
 static open_call find_call(const lsp_completer *c, pdl_str before) {
     open_call call = {0};
     int depth = 0;
@@ -442,7 +443,8 @@ static bool ends_with_word(pdl_str s, const char *word) {
     return pdl_str_ends(s, w) && (s.n == w.n || !pdl_lsp_is_word(s.p[s.n - w.n - 1]));
 }
 
-/* Returns where the brackets begin that end before `to`; `to` when there are none. */
+/* Returns the beginning of the brackets that end just before `to`; returns `to` when no bracket
+ * ends there. */
 static size_t bracket_start(pdl_str s, size_t to) {
     int depth = 0;
     for (size_t i = to; i-- > 0;) {
@@ -476,8 +478,8 @@ void pdl_lsp_chain_before(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* Returns the end of the `x[` whose key is typed: a quote follows it, escaped as in the scalar
- * around it. PDL_NOT_FOUND when no key is typed. */
+/* Returns the end of `x[` when the user is typing its key: a quote follows, which is escaped as in
+ * the scalar around it. Returns PDL_NOT_FOUND when no key is being typed. */
 static size_t key_bracket(pdl_str s) {
     static const char *const quotes[] = {"\\\"", "\"", "''", "'"};
     for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++) {

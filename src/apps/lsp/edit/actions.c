@@ -13,7 +13,8 @@ typedef struct actions {
     pdl_lsp *s;
     lsp_doc *d;
     size_t low, high;
-    pdl_vref only; /* kinds that the client wants; not a list: all */
+    /* the kinds of actions that the client wants; when it is not a list, all kinds */
+    pdl_vref only;
     pdl_val list;
 } actions;
 
@@ -64,7 +65,7 @@ static pdl_val put_edits(const actions *a, const pdl_diag *d) {
     return edits;
 }
 
-/* Returns the word of "did you mean 'x'?", or an empty text for another hint. */
+/* Returns the word x of a hint "did you mean 'x'?"; empty for another hint. */
 static pdl_str meant(pdl_str hint) {
     pdl_str begin = PDL_STR("did you mean '");
     size_t end = pdl_str_rfind(hint, PDL_STR("'?"));
@@ -72,8 +73,8 @@ static pdl_str meant(pdl_str hint) {
     return pdl_str_sub(hint, begin.n, end);
 }
 
-/* Returns where a word is in the text of the mark: as a whole word, and outside quotes if possible
- * ('uper' | uper). */
+/* Returns the position of a word in the marked text: as a whole word, and outside of quotes if
+ * possible ('uper' | uper). */
 static size_t find_whole(pdl_str at, pdl_str word) {
     size_t quoted = PDL_NOT_FOUND;
     for (size_t i = pdl_str_find(at, word, 0); i != PDL_NOT_FOUND;
@@ -88,7 +89,8 @@ static size_t find_whole(pdl_str at, pdl_str word) {
 }
 
 /* Finds the words of a message between two ' that the text at the mark contains, too. A message may
- * quote text that contains ', so the text between any two neighbouring ones counts. */
+ * quote text that contains the character ', so the text between any two neighbouring ones
+ * counts. */
 static size_t quoted_words(pdl_str message, pdl_str at, pdl_str *out) {
     size_t n = 0, from = pdl_str_find(message, PDL_STR("'"), 0);
     while (from != PDL_NOT_FOUND && n < MAX_WORDS) {
@@ -101,8 +103,8 @@ static size_t quoted_words(pdl_str message, pdl_str at, pdl_str *out) {
     return n;
 }
 
-/* Finds the word that `meant` replaces: of the words that the message names, the one most like it;
- * the whole mark when the message names none. */
+/* Finds the word that the suggestion `meant` replaces. It is the word, among those that the message
+ * names, that is most similar to it. When the message names none, it is the whole mark. */
 static bool find_word(const actions *a, const pdl_diag *d, pdl_str meant, size_t *from,
                       size_t *to) {
     pdl_str at = pdl_str_sub(pdl_lsp_text_str(&a->d->text), d->mark.start, d->mark.end);
@@ -154,8 +156,8 @@ static size_t end_of_line(const lsp_doc *d, uint32_t line) {
     return pdl_lsp_text_line_start(&d->text, line) + pdl_lsp_text_line_str(&d->text, line).n;
 }
 
-/* Returns the scalar at the end of a line that continues in other lines, where a # would be text or
- * would end it; NULL when there is none. */
+/* Returns the scalar that is at the end of a line and continues on other lines; NULL when there is
+ * none. A # after such a line would be text, or would end the scalar. */
 static const pdl_node *text_at_end(const lsp_doc *d, uint32_t line) {
     size_t off = end_of_line(d, line);
     lsp_way way;
@@ -187,8 +189,8 @@ static bool put_comment(const lsp_doc *d, uint32_t line, const char *code, lsp_r
     return out->len > 0;
 }
 
-/* Adds a comment that switches the rule off for the line. For a text of many lines it is the line
- * to which the text belongs, since in the text's lines it would be a part of it. */
+/* Adds a comment that switches the rule off for the line. For a text of many lines, the comment
+ * goes to the line to which the text belongs, because inside the text it would not be a comment. */
 static void add_ignore(actions *a, const pdl_diag *d, pdl_vref diag) {
     lsp_range at;
     pdl_buf text = PDL_BUF;
@@ -202,7 +204,7 @@ static void add_ignore(actions *a, const pdl_diag *d, pdl_vref diag) {
     pdl_buf_fini(&text);
 }
 
-/* Adds an action that makes all fixes with one right answer. */
+/* Adds an action that applies all fixes to which there is no alternative. */
 static void add_fix_all(actions *a) {
     pdl_val edits = pdl_list_new(4);
     const pdl_program *p = a->d->program;
@@ -230,7 +232,7 @@ pdl_val pdl_lsp_on_actions(pdl_lsp *s, pdl_vref params) {
                  pdl_member(pdl_member(params, "context"), "only"), pdl_list_new(4)};
     pdl_vref shown = pdl_lsp_diagnose(s, d);
     if (!d->program) return a.list;
-    size_t k = 0; /* skip the problems that the client did not list */
+    size_t k = 0; /* problems that the client did not list are skipped */
     for (size_t i = 0; i < d->program->diags.n && pdl_list_len(a.list) < MAX_ACTIONS; i++) {
         const pdl_diag *g = &d->program->diags.p[i];
         if (g->reference_only) continue;

@@ -1,8 +1,8 @@
 /* broken.c -- checks the readable rest of a file that is not valid YAML; see broken.h.
  *
- * The tolerant reader skips what it cannot read and supposes what is missing. What the checks
- * report about the damaged lines is a guess, so it is not shown; nor is what they report about a
- * name that these lines may define or use.
+ * The tolerant reader skips damaged parts and guesses missing ones. So reports about the damaged
+ * lines are guesses and are not shown; nor are reports about a name that these lines may define or
+ * use.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +35,7 @@ lsp_broken pdl_lsp_broken_read(const pdl_program *failed) {
     return b;
 }
 
-enum { MAX_LINE = 2000 }; /* bytes of a line that are examined before and after the damage in it */
+enum { MAX_LINE = 2000 }; /* so many bytes of a line are examined before and after a damage */
 
 /* Returns the lines of [from, to), about which the checks can only guess. */
 static pdl_loc lines_of(const pdl_source *src, uint32_t from, uint32_t to) {

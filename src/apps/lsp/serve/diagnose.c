@@ -1,8 +1,8 @@
 /* diagnose.c -- reports to the client what `pdl check` finds, pushed and pulled; see server.h.
  *
- * A file is checked as the command checks it, with the texts of the editor in place of files. The
- * result is kept until any text changes, since the problems of a file also depend on the files that
- * it includes.
+ * A file is checked in the same way as by the command, but with the texts of the editor in place of
+ * files. The result is kept until the text of any file changes, since the problems of a file also
+ * depend on the files that it includes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,13 +37,13 @@ static void on_define(void *user, const pdl_name_def *def) {
 }
 
 void pdl_lsp_put_type(pdl_lsp *s, lsp_doc *d, const lsp_sym *sym, pdl_buf *out) {
-    if (d->open) pdl_lsp_diagnose(s, d); /* an older check has other lines */
+    if (d->open) pdl_lsp_diagnose(s, d); /* the lines of an older check may be wrong */
     bool inferred =
         d->open && !pdl_is_absent(d->types) && sym->kind != SYM_FUNCTION && sym->kind != SYM_MODULE;
     pdl_val key = inferred ? type_key(sym->range.from.line, sym->name) : pdl_absent();
     pdl_vref found = inferred ? pdl_dict_find(d->types, key) : pdl_absent();
     pdl_str shown = pdl_is_str(found) ? pdl_str_get(found) : sym->type;
-    /* the `spec` also says what the items of an empty list are */
+    /* the type in `spec` also describes the items of an empty list */
     bool bare = pdl_str_is(shown, "list") || pdl_str_is(shown, "object");
     pdl_buf_put(out, bare && sym->type.n ? sym->type : shown);
     pdl_drop(key);
@@ -182,14 +182,15 @@ void pdl_lsp_withdraw(pdl_lsp *s, lsp_doc *d) {
     if (d->shown) publish(s, d, pdl_list_new(0));
 }
 
-/* Returns true when the client shows something else for the file and will not ask again after an
- * edit. */
+/* Returns true when the diagnostics that the client shows for the file are out of date, and the
+ * client will not ask again by itself. */
 static bool is_stale(const lsp_doc *d, pdl_vref now) {
     return !pdl_is_absent(d->pulled) && d->revision == d->pulled_revision &&
            !pdl_val_eq(d->pulled, now);
 }
 
-/* Asks a client that pulls to pull again. Returns false when it cannot be asked. */
+/* Asks a client that pulls diagnostics to pull again. Returns false when the client cannot be
+ * asked. */
 static bool refresh(pdl_lsp *s) {
     bool wanted = s->is_stale && s->has_pull_refresh;
     s->is_stale = false;
@@ -207,8 +208,8 @@ bool pdl_lsp_diagnose_work(pdl_lsp *s) {
             s->is_stale = s->is_stale || is_stale(d, now);
             return true;
         }
-        /* The comparison is with the list that was pushed last, because a pull may have made a
-         * newer one of the same text. */
+        /* The list is compared with the one that was pushed last, because a pull may have made a
+         * newer list for the same text. */
         bool same = d->shown && pdl_val_eq(d->pushed, now);
         if (!same) publish(s, d, pdl_keep(now));
         return true;
@@ -246,8 +247,8 @@ pdl_val pdl_lsp_on_pull(pdl_lsp *s, pdl_vref params) {
     return report;
 }
 
-/* Returns a map from addresses to the entries of the list with what the client already has: editors
- * ask again every few seconds. */
+/* Returns a map from addresses to the entries of the list, which say what the client already has.
+ * Editors ask again every few seconds. */
 static pdl_map known_reports(pdl_vref list) {
     pdl_map known = {0};
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {

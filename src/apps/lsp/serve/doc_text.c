@@ -1,7 +1,7 @@
 /* doc_text.c -- positions in the text of a file; see doc_text.h.
  *
- * A program may be one line of a megabyte with many names: counting from the start of the line for
- * each of them would be quadratic, so the units before every 1024th byte are stored.
+ * A program may be one line of a megabyte with many names. Counting from the start of the line for
+ * each name would be quadratic, so the number of units before every 1024th byte is stored.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,8 @@
 /* doc_text.h -- the text of an open file, and positions in it. Private to lsp.
  *
  * Clients count characters in UTF-16 units unless they agreed to UTF-8, and lines by any of LF, CR
- * LF and CR. We count bytes. The text is kept with LF line ends, so that offsets are those of the
- * trees that are read from it; lines and characters of positions are the same in both forms.
+ * LF and CR. The server counts bytes. The text is kept with LF line ends, so that offsets are those
+ * of the trees that are read from it; lines and characters of positions are the same in both forms.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 enum { PDL_LSP_STRIDE = 1024 };
 
 typedef struct lsp_pos {
-    uint32_t line, ch; /* both from 0; ch counts the units of the text */
+    uint32_t line, ch; /* both count from 0; ch counts in the units of the text */
 } lsp_pos;
 
 typedef struct lsp_range {
@@ -29,8 +29,8 @@ typedef struct lsp_text {
     bool utf8;               /* ch counts bytes instead of UTF-16 units */
 } lsp_text;
 
-/* Returns true for a part of a word: names may have letters of any script, whose bytes are from
- * 0x80 on. */
+/* Returns true for a byte that may be a part of a name. Names may have letters of any script, whose
+ * bytes are 0x80 or above. */
 static inline bool pdl_lsp_is_word(char c) {
     return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
            (unsigned char)c >= 0x80;
@@ -40,8 +40,9 @@ static inline bool pdl_lsp_is_word(char c) {
 void pdl_lsp_text_set(lsp_text *t, pdl_str bytes);
 void pdl_lsp_text_replace(lsp_text *t, lsp_range range, pdl_str with);
 void pdl_lsp_text_fini(lsp_text *t);
-/* Invariants: the first line begins at 0 and the last one within the text; units are known before
- * each stride, so that the mark for any offset is there. An all-zero text has no line. */
+/* Returns true when the invariants hold: the first line begins at 0, and the last one within the
+ * text; the units before each stride are stored, so that there is a mark for any offset. An
+ * all-zero text has no line. */
 bool pdl_lsp_text_ok(const lsp_text *t);
 
 static inline pdl_str pdl_lsp_text_str(const lsp_text *t) { return pdl_buf_str(&t->b); }

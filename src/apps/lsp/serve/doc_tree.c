@@ -1,9 +1,9 @@
 /* doc_tree.c -- reads a tree from a text with mistakes; see doc_tree.h.
  *
- * The reader with recovery skips what it cannot read. What it can read may still have no meaning
- * (an alias of nothing, an unknown tag): such a line is replaced by blanks, so that all other
- * places stay the same, and the text is read again. This is rare, so the number of tries is
- * small.
+ * A tolerant reader skips the parts that it cannot read. Other parts can be read but have no
+ * meaning, such as an unknown tag or an alias of nothing. A line with such a part is replaced by
+ * blanks, so that all other positions stay the same, and the text is read again. This is rare, so
+ * the number of tries is small.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@ static bool blank_line(pdl_buf *b, size_t off) {
     return changed;
 }
 
-/* Reads the text in its current state. *at: where a part has no meaning. */
+/* Reads the text as it is now. *at: position of a part that has no meaning. */
 static bool attempt(pdl_arena *a, pdl_str name, const pdl_buf *text, lsp_tree *out, size_t *at) {
     pdl_err err = {0};
     pdl_source *src = NULL;

@@ -1,9 +1,9 @@
 /* docs.c -- documents, found by address and by path; see server.h.
  *
- * A document is found by the path that its address denotes, because clients and we write the same
- * path in different ways (which characters are escaped). Another address (an unsaved buffer) is its
- * own key. Documents are never removed, since messages may name them again; a closed one takes a
- * few hundred bytes and its index.
+ * A document is found by the path in its address and not by the address, because clients escape
+ * different characters of the same path. Another address (an unsaved buffer) is its own key.
+ * Documents are never removed, since messages may name them again; a closed one takes a few hundred
+ * bytes and its index.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,8 @@
 #include "base/banned.h"
 
 enum {
-    MAX_FILE = 256 << 20, /* size of a file that is read for the workspace */
-    MAX_DOCS = 100000     /* number of documents that a client has named */
+    MAX_FILE = 256 << 20, /* maximum size of a file that is read for the workspace */
+    MAX_DOCS = 100000     /* maximum number of documents that a client may name */
 };
 
 /* --- addresses -------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@
 
 struct lsp_config {
     pdl_check_config rules;
-    PDL_VEC(pdl_str) path; /* its folders for imports, then those of the server */
+    PDL_VEC(pdl_str) path; /* the folders for imports of pdl.toml, then those of the server */
     char *folder;
 };
 

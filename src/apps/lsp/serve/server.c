@@ -17,9 +17,10 @@
 #include "base/banned.h"
 
 enum {
-    MAX_TEXT = 64 << 20,        /* size of an open file; larger ones are not examined */
+    MAX_TEXT = 64 << 20,        /* maximum size of an open file; a larger one is not examined */
     MAX_OPEN_BYTES = 256 << 20, /* size of all open files together */
-    MAX_WAITING = 4096,         /* received messages that wait, and their size */
+    /* maximum number of messages that wait, and maximum size of them together */
+    MAX_WAITING = 4096,
     MAX_WAITING_BYTES = 16 << 20
 };
 
@@ -218,7 +219,8 @@ static bool has_crlf(pdl_str text) {
     return pdl_str_find(text, PDL_STR("\r\n"), 0) != PDL_NOT_FOUND;
 }
 
-/* Returns true when n more bytes fit, beside the texts of the other open documents. */
+/* Returns true when there is room for n more bytes, in addition to the texts of the other open
+ * documents. */
 static bool has_room(const pdl_lsp *s, const lsp_doc *d, size_t n) {
     for (size_t i = 0; i < s->docs.n; i++) {
         const lsp_doc *other = s->docs.p[i];
@@ -282,8 +284,8 @@ static pdl_val on_change(pdl_lsp *s, pdl_vref params) {
     return pdl_null();
 }
 
-/* Closes a document: from now on the file is read. The diagnostics of the file are withdrawn, those
- * of files that import it are not. */
+/* Closes a document: from now on its file is read. The diagnostics of this file are withdrawn;
+ * diagnostics of files that import it are kept. */
 static pdl_val on_close(pdl_lsp *s, pdl_vref params) {
     lsp_doc *d = known(s, params);
     if (!d || !d->open) return pdl_null();
@@ -437,8 +439,8 @@ bool pdl_lsp_is_full(const pdl_lsp *s) {
     return s->queue.n >= MAX_WAITING || s->queue_bytes >= MAX_WAITING_BYTES;
 }
 
-/* Invariants between messages: each document is found by its key, none waits twice for its index,
- * and no request is left failed. */
+/* Returns true when the invariants hold between messages: each document is found by its key, no
+ * document waits twice for its index, and no failure of a request is left. */
 static inline bool server_ok(const pdl_lsp *s) {
     return s->queue_head <= s->queue.n && s->by_key.n == s->docs.n &&
            s->to_index.n <= s->docs.n && !s->failure.message;
@@ -474,7 +476,7 @@ static void handle(pdl_lsp *s, pdl_vref m) {
     pdl_vref id = pdl_member(m, "id"), params = pdl_member(m, "params");
     const method *found = find_method(name);
     if (s->state == LSP_OVER || is_reply(m)) {
-        /* an answer of the client needs no action */
+        /* an answer of the client needs no reaction */
     } else if (!name.n) {
         pdl_lsp_refuse(s, is_id(id) ? id : pdl_null(), LSP_INVALID_REQUEST,
                        "a message is an object with `method`, a text");

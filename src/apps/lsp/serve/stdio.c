@@ -1,9 +1,9 @@
 /* stdio.c -- a server on standard input and output; see lsp.h.
  *
- * All input that is available is read before a message is handled, so that cancellations and newer
- * texts are known; but not without limit, since a client may write faster than it is answered. Work
- * for which no client waits begins after a moment of silence, which is shorter than the pause
- * between two keys.
+ * All available input is read before a message is handled, so that cancellations and newer texts
+ * are known. There is a limit, since a client may write faster than it is answered. Work for which
+ * no client waits begins after a moment of silence, which is shorter than the pause between two
+ * keys.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,7 +59,7 @@ static void read_some(stdio_server *o) {
     bool ok = n > 0 ? pdl_frame_feed(&o->in, (pdl_str){chunk, (size_t)n}, on_message, o, &err)
                     : pdl_frame_end(&o->in, &err);
     o->ended = o->ended || n <= 0 || !ok;
-    if (err.kind) { /* after bytes without a frame the stream cannot be read again */
+    if (err.kind) { /* after bytes that are not a frame, the stream cannot be read any more */
         pdl_err e = {0};
         pdl_buf line = PDL_BUF;
         pdl_buf_putf(&line, "pdl lsp: %s\n", err.msg);

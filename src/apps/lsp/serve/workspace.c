@@ -1,8 +1,8 @@
 /* workspace.c -- the programs in the folders of the workspace; see server.h.
  *
  * Folders are searched and files are read in small pieces, so that a request waits for one file at
- * most. Of a file that is not open only its index is kept; tree and text are released when it is
- * made.
+ * most. For a file that is not open, only the index is kept; tree and text are released when the
+ * index has been made.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

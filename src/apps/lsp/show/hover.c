@@ -87,7 +87,7 @@ static size_t name_end(const pdl_xnode *x) {
     return x->kind == PDL_X_ATTR ? x->end : x->u.access.key->end - 1;
 }
 
-/* Accepts x.a.b or x['a'] when the cursor is at its last name. */
+/* Accepts x.a.b or x['a'] when the cursor is on its last name. */
 static void on_field(void *user, const pdl_xnode *x) {
     field_at *f = user;
     bool member = x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM;
@@ -97,7 +97,7 @@ static void on_field(void *user, const pdl_xnode *x) {
     if (f->at + n >= end && f->at <= end) f->found = x;
 }
 
-/* Appends the type of the field, which is found in the type of the variable before it. */
+/* Appends the type of the field. It is found in the type of the variable before it. */
 static bool put_field(hoverer *h, const pdl_xnode *x) {
     pdl_buf chain = PDL_BUF, type = PDL_BUF;
     const lsp_index *index = pdl_lsp_doc_index(h->s, h->d);
@@ -199,8 +199,8 @@ static void on_xnode(void *user, const pdl_xnode *x) {
     }
 }
 
-/* Searches one expression of a text. at: an offset in the text before the call, in the expression
- * during the search. */
+/* Searches one expression of a text for a native function at the cursor. Before the call, `at` is
+ * an offset in the text; during the search it is an offset in the expression. */
 static void look_for_native(void *user, const pdl_expr *e, size_t base) {
     native_at *n = user;
     size_t at = n->at;

@@ -1,5 +1,5 @@
 /* lastrun.c -- finds the value of a variable in the trace of the last run; see lastrun.h. The file
- * is read at each question: it changes with every run, and is small while a program is being
+ * is read each time, because it changes with every run and is small while a program is being
  * written. Large files are ignored.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -19,7 +19,8 @@
 
 enum { MAX_TRACE = 8 << 20, MAX_SHOWN = 300, MAX_DEPTH = 500 };
 
-/* Searches for the result of the block that sets the name; a later one replaces it. */
+/* Searches the result of the block that sets the name. When several blocks set it, the last one
+ * counts. */
 static void look(pdl_vref v, pdl_str name, unsigned depth, pdl_vref *found) {
     if (depth > MAX_DEPTH) return;
     if (pdl_is_list(v))

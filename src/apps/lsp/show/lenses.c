@@ -1,8 +1,9 @@
 /* lenses.c -- code lenses, and the commands that they run.
  *
- * The editor runs programs, since it has the terminal; the arguments of a command have what it
- * needs. A client that cannot do that may ask the server (workspace/executeCommand), which answers
- * with the command line to run: the server itself starts no process.
+ * The editor runs programs, because it has the terminal; the arguments of a lens's command name the
+ * program. A client that does not understand these commands may ask the server
+ * (workspace/executeCommand). The answer is the command line to run, because the server itself
+ * starts no process.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -133,8 +134,9 @@ static pdl_val command_line(const lsp_doc *d, pdl_str command, pdl_vref args) {
     return function ? pdl_dict_putz(v, "program", call_program(d, args)) : v;
 }
 
-/* Returns the file that the first argument names: in the form of our lenses, or an address or a
- * path, as users type it. Without an argument it is the document that the editor named last. */
+/* Returns the file that the first argument names. It has the form that the lenses use, or is an
+ * address or a path that a user typed. Without an argument, it is the document that the editor
+ * named most recently. */
 static const lsp_doc *file_of(pdl_lsp *s, pdl_vref args) {
     pdl_str uri = pdl_is_str(args) ? pdl_str_get(args) : pdl_member_str(args, "uri");
     if (!uri.n) uri = pdl_member_str(pdl_member(args, "textDocument"), "uri");

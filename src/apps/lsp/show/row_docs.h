@@ -8,7 +8,7 @@
 #include "lang/block.h"
 #include "native/native.h"
 
-/* All functions append. */
+/* Each function appends the documentation of its argument. */
 void pdl_lsp_document_field(const pdl_field *f, pdl_buf *out);
 void pdl_lsp_document_kind(pdl_block_kind kind, pdl_buf *out);
 void pdl_lsp_document_native(const char *title, const pdl_native *row, pdl_buf *out);

@@ -1,8 +1,7 @@
-/* tokens.c -- semantic tokens, which colour what an editor cannot know from the text alone.
- *
- * Keys that the language knows, names where they are set and read, functions, filters, models and
+/* tokens.c -- semantic tokens, by which an editor colours words whose meaning the text alone does
+ * not show: keys of the language, names where they are set and read, functions, filters, models and
  * the words of fields. Tokens are collected from the tree and from the expressions, sorted by
- * place, and written as the differences that the protocol requires. No token spans lines.
+ * position, and written as differences, as the protocol requires. No token spans lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -80,7 +79,7 @@ static void add_names(lsp_tokens *t) {
     for (size_t i = 0; i < x->refs.n; i++) {
         const lsp_ref *r = &x->refs.p[i];
         uint32_t region;
-        if (r->kind == REF_CODE) continue; /* the editor colours Python */
+        if (r->kind == REF_CODE) continue; /* the editor itself colours Python code */
         token_type type = r->kind == REF_CALL || r->called ? TOKEN_FUNCTION
                           : r->kind == REF_MEMBER          ? TOKEN_PROPERTY
                           : r->kind == REF_ARG             ? TOKEN_PARAMETER
@@ -185,7 +184,7 @@ static int cmp_tokens(const void *a, const void *b) {
 static pdl_val put_all(lsp_tokens *t) {
     pdl_val data = pdl_list_new(t->all.n * 5);
     lsp_pos last = {0, 0};
-    uint32_t done = 0; /* skip tokens that overlap an earlier one */
+    uint32_t done = 0; /* tokens that overlap an earlier one are skipped */
     if (t->all.n) qsort(t->all.p, t->all.n, sizeof *t->all.p, cmp_tokens);
     for (size_t i = 0; i < t->all.n; i++) {
         const lsp_token *k = &t->all.p[i];

@@ -7,7 +7,8 @@
 
 #include "base/banned.h"
 
-/* Returns a function, or the top of a file (name empty), as an item; `data` identifies it. */
+/* Returns an item for a function, or for the top of a file (name is empty then). `data` identifies
+ * the item later. */
 static pdl_val put_item(const lsp_doc *d, const lsp_sym *sym, lsp_range whole) {
     pdl_str file = pdl_file_name(pdl_str_of(d->key));
     pdl_val v = pdl_dict_putz(pdl_dict_new(8), "name", pdl_text(sym ? sym->name : file));
@@ -60,8 +61,8 @@ static pdl_val add_call(pdl_val list, const char *key, pdl_val item, lsp_range r
     return pdl_list_push(list, entry);
 }
 
-/* Finds the function of an item. Returns false when the file has changed meanwhile or the item is a
- * whole file. */
+/* Finds the function of an item. Returns false when the file has changed meanwhile, or when the
+ * item is the top of a file. */
 static bool item_thing(pdl_lsp *s, pdl_vref item, lsp_thing *out) {
     lsp_doc *d = pdl_lsp_doc_of_uri(s, pdl_member_str(item, "uri"));
     const lsp_index *x = d ? pdl_lsp_doc_index(s, d) : NULL;

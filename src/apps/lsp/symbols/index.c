@@ -14,17 +14,17 @@
 
 #include "base/banned.h"
 
-enum { MAX_CHAIN = 16 }; /* members after a variable that a chain may have */
+enum { MAX_CHAIN = 16 }; /* maximum number of members after the variable of a chain */
 
 typedef struct indexer {
     lsp_index *x;
     const lsp_text *text;
-    pdl_arena *scratch; /* owns expressions while one is walked */
+    pdl_arena *scratch; /* owns the expressions of one text while they are walked */
     lsp_spans spans;
     pdl_map seen;    /* aliased nodes that were walked */
     uint32_t region; /* region of the node that is walked */
     uint32_t up;     /* symbol whose text contains the node, as index + 1 */
-    uint32_t naming; /* symbol that `defs` gives the next block, as index + 1 */
+    uint32_t naming; /* symbol that the next block gets as its name in `defs`, as index + 1 */
     uint32_t object; /* symbol of the object whose fields are walked next, as index + 1 */
 } indexer;
 
@@ -50,14 +50,15 @@ static void inner_span(const pdl_node *n, uint32_t *from, uint32_t *to) {
     *to = n->end - (quoted && n->end - n->start >= 2 ? 1 : 0);
 }
 
-/* Returns region and name as one key. */
+/* Returns a key made of region and name. */
 static pdl_str name_key(uint32_t region, pdl_str name, pdl_buf *b) {
     pdl_buf_put(b, (pdl_str){(const char *)&region, sizeof region});
     pdl_buf_put(b, name);
     return pdl_buf_str(b);
 }
 
-/* Makes the symbol that was added last findable by its name, unless an earlier one has it. */
+/* Makes the newest symbol findable by its name, unless an earlier symbol of the region has the same
+ * name. */
 static void note_name(lsp_index *x) {
     char room[PDL_SHORT_TEXT];
     pdl_buf b = pdl_buf_in(room, sizeof room, PDL_BUF.limit);
@@ -127,9 +128,10 @@ static void add_params(indexer *w, const pdl_node *params, uint32_t region) {
 typedef struct xref {
     indexer *w;
     const pdl_expr *e;
-    uint32_t shift;                   /* bytes of e before the scalar's text (`get`) */
+    /* number of bytes in e before the scalar's text (for `get`) */
+    uint32_t shift;
     uint32_t base;                    /* start of e in the scalar's text */
-    PDL_VEC(const pdl_xnode *) calls; /* functions of calls whose names follow */
+    PDL_VEC(const pdl_xnode *) calls; /* functions of calls whose arguments follow */
 } xref;
 
 static void add_ref(const xref *r, lsp_ref ref, uint32_t from, uint32_t to) {
@@ -231,7 +233,7 @@ static void add_expr_refs(indexer *w, const pdl_expr *e, const pdl_node *n, uint
     pdl_vec_fini(&r.calls);
 }
 
-/* The walk over a text with `${ }`. callee: the value of the text is called. */
+/* A walk over a text with `${ }`. callee: the value of the text is called. */
 typedef struct text_refs {
     indexer *w;
     const pdl_expr *whole;
@@ -330,8 +332,8 @@ static void walk_named(indexer *w, const lsp_spot *p, lsp_sym_kind kind, uint32_
     w->up = up;
 }
 
-/* Returns the region of the fields of an object. Blocks of one name share it, because a member is
- * found by names. */
+/* Returns the region for the fields of an object. Objects of the same name share it, because a
+ * member is found by names alone. */
 static uint32_t fields_of(indexer *w, uint32_t object) {
     lsp_sym *sym = &w->x->syms.p[object - 1];
     lsp_sym *first = &w->x->syms.p[pdl_lsp_index_sym(w->x, sym->region, sym->name) - w->x->syms.p];
@@ -469,7 +471,8 @@ static void walk_word(indexer *w, const lsp_spot *p) {
     add_ref(&r, (lsp_ref){.name = p->node->text, .kind = REF_TARGET}, 0, (uint32_t)p->node->text.n);
 }
 
-/* Returns true for an aliased node that was walked already: it is walked at its first place. */
+/* Returns true for an aliased node that was walked already. Such a node is walked only at its first
+ * place. */
 static bool is_second_visit(indexer *w, const pdl_node *n) {
     if (!n->shared) return false;
     pdl_str key = pdl_arena_str(w->scratch, (pdl_str){(const char *)&n, sizeof n});
@@ -577,7 +580,7 @@ uint32_t pdl_lsp_index_region(const lsp_index *x, uint32_t off) {
     uint32_t best = 0;
     for (uint32_t i = 1; i < x->regions.n; i++)
         if (x->regions.p[i].from <= off && off <= x->regions.p[i].to)
-            best = i; /* inner regions come later */
+            best = i; /* a later region that contains the offset is further inside */
     return best;
 }
 

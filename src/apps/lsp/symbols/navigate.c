@@ -22,7 +22,7 @@ static void collect(void *user, lsp_doc *d, lsp_range range, bool is_definition)
     pdl_val one;
     if (c->for_highlight) {
         one = pdl_dict_putz(pdl_dict_new(2), "range", pdl_lsp_put_range(range));
-        /* the kinds "write" and "read" of the protocol */
+        /* the protocol's numbers for the kinds "write" and "read" */
         one = pdl_dict_putz(one, "kind", pdl_int(is_definition ? 3 : 2));
     } else {
         one = pdl_lsp_put_location(d, range);
@@ -76,8 +76,8 @@ pdl_val pdl_lsp_on_highlight(pdl_lsp *s, pdl_vref params) {
 
 /* --- renaming --------------------------------------------------------------------------------- */
 
-/* Returns true for a field that is data: it is part of a value, which other code may read from
- * anywhere. */
+/* Returns true for a field of data, because other code may read it from anywhere as a part of the
+ * value. */
 static bool is_data_field(pdl_lsp *s, const lsp_thing *t) {
     return pdl_lsp_thing_sym(s, t)->kind == SYM_FIELD;
 }
@@ -110,7 +110,7 @@ static void on_expr(void *user, const pdl_expr *e, size_t base) {
     *kind = e->root->kind;
 }
 
-/* Returns true when the text is read as a variable. `None` and `not` are not. */
+/* Returns true when a text can be read as a variable. `None` and `not` cannot. */
 static bool reads_as_name(pdl_str s) {
     pdl_arena *scratch = pdl_arena_make();
     pdl_buf text = PDL_BUF;

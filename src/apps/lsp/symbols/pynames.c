@@ -1,11 +1,10 @@
 /* pynames.c -- finds the names in Python code that may be variables of the program; see pynames.h.
  *
  * An editor that renames a variable has to change the Python code that reads it, too, or the
- * program breaks silently. Finding these names needs no parser of Python: the words of the code
- * outside texts and comments are enough, if the names that the code may bind itself are left out.
- * Code binds the names whose first place is an assignment, and all names after `for`, `import`,
- * `as`, `def`, `class`, `global` and among parameters. In an f-string the words inside braces
- * count.
+ * program breaks silently. Finding these names needs no parser of Python. It suffices to take all
+ * words outside of texts and comments, without the names that the code itself may bind. Code binds
+ * the names whose first place is an assignment, and all names after `for`, `import`, `as`, `def`,
+ * `class`, `global` and among parameters. In an f-string the words inside braces count.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,17 +20,18 @@ enum { MAX_PARENS = 32, MAX_FSTRINGS = 4 };
 typedef struct scanner {
     pdl_str code;
     PDL_VEC(lsp_pyname) found;
-    pdl_map bound;               /* name -> scanner: the code binds the name itself */
-    pdl_map seen;                /* name -> scanner: the name occurred before */
+    pdl_map bound;               /* name -> the scanner, for names that the code itself binds */
+    pdl_map seen;                /* name -> the scanner, for names that have occurred before */
     /* the function that each open bracket calls; empty when it calls none */
     pdl_str callee[MAX_PARENS];
     /* number of open brackets; beyond MAX_PARENS they are only counted */
     size_t depth;
-    bool binds;                  /* the words up to the end of for, import, ... are bound */
+    /* the words up to the end of a for, import or similar statement are bound */
+    bool binds;
     /* the words up to the bracket or colon that ends parameters are bound */
     bool params, is_lambda;
     size_t params_depth;
-    unsigned fstrings; /* number of f-strings around */
+    unsigned fstrings; /* number of f-strings around the present position */
 } scanner;
 
 static bool is_letter(char c) {
@@ -40,8 +40,8 @@ static bool is_letter(char c) {
 static bool is_part(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
 static char at(pdl_str s, size_t i) { return i < s.n ? s.p[i] : 0; }
 
-/* Returns true for functions that Python has: when one is called, a variable of that name may be
- * set only later. */
+/* Returns true for Python's built-in functions. When one is called, the code may give another value
+ * to this name only later. */
 static bool is_builtin(pdl_str name) {
     static const char *const names[] = {
         "abs",   "all",   "any",  "bool",   "chr",   "dict",  "enumerate", "filter",
@@ -137,7 +137,7 @@ static void take_word(scanner *s, size_t from, size_t to, size_t end) {
     bool walrus = c == ':' && after == '=';
     if (from > 0 && s->code.p[from - 1] == '.' && at(s->code, from - 2) != '.') return;
     if (take_keyword(s, word)) return;
-    if (s->binds && c == '(') { /* def name(parameters) */
+    if (s->binds && c == '(') { /* here the parameters begin, as in def name(parameters) */
         s->params = true;
         s->is_lambda = false;
         s->params_depth = s->depth + 1;
@@ -185,7 +185,7 @@ static void scan(scanner *s, size_t from, size_t to) {
             while (i < to && is_part(s->code.p[i])) i++;
             bool quoted = i < to && (s->code.p[i] == '"' || s->code.p[i] == '\'') && i - start <= 2;
             pdl_str word = pdl_str_sub(s->code, start, i);
-            if (quoted) /* a prefix such as in rb"..." */
+            if (quoted) /* the word is the prefix of a text, as in rb"..." */
                 i = skip_text(s, i, to, memchr(word.p, 'f', word.n) || memchr(word.p, 'F', word.n));
             else if (is_letter(c))
                 take_word(s, start, i, to);

@@ -1,4 +1,4 @@
-/* pynames.h -- the variables of the program that Python code reads. Private to lsp.
+/* pynames.h -- finds the variables of the program that Python code reads. Private to lsp.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,8 @@
 /* A name at bytes [from, to) of the code. */
 typedef struct lsp_pyname {
     size_t from, to;
-    /* the name is that of an argument in a call of this function; empty: a value is read */
+    /* when the name is that of an argument, the function that is called; empty when a value is
+     * read */
     pdl_str callee;
 } lsp_pyname;
 

@@ -1,7 +1,7 @@
 /* spans.c -- finds where a byte of a scalar's text is in the file; see spans.h. Most scalars are in
- * the file unchanged, and so is each line of a literal block: both are looked up. Folded and
- * escaped texts are read again for each place (pdl_node_text_loc), which is linear in their size;
- * the sum of that work is bounded.
+ * the file unchanged, and so is each line of a literal block; their positions are computed
+ * directly. Folded and escaped texts are read again for each position (pdl_node_text_loc), which
+ * takes time linear in their size; the sum of that work is bounded.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,7 +43,7 @@ void pdl_lsp_spans_of(lsp_spans *s, const pdl_node *n) {
     if (n->style == PDL_STYLE_LITERAL) map_literal(s, n);
 }
 
-/* Returns the index in lines of the last pair whose member `which` is at most x. */
+/* Returns the index of the last pair in `lines` whose member `which` is at most x. */
 static size_t line_at(const lsp_spans *s, size_t which, size_t x) {
     size_t low = 0, high = s->lines.n / 2;
     while (high - low > 1) {
@@ -86,7 +86,8 @@ size_t pdl_lsp_spans_back(lsp_spans *s, uint32_t off) {
             off < s->lines.p[a + 1] ? s->lines.p[a] : s->lines.p[a] + (off - s->lines.p[a + 1]);
         return at > next ? next : at;
     }
-    size_t low = 0, high = n + 1; /* search the last byte whose place is at most off */
+    /* binary search for the last byte whose position is at most off */
+    size_t low = 0, high = n + 1;
     while (high - low > 1) {
         size_t mid = low + (high - low) / 2;
         if (pdl_node_text_loc(s->node, mid, mid < n ? mid + 1 : mid).start <= off)
@@ -101,8 +102,8 @@ void pdl_lsp_spans_fini(lsp_spans *s) { pdl_vec_fini(&s->lines); }
 
 /* --- expressions of a text -------------------------------------------------------------------- */
 
-/* Returns the end of the `}` that closes the `${` at `from`; or where the next `${` begins; or the
- * end. */
+/* Returns the end of the `}` that closes the `${` at `from`; when there is none, the beginning of
+ * the next `${` or the end of the text. */
 static size_t part_end(pdl_str s, size_t from) {
     char quote = 0;
     unsigned depth = 0;
@@ -123,7 +124,7 @@ static size_t part_end(pdl_str s, size_t from) {
             return i + 1;
         }
     }
-    return from + 2; /* the quote is not closed, so the rest is searched for others */
+    return from + 2; /* the quote is not closed, so the search continues right after the `${` */
 }
 
 void pdl_lsp_each_expr(pdl_arena *scratch, pdl_str text,

@@ -1,4 +1,4 @@
-/* spot.c -- steps from the role of a node to the roles of its children; see spot.h.
+/* spot.c -- derives the roles of children from the role of their parent; see spot.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -123,7 +123,8 @@ static lsp_role field_role(lsp_spot *p, const pdl_field *f) { return roles[f->ty
 
 /* --- children --------------------------------------------------------------------------------- */
 
-/* Returns the field of any kind: `lang` may be typed before the `code` that decides. */
+/* Returns a field of any kind, because `lang` may be typed before the `code` that determines the
+ * kind. */
 static const pdl_field *any_field(pdl_str key) {
     size_t n;
     const pdl_field *all = pdl_fields(&n);
@@ -250,8 +251,8 @@ lsp_spot pdl_lsp_spot_child(const lsp_spot *up, uint32_t i) {
 
 static bool holds(const pdl_node *n, uint32_t off) { return n->start <= off && off <= n->end; }
 
-/* Finds the child that contains the offset. Of two parts that touch there the later one is found:
- * the span of a mapping or list in block form ends where the next part begins. */
+/* Finds the child that contains the offset. When two parts touch at the offset, the later one is
+ * returned, because the span of a mapping or list in block form extends to the next part. */
 static bool child_at(const pdl_node *n, uint32_t off, uint32_t *i, bool *on_key) {
     *on_key = false;
     for (*i = n->n; n->kind == PDL_NODE_SEQ && *i > 0;)

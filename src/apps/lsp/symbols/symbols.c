@@ -51,9 +51,9 @@ static pdl_val reversed(pdl_val list) {
     return out;
 }
 
-/* Builds the tree from the end. Symbols are in the order of the file, and a symbol comes before
- * those in its text: from the end to the beginning the children of each are complete, the last one
- * first. */
+/* Builds the tree from the last symbol to the first. Symbols are in the order of the file, and a
+ * symbol comes before the symbols inside its text. So when a symbol is reached, all its children
+ * were added already. */
 pdl_val pdl_lsp_on_document_symbols(pdl_lsp *s, pdl_vref params) {
     lsp_doc *d = pdl_lsp_doc_param(s, params);
     if (!d) return pdl_absent();

@@ -107,7 +107,8 @@ static void show_object(const pdl_node *block, pdl_buf *out) {
     PDL_PUT(out, "}");
 }
 
-/* Appends the type by the kind of the block, when neither spec nor parser says more. */
+/* Appends the type that follows from the kind of the block, when neither spec nor parser gives a
+ * more precise one. */
 static void show_kind(const pdl_node *block, pdl_block_kind kind, pdl_arena *scratch,
                       pdl_buf *out) {
     const pdl_node *n;
@@ -201,7 +202,7 @@ void pdl_lsp_each_field(const pdl_node *block, pdl_arena *scratch,
 
 /* --- types in words --------------------------------------------------------------------------- */
 
-/* Returns true when another value follows, as in `one of 'a', 'b'`. */
+/* Returns true when another value of the same type follows, as in `one of 'a', 'b'`. */
 static bool is_between_values(pdl_str s, size_t comma) {
     pdl_str rest = pdl_str_trim(pdl_str_sub(s, comma + 1, s.n));
     return rest.n && (rest.p[0] == '\'' || rest.p[0] == '"');
@@ -251,7 +252,7 @@ pdl_str pdl_lsp_shown_member(pdl_str type, pdl_str chain) {
         wanted_field w = {.name = pdl_str_sub(chain, 0, dot == PDL_NOT_FOUND ? chain.n : dot)};
         chain = dot == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(chain, dot + 1, chain.n);
         pdl_lsp_each_shown_field(type, take_field, &w);
-        if (pdl_str_is(w.name, "[]")) /* an item of a list [T] */
+        if (pdl_str_is(w.name, "[]")) /* the name [] means an item of the list [T] */
             w.type = pdl_str_starts(type, PDL_STR("[")) && type.p[type.n - 1] == ']'
                          ? pdl_str_sub(type, 1, type.n - 1)
                          : (pdl_str){0};

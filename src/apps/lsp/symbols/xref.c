@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_INCLUDES = 32 }; /* depth up to which included files are followed */
+enum { MAX_INCLUDES = 32 }; /* included files are followed up to this depth */
 
 lsp_doc *pdl_lsp_file_doc(pdl_lsp *s, const lsp_doc *d, lsp_file *f) {
     if (f->looked_up == s->revision + 1) return f->doc;
@@ -21,7 +21,7 @@ static bool find_at_top(lsp_doc *d, const lsp_index *x, pdl_str name, lsp_thing 
     return sym != NULL;
 }
 
-/* Finds the name at the top of a file, or of one that it includes. */
+/* Finds the name at the top of a file, or at the top of a file that it includes. */
 static bool find_in_file(pdl_lsp *s, lsp_doc *d, pdl_str name, unsigned depth, lsp_thing *out) {
     lsp_index *x = pdl_lsp_doc_index(s, d);
     if (!x || depth > MAX_INCLUDES) return false;
@@ -82,7 +82,7 @@ bool pdl_lsp_follow(pdl_lsp *s, lsp_doc *d, uint32_t region, pdl_str *chain, lsp
     return true;
 }
 
-/* Finds what all names of a chain lead to. */
+/* Finds the thing to which all names of a chain lead. */
 static bool find_chain(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out) {
     pdl_str chain = r->chain;
     return chain.n && pdl_lsp_follow(s, d, r->region, &chain, out) && !chain.n;
@@ -160,8 +160,8 @@ void pdl_lsp_thing_each_in(pdl_lsp *s, const lsp_thing *t, lsp_doc *d, lsp_place
     }
 }
 
-/* Reads the files that the known files include, because they may read the variables of a file that
- * includes them. Without a folder of the workspace they were not read yet. */
+/* Reads the files that known files include, because an included file may read variables of the file
+ * that includes it. They were not read yet when there is no workspace folder. */
 static void read_included(pdl_lsp *s) {
     for (size_t i = 0; i < s->docs.n; i++) {
         lsp_doc *d = s->docs.p[i];
