@@ -157,7 +157,7 @@ pdl_vref pdl_search_right(const opt_search *z, size_t row);
 
 /* space.c. Finds the places, and makes candidates in addition to the original. Errors: usage. */
 PDL_MUST bool pdl_search_make_candidates(opt_search *z, pdl_err *err);
-/* Adds a candidate unless an equal one exists. Takes values. *number: the new or the equal one. */
+/* Adds a candidate; *number: its number, or that of an equal one. Takes values. Error: usage. */
 PDL_MUST bool pdl_search_add(opt_search *z, pdl_val values, size_t *number, pdl_err *err);
 
 /* prepare.c. Opens sessions and checks every candidate and the judge. Errors: usage. */

@@ -207,8 +207,8 @@ static void begin_run(pdl_otlp_run *r, const pdl_event *e) {
     if (*r->id) pdl_otlp_put_text(&r->root->facts, "pdl.run.id", pdl_str_of(r->id));
 }
 
-/* Returns false after the end of the run. A copy of a run that has begun has no event of its own
- * beginning: its first event begins it. */
+/* Returns false after the end of the run. A copy of a run in progress gets no event when it begins,
+ * so its spans begin with its first event. */
 static bool is_running(pdl_otlp_run *r, const pdl_event *e) {
     if (!r->root && !r->has_ended) begin_run(r, e);
     return r->root != NULL;
