@@ -9,7 +9,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^( *)(```|~~~).*?^ *\2 *$", re.M | re.S)
-HEADING = re.compile(r"^(#{1,6}) +(.*?) *$", re.M)
+HEADING = re.compile(r"^(#{1,6}) +(.*?)(?: +#+)? *$", re.M)  # number signs at the end of a heading are no part of its text
 LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]\[]*\])*)\]\(([^)\s]+)\)")
 
 # Folders and pages of the sources, and where `make install` puts them below share/. The first that fits counts.

@@ -41,11 +41,11 @@ def test_site(folder):
 
 def test_a_dead_link_is_found(folder):
     """What the checks above would say."""
-    (folder / "a.md").write_text("# A title: `x`, *y*\n\n[1](#a-title-x-y) [2](b.md#two-1) [3](#none) [4](c.md) `[5](d.md)`\n\n```\n[6](e.md)\n```\n", "utf-8")
+    (folder / "a.md").write_text("# A title: `x`, *y*\n\n[1](#a-title-x-y) [2](b.md#two-1) [3](#none) [4](c.md) `[5](d.md)` [9](#number-) [10](#number)\n\n```\n[6](e.md)\n```\n\n## Number #\n", "utf-8")
     (folder / "b.md").write_text("# Two\n## Two\n[7](a.md#two) [8](https://example.org)\n", "utf-8")
     p = subprocess.run([sys.executable, ROOT / "tools" / "check-links", folder], capture_output=True, text=True, check=False)
     found = re.findall(r"^(\w+\.md:\d+: \S+):", p.stdout, re.M)
-    check("three links are dead", p.returncode == 1 and found == ["a.md:3: #none", "a.md:3: c.md", "b.md:3: a.md#two"], p.stdout)
+    check("four links are dead", p.returncode == 1 and found == ["a.md:3: #none", "a.md:3: c.md", "a.md:3: #number-", "b.md:3: a.md#two"], p.stdout)
 
 
 def test_commands_are_shown():
