@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/manual/rules.md: every rule has a section, its wrong program breaks it, its right program breaks nothing.
 
-Rules without programs (what a page cannot show: files that are missing, huge or deep, and those that need a policy) say so in NO_PROGRAM.
+Rules without programs (what a page cannot show: files that are missing, huge or deep) say so in NO_PROGRAM. The programs are checked with the options that
+the section names ("With `--policy careful`").
 """
 import re
 
@@ -10,7 +11,7 @@ from ..checks import check
 from ..harness.choice import ROOT
 
 PAGE = ROOT / "docs/manual/rules.md"
-NO_PROGRAM = {"file-unreadable", "too-large", "too-deep", "policy-refuses", "policy-unused", "policy-endorse", "tool-unruled"}
+NO_PROGRAM = {"file-unreadable", "too-large", "too-deep"}
 RULE = re.compile(r'^(?:LOAD|RULE|STRICT)\(\w+, "([^"]+)", (\w+), "([^"]*)"\)', re.M)
 
 
@@ -29,7 +30,7 @@ def files_of(program):
 def programs_of(section):
     """-> the options and the two programs of a section, or None."""
     programs = re.findall(r"^(Wrong|Right):\n\n```pdl\n(.*?)^```", section, re.M | re.S)
-    options = tuple(re.findall(r"[Ww]ith `(--\w+)`", section))
+    options = tuple(" ".join(re.findall(r"[Ww]ith `(--\w+(?: \w+)?)`", section)).split())
     return (options, *(text for _, text in programs)) if [word for word, _ in programs] == ["Wrong", "Right"] else None
 
 
