@@ -36,10 +36,29 @@ def alone(place):
         yield
 
 
+def name_of(kind):
+    return "%s-%s" % (kind, sysconfig.get_python_version() + ("d" if hasattr(sys, "gettotalrefcount") else ""))
+
+
+def pip(exe, seconds):
+    """The command of pip that installs into the environment of an interpreter. One pip installs into all of them, since it takes five seconds of the
+    processor to make; those that cannot (before 22.3) are made in each."""
+    import ensurepip
+    if tuple(map(int, ensurepip.version().split(".")[:2])) < (22, 3):
+        subprocess.run([exe, "-m", "ensurepip"], check=True, capture_output=True, timeout=seconds)
+        return [exe, "-m", "pip"]
+    place = cached(name_of("test-pip"))
+    with alone(place):
+        if not os.path.exists(os.path.join(place, "complete")):
+            subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True, capture_output=True, timeout=seconds)
+            pathlib.Path(place, "complete").touch()
+    return [os.path.join(place, "bin", "python"), "-m", "pip", "--python", exe]
+
+
 def made(place, seconds):
     """A new environment, whose programs keep their bytecode in it."""
     shutil.rmtree(place, ignore_errors=True)
-    subprocess.run([sys.executable, "-m", "venv", place], check=True, capture_output=True, timeout=seconds)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True, capture_output=True, timeout=seconds)
     packages = next(pathlib.Path(place).glob("lib/python*/site-packages"))
     (packages / "keeps_bytecode.pth").write_text(BYTECODE % os.path.join(place, "bytecode"), "utf-8")
 
@@ -51,7 +70,7 @@ def python(build, *packages, seconds=180, name="test-venv", wanted=()):
     installed where it is called otherwise than its import."""
     if os.environ.get("PDL_TESTS_ALONE"):
         return None, "packages of others are not fetched over sanitizers"
-    place = cached("%s-%s" % (name, sysconfig.get_python_version() + ("d" if hasattr(sys, "gettotalrefcount") else "")))
+    place = cached(name_of(name))
     exe, there = os.path.join(place, "bin", "python"), pathlib.Path(place, "has " + " ".join(packages))
     try:
         with alone(place):
@@ -61,9 +80,9 @@ def python(build, *packages, seconds=180, name="test-venv", wanted=()):
                 found = subprocess.run([exe, "-c", "import sys, importlib\nfor n in sys.argv[1:]: importlib.import_module(n.replace('-', '_'))", *packages],
                                        capture_output=True, timeout=seconds, check=False)
                 if found.returncode != 0:
-                    subprocess.run([exe, "-m", "pip", "install", "-q", "--no-compile", "--retries", "1", "--timeout", "10", *(wanted or packages)], check=True,
+                    subprocess.run([*pip(exe, seconds), "install", "-q", "--no-compile", "--retries", "1", "--timeout", "10", *(wanted or packages)], check=True,
                                    capture_output=True, timeout=seconds)
                 there.touch()
         return exe, None
-    except (OSError, subprocess.SubprocessError) as e:
+    except (OSError, ImportError, subprocess.SubprocessError) as e:
         return None, "the packages %s cannot be installed (%s)" % (", ".join(packages), type(e).__name__)

@@ -225,6 +225,37 @@ def test_nothing_is_left_out():
     check("a path takes all rows", asked >= {i for i in whole if i.startswith("tests/vm/")} & (test | asked) and len(asked) > len([i for i in test if i.startswith("tests/vm/")]), len(asked))
 
 
+# what a run says, and (passed, failed, skipped) of it
+LAST_LINES = [("3 passed, 0 failed\n", [3, 0, 0]), ("9 passed, 9 failed\nx\n4 passed, 1 failed, 2 skipped\n", [4, 1, 2]), ("killed\n", [0, 1, 0]), ("", [0, 1, 0]),
+              ("  3 passed, 0 failed\n", [0, 1, 0])]
+RESULTS = [("--junitxml=a/b.xml", "--junitxml=a/b-x.xml"), ("--junit-xml=b", "--junit-xml=b-x"), ("--junitxml=a.b.xml", "--junitxml=a.b-x.xml"), ("-k", "-k"), ("b.xml", "b.xml")]
+
+
+def test_runs(folder, capsys):
+    """tools/test: what it counts of other runs, and that a step that fails fails the run, whether or not it is a test."""
+    tool = load("test")
+    for text, want in LAST_LINES:
+        checks.same(tool.counted(text), want, text)
+    for argument, want in RESULTS:
+        checks.same(tool.named_apart(argument, "-x"), want, argument)
+    for text, want in (("5 passed, 0 failed\n", 0), ("5 passed, 2 failed\n", 1), ("0 passed, 0 failed\n", 1), ("no end\n", 1)):
+        (folder / "said").write_text(text)
+        checks.same(tool.total([folder / "said"]), want, text)
+    run = tool.Run(None)
+    checks.same([run.step("good", ["true"]), run.step("absent", ["sh", "-c", "exit 77"], skipped=77), run.step("bad", ["false"])], [True, True, False], "steps")
+    run.join("beside", "7 passed, 0 failed, 1 skipped\n")
+    checks.same(([(title, used >= 0) for title, _, used in run.phases], run.bad, run.passed, run.failed, run.skipped),
+                ([("good", True), ("absent", True), ("bad", True)], ["bad: exit status 1"], 7, 0, 1), "what a run knows")
+    checks.same([run.last(), run.failed], [1, 1], "a step that fails")
+    run.join("beside", "killed")
+    checks.same([run.last(), run.failed], [1, 2], "a run beside it without an end")
+    good = tool.Run(None)
+    checks.same(good.last(), 1, "a run of nothing")
+    good.join("beside", "1 passed, 0 failed")
+    checks.same(good.last(), 0, "a good run")
+    check("its last line", capsys.readouterr().out.endswith("\n1 passed, 0 failed\n"))
+
+
 def test_version(pdl):
     """meson.build says the version, and src/ nothing of it: base/version.h is made from meson.build."""
     version = re.search(r"^ *version: '([^']+)',", (ROOT / "meson.build").read_text("utf-8"), re.M).group(1)
