@@ -42,6 +42,7 @@ def pytest_configure(config):
                  "memory(yes): whether it runs over the sanitizer build, where its suite says otherwise"):
         config.addinivalue_line("markers", line)
     choice.begin(config)
+    sys.pycache_prefix = str(Choice.build / "bytecode")
     isolate.begin()
     config.option.strict_markers = True
     if config.pluginmanager.hasplugin("xdist"):
@@ -52,6 +53,11 @@ def pytest_configure(config):
     os.environ.update(PDL_PYTHON=os.environ.get("PDL_PYTHON") or "/usr/bin/python3", PYTHONDONTWRITEBYTECODE="1", PDL_SHARED=str(choice.ROOT / "tests"))
     for name in [n for n in os.environ if n.endswith(FORGOTTEN) or n in ("PDL_MCP_CONFIG", "PDL_STRESS", "PDL_DEBUG", "NO_COLOR", "FORCE_COLOR")]:
         del os.environ[name]
+
+
+def pytest_pycollect_makemodule():
+    """What modules are compiled to is kept, though not beside them. Tools that are imported say that nothing is kept, so this is said again."""
+    sys.dont_write_bytecode = not Choice.build.is_dir()
 
 
 def level(item):
