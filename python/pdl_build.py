@@ -28,7 +28,7 @@ FLAGS = ("-std=c17 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Wstr
          "-Wno-missing-field-initializers").split()
 LIBRARIES = ["libuv", "libpcre2-8", "libutf8proc", "gmp"]
 LIBRARIES_OPENED = ["libpdl-http.so", "libpdl-sqlite.so"]
-EARLIEST = (1980, 1, 1, 0, 0, 0)  # for a zip file; the same input gives the same wheel
+EARLIEST = (1980, 1, 1, 0, 0, 0)  # the date of all files in the zip, so that the same input gives the same wheel
 CROSS = """[binaries]
 c = '%s'
 ar = 'ar'
@@ -48,7 +48,7 @@ endian = 'little'
 
 
 def folder():
-    """The folder of the build directory for the package of this Python: a debug build of Python has another one."""
+    """Returns the folder of the build directory for this Python; a debug build of Python has a separate one."""
     return "python-debug" if hasattr(sys, "gettotalrefcount") else "python"
 
 
@@ -57,13 +57,13 @@ def sources():
 
 
 def extension_command(cc, target, include, more):
-    """The command line that compiles the extension into the file target."""
+    """Returns the command line that compiles the extension to the file `target`."""
     return [*shlex.split(cc), *FLAGS, "-I%s" % (ROOT / "include"), *(a for i in include for a in ("-isystem", str(i))), "-shared",
             "-o", str(target), *map(str, sources()), *more]
 
 
 def python_headers(place):
-    """Copies the headers of this Python only: a compiler for another C library must not see the system's."""
+    """Copies the headers of this Python. A compiler for another C library must not see other headers of the system."""
     include = pathlib.Path(sysconfig.get_paths()["include"])
     if not (include / "Python.h").is_file():
         raise SystemExit("pdl_build: there is no Python.h (Debian: the package python3-dev)")
@@ -83,10 +83,11 @@ def run(argv, **env):
 
 
 def build_native(settings):
-    """-> {name in the package: file}: the extension, the command, and what they open. settings: {} for the libraries of the system, or
-    third-party, the folder that packaging/parts/third-party made, and cc."""
+    """Returns {name in the package: file}: the extension, the command, and the files that they open. settings: {} for
+    the libraries of the system, or third-party, the folder that packaging/parts/third-party made, and cc."""
     third = settings.get("third-party")
-    # The build folder lies where `make` has its own, so that a compiler cache knows what that has compiled: the way to the sources is the same.
+    # The build folder is in the same place as the one of `make`: paths to the sources are then the same, and a compiler
+    # cache can use its earlier results.
     objects = ROOT / ("build-wheel" if third else "build-pip")
     place = objects.with_name(objects.name + "-made")
     place.mkdir(parents=True, exist_ok=True)
@@ -115,7 +116,7 @@ def build_native(settings):
 
 
 def project(folder):
-    """[project] of pyproject.toml."""
+    """Returns the table [project] of pyproject.toml."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -138,7 +139,7 @@ def metadata(table, readme):
 
 
 def write_wheel(folder, table, tag, files, readme):
-    """files: {name in the wheel: path or bytes}. -> the name of the file."""
+    """Writes a wheel and returns its name. files: {name in the wheel: path or bytes}."""
     name = "%s-%s" % (table["name"].replace("-", "_"), table.get("version", kit.version()))
     info = name + ".dist-info/"
     scripts = "".join("%s = %s\n" % pair for pair in table.get("scripts", {}).items())
@@ -169,7 +170,7 @@ def put(z, name, data, mode):
 
 
 def licences(third, info):
-    """Returns our licence, and those of the libraries in the wheel."""
+    """Returns the licence of libpdl, and the licences of the libraries in the wheel."""
     files = {info + "licenses/LICENSE": ROOT / "LICENSE"}
     if third:
         for path in sorted((pathlib.Path(third) / "licences").rglob("*")):
@@ -198,7 +199,7 @@ def compat_tables(command):
 
 
 def write_compat(folder, command):
-    """The wheel of libpdl-compat. -> its name"""
+    """Makes the wheel of libpdl-compat, and returns its name."""
     table = {**project(COMPAT), "dependencies": ["libpdl==" + kit.version()]}
     files = {str(p.relative_to(COMPAT)): p for pattern in ("*.py", "*.pyi", "py.typed") for p in sorted((COMPAT / "pdl").rglob(pattern))}
     files.update({"pdl/" + name: made for name, made in compat_tables(command).items()})
@@ -207,7 +208,7 @@ def write_compat(folder, command):
 
 
 def lab_files():
-    """The extension of JupyterLab: {name in its folder: path or bytes}."""
+    """Returns the files of the JupyterLab extension: {name in its folder: path or bytes}."""
     about = {"name": "libpdl", "version": kit.version(), "description": "Highlighting of PDL in notebooks", "license": "Apache-2.0",
              "jupyterlab": {"extension": True, "_build": {"load": "static/remoteEntry.js", "extension": "./extension"}}}
     return {"package.json": json.dumps(about, indent=2).encode(), "static/remoteEntry.js": PACKAGE / "labextension" / "remoteEntry.js"}
@@ -217,7 +218,7 @@ def lab_files():
 
 
 def write_libpdl(folder, native, third, platform):
-    """The wheel of these built files. -> its name"""
+    """Makes the wheel of these built files, and returns its name."""
     table = project(ROOT)
     files = {**package_files(), **{"libpdl/" + name: path for name, path in native.items()},
              **licences(third, "libpdl-%s.dist-info/" % kit.version())}

@@ -84,7 +84,7 @@ def timeout(value: Union[None, str, int, float]) -> Optional[str]:
 
 
 def prices(value: Any) -> Tuple[Optional[str], Optional[str]]:
-    """-> (path, JSON text of a dict)"""
+    """Returns (path, JSON text of a dict), of which at most one is set."""
     if not isinstance(value, dict):
         return optional_path("prices", value), None
     import json
@@ -108,7 +108,7 @@ def sandbox(value: Any) -> Tuple[Optional[str], Optional[str]]:
         return "code" if value else None, None
     if not isinstance(value, dict):
         return path("sandbox", value), None
-    # Paths of a profile are relative to its file; those of a dict, to the folder in which the program runs.
+    # Paths in the file of a profile are relative to that file. Paths in a dict are relative to the working folder.
     whole = {k: [os.path.abspath(path("sandbox[%r]" % k, p)) for p in v] if k in ("read", "write") and isinstance(v, (list, tuple)) else v
              for k, v in dictionary("sandbox", value).items()}
     return None, _json("sandbox", whole)
@@ -122,7 +122,7 @@ def policies(value: Any) -> Iterator[Tuple[Optional[str], Optional[str]]]:
         yield (None, _json("policy", one)) if isinstance(one, dict) else (path("policy", one), None)
 
 
-# Methods that tables of other packages have, and the function that makes rows of such a table.
+# Methods by which tables of other packages are recognised, and for each the function that makes rows of such a table.
 TABLES = (("iter_rows", "rows.iter_rows(named=True)"), ("to_pylist", "rows.to_pylist()"), ("to_dict", "rows.to_dict('records')"))
 
 

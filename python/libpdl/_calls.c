@@ -6,7 +6,7 @@
 
 typedef struct request {
     PyObject_HEAD pdlpy_engine *engine;
-    pdl_request *request; /* NULL: answered */
+    pdl_request *request; /* NULL after it was answered */
 } request;
 
 static PyObject *request_new(const pdlpy_bound *b, pdl_request *r) {
@@ -19,14 +19,13 @@ static PyObject *request_new(const pdlpy_bound *b, pdl_request *r) {
     return (PyObject *)q;
 }
 
-/* Returns true for types whose values surely cannot be awaited. */
+/* Returns true for types whose values certainly cannot be awaited. */
 static bool is_plain(PyObject *o) {
     return o == Py_None || PyBool_Check(o) || PyLong_Check(o) || PyFloat_Check(o) ||
            PyUnicode_Check(o) || PyList_Check(o) || PyDict_Check(o) || PyTuple_Check(o);
 }
 
-/* Passes (request, what) to the Python side, where what is an awaitable or an exception. Takes
- * what. */
+/* Passes (request, what) to the Python side; `what` is an awaitable or an exception. Takes what. */
 static void hand_over(const pdlpy_bound *b, PyObject *q, PyObject *what) {
     PyObject *done = what ? PyObject_CallFunctionObjArgs(b->engine->owner, q, what, NULL) : NULL;
     if (!done) PyErr_WriteUnraisable(b->object);
@@ -49,7 +48,7 @@ static void no_memory(pdl_request *r) {
     pdl_request_refuse(r, "runtime", "Python has no memory left");
 }
 
-/* Passes a request to the Python side, with an object for it. Takes what. */
+/* Passes a request to the Python side, together with a new object for the request. Takes what. */
 static void give_away(pdlpy_bound *b, pdl_request *r, PyObject *what) {
     PyObject *q = what ? request_new(b, r) : NULL;
     if (q)
@@ -181,8 +180,8 @@ static PyObject *request_answer(PyObject *self, PyObject *value) {
     return v ? Py_BuildValue("") : NULL;
 }
 
-/* Returns the new value of a container among the variables that the code has changed in place, NULL
- * when it has not; *ok is false with an exception. */
+/* Returns the new value of a container that the code has changed in place; NULL when the code has
+ * not changed it. *ok is false when an exception is set. */
 static pdl_value *changed(pdlpy_place *place, PyObject *now, const pdl_value *before, bool *ok) {
     if (!PyList_Check(now) && !PyDict_Check(now)) return NULL;
     pdl_value *v = pdlpy_to_library(place, now);

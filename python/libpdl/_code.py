@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code blocks in the calling interpreter."""
+"""Runs code blocks in the calling interpreter."""
 from __future__ import annotations
 
 import builtins
@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from . import _pdl
     from ._engine import Engine
 
-SESSION = types.SimpleNamespace()  # PDL_SESSION: one for all blocks of the process
-TOP_LEVEL_AWAIT = 0x2000  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-IS_COROUTINE = 0x80  # inspect.CO_COROUTINE
+SESSION = types.SimpleNamespace()  # PDL_SESSION, which all blocks of the process share
+TOP_LEVEL_AWAIT = 0x2000  # the value of ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+IS_COROUTINE = 0x80  # the value of inspect.CO_COROUTINE
 MANY = 100
 NAME = "<code-block>"
-UNSET = "'types.SimpleNamespace' object has no attribute 'result'"  # Python's words in a process of the reference
-_compiled: dict[str, types.CodeType] = {}  # blocks in loops run often
+# the words of Python's error in a process of the reference
+UNSET = "'types.SimpleNamespace' object has no attribute 'result'"
+_compiled: dict[str, types.CodeType] = {}  # compiled blocks are kept, since blocks in loops run often
 _number = 0
 
 
@@ -30,7 +31,8 @@ def _code_of(text: str) -> types.CodeType:
         import linecache
         _number += 1
         name = "<code-block %d>" % _number
-        linecache.cache[name] = (len(text), None, text.splitlines(True), name)  # tracebacks show the lines of the block
+        # with this, tracebacks show the lines of the block
+        linecache.cache[name] = (len(text), None, text.splitlines(True), name)
         code = compile(text, name, "exec", TOP_LEVEL_AWAIT, dont_inherit=True)
         _compiled[text] = code
         if len(_compiled) > MANY:
@@ -40,7 +42,8 @@ def _code_of(text: str) -> types.CodeType:
 
 
 def _message(raised: BaseException) -> str:
-    """The traceback as for a block in a separate process: with the frames of the block and of the functions that it calls and defines."""
+    """Returns the traceback in the form for a block in a separate process: with the frames of the block, and of the
+    functions that it calls and defines."""
     import traceback
     shown = traceback.TracebackException.from_exception(raised)
     shown.stack[:] = [f for f in shown.stack if f.filename.startswith("<code-block")]
@@ -80,7 +83,7 @@ def run(engine: "Engine", request: "_pdl.Request") -> None:
     """Answers the request of a code block."""
     data = request.data()
     if data["lang"] != "python":
-        request.decline()  # the block runs in another process
+        request.decline()  # the block has to run in another process
         return
     variables: dict[str, Any] = data["vars"]
     names: dict[str, Any] = {**variables, "PDL_SESSION": SESSION, "__builtins__": builtins, "__name__": "__main__"}

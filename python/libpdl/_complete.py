@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tab in `%%pdl` cells: keys of the language, variables of the notebook and the program, functions, filters and tests."""
+"""Completes words in `%%pdl` cells after Tab: keys of the language, variables of the notebook and of the program,
+functions, filters and tests."""
 from __future__ import annotations
 
 import re
@@ -9,16 +10,18 @@ from . import _engine
 
 CELL = re.compile(r"\s*%%pdl\b")
 NAME = re.compile(r"[^\W\d]\w*$")
-# Names that a program defines: under defs and def, as loop variables and parameters. The text need not be parsable, because it is still being typed.
+# Matches names that a program defines: under defs and def, as loop variables and parameters. Patterns are used because
+# the text is still being typed, and may not be valid.
 DEFINED = re.compile(r"^\s*(?:-\s+)?def:\s*([^\W\d]\w*)|^(\s*)(?:-\s+)?(defs|for|function):[ \t]*(?:\{([^}\n]*)\}?)?", re.M)
 KEY = re.compile(r"[\s{,]*([^\W\d]\w*)\s*:")
-OF_BLOCKS = ("Block", "Configuration", "Config", "BudgetType")  # definitions of the schema that have keys of programs
+# definitions in the schema whose keys are keys of programs
+OF_BLOCKS = ("Block", "Configuration", "Config", "BudgetType")
 LIBRARY = ("stdlib", "pdl_context", "pdl_scope", "pdl_usage")
 _words: dict[str, list[str]] = {}
 
 
 def _language() -> dict[str, list[str]]:
-    """Keys of blocks, filters, tests and functions, from the tables of the library."""
+    """Returns the keys of blocks, filters, tests and functions, from the tables of the library."""
     if not _words:
         engine = _engine.default()
         defs = engine.schema()["$defs"]
@@ -31,7 +34,7 @@ def _language() -> dict[str, list[str]]:
 
 
 def _defined(text: str) -> Iterator[str]:
-    """Names that the text of a program defines."""
+    """Returns the names that the text of a program defines."""
     for m in DEFINED.finditer(text):
         name, indent, block, flow = m.groups()
         if name:
@@ -43,7 +46,7 @@ def _defined(text: str) -> Iterator[str]:
 
 
 def _below(text: str, indent: int) -> Iterator[str]:
-    """Returns the keys one level deeper than indent, until the text returns to it."""
+    """Returns the keys that are one level deeper than indent, up to the line at which the text returns to that level."""
     level = 0
     for line in text.splitlines()[1:]:
         depth = len(line) - len(line.lstrip())
@@ -63,7 +66,8 @@ def _is_expression(before: str) -> bool:
 
 
 def suggest(text: str, before: str, names: "dict[str, Any]") -> list[str]:
-    """Returns what may follow the cursor. text: the whole program; before: its part before the cursor; names: the notebook's variables."""
+    """Returns the words that may follow the cursor. text: the whole program; before: its part before the cursor; names:
+    the notebook's variables."""
     language = _language()
     m = NAME.search(before)
     start = m.group(0) if m else ""

@@ -1,11 +1,11 @@
-/* _contextvars.c -- callbacks inside of the context variables of the run that they are for.
- *
- * Under asyncio one step moves the runs of many tasks, so the stepping task has the variables of
- * some other task. Each run therefore has a copy of the variables of the task that started it, and
- * its callbacks are called inside of that copy, like those of asyncio. The limited API can enter a
- * context only by `context.run(callable)`, so the body of a callback becomes a callable. A context
- * can be entered once at a time: a callback inside of another of the same run (the text of an
- * object that a function returns) is in it already.
+/* _contextvars.c -- calls each callback inside of the context variables of its run. Under asyncio,
+ * one step continues the runs of many tasks, so the context variables of the task that makes the
+ * step belong to another run. Each run therefore has a copy of the variables of the task that
+ * started it, and its callbacks are called inside of that copy, like those of asyncio. The limited
+ * API can enter a context only by `context.run(callable)`, so the body of a callback becomes a
+ * callable. A context can be entered only once at a time. A callback that is called inside of
+ * another callback of the same run (for the text of an object that a function returns) is inside of
+ * the context already.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@ typedef struct entry {
     bool was_called;
 } entry;
 
-static _Thread_local PyObject *innermost; /* the context that was entered last; borrowed */
+static _Thread_local PyObject *innermost; /* the context that was entered most recently; borrowed */
 
 static PyObject *enter(PyObject *self, PyObject *unused) {
     entry *e = PyCapsule_GetPointer(self, NULL);
@@ -34,7 +34,7 @@ static void run_in(PyObject *context, entry *e) {
     PyObject *self = context ? PyCapsule_New(e, NULL, NULL) : NULL;
     PyObject *fn = self ? PyCFunction_NewEx(&entering, self, NULL) : NULL;
     PyObject *done = fn ? PyObject_CallMethod(context, "run", "O", fn) : NULL;
-    if (!done) PyErr_Clear(); /* there is no memory, or the context is entered already */
+    if (!done) PyErr_Clear(); /* there is no memory, or the context was entered before */
     Py_XDECREF(done);
     Py_XDECREF(fn);
     Py_XDECREF(self);

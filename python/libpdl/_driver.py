@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs under asyncio: one descriptor and one deadline of the engine are on the running loop."""
+"""Runs programs under asyncio: the running loop watches one descriptor and one deadline of each engine."""
 from __future__ import annotations
 
 import asyncio
@@ -21,7 +21,7 @@ class Source(Protocol):
 
 
 class Watch:
-    """A descriptor and a deadline on the loop."""
+    """Watches a descriptor and a deadline on the loop."""
 
     def __init__(self, driver: "Driver", source: Source) -> None:
         self.driver, self.source = driver, source
@@ -56,7 +56,7 @@ class Driver:
         self.engine, self.loop = engine, loop
         self.open: dict["Job", asyncio.Event] = {}
         self.alone: set["Job"] = set()  # jobs with a separate loop
-        self.moved: list["Job"] = []  # jobs that have ended or given text since then
+        self.moved: list["Job"] = []  # jobs that have ended or printed text since the last turn
         self.watches: dict[Any, Watch] = {}
         self.tasks: dict["asyncio.Task[None]", _pdl.Request] = {}
         self.is_soon = False
@@ -68,7 +68,7 @@ class Driver:
         await self.turn
 
     def add(self, job: "Job") -> asyncio.Event:
-        """Returns an event that is set at the end of the run, and when the run has given text."""
+        """Returns an event that is set when the run has ended, or has printed text."""
         event = self.open[job] = asyncio.Event()
         job.driver = self
         self.moved.append(job)  # the run may have ended already
@@ -90,7 +90,7 @@ class Driver:
         core = self.engine._core()
         is_shared = len(self.alone) < len(self.open)
         if is_shared and core.is_inside():
-            self.soon()  # one of our callbacks runs another loop
+            self.soon()  # a callback of this package is running another loop
             return
         for job in list(self.alone):
             job.run.wait(0)
@@ -145,7 +145,7 @@ class Driver:
         self.tasks.pop(task, None)
 
     def _cancel_unneeded(self) -> None:
-        """Coroutines whose answers no run waits for any more."""
+        """Cancels coroutines whose answers no run waits for any more."""
         for task, request in list(self.tasks.items()):
             if request.is_cancelled():
                 task.cancel()
@@ -179,7 +179,7 @@ def driver_of(engine: "Engine", loop: asyncio.AbstractEventLoop) -> Driver:
 
 
 async def wait_for(engine: "Engine", begin: Callable[[Context], "Job"]) -> "Result[Any]":
-    """A run that waits for its place among those that are open, and its result."""
+    """Waits until the run may be open, runs it, and returns its result."""
     async with engine._slot():
         job = begin(copy_context())
         await ended(driver_of(engine, asyncio.get_running_loop()), job)
@@ -187,7 +187,7 @@ async def wait_for(engine: "Engine", begin: Callable[[Context], "Job"]) -> "Resu
 
 
 async def ended(driver: Driver, job: "Job") -> None:
-    """Waits for the end of the run; when the waiting task is cancelled, so is the run."""
+    """Waits for the end of the run. When the waiting task is cancelled, the run is cancelled, too."""
     event = driver.add(job)
     try:
         while not job.is_over() or job in driver.open:
@@ -200,7 +200,7 @@ async def ended(driver: Driver, job: "Job") -> None:
 
 
 def finish(driver: Driver) -> None:
-    """Ends one of our loops with everything that is open on it."""
+    """Ends a loop of this package, and everything that is open on it."""
     driver.close()
     if driver.tasks:
         driver.loop.run_until_complete(asyncio.gather(*driver.tasks, return_exceptions=True))
@@ -210,8 +210,8 @@ def finish(driver: Driver) -> None:
 
 @contextmanager
 def apart() -> Iterator[None]:
-    """Runs one of our loops while the caller's loop, and the task in it that made the call, wait. From 3.14 on Python lets no task run in a thread
-    before the other one is left."""
+    """Runs a loop of this package while the caller's loop waits, together with the task in it that made the call. From
+    Python 3.14 on, a thread must leave one task before another one can run in it."""
     outer = asyncio._get_running_loop()
     task = asyncio.current_task(outer) if outer else None
     if outer and task:
@@ -226,7 +226,7 @@ def apart() -> Iterator[None]:
 
 
 def drive(engine: "Engine", job: "Job") -> None:
-    """Steps a run that waits for coroutines when the caller has no loop."""
+    """Steps a run that waits for coroutines, for a caller that has no loop."""
     before = engine._driver
     loop = asyncio.new_event_loop()
     with apart():

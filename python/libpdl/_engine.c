@@ -17,7 +17,8 @@ bool pdlpy_enter(pdlpy_engine *e) {
     return true;
 }
 
-/* Releases a thing. Its end may run Python code, which must not meet an exception that is set. */
+/* Releases an object of the library. This may run Python code, which must not see an exception that
+ * is already set. */
 static void release_now(pdlpy_engine *e, void (*release)(pdlpy_engine *e, void *thing),
                         void *thing) {
     PyObject *type, *value, *trace;
@@ -42,7 +43,8 @@ void pdlpy_release(pdlpy_engine *e, void (*release)(pdlpy_engine *e, void *thing
     if (t) {
         *t = (pdlpy_trash){e->trash, release, thing};
         e->trash = t;
-    } else if (is_free) /* otherwise it is lost: there is no memory to remember it */
+    } else if (is_free)
+        /* otherwise it is never released, because there is no memory to remember it */
         release_now(e, release, thing);
 }
 
@@ -122,7 +124,7 @@ static void engine_dealloc(PyObject *self) {
     pdlpy_engine *e = (pdlpy_engine *)self;
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    Py_CLEAR(e->origins); /* its handles are values of the engine */
+    Py_CLEAR(e->origins); /* the handles in it are values of the engine */
     pdl_engine_free(e->engine);
     Py_XDECREF(e->held);
     Py_XDECREF(e->owner);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines: settings, models and functions in Python, and the code that steps their runs."""
+"""Engines: settings, and models and functions in Python. This file also has the code that steps the runs of an engine."""
 from __future__ import annotations
 
 import os
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from ._names import (Any, Approve, AsyncIterator, Awaitable, Callable, Context, Driver, Iterator, Model, Optional, Path, Program, Pump, Result,
                          Tuple, Union, asyncio)
 
-_OWN: set[str] = set()  # files with the content of dict arguments
+_OWN: set[str] = set()  # files that were made for arguments that are dicts
 MANY_RAISED = 64
 _LIVE = frozenset(["_pid", "_cores", "_pumps", "_awaited", "_raised", "_n_open", "_fatal", "_driver", "_slots", "_running", "_not_here", "_recorded", "_more"])
-MANY_RUNS = 7000  # runs that are open at a time on one loop
+MANY_RUNS = 7000  # maximum number of runs that are open at a time on one loop
 
 
 class _Asked:
-    """A request to a function of Python: equal to another one with the same fields."""
+    """A request to a function of Python. Two requests with the same fields are equal."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -65,7 +65,7 @@ class ApprovalRequest(_Asked):
 def _text_of(raised: BaseException) -> str:
     try:
         return "%s: %s" % (type(raised).__name__, raised)
-    except Exception as e:  # raised by its __str__
+    except Exception as e:  # the __str__ of the exception has failed
         return "%s, whose text raised %s" % (type(raised).__name__, type(e).__name__)
 
 
@@ -123,7 +123,7 @@ def _of_environment() -> Union[None, bool, str]:
 
 
 def _file(given: Tuple[Optional[str], Optional[str]]) -> Optional[str]:
-    """Returns the path, or that of a file with the text, which exists as long as this process."""
+    """Returns the path, or the path of a new file with the text, which exists as long as this process."""
     path, text = given
     if text is None:
         return path
@@ -138,7 +138,7 @@ def _file(given: Tuple[Optional[str], Optional[str]]) -> Optional[str]:
 
 
 class Engine:
-    """Settings, models and functions that programs share. It belongs to one thread at a time."""
+    """Settings, models and functions that programs share. An engine belongs to one thread at a time."""
 
     def __init__(self, *, models: Optional[Mapping[str, Model]] = None, tools: Sequence[Callable[..., Any]] = (), jobs: int = 64,
                  cache: Optional[Path] = None, record: Optional[Path] = None, replay: Optional[Path] = None,
@@ -187,7 +187,7 @@ class Engine:
 
     def _forget(self) -> None:
         self._pid = os.getpid()
-        self._cores: list[_pdl.Engine] = []  # one, or none yet
+        self._cores: list[_pdl.Engine] = []  # one engine of the library, or none yet
         self._pumps: list[Pump] = []
         self._awaited: list[tuple[_pdl.Request, Awaitable[Any], Context]] = []
         self._raised: dict[str, BaseException] = {}
@@ -195,8 +195,8 @@ class Engine:
         self._fatal: Optional[BaseException] = None
         self._driver: Optional["Driver"] = None
         self._slots: Optional[tuple[asyncio.AbstractEventLoop, asyncio.Semaphore]] = None
-        self._running = 0  # the thread of a run() in progress
-        self._not_here = False  # code of the run that is being stepped belongs to another process
+        self._running = 0  # the thread in which run() is in progress
+        self._not_here = False  # code of the run that is being stepped has to run in another process
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns the settings, for copies and other processes. A copy makes another engine of the library."""
@@ -210,7 +210,7 @@ class Engine:
     def _core(self) -> _pdl.Engine:
         """Returns the engine of the library."""
         if self._pid != os.getpid():
-            _LOST.append(self._cores)  # its threads and descriptors are the parent's
+            _LOST.append(self._cores)  # its threads and descriptors belong to the parent process
             self._forget()
         if self._running and self._running != get_ident():
             raise _errors.UsageError("the engine is in use in another thread")
@@ -233,7 +233,8 @@ class Engine:
             raise self._blame(e) from None
 
     def _blame(self, error: _errors.Error) -> _errors.Error:
-        """Makes an error about the value of an option name the option. A dict was written to a file, whose name the user does not know."""
+        """Makes an error about the value of an option name that option. When the value was a dict, it was written to a
+        file, whose name the user does not know."""
         import re
         for text, name in self._named.items():
             if text in ("None", "code") or error.message.startswith(name) or not re.search(r"(?<![\w./-])%s(?![\w/-])" % re.escape(text), error.message):
@@ -246,7 +247,7 @@ class Engine:
         return error
 
     def _slot(self) -> asyncio.Semaphore:
-        """Returns the queue of the runs that may be open at a time on the running loop."""
+        """Returns the queue in which runs wait until they may be open on the running loop."""
         import asyncio
         loop = asyncio.get_running_loop()
         if self._slots is None or self._slots[0] is not loop:
@@ -265,7 +266,7 @@ class Engine:
             core.handle(kind, "", answer)
 
     def _also(self, kind: str, f: Callable[[_pdl.Request], None]) -> None:
-        """Makes f answer all requests of this kind, in runs that start from now on."""
+        """Makes f answer all requests of this kind, in runs that are started from now on."""
         self._more[kind] = f
         for core in self._cores:
             core.handle(kind, "", f)
@@ -276,14 +277,14 @@ class Engine:
         def handle(request: _pdl.Request) -> None:
             data = request.data()
             if not pattern.endswith("*") and data["model"] != pattern:
-                request.decline()  # only the beginning of its name matches
+                request.decline()  # only the beginning of its name is the same
                 return
             given = {k: data[k] for k in ModelRequest.__slots__ if k in data}
             self._give(request, f(ModelRequest(**given)))
         return handle
 
     def _give(self, request: _pdl.Request, result: Any) -> None:
-        """Handles the result of a model in Python."""
+        """Handles the result that a model in Python returned."""
         from ._pieces import Pump, plain  # here, so that importing the package does not load it
         if not isinstance(result, (str, dict)):
             result = plain(result)
@@ -342,11 +343,12 @@ class Engine:
         _code.run(self, request)
 
     def _later(self, request: _pdl.Request, awaitable: Awaitable[Any]) -> None:
-        from contextvars import copy_context  # the context of the run that made the request
+        from contextvars import copy_context  # the context variables of the run that made the request
         self._awaited.append((request, awaitable, copy_context()))
 
     def _owner(self, request: Optional[_pdl.Request], what: Any) -> Optional[str]:
-        """Called by the extension with what a handler or function raised, or awaits. request None: an object was being examined."""
+        """Called by the extension with the exception that a handler or function raised, or with the awaitable that it
+        returned. There is no request when an object was being examined."""
         if request is None:
             return self._remember(what)
         if isinstance(what, BaseException):
@@ -358,8 +360,8 @@ class Engine:
         return None
 
     def _remember(self, raised: BaseException, message: Optional[str] = None) -> str:
-        """Keeps an exception as the cause of the error that it becomes. Returns its text."""
-        if not isinstance(raised, Exception):  # Ctrl-C, exit(): not for programs to catch
+        """Stores an exception as the cause of the error that it becomes. Returns its text."""
+        if not isinstance(raised, Exception):  # Ctrl-C and exit() are not errors that a program may handle
             self._fatal = self._fatal or raised
             return "interrupted"
         if message is None:
@@ -373,7 +375,7 @@ class Engine:
 
     def _fail(self, request: _pdl.Request, raised: BaseException, message: Optional[str] = None) -> None:
         message = self._remember(raised, message)
-        if request.is_answered():  # Ctrl-C came between the answer and the return of the function
+        if request.is_answered():  # Ctrl-C came after the answer and before the function returned
             return
         if not isinstance(raised, Exception):
             request.refuse("interrupt", message)
@@ -389,7 +391,7 @@ class Engine:
             self._raised.clear()
 
     def _explain(self, error: BaseException) -> BaseException:
-        """Gives an error of a run the exception of Python that caused it."""
+        """Makes the Python exception that caused an error of a run its __cause__."""
         if isinstance(error, _errors.Error):
             for message in reversed(list(self._raised)):
                 if message and message in error.message and error is not self._raised[message]:
@@ -398,7 +400,8 @@ class Engine:
         return error
 
     def _close_unneeded(self) -> None:
-        """Ends the models in Python that give pieces to runs that were cancelled, so that no step continues with them."""
+        """Ends the models in Python that produce pieces for runs that were cancelled, so that no step continues with
+        them."""
         pumps, self._pumps = self._pumps, []
         for p in pumps:
             if not p.request.is_cancelled():
@@ -453,7 +456,7 @@ class Engine:
         return self._core().schema()
 
 
-_LOST: list[Any] = []  # engines of a parent process: releasing them would end what belongs to the parent
+_LOST: list[Any] = []  # engines of a parent process: releasing them would end threads and files of the parent
 _HERE = _local()
 
 

@@ -8,7 +8,7 @@ import sys
 
 
 def _certificates() -> str:
-    """Returns the file of certifi, if that is installed; it is not imported."""
+    """Returns the file of certificates of certifi when it is installed, without importing it."""
     import importlib.util
     try:
         found = importlib.util.find_spec("certifi")
@@ -27,7 +27,7 @@ def fill() -> None:
     if _is_filled:
         return
     _is_filled = True
-    if "python" in os.path.basename(sys.executable or ""):  # otherwise it is a program that embeds Python
+    if "python" in os.path.basename(sys.executable or ""):  # otherwise the executable is a program that embeds Python
         os.environ.setdefault("PDL_PYTHON", sys.executable)
     if "PDL_CA_FILE" not in os.environ:
         path = _certificates()

@@ -1,4 +1,5 @@
-/* _errors.c -- errors of the library as exceptions. The classes are Python's (_hooks.py).
+/* _errors.c -- converts errors of the library to exceptions. The classes of the exceptions are
+ * defined in Python (_hooks.py).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "_pdl.h"
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 class Error(Exception):
     """Something is wrong with a program, a run, or how libpdl was called.
 
-    str(error) is what the command prints; a function of Python that failed is __cause__. Of a program that was made with from_dict, path is the
-    part of it ("text[1].model").
+    str(error) is the text that the command prints. __cause__ is the exception of a function of Python that failed. For
+    a program that was made with from_dict, path is the part with the mistake ("text[1].model").
     """
 
     def __init__(self, message: str = "", *, kind: str = "runtime", file: str = "", line: int = 0, column: int = 0,
@@ -68,7 +68,7 @@ def class_of(kind: str) -> type[Error]:
 
 
 def as_program_error(error: Error) -> Error:
-    """Returns the error as one of a program that is being loaded."""
+    """Returns the error in the class for errors of loading a program."""
     if isinstance(error, UsageError):
         return error
     other = ProgramError(error.message)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Annotations as types for typing.get_type_hints, inspect.signature and help.
 
-`typing` takes longer to load than all of libpdl. So the modules know its names, and each other's, for type checkers alone, and an annotation stays
-the text from the source until it is examined. Then all annotations of that function become types. From 3.14 on Python asks a function for them;
-before, they are a dict that resolves itself.
+`typing` takes longer to load than all of libpdl. So the modules import names of `typing`, and of each other, only for
+type checkers, and an annotation remains the text of the source until it is examined. Then all annotations of that
+function become types. From 3.14 on, Python calls a function to get them; in earlier versions, they are a dict that
+resolves itself.
 """
 from __future__ import annotations
 
@@ -16,13 +17,13 @@ FUNCTION = type(lambda: None)
 
 
 class Hints(dict):  # type: ignore[type-arg]
-    """The annotations of one function or class; the texts are read when one of them is used."""
+    """The annotations of one function or class. Their texts are resolved when one of them is used."""
 
     __slots__ = ("_names",)
 
     def __init__(self, texts: dict[str, Any], names: dict[str, Any]) -> None:
         super().__init__(texts)
-        self._names = names  # names of the module; empty: these are types
+        self._names = names  # names of the module; empty when the annotations are types already
 
     def _types(self) -> "Hints":
         if self._names:
@@ -57,7 +58,7 @@ class Hints(dict):  # type: ignore[type-arg]
         return dict(self.items())
 
     def __reduce__(self) -> Any:
-        """A copy or a pickle is a plain dict of types: the names of the module stay here."""
+        """A copy or a pickle is a plain dict of types, without the names of the module."""
         return dict, (self.copy(),)
 
     def __repr__(self) -> str:
@@ -70,7 +71,7 @@ class Hints(dict):  # type: ignore[type-arg]
 
 
 def _asked(texts: Any, names: dict[str, Any]) -> Any:
-    """Called by Python from 3.14 on; the formats are those of annotationlib."""
+    """Called by Python from 3.14 on. `format` has a value of annotationlib."""
     value, fake_globals, text = 1, 2, 4
 
     def annotate(form: int, /) -> dict[str, Any]:

@@ -21,15 +21,16 @@ def exception(fields: Tuple[str, str, str, int, int, str, str, int, int, str]) -
 
 
 def _numpy(value: Any) -> Any:
-    """Returns a NumPy scalar as a number, an array with one dimension as a list."""
+    """Returns a NumPy scalar as a number, and an array with one dimension as a list."""
     np = sys.modules["numpy"]
     if isinstance(value, np.generic):
-        return float(value) if isinstance(value, np.longdouble) else value.item()  # a long double is its own item
+        # item() of a long double returns the long double itself
+        return float(value) if isinstance(value, np.longdouble) else value.item()
     return value.tolist() if value.ndim == 1 else value
 
 
 def _pydantic(value: Any) -> Any:
-    """Returns the result of model_dump(), whose parts may be objects."""
+    """Converts the result of model_dump(), whose parts may be objects."""
     kind = type(value)
     if getattr(kind, "__pydantic_root_model__", False):
         return value.root
@@ -38,7 +39,8 @@ def _pydantic(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Returns the value as one of the types that C converts, a date as (its text,); any other value unchanged."""
+    """Returns the value in a type that the C code converts. A date becomes (its text,); a value of any other type is
+    unchanged."""
     kind = type(value)
     module = kind.__module__.partition(".")[0]
     if kind is _program.Function:
@@ -66,7 +68,8 @@ def _path(value: Any) -> Any:
 
 
 class Context(list):  # type: ignore[type-arg]
-    """A context: its messages. form: "message", "dependent" or "independent"; parts: its messages and the groups inside of it."""
+    """A context: its messages. form: "message", "dependent" or "independent"; parts: the messages and the groups of
+    messages inside of it."""
 
     def __init__(self, parts: Iterable[Any] = (), form: str = "dependent") -> None:
         if form not in FORMS:
@@ -90,7 +93,7 @@ class Context(list):  # type: ignore[type-arg]
 
 
 def context(what: Tuple[Optional[bool], list[Any]]) -> Any:
-    """Makes a context for the extension from (independent, parts). Without independent, which may be None, it is a single message."""
+    """Makes a context from (independent, parts) of the extension. Without `independent` it is a single message."""
     independent, parts = what
     made = Context.__new__(Context)
     if independent is None:
@@ -100,7 +103,7 @@ def context(what: Tuple[Optional[bool], list[Any]]) -> Any:
 
 
 def parts(value: Any) -> Any:
-    """Returns (independent, parts) of a context that was not changed as a list."""
+    """Returns (independent, parts) of a context, provided that it was not changed as a list."""
     if not isinstance(value, Context) or value != value._messages():
         return None
     return value.form == "independent", value.parts
@@ -121,5 +124,5 @@ def function(handle: _pdl.Handle) -> Any:
 
 
 def other(handle: _pdl.Handle) -> Any:
-    """Returns the value of Python for one of a kind that the library's interface does not have."""
+    """Returns an object of Python for a value of a kind that the library's interface does not have."""
     return _program.Function(handle)

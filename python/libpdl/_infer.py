@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""infer and ainfer: a program as a distribution. They run the command `pdl infer`, which prints the distribution as JSON."""
+"""infer and ainfer compute the distribution of a program's results. They run the command `pdl infer`, which prints the
+distribution as JSON."""
 from __future__ import annotations
 
 import json
@@ -18,8 +19,8 @@ _ALGORITHMS = ("maj", "is", "smc", "rejection")
 
 
 class Distribution:
-    """What `pdl infer` found. values, probs: distinct results and their probabilities, most probable first; particles: the value and the log weight
-    of each run."""
+    """The result of `pdl infer`. values, probs: distinct results and their probabilities, most probable first;
+    particles: the value and the log weight of each run."""
 
     def __init__(self, found: dict[str, Any]) -> None:
         self.values: list[Any] = found["values"]
@@ -36,13 +37,13 @@ class Distribution:
         self._sample = found["sample"]
 
     def sample(self) -> Any:
-        """One result, drawn by its probability; of `maj` the one with most votes."""
+        """Draws one result by its probability. For `maj`, it is the result with most votes."""
         if self.algorithm == "maj":
             return self._sample
         return random.choices(self.values, self.probs)[0]
 
     def prob(self, value: Any) -> float:
-        """The probability of a result."""
+        """Returns the probability of a result."""
         return sum(p for v, p in zip(self.values, self.probs) if v == value)
 
     def __repr__(self) -> str:
@@ -58,7 +59,7 @@ def _command() -> str:
 
 
 def _flags(options: Mapping[str, Any]) -> list[str]:
-    """The options of the command with these names; True is an option without a value."""
+    """Returns the options of the command with these names. True means an option without a value."""
     out = []
     for name, value in options.items():
         if value is None or value is False:
@@ -68,7 +69,7 @@ def _flags(options: Mapping[str, Any]) -> list[str]:
 
 
 def _data(scope: Any) -> str:
-    """The variables as JSON."""
+    """Returns the variables as JSON."""
     if scope is not None and not isinstance(scope, Mapping):
         raise _arguments.fail("scope", "a dict", scope)
     try:
@@ -89,8 +90,9 @@ def _read(code: int, out: str, err: str) -> Distribution:
 
 def infer(program: Optional[Union[str, os.PathLike[str]]] = None, scope: Optional[Mapping[str, Any]] = None, *, text: Optional[str] = None,
           algo: str = "smc", n: int = 5, cwd: Optional[Union[str, os.PathLike[str]]] = None, **options: Any) -> Distribution:
-    """Runs the program in a file, or that of `text`, n times and weighs the results. options: those of `pdl infer`, as by="result.answer", seed=1,
-    on_error="drop", cache="replies.db". scope: variables, which are data."""
+    """Runs the program in a file, or that of `text`, n times and weighs the results. options: the options of `pdl
+    infer`, such as by="result.answer", seed=1, on_error="drop" or cache="replies.db". scope: variables, which must
+    be data."""
     if (program is None) == (text is None):
         raise _errors.UsageError("infer takes the file of a program, or text=")
     file = "-" if program is None else _arguments.path("program", program)
@@ -115,7 +117,7 @@ def infer(program: Optional[Union[str, os.PathLike[str]]] = None, scope: Optiona
 
 async def ainfer(program: Optional[Union[str, os.PathLike[str]]] = None, scope: Optional[Mapping[str, Any]] = None, *, text: Optional[str] = None,
                  algo: str = "smc", n: int = 5, cwd: Optional[Union[str, os.PathLike[str]]] = None, **options: Any) -> Distribution:
-    """infer, without blocking the event loop."""
+    """Does the same as infer, without blocking the event loop."""
     import asyncio
     import functools
     call = functools.partial(infer, program, scope, text=text, algo=algo, n=n, cwd=cwd, **options)

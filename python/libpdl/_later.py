@@ -34,7 +34,7 @@ class AsyncStream(Of[T]):
         return self._job
 
     async def _more(self, job: Job) -> bool:
-        """Waits for text or the end; False at the end."""
+        """Waits for text or for the end. Returns False at the end."""
         if job.is_over() or self._event is None:
             return False
         try:
@@ -56,7 +56,7 @@ class AsyncStream(Of[T]):
         return job.pieces.popleft()
 
     async def result(self) -> Result[T]:
-        """Waits for the end. Pieces that were not taken yet can still be taken."""
+        """Waits for the end of the run. Pieces that were not read yet can still be read."""
         job = self._begin()
         while await self._more(job):
             pass
@@ -79,7 +79,7 @@ class AsyncStream(Of[T]):
 
 
 class Map(Of[T]):
-    """Results of the rows of map() and map_unordered()."""
+    """The results of rows, for map() and map_unordered()."""
 
     def __init__(self, program: "Program[Any]", rows: Iterator[Any], jobs: int, is_ordered: bool) -> None:
         from ._driver import Driver
@@ -109,7 +109,7 @@ class Map(Of[T]):
                 self._open[i] = e
 
     def _ready(self) -> int:
-        """Returns the number of the next row to give, which has ended; -1: there is none."""
+        """Returns the number of the next row that can be returned because it has ended; -1 when there is none."""
         for i, job in self._open.items():
             if not isinstance(job, Job) or job not in self._driver.open:
                 return i
@@ -122,7 +122,7 @@ class Map(Of[T]):
             await self._driver.turned()
 
     def _turn(self) -> None:
-        """Waits until a row is ready, on a separate loop."""
+        """Waits on a separate loop until a row is ready."""
         from ._driver import apart
         engine = self._program._engine
         before, engine._driver = engine._driver, self._driver

@@ -1,12 +1,11 @@
-/* _lock.c -- releasing the interpreter lock and taking it again, also while the process ends.
- *
- * A daemon thread may be inside of the library when the main thread ends the process. Python then
- * ends, after it the C library ends every other library (libuv, OpenSSL), and a thread that still
- * waits for a command or a connection would call into code that is gone. So the threads that are
- * inside of the library are counted. Once Python ends, a thread that arrives at a callback stops
- * for good, as a thread that wants the lock does, and the process waits a moment until no thread is
- * inside any more: a wait returns every 50 ms. Only the thread that ends Python continues, since
- * objects that die with Python may be released through the library.
+/* _lock.c -- releases the interpreter lock and takes it again, even while the process ends. A
+ * daemon thread may be inside of the library when the main thread ends the process. Then Python
+ * ends, and the C library ends all other libraries (libuv, OpenSSL). A thread that still waits for
+ * a command or a connection would call code that has ended. So the threads inside of the library
+ * are counted. While Python ends, a thread that reaches a callback stops forever, like any thread
+ * that wants the lock, and the process waits a moment until no thread is inside any more; each wait
+ * inside of the library returns after 50 ms at most. Only the thread that ends Python continues,
+ * since objects that are released at the end of Python may call the library.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,7 +46,7 @@ PyThreadState *pdlpy_unlock(void) {
 
 void pdlpy_relock(PyThreadState *state) {
     set_inside(false);
-    PyEval_RestoreThread(state); /* does not return once Python ends */
+    PyEval_RestoreThread(state); /* this does not return while Python ends */
 }
 
 pdlpy_callback pdlpy_callback_begin(void) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names in annotations: modules import them for type checkers only, and `_hints` imports them when types are needed."""
+"""The names that annotations use. Modules import them only for type checkers, and `_hints` imports them when types are
+needed."""
 from __future__ import annotations
 
 import asyncio as asyncio

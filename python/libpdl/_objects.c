@@ -1,7 +1,6 @@
-/* _objects.c -- objects of Python as values of the library, by reference: operations of expressions
- * on them are done here, and they return to Python as themselves.
- *
- * The library holds a pdlpy_bound of each. It calls with or without the interpreter lock.
+/* _objects.c -- passes objects of Python to the library by reference. Operations of expressions on
+ * such objects are executed here, and Python gets the same objects back. The library has a
+ * pdlpy_bound for each. It may call these functions with or without the interpreter lock.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +9,7 @@
 /* --- what is asked ------------------------------ */
 
 /* Returns true when the exception only means that there is no such attribute or item. Any other
- * exception of a property is an error, also where an item would be missing because of it. */
+ * exception, as from a property, is an error. */
 static bool is_missing(bool is_item) {
     bool missing = PyErr_ExceptionMatches(PyExc_AttributeError) ||
                    (is_item && (PyErr_ExceptionMatches(PyExc_TypeError) ||
@@ -37,7 +36,7 @@ static asked call_back(void (*body)(void *of), asked a) {
     return a;
 }
 
-/* Answers a look-up. Takes found. */
+/* Answers a request for an attribute or an item. Takes found. */
 static void answer_look_up(pdlpy_bound *b, pdl_request *r, PyObject *found, bool is_item) {
     if (!found && is_missing(is_item))
         pdl_request_answer(r, NULL);
@@ -128,7 +127,7 @@ static void operate(void *object, const pdl_value *operation, pdl_request *r) {
 
 /* --- what natives read --------------------------------- */
 
-/* Makes an error of the exception that is set; Python remembers it as the cause. */
+/* Makes an error from the exception that is set. Python remembers the exception as its cause. */
 static pdl_error *error_of(pdlpy_bound *b) {
     PyObject *raised = pdlpy_caught();
     PyObject *text =
@@ -142,8 +141,8 @@ static pdl_error *error_of(pdlpy_bound *b) {
     return error;
 }
 
-/* Drops the exception that is set, because the answer has no error; but Ctrl-C and the like end the
- * run. */
+/* Drops the exception that is set, because this answer cannot be an error. But Ctrl-C and similar
+ * exceptions end the run. */
 static void forget_exception(pdlpy_bound *b) {
     if (!PyErr_Occurred()) return;
     if (PyErr_ExceptionMatches(PyExc_Exception))
@@ -209,7 +208,7 @@ static bool equal(void *a, void *b) {
     return call_back(compare, (asked){.bound = a, .other = b}).ok;
 }
 
-/* Called when the value is made, with the lock. */
+/* Called when the value is made; the interpreter lock is held. */
 static const char *type_name(void *object, unsigned *traits) {
     pdlpy_bound *b = object;
     PyTypeObject *type = Py_TYPE(b->object);

@@ -31,7 +31,8 @@ def _get(o: Any, path: list[Any]) -> Any:
 
 
 def _getter(attribute: Any, is_folded: bool) -> Callable[[Any], Any]:
-    """Returns what a filter examines: the item, an attribute by a path, or a list of these."""
+    """Returns the values that a filter compares: the item, an attribute that a path names, or a list of such
+    attributes."""
     texts = attribute.split(",") if isinstance(attribute, str) else [attribute]
     paths = [[] if t is None else _path(t) for t in texts]
 

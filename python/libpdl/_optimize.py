@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""optimize(): a search of `pdl optimize`, made by the command of this package, or by the `pdl` on the PATH."""
+"""optimize(): runs a search of `pdl optimize`, with the command of this package or the `pdl` on the PATH."""
 from __future__ import annotations
 
 import json
@@ -53,7 +53,7 @@ def _read(code: int, out: str, err: str) -> dict[str, Any]:
     message = err[err.rfind("pdl: error: "):] if "pdl: error: " in err else err
     if code == 0:
         for line in err.splitlines():
-            print(line, file=sys.stderr)  # warnings
+            print(line, file=sys.stderr)  # lines that are not the result are warnings
         result: dict[str, Any] = json.loads(out)
         return result
     text = message.replace("pdl: error: argument --config: ", "").replace("pdl: error: ", "").rstrip("\n")
@@ -77,8 +77,8 @@ def _options(output: Any, experiments: Any, cache: Any, budget: Any, jobs: Any, 
 def optimize(config: Config, *, output: Optional[Union[str, "os.PathLike[str]"]] = None, experiments: Optional[Union[str, "os.PathLike[str]"]] = None,
              cache: Optional[Union[str, "os.PathLike[str]"]] = None, budget: Optional[str] = None, jobs: Optional[int] = None,
              seed: Optional[int] = None) -> dict[str, Any]:
-    """Makes the search that a configuration describes (a file, or its content), and returns what `pdl optimize --json` prints. Paths begin in the
-    working folder."""
+    """Runs the search that a configuration describes (a file, or its content), and returns the output of `pdl optimize
+    --json`. Paths are relative to the working folder."""
     options = _options(output, experiments, cache, budget, jobs, seed)
     _environment.fill()
     with tempfile.TemporaryDirectory() as folder:
@@ -89,7 +89,7 @@ def optimize(config: Config, *, output: Optional[Union[str, "os.PathLike[str]"]]
 async def aoptimize(config: Config, *, output: Optional[Union[str, "os.PathLike[str]"]] = None, experiments: Optional[Union[str, "os.PathLike[str]"]] = None,
                     cache: Optional[Union[str, "os.PathLike[str]"]] = None, budget: Optional[str] = None, jobs: Optional[int] = None,
                     seed: Optional[int] = None) -> dict[str, Any]:
-    """optimize() under asyncio; cancelling the task that waits ends the search."""
+    """Does the same as optimize() under asyncio. When the waiting task is cancelled, the search ends."""
     import asyncio
     options = _options(output, experiments, cache, budget, jobs, seed)
     _environment.fill()

@@ -1,10 +1,11 @@
 /* _origins.c -- remembers the origins of values while Python has them.
  *
  * A value that a run gives to Python becomes an object of Python, which has no place for origins.
- * So an engine with a policy remembers each object that it gave out, and recognises it when it
- * returns: the object itself, as a variable, in a list, under another name. An object that Python
- * makes of it is a new one, whose origin is `data`. Objects that Python shares (small numbers,
- * true, the empty text) have no origins; a container with one of these has its origins as a whole.
+ * So an engine with a policy remembers each object that it returned, and recognises the object when
+ * it is passed to the library again: as a variable, in a list, or under another name. An object
+ * that Python makes from it is a new object, whose origin is `data`. Objects that Python shares
+ * (small numbers, true, the empty text) cannot have origins, so a container with such a part has
+ * its origins as a whole.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +30,7 @@ static void drop(PyObject *capsule) {
     pdl_engine_drop_value(PyCapsule_GetContext(capsule), PyCapsule_GetPointer(capsule, NULL));
 }
 
-/* Remembers the value of an object. Takes v. Returns false with an exception. */
+/* Remembers from which value an object was made. Takes v. Returns false with an exception. */
 static bool remember(pdlpy_engine *e, PyObject *object, pdl_value *v) {
     PyObject *kept = PyCapsule_New(v, NULL, drop);
     if (!kept) pdl_value_drop(v);
@@ -85,7 +86,7 @@ PyObject *pdlpy_track(PyObject *self, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
-/* Adds the origins of other objects to v, which was made of them. */
+/* Adds to v the origins of other objects from which it was made. */
 static void add_all(pdlpy_place *place, pdl_value *v, PyObject *from) {
     for (Py_ssize_t i = 0; i < PyList_Size(from); i++) {
         pdl_value *one = pdlpy_to_library(place, PyList_GetItem(from, i));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a run inside of a notebook: a separate document, which cannot reach the notebook around it."""
+"""Makes the page of a run for a notebook. It is a separate document, which cannot reach the notebook around it."""
 from __future__ import annotations
 
 import html
@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _engine
 
-HEIGHT = 420  # pixels; the corner can be pulled
+HEIGHT = 420  # height in pixels, which the user can change with the mouse
 
 
 def frame(trace: dict[str, Any], name: str = "run") -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of a run in a notebook, with the colours of the command."""
+"""Prints the output of a run in a notebook, with the colours of the command."""
 from __future__ import annotations
 
 import codecs
@@ -7,7 +7,7 @@ import os
 import time
 from typing import Any
 
-FLUSH_SECONDS = 0.1  # a flush waits for the thread that sends
+FLUSH_SECONDS = 0.1  # a flush waits so long for the thread that sends the text
 LOOKS = {"model": "\033[32m", "code": "\033[35m", "": ""}
 ROLES = {"assistant": "\033[32m", "system": "\033[36m", "available_tools": "\033[35m"}
 ROLE, OFF = "\033[34m", "\033[0m"
@@ -20,7 +20,8 @@ class Painter:
 
     def __init__(self, out: Any) -> None:
         self.out = out
-        in_notebook = type(out).__module__.startswith("ipykernel.")  # its stream shows colours although it says that it is no terminal
+        # this stream shows colours although it reports that it is not a terminal
+        in_notebook = type(out).__module__.startswith("ipykernel.")
         self.has_color = "NO_COLOR" not in os.environ and (in_notebook or bool(getattr(out, "isatty", lambda: False)()))
         self.is_line_open = False
         self.flushed = 0.0
@@ -32,7 +33,8 @@ class Painter:
             self.is_line_open = not text.endswith("\n")
 
     def show(self, what: tuple[str, str, bytes, int]) -> None:
-        """event: (text, out or message; the role of a message, else model, code or ""; the text; is it untrusted?)"""
+        """event: (text, out or message; the role of a message, or else model, code or ""; the text; whether it is
+        untrusted)"""
         kind, who, data, is_untrusted = what
         text = self.decoders[kind].decode(data)
         if is_untrusted:

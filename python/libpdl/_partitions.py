@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of a partition on a worker of Ray or Spark: each process has an engine, each partition a journal and a share of the job's budget.
-
-These engines run a partition again when its worker dies. Requests that were answered must then not be sent again, so each answer is appended to a
-file named after the content of the partition before it counts, and is found there by the next one to get the partition. The budget of a
-job is kept by the driver: workers take small parts of what is left, give back what they did not use, and get back what a dead worker held.
+"""Runs the rows of a partition on a worker of Ray or Spark. Each process has an engine, and each partition has a
+journal and a part of the job's budget. Ray and Spark run a partition again when its worker dies. Requests that were
+answered must then not be sent again, so each answer is first appended to a file, which is named after the content of
+the partition. The next worker that gets the partition finds the answers there. The budget of a job is kept by the
+driver: workers take small parts of the rest and give back what they did not use. The part of a worker that died is
+available again.
 """
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ Budget = Union[None, str, Mapping[str, float]]
 
 
 def budget_of(budget: Budget) -> Optional[dict[str, float]]:
-    """"calls=10,cost=0.5", or a mapping, as a dict."""
+    """Returns a budget as a dict. It may be "calls=10,cost=0.5" or a mapping."""
     if budget is None:
         return None
     try:
@@ -40,7 +41,7 @@ def budget_of(budget: Budget) -> Optional[dict[str, float]]:
 
 
 class Keeper:
-    """The budget of a job, on the driver. Workers send JSON lines over TCP; each connection is a worker."""
+    """Keeps the budget of a job, on the driver. Workers send JSON lines over TCP; each connection is a worker."""
 
     def __init__(self, budget: Mapping[str, float]) -> None:
         keeper = self
@@ -58,7 +59,7 @@ class Keeper:
             allow_reuse_address = True
 
             def handle_error(self, request: Any, client_address: Any) -> None:
-                pass  # the worker died; what it held is returned below
+                pass  # the worker has died; its part is returned below
 
         self.server = Server(("0.0.0.0", 0), Handler)
         self.port = self.server.server_address[1]
@@ -80,7 +81,7 @@ class Keeper:
                     return
                 handler.wfile.write(json.dumps(self._answer(me, asked)).encode() + b"\n")
         finally:
-            with self.lock:  # what a worker held and did not report as used is available again
+            with self.lock:  # the part of a worker that it did not report as used is available again
                 for k, v in self.lent.pop(me, {}).items():
                     self.left[k] += v
 
@@ -115,17 +116,17 @@ def _own_address() -> str:
 
 
 class Share:
-    """What a worker may use of the budget of the job."""
+    """The part of the job's budget that a worker may use."""
 
     def __init__(self, address: tuple[str, int, str]) -> None:
         host, port, self._token = address
         self._socket = socket.create_connection((host, port), timeout=60)
         self._file = self._socket.makefile("rwb")
         self._used = dict.fromkeys(ITEMS, 0.0)
-        self._need = {"calls": 1.0, "tokens": 0.0, "cost": 0.0}  # the most that a row has used so far
+        self._need = {"calls": 1.0, "tokens": 0.0, "cost": 0.0}  # the maximum that a row has used so far
 
     def take(self, rows: int) -> int:
-        """Returns how many rows may be sent now; 0: the budget is spent."""
+        """Returns how many rows may be sent now; 0 when the budget is used up."""
         while True:
             got = self._ask(rows)
             if not got["wait"]:
@@ -154,7 +155,7 @@ class Share:
 
 
 class Journal:
-    """Answers of one partition, in a file that grows by whole lines."""
+    """The answers of one partition, in a file to which whole lines are appended."""
 
     def __init__(self, folder: Optional[str], run: str, hashes: list[str]) -> None:
         self.known: dict[int, list[Any]] = {}
@@ -169,7 +170,7 @@ class Journal:
             data = f.read()
         for line in data.splitlines(keepends=True):
             try:
-                row = json.loads(line) if line.endswith(b"\n") else None  # the last line may be cut
+                row = json.loads(line) if line.endswith(b"\n") else None  # the last line may be incomplete
             except ValueError:
                 continue
             if row and row[0] < len(hashes) and row[1] == hashes[row[0]]:
@@ -187,7 +188,8 @@ class Journal:
 
 
 class Environment(dict[str, str]):
-    """The variables that workers get. Keys of providers are among them, and Ray and Spark show what they send to workers, so the repr hides them."""
+    """The variables that workers get. Keys of providers are among them, and Ray and Spark show what they send to
+    workers, so they are not in the repr."""
 
     def __repr__(self) -> str:
         return "<%d variables>" % len(self)
@@ -195,7 +197,8 @@ class Environment(dict[str, str]):
 
 def job_of(program: Any, jobs: int, journal: Any, budget: Budget, map: Optional[Mapping[str, str]], env: Optional[Mapping[str, str]],
            run: Optional[str], columns: Sequence[str] = ()) -> tuple[dict[str, Any], Optional[Keeper]]:
-    """Returns what workers are sent, and the keeper of the budget. columns: those of the data, empty when they are unknown."""
+    """Returns the settings that workers get, and the keeper of the budget. columns: the columns of the data, empty when
+    they are unknown."""
     text, name = str(program), None
     if isinstance(program, os.PathLike) or "\n" not in text:
         name = os.path.abspath(os.fspath(program))
@@ -212,8 +215,8 @@ def job_of(program: Any, jobs: int, journal: Any, budget: Budget, map: Optional[
 
 
 def _check(text: str, name: Optional[str], jobs: int, columns: Sequence[str], map: Mapping[str, str]) -> None:
-    """Raises at once for a program that is broken, or that needs a variable that no column gives, so that the error is not repeated for each row or each
-    worker that is started again and again."""
+    """Raises at once for a program that is broken, or that needs a variable which no column gives. Otherwise the error
+    would be repeated for each row, and for each worker that is started again."""
     import libpdl
     program = libpdl.Engine(jobs=jobs, code="process").loads(text, name=name)
     given = {map.get(n, n) for n in columns}
@@ -244,8 +247,9 @@ def _set_environment(env: Mapping[str, str]) -> None:
 
 
 def _program_of(job: Mapping[str, Any]) -> Any:
-    """Returns the program on this worker's engine, made once for each process and job: Spark keeps its workers, and the next job may have another folder,
-    another URL of a model or another key. Only the engines of the last jobs are kept."""
+    """Returns the program on this worker's engine. Both are made once for each process and job, because Spark uses its
+    workers again, and the next job may have another folder, another URL of a model or another key. Only the engines
+    of the most recent jobs are kept."""
     _set_environment(job["env"])
     which = (job["key"], job["name"], job["jobs"], tuple(sorted(job["env"].items())))
     if which not in _engines:
@@ -275,7 +279,7 @@ def _usage_of(result: Any) -> dict[str, float]:
 
 
 def _ask(job: Mapping[str, Any], rows: list[Any], numbers: list[int]) -> Iterator[tuple[int, Any]]:
-    """Yields (number, result or error) of these rows as they end, within the budget of the job."""
+    """Yields (number, result or error) for each of these rows when it ends, within the budget of the job."""
     program, names = _program_of(job), job["map"]
 
     def inputs(some: Iterable[int]) -> Iterator[dict[str, Any]]:
@@ -299,7 +303,7 @@ def _ask(job: Mapping[str, Any], rows: list[Any], numbers: list[int]) -> Iterato
 
 
 def run_rows(job: Mapping[str, Any], rows: list[dict[str, Any]], partition: str) -> dict[str, list[Any]]:
-    """Returns the columns that the rows of a partition get."""
+    """Returns the columns that are added to the rows of a partition."""
     from ._errors import Error
     hashes = [hashlib.sha256(json.dumps(r, sort_keys=True, default=str).encode()).hexdigest()[:32] for r in rows] if job["journal"] else []
     journal = Journal(job["journal"], job["key"], hashes)
@@ -319,7 +323,8 @@ def run_rows(job: Mapping[str, Any], rows: list[dict[str, Any]], partition: str)
 
 
 def check_columns(names: Iterable[str], map: Optional[Mapping[str, str]] = None) -> None:
-    """Raises for what `pdl batch` refuses before the first row. names: those of the data, empty when they are unknown."""
+    """Raises an exception for everything that `pdl batch` refuses before the first row. names: the columns of the data,
+    empty when they are unknown."""
     columns = list(names)
     clash = [n for n in columns if n in OWN]
     if clash:

@@ -1,4 +1,5 @@
-/* _pdl.c -- the extension module libpdl._pdl: the types of its files, for libpdl's own modules.
+/* _pdl.c -- the extension module libpdl._pdl, which adds the types of the other files. Only the
+ * modules of libpdl use it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "_pdl.h"
 
@@ -18,8 +19,8 @@ static PyObject *set_hooks(PyObject *module, PyObject *hooks) {
     Py_RETURN_NONE;
 }
 
-/* Returns true in the main interpreter. The library calls back from inside of waits, and knows only
- * the main interpreter then. */
+/* Returns true in the main interpreter. During a wait, the library calls back into the main
+ * interpreter, because it does not know others. */
 static bool is_main_interpreter(void) {
     if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
     PyErr_SetString(PyExc_ImportError, "libpdl cannot be used in a sub-interpreter");

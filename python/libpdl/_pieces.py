@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers of models in Python, whole or in pieces.
 
-A model is a function of the user's, often one line over a library with another interface: OpenAI's client, LiteLLM, llama.cpp. What
-such a library returns is taken as it is: a chat completion as a dict or an object with `model_dump`, a stream of text or of chunks of a chat
-completion. The pieces of a stream are joined to the answer that the library would have given at once.
+A model is a function of the user's, often one line over a library with another interface: OpenAI's client, LiteLLM,
+llama.cpp. The result of such a library is accepted unchanged: a chat completion (a dict, or an object with
+`model_dump`), or a stream of texts or of chunks of a chat completion. The pieces of a stream are joined to the answer
+that the library would have given at once.
 """
 from __future__ import annotations
 
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def plain(answer: Any) -> Any:
-    """Returns the dict of an object of a library (pydantic's `model_dump`); anything else unchanged."""
+    """Returns an object of another library as a dict, by pydantic's `model_dump`; any other value is unchanged."""
     dump = getattr(answer, "model_dump", None)
     return dump() if callable(dump) and not isinstance(answer, type) else answer
 
 
 async def slowly(pieces: Iterable[Any]) -> AsyncIterator[Any]:
-    """Yields pieces that exist already; the loop runs between them."""
+    """Yields pieces that exist already. Between them, the loop may run other tasks."""
     import asyncio
     for piece in pieces:
         yield piece
@@ -30,14 +31,14 @@ async def slowly(pieces: Iterable[Any]) -> AsyncIterator[Any]:
 
 
 class Pump:
-    """A model that answers in pieces: one piece is taken between two steps of the runs."""
+    """A model that answers in pieces. One piece is read between two steps of the runs."""
 
     def __init__(self, request: _pdl.Request, pieces: Iterator[Any]) -> None:
         self.request, self.pieces = request, pieces
-        self.context: Optional[Context] = None  # context of the task of asyncio that began the run
+        self.context: Optional[Context] = None  # context variables of the asyncio task that began the run
         self.received: list[str] = []
         self.calls: dict[int, dict[str, Any]] = {}  # tool calls by their number in the answer
-        self.fields: dict[str, Any] = {}  # finish_reason, usage and the like: the last one counts
+        self.fields: dict[str, Any] = {}  # finish_reason, usage and similar members; the last value of each counts
 
     def take(self, piece: Any) -> None:
         if not isinstance(piece, (str, dict)):
@@ -53,7 +54,7 @@ class Pump:
             raise TypeError("a model gave a piece of type %s, not text or a chunk of a chat completion" % type(piece).__name__)
 
     def answer(self) -> Union[str, dict[str, Any]]:
-        """Returns the answer that the pieces form."""
+        """Returns the answer that the pieces form together."""
         text = "".join(self.received)
         if not self.calls and not self.fields:
             return text
@@ -103,7 +104,7 @@ class Pump:
             self._call(part, place)
 
     def _call(self, part: Any, place: int) -> None:
-        """Joins a part of a tool call to those before: the name and the arguments come in pieces."""
+        """Adds a part of a tool call to the earlier parts: its name and its arguments arrive in pieces."""
         if not isinstance(part, dict):
             raise TypeError("a chunk of a model has a tool call of type %s, not a dict" % type(part).__name__)
         index: Optional[int] = part.get("index")

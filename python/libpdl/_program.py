@@ -29,7 +29,7 @@ else:
 
 WAITING, DONE, FAILED = 0, 1, 2
 MAX_JOBS = 100000
-SLICE_MS = 50  # interval of the checks for Ctrl-C
+SLICE_MS = 50  # time between two checks for Ctrl-C
 NONE, RESULT = 0, 1
 NO_TRACE, SHORT_TRACE, WHOLE_TRACE = 0, 1, 2
 
@@ -75,7 +75,7 @@ class Result(Of[T]):
 
     @property
     def variables(self) -> dict[str, Any]:
-        """The variables that the program defined or was given; converted when they are first used."""
+        """The variables that the program defined or was given. They are converted when they are first used."""
         if isinstance(self._variables, _pdl.Handle):
             variables: dict[str, Any] = self._variables.python()
             variables.pop("stdlib", None)
@@ -91,14 +91,14 @@ class Result(Of[T]):
         return self._messages
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and other processes. Functions of a program cannot leave their process."""
+        """Called for copies and for other processes. Functions of a program cannot leave their process."""
         return {**vars(self), "_variables": self.variables, "_messages": self.messages}
 
     def __str__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> Optional[str]:
-        """For notebooks: the page of the run, if it has a trace."""
+        """Called by notebooks: returns the page of the run, if the run has a trace."""
         if self.trace is None:
             return None
         from . import _page
@@ -130,13 +130,13 @@ def _about_variable(core: _pdl.Engine, inputs: Any, error: _errors.Error) -> _er
 
 
 class Job:
-    """A run in progress, of a program, or of a call of one of its functions."""
+    """A run in progress, of a program or of one of its functions."""
 
     def __init__(self, program: "Union[Program[Any], Function]", inputs: Any, output: int, trace: int,
                  write: Optional[Callable[[str], object]] = None,
                  shown: Optional[Callable[[Tuple[str, str, bytes, int]], object]] = None, context: "Optional[Context]" = None,
                  **more: Any) -> None:
-        """more: options of this run besides those of the engine (policies, sandbox)."""
+        """more: options of this run in addition to those of the engine (policies, sandbox)."""
         engine = self.engine = program._engine
         self.core = core = engine._core()
         options = engine._options
@@ -145,9 +145,10 @@ class Job:
                 raise _errors.UsageError("record: %s has the first run of this engine; one engine records one run" % options["record"])
             engine._recorded = True
         self.program, self.trace = program, trace
-        self.is_shared = not core.is_inside()  # a run inside of one of our callbacks has a separate loop
+        # a run that is started inside of a callback of this package has a separate loop
+        self.is_shared = not core.is_inside()
         self.outcome: Union[None, Result[Any], BaseException] = None
-        self.fatal: Optional[BaseException] = None  # Ctrl-C and the like, from a callback
+        self.fatal: Optional[BaseException] = None  # Ctrl-C or a similar exception of a callback
         self.pieces: "deque[str]" = deque()
         self.driver: Optional["Driver"] = None
         text = None if shown else write or self._piece
@@ -173,7 +174,7 @@ class Job:
             self.run.cancel()
 
     def advance(self, timeout_ms: int) -> bool:
-        """Continues for a while. Returns true when the run has ended."""
+        """Steps the run for a while. Returns true when it has ended."""
         engine, run = self.engine, self.run
         try:
             if engine._awaited:
@@ -205,7 +206,7 @@ class Job:
         return self.outcome is not None or self.run.state() != WAITING
 
     def result(self) -> Result[Any]:
-        """Returns the result after the end; may be called several times."""
+        """Returns the result after the end of the run; may be called several times."""
         if self.outcome is None:
             try:
                 self.outcome = self._take()
@@ -259,7 +260,7 @@ class Stream(Of[T]):
         return self._job.pieces.popleft()
 
     def result(self) -> Result[T]:
-        """Waits for the end. Pieces that were not taken yet can still be taken."""
+        """Waits for the end of the run. Pieces that were not read yet can still be read."""
         while not self._job.is_over():
             self._job.advance(SLICE_MS)
         if self._result is None:
@@ -279,7 +280,7 @@ class Stream(Of[T]):
 
 
 class Program(Of[T]):
-    """A loaded program. It may be run many times."""
+    """A loaded program, which may be run many times."""
 
     _engine: "Engine"
     _path: Optional[str]
@@ -320,7 +321,7 @@ class Program(Of[T]):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and other processes, which read the program again."""
+        """Called for copies and for other processes, which read the program again."""
         return {**vars(self), "_loaded": []}
 
     def _for(self, core: _pdl.Engine) -> _pdl.Program:
@@ -342,15 +343,16 @@ class Program(Of[T]):
         return {**self._engine.tools, **_arguments.dictionary("scope", dict(scope or {})), **variables}
 
     def run(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
-        """Runs the program with these variables; what it prints goes to sys.stdout."""
+        """Runs the program with these variables. Its output goes to sys.stdout."""
         return self._run(scope, variables, NO_TRACE)
 
     def traced(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
-        """Runs the program with these variables; the result has a trace."""
+        """Runs the program with these variables. The result has a trace."""
         return self._run(scope, variables, SHORT_TRACE)
 
     def traced_whole(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
-        """Runs the program; the trace has whole lists of messages, and no member that the reference interpreter does not write."""
+        """Runs the program with a trace that has whole lists of messages, and no member that the reference interpreter
+        does not write."""
         return self._run(scope, variables, WHOLE_TRACE)
 
     def _run(self, scope: Scope, variables: dict[str, Any], trace: int) -> Result[T]:
@@ -361,14 +363,14 @@ class Program(Of[T]):
         return Stream(Job(self, self._inputs(scope, variables), RESULT, NO_TRACE))
 
     async def arun(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
-        """run() under asyncio; cancelling the task that waits ends the run."""
+        """Does the same as run() under asyncio. When the waiting task is cancelled, the run ends."""
         from ._driver import wait_for
         inputs = self._inputs(scope, variables)
         result: Result[T] = await wait_for(self._engine, lambda context: Job(self, inputs, NONE, NO_TRACE, _print, None, context))
         return result
 
     def astream(self, scope: Scope = None, /, **variables: Any) -> "AsyncStream[T]":
-        """stream() under asyncio."""
+        """Does the same as stream() under asyncio."""
         from ._later import AsyncStream
         return AsyncStream(self, self._inputs(scope, variables))
 
@@ -391,7 +393,8 @@ class Program(Of[T]):
         return [Diagnostic(**{k: d[k] for k in Diagnostic.__slots__ if k in d}) for d in found]
 
     def explain(self, scope: Scope = None, /, **variables: Any) -> "Calls":
-        """Returns what would be sent to models, without sending it; no code or command runs."""
+        """Returns the calls that the program would send to models, without sending them. Code and commands do not run
+        either."""
         core, inputs = self._engine._core(), self._inputs(scope, variables)
         try:
             return Calls(core.explain(self._for(core), inputs))
@@ -437,7 +440,7 @@ class Call:
 
 
 class Calls(list):  # type: ignore[type-arg]
-    """The calls, the actions that were not executed, and what is therefore unknown or not reached."""
+    """The calls, the actions that were not executed, and everything that is therefore unknown or was not reached."""
 
     def __init__(self, found: dict[str, Any]) -> None:
         super().__init__(Call(c) for c in found["calls"])
@@ -447,7 +450,8 @@ class Calls(list):  # type: ignore[type-arg]
 
 
 class _OfObject(property):
-    """A property of objects only. Asked on the class, it returns of_class, or is missing, so that inspect and help examine the class itself."""
+    """A property that only objects have. On the class, it returns of_class or is missing, so that inspect and help
+    examine the class itself."""
 
     of_class: Optional[str] = None
 
@@ -503,7 +507,7 @@ class Function:
         return self
 
     def __deepcopy__(self, memo: object) -> "Function":
-        return self  # a copy of a function is the function, as in Python
+        return self  # copying a function returns the function itself, as in Python
 
     def __reduce__(self) -> str:
         raise TypeError("cannot pickle a function of a program: %s" % self.__name__)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values as types of Python: dataclasses, TypedDict, pydantic models, types of typing.
 
-A program's values are those of JSON, and mostly come from a model. So a type that JSON does not have is made of its usual JSON form: a date of its ISO
-text, an enumeration's member of its value, a path of its text, a set of a list, keys that are numbers of their digits.
+Converts results to types of Python. The values of a program have the types of JSON, and mostly come from a model. So a
+value of another type is made from its usual JSON form: a date of its ISO text, an enumeration's member of its value, a
+path of its text, a set of a list, keys that are numbers of their digits.
 """
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from typing import Any, Literal, Union
 from ._errors import RunError
 
 _UNIONS = (Union, getattr(types, "UnionType", Union))
-_QUALIFIERS = ("Annotated", "Required", "NotRequired", "ReadOnly", "ClassVar", "Final")  # names in typing and typing_extensions
+# names of qualifiers in typing and typing_extensions
+_QUALIFIERS = ("Annotated", "Required", "NotRequired", "ReadOnly", "ClassVar", "Final")
 _BY_TEXT = (("uuid", "UUID"), ("decimal", "Decimal"), ("fractions", "Fraction"))
 _DATES = (datetime.datetime, datetime.date, datetime.time)
 
@@ -31,7 +33,7 @@ def is_typeddict(kind: Any) -> bool:
 def meant(kind: Any) -> Any:
     """Returns the type that a name or a qualifier means."""
     while True:
-        if hasattr(kind, "__supertype__"):  # NewType
+        if hasattr(kind, "__supertype__"):  # a NewType
             kind = kind.__supertype__
         elif type(kind).__name__ == "TypeAliasType":
             kind = kind.__value__
@@ -64,7 +66,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _record(kind: Any, names: "typing.Iterable[str]", value: Any, where: str) -> dict[str, Any]:
-    """Returns the value's fields that a dataclass or TypedDict has, each fitted to its type."""
+    """Returns the members of a dict that are fields of a dataclass or TypedDict, each converted to its type."""
     if not isinstance(value, dict):
         raise _misfit(kind, value, where)
     hints = {name: hint for name, hint in _hints(kind).items() if name in names}
@@ -96,7 +98,7 @@ def _dataclass(kind: Any, value: Any, where: str) -> Any:
 
 
 def _named_tuple(kind: Any, value: Any, where: str) -> Any:
-    """Makes a NamedTuple of a dict of its fields, or of a list of them in their order."""
+    """Makes a NamedTuple from a dict of its fields, or from a list of them in their order."""
     if isinstance(value, (list, tuple)) and len(value) <= len(kind._fields):
         value = dict(zip(kind._fields, value))
     hints = _hints(kind)
@@ -110,7 +112,7 @@ def _named_tuple(kind: Any, value: Any, where: str) -> Any:
 
 
 def _of_text(kind: Any, value: str, where: str) -> Any:
-    """Makes a value whose JSON form is text."""
+    """Makes a value whose JSON form is a text."""
     if kind in _DATES:
         iso = value[:-1] + "+00:00" if value.endswith("Z") else value  # Python 3.10 does not know Z
         return _made(kind, lambda: kind.fromisoformat(iso), value, where)
@@ -152,7 +154,7 @@ def _class(kind: Any, value: Any, where: str) -> Any:
 def _is_instance(value: Any, kind: Any) -> bool:
     try:
         return isinstance(value, kind)
-    except TypeError as e:  # a protocol that cannot be checked
+    except TypeError as e:  # the type is a protocol that cannot be checked
         raise TypeError("returns: %s" % e) from None
 
 
@@ -174,7 +176,7 @@ def _tuple(kind: Any, value: Any, where: str) -> Any:
         raise _misfit(kind, value, where)
     if len(kinds) == 2 and kinds[1] is Ellipsis:
         kinds = (kinds[0],) * len(value)
-    if kinds == ((),):  # tuple[()] of Python 3.10
+    if kinds == ((),):  # the type is tuple[()] in Python 3.10
         kinds = ()
     if len(kinds) != len(value):
         raise _misfit(kind, value, where)
@@ -182,17 +184,17 @@ def _tuple(kind: Any, value: Any, where: str) -> Any:
 
 
 def _key(kind: Any, key: Any, where: str) -> Any:
-    """Makes a key, which is text in JSON."""
+    """Makes a key of a dict, which is a text in JSON."""
     if meant(kind) in (int, float) and isinstance(key, str):
         return _made(kind, lambda: meant(kind)(key), key, where)
     return fit(kind, key, where)
 
 
 def _container(kind: Any, value: Any, where: str) -> Any:
-    """Fits a type with parameters that is no special form."""
+    """Converts to a type with parameters that is not a special form."""
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if dataclasses.is_dataclass(origin) or is_typeddict(origin):
-        return fit(origin, value, where)  # for a TypeVar every value is right
+        return fit(origin, value, where)  # any value fits a TypeVar
     if not args or not isinstance(origin, type):
         return fit(origin, value, where) if isinstance(origin, type) else _fail(kind, value, where)
     if issubclass(origin, tuple):
@@ -214,7 +216,7 @@ def _fail(kind: Any, value: Any, where: str) -> Any:
 
 
 def fit(kind: Any, value: Any, where: str = "the result") -> Any:
-    """Returns the value as one of this type."""
+    """Returns the value as a value of this type."""
     kind = meant(kind)
     origin = typing.get_origin(kind)
     if kind is Any or isinstance(kind, typing.TypeVar):

@@ -13,17 +13,19 @@
 typedef struct run {
     PyObject_HEAD pdlpy_engine *engine;
     pdl_task *task;
-    PyObject *text, *error_text, *message, *done; /* callables; NULL: none */
-    /* replaces text and message: gets everything that is shown, with its source */
+    PyObject *text, *error_text, *message, *done; /* callables; may be NULL */
+    /* replaces text and message: gets everything that is shown, with the source of each text */
     PyObject *shown;
     PyObject *budget; /* the library reads it while the run lasts */
-    /* context variables of the asyncio task that began it, once it has begun; or NULL */
+    /* context variables of the asyncio task that began the run, after it has begun; or NULL */
     PyObject *context;
+    /* the incomplete character at the end of the last piece of text, and of error output */
     struct cut {
         char bytes[4];
         unsigned n;
-    } cut[2]; /* the cut character at the end of the last piece of text, and of errors */
-    volatile int interrupted; /* signal that arrived while the run was waited for; 0: none */
+    } cut[2];
+    /* a signal that arrived while a thread waited for the run; 0 when there was none */
+    volatile int interrupted;
 } run;
 
 /* --- callbacks ------------------------------ */
@@ -48,7 +50,7 @@ typedef struct call {
     PyObject *fn, *argument, *done;
 } call;
 
-/* Calls a callback, which may release the run, and so itself. */
+/* Calls a callback. The callback may release the run, and so itself. */
 static void make_call(void *of) {
     call *c = of;
     Py_INCREF(c->run);
@@ -74,8 +76,8 @@ static void pass_to(run *r, PyObject *fn, PyObject *argument) {
     Py_XDECREF(argument);
 }
 
-/* Makes a str of the whole characters of text; the rest waits in `cut`. Code may write any
- * bytes. */
+/* Makes a str from the whole characters of text, and keeps the rest in `cut`. The text may contain
+ * any bytes, because code writes them. */
 static PyObject *decoded(struct cut *cut, const char *text, size_t n) {
     PyObject *joined = PyBytes_FromStringAndSize(cut->bytes, (Py_ssize_t)cut->n);
     PyBytes_ConcatAndDel(&joined, PyBytes_FromStringAndSize(text, (Py_ssize_t)n));
@@ -89,7 +91,8 @@ static PyObject *decoded(struct cut *cut, const char *text, size_t n) {
     return s;
 }
 
-/* Gives text to fn, which is read with the lock held, since another thread may release the run. */
+/* Passes text to *fn, which is read while the lock is held, since another thread may release the
+ * run. */
 static void give(run *r, PyObject *const *fn, struct cut *cut, const char *text, size_t n) {
     pdlpy_callback back = pdlpy_callback_begin();
     PyObject *s = cut->n ? decoded(cut, text, n)
@@ -118,7 +121,8 @@ static void on_message(void *user, const char *role, const char *text, size_t n)
     pdlpy_callback_end(back);
 }
 
-/* Passes on (kind: text, message or out; role of a message, else look; bytes; untrusted). */
+/* Passes on an event: (kind: text, message or out; role of a message, or else its source; bytes;
+ * untrusted). */
 static void on_report(void *user, const pdl_report *e) {
     bool is_message = strcmp(e->kind, "message") == 0;
     bool is_out = strcmp(e->kind, "out") == 0 && e->number != 2;
@@ -243,7 +247,7 @@ PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
     keep(&r->budget, budget);
     bool ok = begin(r, program, inputs, &o);
     free(named);
-    keep(&r->context, context); /* until here the current context was its own */
+    keep(&r->context, context); /* until now, the current context was the context of the run */
     pdlpy_leave(e);
     if (ok) return (PyObject *)r;
     Py_DECREF(r);
@@ -304,7 +308,7 @@ static void run_dealloc(PyObject *self) {
  * Python's. It is set only when Python's raises KeyboardInterrupt, and only in the main thread,
  * which is where it does so. */
 
-static volatile int *watched; /* flag of the run that is waited for */
+static volatile int *watched; /* flag of the run for which a thread is waiting */
 static struct sigaction pythons;
 
 static void on_ctrl_c(int number) {
@@ -343,7 +347,8 @@ static bool watch_ctrl_c(run *r) {
     return false;
 }
 
-/* Restores the handler. A callback may have set another one meanwhile, which stays. */
+/* Restores the handler of Ctrl-C. When a callback has set another handler meanwhile, that one is
+ * kept. */
 static void unwatch_ctrl_c(void) {
     struct sigaction now;
     if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler == on_ctrl_c)
@@ -385,7 +390,8 @@ static PyObject *run_state(PyObject *self, PyObject *unused) {
     return PyLong_FromLong(pdl_task_state(((run *)self)->task));
 }
 
-/* Returns the descriptor for another event loop, when the engine has no loop for all its runs. */
+/* Returns the descriptor for another event loop, when the engine has no common loop for its
+ * runs. */
 static PyObject *run_fd(PyObject *self, PyObject *unused) {
     (void)unused;
     return PyLong_FromLong(pdl_task_fd(((run *)self)->task));
@@ -407,14 +413,14 @@ static PyObject *taken(run *r, pdl_value *v, pdl_error *error) {
     return object;
 }
 
-/* Returns a handle, because the value, whose conversion is slow, may never be used. */
+/* Returns a handle, because converting the value is slow and it may never be used. */
 static PyObject *later(run *r, pdl_value *v, pdl_error *error) {
     PyObject *handle = v ? pdlpy_handle_new(r->engine, v) : pdlpy_raise(r->engine, error);
     pdlpy_leave(r->engine);
     return handle;
 }
 
-/* Releases the task, and with it the callbacks; results that were taken from it stay. */
+/* Releases the task, and with it the callbacks. Results that were read from it remain valid. */
 static PyObject *run_release(PyObject *self, PyObject *unused) {
     run *r = (run *)self;
     (void)unused;

@@ -28,7 +28,7 @@ def _record(kind: Any, needed: "list[str]") -> dict[str, Any]:
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
-    """Returns the JSON Schema of a type of Python; {} is anything."""
+    """Returns the JSON Schema of a type of Python; {} means any value."""
     says = [m for m in getattr(kind, "__metadata__", ()) if isinstance(m, str)]
     if says:
         return {**schema_of(_returns.meant(kind)), "description": says[0]}
@@ -89,7 +89,7 @@ class Tool:
 
 
 def tool(function: Callable[..., Any]) -> Tool:
-    """Makes a tool of a function; `.schema` is what a model sees of it."""
+    """Makes a tool of a function. A model sees its `.schema`."""
     return Tool(function)
 
 

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 900, MANY = 32 }; /* cyclic values end here, before the stack does */
+/* cyclic values are refused at this depth, before the stack overflows */
+enum { MAX_DEPTH = 900, MANY = 32 };
 
 /* --- to the library ------------------------------ */
 
@@ -55,7 +56,8 @@ static bool deeper(pdlpy_place *place) {
     return false;
 }
 
-/* Converts a list of n integers that fit; NULL without an exception: it is something else. */
+/* Converts a list of n integers that fit into 64 bits; NULL without an exception when the list has
+ * other items. */
 static pdl_value *ints_in(PyObject *list, Py_ssize_t n) {
     int64_t *numbers = malloc((size_t)n * sizeof *numbers);
     pdl_value *v = NULL;
@@ -105,7 +107,7 @@ static pdl_value *tuple_in(pdlpy_place *place, PyObject *object) {
     return tuple;
 }
 
-/* Sets a key and its item. *odd: the library has no such keys. */
+/* Sets a key and its item. *odd: the library cannot have such a key. */
 static bool put(pdlpy_place *place, pdl_value *dict, PyObject *key, PyObject *item, bool *odd) {
     pdl_value *k = pdlpy_to_library(place, key), *v = k ? pdlpy_to_library(place, item) : NULL;
     bool ok = v && pdl_value_put_at(dict, k, v);
@@ -115,7 +117,7 @@ static bool put(pdlpy_place *place, pdl_value *dict, PyObject *key, PyObject *it
     return ok;
 }
 
-/* Converts a dict. A dict with keys of other types is passed as an object. */
+/* Converts a dict. A dict with keys that the library cannot have is passed as an object. */
 static pdl_value *dict_in(pdlpy_place *place, PyObject *object) {
     pdl_value *dict = pdl_value_dict();
     PyObject *key, *item;
@@ -140,7 +142,7 @@ static pdl_value *handle_in(pdlpy_place *place, PyObject *object) {
     return NULL;
 }
 
-/* Converts a date. A time that the library cannot hold is passed as an object. */
+/* Converts a date. A time that the library cannot represent is passed as an object. */
 static pdl_value *date_in(pdlpy_place *place, PyObject *text, PyObject *object) {
     const char *p = PyUnicode_AsUTF8AndSize(text, NULL);
     pdl_value *v = p ? pdl_value_date(p) : NULL;
@@ -148,8 +150,8 @@ static pdl_value *date_in(pdlpy_place *place, PyObject *text, PyObject *object) 
     return v ? v : pdlpy_object_in(place, object);
 }
 
-/* Converts the result of _hooks.plain for the object: itself, another value, or a date as
- * (text,). */
+/* Converts the result of _hooks.plain for the object: the object itself, another value, or a date
+ * as (text,). */
 static pdl_value *other_in(pdlpy_place *place, PyObject *object) {
     if (PyCFunction_Check(object) || PyType_Check(object)) return pdlpy_object_in(place, object);
     Py_INCREF(object);
@@ -231,7 +233,7 @@ static PyObject *text_out(const pdl_value *v) {
     return PyUnicode_DecodeUTF8(p ? p : "", p ? (Py_ssize_t)n : 0, "replace");
 }
 
-/* Converts integers. NULL without an exception: they are something else. */
+/* Converts integers. NULL without an exception when the list has other items. */
 static PyObject *ints_out(const pdl_value *v, size_t n) {
     int64_t *numbers = malloc(n * sizeof *numbers);
     bool ok = numbers && pdl_value_get_ints(v, numbers, n);
@@ -297,7 +299,7 @@ PyObject *pdlpy_handle_new(pdlpy_engine *e, pdl_value *v) {
     return (PyObject *)h;
 }
 
-/* Returns a thing of Python as itself. */
+/* Returns the object of Python from which the value was made. */
 static PyObject *object_out(pdlpy_place *place, const pdl_value *v, const char *hook) {
     PyObject *object = pdlpy_object_of(v);
     if (object) {
@@ -345,7 +347,7 @@ static PyObject *container_out(pdlpy_place *place, const pdl_value *v) {
     return object;
 }
 
-/* A flat switch over the kinds. */
+/* A flat switch over the kinds of values. */
 static PyObject *to_python(pdlpy_place *place, const pdl_value *v) {
     bool b = false;
     double d = 0;
@@ -418,7 +420,8 @@ static PyObject *handle_text(PyObject *self, PyObject *unused) {
     return object;
 }
 
-/* Returns an entry of a dict that was kept for later, as a handle; None: there is none. */
+/* Returns a value of a dict that was kept for later, as a handle; None when there is no such
+ * key. */
 static PyObject *handle_entry(PyObject *self, PyObject *args) {
     pdlpy_handle *h = (pdlpy_handle *)self;
     const char *key;
@@ -450,7 +453,7 @@ static PyObject *handle_compare(PyObject *a, PyObject *b, int op) {
     return PyBool_FromLong(equal == (op == Py_EQ));
 }
 
-/* Returns the declaration of a function for models; None for other values. */
+/* Returns the declaration of a function for models; None for any other value. */
 static PyObject *handle_signature(PyObject *self, PyObject *unused) {
     pdlpy_handle *h = (pdlpy_handle *)self;
     pdlpy_place place = {h->engine, 0};

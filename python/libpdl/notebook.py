@@ -37,14 +37,14 @@ WORDS: dict[str, tuple[str, str, str]] = {
     "--policy": ("policies", "NAME|FILE", "this policy is asked, too; may be repeated"),
     "--sandbox": ("sandbox", "[=FILE]", "code, commands and tool servers of the cell run in a sandbox"),
 }
-SCALARS = (str, int, float, bytes, type(None))  # they never change
+SCALARS = (str, int, float, bytes, type(None))  # types whose values never change
 PLAIN = (*SCALARS, list, tuple, dict)
 STREAMS = {"none": 0, "result": 1, "context": 2}
 _shell: Any = None
 
 
 class CellError(Exception):
-    """An error that is shown as its message only."""
+    """An error of which only the message is shown."""
 
     def _render_traceback_(self) -> list[str]:
         return str(self).splitlines() or [""]
@@ -63,7 +63,7 @@ def _shown(word: str) -> str:
 
 
 class Options:
-    """The words after %%pdl."""
+    """The words after %%pdl, as options."""
 
     def __init__(self, line: str, has_file: bool = False) -> None:
         self.reset = self.viewer = self.no_run = self.keep_going = False
@@ -103,7 +103,8 @@ class Options:
 
 
 def _is_same(before: Any, after: Any) -> bool:
-    """Returns true when a result of a run equals the value that went in. Tuples return as lists, others as plain values."""
+    """Returns true when a result of a run equals the value that was passed in. Tuples come back as lists, and other
+    types as plain values."""
     if before is after:
         return True
     if isinstance(before, (list, tuple)) and isinstance(after, (list, tuple)):
@@ -128,7 +129,7 @@ def _is_taken(value: Any) -> bool:
 
 
 class Magics:
-    """The magics of a notebook. The context continues from cell to cell, in the variable pdl_context."""
+    """The magics of a notebook. The context continues from cell to cell in the variable pdl_context."""
 
     def __init__(self, shell: Any, keep_going: bool = False) -> None:
         self.shell, self.keep_going = shell, keep_going
@@ -139,9 +140,10 @@ class Magics:
         self.use(_engine.Engine())
 
     def use(self, engine: "_engine.Engine") -> None:
-        """Cells run on this engine; `read` blocks ask through the input box, and so does a policy unless the engine has approve=."""
+        """The engine for cells. `read` blocks ask through the input box, and so does a policy unless the engine has
+        approve=."""
         self.engine = engine
-        self.known.clear()  # values of another engine
+        self.known.clear()  # these are values of another engine
         engine._core().track()
         engine._also("input", self._ask)
         if engine._approve is None:
@@ -149,7 +151,7 @@ class Magics:
 
     def _ask(self, request: _pdl.Request) -> None:
         data = request.data()
-        sys.stdout.flush()  # the prompt is part of the output
+        sys.stdout.flush()  # the prompt was printed as a part of the output
         try:
             first = builtins.input()
             lines = [first]
@@ -162,7 +164,7 @@ class Magics:
 
     def _ask_approval(self, request: _pdl.Request) -> None:
         if self.painter is not None:
-            self.painter.end_line()  # the question is not part of the output
+            self.painter.end_line()  # the question is not a part of the output
         print(request.data()["text"], flush=True)
         try:
             request.answer(builtins.input() == "y")
@@ -172,7 +174,7 @@ class Magics:
     # --- variables
 
     def _of(self, name: str) -> Any:
-        """Returns the variable, as the program's value when it is still the same object."""
+        """Returns the variable. When it is still the same object, its value of the program is returned."""
         value = self.shell.user_ns[name]
         was, handle = self.known.get(name, (self, None))
         return handle if handle is not None and was is value and isinstance(value, SCALARS) else value
@@ -198,13 +200,13 @@ class Magics:
             try:
                 handle = self.engine._core().derive(value if isinstance(value, PLAIN) else "", of)
             except (_errors.Error, TypeError, ValueError):
-                continue  # no program can have it
+                continue  # no program can have such a value
             self.known.pop(name, None)
             if handle is not None:
                 self.known[name] = (value, handle)
 
     def _scope(self, text: str) -> dict[str, Any]:
-        """Returns variables of the notebook: those that the program names, or all when it may use others."""
+        """Returns variables of the notebook: those that the program names, or all when the program may use others."""
         words = set(re.findall(r"[^\W\d]\w*", text))
         every = bool(words & OPEN_WORDS)
         hidden = self.shell.user_ns_hidden
@@ -236,7 +238,7 @@ class Magics:
     # --- runs
 
     def _drive(self, job: "_program.Job", painter: "_painter.Painter", is_guarded: bool) -> None:
-        """Runs to the end. is_guarded: its code does not run in this process."""
+        """Runs the job to its end. is_guarded: its code does not run in this process."""
         engine = job.program._engine
         before, engine._running = engine._running, threading.get_ident()
         outer, self.painter = self.painter, painter

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs over the rows of a dataset of Ray Data.
+"""Runs a program for each row of a dataset of Ray Data.
 
     import ray, libpdl.ray
     ds = libpdl.ray.map_batches(ray.data.read_json("rows.jsonl"), "mood.pdl", concurrency=4, journal="/shared/journal")
@@ -48,8 +48,8 @@ def _pool(concurrency: Any) -> dict[str, Any]:
 def map_batches(ds: Any, program: Any, *, concurrency: Any = None, jobs: int = 64, journal: Any = None, budget: _partitions.Budget = None,
                 map: Optional[Mapping[str, str]] = None, env: Optional[Mapping[str, str]] = None, batch_size: int = 1024,
                 run: Optional[str] = None, **more: Any) -> Any:
-    """A dataset with the columns of ds, then result (JSON text), error, place, and where each row came from: pdl_worker, pdl_partition,
-    pdl_run.
+    """Returns a dataset with the columns of ds, then result (JSON text), error, place, and where each row came from:
+    pdl_worker, pdl_partition, pdl_run.
 
     program: a file, or its text. concurrency: number of workers, or (least, most), as of Ray. jobs: rows in flight in each. journal: a folder that
     all workers reach; a batch that Ray runs again sends only requests that were not answered. budget: of the whole job, "calls=1000,cost=5".
@@ -59,10 +59,10 @@ def map_batches(ds: Any, program: Any, *, concurrency: Any = None, jobs: int = 6
     columns = ds.columns(fetch_if_missing=True) or []
     _partitions.check_columns(columns, map)
     job, keeper = _partitions.job_of(program, jobs, journal, budget, map, env, run, columns)
-    # Workers wait for models. By default Ray gives each a processor, so that as many workers as there are processors would leave none to
-    # read the rows for them, and the job would wait for ever.
+    # Workers mostly wait for models. By default, Ray reserves a processor for each. With as many workers as processors,
+    # no processor would be left to read rows for them, and the job would wait forever.
     if "num_cpus" not in more.get("ray_remote_args", {}):
         more.setdefault("num_cpus", WORKER_CPUS)
     out = ds.map_batches(_Worker, fn_constructor_args=(job,), batch_format="pyarrow", batch_size=batch_size, **_pool(concurrency), **more)
-    out._pdl_keeper = keeper  # lives as long as the dataset, which is computed when it is first read
+    out._pdl_keeper = keeper  # it has to live as long as the dataset, which is computed when it is first read
     return out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs over the rows of a DataFrame of Spark.
+"""Runs a program for each row of a DataFrame of Spark.
 
     import libpdl.spark
     moods = libpdl.spark.run(reviews, "mood.pdl", jobs=64, journal="/shared/journal")
@@ -15,8 +15,8 @@ from . import _partitions
 
 def run(df: Any, program: Any, *, jobs: int = 64, journal: Any = None, budget: _partitions.Budget = None, map: Optional[Mapping[str, str]] = None,
         env: Optional[Mapping[str, str]] = None, run: Optional[str] = None) -> Any:
-    """A DataFrame with the columns of df, then result (JSON text), error, place, and where each row came from: pdl_worker, pdl_partition,
-    pdl_run.
+    """Returns a DataFrame with the columns of df, then result (JSON text), error, place, and where each row came from:
+    pdl_worker, pdl_partition, pdl_run.
 
     program: a file, or its text. jobs: rows in flight in each worker. journal: a folder that all workers reach; a partition that Spark runs again
     sends only requests that were not answered. budget: of the whole job, "calls=1000,cost=5". map: names of columns -> names of variables. env:
@@ -38,5 +38,5 @@ def run(df: Any, program: Any, *, jobs: int = 64, journal: Any = None, budget: _
             yield pyarrow.RecordBatch.from_arrays([*batch.columns, *[pyarrow.array(v, pyarrow.string()) for v in columns.values()]],
                                                   names=[*batch.schema.names, *columns])
     out = df.mapInArrow(work, schema)
-    out._pdl_keeper = keeper  # lives as long as the frame, which is computed when it is first used
+    out._pdl_keeper = keeper  # it has to live as long as the frame, which is computed when it is first used
     return out

@@ -26,7 +26,7 @@ if READY and not Choice.sanitized:
 
 
 class Module(Case):
-    """A module in an interpreter with the sanitizers, or, where the package cannot be built, one that is skipped."""
+    """Runs a module in an interpreter with the sanitizers. When the package cannot be built, the module is skipped."""
 
     def runtest(self):
         if not READY:

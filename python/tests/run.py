@@ -20,14 +20,15 @@ import pdl_build  # noqa: E402
 
 
 def sanitizers():
-    """The libraries of the compiler that must come first in the process."""
+    """Returns the libraries of the compiler that must come first in the process."""
     found = [subprocess.run(["cc", "-print-file-name=" + name], capture_output=True, text=True, check=True).stdout.strip()
              for name in ("libasan.so", "libubsan.so")]
     return ":".join(p for p in found if "/" in p)
 
 
 def again(build, argv):
-    """The same in an interpreter that begins with the sanitizers. It leaks a little itself, so leaks are counted by the tests."""
+    """Does the same in an interpreter that begins with the sanitizers. It leaks a little memory itself, so the tests
+    count leaks."""
     env = {**os.environ, "LD_PRELOAD": sanitizers(), "PYTHONMALLOC": "malloc", "PDL_PYTHON_PRELOADED": "1",
            "ASAN_OPTIONS": "detect_leaks=0:exitcode=99:allocator_may_return_null=1"}
     return subprocess.run([sys.executable, *argv], env=env, check=False).returncode

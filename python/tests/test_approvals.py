@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engine(approve=f): what a policy wants approved is asked of a function of Python."""
+"""Engine(approve=f): a function of Python is asked for each action that a policy wants approved."""
 import asyncio
 import os
 import pathlib

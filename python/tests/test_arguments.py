@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every parameter of every public function with values that are wrong for it: TypeError or UsageError, and the message names the parameter.
+"""Passes wrong values to every parameter of every public function: each raises TypeError or UsageError, and the message
+names the parameter.
 
 The functions and their parameters come from the package, so one that is added without a row here fails."""
 import asyncio
@@ -16,7 +17,7 @@ import libpdl
 
 
 class Odd:
-    """No use for anything."""
+    """An object that is wrong for every parameter."""
 
     def __repr__(self):
         return "Odd()"
@@ -29,7 +30,7 @@ def nothing():
 ODD = Odd()
 TEXTS = [None, 1, 1.5, b"text: a", [], {}, ODD, nothing, "\ud800"]
 PATHS = [1, 1.5, b"a.pdl", [], ODD, nothing, "", "a\0b", "\ud800"]
-NAMES = PATHS  # None is no name
+NAMES = PATHS  # None is a wrong name
 SCOPES = [1, "a", b"a", [1], ODD, nothing, {1: 2}, {None: 1}]
 COUNTS = [None, 0, -1, True, 1.5, "1", [], ODD, 10 ** 20, math.nan]
 TYPES = ["int", 5, ODD, [int], b"x"]
@@ -57,7 +58,7 @@ MAPS = {"rows": ROWS, "jobs": COUNTS}
 LOADS = {"text": TEXTS, "name": NAMES, "returns": TYPES}
 SEARCH = {"config": [None, 1, 1.5, b"a", [], ODD, nothing, "", "a\0b", {"a": ODD}], "output": PATHS, "experiments": PATHS, "cache": PATHS,
           "budget": [0, 1.5, [], {}, ODD, "\ud800"], "jobs": COUNTS[1:], "seed": [-1, True, 1.5, "1", [], ODD, 1 << 63]}
-# name: what is called, the arguments that are right, {parameter: values that are wrong}
+# name: the callable, arguments that are right, {parameter: values that are wrong}
 ROWS_OF = {
     "load": (libpdl.load, {"path": "examples/hello.pdl"}, {"path": [None, *PATHS], "returns": TYPES}),
     "loads": (libpdl.loads, {"text": "text: a"}, LOADS),
@@ -86,7 +87,7 @@ def parameters_of(call):
 
 
 def public():
-    """(name, function) of all that users call with arguments."""
+    """Yields (name, function) for everything that users call with arguments."""
     for name in libpdl.__all__:
         value = getattr(libpdl, name)
         if name in GIVEN_BY_LIBPDL or (isinstance(value, type) and issubclass(value, BaseException)):
@@ -149,7 +150,8 @@ class Arguments(unittest.TestCase):
             self.assertEqual((copy.copy(right), copy.copy(right).form), (right, right.form))
 
     def test_what_libpdl_gives_is_not_made_by_hand(self):
-        for name in sorted(GIVEN_BY_LIBPDL - {"Context", "Diagnostic", "ModelRequest", "ApprovalRequest"}):  # those are records
+        # these are records that users do not make
+        for name in sorted(GIVEN_BY_LIBPDL - {"Context", "Diagnostic", "ModelRequest", "ApprovalRequest"}):
             for arguments in ((), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), (None,)):
                 with self.subTest(name, arguments=arguments), unittest.mock.patch("sys.unraisablehook") as unraisable:
                     with self.assertRaises(TypeError):
@@ -163,7 +165,7 @@ class Arguments(unittest.TestCase):
                 list(PROGRAM.map(rows))
 
     def test_a_budget_of_nothing(self):
-        """As text, as a dict, and in the program: the first call is one too many."""
+        """The budget is given as text, as a dict, and in the program: the first call exceeds it."""
         for budget in ("calls=0", {"calls": 0}, {"calls": 0.0}, {"tokens": 0}):
             with self.subTest(budget), self.assertRaisesRegex(libpdl.BudgetError, "the budget of 0 [a-z]+ is spent"):
                 libpdl.Engine(models={"m": lambda request: "x"}, budget=budget).run("model: m\ninput: x")

@@ -30,7 +30,7 @@ class Streams(unittest.TestCase):
             for piece in s:
                 got.append((piece, len(seen)))
             self.assertEqual("".join(p for p, _ in got), "say: one two three")
-            self.assertLess(got[1][1], 3)  # it came before the model had ended
+            self.assertLess(got[1][1], 3)  # the piece arrived before the model had ended
             self.assertEqual(s.result().value, "say: one two three")
 
     def test_result_first(self):
@@ -121,7 +121,7 @@ class Asyncio(unittest.TestCase):
         waiting, most = [], []
 
         async def model(request):
-            """Answers when all have asked."""
+            """Answers when all runs have asked."""
             waiting.append(asyncio.get_running_loop().create_future())
             most.append(len(waiting))
             if len(waiting) == 40:
@@ -146,7 +146,7 @@ class Asyncio(unittest.TestCase):
         self.assertEqual(("".join(pieces), result.value), ("say: BEES", "say: BEES"))
 
     def test_astream_as_a_context(self):
-        """Whoever leaves in the middle ends the run."""
+        """A caller that leaves in the middle ends the run."""
         p = libpdl.loads("text: [a, {lang: command, code: sleep 30}]")
 
         async def main():

@@ -59,7 +59,7 @@ class Contexts(unittest.TestCase):
         self.assertEqual((again.form, again == many), ("independent", True))
 
     def test_function_of_another_program(self):
-        """A program that never reads messages keeps them for a function that it was given."""
+        """A program that never reads messages keeps them for a function that was passed to it."""
         f = libpdl.run("defs: {f: {function: {}, return: '${ pdl_context | length }'}}\ndata: ${ f }").value
         for value, call in ((f, "f"), ({"deep": [f]}, "f.deep[0]")):
             for last in ("{call: '${ %s }'}", "'${ %s() }'"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that never waits ends when a signal handler raises, also in the middle of a callback of ours."""
+"""A program that never waits ends when a signal handler raises an exception, even in the middle of a callback."""
 import contextlib
 import io
 import signal

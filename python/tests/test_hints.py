@@ -16,7 +16,7 @@ import libpdl
 
 
 def functions_of(thing):
-    """(name, function) of a class or function, with methods, properties and class methods."""
+    """Yields (name, function) for a class or function, with its methods, properties and class methods."""
     yield thing.__qualname__, thing
     for name, member in vars(thing).items() if inspect.isclass(thing) else ():
         member = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member.fget if isinstance(member, property) else member
@@ -25,7 +25,7 @@ def functions_of(thing):
 
 
 def public():
-    """All functions of all public modules, and what the package exports."""
+    """Returns all functions of all public modules, and everything that the package exports."""
     found = {id(getattr(libpdl, name)): getattr(libpdl, name) for name in libpdl.__all__}
     for module in pkgutil.iter_modules(libpdl.__path__, "libpdl."):
         if not module.name.split(".")[-1].startswith("_"):

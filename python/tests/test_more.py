@@ -270,7 +270,7 @@ class Code(unittest.TestCase):
 
 class Pages(unittest.TestCase):
     def test_samples_of_the_manual(self):
-        """A block ```python with a block ```stdout after it; blocks with file=NAME are files beside it."""
+        """Finds each ```python block that is followed by a ```stdout block; blocks with file=NAME are files beside it."""
         page = (ROOT / "docs" / "manual" / "python.md").read_text("utf-8")
         blocks = re.findall(r"^```(\w+)([^\n]*)\n(.*?)^```$", page, re.M | re.S)
         ran = 0
@@ -298,7 +298,7 @@ class Pages(unittest.TestCase):
         self.assertIn("no function to run", program.run(tool={**libpdl.tool(area).schema, "run": 5}, call=call).value)
 
     def samples(self):
-        """The samples of the manual as files."""
+        """Writes the samples of the manual as files."""
         folder = tempfile.TemporaryDirectory(prefix="pdl_samples_")
         self.addCleanup(folder.cleanup)
         page = (ROOT / "docs" / "manual" / "python.md").read_text("utf-8")

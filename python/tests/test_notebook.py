@@ -20,8 +20,9 @@ from libpdl import _painter
 
 HAS_IPYTHON = importlib.util.find_spec("IPython") is not None
 HAS_KERNEL = all(importlib.util.find_spec(m) for m in ("ipykernel", "nbclient"))
-MAX_SECONDS = 0.1  # from the interrupt to the reply of the kernel, over what a cell of plain Python needs
-ATTEMPTS = 5  # each beside one of plain Python: the machine may have other things to do at that moment
+# maximum time from the interrupt to the reply of the kernel, in addition to that of a cell of plain Python
+MAX_SECONDS = 0.1
+ATTEMPTS = 5  # number of measurements, each beside one of plain Python, because the machine may be busy at one moment
 MODEL = libpdl.Engine(models={"m": lambda request: iter(["green ", "\x1b[2Jtext"])}) if HAS_IPYTHON else None
 
 
@@ -165,7 +166,8 @@ class Cells(unittest.TestCase):
             self.assertTrue(self.cell(program)[0].success)
 
     def test_origins_go_from_cell_to_cell(self):
-        """What a model wrote is refused by the policy of a later cell, whatever became of it between the cells."""
+        """The policy of a later cell refuses a text that a model wrote, whatever was made of the text between the
+        cells."""
         import json
         reply = json.dumps({"name": "x.txt", "n": 7, "many": list(range(40)), "big": 123456, "yes": True, "c": "x"})
         libpdl.notebook.use(libpdl.Engine(models={"m": lambda request: reply}))
@@ -204,7 +206,8 @@ class Cells(unittest.TestCase):
             self.assertIn("from hidden", str(r.error_in_exec), out)
 
     def test_readers_go_from_cell_to_cell(self):
-        """Of a value of an earlier cell the readers are known that the policy itself names, not those in the fields of what was read."""
+        """For a value of an earlier cell, only those readers are known that the policy itself names, and not those in
+        fields of the source."""
         with tempfile.TemporaryDirectory() as folder:
             label = "{from: [{read: '/**'}], readers: [me, '${ item.to }']}"
             for name, text in (("mail.json", '{"to": ["ann"], "text": "lunch"}'), ("me.yaml", "me"), ("ann.yaml", "ann"), ("eve.yaml", "eve")):
@@ -330,7 +333,7 @@ class Kernel(unittest.TestCase):
 
     @classmethod
     def run_cell(cls, text, answer=None, on_output=None):
-        """-> (the reply, all that was printed)"""
+        """Returns the reply and everything that was printed."""
         got = types.SimpleNamespace(text="")
         ident = cls.client.execute(text, allow_stdin=answer is not None)
         end = time.monotonic() + 60
@@ -386,7 +389,8 @@ class Kernel(unittest.TestCase):
         return time.monotonic() - began[0], reply
 
     def ends_at_once(self, program):
-        """As fast as a cell of plain Python, that is: both wait for the same kernel on the same machine, so a pair of measurements counts."""
+        """The cell is as fast as a cell of plain Python. Both wait for the same kernel on the same machine, so pairs of
+        measurements are compared."""
         pairs = []
         for _ in range(ATTEMPTS):
             plain, _ = self.interrupted("import time\nprint('started', flush=True)\ntime.sleep(60)", "started")

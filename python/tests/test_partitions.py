@@ -18,7 +18,7 @@ def job(program, jobs=4, env=None):
 
 
 class Table:
-    """What pandas, Polars and Arrow give, as far as map looks."""
+    """Has the methods of tables of pandas, Polars and Arrow that map uses."""
 
     def __init__(self, way):
         self.columns = ["word"]
@@ -49,14 +49,14 @@ class Partitions(unittest.TestCase):
 
     def test_columns(self):
         _partitions.check_columns(["a", "b"], {"a": "b", "b": "a"})
-        _partitions.check_columns([], {"a": "b"})  # not known
+        _partitions.check_columns([], {"a": "b"})  # the columns are not known
         for names, renamed, message in ((["a", "error"], None, "column 'error'"), (["a"], {"c": "x"}, r"no column 'c' \(columns: a\)"),
                                         (["a", "b"], {"a": "b"}, "'a' and 'b' both give the variable 'b'")):
             with self.subTest(message), self.assertRaisesRegex(ValueError, message):
                 _partitions.check_columns(names, renamed)
 
     def test_a_worker_that_is_kept_has_the_program_of_each_job(self):
-        """The same text in two folders includes two files; another address is another engine."""
+        """Two folders with the same text include two different files; another address of a model needs another engine."""
         with tempfile.TemporaryDirectory() as folder:
             programs = []
             for name in ("a", "b"):
@@ -84,7 +84,7 @@ class Partitions(unittest.TestCase):
             _partitions.job_of(text, 4, None, None, None, {}, None, ["wrd", "id"])
 
     def test_the_environment_of_a_job_is_not_that_of_the_next(self):
-        """Engines read it for each run: the address and the key of another job would be used."""
+        """Engines read the environment for each run: otherwise the address and the key of another job would be used."""
         seen = []
         with unittest.mock.patch.dict(os.environ, {"PDL_KEPT": "worker"}):
             for env in ({"PDL_A_JOB": "1", "PDL_KEPT": "job"}, {"PDL_A_JOB": "2"}, {"PDL_A_JOB": "1", "PDL_KEPT": "job"}, {}):
@@ -106,7 +106,7 @@ class Partitions(unittest.TestCase):
         self.assertEqual(pickle.loads(pickle.dumps(one))["env"], {"OPENAI_API_KEY": "sk-of-the-job"})
 
     def test_a_worker_makes_one_engine(self):
-        """Start and threads of an engine are paid once a worker, not once a batch of rows."""
+        """A worker starts an engine and its threads only once, and not for each batch of rows."""
         one = job("text: ${ word }\n")
         with unittest.mock.patch("libpdl.Engine", wraps=libpdl.Engine) as made:
             for i in range(5):
@@ -120,7 +120,7 @@ class Partitions(unittest.TestCase):
             with self.subTest(way), self.assertRaises(TypeError) as raised:
                 list(program.map(rows))
             self.assertIn(way, str(raised.exception))
-        rows = {"word": ["a", "b"]}  # the message gives this expression
+        rows = {"word": ["a", "b"]}  # the message of the error is made by this expression
         self.assertEqual([r.value for r in program.map([dict(zip(rows, r)) for r in zip(*rows.values())])], ["a", "b"])
 
 

@@ -17,11 +17,11 @@ from tests import venv_of  # noqa: E402
 
 import libpdl  # noqa: E402
 
-SLOW = "PDL_PYTHON_PRELOADED" in os.environ  # under sanitizers
+SLOW = "PDL_PYTHON_PRELOADED" in os.environ  # set when the tests run under sanitizers
 
 
 def script(text, timeout=120):
-    """A new process. -> (status, output, errors)"""
+    """Runs the text in a new process. Returns (status, output, errors)."""
     p = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=timeout, check=False)
     return p.returncode, p.stdout, p.stderr
 
@@ -71,7 +71,7 @@ class Exits(unittest.TestCase):
         """, out="over\n")
 
     def test_many_at_once(self):
-        """So many processes end at the same time that in some a thread is still inside of the library."""
+        """Many processes end at the same time, so that in some of them a thread is still inside of the library."""
         text = """
             import threading, time, libpdl
             def never(x):
@@ -122,7 +122,7 @@ class Interpreters(unittest.TestCase):
             print(libpdl.run("text: here").text)
         """)
         self.assertEqual((status, out.splitlines()[-1]), (0, "here"), errors)
-        self.assertRegex(out, "sub-?interpreter")  # from Python 3.12 on the message is Python's own
+        self.assertRegex(out, "sub-?interpreter")  # from Python 3.12 on, Python itself writes the message
 
 
 class Forks(unittest.TestCase):
@@ -173,7 +173,7 @@ class Threads(unittest.TestCase):
         self.assertEqual(wrong, [])
 
     def test_things_die_in_other_threads(self):
-        """The last reference to a function, an object and an engine goes in a thread that never used them."""
+        """The last reference to a function, an object and an engine is released in a thread that never used them."""
         made = []
 
         def make():
@@ -202,7 +202,7 @@ class Interrupts(unittest.TestCase):
                 libpdl.run("data: ${ %s }\nfallback: caught" % expression, x=kind(), y=kind())
 
     def test_in_one_long_operation(self):
-        """The comparison would take years: what it compares is put into itself twice, sixty times over."""
+        """The comparison would take years: a list contains itself twice, sixty times over."""
         status, out, errors = script("""
             import os, signal, libpdl
             program = libpdl.loads("defs: {x: {data: [1]}, y: {data: [1]}}\\ntext:\\n- for: {i: '${ range(60) }'}\\n  repeat: {defs: {x: '${ [x, x] }', "
@@ -286,7 +286,8 @@ HAS_COUNT = hasattr(sys, "gettotalrefcount")  # a debug build of Python
 
 class Counting(unittest.TestCase):
     def grows(self, action, times, count=sys.getallocatedblocks):
-        """Returns how many blocks of Python's memory each of many calls leaves allocated, when its free lists are full."""
+        """Returns how many blocks of Python's memory each of many calls leaves allocated, after its free lists were
+        filled."""
         least = 1e9
         for _ in range(30):
             before = count()
@@ -372,7 +373,7 @@ OTHER_LOOPS = """
 
 
 class Loops(unittest.TestCase):
-    """Other loops than asyncio's own, with packages that are fetched."""
+    """Event loops other than asyncio's own, whose packages are fetched."""
 
     def use(self, lines):
         if HAS_COUNT:

@@ -264,7 +264,7 @@ class Threads(unittest.TestCase):
 
 class Signals(unittest.TestCase):
     def late(self, run):
-        """Seconds from Ctrl-C to the exception."""
+        """Returns the seconds from Ctrl-C to the exception."""
         sent = []
 
         def send():
@@ -279,7 +279,8 @@ class Signals(unittest.TestCase):
         return late
 
     def interrupted(self, text, **variables):
-        """Within 100 ms over what plain Python needs: the machine may be busy, so a pair of measurements counts, the best of some."""
+        """The exception comes at most 100 ms later than in plain Python. The machine may be busy, so several pairs are
+        measured, and the best one counts."""
         e = libpdl.Engine()
         p = e.loads(text)
         most, pairs = 0.5 if "PDL_PYTHON_PRELOADED" in os.environ else 0.1, []
@@ -318,14 +319,14 @@ class Memory(unittest.TestCase):
             with open("/proc/self/statm") as f:
                 return int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE")
         p = libpdl.loads("data: ${ f(x) }")
-        for _ in range(2000):  # until the allocators have what they want
+        for _ in range(2000):  # until the allocators have reserved enough memory
             p.run(x=[1, "a"], f=lambda x: x)
         gc.collect()
         before = resident()
         for _ in range(1000):
             p.run(x=[1, "a"], f=lambda x: x)
         gc.collect()
-        if "PDL_PYTHON_PRELOADED" not in os.environ:  # its quarantine grows
+        if "PDL_PYTHON_PRELOADED" not in os.environ:  # under sanitizers, the quarantine grows
             self.assertLess(resident() - before, 2 << 20)
 
 

@@ -10,7 +10,7 @@ import unittest
 import libpdl
 
 COMMAND = pathlib.Path(os.environ["PDL_BUILD"])
-if COMMAND.name.endswith("-asan"):  # sanitizers reserve more address space than the helper leaves to itself
+if COMMAND.name.endswith("-asan"):  # sanitizers reserve more address space than the helper allows itself
     COMMAND = COMMAND.with_name(COMMAND.name[:-5])
 CAN = subprocess.run([COMMAND / "pdl", "sandbox", "--", "true"], capture_output=True, check=False).returncode == 0
 os.environ["PDL_COMMAND"] = str(COMMAND / "pdl")
@@ -68,7 +68,7 @@ class Sandbox(unittest.TestCase):
 
     def test_a_block_is_never_run_here(self):
         self.assertNotEqual(libpdl.run("sandbox: true\n" + WHERE).value, os.getpid())
-        with self.assertRaises(libpdl.Error):  # a function of this process cannot go there
+        with self.assertRaises(libpdl.Error):  # a function of this process cannot be sent into the sandbox
             libpdl.run("sandbox: true\nlang: python\ncode: result = f()", {"f": lambda: 1})
 
     def test_mistakes(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every public name of libpdl as a user with a type checker writes it. It is checked, not run."""
+"""Uses every public name of libpdl, in code as a user with a type checker writes it. This file is checked and not run."""
 from __future__ import annotations
 
 import asyncio

@@ -18,7 +18,7 @@ from .pdl_dumper import plain
 from .pdl_lazy import PdlLazy
 
 CONTEXT = 2
-PLACE = "<program>"  # a program without a file, in a folder
+PLACE = "<program>"  # name of a program that has a folder but no file
 OLD_TYPES = re.compile(r"\b(str|bool|int|float|list|obj)\b")
 HEAD = r"(?m)^(?:line |%s:)(\d+) - "
 BY_KIND = {"expression": ast.PDLRuntimeExpressionError, "parser": ast.PDLRuntimeParserError}
@@ -26,7 +26,7 @@ NOT_IN = ("stdlib", "pdl_usage", "pdl_particle_id")  # variables that the interp
 
 
 class CodeRequest:
-    """A code block whose variables are of the classes of this package."""
+    """A code block whose variables have the classes of this package."""
 
     def __init__(self, request: Any) -> None:
         self.request = request
@@ -43,7 +43,7 @@ class CodeRequest:
 
 
 class Engine(libpdl.Engine):
-    """Functions of programs that code calls see its context."""
+    """Makes functions of programs that code calls see the context of the code block."""
 
     def _run_code(self, request: Any) -> None:
         before, _HERE.context = _HERE.context, request.data()["vars"].get("pdl_context")
@@ -54,7 +54,8 @@ class Engine(libpdl.Engine):
 
 
 class _Here(threading.local):
-    """An engine belongs to one thread. context: that of the code block which runs; functions of programs called there see it."""
+    """An engine for one thread. context: the context of the code block that is running; functions of programs that the
+    code calls see it."""
 
     engine: Optional[Engine] = None
     context: Any = None
@@ -70,11 +71,12 @@ def engine() -> Engine:
 
 
 class Source:
-    """The text of a program. It is used while the blocks are those that were read from it, and ignored once they have changed."""
+    """The text from which a program was read. The text is used as long as the blocks are unchanged, and ignored after
+    that."""
 
     def __init__(self, text: str, file: str, prog: Any) -> None:
         self.text, self.file, self.tree = text, file, plain(prog)
-        self.loaded: dict[Any, libpdl.Program[Any]] = {}  # by engine and name
+        self.loaded: dict[Any, libpdl.Program[Any]] = {}  # (engine, name) -> program
 
 
 def problems_of(error: libpdl.Error) -> list[tuple[int, str]]:
@@ -84,7 +86,7 @@ def problems_of(error: libpdl.Error) -> list[tuple[int, str]]:
 
 
 def read(data: Any) -> tuple[Any, list[str]]:
-    """-> a program that is data in its normal form, and what is wrong with it"""
+    """Returns a program that is data in its normal form, and its problems."""
     try:
         return tree_of(engine().from_dict(data)), []
     except libpdl.ProgramError as e:
@@ -109,7 +111,7 @@ def tree_of(program: libpdl.Program[Any]) -> Any:
 
 
 def loaded(prog: Any, name: Optional[str], role: Optional[str]) -> libpdl.Program[Any]:
-    """Returns the program for libpdl: made of its text when the blocks still match it."""
+    """Returns the program for libpdl. It is made from its text when the blocks are unchanged."""
     tree = plain(prog)
     source = getattr(prog, "_source", None)
     if role not in (None, "user"):
@@ -149,7 +151,8 @@ def failed(error: libpdl.Error, file: str, has_lines: bool) -> NoReturn:
 
 
 class ClosureBlock(ast.FunctionBlock):  # type: ignore[name-defined, misc]
-    """A function of a program: called with its arguments, it runs. `signature` is its declaration as a tool; the body stays in libpdl."""
+    """A function of a program. Calling it with its arguments runs it. `signature` is its declaration as a tool; its
+    body stays in libpdl."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if _HERE.context is not None:

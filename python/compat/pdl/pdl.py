@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs from Python: exec_program, exec_dict, exec_str, exec_file."""
+"""Runs programs from Python: exec_program, exec_dict, exec_str, exec_file."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from .pdl_parser import parse_dict, parse_file, parse_str
 from .pdl_utils import Ref, validate_scope, write_trace  # noqa: F401
 
 
-# The settings of a run, and the result of output="all".
+# The settings of a run, and the result when output is "all".
 InterpreterConfig = TypedDict("InterpreterConfig", {
     "yield_result": bool, "yield_background": bool, "batch": int, "role": RoleType, "cwd": Path, "replay": dict[str, Any], "with_resample": bool,
     "ignore_factor": bool, "score": Any, "event_loop": Any, "llm_usage": PdlUsage}, total=False)
@@ -27,7 +27,7 @@ Output = Literal["result", "all"]
 
 def exec_program(prog: Program, config: Optional[InterpreterConfig] = None, scope: Scope = None, loc: Optional[PdlLocationType] = None,
                  output: Output = "result") -> Any:
-    """Runs a program. output "all" gives a dict {result, scope, trace, replay, score, usage}."""
+    """Runs a program. When output is "all", returns a dict {result, scope, trace, replay, score, usage}."""
     assert output in ("result", "all"), 'The `output` variable should be "result" or "all"'
     state = InterpreterState(**(config or {}))
     variables = {k: v for k, v in (scope or {}).items() if k != "pdl_model_default_parameters"}
@@ -45,7 +45,7 @@ def exec_dict(prog: dict[str, Any], config: Optional[InterpreterConfig] = None, 
 
 
 def exec_str(prog: str, config: Optional[InterpreterConfig] = None, scope: Scope = None, output: Output = "result") -> Any:
-    """Runs a program that is text."""
+    """Runs a program that is given as text."""
     program, loc = parse_str(prog)
     return exec_program(program, config, scope, loc, output)
 
@@ -60,7 +60,7 @@ def exec_file(prog: Union[str, Path], config: Optional[InterpreterConfig] = None
 
 
 def pdl(func: Callable[..., Any]) -> Callable[[Any], Any]:
-    """The docstring of the function is a program; the function is called with its variables."""
+    """Makes a function whose docstring is a program. Calling it runs the program with the function's variables."""
     @wraps(func)
     def pdl_wrapper(scope: Any) -> Any:
         return exec_str(prog=func.__doc__ or "", scope=scope)

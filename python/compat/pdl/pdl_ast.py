@@ -170,7 +170,7 @@ def _is_type_name(value: Any) -> bool:
 
 
 class _TypeAdapter:
-    """The class of pdl_type_adapter, whose validate_python(data) returns the type that the data describe."""
+    """A type adapter, whose validate_python(data) returns the type that the data describe."""
 
     def validate_python(self, value: Any) -> Any:
         from . import _run
@@ -204,7 +204,7 @@ def _target(value: Any) -> Any:
 
 
 def _block(value: Any) -> Any:
-    """A block of data in any of its forms."""
+    """Returns a block of data, which may be written in any of its forms."""
     if value is None or isinstance(value, (bool, int, float, str, Model)):
         return value
     if not isinstance(value, dict) or not all(isinstance(k, str) for k in value):
@@ -236,14 +236,15 @@ def _retry(value: Any) -> Any:
 
 
 def kind_of(value: dict[str, Any]) -> tuple[Optional[str], Optional[dict[str, Any]]]:
-    """Returns the kind of a block by its fields, and the row of the table; None when no field decides."""
+    """Returns the kind of a block, and its row of the table. The fields of the block determine the kind; None when they
+    do not."""
     kind = value.get("kind") or next((k for key, k in _SELECTING if key in value), None)
     return kind, _ROWS.get(kind)
 
 
 _SELECTING = [(field["key"], row["kind"]) for row in _TABLE["blocks"] for field in row["fields"] if field.get("selects")]
 OWN_KEYS = {field["key"] for row in _TABLE["blocks"] for field in row["fields"]}
-# Where blocks are inside of blocks: (kind, or None for all, and key) -> type of the field.
+# Fields that contain blocks: (kind, or None for all kinds, and key) -> type of the field.
 BLOCKS_IN = {(row["kind"], field["key"]): field["type"] for row in _TABLE["blocks"] for field in row["fields"]
              if field["type"] in ("BLOCK", "BLOCKS", "TEXTS", "FIELDS", "CASES")}
 BLOCKS_IN.update({(None, field["key"]): field["type"] for field in _TABLE["common"] if field["type"] in ("BLOCK", "DEFS")})
@@ -316,10 +317,10 @@ for _kind, _row in _ROWS.items():
 
 
 class Program(RootModel):
-    """A whole program: its one block is `root`."""
+    """A whole program. Its block is `root`."""
 
     FIELDS = (Field("root", make=_block),)
-    _source: Any = None  # the text that it was read from: _run.Source
+    _source: Any = None  # the text from which it was read: _run.Source
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Any:
@@ -343,7 +344,8 @@ class PdlBlock(Program):
 # --- names of types, for annotations
 
 class Alias:
-    """One of several types, which a tag distinguishes. __value__ is as in `type X = ...` of later Pythons, in pydantic's words where it is imported."""
+    """A union of types, of which a tag selects one. __value__ is like that of `type X = ...` in later Pythons, and uses
+    pydantic's classes when pydantic is imported."""
 
     def __init__(self, tag_of: Callable[[Any], Any], members: dict[Any, Any]) -> None:
         words = sys.modules.get("pydantic")
@@ -361,7 +363,8 @@ def _tag_of(value: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """BlockType, ModelBlockType and CodeBlockType: made when they are first used, since pydantic may be imported later than this."""
+    """Makes BlockType, ModelBlockType and CodeBlockType when they are first used, since pydantic may be imported later
+    than this module."""
     kinds = {"ModelBlockType": BlockKind("model"), "CodeBlockType": BlockKind("code")}
     if name in kinds:
         return Alias(lambda v: (type(v) if isinstance(v, Block) else _class_of(v)).__name__,
@@ -395,5 +398,5 @@ def get_default_model_parameters() -> list[dict[str, Any]]:
 
 
 def get_sampling_defaults() -> list[dict[str, Any]]:
-    """The defaults that are added for models that sample."""
+    """Returns the parameters that are added for models that sample."""
     return [{"*": {"temperature": 0.7, "top_k": 50, "top_p": 0.85}}]

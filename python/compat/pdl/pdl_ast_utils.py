@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walking through blocks."""
+"""Functions that walk through blocks."""
 from __future__ import annotations
 
 from typing import Any, Callable
@@ -23,7 +23,7 @@ class MappedFunctions:
 
 
 def iter_block_children(f: Callable[[Any], None], block: Any) -> None:
-    """Calls f for each block inside of this one, not for those inside of them."""
+    """Calls f for each block directly inside of this one."""
     if isinstance(block, Block):
         calls = MappedFunctions()
         calls.f_block = f  # type: ignore[method-assign]
@@ -31,7 +31,7 @@ def iter_block_children(f: Callable[[Any], None], block: Any) -> None:
 
 
 def map_block_children(f: MappedFunctions, block: Any) -> Any:
-    """A copy of the block with f of its blocks and expressions."""
+    """Returns a copy of the block in which f was applied to its blocks and expressions."""
     return _mapped(f, block, True) if isinstance(block, Block) else block
 
 

@@ -19,7 +19,7 @@ class SerializeMode(str, Enum):
 
 class PDLContext(Sequence):  # type: ignore[type-arg]
     def serialize(self, mode: SerializeMode) -> list[dict[str, Any]]:
-        """The messages; with GRANITEIO an independent part is one entry {independent: messages}."""
+        """Returns the messages. With GRANITEIO, an independent part is one entry {independent: messages}."""
         raise NotImplementedError
 
     def __add__(self, value: "PDLContext") -> "PDLContext":
@@ -91,7 +91,7 @@ class IndependentContext(_Several):
 
 
 class DependentContext(_Several):
-    """Parts each of which sees those before it."""
+    """Parts of which each sees the parts before it."""
 
 
 def ensure_context(context: Any) -> PDLContext:

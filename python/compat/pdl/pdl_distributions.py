@@ -18,7 +18,8 @@ class Distribution:
 
 
 class Categorical(Distribution):
-    """Values with scores on a logarithmic scale, one triple (value, score, metadata) for each run; equal values are separate until sort()."""
+    """Values with logarithmic scores, one triple (value, score, metadata) for each run. Equal values are separate until
+    sort() is called."""
 
     def __init__(self, triples: Iterable[tuple[Any, float, Any]], shuffle: bool = False) -> None:
         found = list(triples)
@@ -33,7 +34,7 @@ class Categorical(Distribution):
         self.probs = tuple(w / total if total else 0. for w in weights)
 
     def sample(self) -> Any:
-        """Inverts the cumulative distribution at a uniform number."""
+        """Draws a value: inverts the cumulative distribution at a uniform random number."""
         u, reached = random.random(), 0.
         for value, p in zip(self.values, self.probs):
             reached += p
@@ -48,13 +49,13 @@ class Categorical(Distribution):
         return sum(p for v, p in zip(self.values, self.probs) if v == value)
 
     def sort(self) -> Categorical:
-        """Equal values as one, most probable first."""
+        """Merges equal values, and sorts them with the most probable first."""
         merged: list[list[Any]] = []
         index: dict[Any, int] = {}
         for value, logit, meta in zip(self.values, self.logits, self.metadata):
             try:
                 at = index.setdefault(value, len(merged))
-            except TypeError:  # lists and dicts
+            except TypeError:  # lists and dicts cannot be hashed
                 at = next((i for i, m in enumerate(merged) if m[0] == value), len(merged))
             if at == len(merged):
                 merged.append([value, [], meta])

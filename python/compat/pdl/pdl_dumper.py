@@ -31,7 +31,7 @@ def program_to_dict(prog: ast.Program, json_compatible: bool = False) -> Any:
 
 
 def block_to_dict(block: Any, json_compatible: bool) -> Any:
-    """The block with its defaults and the fields of traces, under the keys of programs."""
+    """Returns the block under the keys of programs, with its defaults and with the fields of traces."""
     return _Dump(True, json_compatible).value(block)
 
 
@@ -76,7 +76,7 @@ class _Dump:
 
 
 def _selects(model: Model, key: str) -> bool:
-    """Adds fields without which the form could not be read again."""
+    """Adds fields that are needed to read the result again."""
     usual = {"lang": "python", "as": "text", "platform": "litellm", "kind": model.__dict__.get("kind")}
     if isinstance(model, ast.EmptyBlock):  # type: ignore[attr-defined]
         return key == "kind"

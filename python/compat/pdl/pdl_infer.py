@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inference: exec_program and the others give a distribution."""
+"""Inference: here exec_program and the other functions return a distribution."""
 from __future__ import annotations
 
 import os
@@ -51,19 +51,19 @@ def exec_program(prog: Program, config: Optional[InterpreterConfig] = None, ppdl
 
 def exec_dict(prog: dict[str, Any], config: Optional[InterpreterConfig] = None, ppdl_config: Optional[PpdlConfig] = None, scope: Any = None,
               loc: Optional[PdlLocationType] = None, output: str = "result") -> Any:
-    """The same for a program that is a dict."""
+    """Does the same for a program that is a dict."""
     return exec_program(parse_dict(prog, loc), config, ppdl_config, scope, loc, output)
 
 
 def exec_str(prog: str, config: Optional[InterpreterConfig] = None, ppdl_config: Optional[PpdlConfig] = None, scope: Any = None,
              output: str = "result") -> Any:
-    """The same for a program that is text."""
+    """Does the same for a program that is given as text."""
     return _run(config, ppdl_config, scope, output, text=prog)
 
 
 def exec_file(prog: Union[str, Path], config: Optional[InterpreterConfig] = None, ppdl_config: Optional[PpdlConfig] = None, scope: Any = None,
               output: str = "result") -> Any:
-    """The same for the program in a file."""
+    """Does the same for the program in a file."""
     return _run(config, ppdl_config, scope, output, program=os.path.abspath(prog))
 
 

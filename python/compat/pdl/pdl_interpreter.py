@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of programs that are parsed."""
+"""Runs programs that were parsed."""
 from __future__ import annotations
 
 import sys
@@ -43,7 +43,7 @@ def generate(pdl_file: Union[str, Path], state: Optional[InterpreterState], init
 
 
 def run(state: InterpreterState, scope: Any, prog: Program, loc: Optional[PdlLocationType], trace: bool) -> _run.Outcome:
-    """Does one run with the settings of its state."""
+    """Makes one run with the settings of its state."""
     if state.replay:
         raise NotImplementedError("replay: recorded values cannot be given to a run yet")
     outcome = _run.execute(prog, scope, loc.file if loc is not None else "", state, trace)
@@ -54,6 +54,6 @@ def run(state: InterpreterState, scope: Any, prog: Program, loc: Optional[PdlLoc
 
 def process_prog(state: InterpreterState, scope: ScopeType, prog: Program,
                  loc: PdlLocationType = empty_block_location) -> tuple[PdlLazy[Any], PDLContext, PdlLazy[Any], Any]:
-    """-> result, messages, variables and trace of a run."""
+    """Returns result, messages, variables and trace of a run."""
     outcome = run(state, empty_scope | scope, prog, loc, True)
     return PdlConst(outcome.result), outcome.background, ScopeType(outcome.scope), outcome.trace

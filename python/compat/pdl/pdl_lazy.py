@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that the reference computes when they are read. Here all values exist already: only futures are waited for."""
+"""Values that the reference computes when they are read. Here all values exist already, so these classes only wait for
+futures."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +37,7 @@ class PdlConst(PdlLazy[T]):
 
 
 class _Held(PdlConst[T]):
-    """A list or a dict, or something lazy that gives one."""
+    """A list or a dict, or a lazy value whose result is one."""
 
     _form: type
 

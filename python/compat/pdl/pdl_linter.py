@@ -15,11 +15,11 @@ from .pdl_parser import parse_file as parse_pdl_file
 logger = logging.getLogger(__name__)
 LEVELS = ("CRITICAL", "FATAL", "ERROR", "WARNING", "WARN", "INFO", "DEBUG", "NOTSET")
 ROOTS = (".git", ".hg")  # folders that only the root of a project has
-HINTS = ("pyproject.toml", "requirements.txt", "setup.py")  # files that folders inside of it may have as well
+HINTS = ("pyproject.toml", "requirements.txt", "setup.py")  # files that subfolders of a project may have as well
 
 
 def _guess_project_root_dir(start_path: Optional[Path] = None) -> Optional[Path]:
-    """The folder of the project around a folder; None: there is none."""
+    """Returns the folder of the project that contains a folder; None when there is none."""
     path, found = (start_path or Path.cwd()).absolute(), None
     for folder in (path, *path.parents[:-1]):
         if any((folder / name).is_dir() for name in ROOTS):
@@ -36,7 +36,7 @@ def _level(value: Any) -> Any:
 
 
 class LinterConfig(Model):
-    """Settings; ignore: files and folders, from project_root."""
+    """The settings. ignore: files and folders, relative to project_root."""
 
     EXTRA = True
     FIELDS = (Field("project_root", make=Path), Field("ignore", (), make=lambda v: set(map(Path, v))),
@@ -78,7 +78,7 @@ class LinterConfig(Model):
 
 
 def _settings(root: Path) -> tuple[dict[str, Any], Optional[Path]]:
-    """-> settings, and the file they are from"""
+    """Returns the settings, and the file from which they come."""
     project = _read_toml(root / "pyproject.toml").get("tool", {})
     if "pdl-lint" in project:
         return project["pdl-lint"], root / "pyproject.toml"
@@ -115,7 +115,7 @@ def _lint_pdl_file(file_path: Path, config: LinterConfig) -> bool:
 
 
 def _lint_pdl_files_in_directory(directory: Path, recursive: bool, config: LinterConfig) -> list[Path]:
-    """-> the files that are wrong"""
+    """Checks the programs of a folder. Returns the files that have errors."""
     if not directory.is_dir():
         raise NotADirectoryError("'%s' is not a directory" % directory)
     relative = directory.absolute().relative_to(config.project_root)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of fields. A table has them under the text of the path: "['text', '[0]', 'data']"."""
+"""Lines of fields. A table has the line of each field, under the text of its path: "['text', '[0]', 'data']"."""
 from __future__ import annotations
 
 from .pdl_ast import PdlLocationType
@@ -10,7 +10,7 @@ def append(loc: PdlLocationType, seg: str) -> PdlLocationType:
 
 
 def get_line_map(prog: str) -> dict[str, int]:
-    """The lines of the fields of a program in block style, from its indentation alone."""
+    """Returns the lines of the fields of a program in block style, which are found by its indentation alone."""
     lines = prog.split("\n")
     widths = [len(line) - len(line.lstrip(" ")) for line in lines]
     ranks = {width: rank for rank, width in enumerate(sorted(set(widths)))}
@@ -44,7 +44,7 @@ def get_line_map(prog: str) -> dict[str, int]:
 
 
 def get_line(table: dict[str, int], path: list[str]) -> int:
-    """The line of a field, or of the nearest one around it; 0: unknown."""
+    """Returns the line of a field, or of the nearest field around it; 0 when it is unknown."""
     for n in range(len(path), 0, -1):
         if str(path[:n]) in table:
             return table[str(path[:n])]

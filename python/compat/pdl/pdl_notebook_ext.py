@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`%load_ext pdl.pdl_notebook_ext`: the cells of libpdl.notebook; a program that fails prints its message, and the cell succeeds."""
+"""`%load_ext pdl.pdl_notebook_ext` adds the cells of libpdl.notebook. When a program fails, its message is printed, and
+the cell succeeds."""
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +12,7 @@ from . import _run
 
 
 class PDLMagics(notebook.Magics):
-    """The variables of the notebook are those of this package."""
+    """The magics, which convert variables of the notebook to the classes of this package."""
 
     def __init__(self, shell: Any, keep_going: bool = True) -> None:
         super().__init__(shell, keep_going)

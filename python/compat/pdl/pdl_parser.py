@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts and dicts to programs."""
+"""Makes programs from texts and dicts."""
 from __future__ import annotations
 
 from functools import lru_cache
@@ -46,12 +46,13 @@ def parse_dict(pdl_dict: Any, loc: Optional[PdlLocationType] = None) -> Program:
 
 
 def analyze(messages: list[str], data: Any, loc: PdlLocationType) -> list[str]:
-    """The lines for the problems of a program that is data."""
+    """Returns the lines that report the problems of a program that is data."""
     return [get_loc_string(loc) + message for message in messages] + _functions(data, loc)
 
 
 def _functions(data: Any, loc: PdlLocationType) -> list[str]:
-    """Returns the errors that the reference reports in a wrong program: it treats a block whose fields do not name its kind as a function, and lists what it lacks."""
+    """Returns the errors that the reference reports in a wrong program: it treats a block as a function when the
+    block's fields do not determine a kind, and lists the fields that a function would need."""
     if not isinstance(data, dict):
         return []
     kind, row = kind_of(data)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop that programs of the reference hand to runs. Runs of libpdl need none: it exists for other uses by a program."""
+"""The event loop that programs of the reference pass to runs. Runs of libpdl do not need it; it exists because a
+program may use it for other work."""
 from __future__ import annotations
 
 import asyncio
@@ -10,7 +11,7 @@ LOOPS: "weakref.WeakSet[asyncio.AbstractEventLoop]" = weakref.WeakSet()
 
 
 def create_event_loop_thread() -> asyncio.AbstractEventLoop:
-    """A loop that runs in its own thread until the process ends."""
+    """Returns a loop that runs in a separate thread until the process ends."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()
     LOOPS.add(loop)

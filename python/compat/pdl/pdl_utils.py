@@ -37,7 +37,7 @@ def stringify(result: Any) -> str:
 
 
 def value_of_expr(expr: Any) -> Any:
-    """Returns the value of a recorded expression; the expression itself where nothing is recorded."""
+    """Returns the value of a recorded expression; the expression itself when no value is recorded."""
     if not isinstance(expr, LocalizedExpression):
         return expr
     return expr.pdl__result if "pdl__result" in expr.model_fields_set else expr.pdl__expr
@@ -77,9 +77,10 @@ def validate_pdl_model_defaults(model_defaults: list[dict[str, dict[str, Any]]])
 
 
 def redact_secrets(data: Any, secrets: Sequence[str]) -> Any:
-    """The data with [REDACTED] for each of the texts, also in keys."""
+    """Returns the data with [REDACTED] in place of each of the texts, even in keys."""
     if isinstance(data, str):
-        for secret in sorted(filter(None, secrets), key=len, reverse=True):  # one may be a part of another
+        # the longest first, since one secret may be a part of another
+        for secret in sorted(filter(None, secrets), key=len, reverse=True):
             data = data.replace(secret, "[REDACTED]")
     elif isinstance(data, dict):
         return {redact_secrets(k, secrets): redact_secrets(v, secrets) for k, v in data.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration of a search. What its members mean is checked when the search begins."""
+"""The configuration of a search. Its members are checked when the search begins."""
 from __future__ import annotations
 
 from typing import Any
@@ -20,7 +20,7 @@ def _dataset(value: Any) -> Any:
 class OptimizationConfig(Model):
     """A search."""
 
-    EXTRA = True  # an unknown member is refused by the search, which says what is near
+    EXTRA = True  # the search refuses an unknown member, and names a similar one
     FIELDS = (
         Field("pdl_path"),
         Field("dataset", make=_dataset),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Optional, Union
 
-# One number with other text around it: thousands have a separator that is used throughout, and the decimal point is another one.
+# One number with other text around it. A separator between thousands is used in all places or in none, and differs from
+# the decimal point.
 _NUMBER = re.compile(r"[^\d+,.-]*([+-])?(\d{1,3}([ ,.])\d{3}(?:\3\d{3})*|\d+)?((?(3)(?!\3))[.,]\d+)?[^\d]*$")
 _SAID = re.compile(r"The answer is:? (.+)")
 
 
 def parse_number(text: str) -> Union[int, float, None]:
-    """The number in a text that has no other digits; None when there is none."""
+    """Returns the number in a text that has no other digits; None when there is none."""
     found = _NUMBER.match(text)
     if found is None or not (found[2] or found[4]):
         return None
@@ -20,7 +21,7 @@ def parse_number(text: str) -> Union[int, float, None]:
 
 
 def extract_math_answer(result: str) -> Union[int, float, None]:
-    """The number after "The answer is" in the last line, else the last number."""
+    """Returns the number after "The answer is" in the last line, or else the last number."""
     said = _SAID.findall(result.splitlines()[-1])
     return parse_number(said[-1]) if said else old_extract(result)
 
@@ -33,6 +34,6 @@ def _float(text: str) -> Optional[float]:
 
 
 def old_extract(result: str) -> float:
-    """The number after the last ####, else the last word that is a number, else 0."""
+    """Returns the number after the last ####, or else the last word that is a number, or else 0."""
     words = [result.split("####")[-1].strip(), *(w.replace("$", "").replace(",", "").removesuffix(".") for w in reversed(result.split()))]
     return next((n for n in map(_float, words) if n is not None), 0.0)

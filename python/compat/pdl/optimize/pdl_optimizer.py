@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PDLOptimizer makes a search that a configuration describes, by the command `pdl optimize`."""
+"""PDLOptimizer runs a search that a configuration describes, by the command `pdl optimize`."""
 from __future__ import annotations
 
 import json
@@ -30,7 +30,7 @@ def resave_pdl(input_path: Path, output_path: Path, state: Mapping[str, Any]) ->
 
 
 def _rows(folder: str, name: str, rows: Any) -> str:
-    """Writes the rows of a part, dicts, and returns the path."""
+    """Writes the rows of a part (dicts) to a file, and returns its path."""
     path = os.path.join(folder, "%s.jsonl" % name)
     with open(path, "w", encoding="utf-8") as f:
         for row in rows:
@@ -62,8 +62,9 @@ class PDLOptimizer:
         return settings
 
     def run(self) -> dict[str, Any]:
-        """Makes the search and writes `optimized_NAME.pdl` beside the program. The result has `config`, `winner_summary`, the values of the winner,
-        `final_iteration` with its score on the test set, if there is one, and `result`, what `pdl optimize --json` prints."""
+        """Runs the search, and writes `optimized_NAME.pdl` beside the program. The result has `config`;
+        `winner_summary`, the values of the winner; `final_iteration` with its score on the test set, if there is
+        one; and `result`, the output of `pdl optimize --json`."""
         with tempfile.TemporaryDirectory() as folder:
             found = optimize(self._settings(folder), experiments=self.experiment_path)
         winner, names = found["winner"], self.config.get_variable_names()

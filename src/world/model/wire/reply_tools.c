@@ -190,8 +190,8 @@ static void add_delta(pdl_reply_builder *d, pdl_vref delta) {
     first_text(d, &t->name, name);
     if (pdl_is_str(args)) {
         add_arguments(d, t, pdl_str_get(args));
-    /* here the arguments are complete, and an object instead of a text */
     } else if (pdl_is_dict(args)) {
+        /* here the arguments are complete, and an object instead of a text */
         pdl_buf text = PDL_BUF;
         pdl_message_text(args, &text);
         add_arguments(d, t, pdl_buf_str(&text));
