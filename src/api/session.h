@@ -233,4 +233,10 @@ bool pdl_session_redacts_error(const pdl_session *s, const pdl_err *e, pdl_buf *
 /* Appends text with every secret that is in use replaced by [REDACTED]. */
 void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out);
 
+/* The first appends JSON text with references to the names of keys that the environment has, in
+ * place of the keys; the second replaces the references again. Errors: config, which names a key
+ * that is not set; replay: the text has another form. */
+void pdl_session_refer_keys(pdl_str json, pdl_buf *out);
+PDL_MUST bool pdl_session_fill_keys(pdl_str json, pdl_buf *out, pdl_err *err);
+
 #endif

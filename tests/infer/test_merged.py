@@ -107,6 +107,11 @@ def test_cache_and_recording():
     t.check("only new ones are asked for", [b.get("n") for b in s.bodies] == [3, 2] and more["values"][:3] == first["values"], s.bodies, more)
     again, _ = infer("p.pdl", "--algo", "is", "-n", "3", "--replay", "r.db", "--seed", str(first["seed"]))
     t.check("the recording has each", again == first and len(s.bodies) == 2, again, first)
+    code, _, err = t.run("--replay", "r.db", "p.pdl", word="run")
+    t.check("one run cannot replay it", code == 1 and "r.db has the answers of an inference" in err and "pdl infer --replay r.db" in err and err.count("replay:") == 1, code, err)
+    (t.folder / "other.pdl").write_text((t.folder / "p.pdl").read_text().replace("- model", "- hello\n- model", 1))
+    _, err = infer("other.pdl", "--algo", "is", "-n", "3", "--replay", "r.db", expected=None)
+    t.check("another program is one that asks something else", "asks something else" in err, err)
 
 
 def test_budget():

@@ -16,7 +16,7 @@ def folder():
 
 def killed(words, after):
     """Starts a search, and kills it when the service has answered so often. -> it was killed before it ended"""
-    p = t.start(*words, word="optimize") if folder() is None else t.start("experiments/" + folder().name, word="resume")
+    p = t.start(*words, word="optimize") if folder() is None else t.start("experiments/" + folder().name, *[w for w in words if "prices" in w], word="resume")
     end = time.monotonic() + 60
     while p.poll() is None and sum(t.service.answered.values()) < after and time.monotonic() < end:
         time.sleep(0.002)
@@ -125,3 +125,41 @@ def test_a_name_with_a_dash():
     killed(words, 6)
     code, out, err = t.run("experiments/" + folder().name, word="resume")
     t.check("it is continued", code == 0 and json.loads(out)["winner"], code, out, err)
+
+
+def test_keys_in_its_folder():
+    """The state has references to keys, for its owner alone; what others may read has none."""
+    key = "hidden-key-0123456789"
+    words = [*WORDS, "--vary", "form=whisper,shout", "--vary", "extra=%s,none" % key]
+    begin(program=ASK.replace("defs:\n", "defs:\n  extra: none\n"))
+    code, out, err = t.run(*words, word="optimize", MY_API_KEY=key)
+    t.check("it ends", code == 0, err)
+    files = [f for f in folder().iterdir() if f.suffix in (".json", ".jsonl", ".yaml", ".txt", ".md")]
+    t.check("no file has the key", len(files) == 6 and not any(key in f.read_text() for f in files), [f.name for f in files if key in f.read_text()])
+    state = folder() / "state.json"
+    t.check("the state is private", state.stat().st_mode & 0o077 == 0 and "k:MY_API_KEY" in state.read_text(), oct(state.stat().st_mode), state.read_text())
+    asked = sum(t.service.asked.values())
+    code, out, err = t.run(folder().name, word="resume")
+    t.check("without the key", code == 2 and "MY_API_KEY, which is not set" in err, code, err)
+    code, out, err = t.run(folder().name, word="resume", MY_API_KEY=key)
+    t.check("with the key", code == 0 and sum(t.service.asked.values()) == asked, code, out, err)
+
+
+def test_a_cost_is_that_of_all_processes():
+    """What a killed search has paid counts, but for the answers that were on their way to it: at most 4, and as many that it had not noted."""
+    prices = json.dumps({"openai/*": {"input": 0.001, "output": 0.01}})
+    program = ASK + "- model: openai/m\n  input: ${ form } ${ word }\n"
+    words = [*WORDS, "--vary", "form=whisper,shout"]
+    begin(program=program, files={"prices.json": prices})
+    code, out, err = t.run(*words, "--prices", "prices.json", word="optimize")
+    whole = json.loads(out)["cost"]
+    t.check("undisturbed", code == 0 and whole > 0, out, err)
+    each = whole / sum(t.service.answered.values())
+    begin(program=program, files={"prices.json": prices})
+    kills = 0
+    while kills < 4 and killed([*words, "--prices", "prices.json"], sum(t.service.answered.values()) + 15):
+        kills += 1
+    code, out, err = t.run(folder().name, "--prices", "prices.json", word="resume")
+    answered = sum(t.service.answered.values())
+    t.check("all of it: %s of %s" % (json.loads(out)["cost"], each * answered), code == 0 and abs(json.loads(out)["cost"] - each * answered) <= each * 8 * kills, each, answered, kills)
+    t.check("it was killed", kills == 4, kills)

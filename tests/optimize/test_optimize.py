@@ -53,6 +53,16 @@ def test_a_better_text_is_found():
     t.check("the report says so", "better than the program as it was" in (folder / "report.md").read_text(), (folder / "report.md").read_text())
 
 
+def test_a_list_as_far_left_as_its_key():
+    """It is replaced by a list in brackets, which has to be further to the right."""
+    program = "defs:\n  form:\n    # two of them\n    data:   # here\n    - whisper\n    - whisper\nlastOf:\n- ${ form[0] } ${ word }\n- model: openai/m\n"
+    begin(program=program)
+    code, r, err = optimize("--vary", "form=[[whisper], [shout]]")
+    t.check("it ends", code == 0 and r["kept"] == "winner", err)
+    t.check("comments and the rest stay", (t.folder / "optimized_p.pdl").read_text() == program.replace("    - whisper\n    - whisper\n", '      ["shout"]\n'),
+            (t.folder / "optimized_p.pdl").read_text())
+
+
 def test_nothing_is_better():
     begin()
     code, r, err = optimize("--vary", "form=whisper,mumble")

@@ -6,6 +6,7 @@
 #include "api/session/policies.h"
 #include "api/session/session_impl.h"
 #include "api/setup/keys.h"
+#include "journal/durable/keyring.h"
 #include "lang/load.h"
 #include "value/text.h"
 
@@ -56,6 +57,31 @@ pdl_secrets *pdl_session_secrets_of(pdl_str journal) {
     pdl_durable_close(d);
     pdl_err_fini(&ignored);
     return s;
+}
+
+static void add_key(void *user, pdl_str name, pdl_str value) {
+    pdl_keyring_add(user, name, value);
+}
+
+static void read_keys(keyring *k) {
+    pdl_environ *env = pdl_environ_load(NULL, NULL);
+    pdl_environ_each_key(env, add_key, k);
+    pdl_environ_free(env);
+}
+
+void pdl_session_refer_keys(pdl_str json, pdl_buf *out) {
+    keyring k = {0};
+    read_keys(&k);
+    pdl_keyring_refer(&k, json, out);
+    pdl_keyring_fini(&k);
+}
+
+bool pdl_session_fill_keys(pdl_str json, pdl_buf *out, pdl_err *err) {
+    keyring k = {0};
+    read_keys(&k);
+    bool ok = pdl_keyring_fill(&k, json, out, err);
+    pdl_keyring_fini(&k);
+    return ok;
 }
 
 void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,

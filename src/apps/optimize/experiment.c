@@ -26,9 +26,13 @@ static char *path_in(const opt_search *z, const char *name) {
     return pdl_buf_take(&b);
 }
 
+/* Writes a file that others may read: without keys. */
 static bool write_file(const opt_search *z, const char *name, pdl_str text, pdl_err *err) {
     char *path = path_in(z, name);
-    bool ok = pdl_file_write(path, text, PDL_FILE_SHARED, err);
+    pdl_buf shown = PDL_BUF;
+    pdl_session_redact(z->session, text, &shown);
+    bool ok = pdl_file_write(path, pdl_buf_str(&shown), PDL_FILE_SHARED, err);
+    pdl_buf_fini(&shown);
     pdl_free(path);
     return ok;
 }
@@ -67,7 +71,7 @@ static bool make_folder(opt_search *z, pdl_err *err) {
 /* --- durable searches ------------------------------------------------------------------------- */
 
 /* Returns the state of a durable search: its command, and the facts that must not change until it
- * is continued. */
+ * is continued. Its file is private and has references to keys, as the journal of a durable run. */
 static pdl_val state_of(const opt_search *z, pdl_err *err) {
     pdl_val d = pdl_absent();
     if (!pdl_json_read(z->o->command_text, 0, &d, NULL, err)) return pdl_absent();
@@ -78,25 +82,30 @@ static pdl_val state_of(const opt_search *z, pdl_err *err) {
 }
 
 static bool write_state(const opt_search *z, pdl_err *err) {
-    pdl_buf b = PDL_BUF;
+    pdl_buf b = PDL_BUF, kept = PDL_BUF;
     if (!z->o->command_text.n) return true;
     pdl_val d = state_of(z, err);
+    char *path = path_in(z, "state.json");
     bool ok = !pdl_is_absent(d) &&
-              pdl_json_write(d, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, &b, err) &&
-              write_file(z, "state.json", pdl_buf_str(&b), err);
+              pdl_json_write(d, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, &b, err);
+    if (ok) pdl_session_refer_keys(pdl_buf_str(&b), &kept);
+    ok = ok && pdl_file_write(path, pdl_buf_str(&kept), PDL_FILE_ATOMIC, err);
     if (!pdl_is_absent(d)) pdl_drop(d);
+    pdl_free(path);
     pdl_buf_fini(&b);
+    pdl_buf_fini(&kept);
     if (ok && z->o->begun) z->o->begun(z->o->user, pdl_str_of(z->folder));
     return ok;
 }
 
 /* Checks that a search that is continued has the same program and table as at its beginning. */
 static bool is_unchanged(const opt_search *z, pdl_err *err) {
-    pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
+    pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES), filled = PDL_BUF;
     pdl_val old = pdl_absent(), now = state_of(z, err);
     char *path = path_in(z, "state.json");
     bool ok = !pdl_is_absent(now) && pdl_file_read(path, &text, err) &&
-              pdl_json_read(pdl_buf_str(&text), 0, &old, NULL, err);
+              pdl_session_fill_keys(pdl_buf_str(&text), &filled, err) &&
+              pdl_json_read(pdl_buf_str(&filled), 0, &old, NULL, err);
     if (!ok) old = pdl_absent();
     if (ok && !pdl_val_eq(pdl_dict_getz(old, "program"), pdl_dict_getz(now, "program")))
         ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
@@ -110,43 +119,57 @@ static bool is_unchanged(const opt_search *z, pdl_err *err) {
     if (!pdl_is_absent(now)) pdl_drop(now);
     pdl_free(path);
     pdl_buf_fini(&text);
+    pdl_buf_fini(&filled);
     return ok;
 }
 
-void pdl_search_note_use(const opt_search *z) {
-    if (!z->used || !z->budget) return;
-    const double *used = z->budget->used;
+void pdl_search_note_use(opt_search *z) {
+    static const double none[PDL_BUDGET_COUNT] = {0};
+    const double *used = z->budget ? z->budget->used : none;
+    if (!z->used) return;
+    z->noted = z->cost + z->open_cost;
     rewind(z->used);
-    (void)fprintf(z->used, "%20.0f %20.0f %24.17g %20llu\n", used[PDL_BUDGET_calls],
+    (void)fprintf(z->used, "%20.0f %20.0f %24.17g %20llu %24.17g\n", used[PDL_BUDGET_calls],
                   used[PDL_BUDGET_tokens], used[PDL_BUDGET_cost],
-                  (unsigned long long)(z->evaluations > z->before ? z->evaluations : z->before));
+                  (unsigned long long)(z->evaluations > z->before ? z->evaluations : z->before),
+                  z->noted);
     (void)fflush(z->used);
 }
 
-/* Opens the file that counts the usage so far and adds it, because a search and its continuations
- * share one budget. */
-static bool open_use(opt_search *z, pdl_err *err) {
-    char *path = path_in(z, "used.txt");
+enum { N_USED = 5 };
+
+/* Reads what earlier processes of a search have used. */
+static void read_use(const char *path, double said[N_USED]) {
     pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
     pdl_err ignored = {0};
-    double said[4] = {0};
-    if (z->o->continued.n && !pdl_file_read(path, &text, &ignored)) pdl_err_fini(&ignored);
+    if (!pdl_file_read(path, &text, &ignored)) pdl_err_fini(&ignored);
     pdl_str rest = pdl_str_trim(pdl_buf_str(&text));
-    for (size_t i = 0; i < 4 && rest.n; i++) {
+    for (size_t i = 0; i < N_USED && rest.n; i++) {
         size_t space = pdl_str_find(rest, PDL_STR(" "), 0), n = space == PDL_NOT_FOUND ? rest.n
                                                                                        : space;
         if (!pdl_num_read_double(pdl_str_sub(rest, 0, n), &said[i])) said[i] = 0;
         rest = pdl_str_trim(pdl_str_sub(rest, n, rest.n));
     }
-    z->budget->used[PDL_BUDGET_calls] += said[0];
-    z->budget->used[PDL_BUDGET_tokens] += said[1];
-    z->budget->used[PDL_BUDGET_cost] += said[2];
+    pdl_buf_fini(&text);
+}
+
+/* Opens the file that counts the usage so far and adds it, because a search and its continuations
+ * share one budget and have one cost. */
+static bool open_use(opt_search *z, pdl_err *err) {
+    char *path = path_in(z, "used.txt");
+    double said[N_USED] = {0};
+    if (z->o->continued.n) read_use(path, said);
+    if (z->budget) {
+        z->budget->used[PDL_BUDGET_calls] += said[0];
+        z->budget->used[PDL_BUDGET_tokens] += said[1];
+        z->budget->used[PDL_BUDGET_cost] += said[2];
+    }
     z->before = said[3] > 0 ? (uint64_t)said[3] : 0;
+    z->cost = said[4];
     z->used = fopen(path, "we");
     bool ok = z->used || pdl_file_errno(err, errno, path);
     if (ok) pdl_search_note_use(z);
     pdl_free(path);
-    pdl_buf_fini(&text);
     return ok;
 }
 
@@ -193,7 +216,7 @@ bool pdl_search_begin_records(opt_search *z, pdl_err *err) {
     bool ok = write_file(z, "config.yaml", pdl_buf_str(&config), err) &&
               write_candidates(z, pdl_null(), err);
     ok = ok && (z->o->continued.n || write_state(z, err)) &&
-         (!z->budget || !z->o->command_text.n || open_use(z, err));
+         (!z->o->command_text.n || open_use(z, err));
     if (ok) z->scores = fopen(scores, "we");
     if (ok && !z->scores) ok = pdl_file_errno(err, errno, scores);
     pdl_free(scores);

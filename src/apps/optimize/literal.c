@@ -399,6 +399,12 @@ static const opt_edit *edit_at(const pdl_ytree *t, const opt_edit *edits, size_t
     return NULL;
 }
 
+/* Returns true for a list of lines with dashes that begins below its key. */
+static bool is_list_below_key(const pdl_ytree *t, const pdl_ytree_node *n) {
+    pdl_str before = pdl_str_sub(t->src->text, pdl_ytree_line_start(t, n->start), n->start);
+    return n->kind == PDL_YTREE_SEQ && n->style != PDL_STYLE_FLOW && !pdl_str_trim(before).n;
+}
+
 bool pdl_literal_replace(const pdl_ytree *t, const opt_edit *edits, size_t n, pdl_buf *out,
                          pdl_err *err) {
     size_t *starts = PDL_NEW_N(size_t, n + 1), done = 0;
@@ -416,6 +422,8 @@ bool pdl_literal_replace(const pdl_ytree *t, const opt_edit *edits, size_t n, pd
         pdl_buf_put(out, pdl_str_sub(t->src->text, done, starts[i]));
         if (node->start == node->end && starts[i] && !strchr(" \n", t->src->text.p[starts[i] - 1]))
             pdl_buf_putc(out, ' '); /* no value was written after the colon */
+        /* A list may be as far to the left as its key, and nothing else may. */
+        if (is_list_below_key(t, node)) PDL_PUT(out, "  ");
         ok = put_value(t, e, out, err);
         done = node->end;
     }

@@ -58,6 +58,7 @@ double pdl_search_score(const opt_search *z, size_t candidate, size_t row) {
 static void tick(void *user) {
     opt_search *z = user;
     uint64_t now = pdl_clock_ns();
+    if (fabs(z->cost + z->open_cost - z->noted) > 0) pdl_search_note_use(z);
     if (!z->o->tick || now - z->ticked_ns < (uint64_t)z->o->tick_ms * 1000000) return;
     z->ticked_ns = now;
     pdl_optimize_progress p = {.evaluations = z->evaluations + z->answered,
@@ -83,7 +84,8 @@ opt_stage pdl_search_stage_of(opt_search *z, pdl_session *s, pdl_str file) {
                       .budget = z->budget,
                       .cancel = z->o->session.run.cancel,
                       .tick = tick,
-                      .user = z};
+                      .user = z,
+                      .open_cost = z->used ? &z->open_cost : NULL};
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */

@@ -113,7 +113,9 @@ typedef struct opt_search {
     bool spent;
     uint64_t evaluations, answered; /* evaluations so far, and answers that have no score yet */
     int64_t calls, tokens;
-    double cost;
+    double cost;       /* earlier processes of a durable search count, too */
+    double open_cost;  /* cost of evaluations in flight */
+    double noted;      /* the sum that was last written to `used` */
     FILE *used;        /* file with the use of a durable search; may be NULL */
     uint64_t before;   /* evaluations that were made before the search was killed */
     FILE *scores;      /* file that gets a line for each evaluation; may be NULL */
@@ -231,7 +233,7 @@ PDL_MUST bool pdl_search_check_table(const opt_search *z, pdl_err *err);
 PDL_MUST bool pdl_search_run_method(opt_search *z, size_t *winner, bool *certain, pdl_err *err);
 
 /* Writes the use of a durable search into its file. */
-void pdl_search_note_use(const opt_search *z);
+void pdl_search_note_use(opt_search *z);
 
 /* Returns true when the method is the name of a file, and not one of the built-in methods. */
 bool pdl_search_method_is_file(pdl_str name);

@@ -49,6 +49,15 @@ static void begin(running *r) {
     pdl_buf_fini(&start.draw);
 }
 
+/* Counts what the open runs have paid. */
+static void count_open(const running *r) {
+    double cost = 0;
+    if (!r->on->open_cost) return;
+    for (uint32_t i = 0; i < r->on->jobs; i++)
+        if (pdl_run_pool_get(r->pool, i)) cost += pdl_run_pool_use(r->pool, i).cost;
+    *r->on->open_cost = cost;
+}
+
 static bool ended(void *user, uint32_t at, pdl_step step, pdl_err *err) {
     running *r = user;
     const pdl_run *run = pdl_run_pool_get(r->pool, at);
@@ -65,6 +74,7 @@ static bool ended(void *user, uint32_t at, pdl_step step, pdl_err *err) {
     else if (!(r->on->cancel && *r->on->cancel))
         r->s->end(r->s->user, r->slots[at].work, &how);
     pdl_run_pool_end(r->pool, at);
+    count_open(r);
     if (has_next(r)) begin(r);
     return true;
 }
@@ -72,6 +82,7 @@ static bool ended(void *user, uint32_t at, pdl_step step, pdl_err *err) {
 static bool turn(running *r, pdl_err *err) {
     while (has_next(r)) begin(r);
     if (!pdl_run_pool_step(r->pool, err)) return false;
+    count_open(r);
     if (r->on->tick) r->on->tick(r->on->user);
     if (pdl_run_pool_open(r->pool) && !pdl_run_pool_wait(r->pool, WAIT_MS))
         pdl_run_pool_give_up(r->pool, "the run waits for an answer that cannot come");

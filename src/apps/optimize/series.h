@@ -41,6 +41,7 @@ typedef struct opt_stage {
     pdl_cancel_flag *cancel;
     void (*tick)(void *user); /* called several times a second; NULL: not called */
     void *user;
+    double *open_cost; /* receives what runs have paid that have not ended; NULL: not counted */
 } opt_stage;
 
 /* Runs a series. *spent: the budget did not allow all runs; for the others `end` is not called.

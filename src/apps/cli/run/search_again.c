@@ -33,7 +33,7 @@ static const opt_id kept_options[] = {
     OPT_durable,      OPT_json,      OPT_map,       OPT_experiments,  OPT_yield_output,
     OPT_data_file,    OPT_variable,  OPT_separator, OPT_rows_form,    OPT_no_yield_output,
     OPT_types,        OPT_jobs,      OPT_progress,  OPT_cache,        OPT_cache_marks,
-    OPT_prefix_first, OPT_timeout,   OPT_budget,    OPT_prices,       OPT_max_rps,
+    OPT_prefix_first, OPT_timeout,   OPT_budget,    OPT_max_rps,
     OPT_max_tpm,      OPT_policy,    OPT_sandbox,   OPT_no_sandbox,   OPT_sandbox_min,
     OPT_COUNT};
 
@@ -102,10 +102,11 @@ char *pdl_cli_search_folder(pdl_str name) {
 
 /* Reads the words and the working folder of the command. */
 static bool read_state(const char *folder, pdl_val *out, pdl_err *err) {
-    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), filled = PDL_BUF;
     char *path = state_in(pdl_str_of(folder));
     bool ok = path && pdl_file_read(path, &text, err) &&
-              pdl_json_read(pdl_buf_str(&text), 0, out, NULL, err);
+              pdl_session_fill_keys(pdl_buf_str(&text), &filled, err) &&
+              pdl_json_read(pdl_buf_str(&filled), 0, out, NULL, err);
     if (ok && (!pdl_is_dict(*out) || !pdl_is_list(pdl_dict_getz(*out, "words")) ||
                !pdl_is_str(pdl_dict_getz(*out, "folder")))) {
         pdl_drop(*out);
@@ -113,6 +114,7 @@ static bool read_state(const char *folder, pdl_val *out, pdl_err *err) {
         ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s is not the state of a search", path);
     }
     pdl_buf_fini(&text);
+    pdl_buf_fini(&filled);
     pdl_free(path);
     return ok;
 }
@@ -158,12 +160,13 @@ int pdl_cli_run_words(const char *name, pdl_vref words, const opt_id *kept,
 }
 
 /* Options that are taken from the command that resumes the search. */
-static const opt_id resuming[] = {OPT_wire, OPT_otlp, OPT_otlp_content, OPT_otlp_all, OPT_COUNT};
+static const opt_id resuming[] = {OPT_prices,       OPT_wire,     OPT_otlp,
+                                  OPT_otlp_content, OPT_otlp_all, OPT_COUNT};
 
 typedef struct continued_search {
     const arguments *given;
     const char *folder;
-    pdl_str wire; /* the file of --wire, as an absolute path, because the working folder changes */
+    pdl_str wire, prices; /* files as absolute paths, because the working folder changes */
 } continued_search;
 
 static void take_folder(void *user, arguments *a) {
@@ -171,14 +174,16 @@ static void take_folder(void *user, arguments *a) {
     a->continued = pdl_str_of(c->folder);
     for (const opt_id *id = resuming; *id != OPT_COUNT; id++) {
         a->given[*id] = c->given->given[*id];
-        a->value[*id] = *id == OPT_wire ? c->wire : c->given->value[*id];
+        a->value[*id] = *id == OPT_wire     ? c->wire
+                        : *id == OPT_prices ? c->prices
+                                            : c->given->value[*id];
     }
 }
 
-/* Appends the file of --wire as an absolute path. */
-static void put_wire(const arguments *given, pdl_buf *out) {
+/* Appends the file of an option as an absolute path. */
+static void put_file(const arguments *given, opt_id id, pdl_buf *out) {
     char here[PATH_MAX];
-    pdl_str name = given->value[OPT_wire];
+    pdl_str name = given->value[id];
     if (name.n && name.p[0] != '/' && !pdl_str_is(name, "-") && getcwd(here, sizeof here))
         pdl_buf_putf(out, "%s/", here);
     pdl_buf_put(out, name);
@@ -196,12 +201,13 @@ int pdl_cli_search_resume(const arguments *given, char *folder) {
     pdl_err err = {0};
     const char *why = NULL;
     int code;
-    pdl_buf wire = PDL_BUF;
-    put_wire(given, &wire);
+    pdl_buf wire = PDL_BUF, prices = PDL_BUF;
+    put_file(given, OPT_wire, &wire);
+    put_file(given, OPT_prices, &prices);
     for (size_t i = 0; i < OPT_COUNT; i++)
         if (given->given[i] && !pdl_cli_is_among(resuming, (opt_id)i))
-            why = "a search is continued with the options that it has: give none but --wire and "
-                  "--otlp";
+            why = "a search is continued with the options that it has: give none but --prices, "
+                  "--wire and --otlp";
     bool ok = !why && read_state(folder, &state, &err);
     if (ok) {
         char *home = pdl_str_dup(pdl_str_get(pdl_dict_getz(state, "folder")));
@@ -209,7 +215,8 @@ int pdl_cli_search_resume(const arguments *given, char *folder) {
         pdl_free(home);
     }
     bool is_here = ok && from && realpath(folder, there) && strcmp(from, there) == 0;
-    continued_search c = {given, from && !is_here ? absolute : folder, pdl_buf_str(&wire)};
+    continued_search c = {given, from && !is_here ? absolute : folder, pdl_buf_str(&wire),
+                          pdl_buf_str(&prices)};
     if (ok)
         code = pdl_cli_run_words("optimize", pdl_dict_getz(state, "words"), kept_options,
                                  take_folder, &c);
@@ -220,6 +227,7 @@ int pdl_cli_search_resume(const arguments *given, char *folder) {
     if (!pdl_is_absent(state)) pdl_drop(state);
     pdl_err_fini(&err);
     pdl_buf_fini(&wire);
+    pdl_buf_fini(&prices);
     pdl_free(folder);
     return code;
 }

@@ -1,5 +1,5 @@
-/* keyring.h -- references to the names of keys, which a journal has instead of the keys; they are
- * replaced by the keys when it is read. Private to journal.
+/* keyring.h -- references to the names of keys, which a journal or the state of a search has
+ * instead of the keys; they are replaced by the keys when it is read.
  *
  * A reference is written between two bytes 1 inside a JSON string, as \u0001k:NAME\u0001; a byte 1
  * of the text itself is \u0001l\u0001, so that no text becomes a reference.

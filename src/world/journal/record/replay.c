@@ -76,14 +76,45 @@ static bool on_row(void *user, const db_effect *row) {
     return false;
 }
 
+/* Returns true for the place of a particle of pdl infer: particle3..., round2.particle3... */
+static bool is_of_particle(pdl_str place) {
+    size_t dot = pdl_str_find(place, PDL_STR("."), 0);
+    if (pdl_str_starts(place, PDL_STR("round")) && dot != PDL_NOT_FOUND)
+        place = pdl_str_sub(place, dot + 1, place.n);
+    return pdl_str_starts(place, PDL_STR("particle"));
+}
+
+static bool find_particle(void *user, const db_effect *row) {
+    *(bool *)user = is_of_particle(row->place);
+    return !*(bool *)user;
+}
+
+/* Returns true when the file is that of an inference, and what replays it is one run. */
+static bool is_inference(const replayer *r, const journal_id *id) {
+    bool found = false;
+    pdl_err ignored = {0};
+    if (is_of_particle(pdl_buf_str(&id->place))) return false;
+    if (!pdl_journal_db_each(r->base.db, NULL, find_particle, &found, &ignored))
+        pdl_err_fini(&ignored);
+    return found;
+}
+
 /* Sets the error of an effect that was not recorded. */
 static void not_recorded(const replayer *r, const pdl_effect *e, const journal_id *id,
                          pdl_err *err) {
+    pdl_str path = pdl_journal_db_path(r->base.db);
+    if (is_inference(r, id)) {
+        pdl_err_set(err, PDL_E_replay, e->loc,
+                    "replay: %.*s has the answers of an inference, which is many runs: repeat it "
+                    "with pdl infer --replay %.*s and its other options",
+                    PDL_FMT(path), PDL_FMT(path));
+        err->uncatchable = true;
+        return;
+    }
     pdl_err_set(err, PDL_E_replay, e->loc,
                 "replay: %.*s has no reply for %.*s (%s): the program asks something else than was "
                 "recorded",
-                PDL_FMT(pdl_journal_db_path(r->base.db)), PDL_FMT(pdl_buf_str(&id->place)),
-                pdl_effect_kind_name(e->kind));
+                PDL_FMT(path), PDL_FMT(pdl_buf_str(&id->place)), pdl_effect_kind_name(e->kind));
     err->uncatchable = true;
 }
 
