@@ -207,7 +207,8 @@ static uint32_t token_column(layout *l, size_t i) {
     case PDL_YTREE_MAP_CLOSE_TOKEN: break;
     }
     if (here != PDL_YTREE_NONE) return node_column(l, here, k->start);
-    return before == PDL_YTREE_NONE ? 0 : below(l, before); /* the content after tag or anchor */
+    /* finds the content that follows a tag or an anchor */
+    return before == PDL_YTREE_NONE ? 0 : below(l, before);
 }
 
 /* --- blanks between tokens -------------------------------------------------------------------- */

@@ -172,8 +172,8 @@ DUMP(words) {
     return POINTER(pdl_tree) ? words_of(x->d, x->b, x->f->key, POINTER(pdl_tree)) : pdl_absent();
 }
 
-/* Dumps a common field as it is written. Fields of this form that only one kind has are output, so
- * they are left out. */
+/* Dumps a common field as it is written. The only such field that is not common, `signature` of a
+ * function, is output, so it is left out. */
 DUMP(as_written) {
     bool is_written = x->f->kind < 0 && POINTER(pdl_node);
     return is_written ? node_value(POINTER(pdl_node)) : pdl_absent();

@@ -608,7 +608,7 @@ void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
     for (uint32_t i = 0; i < n->n; i++) load_case(l, n->items[i], &out->p[i]);
 }
 
-/* --- for (spec syntax 2.11)
+/* --- for (spec syntax 2.10)
  * -------------------------------------------------------------------- */
 
 /* Returns the help for a value of `for` that is not a list but a block. Only an object that is

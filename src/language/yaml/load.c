@@ -418,7 +418,7 @@ static uint32_t join_equal(pdl_pair *p, uint32_t n) {
 typedef PDL_VEC(pdl_pair) pair_list;
 
 static void add_size(yn *to, const yn *n) {
-    to->size += n->size; /* both are small: no overflow */
+    to->size += n->size; /* both sizes are small, so the sum cannot overflow */
     if (to->size > PDL_MAX_YAML_NODES) to->size = PDL_MAX_YAML_NODES + 1;
 }
 

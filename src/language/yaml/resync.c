@@ -24,7 +24,7 @@
 
 enum {
     MAX_NOTES = 500, /* a person reads no more; the rest is skipped */
-    REREAD = 1 << 20  /* bytes, in addition to the length of the text */
+    REREAD = 1 << 20  /* bytes that may be read again, in addition to the length of the text */
 };
 
 /* --- lines ------------------------------------------------------------------------------------ */

@@ -26,7 +26,8 @@ static void emit_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_set_span(e, x->u.loop.over);
     emit_LOOP(e);
     emit_LIST(e, 0);
-    emit_SWAP(e); /* list loop */
+    /* The comments of this function show the stack, with its top at the end: list loop */
+    emit_SWAP(e);
     uint32_t again = pdl_emit_next_index(e);
     uint32_t next = emit_LOOP_NEXT(e, PDL_LATER); /* list loop item */
     emit_DUP(e);

@@ -293,7 +293,8 @@ void pdl_fold_write_rest(pdl_fold *f) {
     if (f->root && !f->root->written) write_all(f, f->root);
 }
 
-/* Adds the texts that follow the ones in items without a gap. */
+/* Adds the waiting texts whose numbers follow the number of the last collected item without a
+ * gap. */
 static void add_ahead(pdl_fold *f, fold_series *s) {
     for (fold_ahead *a; (a = pdl_idmap_find(&s->ahead, (uintptr_t)s->collected + 1));) {
         pdl_fold_add_item(f, s, &a->text);

@@ -228,7 +228,7 @@ pdl_val
 pdl_fold_hole_taken(const pdl_case *c);    /* true when the case was taken somewhere, else null */
 pdl_val pdl_fold_hole_slot(size_t answer); /* slot of a form (fold_form.c) */
 bool pdl_fold_is_slot(pdl_vref v, size_t *answer);
-/* Writes the other kinds for pdl_json_part. */
+/* Writes a hole: this is the function `other` of pdl_json_part. */
 bool pdl_fold_put_hole(void *user, pdl_vref v, unsigned depth, pdl_buf *out);
 
 enum {

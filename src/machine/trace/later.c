@@ -13,7 +13,7 @@
 #include "base/banned.h"
 
 enum {
-    MAX_EVENTS = 1 << 20, /* about 60 MB */
+    MAX_EVENTS = 1 << 20, /* events that are kept, which take about 60 MB */
     MAX_BYTES = 64 << 20, /* bytes of values */
     MAX_PARTS = 64,       /* parts of a value that are counted */
     MAX_UNKNOWN = 16,     /* number of values with more parts */
@@ -61,6 +61,13 @@ struct pdl_later {
     pdl_idmap streams;        /* set of paths (kept) of model calls whose first piece has arrived */
     pdl_path *stream;         /* the path of the last of these calls; borrowed */
 };
+
+/* Returns true when the invariants hold: the chunks begin at first and end at last, none of them is
+ * empty, and n is zero exactly when there is none. */
+static inline bool later_ok(const pdl_later *l) {
+    if (!l->first) return !l->last && !l->n;
+    return l->last && !l->last->next && l->last->n > 0 && l->n >= l->last->n;
+}
 
 /* --- what may be kept ------------------------------------------------------------------------- */
 
@@ -244,6 +251,7 @@ static void take(const pdl_later *l, later_event *x, besides *b) {
 /* Empties the list. */
 static void take_all(pdl_later *l, bool hand_on) {
     besides b = nothing_besides();
+    assert(later_ok(l));
     for (chunk *c = l->first, *next; c; c = next) {
         next = c->next;
         for (size_t i = 0; i < c->n; i++) {
@@ -263,6 +271,7 @@ void pdl_later_flush(pdl_later *l) { take_all(l, true); }
 
 bool pdl_later_repeat(const pdl_later *l, pdl_sink to) {
     besides b = nothing_besides();
+    assert(later_ok(l));
     if (l->passed) return false;
     for (const chunk *c = l->first; c; c = c->next)
         for (size_t i = 0; i < c->n; i++) {
@@ -304,6 +313,7 @@ static bool is_full(const pdl_later *l) {
 static void on_event(void *user, const pdl_event *e) {
     pdl_later *l = user;
     bool may_keep = true;
+    assert(later_ok(l));
     switch ((int)e->kind) {
     case PDL_EVENT_piece: on_piece(l, e); return;
     case PDL_EVENT_effect:

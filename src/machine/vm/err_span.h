@@ -21,7 +21,7 @@ void pdl_vm_advise_called(const pdl_fiber *f, const pdl_expr *e, pdl_err *err);
 void pdl_vm_advise_command(const pdl_b_code *b, pdl_err *err);
 /* Adds why a name is unknown to Python code when ${ } put it there (advise.c). */
 void pdl_vm_advise_python(const pdl_b_code *b, pdl_err *err);
-/* Adds to err the call in frame fr, of a function of the program by a library (advise.c). */
+/* Adds to err that a library called a function of the program, in frame fr (advise.c). */
 void pdl_vm_note_tool(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err);
 /* Returns true when a library has called a function of the program in frame fr: a tool, with
  * arguments from a model (fiber.c). */

@@ -38,7 +38,8 @@ typedef struct pdl_run_fibers {
     bool closing;     /* the run ends: a map leaves its iterations to pdl_run_fibers_end */
     uint64_t shuffle; /* state of PDL_STRESS=sched */
     pdl_held held;    /* says where fibers are held; NOT: none is held */
-    bool missed_chance; /* an effect of chance was asked for in a run that is held before it */
+    /* an effect of chance was requested although the run had to be held before it */
+    bool missed_chance;
     pdl_loc not_copied; /* block that left something that no copy can have; all-zero: none */
 } pdl_run_fibers;
 /* Takes the next runnable fiber from the queue; NULL: all wait. */

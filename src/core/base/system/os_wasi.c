@@ -51,5 +51,5 @@ void pdl_os_keep_large_blocks(void) {} /* memory never returns to the host */
 
 bool pdl_library_module(const char *path, pdl_str *bytes) {
     (void)path, (void)bytes;
-    return false; /* the host has the modules */
+    return false; /* the host program provides the modules */
 }

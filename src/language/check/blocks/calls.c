@@ -94,8 +94,8 @@ static void hint_unknown(pdl_infer *in, pdl_diag *d, pdl_str name, bool filter) 
     pdl_buf_fini(&b);
 }
 
-/* Checks a text in the place of a filter or test: map('upper'), select('odd'). Reports an unknown
- * one and then returns false. */
+/* Checks a text in the place of a filter or test: map('upper'), select('odd'). Reports a filter or
+ * test that does not exist, and then returns false. */
 static bool names_known(pdl_infer *in, const pdl_xnode *x) {
     const pdl_xargs *a = &x->u.filter.args;
     pdl_str filter = x->u.filter.name, name;

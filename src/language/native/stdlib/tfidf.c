@@ -29,7 +29,7 @@ typedef struct {
 
 typedef struct {
     pdl_map ids;          /* maps a word to its number plus one */
-    PDL_VEC(uint32_t) df; /* by number: in how many texts the word is */
+    PDL_VEC(uint32_t) df; /* the number of texts that contain a word, by the number of the word */
     PDL_VEC(double) idf;
 } vocabulary;
 

@@ -211,7 +211,7 @@ static bool put_rel(linker *l, const pdl_native_env *env, pdl_vref rel, bool nof
     return true;
 }
 
-/* Checks that each is a word: followed by at most two slashes. */
+/* Checks that each scheme is a word and a colon, which at most two slashes follow. */
 static bool check_schemes(linker *l) {
     for (size_t i = 0; i < pdl_list_len(l->schemes); i++) {
         pdl_vref v = pdl_list_at(l->schemes, i);

@@ -171,8 +171,8 @@ static pdl_vref fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
     return promise;
 }
 
-/* Follows a path from v. Objects on it have their attribute when this is done. *open: the promise
- * that it waits for, or absent. Borrowed. */
+/* Follows a path from v. Each object on the path then has the attribute that the path names. *open:
+ * the promise of an attribute that is still being fetched, or absent. Borrowed. */
 static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_vref *open,
                    pdl_err *err) {
     pdl_val at = pdl_keep(v), next;

@@ -292,7 +292,9 @@ static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
         const pdl_vm_frame *fr = &f->frames.p[i];
         if (fr->code != m->code) break;
         if (fr->kind == FRAME_MACRO) {
-            i = fr->below + 1; /* not one by one: a macro that calls itself would be quadratic */
+            /* skips all frames of the macro at once: one by one, a macro that calls itself would
+             * take quadratic time */
+            i = fr->below + 1;
             continue;
         }
         if (i + 1 == f->frames.n)

@@ -479,7 +479,7 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
     }
     pdl_handles_made(args, pdl_label_of(args));
     pdl_handles_made(kwargs, pdl_label_of(kwargs));
-    f->pc = entry_of(c) + 1; /* for the place of errors in the call itself */
+    f->pc = entry_of(c) + 1; /* an error in the call itself is then reported at the right place */
     pdl_step s = pdl_vm_call_closure(f, func, vals, n, names, vals + n, n_kw, &err);
     pdl_free(vals);
     pdl_free(names);

@@ -135,7 +135,8 @@ static pdl_step op_release(pdl_fiber *f, pdl_err *err) {
 static void op_try(pdl_fiber *f, uint32_t pc) {
     pdl_handler *h = pdl_vec_push(&f->handlers);
     pdl_attempts *a = block(f)->attempts;
-    if (!pdl_is_absent(a->extra)) { /* added by earlier attempts, after the incoming context */
+    /* earlier attempts added messages, which follow the incoming context */
+    if (!pdl_is_absent(a->extra)) {
         set_val(&f->ctx, pdl_context_dep(pdl_keep(block(f)->ctx_in), pdl_keep(a->extra)));
     }
     *h = (pdl_handler){

@@ -362,7 +362,7 @@ static void decorate(pdl_fiber *f, pdl_err *err) {
     if (f->code->jinja && !err->uncatchable) {
         bool limit = err->kind == PDL_E_limit;
         if (err->kind == PDL_E_budget)
-            err->loc = frame(f)->loc; /* no fault of the template */
+            err->loc = frame(f)->loc; /* the template is not at fault */
         else
             pdl_vm_code_error("Jinja", "TypeError", frame(f)->loc, err);
         if (limit) err->kind = PDL_E_limit;
