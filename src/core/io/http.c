@@ -99,9 +99,15 @@ struct pdl_http {
     bool delivering;
 };
 
+/* Returns true when t is in the table of its http, and has a handle if it is in a lane. */
+static inline bool transfer_ok(const transfer *t) {
+    return t->http->slots.p[(uint32_t)t->id - 1] == t && (!t->lane || t->easy);
+}
+
 /* --- queue of things to report ---------------------------------------------------------------- */
 
 static void enqueue(transfer *t) {
+    assert(transfer_ok(t));
     if (t->queued) return;
     t->queued = true;
     t->next = NULL;
@@ -138,7 +144,7 @@ static void detach(transfer *t) {
 static void leave_table(transfer *t) {
     pdl_http *h = t->http;
     uint32_t slot = (uint32_t)t->id - 1;
-    assert(h->slots.p[slot] == t);
+    assert(transfer_ok(t));
     h->slots.p[slot] = NULL;
     *pdl_vec_push(&h->vacant) = slot;
     h->open--;
@@ -236,6 +242,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *user) {
     transfer *t = user;
     const pdl_debug *d = t->http->opt.debug;
     (void)size; /* always 1 */
+    assert(transfer_ok(t));
     bool first = t->got == 0;
     t->got += n;
     t->last_ns = pdl_clock_ns();
@@ -272,6 +279,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *user) {
     transfer *t = user;
     pdl_str line = {p, n};
     (void)size;
+    assert(transfer_ok(t));
     t->last_ns = pdl_clock_ns();
     if (pdl_str_starts(line, PDL_STR("HTTP/"))) {
         /* This is a new answer: the previous one was 100 Continue or a proxy's. */
@@ -394,6 +402,7 @@ static void give_end(transfer *t) {
 }
 
 static void deliver_one(transfer *t) {
+    assert(transfer_ok(t));
     if (!t->dead && !give_data(t)) {
         t->ended = true;
         t->end = PDL_HTTP_STOPPED;
@@ -533,8 +542,7 @@ static void set_body(const pdl_curl *c, CURL *e, const pdl_http_request *r) {
 /* "Name:" would remove one of libcurl's headers: a header without a value is written "Name;". */
 static void add_header(transfer *t, const char *line) {
     pdl_str s = pdl_str_trim(pdl_str_of(line));
-    if (strpbrk(line, "\r\n"))
-        return; /* callers have already refused a header that is two lines */
+    if (strpbrk(line, "\r\n")) return; /* callers have already refused a header of two lines */
     if (!s.n || s.p[s.n - 1] != ':') {
         t->headers = t->http->curl.slist_append(t->headers, line);
         return;
@@ -575,9 +583,8 @@ static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, 
     const pdl_curl *c = &h->curl;
     c->easy_setopt(e, CURLOPT_HTTP_VERSION,
                    (long)(tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-    if (tls)
-        c->easy_setopt(e, CURLOPT_PIPEWAIT,
-                       1L); /* many calls to one host share a connection and its handshake */
+    /* many calls to one host share a connection and its handshake */
+    if (tls) c->easy_setopt(e, CURLOPT_PIPEWAIT, 1L);
     pdl_certificates_use(&h->certificates, c, e, tls);
     if (r->insecure) {
         c->easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 0L);
@@ -626,9 +633,8 @@ static bool set_options(transfer *t, const pdl_http_request *r) {
     c->easy_setopt(e, CURLOPT_CLOSESOCKETDATA, &h->sockets);
     c->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(r->connect_ms ? r->connect_ms : 5000));
     c->easy_setopt(e, CURLOPT_TIMEOUT_MS, r->total_ms > LONG_MAX ? LONG_MAX : (long)r->total_ms);
-    c->easy_setopt(e, CURLOPT_MAXFILESIZE_LARGE,
-                   /* libcurl checks the announced length; on_body counts the bytes that arrive */
-                   (curl_off_t)max_reply(h));
+    /* libcurl checks the announced length; on_body counts the bytes that arrive */
+    c->easy_setopt(e, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)max_reply(h));
     c->easy_setopt(e, CURLOPT_BUFFERSIZE, (long)RECEIVE_BUFFER);
     c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
     if (h->share) c->easy_setopt(e, CURLOPT_SHARE, h->share);

@@ -109,6 +109,12 @@ struct pdl_httpd {
 
 static uint64_t now_ms(void) { return pdl_clock_ns() / 1000000; }
 
+/* Returns true when the list and the exchange of a connection fit its phase. */
+static inline bool client_ok(const client *c) {
+    bool reads = c->phase == READ_BODY, fits = reads || c->list == &c->h->idle;
+    return c->out_at <= c->out.len && (c->phase == ANSWER || (fits && reads == (c->x != NULL)));
+}
+
 /* --- lists ------------------------------------------------------------------------------------ */
 
 static void take_out(client *c) {
@@ -218,9 +224,7 @@ static bool flush(client *c) {
         pdl_buf_shift(&c->out, c->out_at);
         c->out_at = 0;
     }
-    if (!c->out.len) {
-        pdl_buf_fini(&c->out); /* an idle connection holds no memory */
-    }
+    if (!c->out.len) pdl_buf_fini(&c->out); /* an idle connection holds no memory */
     return true;
 }
 
@@ -568,6 +572,7 @@ static void advance(client *c) {
         }
     }
     if (t == GONE) return;
+    assert(client_ok(c));
     c->in_turn = false;
     watch(c);
 }
@@ -606,6 +611,7 @@ static turn receive(client *c) {
 static void on_socket(void *user, int events) {
     client *c = user;
     turn t = GO;
+    assert(client_ok(c));
     if ((events & PDL_WATCH_READ) && !is_full(c)) t = receive(c);
     if (t == GO || (t == WAIT && (events & PDL_WATCH_WRITE))) advance(c);
 }

@@ -9,6 +9,7 @@
  */
 #include "yaml/scan.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -69,6 +70,14 @@ const char *pdl_ytoken_name(pdl_yt_kind k) {
 #undef X
     };
     return names[k];
+}
+
+/* Returns true when the invariants of a scanner hold: its place is inside of its text, each open
+ * level has its entry in keys, and the queue is not read beyond its end. */
+static inline bool scan_ok(const pdl_yscan *s) {
+    bool is_inside = s->text <= s->line && s->line <= s->pos && s->pos <= s->end;
+    return is_inside && s->keys.n > s->flow && s->head <= s->queue.n &&
+           (s->indent >= 0 || !s->indents.n);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -484,6 +493,7 @@ static inline bool fetch(pdl_yscan *s) {
 }
 
 const pdl_ytoken *pdl_yscan_fill(pdl_yscan *s) {
+    assert(scan_ok(s));
     for (;;) {
         while (s->head < s->queue.n && s->queue.p[s->head].kind == PDL_YT_DEAD) s->head++;
         if (s->head == s->queue.n) {
