@@ -288,8 +288,8 @@ static void make_text(loader *l, yn *n, pdl_str text) {
     }
 }
 
-/* Returns the class of a value that cannot be made, as text that lives as long as the tree. A limit
- * has no class. */
+/* Returns the class of a value that cannot be made, as text that lives as long as the tree. An
+ * error that names none of these classes, such as that of a limit, is a ValueError. */
 static const char *class_of(const pdl_err *why) {
     static const char *const classes[] = {"ConstructorError", "KeyError", "IndexError",
                                           "AttributeError"};

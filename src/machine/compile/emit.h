@@ -104,8 +104,8 @@ typedef struct pdl_pos {
     pdl_str def_name; /* name in defs of a function block */
 } pdl_pos;
 void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos);
-/* Emits a block of which only the value is used: it prints nothing, and its messages are dropped.
- * (The parts input, code and content of a block keep theirs in the register.) */
+/* Emits a block that is a part of another one, such as its `input`. The part prints nothing, and
+ * its messages are not added to the context: they stay in the fiber's register `background`. */
 void pdl_emit_value_of(pdl_emit *e, const pdl_block *b, pdl_pos pos);
 pdl_loc pdl_emit_field_loc(const pdl_block *b, const char *key);
 void pdl_emit_set_loc(pdl_emit *e, pdl_loc loc);

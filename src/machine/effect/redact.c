@@ -23,7 +23,7 @@
 
 enum {
     LONGEST_PART = 512,
-    LONGEST_RUN = 64, /* backslashes, which each level of JSON in JSON doubles */
+    LONGEST_RUN = 64, /* backslashes in a row; each level of JSON in JSON doubles their number */
     /* A prefix of a secret at a cut end is redacted from this length on. A shorter one is an
      * ordinary end. */
     MIN_CUT = 4,
@@ -201,8 +201,9 @@ static size_t run_at(const walk *w, size_t at) {
     return n;
 }
 
-/* Returns the code point after "\u", also one of two surrogates. *n: length of the digits, with the
- * text between the two. */
+/* Returns the code point whose hexadecimal digits follow "\u". A pair of surrogates is one code
+ * point, written as two such escapes. *n: number of bytes from the first digit to the last,
+ * including the "\u" between a pair. */
 static int32_t unicode_at(walk *w, size_t at, size_t *n) {
     int32_t high = number_at(w, at, 4);
     *n = 4;

@@ -15,8 +15,9 @@
 
 /* The rest of pdl_await_chance, for a run that is held at chance. */
 pdl_step pdl_hold_at_chance(pdl_fiber *f, bool acts);
-/* Called before an instruction of chance has changed anything. acts: a block that is `idempotent`
- * is not of chance. Returns WAIT when the fiber is held. */
+/* Called before an instruction of chance has changed anything. acts: the instruction acts on the
+ * outside world, so it is not one of chance in a block that is `idempotent`. Returns WAIT when the
+ * fiber is held. */
 static inline pdl_step pdl_await_chance(pdl_fiber *f, bool acts) {
     return PDL_LIKELY(!f->run->opt.particle.holds_chance) ? PDL_STEP_DONE
                                                           : pdl_hold_at_chance(f, acts);

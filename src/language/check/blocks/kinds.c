@@ -126,8 +126,8 @@ static int64_t length_of(const pdl_tree *list, const pdl_ty *t) {
     return t->kinds == PDL_TY_LIST && t->sized ? (int64_t)t->least : -1;
 }
 
-/* Checks the lists of `for`. Sets *least to the number of iterations that they allow, -1: unknown
- * or no lists. */
+/* Checks the lists of `for`. Sets *least to the number of iterations of the loop, -1 when that is
+ * unknown or there are no lists. */
 static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_fors *f, int64_t *least) {
     *least = -1;
     if (!f || !f->n) return;

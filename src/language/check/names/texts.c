@@ -232,8 +232,8 @@ void pdl_checker_lint_name(pdl_checker *c, pdl_str s, pdl_loc loc, pdl_loc mark)
                           : "a name has letters, digits and _, and begins with no digit");
 }
 
-/* Reports 1_000, which YAML reads as 1000. It may be meant in data, but not where the value becomes
- * text, which is then "1000". */
+/* Reports 1_000, which YAML reads as 1000. In data the number may be meant, but where the value
+ * becomes text, the text is "1000", which is hardly meant. */
 static void check_grouped(pdl_checker *c, const pdl_node *n) {
     for (uint32_t i = 0; n->kind == PDL_NODE_SEQ && i < n->n; i++)
         if (n->items[i]->kind == PDL_NODE_SCALAR) check_grouped(c, n->items[i]);

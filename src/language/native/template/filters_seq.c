@@ -16,7 +16,8 @@ static pdl_val none_because(const char *why) { return pdl_undefined(pdl_textz(wh
 
 bool pdl_f_first(PDL_ARGS) {
     pdl_iter it;
-    if (pdl_is(argv[0], PDL_V_UNDEFINED)) { /* lenient: strict callers have failed before */
+    /* the call is lenient: a strict call has failed before */
+    if (pdl_is(argv[0], PDL_V_UNDEFINED)) {
         *out = none_because("No first item, sequence was empty.");
         return true;
     }

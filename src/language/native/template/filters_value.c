@@ -317,7 +317,7 @@ static bool size_in_units(double bytes, bool binary, pdl_val *out, pdl_err *err)
     for (; i < 8; i++) {
         unit = binary ? ldexp(1, 10 * (int)(i + 2)) : decimal[i];
         if (bytes < unit || (!binary && i == 6 && bytes == unit))
-            break; /* the double next to 10 ** 24 is smaller than it */
+            break; /* the double that represents 10 ** 24 is smaller than 10 ** 24 */
     }
     if (i == 8) i = 7;
     pdl_buf b = PDL_BUF;

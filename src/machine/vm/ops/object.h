@@ -26,7 +26,7 @@ bool pdl_object_test(pdl_fiber *f, const pdl_callsig *sh, bool negated);
 const char *pdl_vm_arith_text(pdl_arith op);
 /* Returns true when v is an object, or may contain one. */
 bool pdl_vm_has_object(pdl_vref v);
-/* Returns true when one of the n topmost values is such a value. */
+/* Returns true when one of the n topmost values is an object, or may contain one. */
 bool pdl_vm_any_object(const pdl_fiber *f, size_t n);
 /* Applies a filter to a value that is an object or holds some. *done: the result replaced the
  * operands. Otherwise the caller calls the native and pdl_object_filter_end afterwards. */
