@@ -35,7 +35,7 @@ struct pdl_buf {
 
 /* Starts in an array of the caller, which must outlive the buffer. A short text that is copied at
  * the end then needs no allocation. */
-enum { PDL_SHORT_TEXT = 128 }; /* bytes of such arrays: most rendered expressions are shorter */
+enum { PDL_SHORT_TEXT = 128 }; /* bytes of such an array: most texts of expressions are shorter */
 static inline pdl_buf pdl_buf_in(char *array, size_t size, size_t limit) {
     array[0] = 0;
     return (pdl_buf){array, 0, size, limit, array};

@@ -61,7 +61,7 @@ typedef enum {
 /* The result of a transfer. Borrowed during the call. */
 typedef struct pdl_http_reply {
     pdl_http_end end;
-    pdl_http_limit limit; /* for a TIMEOUT */
+    pdl_http_limit limit; /* the limit that was exceeded, when end is PDL_HTTP_TIMEOUT */
     int status;           /* 0: no answer arrived */
     /* the bytes that the data callback did not get; not necessarily valid UTF-8 */
     pdl_str body;

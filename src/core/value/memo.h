@@ -25,7 +25,7 @@ typedef struct pdl_memo_entry {
 typedef struct pdl_memo {
     size_t visits;
     PDL_VEC(pdl_memo_entry) done;
-    pdl_idmap place; /* index in done + 1, by object and way */
+    pdl_idmap place; /* maps an object and the way through it to an index in done, plus one */
 } pdl_memo;
 
 /* Counts a visit of v, a value with an object. Returns true when the walk went through the same

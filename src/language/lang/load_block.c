@@ -509,7 +509,7 @@ static bool is_read(pdl_str text, pdl_str name) {
     return false;
 }
 
-enum { MAX_READ = 32 }; /* the whole file is searched for so many problems */
+enum { MAX_READ = 32 }; /* at most so many problems let the whole file be searched */
 
 /* Helps with a key that is like no known one: a variable in the wrong place, or a line of a
  * text. */

@@ -88,7 +88,8 @@ void pdl_program_drop(pdl_program *p); /* NULL is fine */
 void pdl_programs_add(pdl_idmap *set, pdl_program *p);
 void pdl_programs_fini(pdl_idmap *set);
 
-/* Adds a diagnostic; text is formatted into the arena. Returns it for a hint. */
+/* Adds a diagnostic; text is formatted into the arena. Returns the diagnostic, to which the caller
+ * may add a hint. */
 PDL_PRINTF(6, 7)
 pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc,
                            pdl_loc mark, const char *fmt, ...);

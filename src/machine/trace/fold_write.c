@@ -338,8 +338,8 @@ static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t i
 
 /* --- what is added to the fields -------------------------------------------------------------- */
 
-/* Returns true when the dicts of added entries must be made. They are not needed while a form is
- * filled, whose text has them. */
+/* Returns true when a node is written with its added entries, which need dicts. When only a form is
+ * filled, its text already has these entries. */
 static bool makes_dicts(const view_of *v) { return !v->answers || v->answers->questions; }
 
 /* Adds the timing. of_call: dict is the call of a model, and not the input that is written for the

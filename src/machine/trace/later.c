@@ -92,8 +92,8 @@ static void take_size(measure *m, pdl_vref v) {
     case PDL_V_STR: m->bytes += pdl_str_get(v).n; break;
     case PDL_V_LIST:
     case PDL_V_DICT:
-    case PDL_V_FUNC:    /* the run has its scope */
-    case PDL_V_CONTEXT: /* the run has its messages */
+    case PDL_V_FUNC:    /* the run keeps the scope anyway */
+    case PDL_V_CONTEXT: /* the run keeps the messages anyway */
     case PDL_V_PROMISE: /* answers are counted when they arrive */ break;
     default: m->outside = true;
     }

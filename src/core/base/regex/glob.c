@@ -22,7 +22,7 @@ typedef enum {
     PART_STAR,    /* the * of a path: any characters of a name */
     PART_DEEP,    /* any characters */
     PART_FOLDERS, /* the ** of a/ ** /b: nothing, or any characters up to a slash */
-    PART_INSIDE   /* a character of the folders that ** matches */
+    PART_INSIDE   /* one of the "any characters" of PART_FOLDERS */
 } part_kind;
 
 typedef struct glob_part {
