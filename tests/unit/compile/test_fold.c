@@ -97,7 +97,8 @@ static const struct {
      "\"integer\"},\"return\":\"${ x }\",\"def\":\"f\"}}},\"text\":["
      "{\"kind\":\"data\",\"pdl__id\":\"text.0.data\",\"data\":{\"pdl__expr\":\"${ f(2) }\","
      "\"pdl__result\":2},\"pdl__result\":2,\"pdl__calls\":[{\"kind\":\"call\",\"pdl__id\":"
-     "\"text.call0\",\"call\":\"f\",\"args\":{\"pdl__expr\":{},\"pdl__result\":{\"x\":2}},"
+     "\"text.call0\",\"call\":\"f\",\"pdl__location\":{\"path\":[],\"file\":\"t.pdl\","
+     "\"table\":{\"\":1}},\"args\":{\"pdl__expr\":{},\"pdl__result\":{\"x\":2}},"
      "\"pdl__trace\":" DATA(
          "text.call0.data", "\"${ x }\"",
          "2") ",\"pdl__result\":2}]},{\"kind\":\"call\",\"pdl__id\":\"text.1.call\","
