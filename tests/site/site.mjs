@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 const { modules, chromium: executablePath, site, pages, pictures } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const { chromium } = createRequire(`${modules}/x.js`)("playwright-core");
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-const out = { asked: [], errors: [], background: {}, contrast: {}, found: {}, phone: [], print: [] };
+const out = { asked: [], errors: [], background: {}, contrast: {}, found: {}, answers: {}, phone: [], print: [] };
 
 for (const scheme of ["light", "dark"]) {
   const page = await browser.newPage({ viewport: { width: 1300, height: 900 }, colorScheme: scheme });
@@ -23,6 +23,11 @@ for (const scheme of ["light", "dark"]) {
   await page.keyboard.type("maxIterations", { delay: 20 });
   await page.waitForSelector(".md-search-result__item", { timeout: 60000 });
   out.found[scheme] = await page.locator(".md-search-result__item").count();
+  // A question is searched without its small words: the first hit is the page that answers it.
+  await page.fill("[data-md-component=search-query]", "How do I see what is sent before I pay?");
+  const first = page.locator(".md-search-result__item a[href*='manual/calls']").first();
+  await first.waitFor({ timeout: 60000 });
+  out.answers[scheme] = await page.locator(".md-search-result__item a").first().getAttribute("href");
   await page.close();
 }
 // On a phone no page is wider than the screen; what is too wide scrolls inside of its frame.

@@ -78,6 +78,7 @@ def browser():
     check("nothing is wider than a phone", not out["phone"], out["phone"])
     check("no menus on paper", not out["print"], out["print"])
     check("the search finds", all(n > 0 for n in out["found"].values()), out["found"])
+    check("a question leads to its page", all("manual/calls.html" in to for to in out["answers"].values()), out["answers"])
 
 
 @pytest.mark.builds
