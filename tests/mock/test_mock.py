@@ -53,6 +53,7 @@ def test_plain():
     _, _, reply = m.chat("one two three")
     check("usage", reply["usage"] == {"prompt_tokens": 3, "completion_tokens": 3, "total_tokens": 6} and reply["model"] == "mock", reply)
     check("a program", m.run('text: ["say this; ", {model: openai/upper}]').stdout == "say this; SAY THIS; \n")
+    check("one model", [json.loads(m.ask(p, method="GET")[2])["id"] for p in ("/v1/models/upper", "/v1/models/any/name/", "/models/x")] == ["upper", "any/name", "x"])
     check("models at a slash", m.ask("/v1/models/", method="GET")[2] == m.ask("/v1/models", method="GET")[2])
     check("models", [x["id"] for x in json.loads(m.ask("/v1/models", method="GET")[2])["data"]] == ["mock", "echo", "upper", "roles"])
     vectors = json.loads(m.ask("/v1/embeddings", {"input": ["a", "b", "a"]})[2])["data"]

@@ -220,6 +220,7 @@ def test_answers(s):
           models["data"][0]["owned_by"] == "pdl", models)
     check("a slash at the end", json.loads(s.ask("GET", "/v1/models/")[2]) == models and s.ask("GET", "/health/")[0] == 200 and s.ask("PUT", "/v1/models/", b"")[0] == 405)
     check("no name", [s.ask("GET", p)[0] for p in ("/v1/responses//", "/v1/models//", "//")] == [404] * 3)
+    check("one model and a slash", s.ask("GET", "/v1/models/echo/")[2] == s.ask("GET", "/v1/models/echo")[2] and s.ask("GET", "/v1/models/echo//")[0] == 404)
     check("one model", json.loads(s.ask("GET", "/v1/models/echo")[2])["id"] == "echo")
     check("health", s.ask("GET", "/health")[0] == 200)
 

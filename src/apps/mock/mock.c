@@ -70,27 +70,32 @@ static void answer_embed(pdl_exchange *x, pdl_vref request) {
     pdl_mock_send(x, 200, pdl_dict_putz(pdl_dict_new(1), "embeddings", all));
 }
 
+static pdl_val model_card(pdl_str name) {
+    pdl_val m = pdl_dict_putz(pdl_dict_new(3), "id", pdl_text(name));
+    m = pdl_dict_putz(m, "object", pdl_textz("model"));
+    return pdl_dict_putz(m, "owned_by", pdl_textz("pdl mock"));
+}
+
 static void answer_models(pdl_exchange *x) {
     static const char *const names[] = {"mock", "echo", "upper", "roles"};
     enum { N_NAMES = sizeof names / sizeof *names };
     pdl_val data = pdl_list_new(N_NAMES);
-    for (size_t i = 0; i < N_NAMES; i++) {
-        pdl_val m = pdl_dict_putz(pdl_dict_new(3), "id", pdl_textz(names[i]));
-        m = pdl_dict_putz(m, "object", pdl_textz("model"));
-        data = pdl_list_push(data, pdl_dict_putz(m, "owned_by", pdl_textz("pdl mock")));
-    }
+    for (size_t i = 0; i < N_NAMES; i++)
+        data = pdl_list_push(data, model_card(pdl_str_of(names[i])));
     pdl_val v = pdl_dict_putz(pdl_dict_new(2), "object", pdl_textz("list"));
     pdl_mock_send(x, 200, pdl_dict_putz(v, "data", data));
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static bool is_at(pdl_str path, const char *name) {
+/* Returns the path without the version before it and a slash at its end. */
+static pdl_str bare_path(pdl_str path) {
     pdl_str v1 = PDL_STR("/v1");
     if (pdl_str_starts(path, v1)) path = pdl_str_sub(path, v1.n, path.n);
-    if (pdl_str_ends(path, PDL_STR("/"))) path = pdl_str_sub(path, 0, path.n - 1);
-    return pdl_str_is(path, name);
+    return pdl_str_ends(path, PDL_STR("/")) ? pdl_str_sub(path, 0, path.n - 1) : path;
 }
+
+static bool is_at(pdl_str path, const char *name) { return pdl_str_is(bare_path(path), name); }
 
 static const pdl_mock_form *const forms[] = {&pdl_mock_chat, &pdl_mock_completion,
                                              &pdl_mock_ollama_chat, &pdl_mock_ollama_generate};
@@ -138,11 +143,13 @@ static void on_post(pdl_mock *m, pdl_exchange *x, pdl_str path) {
 }
 
 static void on_request(void *user, pdl_exchange *x) {
-    pdl_str path = pdl_exchange_path(x);
+    pdl_str path = pdl_exchange_path(x), models = PDL_STR("/models/"), bare = bare_path(path);
     if (pdl_str_is(pdl_exchange_method(x), "POST"))
         on_post(user, x, path);
     else if (is_at(path, "/models"))
         answer_models(x);
+    else if (pdl_str_starts(bare, models)) /* any name is answered, as in a request for a chat */
+        pdl_mock_send(x, 200, model_card(pdl_str_sub(bare, models.n, bare.n)));
     else
         refuse_path(x);
 }

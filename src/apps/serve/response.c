@@ -227,8 +227,7 @@ void pdl_serve_answer_response(pdl_serve *s, pdl_exchange *x) {
 /* --- responses that were given ---------------------------------------------------------------- */
 
 static pdl_str id_in_path(const pdl_exchange *x) {
-    pdl_str path = pdl_exchange_path(x);
-    return pdl_str_sub(path, strlen("/v1/responses/"), path.n);
+    return pdl_serve_name_behind(x, "/v1/responses/");
 }
 
 static void answer_unknown(pdl_exchange *x) {

@@ -152,9 +152,14 @@ static void list_models(pdl_serve *s, pdl_exchange *x) {
     pdl_serve_answer_json(x, pdl_dict_putz(d, "data", list));
 }
 
+pdl_str pdl_serve_name_behind(const pdl_exchange *x, const char *before) {
+    pdl_str path = pdl_exchange_path(x), name = pdl_str_sub(path, strlen(before), path.n);
+    bool more = name.n > 1 && name.p[name.n - 1] == '/';
+    return more ? pdl_str_sub(name, 0, name.n - 1) : name;
+}
+
 static void show_model(pdl_serve *s, pdl_exchange *x) {
-    pdl_str path = pdl_exchange_path(x), name = pdl_str_sub(path, strlen("/v1/models/"), path.n);
-    const pdl_served *m = pdl_serve_ask_model(s, x, name);
+    const pdl_served *m = pdl_serve_ask_model(s, x, pdl_serve_name_behind(x, "/v1/models/"));
     if (m) pdl_serve_answer_json(x, model_card(m));
 }
 
@@ -166,8 +171,8 @@ static void show_health(pdl_serve *s, pdl_exchange *x) {
 static void show_paths(pdl_serve *s, pdl_exchange *x);
 
 /* The routes. HEAD is answered where GET is; the Allow header of a 405 is made from the rows. A
- * path that ends with a slash is followed by a name; the others may be requested with a slash at
- * their end. */
+ * path that ends with a slash is followed by a name. Each may be requested with a slash at its
+ * end. */
 static const route routes[] = {
     {"GET", "/", true, show_paths, "these paths"},
     {"GET", "/health", true, show_health, "is the server there?"},
