@@ -349,7 +349,28 @@ static bool has_book_quotes(pdl_str word) {
            pdl_str_starts(word, PDL_STR("\u201d")) || pdl_str_starts(word, PDL_STR("\u2019"));
 }
 
+/* Letters that look like nothing or like a blank, and come from other programs with a text. */
+static const struct {
+    const char *letter, *hint;
+} unseen[] = {
+    {"\u00a0", "the key has a no-break space, which is a letter: write a blank"},
+    {"\u3000", "the key has a wide blank (U+3000), which is a letter: write a blank"},
+    {"\u200b", "the key has a blank without width (U+200B), which is a letter: leave it out"},
+    {"\u200e", "the key has a mark of direction (U+200E): leave it out"},
+    {"\u202e", "the key has a mark of direction (U+202E): leave it out"},
+    {"\ufeff", "the key has a byte order mark (U+FEFF): leave it out"},
+};
+
+static const char *unseen_advice(pdl_str word) {
+    for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++)
+        if (pdl_str_find(word, pdl_str_of(unseen[i].letter), 0) != PDL_NOT_FOUND)
+            return unseen[i].hint;
+    return NULL;
+}
+
 const char *pdl_key_advice(int kind, pdl_str word, bool any) {
+    const char *letter = unseen_advice(word);
+    if (letter) return letter;
     if (has_book_quotes(word)) return "the quotes of YAML are \" and '; a key needs none";
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         bool fits = keys[i].kind == kind || (keys[i].kind == ANY && any);
