@@ -55,6 +55,12 @@ def test_the_collector_says_when(pdl, folder):
     check("a second later", times[-1] - times[0] >= 0.9, times)
 
 
+def test_busy_for_ever(pdl, folder):
+    """The end of a run waits a second for a collector that names no time: long enough for two attempts, not for three."""
+    err, bodies, _ = send(pdl, folder, (503, b"busy", ()))
+    check("it is told why", len(bodies) in (1, 2) and "answered 503" in err, len(bodies), err)
+
+
 @pytest.mark.parametrize("status", [400, 401, 404, 500])
 def test_refused(pdl, folder, status):
     err, bodies, _ = send(pdl, folder, (status, b'{"code": 3, "message": "no such tenant"}', ()), OK)

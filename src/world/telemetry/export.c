@@ -94,12 +94,13 @@ static bool is_passing(const pdl_http_reply *r) {
     return false;
 }
 
-/* Returns for how many ms to wait: as long as the collector asks, or else longer with each
- * attempt. */
-static uint64_t wait_of(const pdl_http_reply *r, unsigned tries) {
+/* Returns for how many ms to wait: as long as the collector asks, which sets *named, or else longer
+ * with each attempt. */
+static uint64_t wait_of(const pdl_http_reply *r, unsigned tries, bool *named) {
     bool is_date;
     double seconds = pdl_http_retry_after(r, (double)pdl_clock_wall_ns() / 1e9, &is_date);
-    if (seconds >= 0) return seconds < LONGEST_S ? (uint64_t)(seconds * 1000) : LONGEST_S * 1000;
+    *named = seconds >= 0;
+    if (*named) return seconds < LONGEST_S ? (uint64_t)(seconds * 1000) : LONGEST_S * 1000;
     return (uint64_t)FIRST_WAIT_MS << (tries < 6 ? tries : 6);
 }
 
@@ -112,10 +113,12 @@ static void on_later(void *user) {
 /* Puts the batch back into the queue; no batch is sent before its time has come. */
 static void send_later(sending *s, const pdl_http_reply *r) {
     pdl_otlp *o = s->o;
-    uint64_t ms = wait_of(r, s->tries++);
+    bool named;
+    uint64_t ms = wait_of(r, s->tries++, &named);
     s->is_sent = false;
     o->n_sending--;
     o->hold_ns = pdl_clock_ns() + ms * 1000000;
+    o->named_ns = named ? o->hold_ns : 0;
     pdl_timer_stop(o->later);
     o->later = pdl_timer_start(o->loop, ms, on_later, o);
 }
@@ -340,7 +343,7 @@ static void send_last(pdl_otlp *o) {
     uint64_t begin = pdl_clock_ns();
     send_batch(o);
     while (o->sending) {
-        uint64_t now = pdl_clock_ns(), end = o->hold_ns > begin ? o->hold_ns + last : begin + last;
+        uint64_t now = pdl_clock_ns(), end = (o->named_ns > begin ? o->named_ns : begin) + last;
         if (end > begin + most) end = begin + last;
         if (now >= end) break;
         pdl_loop_run(o->loop, (int)((end - now) / 1000000) + 1);

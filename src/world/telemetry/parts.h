@@ -48,8 +48,10 @@ struct pdl_otlp {
     size_t n_bytes;               /* bytes of all batches */
     /* after a failure, batches are dropped until this time; 0 when there was none */
     uint64_t retry_ns;
-    /* until this time nothing is sent and nothing dropped, because the collector asked for it */
+    /* until this time nothing is sent and nothing dropped, after a collector that was busy */
     uint64_t hold_ns;
+    /* hold_ns when the collector has named that time, 0 otherwise */
+    uint64_t named_ns;
     pdl_timer *later; /* on the separate loop; it fires at the end of such a wait */
     pdl_buf why;      /* the collector's message of the last failure */
     size_t n_lost;
