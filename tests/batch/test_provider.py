@@ -146,6 +146,18 @@ def run(*args, **more):
     return t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--provider-batch", *args, **env(**more))
 
 
+def test_seconds():
+    """A budget of seconds ends the waiting for an upload that is not ready; the same command continues."""
+    t.begin({"in.jsonl": jsonl(words(3))})
+    p.stuck = True
+    code, _, err = run("--budget", "seconds=0.5")
+    t.check("it waits no longer", code == 1 and "the budget of 0.5 seconds is spent" in err and "a larger --budget continues" in err, (code, err))
+    t.check("the upload is kept", len(p.batches) == 1)
+    p.stuck = False
+    code, _, err = run("--budget", "seconds=60")
+    t.check("it continues, and uploads nothing again", code == 0 and len(p.batches) == 1 and len(t.lines("out.jsonl")) == 3, (code, err))
+
+
 @pytest.mark.parametrize("model, title, key", [("openai/m", "openai", "Bearer sk-one"), ("anthropic/m", "anthropic", "sk-two")], ids=["openai", "anthropic"])
 def test_dialect(model, title, key):
     program = "lastOf:\n- Say ${ word }\n- model: %s\n" % model

@@ -515,7 +515,8 @@ static bool open_window(batch *b, pdl_err *err) {
                                                            .ledger = b->ledger,
                                                            .note = b->o->note,
                                                            .user = b->o->user,
-                                                           .cancel = b->o->cancel});
+                                                           .cancel = b->o->cancel,
+                                                           .budget = w->budget});
     w->code = pdl_session_compile(b->o->session, b->o->program);
     return pdl_session_variables(b->o->variables, &w->variables, err);
 }

@@ -313,8 +313,8 @@ static bool look_again(pdl_batch_provider *p, pdl_err *err) {
     return true;
 }
 
-static bool was_cancelled(const pdl_batch_provider *p, pdl_err *err) {
-    if (!p->use.cancel || !*p->use.cancel) return false;
+bool pdl_batch_provider_stopped(const pdl_batch_provider *p, pdl_err *err) {
+    if (!p->use.cancel || !*p->use.cancel) return !pdl_budget_check_clock(p->use.budget, err);
     (void)pdl_err_signal(err, *p->use.cancel);
     return true;
 }
@@ -328,7 +328,7 @@ bool pdl_batch_provider_rest(pdl_batch_provider *p, uint64_t ms, pdl_err *err) {
     bool stopped = false;
     while (!over && !stopped) {
         pdl_loop_run(p->use.loop, LOOK_MS);
-        stopped = was_cancelled(p, err);
+        stopped = !over && pdl_batch_provider_stopped(p, err);
     }
     if (!over) pdl_timer_stop(t);
     return !stopped;

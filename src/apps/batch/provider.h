@@ -15,6 +15,7 @@
 
 #include "base/cancel.h"
 #include "batch/ledger.h"
+#include "effect/budget.h"
 #include "io/http.h"
 
 typedef struct pdl_batch_provider pdl_batch_provider;
@@ -32,6 +33,7 @@ typedef struct pdl_batch_provider_use {
     void (*note)(void *user, const char *text);
     void *user;
     pdl_cancel_flag *cancel;
+    const pdl_budget *budget; /* its seconds end a wait; may be NULL */
 } pdl_batch_provider_use;
 void pdl_batch_provider_begin(pdl_batch_provider *p, const pdl_batch_provider_use *use);
 

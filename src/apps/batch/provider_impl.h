@@ -40,6 +40,9 @@ struct pdl_batch_provider {
 /* Records the answer for the request of this name. */
 void pdl_batch_provider_answer(pdl_batch_provider *p, pdl_str name, int status, pdl_str body);
 
+/* Returns true, with the error, after a signal and when no seconds of the budget are left. */
+bool pdl_batch_provider_stopped(const pdl_batch_provider *p, pdl_err *err);
+
 /* Pauses; the loop runs and signals are noticed meanwhile. Returns false when the batch has to
  * end. */
 PDL_MUST bool pdl_batch_provider_rest(pdl_batch_provider *p, uint64_t ms, pdl_err *err);

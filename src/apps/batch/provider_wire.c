@@ -47,12 +47,6 @@ static bool is_kept(const char *line) {
     return true;
 }
 
-static bool interrupted(const pdl_batch_provider *p, pdl_err *err) {
-    if (!p->use.cancel || !*p->use.cancel) return false;
-    (void)pdl_err_signal(err, *p->use.cancel);
-    return true;
-}
-
 /* Returns true for a status which means that nothing was created, and that a later attempt may
  * succeed; 529 is Anthropic's. After other server errors it is not certain whether something was
  * created. */
@@ -82,11 +76,13 @@ static bool refused(const exchange *x, const char *method, const char *url, pdl_
 /* Sends a request once. type: content type of the body. *out gets the body of the answer. */
 static bool ask_once(pdl_batch_provider *p, const char *method, const char *url, const char *type,
                 pdl_str body, pdl_buf *out, pdl_err *err) {
-    enum { LOOK_MS = 100, TOTAL_MS = 600000, MAX_BYTES = 1 << 30 };
+    enum { LOOK_MS = 100, TOTAL_MS = 600000, MAX_WORDS = 1 << 24, MAX_RESULTS = 1 << 30 };
     const item *like = &p->items.p[0];
     PDL_VEC(const char *) headers = {0};
     pdl_buf content = PDL_BUF;
-    pdl_http *http = pdl_http_new(p->use.loop, &(pdl_http_options){.max_reply_bytes = MAX_BYTES});
+    pdl_http *http = pdl_http_new(
+        p->use.loop,
+        &(pdl_http_options){.max_reply_bytes = body.p ? MAX_WORDS /* no results */ : MAX_RESULTS});
     exchange x = {.body = PDL_BUF};
     for (size_t i = 0; i < like->headers.n; i++)
         if (is_kept(like->headers.p[i])) *pdl_vec_push(&headers) = like->headers.p[i];
@@ -104,7 +100,7 @@ static bool ask_once(pdl_batch_provider *p, const char *method, const char *url,
     bool stopped = false;
     while (!x.over && !stopped) {
         pdl_loop_run(p->use.loop, LOOK_MS);
-        stopped = !x.over && interrupted(p, err);
+        stopped = !x.over && pdl_batch_provider_stopped(p, err);
     }
     bool ok = !stopped && x.ok && x.status >= 200 && x.status < 300;
     if (ok)

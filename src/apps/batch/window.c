@@ -496,13 +496,17 @@ static void usage_of(const window *w, const flight *f, outcome *c) {
     c->cost = use.cost;
 }
 
+static void say_spent(const pdl_err *e, pdl_err *out) {
+    pdl_err_set(out, PDL_E_budget, (pdl_loc){0}, "%s", e->msg);
+    pdl_err_hint(out, "the same command with a larger --budget continues");
+}
+
 /* Handles a row that did not run because the budget of the whole batch was used up. No further row
  * can run. */
 static bool spent(window *w, const pdl_err *e) {
     pdl_err why = {0};
     if (!pdl_run_pool_is_spent(w->pool, e)) return false;
-    pdl_err_set(&why, PDL_E_budget, (pdl_loc){0}, "%s", e->msg);
-    pdl_err_hint(&why, "the same command with a larger --budget continues");
+    say_spent(e, &why);
     drain(w, &why);
     return true;
 }
@@ -577,6 +581,18 @@ static int wait_ms(const window *w) {
     return most;
 }
 
+/* The rows wait for the provider, which keeps their requests when the time of the batch is over. */
+static bool wait_for_provider(window *w, pdl_err *err) {
+    pdl_err why = {0};
+    if (pdl_batch_provider_wait(w->o->provider, &why)) return true;
+    if (pdl_run_pool_is_spent(w->pool, &why)) {
+        say_spent(&why, err);
+        pdl_err_fini(&why);
+    } else
+        *err = why;
+    return false;
+}
+
 static bool turn(window *w, pdl_err *err) {
     if (!admit(w, AT_ONCE, err) || !step_all(w, err)) return false;
     tick(w);
@@ -585,8 +601,7 @@ static bool turn(window *w, pdl_err *err) {
     if (!w->totals->open && !w->later) return true;
     bool answers = pdl_run_pool_wait(w->pool, more ? 0 : wait_ms(w));
     if (w->o->provider && pdl_batch_provider_open(w->o->provider))
-        return more || pdl_run_pool_is_ready(w->pool) ||
-               pdl_batch_provider_wait(w->o->provider, err);
+        return more || pdl_run_pool_is_ready(w->pool) || wait_for_provider(w, err);
     if (!answers && !more && !w->later)
         pdl_run_pool_give_up(w->pool, "the row waits for an answer that cannot come");
     return true;

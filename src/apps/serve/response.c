@@ -227,7 +227,7 @@ void pdl_serve_answer_response(pdl_serve *s, pdl_exchange *x) {
 /* --- responses that were given ---------------------------------------------------------------- */
 
 static pdl_str id_in_path(const pdl_exchange *x) {
-    return pdl_serve_name_behind(x, "/v1/responses/");
+    return pdl_serve_name_after(x, "/v1/responses/");
 }
 
 static void answer_unknown(pdl_exchange *x) {

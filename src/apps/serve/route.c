@@ -152,14 +152,14 @@ static void list_models(pdl_serve *s, pdl_exchange *x) {
     pdl_serve_answer_json(x, pdl_dict_putz(d, "data", list));
 }
 
-pdl_str pdl_serve_name_behind(const pdl_exchange *x, const char *before) {
+pdl_str pdl_serve_name_after(const pdl_exchange *x, const char *before) {
     pdl_str path = pdl_exchange_path(x), name = pdl_str_sub(path, strlen(before), path.n);
     bool more = name.n > 1 && name.p[name.n - 1] == '/';
     return more ? pdl_str_sub(name, 0, name.n - 1) : name;
 }
 
 static void show_model(pdl_serve *s, pdl_exchange *x) {
-    const pdl_served *m = pdl_serve_ask_model(s, x, pdl_serve_name_behind(x, "/v1/models/"));
+    const pdl_served *m = pdl_serve_ask_model(s, x, pdl_serve_name_after(x, "/v1/models/"));
     if (m) pdl_serve_answer_json(x, model_card(m));
 }
 

@@ -127,8 +127,8 @@ void pdl_serve_answer_wrong(pdl_exchange *x, const char *param, const char *code
 void pdl_serve_put_error(pdl_str message, const char *type, const char *code, pdl_buf *out);
 void pdl_serve_answer_json(pdl_exchange *x, pdl_val v); /* takes v */
 
-/* Returns the name behind the beginning of the path of a route, without a slash at its end. */
-pdl_str pdl_serve_name_behind(const pdl_exchange *x, const char *before);
+/* Returns the name after the beginning of the path of a route, without a slash at its end. */
+pdl_str pdl_serve_name_after(const pdl_exchange *x, const char *before);
 
 /* The content of a request; ask.c. */
 typedef struct request {
