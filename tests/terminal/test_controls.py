@@ -58,4 +58,8 @@ def test_commands_and_files(pdl, folder):
 def test_other_commands(pdl, folder):
     (folder / "in.jsonl").write_text('{"n": 1}\n')
     harmless("batch, errors of code", shown(pdl, folder, block(CODE["to errors"]), "batch", "--input", "in.jsonl", "--output", "out.jsonl", "p.pdl"))
+    (folder / "table.jsonl").write_text('{"n": "\\u001b]0;evil\\u0007", "\\u009b31m": 1}\n')
+    harmless("batch, a table", shown(pdl, folder, "text: a\n", "batch", "--input", "table.jsonl", "--format", "csv", "p.pdl"))
+    out = shown(pdl, folder, "text: a\n", "batch", "--input", "table.jsonl", "p.pdl")
+    check("batch, rows", b"\xc2\x9b31m" not in out and b"\\u001b]0;evil" in out, out)
     harmless("repl, errors of code", shown(pdl, folder, "a", "repl", typed=("pdl> ", 'lang: python\ncode: "import os, time; os.write(2, (chr(27) + \']0;evil\' + chr(7)).encode()); time.sleep(0.3); result = 1"\n\n\x04')))

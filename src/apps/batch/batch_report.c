@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/termsafe.h"
 #include "base/xml.h"
 #include "batch/output.h"
 #include "io/file.h"
@@ -221,7 +222,7 @@ bool pdl_batch_report_check(const pdl_batch_options *o, pdl_str file, pdl_err *e
 }
 
 static bool put_standard(pdl_str text, pdl_err *err) {
-    if (fwrite(text.p, 1, text.n, stdout) == text.n && fflush(stdout) == 0) return true;
+    if (pdl_write_termsafe(stdout, text) && fflush(stdout) == 0) return true;
     return pdl_file_errno(err, errno, "standard output");
 }
 

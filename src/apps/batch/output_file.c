@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "base/termsafe.h"
 #include "batch/output_impl.h"
 #include "io/file.h"
+#include "io/tty.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 
@@ -89,9 +91,19 @@ static bool put_csv(output_file *s, pdl_str json, pdl_err *err) {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
+/* Makes texts of the table harmless for a terminal. A pipe and a file get them as they are. */
+static void make_shown(output_file *s) {
+    pdl_buf shown = PDL_BUF;
+    if (!pdl_tty_is(s->fd)) return;
+    pdl_buf_put_shown(&shown, pdl_buf_str(&s->buf));
+    pdl_buf_fini(&s->buf);
+    s->buf = shown;
+}
+
 static bool write_out(output_file *s, pdl_err *err) {
     struct stat st;
     if (!s->buf.len) return true;
+    make_shown(s);
     bool regular = fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode);
     if (!pdl_file_write_named(s->fd, s->output.path, pdl_buf_str(&s->buf), err)) {
         /* When the disk is full, a part of a row may have been written. It is removed, so that
