@@ -53,6 +53,9 @@ test-reference: all ## the reference's own tests and notebooks, fetched, with li
 test-clients: all ## clients of other people against pdl serve (openai, LangChain, litellm, llm), and a real llama.cpp
 	@$(SUITE) tests/clients
 
+test-optimize: all ## the search of examples/optimize with the real model of its recording (fetches the model, 93 MB, and llama.cpp)
+	@$(SUITE) tests/clients/test_optimize.py
+
 test-dojo: all ## the attacks of AgentDojo against agents with and without policies (fetches the package; DOJO_EVERY=1: all of them)
 	@$(SUITE) tests/dojo
 

