@@ -37,8 +37,8 @@ typedef struct pdl_checker {
     bool outer_unknown; /* the file is included by another one, whose names are unknown */
     bool sure;          /* every path through the program comes to the current block */
     bool dead;          /* no path comes to the current block */
-    /* The examined part depends on the type of a parameter. Calls from expressions do not
-     * check their arguments, so an error that follows from it is a warning. */
+    /* The examined part depends on the declared type of a parameter. A call from an expression does
+     * not check its arguments against that type, so an error that follows from it is a warning. */
     bool assumed;
     bool may_exit;   /* code that ran may have ended the program */
     bool local;      /* definitions end with the function or iteration around them */

@@ -78,7 +78,7 @@ static pdl_str prefix_of(pdl_str line) {
 }
 
 /* Reads a text that the log has cut: removes what may be the beginning of a secret at its end.
- * Later texts under its key do not continue it. */
+ * Later texts under the same key do not continue the cut text. */
 static void read_cut(lines *l, size_t start, pdl_str text) {
     bool cut;
     for (size_t i = 0, n; i < text.n; i += n ? n : 1) {

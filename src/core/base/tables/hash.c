@@ -1,5 +1,5 @@
-/* hash.c -- see hash.h. Tables: 8-byte words folded by 64x64->128 multiplication; SHA-256 from FIPS
- * 180-4.
+/* hash.c -- see hash.h. The hash of tables folds words of 8 bytes by a multiplication of 64x64 to
+ * 128 bits; SHA-256 is written from FIPS 180-4.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

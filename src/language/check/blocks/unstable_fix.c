@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* A text of the program as the parts that it was read as. */
+/* A text of the program, and the parts of text and expressions into which it was split. */
 typedef struct prompt {
     pdl_str text;
     const pdl_xlist *parts;

@@ -16,8 +16,8 @@
 
 #include "base/banned.h"
 
-/* Returns the record that numbers what an expression starts. A plain value has a separate record
- * only when the run is traced, so that record never counts. */
+/* Returns the record that numbers what an expression starts. The record of a plain value is never
+ * the one: only a traced run makes it, and the numbers must not depend on the trace. */
 pdl_vm_block *pdl_vm_place_block(pdl_fiber *f) {
     size_t k = f->blocks.n;
     while (k > 1 && f->blocks.p[k - 1].info &&
