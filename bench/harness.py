@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = pathlib.Path(os.environ.get("PDL_SHARED", ROOT.parent / "shared")) / "bench"
-MOST_SECONDS = 120  # a peer that takes longer is one that fails
+MAX_SECONDS = 120  # a peer that takes longer is one that fails
 
 
 class Figure:
@@ -37,7 +37,7 @@ def build_measure(folder):
     subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-O1", "-o", str(folder / "measure"), str(ROOT / "bench" / "measure.c")], check=True)
 
 
-def ended(argv, seconds=MOST_SECONDS, **more):
+def ended(argv, seconds=MAX_SECONDS, **more):
     """What a process wrote to standard output; None when it fails, or has not ended in time. Then those that it started are ended as well."""
     with subprocess.Popen([str(a) for a in argv], stdout=subprocess.PIPE, text=True, start_new_session=True, **more) as p:
         try:
@@ -50,7 +50,7 @@ def ended(argv, seconds=MOST_SECONDS, **more):
     return out if p.returncode == 0 else None
 
 
-def measure(argv, folder, env=None, seconds=MOST_SECONDS):
+def measure(argv, folder, env=None, seconds=MAX_SECONDS):
     """Seconds, peak memory in MB and seconds of processor time of one process; None when it fails."""
     out = (ended([folder / "measure", *argv], seconds, cwd=folder, env=dict(os.environ, **(env or {}))) or "0 0 1").split()
     return (float(out[0]), int(out[1]) / 1024, float(out[3])) if out[2] == "0" else None

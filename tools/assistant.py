@@ -13,7 +13,7 @@ from pages import PARTS, ROOT, page_file, title_of, without_code, without_nav
 
 CARD = ROOT / "docs" / "language-card.md"
 SKILL = [ROOT / "packaging" / "skill" / "SKILL.md", CARD]
-MOST_LINES, COLUMNS = 120, 100
+MAX_LINES, COLUMNS = 120, 100
 
 HEAD = """# PDL on two screens
 
@@ -152,8 +152,8 @@ def write_skill(folder):
 
 def faults(text):
     lines = text.rstrip("\n").split("\n")
-    if len(lines) > MOST_LINES:
-        yield "%d lines, more than %d" % (len(lines), MOST_LINES)
+    if len(lines) > MAX_LINES:
+        yield "%d lines, more than %d" % (len(lines), MAX_LINES)
     output = False
     for number, line in enumerate(lines, 1):
         output = line.startswith("```output") or (output and not line.startswith("```"))

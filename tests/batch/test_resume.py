@@ -18,7 +18,7 @@ import pytest
 from ..harness.choice import Choice
 from .kit import jsonl, t, words
 
-ROWS, JOBS, MOST_STARTS = 240, 8, 60
+ROWS, JOBS, MAX_STARTS = 240, 8, 60
 
 
 def fails(row):
@@ -87,9 +87,9 @@ def killed(p, chance):
 
 def kill_until_it_ends(args, chance):
     """-> kills, exit code, standard error"""
-    for kills in range(MOST_STARTS):
+    for kills in range(MAX_STARTS):
         p = t.start("p.pdl", "-i", "in.jsonl", *args, PDL_STRESS="time:0.02")
-        if kills < MOST_STARTS - 1:
+        if kills < MAX_STARTS - 1:
             killed(p, chance)
         _, err = p.communicate(timeout=300)
         if p.returncode != -9:

@@ -18,7 +18,7 @@ import pytest
 from ..checks import check, skip
 from ..harness.choice import ROOT
 
-MOST_BYTES = 15 << 20
+MAX_BYTES = 15 << 20
 
 
 class Image:
@@ -60,7 +60,7 @@ def entered(root, work, config, *words):
 
 
 def check_layout(made):
-    check("at most 15 MB", made.path.stat().st_size <= MOST_BYTES, made.path.stat().st_size)
+    check("at most 15 MB", made.path.stat().st_size <= MAX_BYTES, made.path.stat().st_size)
     check("the layout has its version", json.loads(made.files["oci-layout"]) == {"imageLayoutVersion": "1.0.0"})
     check("it runs without rights", re.fullmatch(r"[1-9]\d+:[1-9]\d+", made.config["config"]["User"]), made.config)
     named = {"blobs/" + d["digest"].replace(":", "/") for d in (made.index["manifests"][0], made.manifest["config"], *made.manifest["layers"])}

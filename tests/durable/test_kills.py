@@ -16,7 +16,7 @@ from ..harness.choice import Choice
 from .kit import BRANCHES, PROGRAMS, Folder, Service, shim
 
 pytestmark = pytest.mark.memory(False)
-MOST_RESUMES = 60
+MAX_RESUMES = 60
 
 
 class Kills:
@@ -42,7 +42,7 @@ class Kills:
         f = Folder(self.pdl, self.service, PROGRAMS[self.name])
         args = ["--durable", "--id", "r", "-o", "printed", "main.pdl"]
         kills, plan = 0, kill_first
-        for n in range(MOST_RESUMES):
+        for n in range(MAX_RESUMES):
             env, seconds = plan if plan else ({}, None)
             p = f.start(args, env=env)
             if seconds is not None:

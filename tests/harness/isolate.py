@@ -54,7 +54,7 @@ def children():
 
 def end_the_rest(known):
     """Kills and reaps all children but the known ones, until none comes up any more. -> the commands of those that were running."""
-    ended, until = [], time.monotonic() + 10
+    ended, until = {}, time.monotonic() + 10
     while time.monotonic() < until:
         left = [p for p in children() if p not in known]
         if not left:
@@ -63,13 +63,13 @@ def end_the_rest(known):
             try:
                 state = pathlib.Path("/proc/%d/stat" % p).read_text().rsplit(")", 1)[1].split()[0]
                 if state != "Z":
-                    ended.append(pathlib.Path("/proc/%d/cmdline" % p).read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")[:200])
+                    ended[p] = pathlib.Path("/proc/%d/cmdline" % p).read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")[:200]
                     os.kill(p, signal.SIGKILL)
             except OSError:
                 pass
         reap(0)
         time.sleep(0.002)
-    return ended
+    return list(ended.values())
 
 
 def watch_exits(broken):

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.builds, pytest.mark.roomy]
 OURS = pathlib.Path(__file__).resolve().parent / "pictures"
 LOOKS = {"light": {"viewport": {"width": 1280, "height": 800}}, "dark": {"viewport": {"width": 1280, "height": 800}, "colorScheme": "dark"},
          "phone": {"viewport": {"width": 390, "height": 844}}}
-MOST_PERCENT = 1
+MAX_PERCENT = 1
 PARTS = 2  # each has a browser
 # The percentage of pixels that differ, so that it can be seen; 100 when the sizes do.
 DIFFERING = """(async () => {
@@ -81,4 +81,4 @@ def test_first_screens(b, folder, part):
         b.evaluate(DIFFERING % json.dumps([as_url(old), as_url(path)]))
         pairs.append((name, look, old, path))
     for (name, look, old, path), percent in zip(pairs, b.run()[1:]):
-        check("%s, %s: at most %d %% of its pixels differ" % (name, look, MOST_PERCENT), percent <= MOST_PERCENT, "%.2f %%: %s is kept, %s is now" % (percent, old, path))
+        check("%s, %s: at most %d %% of its pixels differ" % (name, look, MAX_PERCENT), percent <= MAX_PERCENT, "%.2f %%: %s is kept, %s is now" % (percent, old, path))

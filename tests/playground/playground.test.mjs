@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test'
 
 const { PDL_PLAYGROUND: address, PDL_MODULES: modules, PDL_CHROMIUM: executablePath, PDL_PICTURES: pictures } = process.env
 const { chromium } = createRequire(`${modules}/x.js`)('playwright-core')
-const MOST_MS = 20_000
+const MAX_MS = 20_000
 const SECRET = 'sk-test-0123456789abcdef'
 let browser
 const problems = [], requests = []
@@ -19,7 +19,7 @@ after(() => browser.close())
 
 async function open(options = {}, hash = '') {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options }), page = await context.newPage()
-  page.setDefaultTimeout(MOST_MS)
+  page.setDefaultTimeout(MAX_MS)
   page.on('console', m => ['error', 'warning'].includes(m.type()) && problems.push(m.text()))
   page.on('pageerror', e => problems.push(String(e)))
   context.on('request', r => requests.push(r.url()))
@@ -30,7 +30,7 @@ async function open(options = {}, hash = '') {
 
 /** Waits for what a function finds in the page. The policy of the page forbids the way in which playwright waits. */
 async function until(page, found, given) {
-  for (const end = Date.now() + MOST_MS; !(await page.evaluate(found, given)); await new Promise(done => setTimeout(done, 30)))
+  for (const end = Date.now() + MAX_MS; !(await page.evaluate(found, given)); await new Promise(done => setTimeout(done, 30)))
     if (Date.now() > end) assert.fail(`not found: ${found}; the page says: ${await page.textContent('#verdict')}`)
 }
 

@@ -10,8 +10,8 @@ from ..harness.choice import ROOT
 
 HELLO = 'text:\n- "Hello "\n- ${ 1 + 1 }\n'
 CALL = "model: openai/m\ninput: a\nparameters: {num_retries: 0}\n"
-MOST_MB = 4.4  # 3.4 where what every start executes lies together (tools/start-order), 5.1 where it is scattered
-MOST_OWN = 170000  # instructions above those of --version: 153 000 of them
+MAX_MB = 4.4  # 3.4 where what every start executes lies together (tools/start-order), 5.1 where it is scattered
+MAX_OWN = 170000  # instructions above those of --version: 153 000 of them
 
 
 def test_memory(pdl, folder):
@@ -24,7 +24,7 @@ def test_memory(pdl, folder):
         _, kilobytes, status, _ = subprocess.run([str(measure), pdl, "hello.pdl"], cwd=folder, capture_output=True, text=True, check=True).stdout.split()
         assert status == "0"
         peaks.append(int(kilobytes) / 1024)
-    check("hello takes at most %g MB: %.2f (tools/start-order lists its functions anew)" % (MOST_MB, min(peaks)), min(peaks) <= MOST_MB, peaks)
+    check("hello takes at most %g MB: %.2f (tools/start-order lists its functions anew)" % (MAX_MB, min(peaks)), min(peaks) <= MAX_MB, peaks)
 
 
 def profile(folder, pdl, *arguments):
@@ -43,7 +43,7 @@ def test_instructions(pdl, folder):
     (folder / "hello.pdl").write_text(HELLO)
     (folder / "call.pdl").write_text(CALL)
     own = profile(folder, pdl, "hello.pdl")[1] - profile(folder, pdl, "--version")[1]
-    check("hello takes at most %d instructions more than --version: %d" % (MOST_OWN, own), own <= MOST_OWN)
+    check("hello takes at most %d instructions more than --version: %d" % (MAX_OWN, own), own <= MAX_OWN)
     text, _ = profile(folder, pdl, "call.pdl")
     checks = sum(int(n) for n in re.findall(r"^cfn=pdl_program_check\ncalls=(\d+) ", text, re.M))
     check("a program with a call is checked once, in a pipe too", checks == 1, checks)

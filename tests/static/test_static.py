@@ -15,7 +15,7 @@ DIST = pathlib.Path(os.environ.get("PDL_DIST", ROOT / "dist"))  # make-release s
 MADE = DIST / "pdl-linux-x86_64"
 ARM = DIST / "pdl-linux-aarch64"
 QEMU = shutil.which("qemu-aarch64-static")
-MOST_BYTES = 12 << 20
+MAX_BYTES = 12 << 20
 HELLO = "text:\n- \"hello ${ 2 ** 100 } ${ 'abc'|upper }\\n\"\n- {data: {a: 1}, def: x}\n"
 RECORDED = "text:\n- {text: a1, parser: {regex: '(?P<x>[a-z])', mode: search}}\n- {read: note.txt}\n"
 
@@ -40,7 +40,7 @@ def root(tmp_path):
 
 def test_file(root):
     size = MADE.stat().st_size
-    check("at most 12 MB", size <= MOST_BYTES, size)
+    check("at most 12 MB", size <= MAX_BYTES, size)
     said = subprocess.run(["readelf", "-ld", MADE], capture_output=True, text=True, check=True).stdout
     check("no library and no loader", "(NEEDED)" not in said and "interpreter" not in said, said)
     check("no fixed addresses", "DYN (" in subprocess.run(["readelf", "-h", MADE], capture_output=True, text=True, check=True).stdout, "they are fixed")
