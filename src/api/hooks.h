@@ -35,7 +35,7 @@ typedef struct pdl_hooks_options {
 pdl_world *pdl_hooks_world_new(const pdl_hooks_options *o,
                                void (*other)(void *user, pdl_effect *e), void *user);
 
-/* Delivers the answers that were given. Returns true when there were any. */
+/* Delivers the answers that were given. Returns true when it has delivered an answer. */
 bool pdl_hooks_deliver(pdl_world *w);
 /* Returns true when there is an answer to deliver. */
 bool pdl_hooks_are_ready(const pdl_world *w);

@@ -185,8 +185,8 @@ bool pdl_session_is_ready(const pdl_session *s);
 /* Returns true when the session waits for nothing but questions without an answer (in a durable run
  * that may park). */
 bool pdl_session_only_waits(const pdl_session *s);
-/* Parks such a run: it ends, or continues with answers that have arrived. Called after the loop was
- * polled. */
+/* Parks a run that only waits: the run ends, or continues with answers that have arrived. Called
+ * after the loop was polled. */
 bool pdl_session_park(pdl_session *s);
 
 /* Returns the run, for its result and error. Borrowed. */
@@ -217,7 +217,8 @@ PDL_MUST bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void
                                 pdl_err *err);
 
 /* Appends the trace of a run in progress, up to the present moment (options.trace_later). Returns
- * false without an error when too much has happened to make it. Errors: limit, io. */
+ * false without an error when the events since the start are too many to be kept. Errors: limit,
+ * io. */
 PDL_MUST bool pdl_session_trace_so_far(const pdl_session *s, pdl_buf *out, pdl_err *err);
 
 /* Registers the secrets of a program that another session loaded, so that they are redacted,

@@ -24,7 +24,8 @@ enum { MAX_CHOICES = 128 };
 
 typedef struct merge_world merge_world;
 
-/* A request that was sent. A call that was cancelled is NULL. */
+/* A request that was sent for one or more calls. The pointer to a call that was cancelled is
+ * NULL. */
 typedef struct call_group {
     merge_world *world;
     pdl_effect **calls; /* n, owned */

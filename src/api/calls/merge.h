@@ -24,7 +24,7 @@ typedef struct pdl_merge_options {
 
 /* Makes a world that merges the calls for the next world, which it borrows. */
 pdl_world *pdl_merge_world_new(const pdl_merge_options *o, pdl_world *next);
-/* Sends the calls that wait, in the order of their places. Returns false when none did. */
+/* Sends the calls that wait, in the order of their places. Returns false when no call waited. */
 bool pdl_merge_send(pdl_world *w);
 
 #endif

@@ -22,7 +22,7 @@ enum { DAY_MS = 86400000 };
 typedef struct hooks hooks;
 
 struct pdl_request {
-    hooks *hooks;  /* NULL when it is closed */
+    hooks *hooks;  /* NULL when the handle is closed */
     pdl_effect *e; /* NULL when the answer is not needed any more */
     /* the handler that got the request; NULL when an object or function of the host got it */
     const pdl_hook *row;

@@ -87,7 +87,8 @@ void pdl_prefix_free(pdl_prefix *p) {
 
 /* --- calls as units --------------------------------------------------------------------------- */
 
-/* Returns the text of a message, or of its parts together. Owned; absent when it has none. */
+/* Returns the text of a message, or of its parts together. Owned; absent when the message has no
+ * text. */
 static pdl_val text_of(pdl_vref v) {
     static const char *const names[] = {"content", "parts", "text"};
     pdl_vref in = v;

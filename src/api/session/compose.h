@@ -1,5 +1,5 @@
 /* compose.h -- one world that routes effects to the worlds that answer them. Private to api. Only
- * this file knows all of them.
+ * this file and its source know all worlds.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -65,7 +65,8 @@ void pdl_compose_forget(pdl_world *w, uint32_t owner);
 /* Returns the world that answers models, for previews. Borrowed. */
 pdl_world *pdl_compose_model(pdl_world *w);
 
-/* Answers an input effect that waits for standard input. Returns false when none has this id. */
+/* Answers an input effect that waits for standard input. Returns false when no waiting effect has
+ * this id. */
 bool pdl_compose_answer_input(pdl_world *w, uint32_t id, pdl_str text);
 
 /* Returns true when the host program has given an answer that poll will deliver. */

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* Returns true when path names a file. Explaining makes none. */
+/* Returns true when path names a file. A run that is only explained makes no file. */
 static bool is_file(pdl_str path) {
     char *z = pdl_str_dup(path);
     bool is = path.n && access(z, F_OK) == 0;

@@ -34,7 +34,7 @@ pdl_world *pdl_session_answer_world(pdl_session *s);
 /* durable_session.c. Returns the first world for a durable run beside others.
  * pdl_session_end_durable ends that run. */
 pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn);
-/* Ends the run when its journal has parked it. Returns true when it did. */
+/* Ends the run when its journal has parked it. Returns true when it has ended the run. */
 bool pdl_session_end_parked(pdl_session *s);
 pdl_sink pdl_session_output_sink(const pdl_session *s);
 void pdl_session_end_durable(pdl_session *s, uint32_t slot);

@@ -55,7 +55,7 @@ typedef struct pdl_batch_options {
     /* A further budget to which the use of the rows is charged; may be NULL. */
     struct pdl_budget *around;
     uint32_t jobs;   /* rows in flight at a time, at most PDL_SPAWN_SLOTS */
-    uint64_t limit;  /* at most so many rows; 0: all */
+    uint64_t limit;  /* at most so many rows are run; 0: all */
     uint64_t sample; /* number of rows that are drawn at random; 0: all */
     /* the batch ends when more rows than this have failed; negative: any number may fail */
     int64_t max_errors;
@@ -81,9 +81,9 @@ typedef struct pdl_batch_options {
     pdl_cancel_flag *cancel; /* the batch ends when it is not 0; may be NULL */
 } pdl_batch_options;
 
-/* Runs the batch to its end. Returns false when it stopped, or did not begin; t has its progress.
- * Errors: usage (columns, files, a journal of another batch: before the first row), io, runtime (a
- * row failed and no more may), budget, interrupt. */
+/* Runs the batch to its end. Returns false when the batch stopped before the last row, or did not
+ * begin; t has its progress. Errors: usage (columns, files, a journal of another batch: before the
+ * first row), io, runtime (a row failed and no more may), budget, interrupt. */
 PDL_MUST bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err);
 
 /* Checks whether pdl_batch_run could begin. Sends and writes nothing. The program is checked with

@@ -178,8 +178,8 @@ static void judge(window *w, const flight *f, const outcome *c) {
     drain(w, &why);
 }
 
-/* Appends a row whose columns may have numbers that JSON does not have. In a result they are an
- * error. */
+/* Appends a row whose columns may have numbers that JSON does not have. In a result such numbers
+ * are an error. */
 static bool put_with_nan(const flight *f, const outcome *c, pdl_buf *json, pdl_err *err) {
     pdl_buf result = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = c->kind || pdl_json_write(c->result, PDL_JSON_LOOSE, 0, &result, err);

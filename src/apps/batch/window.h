@@ -57,7 +57,7 @@ typedef struct batch_window {
 /* Sets the error for a row of the input that has changed: "FILE:4: row 4 HOW". Always returns
  * false. */
 bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *how, pdl_err *err);
-/* Runs all rows. Returns false when it stopped. */
+/* Runs all rows. Returns false when the batch stopped before the last row; err says why. */
 PDL_MUST bool pdl_batch_window_run(window *w, pdl_err *err);
 /* Marks a row as broken when it has a column that the output adds itself, or a column that the
  * output does not have. (If all rows have the same columns, such columns are refused before the

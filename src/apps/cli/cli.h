@@ -161,8 +161,8 @@ bool pdl_cli_read_whole(const arguments *a, opt_id id, int64_t least, int64_t mo
 static inline pdl_str pdl_cli_written(pdl_str name) {
     return pdl_str_is(name, "-") ? PDL_STR("/dev/stdout") : name;
 }
-/* Applies --separator to the tables that are CSV; output may be NULL. Returns false when it was
- * refused. */
+/* Applies --separator to the tables that are CSV; output may be NULL. Returns false when the option
+ * was refused. */
 bool pdl_cli_use_separator(const arguments *a, struct pdl_table *input, struct pdl_table *output);
 
 /* cmd_run.c. Returns the profile that the options and PDL_SANDBOX request; empty when there is

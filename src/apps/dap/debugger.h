@@ -103,7 +103,8 @@ typedef struct debugger {
     pdl_val failure;
     const char *failure_kind;    /* the kind of error; static */
     uint32_t at_fiber;           /* the fiber that is stopped */
-    pdl_val request;             /* the effect before which it is stopped; may be absent */
+    /* when the run is stopped before an effect, the request of that effect; else absent */
+    pdl_val request;
     pdl_val last_result;         /* result of the block that ended most recently; may be absent */
     /* filled while the run is stopped; the first has the number 1 */
     PDL_VEC(dap_reference) references;

@@ -20,8 +20,8 @@
 typedef enum {
     PDL_VERDICT_UNDECIDED,
     PDL_VERDICT_BETTER, /* the mean difference is above 0 */
-    PDL_VERDICT_WORSE,  /* it is below 0 */
-    PDL_VERDICT_SAME    /* it is between -D and D */
+    PDL_VERDICT_WORSE,  /* the mean difference is below 0 */
+    PDL_VERDICT_SAME    /* the mean difference is between -D and D */
 } pdl_verdict;
 
 /* The probability that any of the verdicts is wrong is at most this, whenever the comparison

@@ -17,7 +17,8 @@ typedef struct form {
      * borrowed. Returns false when it has refused the request. The function is NULL when the body
      * is a chat already. */
     bool (*read)(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked);
-    /* Returns the messages of choice i, owned. NULL: those of the request. */
+    /* Returns the messages of choice i, owned. The function is NULL when the messages are those of
+     * the request. */
     pdl_val (*messages)(const work *w, uint32_t i);
     /* Return what the run gets in place of the usual variables, owned, and the code that runs in
      * place of the program's. NULL: both are as in a chat. */

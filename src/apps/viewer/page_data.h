@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 
-/* Reads numbers that are separated by slashes. Returns how many there are; 0 when the path has
- * another form. */
+/* Reads numbers that are separated by slashes. Returns how many numbers the path has; 0 when the
+ * path has another form. */
 size_t pdl_page_numbers(pdl_str path, uint32_t *out, size_t most);
 
 #endif

@@ -39,7 +39,7 @@ static pdl_str shown_text(const placing *r, pdl_str text) {
     return shown;
 }
 
-/* Adds a file. Returns its number. */
+/* Adds a file. Returns the number of the file. */
 static uint32_t add_file(placing *r, pdl_str name, pdl_str text, bool written) {
     pdl_view_source *s = r->s;
     pdl_view_file file = {.name = pdl_arena_str(s->arena, name), .written = written};
@@ -86,7 +86,7 @@ static pdl_str library_name(placing *r, pdl_str path) {
     return kept;
 }
 
-/* Opens the file whose root is this block. Returns its number. */
+/* Opens the file whose root is this block. Returns the number of the file. */
 static uint32_t open_file(placing *r, uint32_t from, pdl_str path, bool import, pdl_vref block) {
     const pdl_view_program *p = r->program;
     pdl_buf name = PDL_BUF, text = PDL_BUF;

@@ -66,7 +66,8 @@ static int count_lines(const pdl_box *b, pdl_str text) {
 
 static bool is_model(const pdl_box *b) { return pdl_str_is(b->kind, "model"); }
 
-/* Returns true for boxes that are drawn. Boxes in the input of a model call are not. */
+/* Returns true for boxes that are drawn. Boxes that are part of the input of a model call are not
+ * drawn. */
 static bool is_drawn(const picture *p, const pdl_box *b) {
     return b->depth <= DEEPEST && !is_model(&p->doc->boxes.p[b->parent]);
 }

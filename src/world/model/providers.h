@@ -13,7 +13,8 @@
 /* Differences of a provider from OpenAI (spec providers 4.1, 4.3). */
 enum {
     PDL_Q_KEY = 1u << 0,          /* a key is required */
-    PDL_Q_OPENAI_NAMES = 1u << 1, /* o-series and gpt-5 rules */
+    /* OpenAI's names of models (o3, gpt-5) have their special rules */
+    PDL_Q_OPENAI_NAMES = 1u << 1,
     PDL_Q_ORG = 1u << 2,          /* organization header */
     PDL_Q_NO_USAGE_OPT = 1u << 3, /* no stream_options */
     PDL_Q_MAX_TOKENS = 1u << 4,   /* max_completion_tokens is called max_tokens */

@@ -64,7 +64,7 @@ static void push(shell_script *s, pdl_str text, pdl_vref value, pdl_label label)
     *pdl_vec_push(&s->words) = (pdl_command_word){text, value, label};
 }
 
-/* Reads "$1" or "$@" as a whole word, with the quotes. Returns true when it was one. */
+/* Reads "$1" or "$@" as a whole word, with the quotes. Returns true when the word has this form. */
 static bool read_argument(shell_script *s) {
     size_t from = s->at, number = 0;
     pdl_str name;

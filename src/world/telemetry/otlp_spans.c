@@ -60,7 +60,7 @@ struct pdl_otlp_run {
 
 /* --- spans ------------------------------------------------------------------------------------ */
 
-/* Makes a span. parent: id of the span around it; NULL: that of up. */
+/* Makes a span below `up`. parent: id of the span around the new one; NULL: the id of `up`. */
 static span *span_new(pdl_otlp_run *r, span *up, const char *parent, int kind, int64_t start) {
     span *s = PDL_NEW(span);
     *s = (span){.run = r, .up = up, .kind = kind, .start = start, .end = start};

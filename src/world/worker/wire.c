@@ -208,7 +208,6 @@ static bool put_promise(wire_out *o, pdl_vref v) {
     return pdl_err_set(o->err, PDL_E_code, (pdl_loc){0}, "a value for code is not there yet");
 }
 
-/* Writes a value by its kind. Flat: one case per kind. */
 static bool put_kind(wire_out *o, pdl_vref v) {
     switch (pdl_tag_of(v)) {
     case PDL_V_ABSENT:

@@ -167,7 +167,8 @@ static void check_policy(checker *c, pdl_program *p) {
     pdl_policies_free(policies);
 }
 
-/* A fix may uncover another problem that has a fix. After so many rounds fixes undo each other. */
+/* A fix may uncover another problem that has a fix, so fixes are applied in rounds. When problems
+ * remain after so many rounds, fixes probably undo each other. */
 enum { MAX_ROUNDS = 20 };
 
 static void check_file(checker *c) {

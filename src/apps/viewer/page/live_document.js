@@ -47,7 +47,7 @@ export class LiveDocument extends DocumentView {
     else this.below.hidden = this.isAtEnd();
   }
 
-  // Loads the document. Returns false when there is none.
+  // Loads the document. Returns false when the run has no document.
   async start() {
     if (!(await this.run.refresh())) return false;
     this.article = make("article", {});

@@ -3,7 +3,7 @@
 import { make } from "./dom.js";
 
 const MAX_LINES = 14; // maximum number of lines beside one row
-const WHOLE = 34; // characters of an expression that is not broken at the end of a line
+const WHOLE = 34; // an expression of at most so many characters is not broken at the end of a line
 
 // Returns microseconds as people read them: 670000 becomes 0.67 s. Less than a millisecond is left out.
 export function took(micros) {

@@ -62,7 +62,8 @@ function toolOf(t, calls, laneOf, whole) {
   return place(line, t.start / whole, (t.end - t.start) / whole);
 }
 
-// Counts how many calls were open in each part of the time. Used when there are too many to draw.
+// Counts how many calls were open in each part of the time. The strip shows these counts when there are too many calls
+// to draw each one.
 function density(calls, whole) {
   const open = new Array(COLUMNS).fill(0);
   for (const c of calls) {

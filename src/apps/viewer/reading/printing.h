@@ -1,7 +1,7 @@
 /* printing.h -- private to viewer: decides which blocks print, and which text. A run prints while
  * it runs: a text block prints its parts one after the other, an array prints itself when it is
- * complete, and a definition prints nothing. These are the rules of the machine
- * (compile/emit_block.c), read from a trace.
+ * complete, and a definition prints nothing. The viewer has only a trace, so this file repeats the
+ * rules by which the machine prints (compile/emit_block.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,8 +19,8 @@ typedef enum {
 
 /* Returns what a box prints, provided that the box around it lets it print. */
 pdl_printing pdl_box_printing(const pdl_box *b);
-/* Returns true when the child prints, provided that its parent may print. The parent prints its
- * parts. */
+/* Returns true when the child is one of the parts that its parent prints, provided that the parent
+ * may print. */
 bool pdl_child_prints(const pdl_box *parent, const pdl_box *child);
 /* Returns true when the block adds its result neither to the text nor to the messages. */
 bool pdl_box_has_no_result(const pdl_box *b);

@@ -49,9 +49,9 @@ typedef struct reading_frame {
     /* the parts that print are pieces; when it is not set, the box belongs to a work */
     bool prints;
     bool falls_back;    /* the fallback is the only part that prints */
-    bool rounds;        /* its parts become items */
+    bool rounds;        /* the parts of the box become items */
     bool has_item;      /* an item ends together with the box */
-    bool is_tool;       /* it is the frame of a tool */
+    bool is_tool;       /* the box is the frame of a tool */
 } reading_frame;
 
 typedef struct reading_walk {

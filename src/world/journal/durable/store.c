@@ -352,7 +352,7 @@ static bool end(pdl_store *s, pdl_err *err) {
     return pdl_sql_run(s->q, ST_COMMIT, NULL, 0, NULL, NULL, err);
 }
 
-/* Commits. At level 2 that syncs the log with everything that was appended before. */
+/* Commits. At level 2 a commit also syncs the log, with everything that was appended before. */
 bool pdl_store_commit(pdl_store *s, bool sync, pdl_err *err) {
     if (!sync || !s->full || !s->dirty) return end(s, err);
     if (!(s->in_transaction && s->level == 2)) {

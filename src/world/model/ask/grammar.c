@@ -276,7 +276,8 @@ static bool skip_anchor(reader *r, bool *skipped) {
                : refuse(r, "an anchor inside of the expression");
 }
 
-/* Joins adjacent literals: "a" "b" becomes "ab". The blank between them is at start. */
+/* Joins adjacent literals: "a" "b" becomes "ab". The blank between the two literals is at
+ * `start`. */
 static void join_literals(pdl_buf *out, size_t start) {
     pdl_buf last = PDL_BUF;
     pdl_buf_put(&last, pdl_str_sub(pdl_buf_str(out), start + 2, out->len));

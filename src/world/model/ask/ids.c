@@ -16,7 +16,7 @@ enum { SHORT = 9 }; /* length of an id for services that accept only short ids *
 /* The ids of the calls that wait for their results. */
 typedef struct model_ids {
     bool nine;
-    pdl_val open; /* list of texts, the calls of the last message that has some */
+    pdl_val open; /* list of texts: the ids of the calls in the last message that has calls */
     pdl_val used; /* dict: the ids in `open` for which a result was found */
     size_t next;  /* index in `open` of the first call that may still lack a result */
     bool changed; /* a call got a new id */

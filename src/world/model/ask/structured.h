@@ -45,7 +45,7 @@ pdl_vref pdl_structured_wanted(const pdl_ask *a);
 
 /* Returns the schema of the response_format or of the block for services that support tools but no
  * schemas. Records the form, and whether the value is wrapped because its schema does not describe
- * an object. Owned; absent when there is none. */
+ * an object. Owned; absent when neither has a schema. */
 pdl_val pdl_structured_for_tool(pdl_ask *a);
 
 /* Returns {value: schema}, for services that require an object at the root. */

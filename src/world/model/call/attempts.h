@@ -12,7 +12,8 @@
 /* Invariant: list is absent until a request was sent again. */
 typedef struct pdl_attempts_made {
     pdl_val list;      /* each is {model, kind, status, message, seconds, next, wait_seconds?} */
-    uint64_t start_ns; /* when the request in flight was sent; 0: none was since a failure */
+    /* when the request in flight was sent; 0: after a failure nothing was sent yet */
+    uint64_t start_ns;
     double failed_s;   /* how long the requests that failed were on the network */
 } pdl_attempts_made;
 

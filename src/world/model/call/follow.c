@@ -24,7 +24,7 @@ enum {
 };
 #define KEPT_NS (UINT64_C(240) * 1000000000) /* providers keep a beginning for 5 minutes or more */
 
-/* A beginning that a call has, or had a short time ago. */
+/* A beginning of a request that a call in flight has, or that a call had a short time ago. */
 typedef struct beginning {
     pdl_call *leader;     /* the call for which the others wait; NULL once its answer has begun */
     uint64_t answered_ns; /* when the answer of the leader began */

@@ -14,7 +14,7 @@
 
 enum { BARE, CONNECT, FIRST, IDLE, TOTAL, N_LIMITS };
 
-/* The seconds of one layer; negative: not set. */
+/* The limits of one of the four layers, in seconds. A negative limit is not set by the layer. */
 typedef struct layer {
     double s[N_LIMITS];
 } layer;

@@ -43,7 +43,7 @@ typedef struct pdl_sign {
     pdl_headers *headers;   /* contains the headers of the program, which take precedence */
     /* when it is set, the key is first exchanged at this address for a bearer token */
     pdl_buf *token_url;
-    pdl_buf *token_request; /* the form that is posted there */
+    pdl_buf *token_request; /* the form that is posted to token_url */
     /* The identity of the token, when the form differs each time; when it is empty, the form
      * identifies the token. */
     pdl_buf *token_id;
