@@ -692,11 +692,12 @@ PDL_API bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p
  * bytes, on the requesting thread. It may release memory of the host program (caches, a reserve
  * kept for this) and return true: the allocation is then tried again, as often as fn returns true.
  * When it returns false, or fn is NULL, a program that is running ends with an error of kind
- * "limit" and its place: every run keeps two megabytes aside for that. Where no program runs, or
- * that is not enough, the process prints `pdl: error: out of memory (N bytes asked for)`, or the
- * place of the block and the same, on standard error and ends with exit(1): functions registered
- * with atexit run, child processes of the library are killed, output files and journals keep what
- * was written completely. So fn is also the place for final steps, such as saving work.
+ * "limit" and its place: every run keeps two megabytes aside for that. When no program runs, or
+ * these two megabytes are not enough, the process prints `pdl: error: out of memory (N bytes asked
+ * for)` on standard error, with the place of the block if there is one, and ends with exit(1):
+ * functions registered with atexit run, child processes of the library are killed, output files and
+ * journals keep what was written completely. So fn is also the place for final steps, such as
+ * saving work.
  *
  * fn must not leave by longjmp or an exception and must not use pdl_ functions, because the library
  * is in the middle of something. A host that must not end limits what programs may use (jobs,

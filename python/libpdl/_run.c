@@ -50,7 +50,7 @@ typedef struct call {
     PyObject *fn, *argument, *done;
 } call;
 
-/* Calls a callback. The callback may release the run, and so itself. */
+/* Calls a callback. The callback may release the run, which owns the callback. */
 static void make_call(void *of) {
     call *c = of;
     Py_INCREF(c->run);
@@ -293,7 +293,7 @@ static void end_run(pdlpy_engine *e, void *self) {
 }
 
 /* Ends a task that is not referenced any more, without a callback. While another thread is in a
- * step of the engine the task is still stepped and reads the run, so both end after it. */
+ * step of the engine, that step may still use the task and the run, so both end after the step. */
 static void run_dealloc(PyObject *self) {
     run *r = (run *)self;
     PyObject_GC_UnTrack(self);

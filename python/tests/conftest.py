@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package under test is the one in BUILD/python, which `make python` builds. Over a sanitizer build the sanitizers must come first in the
-process, so each module is one item there, which runs in an interpreter that begins with them (run.py)."""
+"""The package under test is the one in BUILD/python, which `make python` builds. In a build with sanitizers, these must
+be loaded before everything else. Each test module is then one test, which run.py runs in an interpreter that loads
+the sanitizers first."""
 import os
 import re
 import subprocess

@@ -27,8 +27,8 @@ def sanitizers():
 
 
 def again(build, argv):
-    """Does the same in an interpreter that begins with the sanitizers. It leaks a little memory itself, so the tests
-    count leaks."""
+    """Does the same in an interpreter that begins with the sanitizers. Leaks are not detected, because Python itself
+    leaks a little memory; tests count them instead."""
     env = {**os.environ, "LD_PRELOAD": sanitizers(), "PYTHONMALLOC": "malloc", "PDL_PYTHON_PRELOADED": "1",
            "ASAN_OPTIONS": "detect_leaks=0:exitcode=99:allocator_may_return_null=1"}
     return subprocess.run([sys.executable, *argv], env=env, check=False).returncode

@@ -360,7 +360,8 @@ class Package(unittest.TestCase):
         self.assertEqual(p.stdout, "[]\n")
 
     def test_what_block_types_say(self):
-        """The names of types, taken apart as tests of the reference's head do: by the classes of pydantic where it is, by plain tags where not."""
+        """The names of block types, read as the reference's newest tests read them: from classes of pydantic if
+        pydantic is installed, otherwise from plain tags."""
         for has_pydantic in (True, False):
             with self.subTest(pydantic=has_pydantic), tempfile.TemporaryDirectory() as folder:
                 (pathlib.Path(folder) / "pydantic.py").write_text(STANDS_FOR_PYDANTIC)

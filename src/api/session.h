@@ -55,7 +55,7 @@ pdl_val pdl_session_bound(const pdl_session *s);
 /* Output of a durable run that waits until everything on which it depends is in the file. */
 typedef struct pdl_held_output {
     void *user;
-    bool (*waits)(void *user);     /* returns true when there is any */
+    bool (*waits)(void *user);     /* returns true when output waits */
     uint64_t (*write)(void *user); /* returns the bytes that were written in all */
 } pdl_held_output;
 /* Called before pdl_session_attach, when output of the run is held. */

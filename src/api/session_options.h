@@ -124,8 +124,8 @@ typedef struct pdl_session_report_options {
      * lacks; may be NULL. */
     void (*note)(void *user, pdl_str text);
     /* Gets the text that Python code writes to standard error, which is untrusted. NULL: the code
-     * writes to the standard error of this process. user is show_user; the `user` of the sink is
-     * not used, because another sink may replace the caller's. */
+     * writes to the standard error of this process. It gets show_user, and not the `user` of the
+     * caller's sink, because another sink may replace that one. */
     void (*show_errors)(void *user, pdl_str bytes);
     void *show_user;
     /* secrets are redacted in its lines as long as the session exists; may be NULL */

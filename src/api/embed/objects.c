@@ -287,7 +287,8 @@ bool pdl_objects_data(const pdl_effect *e, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Asks for an attribute, or for an item. Returns false when the object has no function for that. */
+/* Asks for an attribute, or for an item. Returns false when the object has no function for such a
+ * request. */
 static bool look_up(const host_object *o, bool attribute, pdl_vref key, pdl_request *r) {
     pdl_value boxed = {.v = pdl_lent(key)};
     if (attribute && (!o->ops.attribute || !pdl_is_str(key))) return false;

@@ -173,7 +173,8 @@ void pdl_chain_close(pdl_chain *c) {
         if (rows[i].is_owned)
             c->rows[i]->ops->close(c->rows[i]);
         else
-            c->rows[i]->next = NULL; /* its file outlives the next one */
+            /* the owner of this world closes it later than the world after it */
+            c->rows[i]->next = NULL;
     }
     *c = (pdl_chain){0};
 }

@@ -19,7 +19,7 @@
 
 /* The worker and tool servers of one sandbox profile. */
 typedef struct confined_backends {
-    const pdl_sandbox *sandbox; /* NULL when they are not confined */
+    const pdl_sandbox *sandbox; /* NULL when these backends are not confined */
     /* profiles of the effects that these backends answer; absent when they are not confined */
     pdl_val profiles;
     pdl_world *worker, *mcp; /* NULL until needed */
@@ -133,8 +133,8 @@ static bool find_backends(router *r, const pdl_effect *e, confined_backends **ou
     return true;
 }
 
-/* Leaves a session of Python. The worker is kept as long as its objects are used. It is not closed
- * here, because a worker may be delivering a reply at this moment. */
+/* Leaves a session of Python. The worker is kept as long as its objects are used. The worker is not
+ * closed here, because it may be delivering a reply at this moment. */
 static bool leave_session(router *r, confined_backends *c, pdl_err *err) {
     enum { MAX_LEFT = 32 };
     size_t n = 0;
@@ -217,9 +217,9 @@ void pdl_compose_forget(pdl_world *w, uint32_t owner) {
         }
 }
 
-/* Finds the worker whose process has the object. An object that was made in one profile may be used
- * in a wider one, where its code keeps its rights. In a narrower profile it would do more than the
- * block may. */
+/* Finds the worker whose process has the object. A block may use an object that was made in another
+ * profile only if the profile of the block allows everything that the object's profile allows,
+ * because the code of the object keeps its rights. */
 static bool find_object(router *r, const pdl_effect *e, pdl_world **out, pdl_err *err) {
     for (size_t i = 0; i < r->backends.n; i++) {
         confined_backends *c = &r->backends.p[i];

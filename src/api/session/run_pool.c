@@ -172,8 +172,8 @@ static bool can_continue(const slot *f) {
 }
 
 /* When a run begins in the slot of one that has ended, it is stepped at once: it uses the same
- * memory, which is still in the processor's cache. After a pass over thousands of other runs that
- * memory would have left the cache. */
+ * memory, which is still in the processor's cache. If thousands of other runs were stepped first,
+ * the memory would not be in the cache any more. */
 bool pdl_run_pool_step_slot(pdl_run_pool *p, uint32_t at, pdl_err *err) {
     slot *f = &p->slots[at];
     while (can_continue(f)) {

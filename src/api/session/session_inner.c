@@ -1,6 +1,6 @@
-/* session_inner.c -- starts programs that code of the session builds, and runs beside the main run,
- * which servers and batches have; see session_impl.h. Each has its own range of effect ids, so that
- * one loop and one set of worlds serve all of them.
+/* session_inner.c -- starts further runs in a session: of programs that code of the session builds,
+ * and of servers and batches, which have many runs; see session_impl.h. Each run has a separate
+ * range of effect ids, so that one loop and one set of worlds serve all of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -10,8 +10,8 @@
 #include "base/str.h"
 
 /* The folders in their order. The user chose the first n_chosen of the n folders, and a library may
- * be anywhere in them. The others are possible places of the installation, which has its library in
- * a folder lib. */
+ * be anywhere in them. The remaining folders are places where PDL may be installed; an installation
+ * has its library in a folder lib. */
 typedef struct pdl_folders {
     pdl_str *path;
     size_t n, n_chosen;

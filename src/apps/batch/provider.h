@@ -25,7 +25,7 @@ void pdl_batch_provider_free(pdl_batch_provider *p); /* called after the session
 /* Returns the carrier for pdl_session_options. Borrowed. */
 const pdl_http_carrier *pdl_batch_provider_carrier(pdl_batch_provider *p);
 
-/* The objects that the provider uses. They are set before the first wait and borrowed. note
+/* The objects that the provider uses. All are borrowed, and are set before the first wait. note
  * receives messages for the user. */
 typedef struct pdl_batch_provider_use {
     pdl_loop *loop;

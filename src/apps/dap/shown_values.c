@@ -248,8 +248,9 @@ static pdl_val replace(debugger *g, size_t at, pdl_vref key, pdl_vref part) {
     return v;
 }
 
-/* Returns the frame whose variables can be set, which is the innermost call. The variables of its
- * callers are stored where they are only read when the call returns. */
+/* Returns the frame whose variables can be set, which is the innermost call. A change to the
+ * variables of its callers would be lost, because the machine reads their stored scopes only when
+ * the call returns. */
 static dap_frame *settable_frame(debugger *g, uint32_t id, dap_thread **t, pdl_buf *text) {
     dap_frame *f = pdl_dap_frame_of(g, id, t);
     for (dap_frame *up = f ? &(*t)->frames.p[(*t)->frames.n - 1] : NULL; f && up > f; up--)

@@ -210,8 +210,8 @@ typedef struct eval_stage {
     const eval_scores *asked;
 } stage;
 
-/* The state for naming replies in the cache. They are named after the answers to which the rows of
- * a stage belong. */
+/* The state for naming replies in the cache. The name of a reply contains the answer to which its
+ * row belongs. */
 typedef struct eval_drawing {
     const evaluation *e;
     const stage *g;
@@ -278,8 +278,8 @@ static bool run_stage(const evaluation *e, const stage *g, pdl_batch_totals *t, 
     return ok;
 }
 
-/* Names the program in an error. Messages of a batch only say "the program", and there are two or
- * three here. */
+/* Names the program in an error. Messages of a batch say "the program", but an evaluation has two
+ * or three programs. */
 static void name_program(pdl_str file, pdl_err *err) {
     pdl_err named = {0};
     if (!pdl_str_starts(pdl_str_of(err->msg), PDL_STR("the program ")) || err->loc.src) return;
@@ -375,8 +375,8 @@ static double score_of(pdl_vref v, pdl_str *feedback) {
     return known == pdl_dict_len(v) && known ? number_of(pdl_dict_getz(v, "score")) : -1;
 }
 
-/* Stores the score of the next answer that did not fail. When its judge failed, it counts as wrong.
- * The other answers are judged anyway, because they were paid for. */
+/* Stores the score of the next answer that did not fail. An answer whose judge failed counts as
+ * wrong. The other answers are judged anyway, because they were paid for. */
 static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
     (void)r;
     judging *j = user;
@@ -655,7 +655,7 @@ static bool evaluate_all(evaluation *e, pdl_err *err) {
     }
     if (evaluate_until_decided(e, err)) return true;
     if (err->kind != PDL_E_budget || !e->done) return false;
-    pdl_err_fini(err); /* its results are reported as undecided */
+    pdl_err_fini(err); /* results without a decision are reported as undecided */
     e->spent = true;
     return true;
 }

@@ -155,8 +155,8 @@ typedef struct value_state {
     size_t scored; /* index among the values that are scored; SIZE_MAX when it is not scored */
 } value_state;
 
-/* Adds a value to those that are scored, unless it is among them already. Returns its index
- * there. */
+/* Adds a value to those that are scored, unless it is among them already. Returns the index of the
+ * value among the scored values. */
 static bool score_value(inferring *g, size_t at, pdl_vref values, size_t which, value_state *v,
                         pdl_err *err) {
     if (v->scored != SIZE_MAX) return true;

@@ -42,8 +42,8 @@ void pdl_eval_bet_take(pdl_eval_bet *b, double d);
 /* Returns the logarithm of the capital, which is 1 at the beginning. When the true mean is m, or on
  * the other side of m, the capital ever reaches 1 / a with probability at most a. */
 double pdl_eval_bet_gain(const pdl_eval_bet *b);
-/* Returns true when the bet is won at half the level. Then the true mean is neither m nor on the
- * other side of m. */
+/* Returns true when the bet is won at half the level. The true mean is then almost certainly on the
+ * side of m that the bet has chosen. */
 bool pdl_eval_bet_is_won(const pdl_eval_bet *b);
 
 typedef struct pdl_eval_verdict {

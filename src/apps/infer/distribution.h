@@ -31,8 +31,8 @@ void pdl_distribution_fini(distribution *d);
 /* Returns true when the invariants hold: each distinct value has one text, by which it is found;
  * each result has a weight and is one of the values, and no value is without a result. */
 bool pdl_distribution_ok(const distribution *d);
-/* Adds the result of a particle. Returns its value in *which. Error: the result cannot be compared,
- * or --by raises an error. */
+/* Adds the result of a particle. Sets *which to the number of the value. Error: the result cannot
+ * be compared, or --by raises an error. */
 PDL_MUST bool pdl_distribution_add(distribution *d, const particle *q, double logit, size_t *which,
                                pdl_err *err);
 

@@ -72,7 +72,7 @@ static ranked *rank(distribution *d) {
     return order;
 }
 
-/* Draws a value by its probability. For maj, it is the first value. */
+/* Draws a value by its probability. With the algorithm maj, returns the first value. */
 static size_t draw(const inference *f, const ranked *order) {
     size_t n = f->d.values.n;
     if (f->o->algorithm == PDL_INFER_MAJ || !n) return 0;

@@ -19,7 +19,7 @@ typedef struct voting {
     pdl_err err; /* set when a result cannot be compared */
 } voting;
 
-/* Returns true when these votes decide, with `left` votes to come. */
+/* Returns true when the votes so far decide, although `left` votes are still to come. */
 static bool decides(const voting *v, double first, double second, double left) {
     double sure = v->f->o->sure;
     if (first > second + left) return true;

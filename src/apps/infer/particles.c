@@ -130,7 +130,8 @@ static void take_score(particle *q) {
     double score = pdl_run_score(pdl_particle_run(q));
     pdl_loc at = pdl_run_impossible(pdl_particle_run(q));
     if (at.src && !q->of->impossible.src) q->of->impossible = at;
-    /* a run with weight zero keeps it: the difference of two infinite scores is not a number */
+    /* the weight zero never changes, because the difference of two infinite scores is not a
+     * number */
     q->weight = isinf(score) ? score : q->weight + (score - q->taken);
     q->taken = score;
 }
@@ -291,8 +292,8 @@ static bool has_next(work *w) {
     return w->next < w->to && w->next < w->failed && !w->is_decided;
 }
 
-/* Begins further particles while slots are free. Each is stepped at once: in a program without
- * calls it ends then, and its slot is free again. */
+/* Begins further particles while slots are free. Each particle is stepped at once: in a program
+ * without calls, the particle has then ended, and its slot is free again. */
 static bool begin_more(work *w, pdl_err *err) {
     population *p = w->p;
     enum { A_TURN = 256 };

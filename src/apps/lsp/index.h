@@ -73,7 +73,8 @@ typedef struct lsp_ref {
 } lsp_ref;
 
 typedef struct lsp_region {
-    uint32_t up;  /* the region around it; that of the file (0) is 0 */
+    /* number of the region around this one; the region of the file has number 0, and 0 here */
+    uint32_t up;
     uint32_t sym; /* the symbol of the function, as index + 1; 0 when the function has no name */
     lsp_range range;
     uint32_t from, to;        /* offsets */

@@ -25,10 +25,10 @@ struct lsp_doc {
     bool due;     /* diagnostics must be computed */
     bool awaits_index; /* the document is in to_index */
     int64_t version;
-    lsp_text text;    /* text of an open file, or while it is loaded */
+    lsp_text text;    /* text of an open file; for any other file, only while the file is loaded */
     pdl_arena *arena; /* owner of the tree; NULL when there is none */
     lsp_tree tree;
-    lsp_index *index;     /* NULL until it is made */
+    lsp_index *index;     /* NULL until the index is needed */
     uint64_t revision;    /* incremented with each change of the text */
     uint64_t checked;     /* the revision of all files at the last check */
     pdl_program *program; /* the program of the last check; NULL before the first */

@@ -16,7 +16,8 @@ typedef struct lsp_spans {
     PDL_VEC(uint32_t) lines;
     bool direct;             /* the file contains the text unchanged, at base + offset */
     uint32_t base;
-    /* how much was read so far for scalars that have to be read again for each position */
+    /* Some scalars have to be read again for each position. This is the number of bytes that such
+     * readings have read so far. */
     size_t work;
 } lsp_spans;
 
@@ -32,7 +33,7 @@ size_t pdl_lsp_spans_back(lsp_spans *s, uint32_t off);
 
 /* Calls fn for the expressions of a text with `${ }`: the whole text when it can be read, else each
  * `${ }` that can be read alone, so that one that is being typed does not hide the others. base:
- * where e begins in the text. Every e has a root. */
+ * where e begins in the text. e->root is never NULL. */
 void pdl_lsp_each_expr(pdl_arena *scratch, pdl_str text,
                        void (*fn)(void *user, const pdl_expr *e, size_t base), void *user);
 

@@ -71,7 +71,8 @@ static bool make_folder(opt_search *z, pdl_err *err) {
 /* --- durable searches ------------------------------------------------------------------------- */
 
 /* Returns the state of a durable search: its command, and the facts that must not change until it
- * is continued. Its file is private and has references to keys, as the journal of a durable run. */
+ * is continued. The file of the state is private and has references instead of keys, like the
+ * journal of a durable run. */
 static pdl_val state_of(const opt_search *z, pdl_err *err) {
     pdl_val d = pdl_absent();
     if (!pdl_json_read(z->o->command_text, 0, &d, NULL, err)) return pdl_absent();

@@ -260,8 +260,8 @@ static void begin_judge(void *user, size_t i, opt_start *out) {
     d = pdl_dict_putz(d, "result", pdl_with_label(pdl_keep(x->result), label));
     out->code = z->judge_code;
     out->variables = d;
-    /* Answers of two candidates to the same row differ, and so do the judge's requests about them,
-     * or they are equal. */
+    /* The draw does not name the candidate. When two candidates give different answers to a row,
+     * the judge's requests differ anyway; when the answers are equal, one reply serves both. */
     pdl_buf_putf(&out->draw, "judge:%zu:0", x->of.row);
 }
 

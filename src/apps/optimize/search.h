@@ -103,7 +103,7 @@ typedef struct opt_search {
     char *proposer; /* the model that proposes texts; owned; may be NULL */
     pdl_program *proposing; /* the program that asks this model */
     pdl_code *proposing_code;
-    size_t proposals, proposed; /* how many texts it may propose, and how many it was asked for */
+    size_t proposals, proposed; /* how many texts the proposer may write, and was asked for */
     char *proposer_error;       /* the first error of a proposal; owned; or NULL */
     pdl_val history; /* the steps that the method has listed; absent when there are none */
     bool wanted_low[OPT_USES]; /* uses that are objectives in addition to the score */

@@ -19,7 +19,7 @@ typedef struct keyed keyed;
  * Otherwise the caller starts the request and gives it *out, which is NULL when the request has no
  * key. */
 bool pdl_serve_keyed_find(pdl_serve *s, pdl_exchange *x, const request *r, keyed **out);
-/* Gives k to w. From now on, other requests with the same key find w. */
+/* Makes w the work for the key of k. From now on, other requests with the same key find w. */
 void pdl_serve_keyed_own(work *w, keyed *k);
 /* Returns the journal of a choice, NULL when it has none. */
 pdl_durable *pdl_serve_keyed_run(const work *w, uint32_t i);

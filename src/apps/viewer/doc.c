@@ -29,8 +29,8 @@ pdl_vref pdl_box_get(const pdl_box *b, const char *key) { return pdl_dict_getz(b
 
 bool pdl_doc_is_block(pdl_vref v) { return pdl_is_dict(v) && pdl_is_str(pdl_dict_getz(v, "kind")); }
 
-/* Returns true for an executed block. A failed one is wrapped in a block of kind error, which has
- * no times. */
+/* Returns true for an executed block. A block that failed is wrapped in a block of kind error,
+ * which has no times. */
 static bool was_executed(pdl_vref block) {
     return pdl_is_dict(pdl_dict_getz(block, "pdl__timing")) ||
            pdl_text_is(pdl_dict_getz(block, "kind"), "error");

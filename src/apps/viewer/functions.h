@@ -2,9 +2,9 @@
  *
  * A call runs the body of a function, which is elsewhere in the program. A function is found by its
  * name; a function of an imported file by its name and the variable of the import. When several
- * functions have the name, the one in the nearest `defs` around the call is found. A call in an
- * expression has the place of the body in the trace, since its name may be a variable that holds
- * the function.
+ * functions have the name, the one in the nearest `defs` around the call is found. In the trace, a
+ * call in an expression has the place of the function's body, because the called name may be a
+ * variable that holds the function.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -195,7 +195,7 @@ static void on_frame(void *user) {
 }
 
 /* Reads what a page that connects again already has: which run, and how many of its changes.
- * Returns false when it has another run. */
+ * Returns false when the page shows another run. */
 static bool known_to(const pdl_viewer *v, const pdl_exchange *x, size_t *from) {
     pdl_str last = pdl_exchange_header(x, "Last-Event-ID");
     size_t dot = pdl_str_find(last, PDL_STR("."), 0);

@@ -1,6 +1,6 @@
 /* scripted_model.c -- answers the questions `script`, `say` and `forget`: they provide a model
- * whose answers are written by hand, with the rules of `pdl mock`; see wasm.h. A host that has no
- * server answers the model calls of a run with it.
+ * whose answers are written by hand, with the rules of `pdl mock`; see wasm.h. With this model, a
+ * host that has no server answers the model calls of a run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -175,8 +175,8 @@ PDL_MUST bool pdl_durable_keyed(pdl_durable *server, pdl_str key, pdl_str body, 
  * Errors: runtime (an action began and was not finished), io. */
 PDL_MUST bool pdl_durable_join(pdl_durable *server, pdl_str key, pdl_str body, uint32_t index,
                                pdl_durable **out, pdl_err *err);
-/* Ends a run. answer: the JSON to store; with p NULL the run has failed, continues when its key is
- * sent again, and executes the failed call again. The caller closes the run. */
+/* Ends a run. answer: the JSON to store. When its p is NULL, the run has failed; when the key is
+ * sent again, the run continues and executes the failed call again. The caller closes the run. */
 void pdl_durable_answered(pdl_durable *run, pdl_str answer, const pdl_err *why);
 
 /* --- afterwards ------------------------------------------------------------------------------- */
@@ -239,8 +239,8 @@ PDL_MUST bool pdl_durable_forget_from(pdl_str path, pdl_str place, size_t *n, pd
  * io. */
 PDL_MUST bool pdl_durable_answer_at(pdl_str path, pdl_str place, pdl_buf *text, bool *json,
                                     pdl_err *err);
-/* Changes that answer in a copy without an owner. Errors: usage (as for pdl_durable_answer_at, or
- * the answer has the wrong form), io. */
+/* Changes the answer that pdl_durable_answer_at returns, in a copy that no process owns. Errors:
+ * usage (as for pdl_durable_answer_at, or the answer has the wrong form), io. */
 PDL_MUST bool pdl_durable_change_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
 /* In a copy that a replay has used, forgets the requests that the recording could not answer.
  * Error: io. */

@@ -32,9 +32,9 @@ typedef struct pdl_mcp_options {
     void *confine_user;
     /* the sandbox profiles of the blocks that use these servers; absent when no block has one */
     pdl_vref profiles;
-    /* Writes the trace context of an effect, which ends with a NUL, and the state that other
-     * programs keep in the trace. Both are put into `_meta` of the request. Returns false when the
-     * effect has no trace context. The function may be NULL. */
+    /* Writes the trace context of an effect, with a NUL at the end. tracestate is the state that
+     * other programs keep in the trace. Both are put into `_meta` of the request. Returns false
+     * when the effect has no trace context. The function may be NULL. */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
     const char *tracestate;
 } pdl_mcp_options;

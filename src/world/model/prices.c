@@ -67,7 +67,7 @@ static bool read_litellm(pdl_vref row, pdl_price *out) {
 }
 
 /* Returns true when the row is for this model. The key of a row is the name of the model, alone or
- * after its service. A service may have several names there, such as "bedrock_converse" and
+ * after its service. A service may have several names in such keys, such as "bedrock_converse" and
  * "vertex_ai-language-models". */
 static bool litellm_fits(pdl_str key, pdl_vref row, pdl_str model) {
     if (pdl_str_eq(key, model)) return true;

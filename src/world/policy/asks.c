@@ -164,7 +164,7 @@ static void ask_code(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str 
 }
 
 /* Adds the use of a remote object. The name that is called counts as code, and the arguments are
- * data. A value may also have chosen the object. */
+ * data. When a value decided which object is called, the argument `name` has its labels, too. */
 static void ask_object(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
     begin(a, PDL_SINK_code, PDL_STR("object"), 0, folder);
     for (size_t i = 0, n = pdl_is_dict(e->request) ? pdl_dict_len(e->request) : 0; i < n; i++) {

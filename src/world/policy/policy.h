@@ -121,8 +121,8 @@ typedef struct pdl_command_word {
     pdl_label label;
 } pdl_command_word;
 /* Called for a command that another command, `by`, starts. choosing is 0 when `words` are the words
- * of the started command. Otherwise the started command may be any: `words` are the words of `by`,
- * and so many of them may decide which command it is. */
+ * of the started command. Otherwise the started command is not known: `words` are the words of
+ * `by`, and the first `choosing` of them may decide which command is started. */
 typedef void (*pdl_started_fn)(void *user, const pdl_command_word *words, size_t n, pdl_str by,
                                size_t choosing);
 /* Calls fn for each command that this one starts, as its words show, and for the commands that

@@ -186,7 +186,7 @@ typedef struct judging {
     pdl_decision decision; /* the decision on that ask */
     bool approved;         /* a person has approved one of the asks, and saw the whole action */
 } judging;
-/* Examines the remaining asks. Then it forwards the effect, refuses it, or lets it wait for an
+/* Examines the remaining asks. After that, forwards or refuses the effect, or lets it wait for an
  * approval. Takes what j holds. */
 void pdl_policy_continue(policy_front *r, judging *j);
 /* Allows the ask that is being examined, reports it with this outcome, and goes to the next ask. */

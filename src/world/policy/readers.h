@@ -39,7 +39,7 @@ typedef struct pdl_reader_sets {
 /* A receiver of a value who is not among its readers. */
 typedef struct not_a_reader {
     pdl_str name;       /* name of the receiver; p is NULL when it is not known */
-    pdl_label of_name;  /* the labels of the name */
+    pdl_label of_name;  /* the labels of the value `name` */
     pdl_label of;       /* the label that has other readers */
 } not_a_reader;
 

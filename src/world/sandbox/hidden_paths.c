@@ -157,8 +157,9 @@ static void note_target(const char *root, const char *path, bool hidden, bool st
         pdl_paths_add(&out->kept, pdl_str_of(real));
 }
 
-/* Notes one entry. Returns false when there are more paths to mask than the kernel allows, or more
- * than can be compared in a moment. */
+/* Adds one entry of a folder to the lists of out, as far as it must be masked or protected. Returns
+ * false when there are more paths to mask than the kernel allows, or more than can be compared in a
+ * moment. */
 static bool note(const char *root, const char *folder, const char *name, unsigned char type,
                  bool writable, const char *path, walk_result *out) {
     enum { MAX_NOTED = 4000 };

@@ -123,7 +123,8 @@ static void remember_ended(span *s) {
     pdl_idmap_put(&r->ended_at, (uintptr_t)s->place, e);
 }
 
-/* Writes a span once everything inside it has ended. Then spans around it may be written, too. */
+/* Writes a span once everything inside it has ended. The spans around it may then be complete, and
+ * are written, too. */
 static void settle(span *s) {
     while (s && s->is_over && !s->n_open) {
         span *up = s->up;
@@ -166,8 +167,8 @@ static void fail(span *s, const pdl_err *err, const pdl_effect *e) {
         pdl_otlp_put_shown(&to, "exception.message", pdl_str_of(err->msg), label);
 }
 
-/* Finds the innermost span around a place. When that span has ended, *id is its id; otherwise *id
- * is NULL. */
+/* Finds the innermost span around a place. *id is the id of this span if it has ended, otherwise
+ * NULL. */
 static span *around(pdl_otlp_run *r, const pdl_path *place, const char **id) {
     *id = NULL;
     for (const pdl_path *p = place; p; p = p->up) {

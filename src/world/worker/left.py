@@ -5,8 +5,8 @@ A resumed run has a new process. A block that reads what earlier blocks left the
 so the reply of a block names the modules whose content blocks have changed, and "*" where any code may see the change
 (working folder, builtins). A run that is resumed gives these names back with its code, and the code is refused when it
 would import one of them, directly or through another module. Python gives no notice of a change, so the content is
-described after each block and compared with the description before it. Only modules of the user are: those of the
-library and of packages change themselves all the time, for caches.
+described after each block and compared with the description before it. This is done only for modules of the user,
+because modules of the library and of packages change all the time, for their caches.
 """
 import builtins
 import collections

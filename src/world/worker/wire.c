@@ -450,8 +450,8 @@ static bool get_held(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Reads a context. When user code has changed it (by append, for instance), its items need not be
- * messages; then the value is a list. */
+/* Reads a context. User code may have added items that are not messages; the value is then a list
+ * and no context. */
 static bool get_context(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     pdl_val list, context;
     if (!get_list(w, pdl_dict_getz(j, "items"), &list, err)) return false;

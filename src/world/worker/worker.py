@@ -538,8 +538,8 @@ _PLAIN = frozenset((str, bool, float, type(None)))
 
 
 def _encode(o, known=False):
-    """Returns a JSON form of any object, for comparing. known: objects that have no handle yet get a mark that is equal
-    to nothing."""
+    """Returns a JSON form of any object, for comparing. known: no new handle is made; an object without a handle
+    becomes a mark that differs from every value."""
     t = type(o)
     if t in _PLAIN:
         return o

@@ -333,7 +333,8 @@ static void put_old(const maker *m, const old_schema *o, const head *h, size_t n
 
 bool pdl_batch_arrow_extend(pdl_str message, const pdl_str *names, size_t n_names,
                             const arrow_field *more, size_t n_more, pdl_buf *out) {
-    enum { MAX_BYTES = 1 << 28 }; /* distances have 32 bits, and those of fields have fewer */
+    /* a distance in the format has 32 bits, and a distance to a field has fewer */
+    enum { MAX_BYTES = 1 << 28 };
     old_schema o = {.buffer = {0}};
     size_t field, length = out->len + WORD;
     if (message.n > MAX_BYTES || !read_old(message, &o) || !has_names(&o, names, n_names))

@@ -12,8 +12,8 @@
 
 static void redact(void *user, pdl_str text, pdl_buf *out) { pdl_session_redact(user, text, out); }
 
-/* Returns the folder of the manual, owned. It is beside the library of a build tree, of a Python
- * extension or of an installation. Returns NULL when it does not exist. */
+/* Returns the folder of the manual, owned. The manual is beside the library of a build tree, of a
+ * Python extension or of an installation. Returns NULL when there is no manual. */
 static char *find_manual(const pdl_session *s) {
     static const char *const places[] = {"docs/manual", "../doc/libpdl/manual"};
     size_t n;

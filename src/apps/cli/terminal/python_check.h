@@ -16,8 +16,8 @@ typedef struct pdl_python_checker {
     pdl_loop *loop;
     pdl_proc *proc;
     pdl_buf out;
-    /* Answers by the hash of the text; absent when there is none. They are kept because an editor
-     * checks the same texts after each key.
+    /* The answers are found by the hash of the text; an unused entry is absent. Answers are kept
+     * because an editor checks the same texts after each key.
      */
     uint64_t hashes[PDL_PYTHON_KNOWN];
     pdl_val known[PDL_PYTHON_KNOWN];

@@ -79,8 +79,8 @@ static void complete_argument(lsp_completer *c, const lsp_spot *p) {
     pdl_buf_fini(&type);
 }
 
-/* Completes a pattern. Nothing is proposed below `object` and `array`, where a part of the value is
- * matched whose type is not searched. */
+/* Completes a pattern. Nothing is proposed below `object` and `array`, where the pattern is for a
+ * part of the value, because the type of that part is not searched. */
 static void complete_pattern(lsp_completer *c, const lsp_spot *p) {
     lsp_thing t;
     pdl_str rest;

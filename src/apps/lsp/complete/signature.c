@@ -1,4 +1,4 @@
-/* signature.c -- shows the parameters of the function whose arguments are typed.
+/* signature.c -- shows the parameters of the function whose arguments the user is typing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

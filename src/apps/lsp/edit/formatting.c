@@ -77,7 +77,7 @@ static size_t indent_after(pdl_str line) {
     static const char *const lists[] = {
         "text:", "lastOf:", "array:", "sequence:", "with:", "expectations:"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        /* the items of these lists have the column of their key */
+        /* the items of these lists begin in the same column as the key of the list */
         if (pdl_str_is(rest, lists[i])) return at;
     return at + 2;
 }

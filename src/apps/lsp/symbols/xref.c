@@ -161,7 +161,7 @@ void pdl_lsp_thing_each_in(pdl_lsp *s, const lsp_thing *t, lsp_doc *d, lsp_place
 }
 
 /* Reads the files that known files include, because an included file may read variables of the file
- * that includes it. They were not read yet when there is no workspace folder. */
+ * that includes it. Without a workspace folder, nothing else has read these files yet. */
 static void read_included(pdl_lsp *s) {
     for (size_t i = 0; i < s->docs.n; i++) {
         lsp_doc *d = s->docs.p[i];

@@ -10,7 +10,7 @@ const PAIRS_AT_ONCE = 200; // so many children of two boxes are paired in one st
 const PAIRS_AT_FIRST = 300;
 const CHILDREN_AT_ONCE = 500;
 const MAX_CHILDREN = 20000; // longer lists of children are not aligned
-const MAX_LOOKED_AT = 50000; // differences are searched in so many pairs
+const MAX_LOOKED_AT = 50000; // maximum number of pairs of boxes in which differences are searched
 
 // Returns the key by which each box is recognised in the other run. Functions have no place, so the step in the source
 // is a part of the key, too. Equal keys are numbered.

@@ -203,7 +203,8 @@ export class DocumentView extends Marks {
     });
   }
 
-  // The user's own functions that were tools in a work and called something themselves, as the set-up has them.
+  // Returns the definitions, as the set-up shows them, of the user's functions that were tools in a work and called
+  // something themselves.
   async toolsIn(item) {
     const isTool = (x) => x.shape === "tool" && x.inside && x.id > item.id && x.id <= item.id + (item.inside ?? 0);
     const names = new Set([...this.items.values()].filter(isTool).map((x) => x.name));

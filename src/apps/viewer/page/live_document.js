@@ -135,7 +135,7 @@ export class LiveDocument extends DocumentView {
     this.keepUp();
   }
 
-  // Makes a question. Its field is kept while it is open, because the user may be typing.
+  // Makes a question. The field for the answer is kept while the question is open, because the user may be typing.
   question(item) {
     const box = this.asked.get(item.place);
     if (!box) return make("p", { class: "quiet" }, item.title);

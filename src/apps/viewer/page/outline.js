@@ -14,7 +14,7 @@ function entryOf(e) {
   return [e.matches(".tool") ? "tool" : e.matches(".loop, .rows") ? "loop" : "turn", e.dataset.title];
 }
 
-// Returns the text of an entry. The entry of a turn has its first words.
+// Returns the text of an entry. The text of a turn contains the first words that were said in the turn.
 function shownOf(e, text) {
   const said = e.matches(".turn") && e.querySelector(".typed .piece, .saying, .fn")?.textContent.trim();
   return said ? `${text.replace(/^Turn /, "")} ${said.slice(0, 80)}` : text;

@@ -36,8 +36,8 @@ pdl_vref pdl_box_arguments(const pdl_box *b);
 /* Returns the lists of `for`, by the names of its variables; absent when there are none. */
 pdl_vref pdl_box_loop_lists(const pdl_box *b);
 bool pdl_box_is_kind(const pdl_box *b, const char *kind);
-/* Returns true for code that runs outside of the interpreter, such as Python or a command.
- * Templates and PDL code do not. */
+/* Returns true for code that runs outside of the interpreter, such as Python or a command. The
+ * interpreter itself runs templates and PDL code. */
 bool pdl_box_is_code(const pdl_box *b);
 /* Returns true for a block that reads a file; one that asks a person does not count. */
 bool pdl_box_reads_file(const pdl_box *b);

@@ -302,7 +302,7 @@ static void use_parts(walk *w, uint32_t i) {
     for (uint32_t k = b->first; k < b->first + b->n_children; k++) use(w, k);
 }
 
-/* Prints a result. The models and tools that it needed are shown below it. */
+/* Prints a result. The models and tools that made the result are shown below it. */
 static void print_result(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     bool leaf = pdl_box_is_kind(b, "model") || pdl_box_is_kind(b, "read") || pdl_box_is_code(b);

@@ -109,7 +109,8 @@ run_override *pdl_durable_override(pdl_durable *d, pdl_str place, bool skip);
 PDL_MUST bool pdl_durable_use_skip(run_override *w, pdl_str kind, pdl_err *err);
 PDL_PRINTF(2, 3) void pdl_durable_notef(pdl_durable *d, const char *fmt, ...);
 
-/* Returns true for effects that change something outside the run. Questions do not. */
+/* Returns true for effects that change something outside the run. Questions to a person change
+ * nothing. */
 bool pdl_durable_acts_outside(pdl_effect_kind k);
 
 /* --- moved.c --- */

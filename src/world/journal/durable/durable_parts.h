@@ -69,7 +69,7 @@ typedef struct durable_pending {
     PDL_VEC(struct pending_effect *) queued;   /* sent at the next flush, in order */
     PDL_VEC(struct pending_effect *) answered; /* answers to deliver, from answered_head on */
     size_t answered_head;
-    /* Actions that an earlier process may have executed at another place. They wait until
+    /* Actions that an earlier process may have executed at another place. These actions wait until
      * everything recorded was delivered. */
     PDL_VEC(struct pending_effect *) waiting;
     PDL_VEC(struct pending_effect *) unanswered; /* questions without an answer */

@@ -107,8 +107,8 @@ char *pdl_runs_path(const char *folder, pdl_str id) {
     return pdl_buf_take(&b);
 }
 
-/* Returns true when files of SQLite are beside a journal. They remain when a user removes only the
- * journal. */
+/* Returns true when files of SQLite are beside a journal. These files remain when a user removes
+ * only the journal. */
 static bool has_side(const char *path) {
     bool any = false;
     for (pdl_db_file i = 0; i < PDL_DB_ITSELF && !any; i++) any = pdl_db_has(pdl_str_of(path), i);

@@ -89,7 +89,7 @@ static bool find_particle(void *user, const db_effect *row) {
     return !*(bool *)user;
 }
 
-/* Returns true when the file is that of an inference, and what replays it is one run. */
+/* Returns true when the file is the recording of an inference while the replay is a single run. */
 static bool is_inference(const replayer *r, const journal_id *id) {
     bool found = false;
     pdl_err ignored = {0};

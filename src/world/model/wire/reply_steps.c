@@ -84,7 +84,8 @@ static pdl_val split_thinking(pdl_val m) {
     return pdl_dict_putz(m, "content", rest);
 }
 
-/* Makes the forced call of the schema tool the content. */
+/* Takes the arguments of the schema tool, which the model was forced to call, as the content of the
+ * message. */
 static pdl_val unwrap_tool(pdl_val m, bool *unwrapped) {
     pdl_vref calls = pdl_dict_getz(m, "tool_calls");
     if (!pdl_is_list(calls) || pdl_list_len(calls) == 0 || !pdl_is_dict(pdl_list_at(calls, 0)))

@@ -5,8 +5,8 @@
  *   monitor   first process of the namespaces; counts processes, ends all of them
  *   command   drops its rights and becomes the command
  *
- * The processes `outside` and `monitor` communicate over a pair of sockets. The monitor sends the
- * listening socket of the network inside, and how the command ended.
+ * The processes `outside` and `monitor` communicate over a pair of sockets. Over it, the monitor
+ * sends the listening socket of the sandbox's network, and how the command ended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
