@@ -14,7 +14,8 @@ typedef struct pdl_printer {
     pdl_err *err;
     size_t stop; /* out->len beyond which the walk ends with PDL_E_limit */
     unsigned depth;
-    size_t check_at; /* check for cancellation and memory once out is longer; at most stop */
+    /* out->len from which on cancellation and memory are checked again; at most stop */
+    size_t check_at;
 } pdl_printer;
 
 /* Appends repr(), or str() when `repr` is false. They differ for strings, dates, undefined and

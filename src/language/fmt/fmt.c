@@ -44,7 +44,6 @@ static bool broken(const char *step, pdl_err *err) {
                        "%s would change what the program means: it is left as it is", step);
 }
 
-/* Makes `text` the text of s, if it means the same. */
 typedef bool same_fn(const pdl_ytree *a, const pdl_ytree *b, const void *user);
 static bool same_loose(const pdl_ytree *a, const pdl_ytree *b, const void *loose) {
     return pdl_fmt_same(a, b, loose);
@@ -53,6 +52,8 @@ static bool same_order(const pdl_ytree *a, const pdl_ytree *b, const void *none)
     (void)none;
     return pdl_fmt_same_but_order(a, b);
 }
+
+/* Makes `text` the text of s. Fails when `same` finds that its meaning is another one. */
 static bool advance(stage *s, const pdl_buf *text, const char *step, same_fn *same,
                     const void *user, pdl_err *err) {
     const pdl_ytree *before = s->tree;
@@ -137,8 +138,8 @@ static size_t line_start(pdl_str text, size_t n) {
 }
 
 /* Writes the lines that are not to be formatted as they are in the source, byte for byte, with
- * blanks at their ends and with line ends that differ from the first one. Their number has not
- * changed. */
+ * blanks at their ends and with line ends that differ from the first one. The formatter has
+ * not changed the number of these lines. */
 static void put_with_lines_outside(pdl_str source, const pdl_format_options *o, pdl_str made,
                                    pdl_buf *out) {
     size_t n = count_lines(source), after = n > o->last_line ? n - o->last_line : 0;

@@ -81,7 +81,7 @@ typedef struct pdl_native {
      * sized (has a length), iterable, or several with | between. A parameter has a type only if
      * values of all other types fail; further parameters are any. Only a result may be item (of the
      * first argument), same (as the first argument), [T] (a list), arg1 or arg2 (when given). The
-     * checker knows calls from this. */
+     * checker reads the types of calls here. */
     const char *type;
 } pdl_native;
 

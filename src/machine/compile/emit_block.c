@@ -82,7 +82,8 @@ static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     return i;
 }
 
-/* Emits one entry of defs: silent, its inner definitions dropped, its result bound to the name. */
+/* Emits one entry of defs, which prints nothing: its result is bound to the name, and the variables
+ * that it defines itself are dropped. */
 static void emit_definition(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
     pdl_str name = defs->names[i];
     emit_PART_BEGIN(e, true);

@@ -40,7 +40,8 @@ pdl_val pdl_fold_answer(fold_answers *a, const char *key, pdl_val v);
  * being filled. */
 pdl_val pdl_fold_add_entry(fold_answers *a, pdl_val dict, const char *key, pdl_val v);
 
-/* Answers the questions of a list again, or dumps the block with these answers (owned). */
+/* Functions of the caller: `ask` answers a question again, for another execution of the block;
+ * `dump` returns the block with the answers (owned). */
 typedef struct fold_form_calls {
     void *user;
     void (*ask)(void *user, const fold_question *q, fold_answers *a);

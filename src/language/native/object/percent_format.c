@@ -19,7 +19,7 @@ typedef struct {
     bool left, plus, blank, alt, zero;
     int64_t width, precision; /* -1: not given */
     uint32_t type;
-    size_t at; /* code points before type, for messages */
+    size_t at; /* offset of type in code points, which messages name */
 } conv;
 
 typedef struct {

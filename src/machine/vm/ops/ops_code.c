@@ -33,8 +33,8 @@ struct pick {
     pdl_val vars;
 };
 
-/* Returns true when the code may read the name. Code that does not mention `result` has the
- * variable of that name as its result. */
+/* Returns true when the code may read the name. The name `result` counts always: when the
+ * code does not set it, the variable of that name is the result of the code. */
 static bool reads(const struct pick *p, pdl_str name) {
     return p->all || pdl_str_is(name, "result") || pdl_ident_is_in(p->text, name);
 }
