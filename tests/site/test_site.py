@@ -52,6 +52,8 @@ def pages():
     check("links lead somewhere", not broken, *broken[:10])
     check("scripts, styles and pictures are its own", not outside, *outside[:5])
     words = re.findall(r"<pre[^>]*>.*?</pre>", (SITE / "manual/guide.html").read_text("utf-8"), re.S)
+    barred = [p.name for p in SITE.rglob("*.html") if re.search(r"<td><code>[^<]*\\\|", p.read_text("utf-8"))]
+    check("a bar in the code of a table is a bar", not barred, barred)
     check("programs are shown with colours", any('class="nt"' in w for w in words), len(words))
 
 
