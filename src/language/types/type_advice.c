@@ -35,7 +35,8 @@ static const struct {
     {"enum", "write {enum: [VALUE, ...]}"},
 };
 
-/* Types in brackets: the text around the inner type. */
+/* How other languages write a type that contains another one (the text before and after the inner
+ * type), how PDL writes it, and the advice when the inner type is not known. */
 static const struct {
     const char *open, *close, *before, *after, *any;
 } generics[] = {

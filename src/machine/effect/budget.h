@@ -44,7 +44,7 @@ typedef struct pdl_budget {
     struct pdl_budget *up;             /* kept; NULL: the outermost */
     pdl_loc loc;                       /* place of the block; all-zero: the run's budget */
     double limit[PDL_BUDGET_COUNT];    /* negative: no limit */
-    /* used by ended effects; calls and requests count when they start */
+    /* amounts that ended effects used; a call or a request already counts when it starts */
     double used[PDL_BUDGET_COUNT];
     double reserved[PDL_BUDGET_COUNT]; /* set aside for effects in flight */
     /* number and tokens of the calls that ended, for the usual length of answers */

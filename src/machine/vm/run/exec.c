@@ -372,7 +372,8 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
             bool ended = false;
             STEP(pdl_vm_return(f, err, &ended));
             if (ended) return PDL_STEP_DONE;
-            pdl_step s = turn(f, err); /* the return itself is done */
+            /* without STEP: the return is complete, so it is not executed again after a wait */
+            pdl_step s = turn(f, err);
             if (PDL_UNLIKELY(s != PDL_STEP_DONE)) return s;
             break;
         }
