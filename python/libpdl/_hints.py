@@ -17,7 +17,8 @@ FUNCTION = type(lambda: None)
 
 
 class Hints(dict):  # type: ignore[type-arg]
-    """The annotations of one function or class. Their texts are resolved when one of them is used."""
+    """The annotations of one function or class. The texts of all annotations are resolved when one annotation is
+    used."""
 
     __slots__ = ("_names",)
 

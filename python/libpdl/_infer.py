@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""infer and ainfer compute the distribution of a program's results. They run the command `pdl infer`, which prints the
-distribution as JSON."""
+"""infer and ainfer compute the distribution of a program's results. Both functions run the command `pdl infer`, which
+prints the distribution as JSON."""
 from __future__ import annotations
 
 import json

@@ -343,7 +343,7 @@ class Program(Of[T]):
         return {**self._engine.tools, **_arguments.dictionary("scope", dict(scope or {})), **variables}
 
     def run(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
-        """Runs the program with these variables. Its output goes to sys.stdout."""
+        """Runs the program with these variables. The output of the program goes to sys.stdout."""
         return self._run(scope, variables, NO_TRACE)
 
     def traced(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
@@ -402,7 +402,8 @@ class Program(Of[T]):
             raise self._engine._explain(_about_variable(core, inputs, e))
 
     def as_tool(self) -> "Tool":
-        """Returns the program as a tool of models. Its parameters are the variables that it uses and does not define."""
+        """Returns the program as a tool of models. The parameters of the tool are the variables that the program uses
+        and does not define."""
         from ._tool import of_program
         return of_program(self)
 

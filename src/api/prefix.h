@@ -22,7 +22,7 @@ pdl_prefix *pdl_prefix_new(bool causes);
 void pdl_prefix_free(pdl_prefix *p); /* p may be NULL */
 
 /* Returns the sink for the next run. model: a world of pdl_model_world_new, which writes the
- * requests. It is borrowed until the report, and so is prices, which may be NULL. */
+ * requests. model and prices are borrowed until the report; prices may be NULL. */
 pdl_sink pdl_prefix_sink(pdl_prefix *p, pdl_world *model, const pdl_prices *prices);
 
 /* Returns how many percent of a call's request an earlier call shares at the beginning; -1 when no

@@ -141,8 +141,8 @@ typedef struct pdl_spawn {
 } pdl_spawn;
 enum { PDL_SPAWN_SLOTS = 14336, PDL_MEMBER_SLOTS = 7168 };
 
-/* Puts the policy of a program in force that runs beside others. It counts for all runs of the
- * session, since one process of code may answer all of them. Called before the first run. */
+/* Puts the policy of a program in force that runs beside others. The policy applies to all runs of
+ * the session, since one process of code may answer all of them. Called before the first run. */
 PDL_MUST bool pdl_session_take_policy(pdl_session *s, const pdl_program *p, pdl_err *err);
 /* Compiles a program as code that runs of this session share; owned. */
 pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program);

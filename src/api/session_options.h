@@ -47,7 +47,7 @@ typedef struct pdl_session_run_options {
      * has no budget. */
     const double *budget;
     const uint8_t *levels; /* levels of rules, see check.h; NULL: their defaults */
-    /* Equal model calls become one request for several answers. They wait until
+    /* Equal model calls become one request for several answers. Such calls wait until
      * pdl_session_send_waiting is called. */
     bool merges_calls;
     /* With merges_calls: seed for the choices of models whose servers take one; may be NULL. */
@@ -124,8 +124,8 @@ typedef struct pdl_session_report_options {
      * lacks; may be NULL. */
     void (*note)(void *user, pdl_str text);
     /* Gets the text that Python code writes to standard error, which is untrusted. NULL: the code
-     * writes to the standard error of this process. It gets show_user, and not the `user` of the
-     * caller's sink, because another sink may replace that one. */
+     * writes to the standard error of this process. The function gets show_user as its user, and
+     * not the `user` of the caller's sink, because another sink may replace the caller's. */
     void (*show_errors)(void *user, pdl_str bytes);
     void *show_user;
     /* secrets are redacted in its lines as long as the session exists; may be NULL */
@@ -141,7 +141,8 @@ typedef struct pdl_session_telemetry_options {
     void (*note)(void *user, pdl_str text); /* called when a span is not sent; may be NULL */
 } pdl_session_telemetry_options;
 
-/* The program that contains the session. It answers effects, and may have several sessions. */
+/* The program that contains the session. The program answers effects, and may have several
+ * sessions. */
 typedef struct pdl_session_host_options {
     const struct pdl_line_terminal *terminal; /* asks the user; NULL: standard input is only read */
     const struct pdl_hook *hooks;             /* effects that the host program answers: hooks.h */

@@ -111,7 +111,7 @@ def tree_of(program: libpdl.Program[Any]) -> Any:
 
 
 def loaded(prog: Any, name: Optional[str], role: Optional[str]) -> libpdl.Program[Any]:
-    """Returns the program for libpdl. It is made from its text when the blocks are unchanged."""
+    """Returns the program for libpdl. When the blocks are unchanged, the program is made from its text."""
     tree = plain(prog)
     source = getattr(prog, "_source", None)
     if role not in (None, "user"):

@@ -49,8 +49,8 @@ static bool taken(pdl_str name, pdl_str *type, pdl_str *takes) {
     return true;
 }
 
-/* Returns true when the key is set. It does not matter when the parameters give a key or an
- * address. */
+/* Returns true when the key is set, or is not needed because the parameters of the call may give a
+ * key or an address. */
 static bool has_key(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text) {
     static const char *const given[] = {"api_key",           "api_base",       "base_url",
                                         "apikey",            "url",            "token",

@@ -173,8 +173,8 @@ static uintptr_t model_key(const prefix_call *c) {
     return key_of(mixed(pdl_hash_str(pdl_str_get(c->model))));
 }
 
-/* Returns true when both calls have the same first n units. It is checked because two chains may
- * have the same key. */
+/* Returns true when both calls have the same first n units. The units are compared because two
+ * chains may have the same key. */
 static bool begins_so(const prefix_call *c, const prefix_call *other, size_t n) {
     if (!n) return pdl_str_eq(pdl_str_get(c->model), pdl_str_get(other->model));
     return other->units.n >= n && c->units.p[n - 1].chain == other->units.p[n - 1].chain;

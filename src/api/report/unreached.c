@@ -2,8 +2,8 @@
  *
  * A fiber that waits is inside a chain of blocks. Parts of these blocks that were never entered
  * come after the place where it waits, unless they are the other branch of a decision, a fallback,
- * or the body of a function. They are reported with the reason why the fiber waits; when several
- * fibers come before a part, the first one counts.
+ * or the body of a function. The parts are reported with the reason why the fiber waits; when
+ * several fibers come before a part, the first one counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

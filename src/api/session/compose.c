@@ -176,7 +176,7 @@ static confined_backends *find_left(router *r, const confined_backends *now, uin
     return c;
 }
 
-/* Finds the worker for the session in which code runs. It is a new worker when the code begins a
+/* Finds the worker for the session in which code runs. A new worker is made when the code begins a
  * session, or when an effect that a journal answered began one. */
 static bool find_session(router *r, const pdl_effect *e, confined_backends **out, pdl_err *err) {
     if (!find_backends(r, e, out, err)) return false;
@@ -205,8 +205,8 @@ static void close_left(router *r) {
     r->backends.n = n;
 }
 
-/* Forgets a run. Its workers are closed when they are idle, because one may be delivering a
- * reply. */
+/* Forgets a run. The workers of the run are closed when they are idle, because a worker may be
+ * delivering a reply. */
 void pdl_compose_forget(pdl_world *w, uint32_t owner) {
     router *r = (router *)(void *)w;
     for (size_t i = 0; owner && i < r->backends.n; i++)

@@ -58,8 +58,8 @@ typedef struct pdl_compose_options {
  * what options point to. */
 pdl_world *pdl_compose(const pdl_compose_options *options);
 
-/* Forgets a run that was beside others, when its confined code is not used any more. Its number may
- * be used again. */
+/* Forgets a run that was beside others, when its confined code is not used any more. The number of
+ * the run may then be used again. */
 void pdl_compose_forget(pdl_world *w, uint32_t owner);
 
 /* Returns the world that answers models, for previews. Borrowed. */

@@ -24,8 +24,8 @@ void pdl_confined_free(pdl_confined *c); /* c may be NULL */
 
 /* Makes the sandbox of the whole run when the options request it or a policy of the user has a
  * profile. profile: a dict whose paths are relative to the folder of the file `name`; absent when
- * no policy has a profile. It is called before anything runs, so that a run that cannot be confined
- * as requested is refused. Errors: those of pdl_sandbox_new. */
+ * no policy has a profile. The function is called before anything runs, so that a run that cannot
+ * be confined as requested is refused. Errors: those of pdl_sandbox_new. */
 PDL_MUST bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_err *err);
 
 /* Stores the sandbox for the profiles of an effect (a list, outermost first; absent: none); NULL
@@ -33,8 +33,8 @@ PDL_MUST bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name
  * limit. */
 PDL_MUST bool pdl_confined_find(pdl_confined *c, pdl_vref profiles, const pdl_sandbox **out,
                                 pdl_err *err);
-/* Stores the sandbox for a tool server. Its profile (absent: none) adds to the sandbox of the run;
- * paths in it are relative to folder. */
+/* Stores the sandbox for a tool server. The profile of the server (absent: none) adds to the
+ * sandbox of the run; paths in the profile are relative to folder. */
 PDL_MUST bool pdl_confined_server(pdl_confined *c, pdl_vref own, pdl_str folder, pdl_vref profiles,
                                   const pdl_sandbox **out, pdl_err *err);
 

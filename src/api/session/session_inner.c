@@ -157,8 +157,8 @@ pdl_val pdl_session_with_defaults(pdl_vref vars, pdl_label origin) {
     return pdl_session_with_variables(d, vars, origin);
 }
 
-/* Returns the variables that code passes to a program. They may contain parts of everything that
- * the code got, so they have all its labels. Owned. */
+/* Returns the variables that code passes to a program. The variables may contain parts of
+ * everything that the code got, so they have all labels of the code. Owned. */
 static pdl_val scope_of(pdl_vref request, pdl_label label) {
     pdl_vref given = pdl_dict_getz(request, "scope");
     pdl_val d = pdl_dict_new(4);

@@ -228,8 +228,8 @@ static bool appends_to_input(const pdl_table *in, const pdl_table *out) {
     return there && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Makes a temporary journal for an output that is a stream. It only holds rows that wait for their
- * turn. */
+/* Makes a temporary journal for an output that is a stream. The journal only holds rows that wait
+ * for their turn. */
 static bool make_scratch(batch *b, pdl_err *err) {
     const char *folder = getenv("TMPDIR");
     pdl_buf name = PDL_BUF;

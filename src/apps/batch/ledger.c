@@ -16,8 +16,8 @@
 
 struct pdl_ledger {
     pdl_store *store;
-    /* -1: there is no lock. It is closed after SQLite has closed the file, because closing a
-     * descriptor releases its locks */
+    /* -1: there is no lock. The descriptor is closed after SQLite has closed the file, because
+     * closing a descriptor releases its locks */
     int lock;
 };
 

@@ -106,8 +106,8 @@ static bool write_out(output_file *s, pdl_err *err) {
     make_shown(s);
     bool regular = fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode);
     if (!pdl_file_write_named(s->fd, s->output.path, pdl_buf_str(&s->buf), err)) {
-        /* When the disk is full, a part of a row may have been written. It is removed, so that
-         * readers of the file find whole rows only. */
+        /* When the disk is full, a part of a row may have been written. This part is removed, so
+         * that readers of the file find whole rows only. */
         if (regular && ftruncate(s->fd, st.st_size) == 0) (void)lseek(s->fd, st.st_size, SEEK_SET);
         return false;
     }

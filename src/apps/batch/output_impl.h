@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "batch/output.h"
 
-/* The functions of a writer. They get the writer of the format, whose first member is the
+/* The functions of a writer. The functions get the writer of the format, whose first member is the
  * output. */
 typedef struct output_ops {
     bool (*put)(pdl_batch_output *s, pdl_str json, pdl_err *err);

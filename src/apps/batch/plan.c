@@ -213,8 +213,8 @@ static bool check_once(const pdl_batch_options *o, pdl_map *seen, pdl_str column
     return false;
 }
 
-/* Returns a separator that seems to separate the header, when the header is read as one cell. It
- * has the form that --separator takes; NULL when there is none. */
+/* Returns a separator that seems to separate the header, when the header is read as one cell. The
+ * result has the form that --separator takes; NULL when no separator fits. */
 static const char *other_separator(pdl_str header) {
     static const struct {
         const char *byte, *word;

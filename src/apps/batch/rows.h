@@ -101,8 +101,8 @@ void pdl_rows_put_place(const pdl_rowset *r, const pdl_row *row, pdl_buf *out);
 
 /* Returns the final target of the links at path, also when it does not exist yet. Owned. */
 char *pdl_batch_output_target(pdl_str path);
-/* Returns the journal of an output, owned. It is beside the file, so that all links to the file
- * share it. When the target of a link is a device, it is beside the link. */
+/* Returns the journal of an output, owned. The journal is beside the file, so that all links to the
+ * file share it. When the target of a link is a device, it is beside the link. */
 char *pdl_batch_output_journal(const pdl_table *output);
 
 #endif

@@ -10,7 +10,7 @@
 #include "batch/bytes.h"
 #include "batch/rows.h"
 
-/* The functions of a reader. They get the reader of the format, whose first member is the
+/* The functions of a reader. The functions get the reader of the format, whose first member is the
  * pdl_rowset. */
 typedef struct rows_ops {
     /* Fills number, line, columns and problem of an empty row. */

@@ -43,8 +43,8 @@ bool pdl_cli_can_open(const arguments *a, const pdl_session_options *o);
 void pdl_cli_shared_options_fini(shared_options *l);
 
 /* run_warnings.c. Prints to standard error the problems that a check finds in a program before it
- * runs. It prints them when standard error is a terminal, with --check=warn, or when `always` is
- * set. */
+ * runs. The problems are printed when standard error is a terminal, with --check=warn, or when
+ * `always` is set. */
 void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_program *p,
                            bool always);
 /* Reads the rules of pdl.toml, PDL_RULES and --rule, as pdl_config_read; the caller releases them
@@ -73,8 +73,8 @@ typedef struct durable_command {
     /* the run is resumed, and the file of -o does not have the earlier output, so all output is
      * written */
     bool fresh_output;
-    /* The values and policies of the command line that resumes the run. They are set when the
-     * working folder has changed, and names of files in them are absolute. */
+    /* The values and policies of the command line that resumes the run. These members are set when
+     * the working folder has changed, and names of files in them are absolute. */
     PDL_VEC(struct given_value) values;
     PDL_VEC(pdl_str) given_policies;
     /* The forecast of a run that is only checked: it is made here, and the run prints nothing. NULL

@@ -1,5 +1,5 @@
-/* json_rows.h -- the rows that commands print with --json. They are made as values and written by
- * the one writer, so no command quotes or escapes anything.
+/* json_rows.h -- the rows that commands print with --json. The rows are made as values and written
+ * by the one writer, so no command quotes or escapes anything.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,8 @@
 /* evaluate.c -- evaluates expressions of the client; see debugger.h.
  *
  * An expression is a program of one block, which a separate run evaluates with the variables of the
- * stopped one. It sends no request, so that showing a value changes nothing; variables whose value
- * a model has not returned yet are left out.
+ * stopped one. The evaluation sends no request, so that showing a value changes nothing; variables
+ * whose value a model has not returned yet are left out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

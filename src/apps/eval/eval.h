@@ -40,8 +40,8 @@ typedef struct pdl_eval_options {
     uint32_t jobs;
     bool types;
     pdl_vref variables; /* dict or absent */
-    /* Options of the sessions: cache, time limits, prices, rates. Their file, dir and variables are
-     * set by the evaluation. */
+    /* Options of the sessions: cache, time limits, prices, rates. The evaluation sets the members
+     * file, dir and variables. */
     pdl_session_options session;
     const double *budget; /* budget that all programs and the judge share; may be NULL */
     /* These are called like the callbacks of pdl_batch_options, in each run over the table. */

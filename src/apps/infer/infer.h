@@ -54,8 +54,8 @@ typedef struct pdl_infer_options {
     bool aligned;       /* smc: resamples only when all particles are at the same place */
     double max_score;   /* rejection: the largest score that a run can have */
     uint64_t tries;     /* rejection: maximum number of runs for one sample */
-    /* Options of the session: cache, recording, limits. Its program and stream are set by the
-     * inference. */
+    /* Options of the session: cache, recording, limits. The inference sets the members for the
+     * program and the stream. */
     pdl_session_options session;
     const double *budget; /* budget that all particles share; may be NULL */
     struct pdl_budget *around; /* a further budget to which their use is charged; may be NULL */
@@ -69,8 +69,8 @@ typedef struct pdl_infer_options {
      * watched; may be NULL. */
     void (*opened)(void *user, pdl_session *s);
     void (*closing)(void *user);
-    /* Connects the session with the journal of a durable inference. It is called after the program
-     * was loaded and before anything is sent. NULL: the inference is not durable. */
+    /* Connects the session with the journal of a durable inference. The function is called after
+     * the program was loaded and before anything is sent. NULL: the inference is not durable. */
     bool (*attach)(void *user, pdl_session *s, pdl_err *err);
     void *user;
 } pdl_infer_options;

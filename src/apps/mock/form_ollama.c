@@ -35,7 +35,8 @@ static pdl_val call_of(pdl_vref call) {
                          pdl_dict_putz(pdl_keep(f), "arguments", args));
 }
 
-/* Returns the message with this content. It contains the calls when they are requested. */
+/* Returns the message with this content. The message contains the calls of tools if the caller
+ * requests them. */
 static pdl_val message_of(const pdl_mock_answer *a, pdl_str content, bool calls) {
     pdl_vref given = pdl_dict_getz(a->message, "tool_calls");
     pdl_val m = pdl_dict_putz(pdl_dict_new(3), "role", pdl_textz("assistant"));

@@ -39,8 +39,9 @@ double pdl_mock_logprob(const pdl_mock_item *item, pdl_str word, bool first) {
     return 0;
 }
 
-/* Returns at most `most` alternatives of a word. They are those of the item, in its order, or else
- * the word and an impossible one: a client that compares two alternatives then finds both. */
+/* Returns at most `most` alternatives of a word. The alternatives are those of the item, in its
+ * order, or else the word and an impossible one: a client that compares two alternatives then finds
+ * both. */
 static pdl_val alternatives(const pdl_mock_item *item, pdl_str word, bool first, int64_t most) {
     pdl_vref of = weighed(item, first);
     pdl_val list = pdl_list_new(2);

@@ -1,9 +1,9 @@
 /* exposed.c -- refuses texts that a model must not write: paths, code, names of models, conditions,
  * and texts from which these are made. A proposal that became a command would be run with the
- * user's rights. So a place is refused when it is under a key for such a text. It is also refused
- * when an expression under such a key uses its value, directly or through other variables. The
- * reply of a model to a proposed text is not restricted, because the program itself decides how it
- * uses the reply.
+ * user's rights. So a place is refused when it is under a key for such a text. The place is also
+ * refused when an expression under such a key uses the value of the place, directly or through
+ * other variables. The reply of a model to a proposed text is not restricted, because the program
+ * itself decides how it uses the reply.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

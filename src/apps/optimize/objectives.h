@@ -34,8 +34,8 @@ bool pdl_search_is_over_in(const opt_search *z, size_t candidate, opt_part part)
 bool pdl_search_uses_more(const opt_search *z, size_t candidate, size_t than, const size_t *rows,
                           size_t n);
 /* Removes from a list the candidates that another one beats: it has no lower score, uses no more of
- * any objective, and differs. They are compared on the rows for validation on which all were
- * evaluated. Without --objective, only the candidates with the best score are left. */
+ * any objective, and differs. The candidates are compared on the rows for validation on which all
+ * were evaluated. Without --objective, only the candidates with the best score are left. */
 void pdl_search_keep_unbeaten(const opt_search *z, size_t *list, size_t *n);
 /* Returns the winner, or the candidate that replaces it. That is one within --at-most; among equal
  * candidates, it is the one that uses less. */

@@ -1,8 +1,8 @@
-/* reflection.c -- the functions for methods that let a model write texts of the program. They
- * return how candidates did on rows for training and which candidates are best on some rows, and
- * they ask the model for proposals. A proposal is treated as data: it is cut out of the answer, and
- * becomes a text of the program only when the method adds a candidate with it, which checks it like
- * any other value.
+/* reflection.c -- the functions for methods that let a model write texts of the program. The
+ * functions return how candidates did on rows for training and which candidates are best on some
+ * rows, and they ask the model for proposals. A proposal is treated as data: it is cut out of the
+ * answer, and becomes a text of the program only when the method adds a candidate with it, which
+ * checks it like any other value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -198,8 +198,8 @@ static bool is_covered(const front *f, size_t at) {
     return true;
 }
 
-/* Sorts the candidates, so that the worst is the first that may be left out. They are collected row
- * by row from those that are best on the row, and then sorted by their means. */
+/* Sorts the candidates, so that the worst is the first that may be left out. The candidates were
+ * collected row by row from those that are best on the row, and then sorted by their means. */
 static void order_front(front *f) {
     size_t n = f->of->n, m = 0;
     bool *seen = PDL_NEW_N(bool, n + 1);

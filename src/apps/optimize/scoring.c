@@ -1,6 +1,7 @@
 /* scoring.c -- runs candidates on rows and scores their answers. As in pdl eval, the cache names a
  * reply by the row and not by the candidate. So when two candidates send the same request for a
- * row, both get the same reply. It is paid for once, and their comparison becomes more precise.
+ * row, both get the same reply. The reply is paid for once, and the comparison of the candidates
+ * becomes more precise.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -226,7 +226,7 @@ static bool encoded(const opt_search *z, const opt_place *p, pdl_vref v, pdl_val
     return ok;
 }
 
-/* Writes the text of a candidate. It is NULL when it is the text of the original program. */
+/* Writes the text of a candidate. The result is NULL for the text of the original program. */
 static bool write_text(const opt_search *z, pdl_vref values, char **out, pdl_err *err) {
     PDL_VEC(opt_edit) edits = {0};
     PDL_VEC(pdl_val) owned = {0};

@@ -9,7 +9,8 @@
 
 #include "base/banned.h"
 
-/* Returns true when the list allows the origin. It is separated by commas; * is any origin. */
+/* Returns true when the list allows the origin. The origins in the list are separated by commas; *
+ * is any origin. */
 bool pdl_serve_cors_allows(const pdl_serve *s, pdl_str origin) {
     pdl_str list = s->opt.origins;
     while (origin.n && list.n) {

@@ -1,6 +1,6 @@
 /* failure.c -- maps errors of a run to statuses and headers; see failure.h. Clients should not
- * repeat a failed run by themselves, because it would be paid for again. They should repeat it only
- * when a service has asked to wait.
+ * repeat a failed run by themselves, because it would be paid for again. Clients should repeat the
+ * run only when a service has asked to wait.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -53,8 +53,8 @@ void pdl_serve_answer_embeddings(pdl_serve *s, pdl_exchange *x);
 void pdl_serve_show_response(pdl_serve *s, pdl_exchange *x);
 void pdl_serve_delete_response(pdl_serve *s, pdl_exchange *x);
 
-/* Appends one event of a stream. Its data is v (taken), and its name is `name`, which may be
- * empty. */
+/* Appends one event of a stream. The data of the event is v (taken), and its name is `name`, which
+ * may be empty. */
 void pdl_serve_form_put_event(pdl_str name, pdl_val v, pdl_buf *out);
 /* Appends a failure as a piece {error: ...}. */
 void pdl_serve_form_fail(work *w, pdl_str message, const char *type, const char *code,

@@ -194,7 +194,7 @@ static void put_logprobs(work *w, pdl_vref logprobs, pdl_buf *out) {
 }
 
 /* Opens a call. The place of each call in the output is stored under the call's index, as place +
- * 1. It is 0 for a call that is left out because it does not call a function. */
+ * 1. The number is 0 for a call that is left out because it does not call a function. */
 static void open_call(work *w, pdl_vref call, pdl_buf *out) {
     pdl_vref f = pdl_dict_getz(call, "function");
     size_t place = 0;

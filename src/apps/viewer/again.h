@@ -2,9 +2,9 @@
  * changed in the page.
  *
  * Only the user's own files and the user's changes are run. The page sends changed lines and not
- * the program, so that no text of a trace can get into it. It also sends the hash of each file, so
- * that the run uses exactly the text that was shown. An included file counts as the user's own when
- * the file on the disk has the text that is shown.
+ * the program, so that no text of a trace can get into it. The page also sends the hash of each
+ * file, so that the run uses exactly the text that was shown. An included file counts as the user's
+ * own when the file on the disk has the text that is shown.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,9 +26,9 @@ typedef struct pdl_again_asked {
 } pdl_again_asked;
 
 /* Reads the page's request to run the first run again: {hash, box, fresh, edits: [[FIRST, LAST,
- * TEXT], ...]}. Lines are counted from 1, and edits are in order. It may also have answers: [[BOX,
- * TEXT], ...] and included: [[FILE, hash, edits], ...]. *out is released by fini, also after an
- * error. Error: usage. */
+ * TEXT], ...]}. Lines are counted from 1, and edits are in order. The request may also have
+ * answers: [[BOX, TEXT], ...] and included: [[FILE, hash, edits], ...]. *out is released by fini,
+ * also after an error. Error: usage. */
 PDL_MUST bool pdl_again_read(pdl_str body, const pdl_view_run *run, const pdl_view_again *g,
                              void *user, pdl_again_asked *out, pdl_err *err);
 PDL_MUST bool pdl_again_start(const pdl_again_asked *a, const pdl_view_again *g, void *user,

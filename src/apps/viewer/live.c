@@ -164,8 +164,8 @@ static void show_value(live_box *b, pdl_vref v) {
     pdl_buf_fini(&fixed);
 }
 
-/* Stores the value. It is converted to text only when a page requests it, since most values are
- * replaced before that. */
+/* Stores the value. The value is converted to text only when a page requests it, since most values
+ * are replaced before that. */
 static void take_value(live_box *b, pdl_vref v) {
     bool is_short = pdl_is_str(v) ? pdl_str_get(v).n <= PDL_LIVE_TEXT_BYTES
                                   : pdl_tag_of(v) <= PDL_V_FLOAT;

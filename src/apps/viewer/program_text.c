@@ -190,8 +190,8 @@ static void find_column(pdl_view_lines *l, const pdl_node *n) {
     for (size_t i = n->start; i < end; i++) l->width += ((unsigned char)text.p[i] & 0xc0) != 0x80;
 }
 
-/* Returns the node that a call, an include or an import ran. It is not below the node of the
- * block. */
+/* Returns the node that a call, an include or an import ran. This node is the root of a file or the
+ * body of a function, and not a child of the block's node. */
 static const pdl_node *elsewhere(placing *r, uint32_t i) {
     const pdl_box *b = &r->d->boxes.p[i], *up = &r->d->boxes.p[b->parent];
     if (!i || !pdl_str_is(b->step, "trace")) return NULL;

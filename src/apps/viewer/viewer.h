@@ -96,8 +96,8 @@ typedef struct pdl_viewer pdl_viewer;
 typedef struct pdl_live pdl_live;
 struct pdl_sink;
 
-/* The files of a run. They are collected from its events, so that they are shown with the text that
- * ran, even if they have changed since or exist only in a journal. */
+/* The files of a run. The files are collected from the events of the run, so that they are shown
+ * with the text that ran, even if they have changed since or exist only in a journal. */
 typedef struct pdl_view_files pdl_view_files;
 pdl_view_files *pdl_view_files_new(void);
 void pdl_view_files_free(pdl_view_files *f); /* NULL is fine */
@@ -140,7 +140,7 @@ typedef struct pdl_view_start {
 typedef struct pdl_view_again {
     pdl_str file, text; /* the user's program; p is NULL when nothing can be run again */
     /* Starts a run of the text. Requests before the block at this place get their recorded answers.
-     * It calls pdl_viewer_begin. Error: any, which the page shows. */
+     * The function calls pdl_viewer_begin. Error: any, which the page shows. */
     bool (*start)(void *user, const pdl_view_start *s, pdl_err *err);
     /* Appends the recorded answer of the block at this place. *json is set when the answer is JSON.
      * Error: the block sent no request. */
@@ -185,7 +185,7 @@ void pdl_viewer_begin(pdl_viewer *v, pdl_live *live, pdl_str name, pdl_str progr
 /* The run in progress is over: from now on pages show these runs (borrowed). */
 void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *runs, size_t n);
 /* Called when the run in progress is over and its view is not made yet. `make` makes the view and
- * calls pdl_viewer_over. It is called at once when a page follows the run, and otherwise when a
+ * calls pdl_viewer_over. `make` is called at once when a page follows the run, and otherwise when a
  * page requests the view. */
 void pdl_viewer_when_asked(pdl_viewer *v, void (*make)(void *user), void *user);
 /* Called when the server ends before the run. Pages keep what they show, and show this text,

@@ -23,9 +23,9 @@ typedef struct pdl_wasm_world {
 void pdl_wasm_world_open(pdl_wasm_world *w, pdl_vref files);
 void pdl_wasm_world_close(pdl_wasm_world *w);
 
-/* These answer an effect, refuse it, and pass on a piece of its answer. They return false when no
- * effect with this id waits. That is not a mistake of the host, because the run may have cancelled
- * the effect. */
+/* These answer an effect, refuse it, and pass on a piece of its answer. The functions return false
+ * when no effect with this id waits. That is not a mistake of the host, because the run may have
+ * cancelled the effect. */
 bool pdl_wasm_world_answer(pdl_wasm_world *w, uint32_t id, pdl_vref v, double seconds);
 bool pdl_wasm_world_refuse(pdl_wasm_world *w, uint32_t id, pdl_str kind, pdl_str message);
 bool pdl_wasm_world_piece(pdl_wasm_world *w, uint32_t id, pdl_str text);

@@ -34,8 +34,8 @@ void pdl_cache_redact(pdl_cache *c, const pdl_redaction *redaction);
 PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err);
 
 /* Returns the world that answers models and embeddings from the file and forwards everything else
- * to the world behind it (borrowed). It belongs to the cache, and closing it does nothing. Call
- * once per cache. */
+ * to the world behind it (borrowed). The returned world belongs to the cache, and closing it does
+ * nothing. Call once per cache. */
 pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *next);
 
 /* The requests of one run (or group of runs) among several that share the cache. Repetitions are

@@ -96,9 +96,9 @@ void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value);
  * a result, as JSON. */
 void pdl_durable_again(pdl_durable *d, pdl_str place);
 PDL_MUST bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err);
-/* Checks that the run may begin. It may not when an action has no end and the user has not said
- * what to do, or when others changed a file that the run writes. Files are truncated to what was
- * acknowledged. Error: runtime, with the places and the remedies. */
+/* Checks that the run may begin. The run must not begin when an action has no end and the user has
+ * not said what to do, or when others changed a file that the run writes. Files are truncated to
+ * what was acknowledged. Error: runtime, with the places and the remedies. */
 PDL_MUST bool pdl_durable_prepare(pdl_durable *d, pdl_err *err);
 
 /* A text that replaces the text of a file of the program, for this run. */
@@ -126,9 +126,9 @@ typedef struct pdl_durable_options {
 } pdl_durable_options;
 void pdl_durable_attach(pdl_durable *d, const pdl_durable_options *o);
 /* Returns the world of the run, which belongs to the journal (its close does nothing). next: the
- * world that answers what the file cannot; borrowed; NULL: there is none (REPLAY, SHOW). It charges
- * what was answered from the file, knows which actions may be repeated, and writes the output that
- * waits for the file. */
+ * world that answers what the file cannot; borrowed; NULL: there is none (REPLAY, SHOW). The
+ * returned world charges what was answered from the file, knows which actions may be repeated, and
+ * writes the output that waits for the file. */
 pdl_world *pdl_durable_world(pdl_durable *d, pdl_world *next);
 
 /* --- while it runs ---------------------------------------------------------------------------- */
@@ -149,14 +149,14 @@ bool pdl_durable_is_ready(const pdl_durable *d);
 
 /* --- runs of a server: one file, one sync for all in a turn (group.c) ------------------------- */
 
-/* Opens the journal of a server, or makes it when it does not exist. It must have no other owner.
- * Keys are registered before the first run. Errors: those of pdl_durable_create and
+/* Opens the journal of a server, or makes it when it does not exist. The journal must have no other
+ * owner. Keys are registered before the first run. Errors: those of pdl_durable_create and
  * pdl_durable_open. */
 PDL_MUST bool pdl_durable_open_server(pdl_str path, const pdl_durable_facts *facts, bool full,
                                       bool take_over, pdl_durable **out, pdl_buf *note,
                                       pdl_err *err);
-/* Returns the world of the server, which also serves runs that need no journal. Its poll serves all
- * runs. */
+/* Returns the world of the server, which also serves runs that need no journal. The poll of this
+ * world serves all runs. */
 pdl_world *pdl_durable_server_world(pdl_durable *server, pdl_world *next);
 /* Notes that the next poll sends output of a run: the rows before it are synced first. */
 void pdl_durable_note_output(pdl_durable *server);

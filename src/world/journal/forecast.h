@@ -1,8 +1,8 @@
 /* forecast.h -- a forecast of what a resume would do with the present program: a verdict about a
  * waiting run (spec know 2).
  *
- * It is made by a run that is opened with PDL_DURABLE_CHECK. That run does what the resume would
- * do, up to the requests that the journal cannot answer.
+ * The forecast is made by a run that is opened with PDL_DURABLE_CHECK. That run does what the
+ * resume would do, up to the requests that the journal cannot answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

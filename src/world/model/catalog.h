@@ -1,5 +1,5 @@
-/* catalog.h -- what an editor shows about models: parameters of calls and providers. It comes
- * from the tables by which calls are made, so it cannot differ from them.
+/* catalog.h -- what an editor shows about models: parameters of calls and providers. This
+ * information comes from the tables by which calls are made, so both always agree.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -96,8 +96,8 @@ unsigned pdl_model_takes(pdl_str model, pdl_str platform, pdl_vref parameters,
                          const char *(*env)(void *user, const char *name), void *env_user);
 
 /* Makes the reply to a model call from an answer that another program has: a chat completion in
- * OpenAI's form (taken, also on failure). Its text is kept as it is. Error: protocol when there
- * is no choice. */
+ * OpenAI's form (taken, also on failure). The text of the answer is kept as it is. Error: protocol
+ * when there is no choice. */
 PDL_MUST bool pdl_model_reply(pdl_val completion, pdl_val *out, pdl_err *err);
 
 /* --- default parameters (params_defaults.c; pure) --------------------------------------------- */

@@ -29,7 +29,7 @@ const char *pdl_sink_name(pdl_sink_id s);
 bool pdl_sink_find(pdl_str name, pdl_sink_id *out);
 
 /* Names of labels, by the numbers of the labels. Policies share them when their runs exchange
- * values. All-zero: no names. It owns the texts. */
+ * values. All-zero: no names. The struct owns the texts. */
 typedef struct pdl_label_names {
     char *text[PDL_LABEL_MAX_NAMED];
     uint32_t n;
@@ -240,8 +240,8 @@ typedef struct pdl_policy_options {
 
 /* Makes the world. next is borrowed. */
 pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next);
-/* Notes that the run began without a policy. Its processes continue, and nothing is known about the
- * labels in them. */
+/* Notes that the run began without a policy. The processes of the run continue, and nothing is
+ * known about the labels in them. */
 void pdl_policy_world_continues(pdl_world *w);
 /* Returns the labels of all values that were passed to code, in this run and in the runs that may
  * share its processes. */

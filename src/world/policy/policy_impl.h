@@ -203,8 +203,8 @@ bool pdl_approvals_cancel(policy_front *r, uint32_t id);
 void pdl_approvals_close(policy_front *r);
 
 /* A forwarded effect whose answer the policies have to see, so its sink is replaced until it is
- * answered. It is code, whose process may get further labels meanwhile; a program that is read; or
- * the use of a tool, whose server may have received labels that the reply then has, too. */
+ * answered: code, whose process may get further labels meanwhile; a program that is read; or the
+ * use of a tool, whose server may have received labels that the reply then has, too. */
 typedef struct flight {
     struct policy_front *front;
     pdl_effect_sink asker;

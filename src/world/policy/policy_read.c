@@ -571,8 +571,8 @@ static void check_rule(reader *r, const pdl_node *n, const rule *new_one) {
     }
 }
 
-/* Completes a rule such as {sink: endorse, labels: [a]}. It is about these labels only, and all
- * other labels may be endorsed. A rule without labels is about all of them. */
+/* Completes a rule such as {sink: endorse, labels: [a]}. Such a rule is about these labels only,
+ * and all other labels may be endorsed. A rule without labels is about all of them. */
 static void finish_endorse(rule *to) {
     if (to->sink != PDL_SINK_endorse || !to->deny) return;
     to->allow = (pdl_label)PDL_LABEL_ORIGINS & ~to->deny;

@@ -112,7 +112,7 @@ static bool has_below(const char *folder, const char *name) {
     return has;
 }
 
-/* Notes files that must not be made in a folder to which code may write. They are made, as
+/* Notes files that must not be made in a folder to which code may write. These files are made, as
  * placeholders, and mounted over while the command runs. */
 static void note_placeholders(const char *folder, walk_result *out) {
     for (size_t i = 0; i < N_START_FILES; i++)

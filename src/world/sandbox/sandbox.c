@@ -353,8 +353,8 @@ static bool fill_spec(pdl_sandbox *s, pdl_err *err) {
     return ok;
 }
 
-/* Returns true when bubblewrap would get too many words. It accepts 9 000 together with the words
- * of the command, and a mount takes three. */
+/* Returns true when bubblewrap would get too many words. bubblewrap accepts 9 000 words together
+ * with the words of the command, and a mount takes three. */
 static bool is_too_much_for_bwrap(const sandbox_spec *x) {
     enum { MAX_MOUNTS = 2600 };
     path_list above = {0};

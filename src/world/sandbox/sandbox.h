@@ -61,7 +61,7 @@ void pdl_sandbox_free(pdl_sandbox *s); /* s may be NULL */
 PDL_MUST bool pdl_sandbox_narrow(const pdl_sandbox *s, pdl_vref given, pdl_sandbox **out,
                                  pdl_err *err);
 /* Makes a sandbox from s and the profile of a tool server in the user's configuration, which may
- * add rights. Its paths are relative to folder. Error: schema. */
+ * add rights. The paths in the profile are relative to folder. Error: schema. */
 PDL_MUST bool pdl_sandbox_widen(const pdl_sandbox *s, pdl_vref given, pdl_str folder,
                                 pdl_sandbox **out, pdl_err *err);
 /* Returns a text that is equal for equal sandboxes. Borrowed. */
@@ -107,9 +107,9 @@ bool pdl_sandbox_is_closed(const pdl_sandbox *s);
 bool pdl_sandbox_is_sealed(const pdl_sandbox *s);
 double pdl_sandbox_seconds(const pdl_sandbox *s); /* returns 0 when the profile sets no time */
 
-/* The reasons for which the helper ends when the command did not end by itself. It ends by a signal
- * that no program uses, since a command may end with any status. When it is called as a shell
- * (PDL_SANDBOX_AS_SHELL), it ends with these numbers as its status. */
+/* The reasons for which the helper ends when the command did not end by itself. The helper then
+ * ends by a signal that no program uses, since a command may end with any status. When it is called
+ * as a shell (PDL_SANDBOX_AS_SHELL), it ends with these numbers as its status. */
 typedef enum {
     PDL_SANDBOX_ENDED = 0, /* the command ended, and the helper ended in the same way */
     /* the sandbox could not be made: the reason is on standard error */

@@ -4,10 +4,10 @@
  * There are two objects. The exporter, one for all runs of a loop, gathers spans in batches and
  * sends them. The spans of one run are a sink, which makes spans from the events of the run.
  * Telemetry must never slow or stop what it observes. So the exporter has a separate event loop.
- * Its transfers must not be in the loop of the runs, because there an open transfer means that a
- * run waits for something. The exporter's loop is stepped while the other loop waits, and whenever
- * a batch is full. Spans that the collector does not accept are dropped and counted, and reported
- * once.
+ * The exporter's transfers must not be in the loop of the runs, because there an open transfer
+ * means that a run waits for something. The exporter's loop is stepped while the other loop waits,
+ * and whenever a batch is full. Spans that the collector does not accept are dropped and counted,
+ * and reported once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

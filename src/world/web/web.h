@@ -16,7 +16,8 @@
 /* All-zero: a world without environment. */
 typedef struct pdl_web_options {
     /* Returns the value of an environment variable, NULL when it is not set; borrowed until the
-     * next call. It is the source of the variables that `auth` names. NULL: nothing is set. */
+     * next call. This function is the source of the variables that `auth` names. NULL: nothing is
+     * set. */
     const char *(*env)(void *user, const char *name);
     void *user;
     /* Returns true for a variable that holds the key of a model's service. The function may be

@@ -89,7 +89,7 @@ static void free_questions(worker *w) {
     w->questions = NULL;
 }
 
-/* Forgets the process. Its jobs remain. */
+/* Forgets the process. The jobs of the process remain. */
 static void detach(worker *w) {
     pdl_timer_stop(w->shutdown_timer);
     w->shutdown_timer = NULL;
@@ -519,7 +519,8 @@ static void on_msg(void *user, pdl_str bytes) {
     if (w->proc) pdl_proc_kill(w->proc, SIGKILL);
 }
 
-/* Receives the output of child processes of the code. It belongs to the block that began last. */
+/* Receives the output of child processes of the code. The output belongs to the block that began
+ * last. */
 static void on_stdout(void *user, pdl_str bytes) {
     worker *w = user;
     job *last = NULL;
@@ -596,9 +597,9 @@ static void send_drops(worker *w) {
     pdl_buf_fini(&b);
 }
 
-/* Writes the seed of a block. It is made from the place, which names the particle of the inference,
- * and from seq, which differs between attempts of one block. So it does not depend on which other
- * blocks ran before. */
+/* Writes the seed of a block. The seed is made from the place, which names the particle of the
+ * inference, and from seq, which differs between attempts of one block. So it does not depend on
+ * which other blocks ran before. */
 static void put_seed(const job *j, wire_out *o) {
     if (!j->w->opt.seed) return;
     pdl_buf at = PDL_BUF;
@@ -734,8 +735,9 @@ static bool has_the_turn(const worker *w, const job *j) {
     return true;
 }
 
-/* Ends a cancelled block. It is interrupted first; when it is the block that computes, the children
- * of its code are interrupted, too. When the block ignores the interrupts, the process is ended. */
+/* Ends a cancelled block. The block is interrupted first; when it is the one that computes, the
+ * children of its code are interrupted, too. When the block ignores the interrupts, the process is
+ * ended. */
 static void interrupt(void *user) {
     job *j = user;
     worker *w = j->w;

@@ -488,7 +488,7 @@ static bool get_tagged(worker *w, pdl_str kind, pdl_vref j, pdl_val *out, pdl_er
     return true;
 }
 
-/* Reads a value. Its depth is bounded by the reader of JSON. */
+/* Reads a value. The reader of JSON bounds the depth of the value. */
 bool pdl_worker_wire_get(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     if (pdl_is_list(j)) return get_list(w, j, out, err);
     if (!pdl_is_dict(j)) {

@@ -47,7 +47,8 @@ static bool deliver(formatter *f, pdl_str file, pdl_str before, pdl_str after, p
     return ok;
 }
 
-/* Prints an error. Its excerpt may contain a key that the program gives, which is redacted. */
+/* Prints an error. The excerpt in the error may contain a key that the program gives, which is
+ * redacted. */
 static void print_error(const formatter *f, pdl_str file, pdl_str text, const pdl_err *err) {
     bool ok;
     pdl_program *p = pdl_program_new();

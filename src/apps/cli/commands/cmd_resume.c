@@ -16,8 +16,8 @@ static int fail(pdl_err *err) {
     return code;
 }
 
-/* Continues an inference. Its program, variables and weighing are those of its journal. given: this
- * command line; a: the same with the options of the journal added. */
+/* Continues an inference. The program, the variables and the weighing come from the inference's
+ * journal. given: this command line; a: the same with the options of the journal added. */
 static int resume_inference(const arguments *given, const arguments *a, durable_command *l) {
     opt_id other;
     if (given->given[OPT_data] || given->given[OPT_data_file])

@@ -1,6 +1,6 @@
 /* cmd_trace.c -- pdl trace: shows what a durable run or a recorded run did, even when it was
- * killed. Its program is run against its journal without any real effect, so a run in progress is
- * not disturbed.
+ * killed. The program of the run is executed with the answers of the journal and without any real
+ * effect, so a run in progress is not disturbed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

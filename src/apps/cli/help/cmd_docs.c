@@ -37,8 +37,8 @@ static void read_words(const arguments *a, words *out, pdl_buf *all) {
     }
 }
 
-/* Returns true for a page that is a list with a short section for every word. Its sections come
- * after those that explain the word. */
+/* Returns true for a page that is a list with a short section for every word. In a result, the
+ * sections of such a page come after the sections that explain the word. */
 static bool is_list(pdl_str page) {
     return pdl_str_is(page, "docs/manual/rules.md") ||
            pdl_str_is(page, "docs/manual/quick-reference.md") ||

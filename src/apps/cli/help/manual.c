@@ -1,7 +1,7 @@
 /* manual.c -- the sections of the manual that the command holds.
  *
- * The text is llms-full.txt, which tools/assistant-pages writes. It has the pages one after the
- * other, and before each page a comment with the name of its file.
+ * The text is llms-full.txt, which tools/assistant-pages writes. This file has the pages one after
+ * the other, and before each page a comment with the name of its file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -66,8 +66,8 @@ static bool take(arguments *a, const option *o, pdl_str value, char **message) {
     return true;
 }
 
-/* Words of earlier versions and of other commands. They are too different from the right words to
- * be suggested by similarity. */
+/* Words of earlier versions and of other commands. These words are too different from the right
+ * words to be suggested by similarity. */
 static const struct {
     int (*run)(const arguments *a);
     const char *old, *now;
@@ -153,8 +153,8 @@ static bool read_one(arguments *a, int argc, char **argv, int *i, char **message
     return take_with_value(a, o, value, argc, argv, i, message);
 }
 
-/* Returns the maximum number of operands. It is the number of words in the description; any number
- * when the last word ends in dots. */
+/* Returns the maximum number of operands. The maximum is the number of words in the description;
+ * there is none when the last word ends in dots. */
 static size_t most_operands(const command *c) {
     pdl_str s = pdl_str_of(c->operands);
     size_t n = s.n > 0;

@@ -1,10 +1,10 @@
 /* option_errors.c -- finds the option that an error is about.
  *
  * Files, limits and profiles are read far below the command line, by code that embedders use as
- * well and that knows no options. Its messages name the value ("[Errno 2] No such file or
- * directory: 'p.json'"), and a user who gave five options wants to know which one. So the option is
- * found by its value, in one place, and only for errors before a program runs: later the same words
- * may come from the program.
+ * well and that knows no options. The messages of this code name the value ("[Errno 2] No such file
+ * or directory: 'p.json'"), and a user who gave five options wants to know which one. So the option
+ * is found by its value, in one place, and only for errors before a program runs: later the same
+ * words may come from the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -12,8 +12,8 @@
 
 #include "base/banned.h"
 
-/* The file name for the text of -e. Its address is compared and not its text, since a user may have
- * a file with this name. */
+/* The file name for the text of -e. The address of this text is compared, and not the text, since a
+ * user may have a file with this name. */
 static const char eval_name[] = "-e";
 static pdl_str eval_text;
 
@@ -81,8 +81,8 @@ static bool asks_for_no_program(const arguments *a) {
     return a->given[OPT_help] || a->given[OPT_version] || a->given[OPT_schema];
 }
 
-/* Returns the message for a missing program. It says so when an option may have taken the program
- * as its value. */
+/* Returns the message for a missing program. The message says so when an option may have taken the
+ * program as its value. */
 static char *missing(const arguments *a) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "the following arguments are required: FILE");

@@ -2,8 +2,8 @@
  * the search, which has the answers that were paid for.
  *
  * A search draws the same random numbers each time and sends its requests in the same order. So it
- * reaches the point where it was killed without sending a request that was answered before. It
- * needs the words of its command and the folder in which the command was given.
+ * reaches the point where it was killed without sending a request that was answered before. The
+ * search needs the words of its command and the folder in which the command was given.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -50,8 +50,8 @@ static void check(term *t, bool ok) {
     if (t->on_broken) t->on_broken(t->user);
 }
 
-/* The size of the parts in which text is written. It is half a page: stdio writes at most one page
- * at a time, which a ready descriptor accepts without blocking. */
+/* The size of the parts in which text is written. A part is half a page: stdio writes at most one
+ * page at a time, which a ready descriptor accepts without blocking. */
 enum { PART = 2048 };
 
 /* Waits until the reader of standard output accepts more, or a signal arrives, before n bytes are

@@ -56,8 +56,8 @@ void pdl_lsp_complete_choice(lsp_completer *c, const lsp_spot *p);
 void pdl_lsp_complete_expr(lsp_completer *c, pdl_str prefix);
 /* Completes inside a statement of Jinja. prefix is the text after its {%. */
 void pdl_lsp_complete_statement(lsp_completer *c, pdl_str prefix);
-/* Returns the start of the expression that is open at an offset, or PDL_NOT_FOUND. It is searched
- * back to line_start. jinja: {{ and {% open expressions, too. */
+/* Returns the start of the expression that is open at an offset, or PDL_NOT_FOUND. The start is
+ * searched back to line_start. jinja: {{ and {% open expressions, too. */
 size_t pdl_lsp_expr_start(pdl_str text, size_t line_start, size_t off, bool jinja);
 /* Appends the chain of names at the end of s: a.b for `1 + a["b"]`, a.[] for `a[0]`. Appends
  * nothing when the chain does not begin with a variable. */

@@ -103,8 +103,8 @@ static size_t quoted_words(pdl_str message, pdl_str at, pdl_str *out) {
     return n;
 }
 
-/* Finds the word that the suggestion `meant` replaces. It is the word, among those that the message
- * names, that is most similar to it. When the message names none, it is the whole mark. */
+/* Finds the word that the suggestion `meant` replaces. Of the words that the message names, this is
+ * the word that is most similar to `meant`. When the message names none, it is the whole mark. */
 static bool find_word(const actions *a, const pdl_diag *d, pdl_str meant, size_t *from,
                       size_t *to) {
     pdl_str at = pdl_str_sub(pdl_lsp_text_str(&a->d->text), d->mark.start, d->mark.end);

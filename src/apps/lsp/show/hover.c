@@ -97,7 +97,7 @@ static void on_field(void *user, const pdl_xnode *x) {
     if (f->at + n >= end && f->at <= end) f->found = x;
 }
 
-/* Appends the type of the field. It is found in the type of the variable before it. */
+/* Appends the type of the field. The type is found in the type of the variable before the field. */
 static bool put_field(hoverer *h, const pdl_xnode *x) {
     pdl_buf chain = PDL_BUF, type = PDL_BUF;
     const lsp_index *index = pdl_lsp_doc_index(h->s, h->d);

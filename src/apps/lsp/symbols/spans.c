@@ -13,8 +13,8 @@
 
 enum { MAX_WORK = 64 << 20 };
 
-/* Maps the lines of a literal block. Its first line is found in the general way; the others have
- * its indentation. */
+/* Maps the lines of a literal block. The first line is found in the general way; all other lines
+ * have the indentation of the first. */
 static void map_literal(lsp_spans *s, const pdl_node *n) {
     pdl_str text = n->text, file = n->src->text;
     if (!text.n || text.p[0] == '\n') return;

@@ -23,8 +23,8 @@ function keysOf(boxes) {
   });
 }
 
-// Pairs the children of two boxes: children with the same key belong together. They are in the order of the second run,
-// and children that only the first run has keep their position.
+// Pairs the children of two boxes: children with the same key belong together. The pairs are in the order of the second
+// run, and children that only the first run has keep their position.
 function aligned(left, right) {
   const [leftKeys, rightKeys] = [left, right].map(keysOf);
   const byPlace = new Map(left.map((b, i) => [leftKeys[i], b]));

@@ -8,7 +8,7 @@ import { Tree } from "./tree.js";
 const MAX_BARS = 500; // maximum number of bars in lanes, which are redrawn often
 const MAX_SHOWN = 3000; // maximum number of boxes that are shown; when there are more, the newest are
 
-// The boxes that have arrived so far. It answers like a run of data.js.
+// The boxes that have arrived so far. This class has the same functions as a run of data.js.
 export class LiveRun {
   constructor(summary) {
     this.summary = { ...summary, boxes: 0, failed: 0, calls: 0, prompt_tokens: 0, completion_tokens: 0 };
@@ -182,7 +182,7 @@ export class LiveTree extends Tree {
     return item;
   }
 
-  // Makes the form for a question. It does not change while the question is open, not even for another question,
+  // Makes the form for a question. The form does not change while the question is open, not even for another question,
   // because the user may be typing.
   ask(item, box) {
     const form = item.querySelector(":scope > form.question");

@@ -287,7 +287,8 @@ function setView(runs, view) {
   showHead(runs);
 }
 
-// Shows a run that is over as a document. Its boxes are shown after a key is pressed, or when the address names one.
+// Shows a run that is over as a document. The boxes of the run are shown after a key is pressed, or when the address
+// names one.
 async function startDocument(run, again, showBoxes) {
   const view = new DocumentView(byId("document"), run);
   view.again = again && run.number === 0;

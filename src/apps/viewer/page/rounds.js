@@ -36,8 +36,8 @@ function partsOf(item, text) {
   return parts.map((p) => (p.kind && p.text ? make("span", { class: "part", "data-maker": p.kind, "data-from": p.from ?? null }, p.text) : p.text));
 }
 
-// Makes a piece: a button inside the line. Its name for screen readers begins with its maker; white space at its ends
-// is outside the button.
+// Makes a piece: a button inside the line. The name of the button for screen readers begins with the maker of the
+// piece; white space at its ends is outside the button.
 export function piece(item) {
   if (item.state === "running" && item.place) return [arriving(item)];
   const [, before, text, after] = /^(\s*)([^]*?)(\s*)$/.exec(item.text ?? "");

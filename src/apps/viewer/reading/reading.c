@@ -7,9 +7,9 @@
  * its models, tools and loops become items; the blocks around them do not, because they mean
  * nothing to a reader.
  *
- * A definition that called a model or another program is a work. It waits until a piece uses its
- * name, and is shown below that piece. The walk uses a stack on the heap, since a trace may be as
- * deep as it is long.
+ * A definition that called a model or another program is a work. A work waits until a piece uses
+ * its name, and is shown below that piece. The walk uses a stack on the heap, since a trace may be
+ * as deep as it is long.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -45,8 +45,8 @@ typedef struct pdl_item {
     bool unused;     /* no piece uses the result of this work */
 } pdl_item;
 
-/* How much the calls of a run share at their beginnings. It is computed when the first call is
- * opened. */
+/* How much the calls of a run share at their beginnings. This report is computed when the first
+ * call is opened. */
 typedef struct pdl_comparison {
     /* computes the report; NULL when that is not possible, or was done */
     pdl_val (*fn)(void *user);

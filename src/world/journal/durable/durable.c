@@ -256,8 +256,8 @@ static void hold(pdl_durable *d, pending_effect *o, const identity *id) {
     *pdl_vec_push(&d->pending.queued) = o;
 }
 
-/* Executes an effect that is answered at once and changes nothing outside. Its row is written
- * together with its reply. Takes o. */
+/* Executes an effect that is answered at once and changes nothing outside. The row of the effect is
+ * written together with the reply. Takes o. */
 static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
     o->answers_at_once = true;

@@ -5,8 +5,9 @@
  * would cost a sync for each; here the poll of the server syncs once for all rows of a turn, then
  * the held effects of all runs are sent.
  *
- * A run is found by a hash of its key. Its body is known by a hash, too. A repeated request brings
- * key and body again, so the file needs neither. The answer of a run is kept for a day.
+ * A run is found by a hash of its key. The body of the request is known by a hash, too. A repeated
+ * request brings key and body again, so the file needs neither. The answer of a run is kept for a
+ * day.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

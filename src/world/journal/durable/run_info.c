@@ -160,8 +160,8 @@ static bool on_answered(void *user, const store_effect *row) {
     return true;
 }
 
-/* Finds the answered question again after which the run failed. Its answer may be the cause, and a
- * mistyped answer must not cost all earlier work. */
+/* Finds the answered question again after which the run failed. The answer to this question may be
+ * the cause, and a mistyped answer must not cost all earlier work. */
 static bool find_answered(pdl_durable *d, struct questions *q, pdl_err *err) {
     char *state = NULL;
     bool ok = get(d->file.store, "state", &state, err);
@@ -281,8 +281,8 @@ static bool is_in_use(pdl_str path) {
     return held;
 }
 
-/* Returns true for a file with the name of a journal. Its content may be damaged, or empty because
- * the process that made it was killed. */
+/* Returns true for a file with the name of a journal. The content of the file may be damaged, or
+ * empty because the process that made it was killed. */
 static bool may_be_journal(pdl_str path) {
     return pdl_str_ends(path, PDL_STR(".journal")) || pdl_store_is_ours(path);
 }

@@ -282,8 +282,8 @@ static void copy_summary(pdl_arena *a, const pdl_durable_summary *from, pdl_dura
     to->place = from->place ? keep(a, pdl_str_of(from->place)) : NULL;
 }
 
-/* Lists a file whose process was killed before it wrote the first row. It is listed by its name and
- * age, so that the user can remove it. */
+/* Lists a file whose process was killed before it wrote the first row. The file is listed by its
+ * name and age, so that the user can remove it. */
 static indexed *unbegun(struct index_listing *l, const struct stat *st, pdl_str path) {
     indexed *x = pdl_arena_new(l->arena, indexed);
     *x = (indexed){.s = {.state = pdl_lock_is_held(path) ? PDL_RUN_RUNNING : PDL_RUN_KILLED,
@@ -350,8 +350,8 @@ static pdl_str journal_of(pdl_str side) {
     return (pdl_str){0};
 }
 
-/* Lists the log or the index of a journal that is gone. They remain when a user removes only the
- * journal, and SQLite would then use them for a new run with the same id. */
+/* Lists the log or the index of a journal that is gone. These files remain when a user removes only
+ * the journal, and SQLite would then use them for a new run with the same id. */
 static void list_orphan(struct index_listing *l, const char *folder, pdl_str side) {
     pdl_str name = journal_of(side);
     if (!name.n) return;

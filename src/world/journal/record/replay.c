@@ -141,9 +141,9 @@ static bool look_for(replayer *r, struct lookup *l, const journal_form *form, pd
     return ok;
 }
 
-/* Searches with the identities that older versions recorded. They were made from the request with
- * its secrets, and with paths as the program was called (also with "./" before them when it was
- * called in its own folder). The path of a file to read occurred twice in them. */
+/* Searches with the identities that older versions recorded. These identities were made from the
+ * request with its secrets, and with paths as the program was called (also with "./" before them
+ * when it was called in its own folder). The path of a file to read occurred twice in them. */
 static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
     journal_form form = pdl_journal_form_of(&r->base);
     const pdl_str prefixes[] = {{"", 0}, pdl_buf_str(&r->recorded), PDL_STR("./")};

@@ -52,7 +52,8 @@ double pdl_call_seconds_left(const pdl_call *c);
 
 /* Finds out which calls this request begins like, before marks are added to it. */
 void pdl_follow_read(pdl_call *c, pdl_vref body);
-/* Returns true when c now has to wait for a call that begins alike. Its timer sends it later. */
+/* Returns true when c now has to wait for a call that begins alike. The timer of c sends c
+ * later. */
 bool pdl_follow_waits(pdl_call *c);
 /* Ends the wait of c for another call. */
 void pdl_follow_leave(pdl_call *c);

@@ -9,8 +9,8 @@
  * are refused together, so a round counts as one complaint (`round`). A bucket without complaints
  * has no limit and costs nothing.
  *
- * Only pump admits waiting requests. Their callbacks send at once and may call back into this file;
- * `pumping` keeps that from recursing, and the loop sees what they changed.
+ * Only pump admits waiting requests. The callbacks of these requests send at once and may call back
+ * into this file; `pumping` keeps that from recursing, and the loop sees what they changed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -194,8 +194,8 @@ static void wake_at(pdl_rates *r, uint64_t ns, uint64_t now) {
         pdl_timer_start(r->loop, (ns - now + SECOND / 1000 - 1) / (SECOND / 1000), on_timer, r);
 }
 
-/* Admits the requests that may be sent, oldest first in each bucket. Their callbacks may call back
- * into this file. */
+/* Admits the requests that may be sent, oldest first in each bucket. The callbacks of the requests
+ * may call back into this file. */
 static void pump(pdl_rates *r) {
     if (r->pumping) return;
     r->pumping = true;

@@ -135,7 +135,8 @@ static pdl_val tool_of(pdl_vref tool) {
     return spec_of(pdl_is_str(name) ? pdl_str_get(name).p : "", f, pdl_tool_schema(f));
 }
 
-/* Returns the tool that represents a schema. Its description is the reference's. */
+/* Returns the tool that represents a schema. The description of the tool is the same as in the
+ * reference. */
 static pdl_val schema_tool(pdl_vref schema) {
     pdl_val f = object_with("description", pdl_textz(PDL_SCHEMA_TOOL)),
             spec = spec_of(PDL_SCHEMA_TOOL, f, pdl_keep(schema));

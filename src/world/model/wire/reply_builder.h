@@ -140,9 +140,9 @@ void pdl_reply_tools_fini(pdl_reply_builder *d);
 
 /* --- every reply ------------------------------------------------------------------------------ */
 
-/* Flags of pdl_reply_finish. It turns a response in OpenAI's form (taken, also on failure) into the
- * reply of the effect: finish reasons mapped and thinking split off (spec providers 10, 4.6),
- * {content, message, raw, usage}. Error: protocol when there is no choice. */
+/* Flags of pdl_reply_finish. pdl_reply_finish turns a response in OpenAI's form (taken, also on
+ * failure) into the reply of the effect: finish reasons mapped and thinking split off (spec
+ * providers 10, 4.6), {content, message, raw, usage}. Error: protocol when there is no choice. */
 enum {
     PDL_REPLY_TOOL = 1,   /* the call of the schema tool is the content (spec providers 15.3) */
     PDL_REPLY_VALUE = 2,  /* the content is {value: ...} and is unwrapped */

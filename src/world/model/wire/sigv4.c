@@ -50,7 +50,8 @@ static void put_signed_names(const pdl_sigv4 *s, pdl_buf *out) {
     if (s->session_token.n) PDL_PUT(out, ";x-amz-security-token");
 }
 
-/* Appends the canonical request. Its path is percent-encoded once more than in the request. */
+/* Appends the canonical request. Its path is percent-encoded twice, because the path of the request
+ * is encoded already. */
 static void put_canonical(const pdl_sigv4 *s, pdl_buf *out) {
     PDL_PUT(out, "POST\n");
     pdl_url_quote(s->path, "/", out);

@@ -1,5 +1,5 @@
 /* bwrap.c -- writes the mounts and namespaces of a profile as arguments of bubblewrap, which then
- * executes the helper inside. It is used where a security module lets only bubblewrap make
+ * executes the helper inside. bubblewrap is used where a security module lets only bubblewrap make
  * namespaces; see namespaces.c for the other way.
  *
  * SPDX-License-Identifier: Apache-2.0

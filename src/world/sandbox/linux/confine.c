@@ -45,8 +45,8 @@ pdl_sandbox_end pdl_sandbox_end_of(int signal) {
                : PDL_SANDBOX_ENDED;
 }
 
-/* Reports why there is no sandbox, by errno. Returns the signal with which the helper ends. It
- * differs for a resource that is missing only at this moment, because then another try may
+/* Reports why there is no sandbox, by errno. Returns the signal with which the helper ends. The
+ * signal differs for a resource that is missing only at this moment, because then another try may
  * succeed. */
 static int complain(const char *what) {
     static const int shortages[] = {ENOSPC, EDQUOT, ENOMEM, EAGAIN, EMFILE, ENFILE};
@@ -76,8 +76,9 @@ static bool outside_is_gone(void) {
     return poll(&pair, 1, 0) > 0 && pair.revents & POLLHUP;
 }
 
-/* Has the same effect as end_with for a process in new namespaces, which may not see its parent. It
- * notices the end of the parent when the other end of their pair of sockets is closed. */
+/* Has the same effect as end_with for a process in new namespaces, which may not see its parent.
+ * Such a process notices the end of the parent when the other end of their pair of sockets is
+ * closed. */
 static void end_with_outside(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (outside_is_gone()) _exit(0);
@@ -159,7 +160,7 @@ static bool died_full(const sandbox_spec *s, int status, const struct rusage *us
     return killed && used->ru_maxrss >= s->memory / 1024 / PARTS;
 }
 
-/* Waits for the command and counts processes. It counts more often when there are more
+/* Waits for the command and counts processes. The counts are more frequent when there are more
  * processes. */
 static int32_t watch(const sandbox_spec *s, pid_t command) {
     bool is_only = s->backend != BACKEND_NONE;
