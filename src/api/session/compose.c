@@ -442,7 +442,7 @@ static void start_here(void *user, pdl_effect *e) {
 }
 
 /* Returns true for code that must be confined. The host program is not asked to run such code,
- * because it would run it with its own rights. */
+ * because the code would then have the rights of the host program. */
 static bool is_confined_code(const router *r, const pdl_effect *e) {
     const pdl_sandbox *s = NULL;
     pdl_err err = {0};

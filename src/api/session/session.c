@@ -273,8 +273,8 @@ pdl_step pdl_session_turn(pdl_session *s) {
     return done;
 }
 
-/* Steps the programs that run inside the programs of the members. Returns true when one of them
- * ended. */
+/* Steps the programs that run inside the programs of the members. Returns true when one of these
+ * programs ended. */
 bool pdl_session_turn_inner(pdl_session *s) {
     if (s->group.jobs) pdl_jobs_launch(s->group.jobs);
     return pdl_subruns_step(s->running.subs);

@@ -42,7 +42,7 @@ void pdl_subruns_free(pdl_subruns *s) {
 }
 
 /* Returns the next free range after the one that was given out last, so that ids are not used again
- * soon. Returns 0 when none is free.
+ * soon. Returns 0 when no range is free.
  */
 static uint32_t free_range(pdl_subruns *s) {
     for (uint32_t i = 1; i < PDL_SUB_RANGES; i++) {

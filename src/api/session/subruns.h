@@ -26,7 +26,7 @@ PDL_MUST bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run
                                 pdl_code *code, pdl_vref variables, bool all, pdl_sub_done_fn *done,
                                 void *done_user, pdl_err *err);
 
-/* Steps all programs. Returns true when one of them ended. */
+/* Steps all programs. Returns true when one of the programs ended. */
 bool pdl_subruns_step(pdl_subruns *s);
 bool pdl_subruns_are_ready(const pdl_subruns *s);
 

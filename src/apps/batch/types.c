@@ -34,8 +34,8 @@ static void add(kinds *k, pdl_str name, uint32_t of) {
     *pdl_vec_push(&k->kinds) = of;
 }
 
-/* Returns the first error that the program meets in every row. types: the types of the columns are
- * used to find it. */
+/* Returns the first error that the program meets in every row. types: the check uses the types of
+ * the columns. */
 static const pdl_diag *find_error(const pdl_batch_options *o, const kinds *k, bool types) {
     pdl_finder finder = {.file = o->program->source->name};
     finder.path = pdl_session_path(o->session, &finder.n_path);

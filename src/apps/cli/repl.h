@@ -25,8 +25,8 @@ typedef struct repl {
     bool is_over;
 } repl;
 
-/* Runs a program and keeps the variables and the context that it leaves. Returns false when it
- * failed, after printing why. */
+/* Runs a program and keeps the variables and the context that it leaves. When the program failed,
+ * prints why and returns false. */
 bool pdl_repl_run(repl *r, pdl_str text);
 
 /* Returns true when the entry is complete. is_empty: its last line is empty. */

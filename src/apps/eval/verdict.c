@@ -81,8 +81,8 @@ static bool is_out(const double *d, size_t n, double m, bool above) {
     return pdl_eval_bet_is_won(&b);
 }
 
-/* Finds the border by bisection, between a value that is excluded and a mean that is not. The
- * capital falls with m, so there is only one border. */
+/* Finds by bisection where the values begin that the bets exclude. `out` is excluded, and `in` is
+ * not. The capital falls with m, so there is only one border. */
 static double border(const double *d, size_t n, double out, double in, bool above) {
     enum { STEPS = 24 };
     for (int i = 0; i < STEPS; i++) {

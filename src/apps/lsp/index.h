@@ -123,7 +123,8 @@ bool pdl_lsp_index_ok(const lsp_index *x);
 
 /* Returns the innermost region that contains the offset. */
 uint32_t pdl_lsp_index_region(const lsp_index *x, uint32_t off);
-/* Finds the region, from `from` outward, that sets the name. Returns false when none does. */
+/* Finds the region, from `from` outward, that sets the name. Returns false when no region sets the
+ * name. */
 bool pdl_lsp_index_owner(const lsp_index *x, uint32_t from, pdl_str name, uint32_t *region);
 /* Returns the first symbol of that name and region, or NULL. */
 const lsp_sym *pdl_lsp_index_sym(const lsp_index *x, uint32_t region, pdl_str name);

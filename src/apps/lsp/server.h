@@ -116,8 +116,8 @@ lsp_doc *pdl_lsp_doc_of_path(pdl_lsp *s, pdl_str path);
 lsp_doc *pdl_lsp_doc_add(pdl_lsp *s, pdl_str uri);
 /* returns a known or a new document, or NULL */
 lsp_doc *pdl_lsp_doc_add_path(pdl_lsp *s, pdl_str path);
-/* Makes text, tree and index of a document; a closed file is read. Returns false when it cannot be
- * read. */
+/* Makes text, tree and index of a document; a closed file is read. Returns false when the file
+ * cannot be read. */
 bool pdl_lsp_doc_load(pdl_lsp *s, lsp_doc *d);
 /* Returns the index of a document, which may be closed; NULL when the file cannot be read. */
 lsp_index *pdl_lsp_doc_index(pdl_lsp *s, lsp_doc *d);

@@ -91,9 +91,10 @@ static void step_one(pdl_serve *s, work *w) {
         w->computes = pdl_serve_chat_is_ready(w); /* its run can continue without waiting */
 }
 
-/* Gives turns to the requests that are runnable. Returns true when one of them can continue at
- * once. Requests that waited for something come first, and all of them get a turn. Requests that
- * compute, or whose turns are long, take turns until the sockets must be polled again. */
+/* Gives turns to the requests that are runnable. Returns true when one of these requests can
+ * continue at once. Requests that waited for something come first, and all of them get a turn.
+ * Requests that compute, or whose turns are long, take turns until the sockets must be polled
+ * again. */
 static bool step_all(pdl_serve *s) {
     uint64_t end = pdl_clock_ns() + TURN_NS;
     work *last = s->going.last;

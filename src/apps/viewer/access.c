@@ -236,7 +236,7 @@ static bool can_frame(pdl_str origin) {
 }
 
 /* Appends the origins in the form of a Content-Security-Policy, unless out is NULL. Returns false
- * when one of them is not an allowed origin. */
+ * when an item of the list is not an allowed origin. */
 static bool put_origins(pdl_str list, pdl_buf *out) {
     for (size_t comma; list.n;
          list = comma == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(list, comma + 1, list.n)) {

@@ -51,7 +51,7 @@ typedef struct pdl_doc {
 
 enum { PDL_DOC_MAX_BOXES = 5000000 };
 
-/* Reads a trace. A damaged one is read as far as possible, with a notice. running: the run
+/* Reads a trace. A damaged trace is read as far as possible, with a notice. running: the run
  * continues. Error: syntax when the text holds no JSON object at all. */
 PDL_MUST bool pdl_doc_read(pdl_str text, bool running, pdl_doc **out, pdl_err *err);
 void pdl_doc_free(pdl_doc *d); /* NULL is fine */

@@ -147,8 +147,8 @@ static void start(pdl_world *world, pdl_effect *e) {
     PDL_BUG("effect kind %d", (int)e->kind);
 }
 
-/* Removes the effect from those that wait; the caller owns it. Returns NULL when it does not
- * wait. */
+/* Removes the effect from those that wait; the caller owns it. Returns NULL when no such effect
+ * waits. */
 static pdl_effect *take(pdl_wasm_world *w, uint32_t id, pdl_buf *pieces) {
     asked_effect *x = pdl_idmap_find(&w->open, id);
     if (!x) return NULL;

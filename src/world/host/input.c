@@ -44,7 +44,8 @@ static bool read_more(host *h) {
     return true;
 }
 
-/* Finds the next line without its end (LF, CR LF or CR). Returns false when it is incomplete. */
+/* Finds the next line without its end (LF, CR LF or CR). Returns false when the line is
+ * incomplete. */
 static bool next_line(host *h, size_t from, pdl_str *line, size_t *next) {
     const char *p = h->in.p ? h->in.p + from : "";
     size_t n = h->in.len - from, i = h->in_seen;

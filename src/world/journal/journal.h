@@ -39,7 +39,8 @@ PDL_MUST bool pdl_journal_record(pdl_str path, const pdl_journal_info *info, pdl
 /* Answers from a file. Errors: io when it does not exist, replay when it is not a journal. */
 PDL_MUST bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err);
 
-/* Returns true when the file begins like a recording. Returns false when it cannot be read. */
+/* Returns true when the file begins like a recording. Returns false when the file cannot be
+ * read. */
 bool pdl_journal_is(pdl_str path);
 /* The program that a recording contains. file: its name as the user gave it; text: empty in
  * recordings of older versions; inputs: its variables, a dict. Owned. */

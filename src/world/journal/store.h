@@ -23,8 +23,8 @@ PDL_MUST bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **o
 /* Holds one read lock until the file is closed, so that all statements see the file as it is now
  * and need no lock each. Only for a file that was opened for reading. */
 PDL_MUST bool pdl_store_hold(pdl_store *s, pdl_err *err);
-/* Returns true when the file begins like a journal of this schema. Returns false when it cannot be
- * read. */
+/* Returns true when the file begins like a journal of this schema. Returns false when the file
+ * cannot be read. */
 bool pdl_store_is(pdl_str path);
 /* Returns true for a journal of this schema or a recording of schema 1. */
 bool pdl_store_is_ours(pdl_str path);

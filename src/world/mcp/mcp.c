@@ -85,7 +85,7 @@ static bool all_finished(const mcp_world *r) {
     return true;
 }
 
-/* Runs the loop until all sessions have ended. Returns false when they have not after
+/* Runs the loop until all sessions have ended. Returns false when a session is still open after
  * patience_ms. */
 static bool wait_for_all(const mcp_world *r, uint64_t patience_ms) {
     uint64_t until = pdl_clock_ns() + patience_ms * 1000000;

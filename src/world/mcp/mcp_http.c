@@ -313,8 +313,8 @@ static bool is_cut(const pdl_http_reply *r) {
            (r->end == PDL_HTTP_OK && (good || later));
 }
 
-/* Resumes a stream of an answer, or of the session, that has ended. Returns false when it must not
- * be resumed. */
+/* Resumes a stream of an answer, or of the session, that has ended. Returns false when the stream
+ * must not be resumed. */
 static bool resume_stream(post *p, const pdl_http_reply *r) {
     session *s = p->of->s;
     bool wanted = p->listens || (p->call && pdl_mcp_session_waits_for(s, p->call) &&

@@ -142,8 +142,8 @@ PDL_PRINTF(3, 4) bool pdl_mcp_server_error(const session *s, pdl_err *err, const
 /* Sets the error "MCP error CODE: MESSAGE" for an error object of JSON-RPC. */
 void pdl_mcp_rpc_error(pdl_vref error, pdl_err *err);
 
-/* unasked.c. Answers a request of the server. Returns false when it cannot be answered, and counts
- * as junk. */
+/* unasked.c. Answers a request of the server. Returns false when the request cannot be answered; it
+ * then counts as junk. */
 PDL_MUST bool pdl_mcp_session_asked(session *s, pdl_str method, pdl_vref id);
 /* For transports without a separate limit: counts bytes that were received. Returns false when no
  * call is open and the bytes exceed the allowance; the session has ended then. */

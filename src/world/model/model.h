@@ -91,7 +91,8 @@ enum {
     PDL_TAKES_N = 1,   /* several answers to one request */
     PDL_TAKES_SEED = 2 /* a seed for the random choices */
 };
-/* Returns which of them the provider of a model takes; 0 when it is unknown. */
+/* Returns which of these parameters the provider of a model takes; 0 when the provider is
+ * unknown. */
 unsigned pdl_model_takes(pdl_str model, pdl_str platform, pdl_vref parameters,
                          const char *(*env)(void *user, const char *name), void *env_user);
 

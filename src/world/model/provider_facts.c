@@ -12,7 +12,8 @@
 
 enum { MAX_NAME = 64 };
 
-/* Finds the first variable of the list that is set, with its value. Returns false when none is. */
+/* Finds the first variable of the list that is set, with its value. Returns false when no variable
+ * of the list is set. */
 static bool find_set(const char *names, const pdl_env *env, char name[MAX_NAME],
                      const char **value) {
     for (pdl_str rest = pdl_str_of(names); rest.n;) {

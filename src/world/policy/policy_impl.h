@@ -198,7 +198,7 @@ void pdl_policy_refuse(policy_front *r, judging *j, const char *outcome, const c
 /* approvals.c. Asks a person about the ask that is being examined. Returns true when it is allowed
  * already; otherwise it has taken what j holds. */
 bool pdl_policy_approve(policy_front *r, judging *j);
-/* Ends the wait of the effect with this id. Returns true when it waited. */
+/* Ends the wait of the effect with this id. Returns true when the effect waited. */
 bool pdl_approvals_cancel(policy_front *r, uint32_t id);
 void pdl_approvals_close(policy_front *r);
 
@@ -243,7 +243,7 @@ bool pdl_policies_have_locks(const pdl_policies *p);
 /* Takes e and returns true when it uses tools and there are locks; the definitions are examined
  * before the effect is forwarded. */
 bool pdl_lock_takes(policy_front *r, pdl_effect *e);
-/* Ends the wait for a lock of the effect with this id. Returns true when it waited. */
+/* Ends the wait for a lock of the effect with this id. Returns true when the effect waited. */
 bool pdl_lock_cancel(policy_front *r, uint32_t id);
 void pdl_lock_close(policy_front *r);
 

@@ -40,7 +40,7 @@ typedef struct pdl_reader_sets {
 typedef struct not_a_reader {
     pdl_str name;       /* name of the receiver; p is NULL when it is not known */
     pdl_label of_name;  /* the labels of the value `name` */
-    pdl_label of;       /* the label that has other readers */
+    pdl_label of;       /* the label of the value whose readers do not include the receiver */
 } not_a_reader;
 
 struct policy;

@@ -173,8 +173,8 @@ static bool follow(link_walk *w) {
 }
 
 /* Returns the folder of `write:` that the path enters first; w has the rest of the path. NULL when
- * it enters none. Confined code cannot change the path up to that folder, so reading it is free of
- * races. */
+ * the path enters no such folder. Confined code cannot change the path up to that folder, so
+ * reading it is free of races. */
 static const char *entered(const pdl_sandbox *s, link_walk *w) {
     for (;;) {
         for (size_t k = 0; k < s->spec.rw.n; k++)

@@ -298,7 +298,7 @@ static size_t blob(pdl_str type) {
 }
 
 /* Appends a type in which texts replace the parts that `find` finds, also inside lists and structs.
- * Returns true when it has any. */
+ * Returns true when the type has such parts. */
 static bool put_texts_for(pdl_str type, size_t (*find)(pdl_str type), pdl_buf *out) {
     bool any = false, quoted = false; /* quoted: inside the name of a field */
     for (size_t i = 0; i < type.n;) {

@@ -292,8 +292,8 @@ static void remove_opener(shower *s) {
     s->opened = NULL;
 }
 
-/* Starts the browser as a process that is not our child, so that it outlives pdl view. Returns an
- * errno, or 0 when it was started. */
+/* Starts the browser as a process that is not our child, so that it outlives pdl view. Returns 0
+ * when the browser was started, else an errno. */
 static int run_browser(const char *program, const char *file) {
     int why = 0, report[2];
     if (!pdl_os_pipe(report, false)) return errno;

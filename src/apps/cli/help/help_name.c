@@ -68,8 +68,8 @@ static bool says(pdl_str body, pdl_str form, pdl_buf *room) {
 }
 
 /* Writes the sections of messages. With a name, these are the sections with this heading; without a
- * name, the sections that show a message of this form. When there are many, only their headings are
- * written. */
+ * name, the sections that show a message of this form. When many sections fit, only their headings
+ * are written. */
 static bool put_sections(pdl_str name, pdl_str form, pdl_buf *out) {
     manual_walk w = {0};
     pdl_buf room = PDL_BUF, texts = PDL_BUF, headings = PDL_BUF;

@@ -30,8 +30,8 @@ static void put_path(const pdl_ask *a, const char *what, pdl_buf *path) {
     pdl_url_quote(version, "", path);
 }
 
-/* Adds model_id and the project, or else the space. For a deployment nothing is added, because it
- * determines all of them. Takes and returns body. */
+/* Adds model_id and the project, or else the space. A deployment has a model and a project already,
+ * so nothing is added for it. Takes and returns body. */
 static bool put_model(const pdl_ask *a, pdl_val *body, pdl_err *err) {
     if (pdl_str_starts(a->name, DEPLOYMENT)) return true;
     pdl_str project = pdl_setting(
