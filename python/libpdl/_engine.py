@@ -181,7 +181,7 @@ class Engine:
         elif code == "here":
             raise _errors.UsageError("code='here' is not confined: leave it out with sandbox= or PDL_SANDBOX, and with a policy that has a rule for code")
         if self.code == "here":
-            self._forget()  # this makes its engine again, with the handlers of code
+            self._forget()  # the next run makes the engine again, with the handlers of code
 
     # --- the engine of the library
 
@@ -277,7 +277,7 @@ class Engine:
         def handle(request: _pdl.Request) -> None:
             data = request.data()
             if not pattern.endswith("*") and data["model"] != pattern:
-                request.decline()  # only the beginning of its name is the same
+                request.decline()  # the name of the model is longer than the pattern
                 return
             given = {k: data[k] for k in ModelRequest.__slots__ if k in data}
             self._give(request, f(ModelRequest(**given)))
@@ -285,7 +285,7 @@ class Engine:
 
     def _give(self, request: _pdl.Request, result: Any) -> None:
         """Handles the result that a model in Python returned."""
-        from ._pieces import Pump, plain  # here, so that importing the package does not load it
+        from ._pieces import Pump, plain  # imported late, because most programs do not need it
         if not isinstance(result, (str, dict)):
             result = plain(result)
         if isinstance(result, (str, dict)):

@@ -1,5 +1,5 @@
 /* models.h -- answers the questions that a check has about models, such as which parameters exist.
- * A session uses it, and so does the module for browsers, which has no environment.
+ * Sessions use these functions, and so does the module for browsers, which has no environment.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

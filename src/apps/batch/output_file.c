@@ -91,7 +91,7 @@ static bool put_csv(output_file *s, pdl_str json, pdl_err *err) {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* Makes texts of the table harmless for a terminal. A pipe and a file get them as they are. */
+/* Makes texts of the table harmless for a terminal. A pipe and a file get the texts unchanged. */
 static void make_shown(output_file *s) {
     pdl_buf shown = PDL_BUF;
     if (!pdl_tty_is(s->fd)) return;

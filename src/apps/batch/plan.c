@@ -159,8 +159,8 @@ static bool check_map(const pdl_batch_options *o, const pdl_str *columns, size_t
     return true;
 }
 
-/* Refuses names of columns with control characters: such a name cannot be given to an option, and
- * many files would cut it. */
+/* Refuses names of columns that contain a NUL: such a name cannot be given to an option, and many
+ * programs would cut it at the NUL. */
 static bool check_text(const pdl_batch_options *o, const pdl_str *columns, size_t n, pdl_err *err) {
     for (size_t i = 0; i < n; i++)
         if (columns[i].n && memchr(columns[i].p, 0, columns[i].n)) {

@@ -166,7 +166,8 @@ typedef struct opt_front {
     const opt_numbers *of; /* the candidates, sorted by their numbers */
     double *mean;
     bool *best; /* [row * of->n + candidate]: the candidate is among the best on that row */
-    bool *gone; /* on each row on which it is among the best, others are, too, so it was left out */
+    /* the candidate was left out, because wherever it is among the best, others are, too */
+    bool *gone;
     size_t *order;
 } front;
 

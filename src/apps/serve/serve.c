@@ -82,8 +82,8 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
 
 uint16_t pdl_serve_port(const pdl_serve *s) { return pdl_httpd_port(s->httpd); }
 
-/* Gives a request one turn. Afterwards it is the last in the list, unless it has ended. A step
- * neither ends nor starts other requests. */
+/* Gives a request one turn. Afterwards the request is the last in the list, unless it has ended. A
+ * step neither ends nor starts other requests. */
 static void step_one(pdl_serve *s, work *w) {
     pdl_serve_works_move_last(&s->going, w);
     pdl_serve_chat_step(w);

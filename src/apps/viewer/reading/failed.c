@@ -149,7 +149,8 @@ static void put_value(pdl_str name, pdl_vref v, pdl_buf *out) {
     pdl_buf_fini(&shown);
 }
 
-/* Returns the block that failed. A trace puts it inside an error block, which has the message. */
+/* Returns the block that failed. In a trace, such a block is inside an error block, which has the
+ * message. */
 static pdl_vref inner_block(const pdl_box *b) {
     pdl_vref program = pdl_box_get(b, "program");
     return pdl_is_dict(program) ? program : b->block;

@@ -1,7 +1,7 @@
 /* provenance.h -- private to viewer: finds which part of a printed text came from which value. An
  * expression such as "Hello ${ name }" prints words of the author and a value. On the page, the
  * value has the colour of its maker, and leads to it. A trace has the expression and its result, so
- * the result is cut at the author's words. When it could be cut in two ways, it is not cut.
+ * the result is cut at the author's words. A result that could be cut in two ways is not cut.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -61,7 +61,8 @@ typedef struct durable_group {
     double pruned;                  /* for a server: when it last removed old runs */
 } durable_group;
 void pdl_durable_group_end(durable_group *g);
-/* Returns true when a run of a server has a number and no run but a server has members. */
+/* Returns true when the invariants hold: a run of a server has a number, and only a server has
+ * members. */
 bool pdl_durable_group_ok(const durable_group *g);
 
 typedef struct durable_pending {

@@ -114,8 +114,8 @@ static void note_open(pdl_durable *d, pending_effect *o, const identity *id) {
 void pdl_durable_forecast_stop(pdl_durable *d, pdl_str place, const pdl_err *why) {
     durable_forecast *f = &d->forecast;
     if (d->setup.use != PDL_DURABLE_CHECK) return;
-    /* Preparing the run knows no line of the program; the request that fails for the same reason
-     * does. */
+    /* An error while the run is prepared has no line of the program. The request that then fails
+     * for the same reason has one, so the place of that error is taken. */
     if (f->stop.kind) {
         bool same = !f->stop.loc.src && f->stop_place && pdl_str_is(place, f->stop_place);
         if (same) f->stop.loc = why->loc;

@@ -91,8 +91,8 @@ bool pdl_call_show(pdl_call *c, pdl_str text) {
 }
 
 /* Passes the part of the answer that is not text to a sink that wants it. Nothing is passed on when
- * the answer is not shown in pieces. Nothing is passed on when the answer may be repeated in
- * mid-stream either, because only its text can be compared then. */
+ * the answer is not shown in pieces. Nothing is passed on either when the service may have to
+ * repeat the answer after a break, because only the text of both answers can be compared. */
 static bool show_extra(pdl_call *c) {
     bool was = c->in_callback;
     pdl_val extra = pdl_reply_builder_extra(&c->stream->builder);

@@ -2,11 +2,12 @@
  * know 1).
  *
  * Some prompt caches keep only beginnings that a request marks. The next call of a conversation
- * shares the whole of this one, another conversation its system prompt and tools, so these are the
- * places. The last message but one of the same role is where the call before had its mark; it is
- * found there even when many blocks have been added since. Marks that the program sets itself stay,
- * and count. Services refuse a mark that is kept for an hour after one that is kept for the usual
- * minutes, so a mark before such a one of the program is kept as long.
+ * shares all of this request, and another conversation shares the system prompt and the tools, so
+ * marks are put at the ends of these parts. The previous call had its mark at the message before
+ * the last one of the same role, so that message gets a mark, too: the beginning is then found even
+ * when many blocks were added. Marks that the program sets itself stay, and count. Services refuse
+ * a mark that is kept for an hour when a mark before it is kept for minutes only. So when the
+ * program sets a mark for an hour, the marks that are put before it are for an hour, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
