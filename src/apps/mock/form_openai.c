@@ -123,9 +123,10 @@ static size_t head_of(pdl_str word) {
     return n;
 }
 
-/* Returns the log-probabilities of a prompt without an item: -1 for each word. The last letter of a
- * word is a separate token, which has that number. The reason is that a client sums from the
- * beginning of its continuation, which may be inside a word and is not known here. */
+/* Returns the log-probabilities of a prompt without an item: -1 for each word. The number -1
+ * belongs to a separate token for the last letter of the word. A client adds the numbers from the
+ * beginning of its continuation, which is not known here and may be inside a word: so the whole
+ * number counts for every beginning in the word. */
 static pdl_val counted_logprobs(pdl_str prompt) {
     token_lists t = no_tokens();
     size_t at = 0;

@@ -61,7 +61,8 @@ typedef struct pdl_reply_builder {
     bool done;       /* the stream announced its end */
     pdl_half half;   /* first half of a character whose other half may be in the next event */
     bool begun;      /* a choice, or a part of the answer, was received */
-    bool closed;     /* a service that does not use [DONE] has sent it, so the rest is ignored */
+    /* [DONE] came from a service whose streams have no such end, so the rest is ignored */
+    bool closed;
     bool quiet;      /* the text may turn out to be a call, so it is not shown */
     /* --- what pdl_reply_builder_extra has passed on, and what was received since --- */
     bool wants_extra;
