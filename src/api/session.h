@@ -52,6 +52,20 @@ PDL_MUST bool pdl_session_would_send(pdl_session *s, const pdl_effect *e, pdl_er
  * of the session (bound.h). Owned. */
 pdl_val pdl_session_bound(const pdl_session *s);
 
+/* A durable run that begins. */
+typedef struct pdl_new_durable {
+    pdl_str path;           /* the file of its journal */
+    bool full;              /* effects that were sent survive a crash of the system, too */
+    pdl_str id, file, text; /* the name of the run; the program: its name as given, its bytes */
+    pdl_str options;        /* JSON: what a resume needs of the command line */
+    pdl_vref inputs;        /* variables, a dict */
+} pdl_new_durable;
+/* Makes the journal and writes its first row, with the working folder and the keys of the session.
+ * note: for the user; may stay empty. *out is set as soon as the journal is made; the caller closes
+ * it. Errors: usage when the file exists, runtime when another run has it, io. */
+PDL_MUST bool pdl_session_begin_durable(const pdl_session *s, const pdl_new_durable *n,
+                                        pdl_durable **out, pdl_buf *note, pdl_err *err);
+
 /* Output of a durable run that waits until everything on which it depends is in the file. */
 typedef struct pdl_held_output {
     void *user;

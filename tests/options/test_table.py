@@ -29,7 +29,7 @@ def table():
     """name -> [(letter, value, choices, words)], command -> names"""
     text = source("cli/options/options.c").read_text("utf-8")
     text = re.sub(r'#include "(cli/options/\w+_options\.def)"', lambda m: re.sub(r"/\*.*?\*/", "", source(m[1]).read_text("utf-8"), flags=re.S), text)
-    rows = re.findall(r'\{(OPT_\w+), "([\w-]+)", (0|\'.\'), \w+, (NULL|"[^"]*"),\s+(NULL|"[^"]*"),\s+((?:"(?:[^"\\]|\\.)*"\s*)+)\}', text)
+    rows = re.findall(r'\{(OPT_\w+), "([\w-]+)", (0|\'.\'),\s+\w+,\s+[\w |\n]+,\s+(NULL|"[^"]*"),\s+(NULL|"[^"]*"),\s+((?:"(?:[^"\\]|\\.)*"\s*)+)\}', text)
     by_id = {row[0]: row[1:] for row in rows}
     shared = {m: re.findall(r"OPT_\w+", body) for m, body in re.findall(r"#define (\w+) \\\n((?:.*\\\n)*.*)\n", text)}
     commands = {}

@@ -8,10 +8,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "api/handles.h"
-#include "base/version.h"
 #include "journal/runs.h"
 
 #include "base/banned.h"
@@ -65,7 +63,7 @@ static uint64_t put_output(void *user) {
 
 static bool begin(pdl_task *t, const pdl_task_durable *o, pdl_str text, pdl_vref inputs,
                   pdl_err *err) {
-    char *path = NULL, *folder = NULL, cwd[4096] = "";
+    char *path = NULL, *folder = NULL;
     pdl_buf note = PDL_BUF;
     pdl_str id = pdl_str_of(o->run);
     bool is_path = strchr(o->run, '/') != NULL;
@@ -74,17 +72,15 @@ static bool begin(pdl_task *t, const pdl_task_durable *o, pdl_str text, pdl_vref
                           "pdl_task_durable.run is neither an id nor a path: '%s'", o->run);
     ok = ok && (is_path || pdl_runs_folder(&folder, err));
     if (ok) path = is_path ? pdl_str_dup(id) : pdl_runs_path(folder, id);
-    ok = ok && pdl_durable_create(pdl_str_of(path), !o->process_only, &t->durable, &note, err);
-    (void)!getcwd(cwd, sizeof cwd);
     if (ok) {
-        pdl_durable_facts f = {.id = is_path ? pdl_file_name(id) : id,
-                               .file = pdl_str_of(t->file),
-                               .text = text,
-                               .folder = pdl_str_of(cwd),
-                               .options = PDL_STR("{}"),
-                               .version = PDL_STR(PDL_VERSION)};
-        pdl_session_name_keys(t->session, t->durable);
-        ok = pdl_durable_begin(t->durable, &f, inputs, err);
+        pdl_new_durable n = {.path = pdl_str_of(path),
+                             .full = !o->process_only,
+                             .id = is_path ? pdl_file_name(id) : id,
+                             .file = pdl_str_of(t->file),
+                             .text = text,
+                             .options = PDL_STR("{}"),
+                             .inputs = inputs};
+        ok = pdl_session_begin_durable(t->session, &n, &t->durable, &note, err);
     }
     if (note.len) pdl_engine_say(t->engine, pdl_buf_str(&note));
     pdl_buf_fini(&note);

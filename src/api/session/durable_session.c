@@ -3,9 +3,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <unistd.h>
+
 #include "api/session/policies.h"
 #include "api/session/session_impl.h"
 #include "api/setup/keys.h"
+#include "base/version.h"
 #include "journal/durable/keyring.h"
 #include "lang/load.h"
 #include "value/text.h"
@@ -18,6 +21,21 @@ static void name_key(void *user, pdl_str name, pdl_str value) {
 
 void pdl_session_name_keys(const pdl_session *s, pdl_durable *d) {
     pdl_environ_each_key(s->around.env, name_key, d);
+}
+
+bool pdl_session_begin_durable(const pdl_session *s, const pdl_new_durable *n, pdl_durable **out,
+                               pdl_buf *note, pdl_err *err) {
+    char cwd[4096] = "";
+    if (!pdl_durable_create(n->path, n->full, out, note, err)) return false;
+    (void)!getcwd(cwd, sizeof cwd);
+    pdl_session_name_keys(s, *out);
+    pdl_durable_facts f = {.id = n->id,
+                           .file = n->file,
+                           .text = n->text,
+                           .folder = pdl_str_of(cwd),
+                           .options = n->options,
+                           .version = PDL_STR(PDL_VERSION)};
+    return pdl_durable_begin(*out, &f, n->inputs, err);
 }
 
 bool pdl_session_end_parked(pdl_session *s) {

@@ -7,6 +7,7 @@
 #define PDL_CLI_CLI_H
 
 #include "api/config.h"
+#include "api/run_guards.h"
 #include "api/session.h"
 #include "base/limits.h"
 #include "base/num.h"
@@ -66,9 +67,10 @@ typedef struct durable_command {
     char *path, *id;         /* owned */
     /* resumes: it continues an existing run; is_listed: its journal is in the folder of runs */
     bool resumes, is_listed;
-    pdl_val inputs;          /* inputs of a resumed run; absent for a new one */
-    /* policies of a resumed run: those that it had before, and those that this command line adds */
-    PDL_VEC(pdl_str) policies;
+    pdl_val inputs; /* inputs of a resumed run; absent for a new one */
+    /* policies and sandbox of a resumed run: those that it had before, and the policies that this
+     * command line adds */
+    pdl_run_guards guards;
     PDL_VEC(char *) texts; /* texts of options that were read from its journal; owned */
     /* the run is resumed, and the file of -o does not have the earlier output, so all output is
      * written */
@@ -80,7 +82,7 @@ typedef struct durable_command {
     /* The forecast of a run that is only checked: it is made here, and the run prints nothing. NULL
      * for other runs. */
     struct pdl_forecast *forecast;
-    bool quiet; /* notes are not printed either */
+    bool quiet;    /* notes are not printed either */
     bool has_seed; /* the run is a resumed inference whose journal has its seed */
     uint64_t seed; /* the seed of an inference */
 } durable_command;

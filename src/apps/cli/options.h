@@ -19,11 +19,23 @@ typedef enum {
     OPT_ATTACHED, /* the value may be left out, and is only given as --name=VALUE */
 } opt_kind;
 
+/* The bits say what pdl resume does with an option. Options without a bit are those of one process:
+ * addresses, which may have keys, and files that it writes. */
+typedef enum {
+    KEPT_RUN = 1,     /* the journal of a durable run keeps it: it shapes the run */
+    KEPT_SEARCH = 2,  /* the state of a durable search keeps it */
+    KEPT_INFER = 4,   /* the journal of an inference keeps it beside those of a run */
+    GIVEN_SEARCH = 8, /* the resume of a search may give it */
+    GIVEN_INFER = 16, /* the resume of an inference may give it: the inference gets it */
+    FOR_INFER = 32    /* the resume of an inference may give it, for its journal */
+} opt_resume;
+
 typedef struct option {
     opt_id id;
     const char *name; /* long name without dashes */
     char letter;      /* may be 0 */
     opt_kind kind;
+    unsigned resume;     /* bits of opt_resume */
     const char *value;   /* placeholder of the value */
     const char *choices; /* "a|b|c", or NULL */
     const char *doc;
@@ -73,6 +85,10 @@ typedef struct command {
 extern const char pdl_cli_overview[];
 const command *pdl_cli_commands(size_t *n);
 const option *pdl_cli_option_of(opt_id id);
+/* Returns true when the option has one of these bits of opt_resume. */
+static inline bool pdl_cli_resume_has(opt_id id, unsigned bits) {
+    return (pdl_cli_option_of(id)->resume & bits) != 0;
+}
 
 /* Reads the command line. Returns false when it is wrong; then *message (owned by the caller) has
  * the reason, and the exit code is 2. *word: the command word; NULL when there is none. */

@@ -19,21 +19,19 @@ char *pdl_cli_search_folder(pdl_str name);
 /* Continues the search in a folder. Takes folder. Returns the exit code. */
 int pdl_cli_search_resume(const arguments *given, char *folder);
 
-/* Returns the words of a command as a list: its operands, and those options that are in the list
- * `kept`, which OPT_COUNT ends. Owned. */
-pdl_val pdl_cli_words_of(const arguments *a, const opt_id *kept);
-/* Runs a command with these words. An option that is not in `kept` is ignored, because another
- * person may have written the file. begin: may change the arguments before the command runs. */
-int pdl_cli_run_words(const char *name, pdl_vref words, const opt_id *kept,
+/* Returns the words of a command as a list: its operands, and the options with the bit `kept`.
+ * Owned. */
+pdl_val pdl_cli_words_of(const arguments *a, opt_resume kept);
+/* Runs a command with these words. An option without the bit `kept` has no effect, because the file
+ * may be someone else's. begin: changes its arguments before it runs. */
+int pdl_cli_run_words(const char *name, pdl_vref words, opt_resume kept,
                       void (*begin)(void *user, arguments *a), void *user);
 
 /* infer_again.c. Adds to the options in a journal those of an inference and its seed. Variables are
  * left out, because the journal stores them separately, without keys. Takes options. */
 pdl_val pdl_cli_infer_put_words(pdl_val options, const arguments *a, uint64_t seed);
-/* Returns true when the list, which OPT_COUNT ends, has this option. */
-bool pdl_cli_is_among(const opt_id *list, opt_id id);
-/* Returns true when the command line that resumes an inference has an option that is not allowed
- * there; *which: the first such option. */
+/* Returns true when the command line that resumes an inference has an option that it cannot have;
+ * *which: the first one. */
 bool pdl_cli_infer_refuses(const arguments *given, opt_id *which);
 /* Returns true when the journal belongs to an inference. */
 bool pdl_cli_is_inference(const pdl_durable_facts *f);

@@ -509,8 +509,8 @@ int pdl_cli_run_durable(const arguments *a, durable_command *l) {
     int code = pdl_cli_shared_options_read(a, &limits, &o);
     if (code) return code;
     if (l && l->resumes) {
-        o.guards.policies = l->policies.p;
-        o.guards.n_policies = l->policies.n;
+        o.guards.policies = l->guards.policies.p;
+        o.guards.n_policies = l->guards.policies.n;
     }
     add_shows(&r, &o);
     code = run_session(&r, &o);

@@ -13,8 +13,6 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "base/hash.h"
-#include "base/version.h"
 #include "cli/cli.h"
 #include "cli/search_again.h"
 #include "cli/term.h"
@@ -27,55 +25,6 @@
 
 /* --- options in the journal ------------------------------------------------------------------- */
 
-/* Options that the journal stores, because the results of a run depend on them. Keys, prices and
- * addresses are taken from the command that resumes the run. */
-static const opt_id kept[] = {OPT_stream,      OPT_jobs,    OPT_timeout, OPT_budget,
-                              OPT_max_rps,     OPT_max_tpm, OPT_sync,    OPT_park,
-                              OPT_provisional, OPT_cache,   OPT_output,  OPT_cache_marks,
-                              OPT_prefix_first};
-enum { N_KEPT = sizeof kept / sizeof kept[0] };
-
-/* --- policies and sandbox, which may only become stricter ------------------------------------ */
-
-/* Hashes the content of a policy; the hash is empty for the name of a built-in policy. */
-static void policy_hash(pdl_str name, char out[65]) {
-    pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
-    pdl_err ignored = {0};
-    char *path = pdl_str_dup(name);
-    out[0] = 0;
-    if (pdl_file_kind_of(path) == PDL_FILE_REGULAR && pdl_file_read(path, &text, &ignored))
-        pdl_hash_hex(pdl_buf_str(&text), out);
-    pdl_err_fini(&ignored);
-    pdl_free(path);
-    pdl_buf_fini(&text);
-}
-
-/* Adds [name, hash] to the list, which is taken. */
-static pdl_val add_policy(pdl_val list, pdl_str name) {
-    char hash[65];
-    if (!name.n) return list;
-    policy_hash(name, hash);
-    pdl_val pair = pdl_list_push(pdl_list_new(2), pdl_text(name));
-    return pdl_list_push(list, pdl_list_push(pair, pdl_textz(hash)));
-}
-
-/* Adds the policies and the sandbox that are in force, wherever they come from. Takes d. */
-static pdl_val add_guards(pdl_val d, const arguments *a) {
-    const char *named = getenv("PDL_POLICY");
-    pdl_str least = a->given[OPT_sandbox_min] ? a->value[OPT_sandbox_min] : PDL_STR("full");
-    pdl_val policies = pdl_list_new(a->policies.n);
-    for (size_t i = 0; i < a->policies.n; i++) policies = add_policy(policies, a->policies.p[i]);
-    policies = add_policy(policies, pdl_str_of(named ? named : ""));
-    d = pdl_dict_putz(d, "policies", policies);
-    d = pdl_dict_putz(d, "sandbox", pdl_text(pdl_cli_sandbox_profile(a)));
-    return pdl_dict_putz(d, "sandbox-min", pdl_text(least));
-}
-
-static pdl_str text_in(pdl_vref v, const char *name) {
-    pdl_vref x = pdl_dict_getz(v, name);
-    return !pdl_is_absent(x) && pdl_is_str(x) ? pdl_str_get(x) : (pdl_str){0};
-}
-
 /* Keeps a text from the journal alive, for use as an argument. */
 static pdl_str keep_text(durable_command *l, pdl_str s) {
     char *copy = pdl_str_dup(s);
@@ -83,74 +32,40 @@ static pdl_str keep_text(durable_command *l, pdl_str s) {
     return (pdl_str){copy, s.n};
 }
 
-static bool is_same_file(pdl_str a, pdl_str b) {
-    char *one = pdl_str_dup(a), *other = pdl_str_dup(b);
-    bool same = pdl_str_eq(a, b) || pdl_file_is_same(one, other);
-    pdl_free(one);
-    pdl_free(other);
-    return same;
+/* Returns what confines the run by this command line. Borrows all; has nothing to free. */
+static pdl_run_guards guards_of(const arguments *a) {
+    pdl_run_guards g = {.sandbox = pdl_cli_sandbox_profile(a),
+                        .names_sandbox = a->given[OPT_sandbox] || a->given[OPT_no_sandbox]};
+    g.policies.p = a->policies.p;
+    g.policies.n = a->policies.n;
+    if (a->given[OPT_sandbox_min]) g.sandbox_min = a->value[OPT_sandbox_min];
+    return g;
 }
 
-static bool take_sandbox(durable_command *l, arguments *a, pdl_vref v, pdl_err *err) {
-    pdl_str was = text_in(v, "sandbox"), now = pdl_cli_sandbox_profile(a);
-    bool asked = a->given[OPT_sandbox] || a->given[OPT_no_sandbox];
-    if (!was.n) return true;
-    if (asked && !is_same_file(was, now))
-        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                           "the run began in the sandbox %.*s: a resume has the same",
-                           PDL_FMT(was));
-    bool weaker = a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process");
-    bool full = pdl_str_is(text_in(v, "sandbox-min"), "full");
-    if (weaker && full)
-        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                           "the run began with --sandbox-min full: a resume has no weaker one");
-    a->given[OPT_sandbox] = true;
-    a->given[OPT_no_sandbox] = false;
-    a->value[OPT_sandbox] = keep_text(l, was);
-    if (!full && !a->given[OPT_sandbox_min]) {
+/* Joins what confined the run with what the command line says, in l->guards and the arguments. */
+static bool take_guards(durable_command *l, arguments *a, pdl_vref options, pdl_err *err) {
+    pdl_run_guards given = guards_of(a);
+    if (!pdl_run_guards_resume(&given, options, &l->guards, err)) return false;
+    if (l->guards.sandbox.n) {
+        a->given[OPT_sandbox] = true;
+        a->given[OPT_no_sandbox] = false;
+        a->value[OPT_sandbox] = l->guards.sandbox;
+    }
+    if (l->guards.sandbox_min.n) {
         a->given[OPT_sandbox_min] = true;
-        a->value[OPT_sandbox_min] = PDL_STR("process");
+        a->value[OPT_sandbox_min] = l->guards.sandbox_min;
     }
-    return true;
-}
-
-static bool has_name(const durable_command *l, pdl_str name) {
-    for (size_t i = 0; i < l->policies.n; i++)
-        if (pdl_str_eq(l->policies.p[i], name)) return true;
-    return false;
-}
-
-static bool take_policies(durable_command *l, const arguments *a, pdl_vref v, pdl_err *err) {
-    pdl_vref list = pdl_dict_getz(v, "policies");
-    size_t n = !pdl_is_absent(list) && pdl_is_list(list) ? pdl_list_len(list) : 0;
-    for (size_t i = 0; i < n; i++) {
-        pdl_vref one = pdl_list_at(list, i);
-        bool pair = pdl_is_list(one) && pdl_list_len(one) == 2 && pdl_is_str(pdl_list_at(one, 0)) &&
-                    pdl_is_str(pdl_list_at(one, 1));
-        if (!pair) continue;
-        pdl_str name = pdl_str_get(pdl_list_at(one, 0));
-        char hash[65];
-        policy_hash(name, hash);
-        if (!pdl_str_is(pdl_str_get(pdl_list_at(one, 1)), hash))
-            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                               "the policy %.*s is not what it was when the run began: a resume "
-                               "needs it as it was; --policy adds a stricter one",
-                               PDL_FMT(name));
-        *pdl_vec_push(&l->policies) = keep_text(l, name);
-    }
-    for (size_t i = 0; i < a->policies.n; i++)
-        if (!has_name(l, a->policies.p[i]))
-            *pdl_vec_push(&l->policies) = a->policies.p[i];
     return true;
 }
 
 /* Returns the part of the command line that a resume needs. Owned. */
 static pdl_val options_of(const arguments *a, uint64_t seed) {
-    pdl_val d = add_guards(pdl_dict_new(8), a);
-    for (size_t i = 0; i < N_KEPT; i++) {
-        if (!a->given[kept[i]]) continue;
-        pdl_str v = a->value[kept[i]];
-        d = pdl_dict_putz(d, pdl_cli_option_of(kept[i])->name, v.p ? pdl_text(v) : pdl_bool(true));
+    const pdl_run_guards guards = guards_of(a);
+    pdl_val d = pdl_run_guards_put(pdl_dict_new(8), &guards, getenv("PDL_POLICY"));
+    for (opt_id id = 0; id < OPT_COUNT; id++) {
+        if (!a->given[id] || !pdl_cli_resume_has(id, KEPT_RUN)) continue;
+        pdl_str v = a->value[id];
+        d = pdl_dict_putz(d, pdl_cli_option_of(id)->name, v.p ? pdl_text(v) : pdl_bool(true));
     }
     if (a->command->run == pdl_cli_cmd_infer)
         d = pdl_cli_infer_put_words(d, a, seed);
@@ -161,16 +76,17 @@ static pdl_val options_of(const arguments *a, uint64_t seed) {
 static bool take_options(durable_command *l, arguments *a, pdl_str json, pdl_err *err) {
     pdl_val v;
     if (!pdl_json_read(json, 0, &v, NULL, err)) return false;
-    for (size_t i = 0; pdl_is_dict(v) && i < N_KEPT; i++) {
-        pdl_vref x = pdl_dict_getz(v, pdl_cli_option_of(kept[i])->name);
-        if (kept[i] == OPT_output && a->given[OPT_output])
+    for (opt_id id = 0; pdl_is_dict(v) && id < OPT_COUNT; id++) {
+        if (!pdl_cli_resume_has(id, KEPT_RUN)) continue;
+        pdl_vref x = pdl_dict_getz(v, pdl_cli_option_of(id)->name);
+        if (id == OPT_output && a->given[OPT_output])
             l->fresh_output = pdl_is_absent(x) || !pdl_is_str(x) ||
-                              !is_same_file(pdl_str_get(x), a->value[OPT_output]);
-        if (pdl_is_absent(x) || a->given[kept[i]]) continue;
-        a->given[kept[i]] = true;
-        if (pdl_is_str(x)) a->value[kept[i]] = keep_text(l, pdl_str_get(x));
+                              !pdl_run_guards_same_file(pdl_str_get(x), a->value[OPT_output]);
+        if (pdl_is_absent(x) || a->given[id]) continue;
+        a->given[id] = true;
+        if (pdl_is_str(x)) a->value[id] = keep_text(l, pdl_str_get(x));
     }
-    bool ok = !pdl_is_dict(v) || (take_sandbox(l, a, v, err) && take_policies(l, a, v, err));
+    bool ok = !pdl_is_dict(v) || take_guards(l, a, v, err);
     pdl_drop(v);
     return ok;
 }
@@ -254,28 +170,22 @@ bool pdl_cli_syncs_fully(const arguments *a) {
 
 bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_session *s, pdl_str text,
                            pdl_vref inputs, pdl_err *err) {
-    char cwd[4096] = "";
     pdl_buf note = PDL_BUF, options = PDL_BUF;
-    if (!choose_path(l, a, err)) return false;
-    if (!pdl_durable_create(pdl_str_of(l->path), pdl_cli_syncs_fully(a), &l->run, &note, err)) {
+    pdl_val kept_options = options_of(a, l->seed);
+    bool ok = choose_path(l, a, err) && pdl_json_write(kept_options, 0, 0, &options, err);
+    pdl_drop(kept_options);
+    pdl_new_durable n = {.path = pdl_str_of(l->path ? l->path : ""),
+                         .full = pdl_cli_syncs_fully(a),
+                         .id = pdl_str_of(l->id),
+                         .file = a->files.p[0],
+                         .text = text,
+                         .options = pdl_buf_str(&options),
+                         .inputs = inputs};
+    if (ok && !pdl_session_begin_durable(s, &n, &l->run, &note, err)) {
         reword_taken(l, a, err);
-        return false;
+        ok = false;
     }
     if (note.len) pdl_cli_note("pdl: note: %s", pdl_buf_z(&note));
-    pdl_val kept_options = options_of(a, l->seed);
-    bool ok = pdl_json_write(kept_options, 0, 0, &options, err);
-    pdl_drop(kept_options);
-    (void)!getcwd(cwd, sizeof cwd);
-    pdl_session_name_keys(s, l->run);
-    pdl_durable_facts f = {
-        .id = pdl_str_of(l->id),
-        .file = a->files.p[0],
-        .text = text,
-        .folder = pdl_str_of(cwd),
-        .options = pdl_buf_str(&options),
-        .version = PDL_STR(PDL_VERSION),
-    };
-    ok = ok && pdl_durable_begin(l->run, &f, inputs, err);
     if (ok && pdl_tty_is(STDERR_FILENO)) pdl_cli_note("pdl: run %s", l->id);
     pdl_buf_fini(&note);
     pdl_buf_fini(&options);
@@ -506,7 +416,7 @@ void pdl_cli_durable_fini(durable_command *l) {
     pdl_drop(l->inputs);
     pdl_free(l->path);
     pdl_free(l->id);
-    pdl_vec_fini(&l->policies);
+    pdl_run_guards_fini(&l->guards);
     pdl_vec_fini(&l->values);
     pdl_vec_fini(&l->given_policies);
     for (size_t i = 0; i < l->texts.n; i++) pdl_free(l->texts.p[i]);

@@ -14,17 +14,8 @@
 #define WORDS "infer"
 #define SEED "infer-seed"
 
-/* Options that the journal stores as words of the command. Options that every durable run stores
- * are separate. Addresses, prices and logs are taken from the command that resumes the
- * inference. */
-static const opt_id kept[] = {OPT_algo,      OPT_particles, OPT_workers,        OPT_bars,
-                              OPT_by,        OPT_sure,      OPT_particle_error, OPT_ess,
-                              OPT_resample,  OPT_align,     OPT_max_score,      OPT_tries,
-                              OPT_infer_seed, OPT_json,     OPT_durable,        OPT_progress,
-                              OPT_COUNT};
-
 pdl_val pdl_cli_infer_put_words(pdl_val options, const arguments *a, uint64_t seed) {
-    options = pdl_dict_putz(options, WORDS, pdl_cli_words_of(a, kept));
+    options = pdl_dict_putz(options, WORDS, pdl_cli_words_of(a, KEPT_INFER));
     return pdl_dict_putz(options, SEED, pdl_int((int64_t)seed));
 }
 
@@ -81,21 +72,10 @@ typedef struct continuing {
     durable_command *l;
 } continuing;
 
-/* Options that the resuming command may give, or that the journal stores for every durable run. */
-static const opt_id taken[] = {
-    OPT_cache,   OPT_cache_marks, OPT_prefix_first, OPT_jobs,         OPT_timeout,
-    OPT_budget,  OPT_max_rps,     OPT_max_tpm,      OPT_sync,         OPT_prices,
-    OPT_wire,    OPT_otlp,        OPT_otlp_content, OPT_otlp_all,     OPT_progress,
-    OPT_rebuild, OPT_changed,     OPT_sandbox,      OPT_no_sandbox,   OPT_sandbox_min,
-    OPT_COUNT};
-
 bool pdl_cli_infer_refuses(const arguments *given, opt_id *which) {
-    static const opt_id others[] = {OPT_again, OPT_skip, OPT_take_over, OPT_policy, OPT_COUNT};
     for (int id = 0; id < OPT_COUNT; id++) {
         *which = (opt_id)id;
-        if (given->given[id] && !pdl_cli_is_among(taken, *which) &&
-            !pdl_cli_is_among(others, *which))
-            return true;
+        if (given->given[id] && !pdl_cli_resume_has(*which, GIVEN_INFER | FOR_INFER)) return true;
     }
     return false;
 }
@@ -106,10 +86,10 @@ static void take(void *user, arguments *a) {
     continuing *c = user;
     a->inference = c->l;
     a->given[OPT_durable] = true;
-    for (const opt_id *id = taken; *id != OPT_COUNT; id++) {
-        if (!c->given->given[*id]) continue;
-        a->given[*id] = true;
-        a->value[*id] = c->given->value[*id];
+    for (opt_id id = 0; id < OPT_COUNT; id++) {
+        if (!c->given->given[id] || !pdl_cli_resume_has(id, GIVEN_INFER)) continue;
+        a->given[id] = true;
+        a->value[id] = c->given->value[id];
     }
     if (a->given[OPT_jobs]) a->given[OPT_workers] = false; /* --jobs replaces --workers */
 }
@@ -121,7 +101,7 @@ int pdl_cli_infer_resume(const arguments *a, durable_command *l) {
     if (!read_words(pdl_durable_get_facts(l->run), &words, &seed)) return 1;
     l->has_seed = seed >= 0;
     l->seed = l->has_seed ? (uint64_t)seed : 0;
-    int code = pdl_cli_run_words("infer", words, kept, take, &c);
+    int code = pdl_cli_run_words("infer", words, KEPT_INFER, take, &c);
     pdl_drop(words);
     return code;
 }

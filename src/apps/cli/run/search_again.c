@@ -23,20 +23,6 @@
 
 #define STATE_FILE "state.json"
 
-/* Options that the state of a search stores. Other options are taken from the command that resumes
- * the search: they give addresses, which may contain keys, and name files that are written. */
-static const opt_id kept_options[] = {
-    OPT_config,       OPT_data_rows, OPT_expect,    OPT_judge,        OPT_metric,
-    OPT_vary,         OPT_tune,      OPT_require,   OPT_demos,        OPT_proposer,
-    OPT_proposals,    OPT_yes,       OPT_keep_rows, OPT_objective,    OPT_at_most,
-    OPT_candidates,   OPT_method,    OPT_seed,      OPT_output,       OPT_diff,
-    OPT_durable,      OPT_json,      OPT_map,       OPT_experiments,  OPT_yield_output,
-    OPT_data_file,    OPT_variable,  OPT_separator, OPT_rows_form,    OPT_no_yield_output,
-    OPT_types,        OPT_jobs,      OPT_progress,  OPT_cache,        OPT_cache_marks,
-    OPT_prefix_first, OPT_timeout,   OPT_budget,    OPT_max_rps,
-    OPT_max_tpm,      OPT_policy,    OPT_sandbox,   OPT_no_sandbox,   OPT_sandbox_min,
-    OPT_COUNT};
-
 static pdl_val with_word(pdl_val list, const option *o, pdl_str value) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "--%s", o->name);
@@ -44,19 +30,14 @@ static pdl_val with_word(pdl_val list, const option *o, pdl_str value) {
     return pdl_list_push(list, pdl_text_of_buf(&b));
 }
 
-bool pdl_cli_is_among(const opt_id *list, opt_id id) {
-    while (*list != OPT_COUNT && *list != id) list++;
-    return *list == id;
-}
-
-pdl_val pdl_cli_words_of(const arguments *a, const opt_id *kept) {
+pdl_val pdl_cli_words_of(const arguments *a, opt_resume kept) {
     pdl_val words = pdl_list_new(16);
     for (const opt_id *id = a->command->options; *id != OPT_COUNT; id++)
         if (a->given[*id] && pdl_cli_option_of(*id)->kind == OPT_FLAG &&
-            pdl_cli_is_among(kept, *id))
+            pdl_cli_resume_has(*id, kept))
             words = with_word(words, pdl_cli_option_of(*id), (pdl_str){0});
     for (size_t i = 0; i < a->values.n; i++)
-        if (pdl_cli_is_among(kept, a->values.p[i].id))
+        if (pdl_cli_resume_has(a->values.p[i].id, kept))
             words = with_word(words, pdl_cli_option_of(a->values.p[i].id), a->values.p[i].value);
     /* "--" comes before the names of files, because a name may begin with a dash. */
     if (a->files.n) words = pdl_list_push(words, pdl_textz("--"));
@@ -65,7 +46,7 @@ pdl_val pdl_cli_words_of(const arguments *a, const opt_id *kept) {
 }
 
 void pdl_cli_search_command(const arguments *a, pdl_buf *out) {
-    pdl_val words = pdl_cli_words_of(a, kept_options);
+    pdl_val words = pdl_cli_words_of(a, KEPT_SEARCH);
     char here[PATH_MAX];
     pdl_err ignored = {0};
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "words", words);
@@ -119,21 +100,21 @@ static bool read_state(const char *folder, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-/* Removes the options that are not in the list. */
-static void keep_only(arguments *a, const opt_id *kept) {
+/* Removes the options without the bit. */
+static void keep_only(arguments *a, opt_resume kept) {
     size_t n = 0;
     for (int id = 0; id < OPT_COUNT; id++) {
-        if (pdl_cli_is_among(kept, (opt_id)id)) continue;
+        if (pdl_cli_resume_has((opt_id)id, kept)) continue;
         a->given[id] = false;
         a->value[id] = (pdl_str){0};
     }
     for (size_t i = 0; i < a->values.n; i++)
-        if (pdl_cli_is_among(kept, a->values.p[i].id)) a->values.p[n++] = a->values.p[i];
+        if (pdl_cli_resume_has(a->values.p[i].id, kept)) a->values.p[n++] = a->values.p[i];
     a->values.n = n;
-    if (!pdl_cli_is_among(kept, OPT_policy)) a->policies.n = 0;
+    if (!pdl_cli_resume_has(OPT_policy, kept)) a->policies.n = 0;
 }
 
-int pdl_cli_run_words(const char *name, pdl_vref words, const opt_id *kept,
+int pdl_cli_run_words(const char *name, pdl_vref words, opt_resume kept,
                       void (*begin)(void *user, arguments *a), void *user) {
     size_t n = pdl_list_len(words);
     char **argv = PDL_NEW_N(char *, n + 3), *message = NULL;
@@ -159,10 +140,6 @@ int pdl_cli_run_words(const char *name, pdl_vref words, const opt_id *kept,
     return code;
 }
 
-/* Options that are taken from the command that resumes the search. */
-static const opt_id resuming[] = {OPT_prices,       OPT_wire,     OPT_otlp,
-                                  OPT_otlp_content, OPT_otlp_all, OPT_COUNT};
-
 typedef struct continued_search {
     const arguments *given;
     const char *folder;
@@ -172,11 +149,12 @@ typedef struct continued_search {
 static void take_folder(void *user, arguments *a) {
     const continued_search *c = user;
     a->continued = pdl_str_of(c->folder);
-    for (const opt_id *id = resuming; *id != OPT_COUNT; id++) {
-        a->given[*id] = c->given->given[*id];
-        a->value[*id] = *id == OPT_wire     ? c->wire
-                        : *id == OPT_prices ? c->prices
-                                            : c->given->value[*id];
+    for (opt_id id = 0; id < OPT_COUNT; id++) {
+        if (!pdl_cli_resume_has(id, GIVEN_SEARCH)) continue;
+        a->given[id] = c->given->given[id];
+        a->value[id] = id == OPT_wire     ? c->wire
+                       : id == OPT_prices ? c->prices
+                                          : c->given->value[id];
     }
 }
 
@@ -205,7 +183,7 @@ int pdl_cli_search_resume(const arguments *given, char *folder) {
     put_file(given, OPT_wire, &wire);
     put_file(given, OPT_prices, &prices);
     for (size_t i = 0; i < OPT_COUNT; i++)
-        if (given->given[i] && !pdl_cli_is_among(resuming, (opt_id)i))
+        if (given->given[i] && !pdl_cli_resume_has((opt_id)i, GIVEN_SEARCH))
             why = "a search is continued with the options that it has: give none but --prices, "
                   "--wire and --otlp";
     bool ok = !why && read_state(folder, &state, &err);
@@ -218,7 +196,7 @@ int pdl_cli_search_resume(const arguments *given, char *folder) {
     continued_search c = {given, from && !is_here ? absolute : folder, pdl_buf_str(&wire),
                           pdl_buf_str(&prices)};
     if (ok)
-        code = pdl_cli_run_words("optimize", pdl_dict_getz(state, "words"), kept_options,
+        code = pdl_cli_run_words("optimize", pdl_dict_getz(state, "words"), KEPT_SEARCH,
                                  take_folder, &c);
     else if (why)
         code = pdl_cli_refuse(given, why);

@@ -153,8 +153,8 @@ static int infer(inferrer *n) {
     so->files.record = n->durable ? (pdl_str){0} : a->value[OPT_record];
     so->files.replay = a->value[OPT_replay];
     if (n->durable && n->durable->resumes) {
-        so->guards.policies = n->durable->policies.p;
-        so->guards.n_policies = n->durable->policies.n;
+        so->guards.policies = n->durable->guards.policies.p;
+        so->guards.n_policies = n->durable->guards.policies.n;
     }
     n->o.budget = so->run.budget;
     so->run.budget = NULL; /* one budget counts for all runs together */

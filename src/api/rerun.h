@@ -1,0 +1,59 @@
+/* rerun.h -- a durable run that is run again with another text of its program and the answers that
+ * it had.
+ *
+ * Its journal is only read. Each start gets a copy of it in a private folder, which the changed
+ * program continues: requests that are the same are answered from the copy, the others are sent.
+ *
+ * The runs and their owner are on one loop: that of a session without a program, whose worlds the
+ * sessions of the runs share.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_API_RERUN_H
+#define PDL_API_RERUN_H
+
+#include "api/session.h"
+
+typedef struct pdl_rerun pdl_rerun;
+
+/* An answer in place of the recorded one, for the question of the block at this place. */
+typedef struct pdl_rerun_answer {
+    pdl_str place, text;
+} pdl_rerun_answer;
+
+/* The changes for one run. Everything is borrowed for the start, the sink until the end. */
+typedef struct pdl_rerun_changes {
+    pdl_str text;  /* the program */
+    pdl_str place; /* the first block that is executed again */
+    bool fresh;    /* requests of this block and all later ones are sent again */
+    const pdl_rerun_answer *answers;
+    size_t n_answers;
+    const pdl_durable_edit *files; /* texts of files that the program includes */
+    size_t n_files;
+    pdl_sink sink;
+} pdl_rerun_changes;
+
+/* Opens the session whose worlds the runs share. o: the options of the run, borrowed until close;
+ * journal: an absolute path. Errors: see pdl_session_new. */
+PDL_MUST bool pdl_rerun_open(const pdl_session_options *o, pdl_str journal, pdl_rerun **out,
+                             pdl_err *err);
+struct pdl_loop *pdl_rerun_loop(pdl_rerun *r);
+/* Prepares a run, whose session the caller starts; there is none in progress. Errors: usage
+ * (nothing to send again, an answer of the wrong form), schema (the text of the program), io, those
+ * of pdl_durable_prepare. */
+PDL_MUST bool pdl_rerun_open_run(pdl_rerun *r, const pdl_rerun_changes *c, pdl_err *err);
+/* Returns the session of the run in progress, also while it is prepared; NULL without one. */
+pdl_session *pdl_rerun_session(const pdl_rerun *r);
+void pdl_rerun_cancel(pdl_rerun *r, const char *why);
+bool pdl_rerun_answer_input(pdl_rerun *r, uint32_t effect, pdl_str text);
+/* Appends the recorded answer of the block at this place without secrets; *json: it is JSON.
+ * Errors: those of pdl_durable_answer_at. */
+PDL_MUST bool pdl_rerun_answer_at(const pdl_rerun *r, pdl_str place, pdl_buf *text, bool *json,
+                                  pdl_err *err);
+/* Lets the run continue. Sets *ready when it can continue without waiting for the loop. Returns
+ * true when it is over; its session stays until pdl_rerun_end. */
+bool pdl_rerun_turn(pdl_rerun *r, bool *ready);
+void pdl_rerun_end(pdl_rerun *r);
+void pdl_rerun_close(pdl_rerun *r); /* r may be NULL */
+
+#endif

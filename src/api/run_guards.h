@@ -1,0 +1,35 @@
+/* run_guards.h -- the policies and the sandbox with which a durable run began, as its journal keeps
+ * them. A resume gets them again: it may be stricter, and never looser.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_API_RUN_GUARDS_H
+#define PDL_API_RUN_GUARDS_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "value/val.h"
+
+/* The policies and the sandbox of a run: as they are given, or as a resume gets them. */
+typedef struct pdl_run_guards {
+    PDL_VEC(pdl_str) policies; /* names of files or of built-in policies */
+    pdl_str sandbox;           /* a profile; empty: none */
+    bool names_sandbox;    /* the command that resumes the run says which, or that there is none */
+    pdl_str sandbox_min;   /* full or process; empty: not given, which means full */
+    PDL_VEC(char *) texts; /* texts from the journal, to which the members point; owned */
+} pdl_run_guards;
+
+/* Adds what is in force to the options that the journal keeps; environment: the value of
+ * PDL_POLICY, or NULL. Takes options. */
+pdl_val pdl_run_guards_put(pdl_val options, const pdl_run_guards *g, const char *environment);
+/* Joins what the journal has kept with what a resume gives, into out (all-zero before), which
+ * borrows the texts of `given`. Error: usage, when a policy has changed, or when what is given is
+ * looser. */
+PDL_MUST bool pdl_run_guards_resume(const pdl_run_guards *given, pdl_vref options,
+                                    pdl_run_guards *out, pdl_err *err);
+void pdl_run_guards_fini(pdl_run_guards *g);
+
+/* Returns true when two names are the same, or name the same file. */
+bool pdl_run_guards_same_file(pdl_str a, pdl_str b);
+
+#endif
