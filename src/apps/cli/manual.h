@@ -26,8 +26,8 @@ bool pdl_manual_next(manual_walk *w, manual_section *s);
 pdl_str pdl_manual_take_line(pdl_str *text);
 /* Writes Markdown as plain text; code is indented. */
 void pdl_manual_put(pdl_str body, pdl_buf *out);
-/* Writes a heading without its marks. */
-void pdl_manual_put_heading(pdl_str heading, pdl_buf *out);
+/* Writes a heading or the cell of a table without its marks. */
+void pdl_manual_put_plain(pdl_str text, pdl_buf *out);
 /* Returns true when a name is the heading, or the anchor of the heading. Case, blanks and
  * punctuation are ignored. */
 bool pdl_manual_is_named(pdl_str heading, pdl_str name);

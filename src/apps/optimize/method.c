@@ -332,9 +332,7 @@ static pdl_val engine_of(method *m) {
     d = pdl_method_with(d, m, "evaluate", on_evaluate);
     d = pdl_method_with(d, m, "certainly_worse", on_worse);
     d = pdl_method_with(d, m, "unbeaten", on_unbeaten);
-    bool several = false;
-    for (size_t i = 0; i < OPT_USES; i++) several = several || z->wanted_low[i];
-    d = pdl_dict_putz(d, "has_front", pdl_bool(several));
+    d = pdl_dict_putz(d, "has_front", pdl_bool(pdl_search_has_objectives(z)));
     return pdl_method_with_reflection(d, m);
 }
 

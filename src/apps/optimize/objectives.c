@@ -98,7 +98,7 @@ bool pdl_search_check_prices(const opt_search *z, const opt_estimate *e, pdl_err
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 
-static bool has_objectives(const opt_search *z) {
+bool pdl_search_has_objectives(const opt_search *z) {
     bool any = false;
     for (size_t i = 0; i < OPT_USES; i++) any = any || z->wanted_low[i];
     return any;
@@ -145,28 +145,48 @@ bool pdl_search_uses_more(const opt_search *z, size_t candidate, size_t than, co
     return more;
 }
 
-/* Returns true when a is as good as b in everything, and better in something, over n rows. */
-static bool beats(const opt_search *z, size_t a, size_t b, size_t n) {
+/* The means by which a candidate is compared, over n rows for validation. */
+typedef struct standing {
+    bool is_known;
+    double score, use[OPT_USES];
+    bool over; /* above --at-most */
+} standing;
+
+static standing standing_of(const opt_search *z, size_t candidate, size_t n) {
     const size_t *rows = z->part[OPT_VALIDATION].p;
-    double of_a, of_b;
-    if (!pdl_search_mean(z, a, OPT_VALIDATION, n, &of_a) ||
-        !pdl_search_mean(z, b, OPT_VALIDATION, n, &of_b))
-        return false;
-    if (of_a < of_b || pdl_search_uses_more(z, a, b, rows, n)) return false;
-    return of_a > of_b || pdl_search_uses_more(z, b, a, rows, n);
+    standing s = {.over = pdl_search_is_over(z, candidate, rows, n)};
+    s.is_known = pdl_search_mean(z, candidate, OPT_VALIDATION, n, &s.score);
+    for (size_t i = 0; i < OPT_USES; i++)
+        s.use[i] = pdl_search_use(z, candidate, (opt_use_item)i, rows, n);
+    return s;
 }
 
+static bool uses_more(const opt_search *z, const standing *a, const standing *b) {
+    bool more = false;
+    for (size_t i = 0; i < OPT_USES; i++)
+        more = more || (z->wanted_low[i] && pdl_search_is_above(a->use[i], b->use[i]));
+    return more;
+}
+
+/* Returns true when a is as good as b in everything, and better in something. */
+static bool beats(const opt_search *z, const standing *a, const standing *b) {
+    if (!a->is_known || !b->is_known || a->score < b->score || uses_more(z, a, b)) return false;
+    return a->score > b->score || uses_more(z, b, a);
+}
+
+/* Each pair is compared, by means that are taken over the rows once: a search has at most 1000
+ * candidates, but a table may have many rows. */
 void pdl_search_keep_unbeaten(const opt_search *z, size_t *list, size_t *n) {
     size_t common = pdl_search_common(z, list, *n, OPT_VALIDATION), kept = 0;
-    bool *out = PDL_NEW_N(bool, *n + 1);
+    standing *all = PDL_NEW_N(standing, *n + 1);
+    for (size_t i = 0; i < *n; i++) all[i] = standing_of(z, list[i], common);
     for (size_t i = 0; i < *n; i++) {
-        out[i] = pdl_search_is_over(z, list[i], z->part[OPT_VALIDATION].p, common);
-        for (size_t k = 0; k < *n && !out[i]; k++) out[i] = beats(z, list[k], list[i], common);
+        bool out = all[i].over;
+        for (size_t k = 0; k < *n && !out; k++) out = beats(z, &all[k], &all[i]);
+        if (!out) list[kept++] = list[i];
     }
-    for (size_t i = 0; i < *n; i++)
-        if (!out[i]) list[kept++] = list[i];
     *n = kept;
-    pdl_free(out);
+    pdl_free(all);
 }
 
 /* Returns the best candidate within the limits, among the candidates that were kept longest; 0 when
@@ -189,13 +209,17 @@ static size_t best_within(const opt_search *z) {
 
 size_t pdl_search_settle_winner(const opt_search *z, size_t winner) {
     if (has_limits(z) && pdl_search_is_over_in(z, winner, OPT_VALIDATION)) winner = best_within(z);
-    if (!has_objectives(z)) return winner;
+    if (!pdl_search_has_objectives(z)) return winner;
     size_t n = pdl_search_common(z, &winner, 1, OPT_VALIDATION);
+    standing best = standing_of(z, winner, n);
     for (size_t i = 0; i < z->candidates.n; i++) {
         size_t both[] = {i, winner};
         if (z->candidates.p[i].is_out || pdl_search_common(z, both, 2, OPT_VALIDATION) < n)
             continue;
-        if (beats(z, i, winner, n) && !pdl_search_is_over_in(z, i, OPT_VALIDATION)) winner = i;
+        standing s = standing_of(z, i, n);
+        if (!beats(z, &s, &best) || pdl_search_is_over_in(z, i, OPT_VALIDATION)) continue;
+        winner = i;
+        best = s;
     }
     return winner;
 }
@@ -242,7 +266,7 @@ static bool is_within(const opt_search *z, size_t candidate) {
 }
 
 pdl_val pdl_search_put_objectives(const opt_search *z, size_t winner, pdl_val d) {
-    if (has_objectives(z)) {
+    if (pdl_search_has_objectives(z)) {
         pdl_val list = pdl_list_push(pdl_list_new(OPT_USES + 1), pdl_textz("score"));
         for (size_t i = 0; i < OPT_USES; i++)
             if (z->wanted_low[i]) list = pdl_list_push(list, pdl_textz(names[i]));

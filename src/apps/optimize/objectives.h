@@ -14,6 +14,8 @@
 PDL_MUST bool pdl_search_read_objectives(opt_search *z, pdl_err *err);
 /* Checks that costs can be computed when they are needed. Error: usage. */
 PDL_MUST bool pdl_search_check_prices(const opt_search *z, const opt_estimate *e, pdl_err *err);
+/* Returns true when --objective names more than the score. */
+bool pdl_search_has_objectives(const opt_search *z);
 /* Returns true when runs have to say what their calls cost. */
 bool pdl_search_needs_costs(const opt_search *z);
 

@@ -106,7 +106,11 @@ static bool has_line_end(pdl_str s) {
 
 /* --- where a key may go ----------------------------------------------------------------------- */
 
-static void put_lower(pdl_str s, pdl_buf *out);
+/* Appends text in small letters. */
+static void put_lower(pdl_str s, pdl_buf *out) {
+    for (size_t i = 0; i < s.n; i++)
+        pdl_buf_putc(out, s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] | 32) : s.p[i]);
+}
 
 /* Returns true when one of the patterns, which are separated by blanks or commas, fits the host of
  * a request, with or without its port. */
@@ -207,12 +211,6 @@ static bool on_data(void *user, pdl_str bytes) {
     if (bytes.n > x->most - x->body.len) return false;
     pdl_buf_put(&x->body, bytes);
     return true;
-}
-
-/* Appends text in small letters. */
-static void put_lower(pdl_str s, pdl_buf *out) {
-    for (size_t i = 0; i < s.n; i++)
-        pdl_buf_putc(out, s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] | 32) : s.p[i]);
 }
 
 /* Registers the value of a cookie as a secret, because anyone who knows it can use the session. */

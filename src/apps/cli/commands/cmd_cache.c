@@ -7,12 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "cache/cache.h"
 #include "cli/cli.h"
+#include "cli/json_rows.h"
 #include "io/file.h"
 #include "sqlite/db_files.h"
 #include "value/json_read.h"
-#include "value/json_write.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -70,19 +71,33 @@ static bool put_text(printer *p, const pdl_cache_row *r) {
     return !p->code;
 }
 
+/* Returns a text of the file, which others may have made. Owned. */
+static pdl_val text_of(pdl_str bytes) {
+    pdl_buf b = PDL_BUF;
+    pdl_utf8_repair(&b, bytes);
+    return pdl_text_of_buf(&b);
+}
+
+/* Returns the value of JSON in the file; a damaged one is shown as its text. Owned. */
+static pdl_val value_of(pdl_str json) {
+    pdl_val v;
+    pdl_err ignored = {0};
+    if (pdl_json_read(json, 0, &v, NULL, &ignored)) return v;
+    pdl_err_fini(&ignored);
+    return text_of(json);
+}
+
 static bool put_json(printer *p, const pdl_cache_row *r) {
     pdl_buf line = PDL_BUF;
-    PDL_PUT(&line, "{\"key\": ");
-    pdl_json_quote(r->key, 0, &line);
-    PDL_PUT(&line, ", \"model\": ");
-    pdl_json_quote(r->model, 0, &line);
-    pdl_buf_putf(&line, ", \"repetition\": %lld, \"stored\": %lld, \"used\": %lld, \"hits\": %lld",
-                 (long long)r->number, (long long)r->stored, (long long)r->used,
-                 (long long)r->hits);
-    if (p->whole)
-        pdl_buf_putf(&line, ", \"request\": %.*s, \"reply\": %.*s", PDL_FMT(r->request),
-                     PDL_FMT(r->reply));
-    PDL_PUT(&line, "}");
+    pdl_val d = pdl_dict_putz(pdl_dict_new(8), "key", text_of(r->key));
+    d = pdl_dict_putz(d, "model", text_of(r->model));
+    d = pdl_dict_putz(d, "repetition", pdl_int(r->number));
+    d = pdl_dict_putz(d, "stored", pdl_int(r->stored));
+    d = pdl_dict_putz(d, "used", pdl_int(r->used));
+    d = pdl_dict_putz(d, "hits", pdl_int(r->hits));
+    if (p->whole) d = pdl_dict_putz(d, "request", value_of(r->request));
+    if (p->whole) d = pdl_dict_putz(d, "reply", value_of(r->reply));
+    pdl_cli_put_json(d, &line);
     put_line(p, &line);
     return !p->code;
 }

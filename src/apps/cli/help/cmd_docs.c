@@ -88,10 +88,10 @@ static void keep(scored_section *best, size_t *n, scored_section f) {
 }
 
 static void put_name(const manual_section *s, pdl_buf *out) {
-    pdl_manual_put_heading(s->title, out);
+    pdl_manual_put_plain(s->title, out);
     if (s->is_first) return;
     PDL_PUT(out, ": ");
-    pdl_manual_put_heading(s->heading, out);
+    pdl_manual_put_plain(s->heading, out);
 }
 
 static int show(const scored_section *best, size_t n) {
@@ -116,7 +116,7 @@ static int show_pages(void) {
     manual_walk w = {0};
     for (manual_section s; pdl_manual_next(&w, &s);) {
         if (!s.is_first) continue;
-        pdl_manual_put_heading(s.heading, &out);
+        pdl_manual_put_plain(s.heading, &out);
         pdl_buf_putc(&out, '\n');
     }
     int code = pdl_cli_put_stdout(pdl_buf_str(&out));

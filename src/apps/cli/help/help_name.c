@@ -78,11 +78,11 @@ static bool put_sections(pdl_str name, pdl_str form, pdl_buf *out) {
         if (s.is_first || !pdl_str_starts(s.page, PDL_STR("docs/manual/messages-"))) continue;
         if (name.n ? !pdl_manual_is_named(s.heading, name) : !says(s.body, form, &room)) continue;
         if (n++) pdl_buf_putc(&texts, '\n');
-        pdl_manual_put_heading(s.heading, &texts);
+        pdl_manual_put_plain(s.heading, &texts);
         pdl_buf_putf(&texts, " (%.*s)\n\n", PDL_FMT(s.page));
         pdl_manual_put(s.body, &texts);
         PDL_PUT(&headings, "  ");
-        pdl_manual_put_heading(s.heading, &headings);
+        pdl_manual_put_plain(s.heading, &headings);
         pdl_buf_putc(&headings, '\n');
     }
     if (n > MAX_SECTIONS)
@@ -172,14 +172,6 @@ static pdl_str take_cell(pdl_str *row) {
     return cell;
 }
 
-/* Writes a cell without its marks. */
-static void put_cell(pdl_str cell, pdl_buf *out) {
-    for (size_t i = 0; i < cell.n; i++) {
-        bool is_escape = cell.p[i] == '\\' && i + 1 < cell.n && cell.p[i + 1] == '|';
-        if (cell.p[i] != '`' && cell.p[i] != '*' && !is_escape) pdl_buf_putc(out, cell.p[i]);
-    }
-}
-
 /* Returns true when a cell, without marks, names this field, filter, test, function or method. For
  * example, stdlib.fill(text, values) has the names fill and stdlib.fill. */
 static bool names(pdl_str cell, pdl_str name) {
@@ -194,16 +186,16 @@ static bool names(pdl_str cell, pdl_str name) {
 static void put_row(pdl_str cell, pdl_str of, pdl_str row, pdl_buf *out) {
     if (out->len) pdl_buf_putc(out, '\n');
     pdl_buf_putf(out, "%.*s (%s", PDL_FMT(cell), pdl_str_starts(of, PDL_STR("**")) ? "block " : "");
-    put_cell(of, out);
+    pdl_manual_put_plain(of, out);
     PDL_PUT(out, ")\n");
-    put_cell(take_cell(&row), out);
+    pdl_manual_put_plain(take_cell(&row), out);
     pdl_buf_putc(out, '\n');
     pdl_str example = take_cell(&row), result = take_cell(&row);
     if (!result.n) return;
     PDL_PUT(out, "Example: ");
-    put_cell(example, out);
+    pdl_manual_put_plain(example, out);
     PDL_PUT(out, " gives ");
-    put_cell(result, out);
+    pdl_manual_put_plain(result, out);
     pdl_buf_putc(out, '\n');
 }
 
@@ -219,7 +211,7 @@ static void put_rows_of(const manual_section *s, pdl_str name, pdl_buf *out) {
         row = pdl_str_sub(row, 1, row.n);
         pdl_str cell = take_cell(&row);
         pdl_buf_clear(&plain);
-        put_cell(cell, &plain);
+        pdl_manual_put_plain(cell, &plain);
         if (pdl_str_starts(cell, PDL_STR("**")))
             of = cell;
         else if (names(pdl_buf_str(&plain), name))

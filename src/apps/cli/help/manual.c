@@ -99,9 +99,11 @@ static void put_line(pdl_str line, pdl_buf *out) {
     }
 }
 
-void pdl_manual_put_heading(pdl_str heading, pdl_buf *out) {
-    for (size_t i = 0; i < heading.n; i++)
-        if (heading.p[i] != '`' && heading.p[i] != '*') pdl_buf_putc(out, heading.p[i]);
+void pdl_manual_put_plain(pdl_str text, pdl_buf *out) {
+    for (size_t i = 0; i < text.n; i++) {
+        bool is_escape = text.p[i] == '\\' && i + 1 < text.n && text.p[i + 1] == '|';
+        if (text.p[i] != '`' && text.p[i] != '*' && !is_escape) pdl_buf_putc(out, text.p[i]);
+    }
 }
 
 void pdl_manual_put(pdl_str body, pdl_buf *out) {

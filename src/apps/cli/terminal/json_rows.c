@@ -14,9 +14,9 @@
 
 void pdl_cli_put_json(pdl_val row, pdl_buf *out) {
     pdl_err ignored = {0};
-    /* A row is flat and has no NaN, so it can always be written. */
-    if (!pdl_json_write(row, PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, out,
-                        &ignored))
+    int flags = PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_NAN_NULL | PDL_JSON_CUT;
+    /* A row is made of values that JSON has, so it can always be written. */
+    if (!pdl_json_write(row, flags, 0, out, &ignored))
         PDL_BUG("a row cannot be written: %s", ignored.msg);
     pdl_drop(row);
 }
