@@ -1,7 +1,7 @@
-/* viewer.h -- runs shown as nested boxes in a web page.
+/* viewer.h -- runs shown in a web page, as a document or as nested boxes.
  *
- * A run is shown as people draw it when they explain a prompt: each executed block is a box that
- * contains the text which the block made, and the program is beside the boxes. This code reads only
+ * The first view is the document: the text that the run made, how it came about, and the lines of
+ * the program beside both. The second view has a box for each executed block. This code reads only
  * traces and does not use the machine. So it can show traces of other versions and of the reference
  * interpreter, and nothing that it shows can run.
  *

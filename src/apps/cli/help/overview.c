@@ -24,7 +24,7 @@ const char pdl_cli_overview[] =
     "  answer ID TEXT  answer the question of a run that waits\n"
     "  trace ID|FILE   print the trace of a durable run\n"
     "  serve FILE...   offer programs as models over HTTP\n"
-    "  view FILE       show a trace as nested boxes in a browser\n"
+    "  view FILE       show a run as a document in a browser\n"
     "  policy show NAME  print a built-in policy\n"
     "  new NAME        write a program to begin with\n"
     "  repl            try the language line by line\n"
