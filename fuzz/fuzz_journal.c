@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "../tests/unit/script_world.h"
 #include "journal/journal.h"
 
 static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
@@ -51,7 +52,7 @@ static const pdl_buf *good_file(void) {
         script = pdl_list_push(
             script, pdl_dict_putz(pdl_dict_new(1), "reply",
                                   pdl_dict_putz(pdl_dict_new(1), "content", pdl_textz(lines[i]))));
-    pdl_world *behind = pdl_script_world_new(script, 0);
+    pdl_world *behind = script_world_new(script, 0);
     pdl_journal *j;
     pdl_err err = {0};
     pdl_str path = file_of(name, sizeof name, "good");

@@ -73,7 +73,7 @@ def fuzz(seconds, targets):
     for name, source in EMBEDDED:
         subprocess.run([str(out / "embed"), source, str(out / (name + ".c")), name], cwd=ROOT, check=True)
     sources = sorted(p for p in (ROOT / "src").rglob("*.c") if p.parent.name != "cli")
-    sources += [out / (name + ".c") for name, _ in EMBEDDED]
+    sources += [ROOT / "tests" / "unit" / "script_world.c", *(out / (name + ".c") for name, _ in EMBEDDED)]
     jobs = []
     for s in sources:
         o = object_of(out, s)

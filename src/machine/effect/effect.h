@@ -272,13 +272,8 @@ void pdl_effect_answer(pdl_effect *e, pdl_val value, double seconds);
 void pdl_effect_refuse(pdl_effect *e, pdl_err *err);
 void pdl_effect_refuse_after(pdl_effect *e, pdl_err *err, double seconds);
 
-/* Returns a world that answers everything with an error: for unit tests and fuzzing. Static
- * lifetime. */
+/* Returns a world that answers everything with an error. It is the world of a run that may send
+ * nothing, such as a replay. Static lifetime. */
 pdl_world *pdl_null_world(void);
-
-/* Makes a world that answers from a list: for tests. Takes script, a list of {kind, reply | error,
- * pieces?} consumed in order. `order`: 0 at once inside of start, 1 later in order of poll, 2 later
- * in reverse order. */
-pdl_world *pdl_script_world_new(pdl_val script, int order);
 
 #endif

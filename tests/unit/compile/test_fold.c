@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "script_world.h"
 #include "t.h"
 
 #include <string.h>
@@ -128,7 +129,7 @@ static void run_row(const char *text, const char *script, const char *want, bool
     pdl_secrets *secrets = pdl_secrets_new();
     if (!late) pdl_secrets_add(secrets, PDL_STR("hush"));
     pdl_fold *fold = pdl_fold_new(p, secrets, NULL);
-    pdl_run_options o = {.names = names, .world = pdl_script_world_new(json(script), 1)};
+    pdl_run_options o = {.names = names, .world = script_world_new(json(script), 1)};
     pdl_later *later = kept ? pdl_later_new(pdl_fold_sink(fold)) : NULL;
     pdl_sinks_add(&o.sinks, later ? pdl_later_sink(later) : pdl_fold_sink(fold));
     pdl_run *r = pdl_run_new(&o);

@@ -2,11 +2,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "script_world.h"
 #include "t.h"
 
 #include <string.h>
 
-#include "effect/effect.h"
 #include "value/context.h"
 #include "value/handle.h"
 #include "value/json_read.h"
@@ -233,7 +233,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
 static void run_script(const char *script, int order, int n, uint32_t cancel,
                        uint32_t cancel_on_piece, const char *want) {
     seen s = {.log = PDL_BUF, .cancel_on_piece = cancel_on_piece};
-    pdl_world *w = s.world = pdl_script_world_new(json(script), order);
+    pdl_world *w = s.world = script_world_new(json(script), order);
     pdl_effect_sink sink = {.user = &s, .piece = on_piece, .reply = on_reply};
     for (int i = 1; i <= n; i++)
         w->ops->start(w, pdl_effect_new(PDL_EFFECT_now, (uint32_t)i, NULL, 0, (pdl_loc){0},

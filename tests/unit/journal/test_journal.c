@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "script_world.h"
 #include "t.h"
 
 #include <stdlib.h>
@@ -86,7 +87,7 @@ static const char all_heard[] =
 static void record_all(const char *path) {
     pdl_err err = {0};
     pdl_journal *j;
-    pdl_world *behind = pdl_script_world_new(json(script), 1);
+    pdl_world *behind = script_world_new(json(script), 1);
     pdl_secrets *secrets = pdl_secrets_new();
     pdl_secrets_add(secrets, PDL_STR("some key"));
     pdl_journal_info info = {.file = PDL_STR("x.pdl"), .version = PDL_STR("1"), .secrets = secrets};
@@ -187,7 +188,7 @@ static void test_killed(void **state) {
     char *path = fresh_path();
     pdl_err err = {0};
     pdl_journal *j;
-    pdl_world *behind = pdl_script_world_new(json(script), 1);
+    pdl_world *behind = script_world_new(json(script), 1);
     t_assert(pdl_journal_record(t_str(path), &(pdl_journal_info){0}, &j, &err));
     pdl_world *w = pdl_journal_world(j, behind);
     pdl_buf_clear(&heard);
@@ -277,7 +278,7 @@ static void test_secrets(void **state) {
     pdl_err err = {0};
     pdl_journal *j;
     pdl_world *behind =
-        pdl_script_world_new(json("[{\"reply\": \"hush hush\"}, {\"error\": \"not hush\"}]"), 0);
+        script_world_new(json("[{\"reply\": \"hush hush\"}, {\"error\": \"not hush\"}]"), 0);
     pdl_secrets *secrets = pdl_secrets_new();
     pdl_secrets_add(secrets, PDL_STR("hush"));
     t_assert(

@@ -1,11 +1,12 @@
-/* script_world.c -- see effect.h: a world with prepared answers, for tests.
+/* script_world.c -- a world with prepared answers, for tests; see script_world.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "script_world.h"
+
 #include <string.h>
 
 #include "base/vec.h"
-#include "effect/effect.h"
 
 #include "base/banned.h"
 
@@ -136,7 +137,7 @@ static void close(pdl_world *w) {
 
 static const pdl_world_ops ops = {.start = start, .cancel = cancel, .poll = poll, .close = close};
 
-pdl_world *pdl_script_world_new(pdl_val lines, int order) {
+pdl_world *script_world_new(pdl_val lines, int order) {
     script *s = PDL_NEW(script);
     s->world.ops = &ops;
     s->lines = lines;
