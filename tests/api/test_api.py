@@ -132,11 +132,27 @@ def test_many_threads(build, folder):
             counted("many --end", status, text)
 
 
+def link_static(there, source, program, *options):
+    """Compiles a program and links it with the archive; returns the compiler's status and its messages."""
+    below = [x for x in run(["pkg-config", "--static", "--libs", "libpdl"], there.config)[1].split() if x.startswith("-l") and x != "-lpdl"]
+    return run([*compiler(), *C, *there.options(), "-I%s" % (ROOT / "include"), source, there.files["libpdl.a"], "-o", program, *below, "-ldl", "-lm", "-lpthread", *options])
+
+
 def test_own_names(build, folder):
     """A program whose own functions have short names links against the archive."""
-    there = Installed(build, folder)
-    below = [x for x in run(["pkg-config", "--static", "--libs", "libpdl"], there.config)[1].split() if x.startswith("-l") and x != "-lpdl"]
-    status, text = run([*compiler(), *C, *there.options(), "-I%s" % (ROOT / "include"), HERE / "own_names.c", there.files["libpdl.a"], "-o", folder / "own_names", *below,
-                        "-ldl", "-lm", "-lpthread"])
+    status, text = link_static(Installed(build, folder), HERE / "own_names.c", folder / "own_names")
     if check("own names link against libpdl.a", status == 0, text):
         counted("own_names", *run([folder / "own_names"], cwd=folder))
+
+
+def test_static_program_has_no_apps(build, folder):
+    """A program that runs programs and shows no page has nothing of the editor, the servers and the viewer inside."""
+    there, program, linked = Installed(build, folder), folder / "embed", folder / "embed.map"
+    status, text = link_static(there, ROOT / "examples" / "embed" / "embed.c", program, "-Wl,-Map=%s" % linked)
+    if not check("the example links against libpdl.a", status == 0, text):
+        return
+    wings = [m.group(1) for m in re.finditer(r"libpdl\.a\(src_([a-z]+)_", linked.read_text("utf-8"))]
+    check("the map names the objects that were linked", {"api", "core", "language", "machine", "world"} <= set(wings), "%s" % sorted(set(wings)))
+    check("none of them is of apps", "apps" not in wings, "%s" % sorted(set(wings)))
+    status, text = run([program], cwd=folder)
+    check("the program prints what it should", status == 0 and text == (HERE / "embed.txt").read_text("utf-8"), text)
