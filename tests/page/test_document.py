@@ -59,6 +59,7 @@ def test_agent_document(b):
     b.press("Escape")
     b.click(".paper .piece")
     opened = b.text(".sent .source pre")
+    b.shot(picture("document-origin"))
     lit = b.evaluate("[...document.querySelectorAll('.lit')].map((e) => e.className.split(' ')[0] + (e.dataset.call ?? ''))")
     origin = b.text(".sent .origin")
     makers = b.evaluate("[...document.querySelectorAll('.paper .part')].map((e) => e.dataset.maker)")

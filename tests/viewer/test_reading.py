@@ -56,6 +56,9 @@ SHAPES = {
               "- sequence: [c, d]\n  join: {as: lastOf}\n- lastOf: [e, f]\n- array: [g, h]\n- {object: {a: i}}\n- for: {i: [1, 2]}\n  repeat: {data: {k: \"${ i }\"}}\n  join: {as: object}\n", ""),
     "map": ("text:\n- for: {i: [1, 2, 3, 4, 5]}\n  map:\n    lang: command\n    code: printf '%s ' ${ i }\n- \"\\n\"\n", ""),
     "failure": ("text:\n- \"Order: \"\n- def: price\n  lang: command\n  code: printf 3\n- \"\\n\"\n- \"${ {'tea': 3}['pie'] }\\n\"\n- never\n", ""),
+    # The answer fails after the text below it was made, which is not printed: the run ended above it.
+    "failed-later": ("text:\n- \"Before\\n\"\n- {model: openai/m, parameters: {base_url: \"http://127.0.0.1:9/v1\", api_key: k, num_retries: 0}}\n"
+                     "- {text: \"Never\\n\", contribute: [result]}\n", ""),
     "failed-work": ("defs:\n  f: {function: {x: integer}, return: \"${ 1 // x }\"}\n  y: {call: \"${ f }\", args: {x: 0}}\ntext: [\"${ y }\"]\n", ""),
     "fallback": ("text:\n- text: [\"${ 1 // 0 }\"]\n  fallback: \"instead\\n\"\n- lang: command\n  code: 'false'\n  fallback: code\n- data: \"{\"\n  parser: json\n  fallback: \" parsed\"\n", ""),
     "question": ("text:\n- read:\n  message: \"Name? \"\n  def: name\n  contribute: []\n- \"Hello ${ name }\\n\"\n- read:\n  message: \"And? \"\n", "Ada\nfine\n"),

@@ -186,17 +186,24 @@ static void add_children(pdl_doc *d, uint32_t i) {
 
 /* --- failures --------------------------------------------------------------------------------- */
 
+/* Returns true for a block that ended without a result because a part of it failed. An answer that
+ * nothing waits for may fail after the block around it has ended. */
+static bool ended_for_nothing(const pdl_box *b) {
+    return b->state == PDL_BOX_DONE && pdl_is_absent(pdl_dict_getz(b->block, "pdl__result"));
+}
+
 /* Sets `counts`. A failure also ends the blocks around it, but it counts only in the block in which
  * it happened. Inner boxes have higher numbers, so they are examined first. */
 static void count_failures(pdl_doc *d) {
     bool *below = PDL_NEW_N(bool, d->boxes.n);
     for (size_t i = d->boxes.n; i-- > 0;) {
-        pdl_box *b = &d->boxes.p[i];
-        const pdl_box *up = &d->boxes.p[b->parent];
+        pdl_box *b = &d->boxes.p[i], *up = &d->boxes.p[b->parent];
         /* the failed block is inside an error block, which has the message */
         bool in_error = i && pdl_str_is(up->kind, "error");
         b->counts = b->state == PDL_BOX_FAILED && !below[i] && !in_error;
-        if (i && (b->counts || below[i])) below[b->parent] = true;
+        if (!i || !(b->counts || below[i])) continue;
+        below[b->parent] = true;
+        if (b->state == PDL_BOX_FAILED && ended_for_nothing(up)) up->state = PDL_BOX_FAILED;
     }
     pdl_free(below);
 }

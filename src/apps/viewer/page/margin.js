@@ -21,6 +21,15 @@ export function lineOf(text) {
   return [before, key ? make("i", {}, key) : null, ...parts].filter((p) => p !== null && p !== "");
 }
 
+// What does not fit is continued two characters to the right of where the line begins.
+function codeLine(text) {
+  const line = make("span", { class: "code-line" }, ...lineOf(text), "\n");
+  const inner = /^ */.exec(text)[0].length + 2;
+  line.style.paddingLeft = `${inner}ch`;
+  line.style.textIndent = `-${inner}ch`;
+  return line;
+}
+
 export class Lines {
   constructor(run) {
     this.run = run;
@@ -37,7 +46,7 @@ export class Lines {
     const lines = this.files[file]?.lines.slice(from - 1, to) ?? [];
     const indent = Math.min(...lines.filter((l) => l.trim()).map((l) => /^ */.exec(l)[0].length), 99);
     const cut = lines.length > MAX_LINES;
-    return make("pre", {}, ...lines.slice(0, MAX_LINES).map((l) => make("span", { class: "code-line" }, ...lineOf(l.slice(indent)), "\n")), cut ? "…" : "");
+    return make("pre", {}, ...lines.slice(0, MAX_LINES).map((l) => codeLine(l.slice(indent))), cut ? "…" : "");
   }
 
   // The lines of a definition and the line above them when it holds nothing but the key.

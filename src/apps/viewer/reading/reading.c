@@ -67,6 +67,7 @@ typedef struct reading_walk {
     /* names in setup; a definition that is repeated in every round becomes only one item */
     pdl_map defined;
     uint32_t n_tools;        /* number of tools whose item is open */
+    bool stopped; /* a block that prints has failed, so the run printed nothing more */
     pdl_uses uses;
     bool needs;    /* what is used now is needed by the item `needing` */
     uint32_t needing;
@@ -366,6 +367,7 @@ static void print(walk *w, uint32_t i) {
     } else if (how == PDL_PRINTS_RESULT && b->state == PDL_BOX_RUNNING && pdl_box_is_code(b)) {
         add_item(w, PDL_SHAPE_step, i)->maker = PDL_MADE_BY_code;
     } else if (how == PDL_PRINTS_RESULT) {
+        w->stopped = w->stopped || b->state == PDL_BOX_FAILED;
         push(w, i, false);
     } else {
         put_shown(w, i, false);
@@ -420,6 +422,10 @@ static void visit_part(walk *w, reading_frame *f, uint32_t i) {
     bool prints = f->falls_back ? pdl_step_is_in(b, "fallback") : pdl_child_prints(up, b);
     if (!prints) {
         pass_by(w, i);
+        return;
+    }
+    if (w->stopped) {
+        if (digest_of(w, i)->asked || digest_of(w, i)->failed) keep_work(w, i);
         return;
     }
     if (f->parts++) add_separator(w, f->box, f->rounds);
@@ -547,6 +553,7 @@ static void leave(walk *w, reading_frame f) {
     const pdl_box *b = box_at(w, f.box);
     if (!f.one && b->counts && says_why(w, b)) add_item(w, PDL_SHAPE_failure, f.box);
     if (f.prints && !f.one) use(w, f.box);
+    w->stopped = w->stopped || (f.prints && pdl_box_is_kind(b, "error"));
     if (f.has_item) close_item(w);
     w->n_tools -= f.is_tool;
 }

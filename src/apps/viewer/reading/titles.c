@@ -367,6 +367,7 @@ const char *pdl_item_no_text(const pdl_reading *r, uint32_t i) {
     pdl_vref inner = pdl_is_dict(given) ? pdl_dict_getz(given, "pdl__result") : pdl_absent();
     if (pdl_is_dict(inner)) given = inner;
     bool has_tools = pdl_is_dict(given) && !pdl_is_absent(pdl_dict_getz(given, "tools"));
+    if (box_of(r, i)->state == PDL_BOX_FAILED) return "no answer";
     return has_tools ? "no words (it has tools)" : "an empty answer";
 }
 
