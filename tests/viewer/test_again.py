@@ -81,8 +81,15 @@ class View:
         r = c.getresponse()
         return r.status, r.headers, r.read().decode()
 
+    def head(self):
+        """What the page is told first: JSON with no blank and no comma too many."""
+        text = self.ask("/api/runs")[2]
+        told = json.loads(text)
+        check("/api/runs is compact JSON", text == json.dumps(told, separators=(",", ":"), ensure_ascii=False), text)
+        return told
+
     def runs(self):
-        return json.loads(self.ask("/api/runs")[2])["runs"]
+        return self.head()["runs"]
 
     def again(self, text, edits=(), box=0, fresh=False, **more):
         body = {"hash": hashlib.sha256(text.encode()).hexdigest(), "box": box, "fresh": fresh, "edits": edits, **more}
@@ -91,7 +98,10 @@ class View:
 
     def answer(self, box):
         status, _, told = self.ask("/api/again/answer/%d" % box)
-        return json.loads(told) if status == 200 else status
+        if status != 200:
+            return status
+        check("an answer is compact JSON", told == json.dumps(json.loads(told), separators=(",", ":"), ensure_ascii=False), told)
+        return json.loads(told)
 
     def wait(self, n):
         """Until there are n runs, none of which continues."""
@@ -178,10 +188,10 @@ def test_refusals(folder):
     good = json.dumps({"hash": hash_, "box": 1, "fresh": False, "edits": [[3, 3, "  input: hostile"]]})
     v = View(env, folder, "r")
     check("without --run nothing runs", v.ask("/api/again", "POST", good)[0] == 403 and v.ask("/api/again/stop", "POST", "{}")[0] == 409)
-    check("and the page knows it", "again" not in json.loads(v.ask("/api/runs")[2]))
+    check("and the page knows it", "again" not in v.head())
     v.end()
     v = View(env, folder, "r", "--run", "r.pdl")
-    check("the hash is shown", json.loads(v.ask("/api/runs")[2])["again"] == {"file": "r.pdl", "hash": hash_})
+    check("the hash is shown", v.head()["again"] == {"file": "r.pdl", "hash": hash_})
     for headers in ({"Cookie": ""}, {"Cookie": "pdl_view_%d=%s" % (v.port, "0" * 32)}, {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Host": "evil.example"}):
         check("refused with %s" % headers, v.ask("/api/again", "POST", good, **headers)[0] == 403)
         check("stop refused with %s" % headers, v.ask("/api/again/stop", "POST", "{}", **headers)[0] == 403)
@@ -355,7 +365,7 @@ def test_included(folder):
     v = View(env, folder, "r", "--run", "r.pdl")
     source = json.loads(v.ask("/api/0/source")[2])["included"]
     number = {f["source_name"]: i + 1 for i, f in enumerate(source)}
-    again = json.loads(v.ask("/api/runs")[2])["again"]
+    again = v.head()["again"]
     hash_ = {n: hashlib.sha256((folder / n).read_bytes()).hexdigest() for n in ("inc.pdl", "lib/mod.pdl")}
     check("own files have hashes, changed ones have none", again["files"] == {str(number[n]): h for n, h in hash_.items()}, (again, number))
     status, told = v.again(program, [], 0, included=[[number["inc.pdl"], hash_["inc.pdl"], [[3, 3, "  input: other"]]]])

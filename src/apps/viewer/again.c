@@ -6,6 +6,7 @@
 #include "viewer/again.h"
 
 #include "base/hash.h"
+#include "base/num.h"
 #include "base/utf8.h"
 #include "value/json_read.h"
 #include "viewer/box_json.h"
@@ -161,24 +162,29 @@ void pdl_again_fini(pdl_again_asked *a) {
 
 /* Appends the files whose text on the user's disk is the text that is shown, with their hashes. */
 static void put_files(const pdl_view_run *run, const pdl_view_again *g, void *user, pdl_buf *out) {
-    char hash[65];
-    bool any = false;
+    char hash[65], number[PDL_NUM_MAX];
+    size_t begun = out->len;
     for (size_t i = 1; i < run->source->files.n; i++) {
         const pdl_view_file *f = &run->source->files.p[i];
         if (f->written || !g->is_own(user, f->name, f->text)) continue;
         pdl_hash_hex(f->text, hash);
-        pdl_buf_putf(out, "%s\"%zu\":\"%s\"", any ? "," : ",\"files\":{", i, hash);
-        any = true;
+        if (out->len == begun) {
+            pdl_json_put_key(out, "files");
+            pdl_json_open(out, '{');
+        }
+        pdl_num_int((int64_t)i, number);
+        pdl_json_put_text(out, number, pdl_str_of(hash));
     }
-    if (any) pdl_buf_putc(out, '}');
+    if (out->len > begun) pdl_buf_putc(out, '}');
 }
 
 void pdl_again_json(const pdl_view_run *run, const pdl_view_again *g, void *user, pdl_buf *out) {
     char hash[65];
     pdl_hash_hex(g->text, hash);
-    PDL_PUT(out, ",\"again\":{");
+    pdl_json_put_key(out, "again");
+    pdl_json_open(out, '{');
     pdl_json_put_text(out, "file", g->file);
     pdl_json_put_text(out, "hash", pdl_str_of(hash));
     put_files(run, g, user, out);
-    PDL_PUT(out, "}");
+    pdl_buf_putc(out, '}');
 }

@@ -8,6 +8,7 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
+#include "value/json_put.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "viewer/box_json.h"
@@ -304,10 +305,17 @@ int pdl_view_ask(const pdl_view_run *r, const pdl_view_request *request, const c
 }
 
 void pdl_view_summary(const pdl_view_run *r, pdl_buf *out) {
-    pdl_buf_putc(out, '{');
+    pdl_json_open(out, '{');
     pdl_json_put_text(out, "name", pdl_str_of(r->name));
     pdl_doc_json_totals(r->doc, out);
     pdl_reading_json_head(r->reading, r->source, out);
     if (r->doc->notice) pdl_json_put_text(out, "notice", pdl_str_of(r->doc->notice));
+    pdl_buf_putc(out, '}');
+}
+
+void pdl_view_live_summary(pdl_str name, pdl_buf *out) {
+    pdl_json_open(out, '{');
+    pdl_json_put_text(out, "name", name);
+    pdl_json_put_bool(out, "live", true);
     pdl_buf_putc(out, '}');
 }

@@ -100,17 +100,12 @@ static const pdl_view_run *run_at(pdl_viewer *v, uint32_t i) {
 
 static void answer_runs(const pdl_viewer *v, pdl_exchange *x) {
     pdl_buf b = PDL_BUF;
-    PDL_PUT(&b, "{\"runs\":[");
-    if (v->opt.live) {
-        pdl_buf_putc(&b, '{');
-        pdl_json_put_text(&b, "name", v->opt.live_name);
-        PDL_PUT(&b, ",\"live\":true}");
-    }
-    for (size_t i = 0; !v->opt.live && i < v->opt.n_runs; i++) {
-        const pdl_view_run *r = v->opt.runs[i];
-        if (i) pdl_buf_putc(&b, ',');
-        pdl_view_summary(r, &b);
-    }
+    pdl_json_open(&b, '{');
+    pdl_json_put_key(&b, "runs");
+    pdl_json_open(&b, '[');
+    if (v->opt.live) pdl_view_live_summary(v->opt.live_name, &b);
+    for (size_t i = 0; !v->opt.live && i < v->opt.n_runs; i++)
+        pdl_view_summary(v->opt.runs[i], &b);
     pdl_buf_putc(&b, ']');
     if (v->opt.again.text.p) pdl_again_json(v->opt.runs[0], &v->opt.again, v->opt.user, &b);
     pdl_buf_putc(&b, '}');
@@ -340,9 +335,10 @@ static void show_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
         g->text.p && pdl_page_numbers(rest, &box, 1) == 1 && box < v->opt.runs[0]->doc->boxes.n;
     if (known &&
         g->answer_at(v->opt.user, v->opt.runs[0]->doc->boxes.p[box].place, &text, &json, &err)) {
-        pdl_buf_putc(&b, '{');
+        pdl_json_open(&b, '{');
         pdl_json_put_text(&b, "text", pdl_buf_str(&text));
-        pdl_buf_putf(&b, ",\"json\":%s}", json ? "true" : "false");
+        pdl_json_put_bool(&b, "json", json);
+        pdl_buf_putc(&b, '}');
         pdl_access_answer_json(x, &b);
     } else if (known) {
         pdl_access_answer(x, 200, "application/json", PDL_STR("null"));

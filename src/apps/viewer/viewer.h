@@ -89,6 +89,8 @@ int pdl_view_ask(const pdl_view_run *r, const pdl_view_request *request, const c
                     pdl_buf *out);
 /* Appends, as a JSON object, the facts about the run that the page needs at its start. */
 void pdl_view_summary(const pdl_view_run *r, pdl_buf *out);
+/* Appends the same for a run in progress: its name. */
+void pdl_view_live_summary(pdl_str name, pdl_buf *out);
 
 typedef struct pdl_viewer pdl_viewer;
 

@@ -125,14 +125,13 @@ static bool parameter_of(const void *user, const char *name, pdl_buf *out) {
 }
 
 static void put_runs(const pdl_wasm_shown *v, pdl_buf *out) {
-    PDL_PUT(out, "{\"runs\":[");
-    if (v->over && v->run) {
+    pdl_json_open(out, '{');
+    pdl_json_put_key(out, "runs");
+    pdl_json_open(out, '[');
+    if (v->over && v->run)
         pdl_view_summary(v->run, out);
-    } else if (!v->over) {
-        pdl_buf_putc(out, '{');
-        pdl_json_put_text(out, "name", v->name);
-        PDL_PUT(out, ",\"live\":true}");
-    }
+    else if (!v->over)
+        pdl_view_live_summary(v->name, out);
     PDL_PUT(out, "]}");
 }
 

@@ -85,7 +85,9 @@ static void put_error(policy_report *c, const pdl_err *err, pdl_str file) {
 
 static int put_problems(policy_report *c, const pdl_session *s) {
     pdl_buf all = PDL_BUF, shown = PDL_BUF;
-    pdl_buf_putf(&all, "{\"problems\": [%.*s]}\n", PDL_FMT(pdl_buf_str(&c->out)));
+    pdl_cli_open_rows(pdl_dict_new(1), "problems", &all);
+    pdl_buf_put(&all, pdl_buf_str(&c->out));
+    pdl_cli_close_rows(&all);
     pdl_session_redact(s, pdl_buf_str(&all), &shown);
     int code = pdl_cli_put_stdout(pdl_buf_str(&shown));
     pdl_buf_fini(&all);

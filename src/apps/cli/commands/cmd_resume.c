@@ -4,6 +4,7 @@
  */
 #include "cli/check_runs.h"
 #include "cli/cli.h"
+#include "cli/json_rows.h"
 #include "cli/search_again.h"
 #include "io/file.h"
 
@@ -60,9 +61,9 @@ static int check_run(const arguments *a) {
     pdl_free(path);
     pdl_cli_forecast(a, false, &f);
     if (a->given[OPT_json]) {
-        PDL_PUT(&out, "{\"runs\": [");
+        pdl_cli_open_rows(pdl_dict_new(1), "runs", &out);
         pdl_cli_forecast_json(f.id ? pdl_str_of(f.id) : a->files.p[0], &f, &out);
-        PDL_PUT(&out, "]}\n");
+        pdl_cli_close_rows(&out);
     } else {
         pdl_cli_forecast_text(&f, &out);
     }

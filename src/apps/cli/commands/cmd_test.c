@@ -122,11 +122,14 @@ static int write_junit(const arguments *a, const tester *t) {
 
 static int put_end(const tester *t) {
     pdl_buf out = PDL_BUF;
-    if (t->json)
-        pdl_buf_putf(&out, "{\"passed\": %zu, \"failed\": %zu, \"tests\": [%.*s]}\n", t->passed,
-                     t->failed, PDL_FMT(pdl_buf_str(&t->list)));
-    else
+    if (t->json) {
+        pdl_val d = pdl_dict_putz(pdl_dict_new(3), "passed", pdl_int((int64_t)t->passed));
+        pdl_cli_open_rows(pdl_dict_putz(d, "failed", pdl_int((int64_t)t->failed)), "tests", &out);
+        pdl_buf_put(&out, pdl_buf_str(&t->list));
+        pdl_cli_close_rows(&out);
+    } else {
         pdl_buf_putf(&out, "%zu passed, %zu failed\n", t->passed, t->failed);
+    }
     int code = pdl_cli_put_stdout(pdl_buf_str(&out));
     pdl_buf_fini(&out);
     return code;

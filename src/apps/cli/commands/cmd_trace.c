@@ -143,10 +143,13 @@ static bool put_recorded(void *user, const pdl_journal_row *row) {
 
 static bool show_perfetto(pdl_durable *run, pdl_str path, pdl_err *err) {
     struct events x = {.out = PDL_BUF};
-    PDL_PUT(&x.out, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
+    pdl_val head = pdl_dict_putz(pdl_dict_new(2), "displayTimeUnit", pdl_textz("ms"));
+    pdl_cli_open_rows(head, "traceEvents", &x.out);
+    pdl_buf_putc(&x.out, '\n');
     bool ok = run ? pdl_durable_each(pdl_durable_path(run), put_event, &x, err)
                   : pdl_journal_each(path, put_recorded, &x, err);
-    PDL_PUT(&x.out, "\n]}\n");
+    pdl_buf_putc(&x.out, '\n');
+    pdl_cli_close_rows(&x.out);
     ok = ok && (pdl_cli_put_stdout(pdl_buf_str(&x.out)) == 0 ||
                 pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write to standard output"));
     pdl_buf_fini(&x.out);

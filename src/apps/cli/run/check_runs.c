@@ -184,10 +184,10 @@ int pdl_cli_check_runs(const arguments *a,
     /* each run changes the working folder, so the path has to be absolute */
     c.program = realpath(program, program_path) ? program_path : program;
     const char *runs = realpath(folder, real) ? real : folder;
-    if (c.json) PDL_PUT(&c.out, "{\"runs\": [");
+    if (c.json) pdl_cli_open_rows(pdl_dict_new(1), "runs", &c.out);
     pdl_runs_use use = {on_run, unreadable, &c};
     bool ok = pdl_runs_each(runs, &use, err);
-    if (c.json) PDL_PUT(&c.out, "]}\n");
+    if (c.json) pdl_cli_close_rows(&c.out);
     if (!c.json && !c.any) pdl_buf_putf(&c.out, "no run of %s waits to be resumed\n", program);
     int code = ok ? pdl_cli_put_stdout(pdl_buf_str(&c.out)) : 1;
     if (!code) code = pdl_cli_verdict_code(c.worst);
