@@ -2,6 +2,7 @@
 """--cache and `pdl cache`: replies that runs and processes share, over real HTTP."""
 import json
 import os
+import sqlite3
 
 from ..checks import same
 from .loopback import Place, Server
@@ -151,6 +152,72 @@ def test_damaged_files(build):
         status, out, err = q.run("--stream", "none", "--cache", "c", "p.pdl")
         same((status, out, err.count("\n")), (1, "", 1))
         same("c is damaged" in err or "malformed" in err, True, err)
+
+
+# What no run writes: a column, its value in SQL, and what the list shows of it; NOT_TEXT: an error says so.
+NOT_TEXT = (1, "pdl: error: the cache c cannot be used: a text in it is not UTF-8\n")
+DAMAGE = [
+    ("model", "CAST(x'6f6e65ff22' AS TEXT)", NOT_TEXT),
+    ("model", "x'00ff'", NOT_TEXT),
+    ("model", "'a\"' || char(10, 27)", "a\"\n\x1b"),
+    ("model", "NULL", ""),
+    ("key", "CAST(x'c328220a' AS TEXT)", NOT_TEXT),
+    ("key", "'a\"\\'", "a\"\\"),
+    ("hits", "'many'", 0),
+    ("hits", "1e300", 2**63 - 1),
+    ("stored", "NULL", 0),
+    ("used", "-9e99", -2**63),
+    ("request", "'{\"messages\": ['", "{\"messages\": ["),
+    ("request", "'[1]'", [1]),
+    ("reply", "CAST(x'22ff' AS TEXT)", NOT_TEXT),
+    ("reply", "''", ""),
+]
+
+
+def test_list_of_damaged_rows(build):
+    """Whatever a row holds, the list and the export write whole lines of JSON, and the row beside it is as it was."""
+    with Server(counting) as s:
+        p = Place(build, s)
+        for name in ("one", "two"):
+            p.run("--cache", "whole", "p.pdl", program="model: openai/%s\ninput: hi\n" % name)
+        with sqlite3.connect(p.dir / "whole") as file:
+            file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        file.close()
+        beside = [x for x in p.run("cache", "export", "whole")[1].splitlines() if "openai/two" in x]
+        for column, value, shown in DAMAGE:
+            (p.dir / "c").write_bytes((p.dir / "whole").read_bytes())
+            with sqlite3.connect(p.dir / "c") as file:
+                file.execute("UPDATE replies SET %s = %s WHERE model = 'openai/one'" % (column, value))
+            file.close()
+            what = "%s = %s" % (column, value)
+            for action in (["list", "--json"], ["export"], ["list"]):
+                status, out, err = p.run("cache", action[0], "c", *action[1:])
+                wanted = shown if shown is NOT_TEXT else (0, "")
+                same((status, err), wanted, what)
+                rows = {} if action == ["list"] else {json.loads(x)["model"] == "openai/two": x for x in out.splitlines()}
+                if action == ["export"]:
+                    same([rows.get(True)], beside, what)
+                if rows and shown is not NOT_TEXT and column in json.loads(rows[False]):
+                    same(json.loads(rows[False])[column], shown, what)
+            for end in ("", "-wal", "-shm"):
+                (p.dir / ("c" + end)).unlink(missing_ok=True)
+
+
+def test_list_of_damaged_files(build):
+    """A file that is damaged between its rows: the lines before the damage are whole, then there is one error."""
+    with Server(lambda body, n: "x" * 3000) as s:
+        p = Place(build, s)
+        p.run("--stream", "none", "--cache", "c", "p.pdl", program="for: {i: \"${ range(50) | list }\"}\nmap: {model: openai/m, input: 'n${ i }'}\n")
+        whole = (p.dir / "c").read_bytes()
+        p.run("--record", "j", "p.pdl", program="text: hi\n")
+    (p.dir / "text").write_text("no database, and long enough to be looked at: " + "x" * 200)
+    for name, data in (("pages", whole[:9000] + b"\xff" * (len(whole) - 9000)), ("cut", whole[:len(whole) // 2]), ("head", whole[:5000])):
+        (p.dir / name).write_bytes(data)
+        status, out, err = p.run("cache", "list", name, "--json")
+        same((status, err.count("\n"), err.startswith("pdl: error: ")), (1, 1, True), "%s: %s" % (name, err))
+        same(all(json.loads(x)["model"] == "openai/m" for x in out.splitlines()) and len(out.splitlines()) < 50, True, name)
+    same(p.run("cache", "list", "text", "--json"), (1, "", "pdl: error: the cache text cannot be used: file is not a database\n"))
+    same(p.run("cache", "list", "j", "--json")[:2], (1, ""))
 
 
 def test_list_prune_export(build):
