@@ -99,10 +99,10 @@ static void put_preview(const pdl_doc *d, uint32_t i, pdl_buf *out) {
         pdl_buf_put(&text, s);
     } else {
         whole = put_value(v, PDL_BOX_PREVIEW_BYTES, 0, &text);
-        pdl_buf_put(out, PDL_STR(",\"json\":true"));
+        pdl_json_put_bool(out, "json", true);
     }
     pdl_json_put_text(out, "text", pdl_buf_str(&text));
-    if (!whole) pdl_buf_put(out, PDL_STR(",\"cut\":true"));
+    if (!whole) pdl_json_put_bool(out, "cut", true);
     pdl_buf_fini(&text);
     pdl_drop(list);
 }
@@ -181,8 +181,7 @@ void pdl_box_json_line(const pdl_doc *d, const pdl_view_source *s, uint32_t i, p
 static void put_detail(const pdl_doc *d, uint32_t i, pdl_str name, pdl_vref v, pdl_buf *out) {
     pdl_buf json = PDL_BUF;
     bool code = pdl_is_dict(v) && !pdl_is_absent(pdl_dict_getz(v, "pdl__expr"));
-    if (out->p[out->len - 1] != '[') pdl_buf_putc(out, ',');
-    pdl_buf_putc(out, '{');
+    pdl_json_open(out, '{');
     pdl_json_put_text(out, "name", name);
     if (code) {
         pdl_json_put_key(out, "code");
@@ -218,7 +217,8 @@ static bool is_detail(const pdl_doc *d, const pdl_box *b, pdl_str key, pdl_vref 
 
 static void put_names(const pdl_box *b, pdl_buf *out) {
     pdl_vref defs = pdl_box_get(b, "defs");
-    pdl_buf_put(out, PDL_STR(",\"defines\":["));
+    pdl_json_put_key(out, "defines");
+    pdl_json_open(out, '[');
     for (size_t i = 0; pdl_is_dict(defs) && i < pdl_dict_len(defs); i++) {
         pdl_vref key = pdl_dict_key_at(defs, i);
         if (i) pdl_buf_putc(out, ',');
@@ -243,7 +243,8 @@ void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i
     put_preview(d, i, out);
     put_names(b, out);
     put_code(b, out);
-    pdl_buf_put(out, PDL_STR(",\"members\":["));
+    pdl_json_put_key(out, "members");
+    pdl_json_open(out, '[');
     for (size_t k = 0; k < pdl_dict_len(b->block); k++) {
         pdl_vref key = pdl_dict_key_at(b->block, k), v = pdl_dict_val_at(b->block, k);
         if (pdl_is_str(key) && is_detail(d, b, pdl_str_get(key), v))

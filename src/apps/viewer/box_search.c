@@ -125,7 +125,8 @@ static bool fits(const pdl_box *b, const query *q) {
 /* --- the answer ------------------------------------------------------------------------------- */
 
 static void put_way(const pdl_doc *d, uint32_t i, pdl_buf *out) {
-    pdl_buf_putf(out, "[%u", i);
+    pdl_json_open(out, '[');
+    pdl_buf_putf(out, "%u", i);
     for (; d->boxes.p[i].depth > 0; i = d->boxes.p[i].parent)
         pdl_buf_putf(out, ",%u", d->boxes.p[i].parent);
     pdl_buf_putc(out, ']');
@@ -133,7 +134,7 @@ static void put_way(const pdl_doc *d, uint32_t i, pdl_buf *out) {
 
 bool pdl_doc_find(const pdl_doc *d, pdl_vref v, pdl_buf *out, pdl_err *err) {
     query q = {0};
-    size_t found = 0, shown = 0;
+    size_t found = 0;
     if (!read_query(v, &q, err)) return false;
     char *fit = PDL_NEW_N(char, d->boxes.n);
     /* Goes from the last box to the first, because the boxes inside a box have higher numbers. The
@@ -143,13 +144,14 @@ bool pdl_doc_find(const pdl_doc *d, pdl_vref v, pdl_buf *out, pdl_err *err) {
         if (fit[i] != 2 && fits(b, &q)) fit[i] = 1;
         if (fit[i] && i && q.text.n) fit[b->parent] = 2;
     }
-    pdl_buf_put(out, PDL_STR("{\"boxes\":["));
-    for (size_t i = 0; i < d->boxes.n; i++) {
-        if (fit[i] != 1 || ++found > PDL_FIND_MAX) continue;
-        if (shown++) pdl_buf_putc(out, ',');
-        put_way(d, (uint32_t)i, out);
-    }
-    pdl_buf_putf(out, "],\"found\":%zu}", found);
+    pdl_json_open(out, '{');
+    pdl_json_put_key(out, "boxes");
+    pdl_json_open(out, '[');
+    for (size_t i = 0; i < d->boxes.n; i++)
+        if (fit[i] == 1 && ++found <= PDL_FIND_MAX) put_way(d, (uint32_t)i, out);
+    pdl_buf_putc(out, ']');
+    pdl_json_put_int(out, "found", (int64_t)found);
+    pdl_buf_putc(out, '}');
     pdl_free(fit);
     return true;
 }

@@ -457,10 +457,10 @@ static void put_box(const pdl_live *l, live_box *b, pdl_buf *out) {
     }
     if (b->text.len) put_text(l, "text", pdl_buf_str(&b->text), out);
     if (b->asks) pdl_json_put_int(out, "asks", b->asks);
-    if (b->asks && b->lines) pdl_buf_put(out, PDL_STR(",\"lines\":true"));
-    if (b->json) pdl_buf_put(out, PDL_STR(",\"json\":true"));
-    if (b->cut) pdl_buf_put(out, PDL_STR(",\"cut\":true"));
-    if (b->tail) pdl_buf_put(out, PDL_STR(",\"tail\":true"));
+    if (b->asks && b->lines) pdl_json_put_bool(out, "lines", true);
+    if (b->json) pdl_json_put_bool(out, "json", true);
+    if (b->cut) pdl_json_put_bool(out, "cut", true);
+    if (b->tail) pdl_json_put_bool(out, "tail", true);
     pdl_buf_putc(out, '}');
 }
 
