@@ -14,10 +14,10 @@ typedef struct input {
     pdl_str text;
 } input;
 
-static bool open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
-                        pdl_buf *bytes, pdl_err *err) {
+static bool open_source(void *user, const pdl_module_name *module, pdl_buf *name, pdl_buf *bytes,
+                        pdl_err *err) {
     const input *in = user;
-    (void)from, (void)import;
+    pdl_str path = module->path;
     pdl_buf_put(name, path);
     if (pdl_str_is(path, "self"))
         pdl_buf_put(bytes, in->text);

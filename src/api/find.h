@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "lang/module_name.h"
 
 typedef struct pdl_finder {
     pdl_str file;        /* the main program */
@@ -18,10 +19,9 @@ typedef struct pdl_finder {
     bool left_out; /* set when a file was left out */
 } pdl_finder;
 
-/* A pdl_open_source_fn whose user is a pdl_finder. It searches the folders in the same order as a
- * run: the folder of the main program, the folder of the file that names the other file, and for
- * imports the folders of the path. */
-PDL_MUST bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
+/* A pdl_open_source_fn whose user is a pdl_finder. It searches folders in the order of a run: that
+ * of the main program, that of the file with the block, the path (imports). */
+PDL_MUST bool pdl_find_open(void *user, const pdl_module_name *module, pdl_buf *name,
                             pdl_buf *bytes, pdl_err *err);
 /* Returns the folder of the installed library, whether it exists or not. */
 pdl_str pdl_find_installed(void);

@@ -121,11 +121,11 @@ void pdl_find_advise(const pdl_finder *f, pdl_str from, pdl_str path, bool impor
     pdl_buf_fini(&near);
 }
 
-bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
-                   pdl_buf *bytes, pdl_err *err) {
-    if (!find(user, from, path, import, name)) {
+bool pdl_find_open(void *user, const pdl_module_name *module, pdl_buf *name, pdl_buf *bytes,
+                   pdl_err *err) {
+    if (!find(user, module->from, module->path, module->is_import, name)) {
         pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "file %s not found", pdl_buf_z(name));
-        pdl_find_advise(user, from, path, import, err);
+        pdl_find_advise(user, module->from, module->path, module->is_import, err);
         return false;
     }
     pdl_finder *f = user;

@@ -48,11 +48,11 @@ typedef struct batch_files_seen {
     pdl_buf *out;
 } files_seen;
 
-static bool open_and_note(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
-                          pdl_buf *bytes, pdl_err *err) {
+static bool open_and_note(void *user, const pdl_module_name *module, pdl_buf *name, pdl_buf *bytes,
+                          pdl_err *err) {
     files_seen *f = user;
     char hex[65];
-    if (!pdl_find_open(&f->finder, from, path, import, name, bytes, err)) return false;
+    if (!pdl_find_open(&f->finder, module, name, bytes, err)) return false;
     pdl_hash_hex(pdl_buf_str(bytes), hex);
     pdl_buf_putf(f->out, " %s", hex);
     return true;

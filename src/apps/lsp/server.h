@@ -144,8 +144,8 @@ typedef struct lsp_opener {
     pdl_lsp *s;
     const lsp_doc *main;
 } lsp_opener;
-bool pdl_lsp_open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
-                         pdl_buf *bytes, pdl_err *err);
+bool pdl_lsp_open_source(void *user, const pdl_module_name *module, pdl_buf *name, pdl_buf *bytes,
+                         pdl_err *err);
 
 /* --- project_cache.c: pdl.toml ---------------------------------------------------------------- */
 

@@ -91,8 +91,9 @@ static uint32_t open_file(placing *r, uint32_t from, pdl_str path, bool import, 
     const pdl_view_program *p = r->program;
     pdl_buf name = PDL_BUF, text = PDL_BUF;
     pdl_err err = {0};
-    bool found = p->open && !r->s->files.p[from].written &&
-                 p->open(p->user, r->s->files.p[from].name, path, import, &name, &text, &err);
+    pdl_module_name module = {r->s->files.p[from].name, path, import};
+    bool found =
+        p->open && !r->s->files.p[from].written && p->open(p->user, &module, &name, &text, &err);
     if (!found) {
         pdl_buf_clear(&name);
         pdl_buf_clear(&text);

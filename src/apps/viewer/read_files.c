@@ -90,13 +90,14 @@ static const file *ending_in(const pdl_view_files *f, pdl_str path, bool import)
     return found;
 }
 
-bool pdl_view_files_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
-                         pdl_buf *text, pdl_err *err) {
+bool pdl_view_files_open(void *user, const pdl_module_name *module, pdl_buf *name, pdl_buf *text,
+                         pdl_err *err) {
     const pdl_view_files *f = user;
-    pdl_str main = f->list.n ? f->list.p[0].name : (pdl_str){0};
+    pdl_str main = f->list.n ? f->list.p[0].name : (pdl_str){0}, path = module->path;
+    bool import = module->is_import;
     while (pdl_str_starts(path, PDL_STR("./"))) path = pdl_str_sub(path, 2, path.n);
     const file *found = named(f, pdl_file_folder(main), path, import);
-    if (!found) found = named(f, pdl_file_folder(from), path, import);
+    if (!found) found = named(f, pdl_file_folder(module->from), path, import);
     if (!found) found = ending_in(f, path, import);
     if (!found)
         return pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "%.*s was not read", PDL_FMT(path));

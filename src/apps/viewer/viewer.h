@@ -22,15 +22,15 @@
 #include "base/debug.h"
 #include "base/err.h"
 #include "io/loop.h"
+#include "lang/module_name.h"
 #include "value/val.h"
 
 /* A run that can be shown: its boxes, and the program beside them. */
 typedef struct pdl_view_run pdl_view_run;
 
-/* Finds the file that a program includes or imports. from: name of the including file; path: as it
- * is written there. Appends the file's name and text. When it returns an error, the text is made
- * from the trace instead. */
-typedef bool pdl_view_open_fn(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
+/* Finds the file that a program includes or imports. Appends the file's name and text. Error: any;
+ * the text is then made from the trace. */
+typedef bool pdl_view_open_fn(void *user, const pdl_module_name *module, pdl_buf *name,
                               pdl_buf *text, pdl_err *err);
 
 /* The program of a run. */
@@ -104,9 +104,9 @@ typedef struct pdl_view_files pdl_view_files;
 pdl_view_files *pdl_view_files_new(void);
 void pdl_view_files_free(pdl_view_files *f); /* NULL is fine */
 void pdl_view_files_listen(pdl_view_files *f, struct pdl_sink *out);
-/* Finds a file in the collection. user: the pdl_view_files. */
-bool pdl_view_files_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
-                         pdl_buf *text, pdl_err *err);
+/* user: the pdl_view_files */
+bool pdl_view_files_open(void *user, const pdl_module_name *module, pdl_buf *name, pdl_buf *text,
+                         pdl_err *err);
 
 /* redact appends a text without secrets; it may be NULL. */
 pdl_live *pdl_live_new(void (*redact)(void *user, pdl_str text, pdl_buf *out), void *user);

@@ -28,11 +28,12 @@ static pdl_vref find(const pdl_wasm_files *files, pdl_str folder, pdl_str path, 
     return pdl_wasm_file(files, pdl_buf_str(name));
 }
 
-bool pdl_wasm_open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
-                          pdl_buf *bytes, pdl_err *err) {
+bool pdl_wasm_open_source(void *user, const pdl_module_name *module, pdl_buf *name, pdl_buf *bytes,
+                          pdl_err *err) {
     const pdl_wasm_files *files = user;
-    pdl_vref text = find(files, PDL_STR(""), path, import, name);
-    if (pdl_is_absent(text)) text = find(files, pdl_file_folder(from), path, import, name);
+    pdl_vref text = find(files, PDL_STR(""), module->path, module->is_import, name);
+    if (pdl_is_absent(text))
+        text = find(files, pdl_file_folder(module->from), module->path, module->is_import, name);
     if (pdl_is_absent(text)) {
         pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "file %s not found", pdl_buf_z(name));
         return pdl_err_hint(err, "the host gave no file of this name"), false;

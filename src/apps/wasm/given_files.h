@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "lang/module_name.h"
 #include "value/val.h"
 
 typedef struct pdl_wasm_files {
@@ -17,7 +18,7 @@ typedef struct pdl_wasm_files {
 /* Finds the text of a path, without `.` and `..` in it; absent when there is none. Borrowed. */
 pdl_vref pdl_wasm_file(const pdl_wasm_files *files, pdl_str path);
 /* A pdl_open_source_fn: user is the files. */
-bool pdl_wasm_open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
-                          pdl_buf *bytes, pdl_err *err);
+bool pdl_wasm_open_source(void *user, const pdl_module_name *module, pdl_buf *name, pdl_buf *bytes,
+                          pdl_err *err);
 
 #endif

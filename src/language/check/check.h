@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "check/ty.h"
+#include "lang/module_name.h"
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
@@ -49,9 +50,9 @@ typedef enum {
 
 /* --- checking --------------------------------------------------------------------------------- */
 
-/* Finds the text of `include: path` / `import: path` written in the source named `from`. Fills name
- * (for messages) and bytes. Error: the file is missing or cannot be read. */
-typedef bool pdl_open_source_fn(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
+/* Finds the text of a module. Fills name (for messages) and bytes. Error: the file is missing or
+ * cannot be read. */
+typedef bool pdl_open_source_fn(void *user, const pdl_module_name *module, pdl_buf *name,
                                 pdl_buf *bytes, pdl_err *err);
 
 /* --- what the checker knows at each place, for editors ---------------------------------------- */

@@ -119,9 +119,10 @@ static const struct {
     {"text: [{for: {i: [1], k: [2]}, repeat: '${ i }${ k }'}, '${ k }']", ""},
 };
 
-static bool open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
-                        pdl_buf *bytes, pdl_err *err) {
-    (void)user, (void)from, (void)import;
+static bool open_source(void *user, const pdl_module_name *module, pdl_buf *name, pdl_buf *bytes,
+                        pdl_err *err) {
+    (void)user;
+    pdl_str path = module->path;
     pdl_buf_put(name, path);
     if (pdl_str_is(path, "m"))
         PDL_PUT(bytes, "text: [{def: a, data: 1}, {defs: {b: 2}, data: 1}]");

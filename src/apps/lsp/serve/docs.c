@@ -229,13 +229,13 @@ static lsp_doc *find_open(const lsp_opener *o, pdl_str from, pdl_str path, bool 
     return found;
 }
 
-bool pdl_lsp_open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
-                         pdl_buf *bytes, pdl_err *err) {
+bool pdl_lsp_open_source(void *user, const pdl_module_name *module, pdl_buf *name, pdl_buf *bytes,
+                         pdl_err *err) {
     const lsp_opener *o = user;
     pdl_finder f = {.file = pdl_str_of(o->main->key)};
     f.path = pdl_lsp_path(o->s, o->main, &f.n_path);
-    const lsp_doc *d = find_open(o, from, path, import);
-    if (!d) return pdl_find_open(&f, from, path, import, name, bytes, err);
+    const lsp_doc *d = find_open(o, module->from, module->path, module->is_import);
+    if (!d) return pdl_find_open(&f, module, name, bytes, err);
     pdl_buf_put(name, pdl_str_of(d->key));
     pdl_buf_put(bytes, pdl_lsp_text_str(&d->text));
     return true;

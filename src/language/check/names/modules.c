@@ -204,8 +204,8 @@ const pdl_ty *pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str pat
     pdl_buf name = PDL_BUF, bytes = PDL_BUF;
     pdl_err err = {0};
     pdl_loc loc = pdl_field_loc(b, import ? "import" : "include");
-    if (c->opt->open(c->opt->user, c->p->source ? c->p->source->name : PDL_STR(""), path, import,
-                     &name, &bytes, &err)) {
+    pdl_module_name what = {c->p->source ? c->p->source->name : PDL_STR(""), path, import};
+    if (c->opt->open(c->opt->user, &what, &name, &bytes, &err)) {
         pdl_module *m = load_module(c, pdl_buf_str(&name), pdl_buf_str(&bytes), loc, import);
         *pdl_vec_push(&c->p->uses) = (pdl_module_use){b, m->program};
         if (!m->program->main) {

@@ -1,0 +1,16 @@
+/* module_name.h -- how a program names another one of which it is made.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_LANG_MODULE_NAME_H
+#define PDL_LANG_MODULE_NAME_H
+
+#include "base/str.h"
+
+/* A file that a program includes or imports, as it is written there. */
+typedef struct pdl_module_name {
+    pdl_str from, path; /* name of the source with the block; what the block names */
+    bool is_import;
+} pdl_module_name;
+
+#endif
