@@ -146,10 +146,8 @@ static void read_use(const char *path, double said[N_USED]) {
     if (!pdl_file_read(path, &text, &ignored)) pdl_err_fini(&ignored);
     pdl_str rest = pdl_str_trim(pdl_buf_str(&text));
     for (size_t i = 0; i < N_USED && rest.n; i++) {
-        size_t space = pdl_str_find(rest, PDL_STR(" "), 0), n = space == PDL_NOT_FOUND ? rest.n
-                                                                                       : space;
-        if (!pdl_num_read_double(pdl_str_sub(rest, 0, n), &said[i])) said[i] = 0;
-        rest = pdl_str_trim(pdl_str_sub(rest, n, rest.n));
+        if (!pdl_num_read_double(pdl_str_take(&rest, PDL_STR(" ")), &said[i])) said[i] = 0;
+        rest = pdl_str_trim(rest);
     }
     pdl_buf_fini(&text);
 }

@@ -32,12 +32,8 @@ static bool keep_row(opt_search *z, pdl_str number, pdl_err *err) {
 }
 
 static bool keep_numbers(opt_search *z, pdl_str list, pdl_err *err) {
-    while (list.n) {
-        size_t comma = pdl_str_find(list, PDL_STR(","), 0), n = comma == PDL_NOT_FOUND ? list.n
-                                                                                       : comma;
-        if (!keep_row(z, pdl_str_trim(pdl_str_sub(list, 0, n)), err)) return false;
-        list = pdl_str_sub(list, n < list.n ? n + 1 : n, list.n);
-    }
+    while (list.n)
+        if (!keep_row(z, pdl_str_take(&list, PDL_STR(",")), err)) return false;
     return true;
 }
 

@@ -30,20 +30,11 @@ static bool find_item(pdl_str name, const char *option, opt_use_item *out, pdl_e
     return false;
 }
 
-/* Removes the text up to the next comma from a list, and returns it. */
-static pdl_str next_word(pdl_str *list) {
-    size_t comma = pdl_str_find(*list, PDL_STR(","), 0), n = comma == PDL_NOT_FOUND ? list->n
-                                                                                    : comma;
-    pdl_str word = pdl_str_trim(pdl_str_sub(*list, 0, n));
-    *list = pdl_str_sub(*list, n < list->n ? n + 1 : n, list->n);
-    return word;
-}
-
 static bool read_objective(opt_search *z, pdl_err *err) {
     pdl_str list = z->o->objective;
     bool has_score = !list.n;
     while (list.n) {
-        pdl_str word = next_word(&list);
+        pdl_str word = pdl_str_take(&list, PDL_STR(","));
         opt_use_item item;
         if (pdl_str_is(word, "score")) {
             has_score = true;
@@ -61,7 +52,7 @@ static bool read_objective(opt_search *z, pdl_err *err) {
 static bool read_at_most(opt_search *z, pdl_err *err) {
     pdl_str list = z->o->at_most;
     while (list.n) {
-        pdl_str word = next_word(&list);
+        pdl_str word = pdl_str_take(&list, PDL_STR(","));
         size_t eq = pdl_str_find(word, PDL_STR("="), 0);
         opt_use_item item;
         double n = -1;

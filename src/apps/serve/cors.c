@@ -14,11 +14,8 @@
 bool pdl_serve_cors_allows(const pdl_serve *s, pdl_str origin) {
     pdl_str list = s->opt.origins;
     while (origin.n && list.n) {
-        size_t comma = pdl_str_find(list, PDL_STR(","), 0),
-               n = comma == PDL_NOT_FOUND ? list.n : comma;
-        pdl_str one = pdl_str_trim(pdl_str_sub(list, 0, n));
+        pdl_str one = pdl_str_take(&list, PDL_STR(","));
         if (pdl_str_is(one, "*") || pdl_str_eq_nocase(one, origin)) return true;
-        list = pdl_str_sub(list, n + 1, list.n);
     }
     return false;
 }

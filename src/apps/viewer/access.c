@@ -238,10 +238,8 @@ static bool can_frame(pdl_str origin) {
 /* Appends the origins in the form of a Content-Security-Policy, unless out is NULL. Returns false
  * when an item of the list is not an allowed origin. */
 static bool put_origins(pdl_str list, pdl_buf *out) {
-    for (size_t comma; list.n;
-         list = comma == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(list, comma + 1, list.n)) {
-        comma = pdl_str_find(list, PDL_STR(","), 0);
-        pdl_str one = pdl_str_trim(pdl_str_sub(list, 0, comma));
+    while (list.n) {
+        pdl_str one = pdl_str_take(&list, PDL_STR(","));
         if (!can_frame(one)) return false;
         if (!out) continue;
         pdl_buf_putc(out, ' ');

@@ -80,6 +80,9 @@ pdl_str pdl_file_plain(pdl_str path, char *out);
 
 /* Returns s without blanks (space, tab, CR, LF, FF, VT) at both ends. */
 pdl_str pdl_str_trim(pdl_str s);
+/* Takes the text up to the next byte of separators, or all of it, off the list, with that byte.
+ * Returns it without blanks at both ends; it is empty between two separators. */
+pdl_str pdl_str_take(pdl_str *list, pdl_str separators);
 /* Returns true when the answer to a question is "y" or "yes". */
 bool pdl_str_is_yes(pdl_str answer);
 

@@ -17,9 +17,7 @@ enum { MAX_NAME = 64 };
 static bool find_set(const char *names, const pdl_env *env, char name[MAX_NAME],
                      const char **value) {
     for (pdl_str rest = pdl_str_of(names); rest.n;) {
-        size_t end = pdl_str_find(rest, PDL_STR(" "), 0);
-        pdl_str word = pdl_str_sub(rest, 0, end);
-        rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
+        pdl_str word = pdl_str_take(&rest, PDL_STR(" "));
         if (!word.n || word.n >= MAX_NAME) continue;
         memcpy(name, word.p, word.n);
         name[word.n] = 0;
@@ -64,11 +62,8 @@ bool pdl_model_is_key(pdl_str variable) {
         if (pdl_str_is(variable, other_keys[i])) return true;
     const pdl_provider *p;
     for (size_t i = 0; (p = pdl_provider_at(i)); i++)
-        for (pdl_str rest = pdl_str_of(p->key_env); rest.n;) {
-            size_t end = pdl_str_find(rest, PDL_STR(" "), 0);
-            if (pdl_str_eq(pdl_str_sub(rest, 0, end), variable)) return true;
-            rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
-        }
+        for (pdl_str rest = pdl_str_of(p->key_env); rest.n;)
+            if (pdl_str_eq(pdl_str_take(&rest, PDL_STR(" ")), variable)) return true;
     return false;
 }
 

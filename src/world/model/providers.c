@@ -308,15 +308,13 @@ bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, const pdl_
 static const char *first_set(const char *names, const pdl_env *env) {
     char name[64];
     for (pdl_str rest = pdl_str_of(names); rest.n;) {
-        size_t end = pdl_str_find(rest, PDL_STR(" "), 0);
-        pdl_str word = pdl_str_sub(rest, 0, end);
+        pdl_str word = pdl_str_take(&rest, PDL_STR(" "));
         if (word.n && word.n < sizeof name) {
             memcpy(name, word.p, word.n);
             name[word.n] = 0;
             const char *v = pdl_env_get(env, name);
             if (v) return v;
         }
-        rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
     }
     return NULL;
 }
@@ -336,8 +334,7 @@ const char *pdl_provider_env(const pdl_provider *p, const char *end, const pdl_e
 pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env) {
     char name[64];
     for (pdl_str rest = pdl_str_of(names); rest.n;) {
-        size_t end = pdl_str_find(rest, PDL_STR(" "), 0);
-        pdl_str word = pdl_str_sub(rest, 0, end), found = {0};
+        pdl_str word = pdl_str_take(&rest, PDL_STR(" ")), found = {0};
         if (word.n && word.n < sizeof name) {
             memcpy(name, word.p, word.n);
             name[word.n] = 0;
@@ -345,7 +342,6 @@ pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env) {
                 word.p[0] >= 'a' ? text_param(params, name) : pdl_str_of(pdl_env_get(env, name));
             if (found.n) return found;
         }
-        rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
     }
     return (pdl_str){0};
 }

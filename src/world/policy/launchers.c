@@ -53,12 +53,8 @@ static const launcher *find_launcher(pdl_str name) {
 /* Returns true when a list of words has this one. */
 static bool has_word(const char *list, pdl_str word) {
     pdl_str rest = pdl_str_of(list);
-    while (rest.n) {
-        size_t end = pdl_str_find(rest, PDL_STR(" "), 0);
-        pdl_str one = pdl_str_sub(rest, 0, end == PDL_NOT_FOUND ? rest.n : end);
-        if (pdl_str_eq(one, word)) return true;
-        rest = pdl_str_sub(rest, one.n + 1, rest.n);
-    }
+    while (rest.n)
+        if (pdl_str_eq(pdl_str_take(&rest, PDL_STR(" ")), word)) return true;
     return false;
 }
 

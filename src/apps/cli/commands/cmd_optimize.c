@@ -78,16 +78,13 @@ static pdl_val values_of(pdl_str text) {
         pdl_drop(v);
     }
     while (text.n) {
-        size_t comma = pdl_str_find(text, PDL_STR(","), 0), n = comma == PDL_NOT_FOUND ? text.n
-                                                                                       : comma;
-        pdl_str word = pdl_str_trim(pdl_str_sub(text, 0, n));
+        pdl_str word = pdl_str_take(&text, PDL_STR(","));
         pdl_val v = value_of(word);
         if (pdl_is_list(v) || pdl_is_dict(v)) { /* the value is a text that has a colon in it */
             pdl_drop(v);
             v = pdl_text(word);
         }
         list = pdl_list_push(list, v);
-        text = pdl_str_sub(text, n < text.n ? n + 1 : n, text.n);
     }
     return list;
 }

@@ -28,12 +28,9 @@ static void read_words(const arguments *a, words *out, pdl_buf *all) {
         if (i) pdl_buf_putc(all, ' ');
         pdl_buf_put(all, a->files.p[i]);
     }
-    pdl_str rest = pdl_str_trim(pdl_buf_str(all));
-    while (rest.n) {
-        size_t n = pdl_str_find(rest, PDL_STR(" "), 0);
-        if (n == PDL_NOT_FOUND) n = rest.n;
-        *pdl_vec_push(out) = pdl_str_sub(rest, 0, n);
-        rest = pdl_str_trim(pdl_str_sub(rest, n, rest.n));
+    for (pdl_str rest = pdl_buf_str(all); rest.n;) {
+        pdl_str word = pdl_str_take(&rest, PDL_STR(" "));
+        if (word.n) *pdl_vec_push(out) = word;
     }
 }
 

@@ -71,10 +71,8 @@ static pdl_val of_native(const pdl_native *row, size_t active) {
     pdl_str rest = pdl_str_of(row->params ? row->params : "");
     pdl_buf_putf(&label, "%s(%.*s)", row->name, PDL_FMT(rest));
     while (rest.n) {
-        size_t comma = pdl_str_find(rest, PDL_STR(","), 0);
-        pdl_str one = pdl_str_trim(pdl_str_sub(rest, 0, comma == PDL_NOT_FOUND ? rest.n : comma));
+        pdl_str one = pdl_str_take(&rest, PDL_STR(","));
         params = pdl_list_push(params, pdl_dict_putz(pdl_dict_new(1), "label", pdl_text(one)));
-        rest = comma == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, comma + 1, rest.n);
     }
     pdl_val v = put_signature(pdl_buf_str(&label), pdl_str_of(row->doc), params, active);
     pdl_buf_fini(&label);

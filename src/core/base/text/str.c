@@ -137,6 +137,14 @@ pdl_str pdl_str_trim(pdl_str s) {
     return s;
 }
 
+pdl_str pdl_str_take(pdl_str *list, pdl_str separators) {
+    size_t n = 0;
+    while (n < list->n && !pdl_byte_in(list->p[n], separators)) n++;
+    pdl_str one = pdl_str_trim(pdl_str_sub(*list, 0, n));
+    *list = n < list->n ? pdl_str_sub(*list, n + 1, list->n) : (pdl_str){0};
+    return one;
+}
+
 bool pdl_str_is_yes(pdl_str answer) {
     pdl_str word = pdl_str_trim(answer);
     return pdl_str_is(word, "y") || pdl_str_is(word, "yes");

@@ -45,13 +45,11 @@ static void advise_provider(pdl_str model, pdl_err *err) {
 /* Returns the first variable of the list that is set, or an empty slice. */
 static pdl_str first_name(const char *names, const pdl_env *env) {
     for (pdl_str rest = pdl_str_of(names); rest.n;) {
-        size_t end = pdl_str_find(rest, PDL_STR(" "), 0);
-        pdl_str word = pdl_str_sub(rest, 0, end);
+        pdl_str word = pdl_str_take(&rest, PDL_STR(" "));
         char *z = pdl_str_dup(word);
         const char *value = *z ? pdl_env_get(env, z) : NULL;
         pdl_free(z);
         if (value) return word;
-        rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
     }
     return (pdl_str){0};
 }
