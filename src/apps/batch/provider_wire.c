@@ -52,7 +52,13 @@ static bool is_kept(const char *line) {
  * created. */
 static bool is_not_now(int status) { return status == 429 || status == 503 || status == 529; }
 
-static bool refused(const exchange *x, const char *method, const char *url, pdl_err *err) {
+/* A request to the interface for batches. */
+typedef struct wire_request {
+    const char *method, *url, *type; /* type: content type of the body */
+    pdl_str body;                    /* .p is NULL when there is none */
+} wire_request;
+
+static bool refused(const exchange *x, const wire_request *q, pdl_err *err) {
     enum { SHOWN = 300 };
     pdl_err_kind kind = x->status == 401 || x->status == 403 ? PDL_E_auth
                         : x->status == 404 || x->status == 410 ? PDL_E_not_found
@@ -60,39 +66,40 @@ static bool refused(const exchange *x, const char *method, const char *url, pdl_
                         : x->status >= 500                   ? PDL_E_server
                                                              : PDL_E_protocol;
     if (!x->ok)
-        return pdl_err_set(err, PDL_E_connection, (pdl_loc){0}, "%s %s: %s", method, url, x->why);
+        return pdl_err_set(err, PDL_E_connection, (pdl_loc){0}, "%s %s: %s", q->method, q->url,
+                           x->why);
     pdl_buf shown = PDL_BUF;
     pdl_utf8_repair(&shown, pdl_str_sub(pdl_buf_str(&x->body), 0, SHOWN));
-    pdl_err_set(err, kind, (pdl_loc){0}, "%s %s: status %d: %s", method, url, x->status,
+    pdl_err_set(err, kind, (pdl_loc){0}, "%s %s: status %d: %s", q->method, q->url, x->status,
                 pdl_buf_z(&shown));
     pdl_buf_fini(&shown);
     bool unknown = x->status == 400 || x->status == 404 || x->status == 405 || x->status == 501;
-    if (unknown && strcmp(method, "POST") == 0)
+    if (unknown && strcmp(q->method, "POST") == 0)
         pdl_err_hint(err, "a server that has no batch interface answers so; without "
                           "--provider-batch its rows are asked one by one");
     return false;
 }
 
-/* Sends a request once. type: content type of the body. *out gets the body of the answer. */
-static bool ask_once(pdl_batch_provider *p, const char *method, const char *url, const char *type,
-                pdl_str body, pdl_buf *out, pdl_err *err) {
+/* Sends a request once. Appends the body of the answer to out. */
+static bool ask_once(pdl_batch_provider *p, const wire_request *q, pdl_buf *out, pdl_err *err) {
     enum { LOOK_MS = 100, TOTAL_MS = 600000, MAX_WORDS = 1 << 24, MAX_RESULTS = 1 << 30 };
     const item *like = &p->items.p[0];
     PDL_VEC(const char *) headers = {0};
     pdl_buf content = PDL_BUF;
     pdl_http *http = pdl_http_new(
         p->use.loop,
-        &(pdl_http_options){.max_reply_bytes = body.p ? MAX_WORDS /* no results */ : MAX_RESULTS});
+        &(pdl_http_options){.max_reply_bytes =
+                                q->body.p ? MAX_WORDS /* no results */ : MAX_RESULTS});
     exchange x = {.body = PDL_BUF};
     for (size_t i = 0; i < like->headers.n; i++)
         if (is_kept(like->headers.p[i])) *pdl_vec_push(&headers) = like->headers.p[i];
-    pdl_buf_putf(&content, "Content-Type: %s", type);
-    if (body.p) *pdl_vec_push(&headers) = pdl_buf_z(&content);
-    pdl_http_start(http, &(pdl_http_request){.method = method,
-                                             .url = url,
+    pdl_buf_putf(&content, "Content-Type: %s", q->type);
+    if (q->body.p) *pdl_vec_push(&headers) = pdl_buf_z(&content);
+    pdl_http_start(http, &(pdl_http_request){.method = q->method,
+                                             .url = q->url,
                                              .headers = headers.p,
                                              .n_headers = headers.n,
-                                             .body = body,
+                                             .body = q->body,
                                              .total_ms = TOTAL_MS,
                                              .compressed = true,
                                              .user = &x,
@@ -106,7 +113,7 @@ static bool ask_once(pdl_batch_provider *p, const char *method, const char *url,
     if (ok)
         pdl_buf_put(out, pdl_buf_str(&x.body));
     else if (!stopped)
-        refused(&x, method, url, err);
+        refused(&x, q, err);
     pdl_http_free(http);
     pdl_vec_fini(&headers);
     pdl_buf_fini(&content);
@@ -118,12 +125,11 @@ static bool ask_once(pdl_batch_provider *p, const char *method, const char *url,
 /* Sends a request, and sends it again when the provider was busy. Polls are not repeated here,
  * since the caller repeats them.
  */
-static bool ask(pdl_batch_provider *p, const char *method, const char *url, const char *type,
-                pdl_str body, pdl_buf *out, pdl_err *err) {
+static bool ask(pdl_batch_provider *p, const wire_request *q, pdl_buf *out, pdl_err *err) {
     enum { MAX_AGAIN = 10, FIRST_MS = 250, LONGEST_MS = 60000 };
     uint64_t ms = FIRST_MS;
-    for (int n = 0; !ask_once(p, method, url, type, body, out, err); n++) {
-        bool again = err->kind == PDL_E_rate_limit && strcmp(method, "POST") == 0;
+    for (int n = 0; !ask_once(p, q, out, err); n++) {
+        bool again = err->kind == PDL_E_rate_limit && strcmp(q->method, "POST") == 0;
         if (!again || n == MAX_AGAIN) return false;
         if (n == 0) pdl_batch_provider_note_again(p, err);
         pdl_err_fini(err);
@@ -133,21 +139,20 @@ static bool ask(pdl_batch_provider *p, const char *method, const char *url, cons
     return true;
 }
 
-static bool ask_json(pdl_batch_provider *p, const char *method, const char *url, const char *type,
-                     pdl_str body, pdl_val *out, pdl_err *err) {
+static bool ask_json(pdl_batch_provider *p, const wire_request *q, pdl_val *out, pdl_err *err) {
     pdl_buf text = PDL_BUF;
-    bool ok = ask(p, method, url, type, body, &text, err);
+    bool ok = ask(p, q, &text, err);
     pdl_str json = pdl_utf8_unmarked(pdl_buf_str(&text));
     if (ok && !pdl_json_read(json, PDL_JSON_PYTHON, out, NULL, err)) {
         pdl_err_fini(err);
-        ok = pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "%s %s: the answer is not JSON", method,
-                         url);
+        ok = pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "%s %s: the answer is not JSON",
+                         q->method, q->url);
     }
     pdl_buf_fini(&text);
     if (ok && !pdl_is_dict(*out)) {
         pdl_drop(*out);
         ok = pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "%s %s: the answer is no object",
-                         method, url);
+                         q->method, q->url);
     }
     return ok;
 }
@@ -216,8 +221,9 @@ static bool create_openai(pdl_batch_provider *p, pdl_str base, pdl_str endpoint,
     pdl_json_quote(file, 0, &body);
     pdl_buf_putf(&body, ", \"endpoint\": \"%.*s\", \"completion_window\": \"24h\"}",
                  PDL_FMT(endpoint));
-    bool ok =
-        ask_json(p, "POST", pdl_buf_z(&url), "application/json", pdl_buf_str(&body), out, err);
+    bool ok = ask_json(
+        p, &(wire_request){"POST", pdl_buf_z(&url), "application/json", pdl_buf_str(&body)}, out,
+        err);
     if (ok && !has_id(*out, pdl_buf_z(&url), err)) {
         pdl_drop(*out);
         ok = false;
@@ -234,8 +240,11 @@ static bool upload_openai(pdl_batch_provider *p, pdl_str base, const item *const
     pdl_val file, batch;
     pdl_buf_putf(&url, "%.*s/files", PDL_FMT(base));
     put_file(items, n, endpoint, &body);
-    bool ok = ask_json(p, "POST", pdl_buf_z(&url), "multipart/form-data; boundary=" BOUNDARY,
-                       pdl_buf_str(&body), &file, err);
+    bool ok = ask_json(p,
+                       &(wire_request){"POST", pdl_buf_z(&url),
+                                       "multipart/form-data; boundary=" BOUNDARY,
+                                       pdl_buf_str(&body)},
+                       &file, err);
     bool named = ok && has_id(file, pdl_buf_z(&url), err);
     pdl_buf_fini(&url);
     pdl_buf_fini(&body);
@@ -281,8 +290,9 @@ static bool upload_anthropic(pdl_batch_provider *p, const item *const *items, si
         pdl_buf_putf(&body, "%s{\"custom_id\": \"%s\", \"params\": %s}", i ? ", " : "",
                      items[i]->name, items[i]->body);
     PDL_PUT(&body, "]}");
-    bool ok =
-        ask_json(p, "POST", pdl_buf_z(&url), "application/json", pdl_buf_str(&body), &batch, err);
+    bool ok = ask_json(
+        p, &(wire_request){"POST", pdl_buf_z(&url), "application/json", pdl_buf_str(&body)}, &batch,
+        err);
     bool named = ok && has_id(batch, pdl_buf_z(&url), err);
     if (named) {
         *made = upload_of(pdl_member_str(batch, "id"), "anthropic", pdl_buf_str(&url), items, n);
@@ -370,7 +380,7 @@ static void read_lines(pdl_batch_provider *p, bool openai, pdl_str text) {
 
 static bool fetch_file(pdl_batch_provider *p, const char *url, bool openai, pdl_err *err) {
     pdl_buf text = PDL_BUF;
-    bool ok = ask(p, "GET", url, "", (pdl_str){0}, &text, err);
+    bool ok = ask(p, &(wire_request){.method = "GET", .url = url, .type = ""}, &text, err);
     if (ok) read_lines(p, openai, pdl_buf_str(&text));
     pdl_buf_fini(&text);
     return ok;
@@ -428,7 +438,8 @@ bool pdl_batch_provider_fetch(pdl_batch_provider *p, pdl_vref upload, bool *ende
     pdl_val batch;
     *ended = false;
     pdl_buf_putf(&at, openai ? "%.*s/batches/%.*s" : "%.*s/%.*s", PDL_FMT(url), PDL_FMT(id));
-    bool ok = ask_json(p, "GET", pdl_buf_z(&at), "", (pdl_str){0}, &batch, err);
+    bool ok = ask_json(p, &(wire_request){.method = "GET", .url = pdl_buf_z(&at), .type = ""},
+                       &batch, err);
     pdl_buf_fini(&at);
     if (!ok) return false;
     ok = openai ? fetch_openai(p, url, batch, ended, err)
