@@ -119,23 +119,23 @@ int64_t pdl_params_budget(pdl_vref effort) {
 
 /* --- dialects with different names ------------------------------------------------------------ */
 
-static const pdl_param_rule *find_rule(const pdl_param_rule *rules, size_t n, pdl_str name) {
-    for (size_t i = 0; i < n; i++)
-        if (pdl_str_is(name, rules[i].name)) return &rules[i];
+static const pdl_param_rule *find_rule(const pdl_param_rules *rules, pdl_str name) {
+    for (size_t i = 0; i < rules->n; i++)
+        if (pdl_str_is(name, rules->p[i].name)) return &rules->p[i];
     return NULL;
 }
 
-bool pdl_params_place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_to rest,
-                      pdl_val *top, pdl_val *inner, pdl_err *err) {
+bool pdl_params_place(pdl_ask *a, const pdl_param_rules *rules, pdl_val *top, pdl_val *inner,
+                      pdl_err *err) {
     pdl_unsupported u = {pdl_absent()};
     for (size_t i = 0; i < pdl_dict_len(a->params); i++) {
         pdl_vref key = pdl_dict_key_at(a->params, i), v = pdl_dict_val_at(a->params, i);
         pdl_str k = pdl_str_get(key);
-        const pdl_param_rule *r = find_rule(rules, n, k);
-        pdl_param_to to = r ? r->to : rest;
+        const pdl_param_rule *r = find_rule(rules, k);
+        pdl_param_to to = r ? r->to : rules->rest;
         if (pdl_str_is(k, "extra_body") || pdl_str_is(k, "guided_json")) continue;
         if (!r && pdl_str_starts(k, PDL_STR("guided_"))) to = PDL_TO_REFUSED;
-        if (to == PDL_TO_REFUSED && pdl_params_allowed(a->given, k)) to = rest;
+        if (to == PDL_TO_REFUSED && pdl_params_allowed(a->given, k)) to = rules->rest;
         pdl_val name = r && r->as ? pdl_textz(r->as) : pdl_keep(key);
         pdl_val x = r && r->list && !pdl_is_list(v) ? pdl_list_push(pdl_list_new(1), pdl_keep(v))
                                                     : pdl_keep(v);

@@ -63,11 +63,20 @@ typedef struct pdl_param_rule {
     bool list; /* a value that is not a list becomes a list with this one element */
 } pdl_param_rule;
 
+/* Where a dialect puts parameters: by rules, and those without a rule to `rest`. */
+typedef struct pdl_param_rules {
+    const pdl_param_rule *p; /* n rules */
+    size_t n;
+    pdl_param_to rest;
+} pdl_param_rules;
+
+/* The rules of an array, with the place of the other parameters. */
+#define PDL_PARAM_RULES(array, to) (&(pdl_param_rules){array, sizeof(array) / sizeof(array)[0], to})
+
 /* Puts the parameters of a into *top and *inner (dicts, taken and returned, also on failure).
- * Parameters without a rule go to `rest`. extra_body and guided_json are left out. Error:
- * unsupported_params. */
-PDL_MUST bool pdl_params_place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_to rest,
-                               pdl_val *top, pdl_val *inner, pdl_err *err);
+ * extra_body and guided_json are left out. Error: unsupported_params. */
+PDL_MUST bool pdl_params_place(pdl_ask *a, const pdl_param_rules *rules, pdl_val *top,
+                               pdl_val *inner, pdl_err *err);
 
 /* The family of an OpenAI model, by its name after an optional prefix. */
 typedef enum { PDL_FAMILY_PLAIN, PDL_FAMILY_O, PDL_FAMILY_GPT5 } pdl_family;

@@ -272,8 +272,7 @@ static void put_method(const pdl_ask *a, pdl_buf *path) {
 static bool write_body(pdl_ask *a, pdl_val *body, pdl_err *err) {
     pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
     pdl_val b = put_messages(a, pdl_dict_new(6)), config = pdl_dict_new(8);
-    if (!pdl_params_place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &config,
-                          err)) {
+    if (!pdl_params_place(a, PDL_PARAM_RULES(rules, PDL_TO_INNER), &b, &config, err)) {
         pdl_drop(b);
         pdl_drop(config);
         return false;

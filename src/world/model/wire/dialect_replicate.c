@@ -80,8 +80,7 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     input = pdl_dict_putz(input, "prompt", pdl_text_of_buf(&prompt));
     if (pdl_is_absent(most)) most = pdl_dict_getz(a->params, "max_completion_tokens");
     if (!pdl_is_absent(most)) input = pdl_dict_putz(input, limit_name(a->name), pdl_keep(most));
-    if (!pdl_params_place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &input,
-                          err)) {
+    if (!pdl_params_place(a, PDL_PARAM_RULES(rules, PDL_TO_INNER), &b, &input, err)) {
         pdl_drop(b);
         pdl_drop(input);
         return false;

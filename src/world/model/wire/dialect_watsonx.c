@@ -143,8 +143,7 @@ static bool write_chat(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     put_path(a, "text/chat", path);
     b = pdl_dict_putz(b, "messages", pdl_messages_chat(a->messages, a->provider->quirks, false));
     bool ok = put_model(a, &b, err) && check_text_only(a, err) &&
-              pdl_params_place(a, chat_rules, sizeof chat_rules / sizeof chat_rules[0], PDL_TO_TOP,
-                               &b, &none, err);
+              pdl_params_place(a, PDL_PARAM_RULES(chat_rules, PDL_TO_TOP), &b, &none, err);
     pdl_drop(none);
     if (!ok) {
         pdl_drop(b);
@@ -208,8 +207,7 @@ static bool write_text(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     pdl_prompt_write(a->messages, a->given, form_of(a->name), &prompt);
     b = pdl_dict_putz(b, "input", pdl_text_of_buf(&prompt));
     bool ok = put_model(a, &b, err) &&
-              pdl_params_place(a, text_rules, sizeof text_rules / sizeof text_rules[0],
-                               PDL_TO_INNER, &b, &inner, err);
+              pdl_params_place(a, PDL_PARAM_RULES(text_rules, PDL_TO_INNER), &b, &inner, err);
     if (!ok) {
         pdl_drop(b);
         pdl_drop(inner);

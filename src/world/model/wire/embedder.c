@@ -96,9 +96,9 @@ static pdl_val merge_extra(const pdl_ask *a, pdl_val body) {
 }
 
 /* Places the parameters in top and inner by rules; takes both on failure. */
-static bool place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_to rest,
-                  pdl_val *top, pdl_val *inner, pdl_err *err) {
-    if (pdl_params_place(a, rules, n, rest, top, inner, err)) return true;
+static bool place(pdl_ask *a, const pdl_param_rules *rules, pdl_val *top, pdl_val *inner,
+                  pdl_err *err) {
+    if (pdl_params_place(a, rules, top, inner, err)) return true;
     pdl_drop(*top);
     pdl_drop(*inner);
     return false;
@@ -109,7 +109,7 @@ static bool place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_t
 static bool write_openai_body(pdl_ask *a, pdl_val *body, pdl_err *err) {
     pdl_val b = pdl_dict_putz(pdl_dict_new(4), "model", pdl_text(a->name)), none = pdl_dict_new(0);
     b = pdl_dict_putz(b, "input", pdl_keep(a->texts));
-    if (!place(a, NULL, 0, PDL_TO_TOP, &b, &none, err)) return false;
+    if (!place(a, &(pdl_param_rules){.rest = PDL_TO_TOP}, &b, &none, err)) return false;
     pdl_drop(none);
     *body = merge_extra(a, b);
     return true;
@@ -170,7 +170,7 @@ static bool write_huggingface(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err 
     PDL_PUT(path, "/pipeline/feature-extraction");
     pdl_val b = pdl_dict_putz(pdl_dict_new(4), "inputs", pdl_keep(a->texts)),
             none = pdl_dict_new(0);
-    if (!place(a, NULL, 0, PDL_TO_TOP, &b, &none, err)) return false;
+    if (!place(a, &(pdl_param_rules){.rest = PDL_TO_TOP}, &b, &none, err)) return false;
     pdl_drop(none);
     *body = merge_extra(a, b);
     return true;
@@ -197,7 +197,7 @@ static bool write_ollama(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
     pdl_val options = pdl_is_dict(own) ? pdl_keep(own) : pdl_dict_new(2);
     PDL_PUT(path, "/api/embed");
     b = pdl_dict_putz(b, "input", pdl_keep(a->texts));
-    if (!place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &options, err))
+    if (!place(a, PDL_PARAM_RULES(rules, PDL_TO_INNER), &b, &options, err))
         return false;
     if (pdl_dict_len(options))
         b = pdl_dict_putz(b, "options", options);
@@ -234,7 +234,7 @@ static bool write_watsonx(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err
         pdl_drop(inner);
         return false;
     }
-    if (!place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &inner, err))
+    if (!place(a, PDL_PARAM_RULES(rules, PDL_TO_INNER), &b, &inner, err))
         return false;
     if (pdl_dict_len(inner))
         b = pdl_dict_putz(b, "parameters", inner);
@@ -272,7 +272,7 @@ static bool write_gemini(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
     PDL_PUT(path, "/models/");
     pdl_url_quote(a->name, "/", path);
     PDL_PUT(path, ":batchEmbedContents");
-    if (!place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &settings, err)) {
+    if (!place(a, PDL_PARAM_RULES(rules, PDL_TO_INNER), &b, &settings, err)) {
         pdl_drop(list);
         return false;
     }
@@ -305,7 +305,7 @@ static bool write_vertex(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
     pdl_val b = pdl_dict_new(2), settings = pdl_dict_new(2), list = pdl_list_new(n_texts(a));
     bool ok = pdl_vertex_path(a, path, err);
     if (ok) PDL_PUT(path, ":predict");
-    if (!ok || !place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &settings, err)) {
+    if (!ok || !place(a, PDL_PARAM_RULES(rules, PDL_TO_INNER), &b, &settings, err)) {
         if (!ok) pdl_drop(b);
         if (!ok) pdl_drop(settings);
         pdl_drop(list);
@@ -361,7 +361,7 @@ static bool write_bedrock(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err
     PDL_PUT(path, "/model/");
     pdl_url_quote(a->name, "", path);
     PDL_PUT(path, "/invoke");
-    if (!place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_TOP, &b, &none, err)) return false;
+    if (!place(a, PDL_PARAM_RULES(rules, PDL_TO_TOP), &b, &none, err)) return false;
     pdl_drop(none);
     *body = merge_extra(a, b);
     return true;
