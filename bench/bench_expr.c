@@ -45,9 +45,9 @@ static double reading(pdl_str text, pdl_interner *names) {
     return best;
 }
 
-static bool refuse(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out,
-                   pdl_val *errors, pdl_err *err) {
-    (void)user, (void)name, (void)text, (void)trace, (void)out, (void)errors;
+static bool refuse(void *user, const pdl_build_source *source, pdl_code **out, pdl_val *errors,
+                   pdl_err *err) {
+    (void)user, (void)source, (void)out, (void)errors;
     return pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "no other programs here");
 }
 

@@ -13,13 +13,13 @@
 
 enum { FUZZ_TURNS = 4 };
 
-static inline bool fuzz_build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out,
+static inline bool fuzz_build(void *user, const pdl_build_source *source, pdl_code **out,
                               pdl_val *errors, pdl_err *err) {
     pdl_program *p = pdl_program_new();
     bool ok;
-    pdl_program_load(p, name, text, &ok);
+    pdl_program_load(p, source->name, source->text, &ok);
     if (ok)
-        *out = pdl_compile_program(p, user, trace);
+        *out = pdl_compile_program(p, user, source->trace);
     else {
         *errors = pdl_list_new(0);
         pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "not a program");

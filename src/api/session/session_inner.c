@@ -41,17 +41,17 @@ static pdl_program *load(pdl_session *s, pdl_str name, pdl_str text, bool *ok) {
     return p;
 }
 
-static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out,
-                  pdl_val *errors, pdl_err *err) {
+static bool build(void *user, const pdl_build_source *source, pdl_code **out, pdl_val *errors,
+                  pdl_err *err) {
     pdl_session *s = user;
     bool ok;
-    pdl_program *p = load(s, name, text, &ok);
+    pdl_program *p = load(s, source->name, source->text, &ok);
     pdl_api_note_program(s->around.secrets, p);
     pdl_api_debug_program(s->opt.reports.debug, p);
     if (ok) {
-        *out = pdl_compile_module(p, s->loaded.names, trace);
+        *out = pdl_compile_module(p, s->loaded.names, source->trace);
         pdl_api_debug_code(s->opt.reports.debug, *out);
-        ok = pdl_session_take_module(s, p, name, *out, err);
+        ok = pdl_session_take_module(s, p, source->name, *out, err);
         if (!ok) pdl_code_drop(*out);
         if (!ok) *out = NULL;
     } else {
@@ -173,14 +173,15 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
     pdl_session *s = member_of(user, code);
     pdl_vref text = pdl_dict_getz(request, "text"), name = pdl_dict_getz(request, "name"),
              dir = pdl_dict_getz(request, "dir");
+    pdl_build_source source = {pdl_is_str(name) ? pdl_str_get(name) : PDL_STR(""),
+                               pdl_str_get(text), false};
     pdl_code *built = NULL;
     pdl_val errors = pdl_absent();
     pdl_err err = {0};
     bool parses = pdl_text_is(pdl_dict_getz(request, "op"), "parse");
     pdl_world *policy = s->chain.rows[PDL_CHAIN_policy];
     bool ok = (parses || !policy || pdl_policy_world_may_run(policy, code, text, &err)) &&
-              build(s, pdl_is_str(name) ? pdl_str_get(name) : PDL_STR(""), pdl_str_get(text), false,
-                    &built, &errors, &err);
+              build(s, &source, &built, &errors, &err);
     pdl_drop(errors);
     if (!ok || parses) {
         done(done_user, ok ? pdl_null() : pdl_absent(), ok ? NULL : &err);
@@ -303,12 +304,13 @@ void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot) {
 /* Returns the value of the program `data: ${ stdlib }`, which requests no effect. */
 pdl_val pdl_session_library(pdl_session *s) {
     pdl_run_options o = pdl_session_machine_options(s);
+    pdl_build_source source = {PDL_STR(""), PDL_STR("data: ${ stdlib }"), false};
     pdl_code *code = NULL;
     pdl_val errors = pdl_absent(), lib = pdl_null();
     pdl_err err = {0};
     o.world = pdl_null_world();
     o.budget = NULL;
-    if (build(s, PDL_STR(""), PDL_STR("data: ${ stdlib }"), false, &code, &errors, &err)) {
+    if (build(s, &source, &code, &errors, &err)) {
         pdl_run *r = pdl_run_new(&o);
         pdl_run_start(r, code, pdl_absent());
         if (pdl_run_wait(r) == PDL_STEP_DONE) {

@@ -88,16 +88,16 @@ static bool may_run(const pdl_program *p, pdl_err *err) {
     return true;
 }
 
-static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out,
-                  pdl_val *errors, pdl_err *err) {
+static bool build(void *user, const pdl_build_source *source, pdl_code **out, pdl_val *errors,
+                  pdl_err *err) {
     wasm_run *r = user;
     bool ok;
     pdl_program *p = pdl_program_new();
-    pdl_program_load(p, name, text, &ok);
+    pdl_program_load(p, source->name, source->text, &ok);
     if (!ok)
         pdl_program_failed(r->arena, p, errors, err);
     else if (may_run(p, err))
-        *out = pdl_compile_module(p, r->names, trace);
+        *out = pdl_compile_module(p, r->names, source->trace);
     else
         ok = false;
     pdl_program_drop(p);

@@ -22,10 +22,16 @@ typedef struct pdl_run pdl_run;
 typedef enum { PDL_STREAM_NONE, PDL_STREAM_RESULT, PDL_STREAM_CONTEXT } pdl_stream;
 typedef enum { PDL_STEP_DONE, PDL_STEP_WAIT, PDL_STEP_FAIL } pdl_step;
 
-/* Makes code of text that is met while running (include, import, lang: pdl): implemented above
- * (yaml + lang + compile). Owned result in *out. On failure err is set, and *errors is a list of
- * message lines (owned value) when the program does not respect the schema. */
-typedef bool pdl_build_fn(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out,
+/* A program that is met while running (include, import, lang: pdl). */
+typedef struct pdl_build_source {
+    pdl_str name, text;
+    bool trace; /* the code reports the values of fields */
+} pdl_build_source;
+
+/* Makes code of a source: implemented above (yaml + lang + compile). Owned result in *out. On
+ * failure err is set, and *errors is a list of message lines (owned value) when the program does
+ * not respect the schema. */
+typedef bool pdl_build_fn(void *user, const pdl_build_source *source, pdl_code **out,
                           pdl_val *errors, pdl_err *err);
 
 /* Fills in default parameters of a model (installed from the model room). Takes params. */

@@ -75,14 +75,14 @@ static pdl_world world_of_answers(pdl_world_ops *ops) {
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out,
-                  pdl_val *errors, pdl_err *err) {
+static bool build(void *user, const pdl_build_source *source, pdl_code **out, pdl_val *errors,
+                  pdl_err *err) {
     pdl_program *p = pdl_program_new();
     bool ok;
     (void)errors;
-    pdl_program_load(p, name, text, &ok);
+    pdl_program_load(p, source->name, source->text, &ok);
     if (ok)
-        *out = pdl_compile_program(p, user, trace);
+        *out = pdl_compile_program(p, user, source->trace);
     else
         pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "not a program");
     pdl_program_drop(p);
@@ -92,12 +92,13 @@ static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code *
 /* The label of the program's result. */
 static pdl_label run_in(pdl_world *w, const char *program) {
     pdl_interner *names = pdl_interner_new();
+    pdl_build_source source = {PDL_STR("p.pdl"), t_str(program), false};
     pdl_code *code = NULL;
     pdl_val errors = pdl_absent(),
             vars = pdl_dict_putz(pdl_dict_new(1), "given",
                                  pdl_with_label(pdl_textz("g"), PDL_LABEL_data));
     pdl_err err = {0};
-    if (!build(names, PDL_STR("p.pdl"), t_str(program), false, &code, &errors, &err))
+    if (!build(names, &source, &code, &errors, &err))
         fail_msg("%s: %s", program, err.msg);
     pdl_run_options opt = {.names = names, .world = w, .build = build, .build_user = names};
     pdl_run *r = pdl_run_new(&opt);

@@ -200,6 +200,7 @@ static bool guard(pdl_fiber *f, pdl_code *code, bool is_part, pdl_err *err) {
 static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_str path,
                        pdl_vref text, pdl_err *err) {
     pdl_run *r = f->run;
+    pdl_build_source source = {path, pdl_str_get(text), wants_blocks(r)};
     pdl_val errors = pdl_absent();
     pdl_code *code = NULL;
     if (include_depth(f) >= PDL_MAX_INCLUDE_DEPTH) {
@@ -207,8 +208,7 @@ static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_s
                     PDL_MAX_INCLUDE_DEPTH);
         return NULL;
     }
-    if (r->opt.build(r->opt.build_user, path, pdl_str_get(text), wants_blocks(r), &code, &errors,
-                     err)) {
+    if (r->opt.build(r->opt.build_user, &source, &code, &errors, err)) {
         /* Constants of a file that the run may have written have the labels of its text. */
         if (pdl_label_of(text)) pdl_code_relabel(code, pdl_label_of(text));
         if (guard(f, code, strcmp(verb, "include") == 0, err)) return code;
@@ -305,9 +305,9 @@ pdl_step pdl_op_STDLIB(pdl_fiber *f, pdl_err *err) {
         pdl_drop(key);
         return PDL_STEP_DONE;
     }
+    pdl_build_source source = {PDL_STR("stdlib"), r->opt.stdlib, false};
     pdl_code *code = NULL;
-    if (!r->opt.build(r->opt.build_user, PDL_STR("stdlib"), r->opt.stdlib, false, &code, &errors,
-                      err))
+    if (!r->opt.build(r->opt.build_user, &source, &code, &errors, err))
         PDL_BUG("the standard library does not load: %s", err->msg);
     pdl_val background =
         f->background; /* an expression leaves the background of the last block unchanged */
@@ -362,9 +362,10 @@ pdl_step pdl_op_PDL_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     pdl_vref scope = *top(f), text = *under(f, 1);
     pdl_val errors = pdl_absent();
     pdl_code *code = NULL;
+    pdl_build_source source = {.name = PDL_STR(""), .trace = wants_blocks(f->run)};
+    if (pdl_is_str(text)) source.text = pdl_str_get(text);
     bool ok = pdl_is_str(text)
-                  ? f->run->opt.build(f->run->opt.build_user, PDL_STR(""), pdl_str_get(text),
-                                      wants_blocks(f->run), &code, &errors, err) &&
+                  ? f->run->opt.build(f->run->opt.build_user, &source, &code, &errors, err) &&
                         guard(f, code, true, err)
                   : no_text(text, err);
     if (!ok) {
