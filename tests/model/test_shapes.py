@@ -138,6 +138,16 @@ def test_tools_without_arguments():
     for model, want in (("openai/m", {"tools": [{"type": "function", "function": {"name": "f"}}]}), ("gemini/m", {"tools": [{"function_declarations": [{"name": "f"}]}]})):
         for given in ({"name": "f", "parameters": None}, {"name": "f"}):
             check([(model, None, {"tools": [{"type": "function", "function": given}]}, want)])
+    one = {"x": {"type": "string"}}
+    for given in ({"type": ["object", "null"], "properties": one}, {"anyOf": [{"type": "object", "properties": one}, {"type": "null"}]}, {"oneOf": [{"$ref": "#/$defs/A"}], "$defs": {"A": {"type": "object", "properties": one}}},
+                  {"$ref": "#/$defs/A", "$defs": {"A": {"type": "object", "properties": one}}}, {"allOf": [{"type": "object", "properties": one}]}, {"type": "object", "properties": one, "required": ["x"]}):
+        tools, sent = [{"type": "function", "function": {"name": "f", "parameters": given}}], {"type": "object", **given}
+        check([("openai/m", None, {"tools": tools}, {"tools": [{"type": "function", "function": {"name": "f", "parameters": sent}}]}),
+               ("gemini/m", None, {"tools": tools}, {"tools": [{"function_declarations": [{"name": "f", "parameters": sent}]}]}),
+               ("anthropic/m", None, {"tools": tools}, {"tools": [{"type": "custom", "name": "f", "input_schema": sent}]})])
+    untyped = {"properties": one}
+    check([("openai/m", None, {"tools": [{"type": "function", "function": {"name": "f", "parameters": untyped}}]},
+            {"tools": [{"type": "function", "function": {"name": "f", "parameters": {**untyped, "type": "object"}}}]})])
     free = {"type": "object", "additionalProperties": {"type": "integer"}}
     check([("openai/m", None, {"tools": [{"type": "function", "function": {"name": "f", "parameters": free}}]},
             {"tools": [{"type": "function", "function": {"name": "f", "parameters": {**free, "properties": {}}}}]})])

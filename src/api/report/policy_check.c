@@ -154,8 +154,7 @@ static bool is_input(const pdl_block *b) {
     return !path || (path->kind == PDL_TREE_CONST && pdl_is_null(path->value));
 }
 
-/* Returns the label of a block. A literal subject is needed only when patterns of labels or of
- * trust might fit. */
+/* Returns the label that the result of a block is sure to have; 0 when it is not sure. */
 static pdl_label label_of_block(const checker *c, const pdl_block *b) {
     if (b->rare->spec.type || b->rare->endorse || b->rare->fallback) return 0;
     switch ((int)b->kind) {

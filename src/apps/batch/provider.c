@@ -151,9 +151,9 @@ static bool save(pdl_batch_provider *p, pdl_err *err) {
     return ok;
 }
 
-/* Restores the uploads of earlier processes. All of their answers are fetched, also answers that
- * were fetched before. The results of rows in flight were only in memory, so a program that calls
- * models one after another needs the answers to its first calls again. */
+/* Restores the uploads of earlier processes. All of their answers are fetched, even those that an
+ * earlier process had fetched: it kept the answers of unfinished rows only in memory, and such a
+ * row starts again with its first call. */
 static bool restore(pdl_batch_provider *p, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     pdl_val list;

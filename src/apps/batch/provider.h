@@ -21,7 +21,8 @@
 typedef struct pdl_batch_provider pdl_batch_provider;
 
 pdl_batch_provider *pdl_batch_provider_new(void);
-void pdl_batch_provider_free(pdl_batch_provider *p); /* called after the session; p may be NULL */
+/* Called after the session was freed. p may be NULL. */
+void pdl_batch_provider_free(pdl_batch_provider *p);
 /* Returns the carrier for pdl_session_options. Borrowed. */
 const pdl_http_carrier *pdl_batch_provider_carrier(pdl_batch_provider *p);
 

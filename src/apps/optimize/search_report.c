@@ -72,7 +72,7 @@ static bool is_shown(pdl_vref r, const char *use) {
     return shown;
 }
 
-/* Appends the heads of the columns with uses, and the line below all heads from `from` on. */
+/* Appends the heads of the columns with uses. */
 static void put_use_heads(pdl_vref r, pdl_buf *out) {
     for (size_t i = 0; i < USES; i++)
         if (is_shown(r, uses[i])) pdl_buf_putf(out, "%s a row | ", uses[i]);

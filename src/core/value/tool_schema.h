@@ -7,8 +7,9 @@
 
 #include "value/val.h"
 
-/* Returns the schema as one of an object with `properties`, which most services require. A value
- * that is not a schema of an object becomes one without properties. */
+/* Returns the schema as one of an object with `properties`, which most services require. A schema
+ * that describes arguments is kept as it is, except that a missing type becomes "object". A value
+ * that is not a schema of an object becomes the schema of one without properties. */
 pdl_val pdl_tool_schema_whole(pdl_vref schema);
 
 /* Returns the list of tools of a request with whole schemas; null as `parameters` is left out. */

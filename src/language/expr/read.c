@@ -607,7 +607,7 @@ static const pdl_xnode *read_binary(pdl_reader *r, unsigned min) {
             continue;
         }
         pdl_xnode *n = pdl_read_node_from(r, PDL_X_BINARY, left);
-        /* both have the same size */
+        /* A node of `and` or `or` has the size of a binary node, so the kind may be changed. */
         if (level <= L_AND) n->kind = level == L_OR ? PDL_X_OR : PDL_X_AND;
         pdl_read_advance(r);
         n->u.op.op = op;

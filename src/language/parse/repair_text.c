@@ -331,8 +331,8 @@ static bool ends_at_quote(token *t) {
 
 /* --- was the closing quote forgotten? --------------------------------------------------------- */
 
-/* Returns true when the text after the colon at i - 1, in `key: value` without quotes after a
- * comma, is plainly a value. */
+/* Returns true when a value begins at i, the place after the colon in `, key: value`, whose key has
+ * no quotes. */
 static bool value_at(pdl_rp *r, size_t i) {
     static const char *const words[] = {"true", "false", "null"};
     i = rp_skip_blanks(r, i);

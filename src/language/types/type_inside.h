@@ -29,7 +29,7 @@ struct pdl_type {
     pdl_type_entry *fields;
     size_t n_fields;
     pdl_val schema;    /* the form schema as written */
-    pdl_schema *ready; /* closed schema of the outermost type when that is not plain */
+    pdl_schema *ready; /* of the outermost type unless it is plain: its JSON Schema, compiled */
     pdl_str bad;       /* the reason why the schema could not be made ready */
 };
 

@@ -19,12 +19,12 @@
 #define PARAM_ENUM(type) , type how
 /* an interned name of a variable */
 #define PARAM_NAME , pdl_name c
-/* an instruction of the same routine, or the start of another routine */
+/* a constant of the code */
 #define PARAM_CONST , PARAM_CONST_TYPE c
-/* a number of values, or of a local variable */
+/* TARGET: an instruction of the same routine; ENTRY: the start of another routine */
 #define PARAM_TARGET , uint32_t c
 #define PARAM_ENTRY  , uint32_t c
-/* how many values; which local variable */
+/* COUNT: how many values; SLOT: the number of a local variable */
 #define PARAM_COUNT , size_t c
 #define PARAM_SLOT  , uint32_t c
 /* a part of the program, which outlives the code */

@@ -44,7 +44,8 @@ struct pdl_inflight {
     const pdl_expr *expr;
     /* place where the program called the library; all-zero outside of it */
     pdl_loc library_entry_loc;
-    const pdl_block *block; /* block in the program of code */
+    /* The block that made the request. For a request of code, a block of the program. */
+    const pdl_block *block;
     pdl_code *code;         /* kept */
     pdl_path *path;
     pdl_stage *stages;

@@ -114,8 +114,8 @@ static pdl_str end_of(pdl_str s, size_t n) {
 }
 
 /* Writes s with escapes such as \u202e for invisible characters and for those that change the order
- * of text. Joiners stay, since scripts and emoji need them, and so do control characters of ASCII,
- * which termsafe.h replaces. */
+ * of text. Joiners are not escaped, since scripts and emoji need them. Control characters of ASCII
+ * are not escaped either: termsafe.h replaces them. */
 static void put_named(pdl_str s, pdl_buf *out) {
     enum { NON_JOINER = 0x200c, JOINER = 0x200d };
     if (pdl_utf8_check(s) != PDL_NOT_FOUND) {
@@ -262,8 +262,8 @@ static void put_frames(const pdl_err *err, pdl_buf *out) {
     if (i < err->n_frames) pdl_buf_putf(out, "  ... %zu more\n", err->n_frames - i);
 }
 
-/* Writes the call of the tool that failed. It is above the message, because the message of a
- * library's failure is printed without source line and call stack. */
+/* Writes the call of the tool that failed above the message. Nothing below the message names that
+ * call, since a failure in a library is printed without its source line and call stack. */
 static void put_tool(const pdl_err *err, pdl_buf *out) {
     for (size_t i = 0; i < err->n_frames; i++) {
         if (!err->frames[i].is_tool) continue;

@@ -11,23 +11,37 @@
 
 #include "base/banned.h"
 
-static bool is_object_type(pdl_vref type) {
-    if (pdl_is_list(type) && pdl_list_len(type) == 1) type = pdl_list_at(type, 0);
-    return pdl_text_is(type, "object");
+/* Returns true for a type that allows objects: "object", or a list with it. */
+static bool allows_object(pdl_vref type) {
+    bool found = pdl_text_is(type, "object");
+    for (size_t i = 0; pdl_is_list(type) && i < pdl_list_len(type); i++)
+        found = found || pdl_text_is(pdl_list_at(type, i), "object");
+    return found;
+}
+
+/* Returns true when the arguments are described, be it in another part of the schema. */
+static bool describes_arguments(pdl_vref schema) {
+    static const char *const elsewhere[] = {"$ref", "allOf", "anyOf", "oneOf"};
+    pdl_vref props = pdl_member(schema, "properties");
+    bool found = pdl_is_dict(props) && pdl_dict_len(props) > 0;
+    for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++)
+        found = found || !pdl_is_absent(pdl_member(schema, elsewhere[i]));
+    return found;
 }
 
 static bool is_whole(pdl_vref schema) {
-    return pdl_text_is(pdl_member(schema, "type"), "object") &&
-           pdl_is_dict(pdl_member(schema, "properties"));
+    pdl_vref type = pdl_member(schema, "type");
+    if (describes_arguments(schema)) return !pdl_is_absent(type);
+    return pdl_text_is(type, "object") && pdl_is_dict(pdl_member(schema, "properties"));
 }
 
 pdl_val pdl_tool_schema_whole(pdl_vref schema) {
     pdl_vref type = pdl_member(schema, "type");
-    bool untyped = pdl_is_absent(type) && pdl_is_dict(pdl_member(schema, "properties"));
     if (is_whole(schema)) return pdl_keep(schema);
-    pdl_val out = is_object_type(type) || untyped ? pdl_keep(schema) : pdl_dict_new(2);
+    bool keeps = pdl_is_dict(schema) && (pdl_is_absent(type) || allows_object(type));
+    pdl_val out = keeps ? pdl_keep(schema) : pdl_dict_new(2);
     out = pdl_dict_putz(out, "type", pdl_textz("object"));
-    bool has = pdl_is_dict(pdl_dict_getz(out, "properties"));
+    bool has = pdl_is_dict(pdl_dict_getz(out, "properties")) || describes_arguments(out);
     return has ? out : pdl_dict_putz(out, "properties", pdl_dict_new(0));
 }
 

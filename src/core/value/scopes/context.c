@@ -365,7 +365,7 @@ pdl_val pdl_context_messages(pdl_vref c) {
     flat_list *f = n ? flatten(ctx_of(c)) : NULL;
     for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++)
         list = pdl_list_push(list, wire_of(f->all.p[i]));
-    /* a label that no message has was given to the context as a whole */
+    /* Labels that no message has belong to the context as a whole. */
     return pdl_with_label(list, pdl_label_of(c) & ~pdl_label_of(list));
 }
 

@@ -149,7 +149,7 @@ static void found_old(void *user, const char *old, const char *now) {
     *(bool *)user = true;
 }
 
-/* Returns true when a type has old names. Most have none, and need no places. */
+/* Returns true when a type has old names. For a type without them no places are searched. */
 static bool has_old(const pdl_type *t) {
     bool found = false;
     pdl_type_deprecated(t, found_old, &found);

@@ -417,7 +417,7 @@ static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_v
     pdl_val items = pdl_keep(pos[0]), loop = pdl_keep(callee);
     push_macro(f, l->code, l->entry);
     frame(f)->func = loop;
-    /* items lies above the arguments: call_value lowers the frame's base, and items moves along. */
+    /* The list lies above the arguments, where the frame of the macro expects it. */
     push(f, items);
     return PDL_STEP_DONE;
 }
