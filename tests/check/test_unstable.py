@@ -59,6 +59,37 @@ FIXES = (
     ("|\n    1. Today is ${ v }.\n    2. You are kind.\n", None),
     (">\n    Today is ${ v }.\n    You are kind.\n", None),
     ("Today is ${ v }.\n    You are kind.", None),
+    # The new first line of a block would decide its indentation.
+    ("|\n    Today is ${ v }.\n      You are kind.\n    Be short.\n", None),
+    ("|\n    Today is ${ v }.\n\n      - item\n    Be short.\n", None),
+    ("|\n    Today is ${ v }.\n         \n    Be short.\n", None),  # a line of blanks
+    ("|\n    Today is ${ v }.\n    \tBe short.\n", None),
+    ("|\n\n    Today is ${ v }.\n      You are kind.\n    Be short.\n", None),
+    ("|2\n    Today is ${ v }.\n      You are kind.\n    Be short.\n", None),
+    ("|2\n      Today is ${ v }.\n    You are kind.\n", None),
+    ("|\n    Be kind.\n    Today is ${ v }.\n      Be short.\n", "|\n    Be kind.\n      Be short.\n    Today is ${ v }.\n"),
+    ("|\n    Today is ${ v }.\n    Be kind.\n      Be short.\n", "|\n    Be kind.\n      Be short.\n    Today is ${ v }.\n"),
+    ("|\n    Today is ${ v }. Be kind.\n      Be short.\n", "|\n    Be kind.\n      Be short. Today is ${ v }.\n"),
+    ("|\n\n    Today is ${ v }.\n    Be short.\n", "|\n\n    Be short.\n    Today is ${ v }.\n"),
+    ("|\n    Today is ${ v }.\n\n    Be short.\n", "|\n    Be short.\n\n    Today is ${ v }.\n"),
+    ("|\n    Today is ${ v }.\n    # Rules\n    Be short.\n", "|\n    # Rules\n    Be short.\n    Today is ${ v }.\n"),
+    ("|2\n    Today is ${ v }.\n    Be short.\n", "|2\n    Be short.\n    Today is ${ v }.\n"),
+    # Headers, ends and comments stay where they are.
+    *((head + "\n    Today is ${ v }.\n    Be short." + end, head + "\n    Be short.\n    Today is ${ v }." + end)
+      for head in ("|-", "|+", "|  # It is. A note", "&a |", "!!str |-") for end in ("\n", "\n\n\n", "\n# note\n", "\n  # note\n")),
+    ("It is ${ v }. Be kind.  # A note. It is", "Be kind. It is ${ v }.  # A note. It is"),
+    *((head + "\n    Today is ${ v }. Be kind.\n    Be short.\n", None) for head in (">", ">-", ">+", ">2")),
+    ("'It is ${ v }. Note: be kind. Rule #1 is this.'", "'Note: be kind. Rule #1 is this. It is ${ v }.'"),
+    ('"It is ${ v }.\\n# Rules: be kind."', '"# Rules: be kind.\\nIt is ${ v }."'),
+    *(('"It is ${ v }.\\n%s be kind."' % sign, '"%s be kind.\\nIt is ${ v }."' % sign) for sign in ("-", "&a", "*", "!", "@", "%", "|", "  ", "- -")),
+    ('"It is ${ v }. \\"Be\\" kind."', None),  # a sentence begins with a capital letter
+    ("It is ${ v }. ${ 1 } or ${ 2 } words.", "${ 1 } or ${ 2 } words. It is ${ v }."),
+    ("It is ${ v }. Grüße die 😀 Leute.", "Grüße die 😀 Leute. It is ${ v }."),
+    ("|\n    Größe 😀 ${ v }.\n    Grüße die 😀 Leute.\n", "|\n    Grüße die 😀 Leute.\n    Größe 😀 ${ v }.\n"),
+    # The sentence stays one, and its line too.
+    ("It is ${ v } or ${ v }. Be kind.", None),
+    ("|\n    Be short. Today is ${ v }.\n    - item\n    Be kind.\n", None),
+    ("|\n    Be short.\n    Today is ${ v }.\n    ${- 1 } words.\n    Be kind.\n", None),  # blanks before it are removed
 )
 
 
@@ -77,7 +108,7 @@ def test_fixes(pdl, tmp_path):
         (tmp_path / "p.pdl").write_text("text:\n" + whole % before, newline="")
         p = subprocess.run([pdl, "check", "--format", "json", "p.pdl"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
         rows = [json.loads(line) for line in p.stdout.splitlines() if "prefix-unstable" in line]
-        check("it is found", len(rows) == 1, before, p.stdout)
+        check("it is found", len(rows) == 1, before, p.stdout, p.stderr)
         fix = rows[0].get("fix")
         check("a fix is offered where it is safe", bool(fix) == bool(after), before, fix)
         if after:

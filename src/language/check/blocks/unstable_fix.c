@@ -46,10 +46,13 @@ static bool is_ended(pdl_str s, size_t to) {
     return n >= 3 || (to > 1 && s.p[to - 2] == '}');
 }
 
-/* Returns true when the next sentence can begin at from. */
+/* Returns true when the next sentence can begin at from. An expression that removes the blanks
+ * before it would remove other ones elsewhere. */
 static bool can_begin(pdl_str s, size_t from) {
-    return from < s.n && (is_upper(s.p[from]) || pdl_str_starts(pdl_str_sub(s, from, s.n),
-                                                                PDL_STR("${")));
+    if (from == s.n) return false;
+    pdl_str rest = pdl_str_sub(s, from, s.n);
+    return is_upper(rest.p[0]) ||
+           (pdl_str_starts(rest, PDL_STR("${")) && !pdl_str_starts(rest, PDL_STR("${-")));
 }
 
 static sentence read_sentence(prompt *p, size_t from) {
@@ -67,21 +70,30 @@ static sentence read_sentence(prompt *p, size_t from) {
     return (sentence){from, s.n, s.n};
 }
 
-static bool has_letter(pdl_str s) {
-    for (size_t i = 0; i < s.n; i++)
-        if (is_upper(s.p[i]) || is_lower(s.p[i]) || (unsigned char)s.p[i] >= 0x80) return true;
+static bool is_letter(char b) { return is_upper(b) || is_lower(b) || (unsigned char)b >= 0x80; }
+
+/* Returns true when the text itself has a letter in [from, to). */
+static bool has_letter(const prompt *of, size_t from, size_t to) {
+    prompt p = {of->text, of->parts, 0};
+    for (size_t i = from; i < to; i++)
+        if (is_literal(&p, i) && is_letter(p.text.p[i])) return true;
     return false;
 }
 
-/* Returns true when the sentence ends with what changes, and means the same elsewhere: it is not an
- * item of a list, and what is before it does not announce it. */
-static bool can_move(prompt *p, const sentence *one) {
+/* Returns true when the sentence is one or more whole lines, or is inside a line. */
+static bool is_whole(pdl_str s, const sentence *one) {
+    return s.p[one->to] != '\n' || !one->from || s.p[one->from - 1] == '\n';
+}
+
+/* Returns true when the sentence ends with what changes, of which the first part begins at first,
+ * and means the same elsewhere: it is not an item of a list, and what is before it does not
+ * announce it. */
+static bool can_move(const prompt *p, const sentence *one, size_t first) {
     pdl_str s = p->text;
-    size_t before = one->from, last = one->to;
+    size_t before = one->from;
     while (before && (s.p[before - 1] == '\n' || s.p[before - 1] == ' ')) before--;
-    while (last > one->from && s.p[last - 1] != '}') last--;
-    return can_begin(s, one->from) && is_ended(s, one->to) &&
-           !has_letter(pdl_str_sub(s, last, one->to)) && !(before && s.p[before - 1] == ':');
+    return can_begin(s, one->from) && is_ended(s, one->to) && is_whole(s, one) &&
+           !has_letter(p, first, one->to) && !(before && s.p[before - 1] == ':');
 }
 
 /* Returns where the last sentence ends; 0 when the text does not end with a whole one. */
@@ -98,7 +110,17 @@ static bool find_sentence(prompt *p, size_t end, uint32_t first, uint32_t last, 
         *out = read_sentence(p, at);
         at = out->next;
     } while (at < end && first >= out->to);
-    return last < out->to && at < end && can_move(p, out);
+    return last < out->to && at < end && can_move(p, out, first);
+}
+
+/* Returns true when what remains of the text is read as before without the sentence. The first line
+ * of a block of lines decides its indentation, so the new first line has to begin without blanks
+ * and must not be empty. */
+static bool keeps_indentation(const prompt *p, const pdl_node *n, const sentence *one) {
+    size_t start = 0;
+    while (start < one->from && p->text.p[start] == '\n') start++;
+    return n->style != PDL_STYLE_LITERAL || start < one->from ||
+           !pdl_byte_in(p->text.p[one->next], PDL_STR(" \t\n"));
 }
 
 /* Returns true when bytes of the source can be moved: those of a block of lines, or of one line. */
@@ -107,7 +129,8 @@ static bool is_movable(const pdl_node *n, const pdl_xlist *parts) {
     for (uint32_t i = 0; i < parts->n; i++)
         if (parts->p[i]->kind > PDL_X_OUTPUT) return false; /* a statement has parts elsewhere */
     pdl_str source = pdl_str_sub(n->src->text, n->start, n->end);
-    return n->style == PDL_STYLE_LITERAL || !pdl_byte_in('\n', source);
+    return n->style == PDL_STYLE_LITERAL ||
+           (!pdl_byte_in('\n', source) && !pdl_byte_in('\r', source));
 }
 
 static uint32_t start_in_source(const pdl_node *n, size_t at) {
@@ -125,6 +148,7 @@ void pdl_checker_move_sentence(pdl_checker *c, pdl_diag *d, const pdl_node *n,
     prompt p = {n->text, parts, 0};
     size_t end = end_of(n->text);
     if (!end || !find_sentence(&p, end, first, last, &one)) return;
+    if (!keeps_indentation(&p, n, &one)) return;
     uint32_t from = start_in_source(n, one.from), to = end_in_source(n, one.to);
     uint32_t next = start_in_source(n, one.next), at = end_in_source(n, end);
     pdl_str source = n->src->text;
