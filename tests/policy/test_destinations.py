@@ -22,6 +22,17 @@ ASKED = {
     "a longer model": (model(context_window_fallback_dict={"openai/m": "openai/${ w }"}), "name of sink model"),
     "a name in the body": (model(extra_body={"model": "${ w }"}), "name of sink model"), "a name in the body of a fallback": (
         model(fallbacks=[{"model": "openai/n", "extra_body": {"model": "${ w }"}}]), "name of sink model"),
+    **{"in the body, " + key: (model(extra_body={key: value}), "name of sink model") for key, value in (
+        ("models", ["openai/a", "openai/${ w }"]), ("provider", {"order": ["${ w }"]}), ("provider", {"data_collection": "${ w }"}), ("providers", ["${ w }"]), ("route", "${ w }"),
+        ("preset", "${ w }"), ("plugins", [{"id": "${ w }"}]), ("providerOptions", {"gateway": {"only": ["${ w }"]}}), ("deployment_id", "${ w }"), ("model_id", "${ w }"),
+        ("version", "${ w }"), ("fallbacks", ["${ w }"]), ("custom_llm_provider", "${ w }"))},
+    **{"a parameter that the service gets, " + key: (model(**{key: value}), "name of sink model") for key, value in (
+        ("models", ["openai/${ w }"]), ("provider", {"order": ["${ w }"]}), ("route", "${ w }"))},
+    "what chooses, as a whole": (model(extra_body="${ {'provider': {'order': [w]}} }"), "name of sink model"),
+    "an untrusted name of a member that chooses": (model(extra_body="${ {w | replace('hosts', 'models'): ['openai/n']} }"), "name of sink model"),
+    "what chooses, of a fallback": (model(fallbacks=[{"model": "openai/n", "extra_body": {"models": ["${ w }"]}}]), "name of sink model"),
+    "what chooses, of embeddings": ({"data": "${ stdlib.embed('openai/m', ['a'], parameters={'extra_body': {'provider': {'order': [w]}}}) }"}, "name of sink embed"),
+    "the account in the body": (model(extra_body={"project_id": "${ w }"}), "headers of sink model"),
     "headers of a fallback": (model(fallbacks=[{"model": "openai/n", "extra_headers": {"x": "${ w }"}}]), "headers of sink model"),
     "a model of embeddings": ({"data": "${ stdlib.embed('openai/' ~ w, ['a']) }"}, "name of sink embed"),
     "headers of embeddings": ({"data": "${ stdlib.embed('openai/m', ['a'], parameters={'extra_headers': {'x': w}}) }"}, "headers of sink embed"),
@@ -37,6 +48,9 @@ FREE = {
     "a bounded name": {"defs": {"k": {"data": "${ w }", "spec": {"enum": ["hosts", "b"]}}}, **model("${ {'hosts': 'openai/m'}[k] }")},
     "a file beside": {"text": ["RAN ", {"read": "./${ w }"}]}, "a file below": {"text": ["RAN ", {"read": "sub/${ w }"}]}, "a file outside by the user": {"text": ["RAN ", {"read": "../${ u }"}]},
     "a file outside by the author": {"text": ["RAN ", {"read": "../hosts"}]}, "a parameter": model(temperature="${ w | length }"), "the account by the user": model(organization="${ u }", api_key="${ u }"), "the body": model(extra_body={"note": "${ w }"}),
+    "the body chooses, by the author": model(extra_body={"models": ["openai/n"], "provider": {"order": ["a"]}, "note": "${ w }"}),
+    "the body chooses, by the user": model(extra_body={"models": ["${ u }"], "provider": {"order": ["${ u }"]}}), "a member of that name deeper": model(extra_body={"metadata": {"route": "${ w }"}}),
+    "the body chooses, bounded": {"defs": {"k": {"data": "${ w }", "spec": {"enum": ["hosts", "b"]}}}, **model(extra_body={"models": ["${ k }"]})},
 }
 
 

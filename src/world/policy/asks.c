@@ -340,11 +340,43 @@ static void ask_headers(ask_list *a, pdl_vref holder, pdl_label outer) {
     }
 }
 
-/* Adds the name of a model in `extra_body`, which takes precedence. */
-static void ask_body(ask_list *a, pdl_vref holder, pdl_label outer) {
-    pdl_vref body = member(holder, "extra_body"), name = member(body, "model");
-    outer |= pdl_label_of_part(holder) | pdl_label_of_part(body);
-    if (!pdl_is_absent(name)) add(a, PDL_STR("name"), name, outer | pdl_label_of(name));
+/* A member of a request that chooses who answers: the service gets it as it is. */
+typedef struct chooser {
+    const char *name;
+    bool of_body; /* only in `extra_body`; beside it, the name is examined as something else */
+} chooser;
+
+static const chooser choosers[] = {
+    {"model", true},          {"model_id", true}, {"version", true},   {"fallbacks", true},
+    {"models", false},        {"route", false},   {"provider", false}, {"providers", false},
+    {"preset", false},        {"plugins", false}, {"providerOptions", false},
+    {"deployment_id", false}, {"custom_llm_provider", true},
+};
+
+static bool is_chooser(pdl_str name, bool of_body) {
+    for (size_t i = 0; i < sizeof choosers / sizeof choosers[0]; i++)
+        if (pdl_str_is(name, choosers[i].name)) return of_body || !choosers[i].of_body;
+    return false;
+}
+
+/* Adds the members of a dict that choose who answers. */
+static void ask_choosers(ask_list *a, pdl_vref holder, bool of_body, pdl_label outer) {
+    outer |= pdl_label_of_part(holder);
+    for (size_t i = 0, n = pdl_is_dict(holder) ? pdl_dict_len(holder) : 0; i < n; i++) {
+        pdl_vref key = pdl_dict_key_at(holder, i), v = pdl_dict_val_at(holder, i);
+        if (is_chooser(text_of(key), of_body))
+            add(a, PDL_STR("name"), v, outer | pdl_label_of(key) | pdl_label_of(v));
+    }
+}
+
+/* Adds what chooses who answers, in the parameters of a model and in their `extra_body`, which
+ * takes precedence. */
+static void ask_choice(ask_list *a, pdl_vref holder, pdl_label outer) {
+    pdl_vref body = member(holder, "extra_body");
+    ask_choosers(a, holder, false, outer);
+    outer |= pdl_label_of_part(holder);
+    ask_choosers(a, body, true, outer);
+    ask_headers(a, body, outer);
 }
 
 /* Adds the address and the headers of a model call. own: see ask_one_model; named: labels of the
@@ -357,7 +389,7 @@ static void ask_destination(ask_list *a, const pdl_effect *e, pdl_vref own, pdl_
     const pdl_vref holders[] = {parameters, own, inner};
     for (size_t i = 0; i < sizeof holders / sizeof holders[0]; i++) {
         ask_headers(a, holders[i], outer);
-        ask_body(a, holders[i], outer);
+        ask_choice(a, holders[i], outer);
     }
 }
 
