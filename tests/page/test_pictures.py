@@ -2,7 +2,7 @@
 """First screens as they were: light, dark and on a phone, at most 1 % of their pixels differ from the pictures that are kept.
 
 Browsers and fonts of two machines draw differently, so a picture is compared on a machine like the one that made it: `pictures/made-with.txt` names
-its Chromium and fonts. On any other machine the pictures of the first run are kept in the build directory, and later runs are compared with those.
+its browser and fonts. On any other machine the pictures of the first run are kept in the build directory, and later runs are compared with those.
 PDL_UPDATE=1 keeps those of this run: look at them before."""
 import base64
 import hashlib
@@ -41,8 +41,9 @@ def machine():
     def said(*command):
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stdout if shutil.which(command[0]) else ""
     fonts = "\n".join(sorted(line.split(":")[0] for line in said("fc-list").splitlines()))
-    version = " ".join(said(browser_of.browser()[0], "--version").split()[:2])  # without the name of the distribution, which not all programs say
-    return "%s\nfonts %s\n" % (version, hashlib.sha256(fonts.encode()).hexdigest())
+    program = browser_of.browser()[0]  # two programs of one version draw differently, and say the same
+    version = " ".join(said(program, "--version").split()[:2])  # without the name of the distribution, which not all programs say
+    return "%s, %s\nfonts %s\n" % (os.path.basename(program), version, hashlib.sha256(fonts.encode()).hexdigest())
 
 
 def kept_in():
