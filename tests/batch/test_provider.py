@@ -30,6 +30,7 @@ class Provider:
         self.files, self.batches, self.asked, self.direct = {}, {}, collections.Counter(), 0
         self.polls, self.rule, self.keys, self.stuck = polls, rule, set(), False
         self.down = 0
+        self.slow = {}  # path -> seconds from the making of what is asked for to the answer
         self.refusals = {}  # beginning of the path -> statuses of the next answers
 
     def refusal(self, path):
@@ -80,23 +81,27 @@ class Provider:
                     return self.say({"error": {"message": "not now"}}, status)
                 outer.keys.add(self.headers.get("Authorization") or self.headers.get("x-api-key"))
                 n = len(outer.batches) + len(outer.files)
+                said = self.make(n, body)
+                time.sleep(outer.slow.get(self.path, 0))
+                self.say(*said)
+
+            def make(self, n, body):
                 if self.path == "/v1/files":
                     assert b'name="purpose"\r\n\r\nbatch' in body and self.headers["Content-Type"].startswith("multipart/form-data")
                     name = "file-%d" % n
                     outer.files[name] = re.search(rb"application/jsonl\r\n\r\n(.*)\r\n--", body, re.S).group(1)
-                    self.say({"id": name, "object": "file"})
-                elif self.path == "/v1/batches":
+                    return {"id": name, "object": "file"},
+                if self.path == "/v1/batches":
                     asked = json.loads(body)
                     assert asked["endpoint"] == "/v1/chat/completions" and asked["completion_window"] == "24h"
                     outer.batches["batch_%d" % n] = {"file": asked["input_file_id"], "looks": 0}
-                    self.say({"id": "batch_%d" % n, "status": "validating"})
-                elif self.path == "/v1/messages/batches":
+                    return {"id": "batch_%d" % n, "status": "validating"},
+                if self.path == "/v1/messages/batches":
                     assert self.headers["anthropic-version"]
                     outer.batches["msgbatch_%d" % n] = {"requests": json.loads(body)["requests"], "looks": 0}
-                    self.say({"id": "msgbatch_%d" % n, "processing_status": "in_progress"})
-                else:
-                    outer.direct += 1
-                    self.say({"error": {"message": "not here"}}, 400)
+                    return {"id": "msgbatch_%d" % n, "processing_status": "in_progress"},
+                outer.direct += 1
+                return {"error": {"message": "not here"}}, 400
 
             def do_GET(self):
                 parts = self.path.split("/")
@@ -156,6 +161,17 @@ def test_seconds():
     p.stuck = False
     code, _, err = run("--budget", "seconds=60")
     t.check("it continues, and uploads nothing again", code == 0 and len(p.batches) == 1 and len(t.lines("out.jsonl")) == 3, (code, err))
+
+
+@pytest.mark.parametrize("model, path", [("openai", "/v1/files"), ("openai", "/v1/batches"), ("anthropic", "/v1/messages/batches")])
+def test_seconds_of_an_upload(model, path):
+    """A provider that answers after the budget has made the batch, and it is paid once: the answer, which has its name, is waited for."""
+    t.begin({"in.jsonl": jsonl(words(3)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: %s/m\n" % model})
+    p.slow = {path: 4}
+    code, _, err = run("--budget", "seconds=2")
+    t.check("the budget ends the waiting after the upload", code == 1 and "the budget of 2 seconds is spent" in err and len(p.batches) == 1, (code, err, p.batches))
+    code, _, err = run("--budget", "seconds=2")
+    t.check("one batch exists", code == 0 and len(p.batches) == 1 and len(p.files) <= 2 and set(p.asked.values()) == {1} and len(t.lines("out.jsonl")) == 3, (code, err, p.batches))
 
 
 @pytest.mark.parametrize("model, title, key", [("openai/m", "openai", "Bearer sk-one"), ("anthropic/m", "anthropic", "sk-two")], ids=["openai", "anthropic"])

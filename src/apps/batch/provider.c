@@ -20,12 +20,12 @@ static const char uploads_key[] = "uploads";
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static void item_fini(item *i) {
+static void item_free(item *i) {
     for (size_t k = 0; k < i->headers.n; k++) pdl_free(i->headers.p[k]);
     pdl_vec_fini(&i->headers);
     pdl_free(i->url);
     pdl_free(i->body);
-    *i = (item){0};
+    pdl_free(i);
 }
 
 /* Names a request in an upload. The name is made from the content and from how often the same
@@ -45,7 +45,8 @@ static void name_item(pdl_batch_provider *p, item *i) {
 
 static uint64_t start(void *user, const pdl_http_request *req) {
     pdl_batch_provider *p = user;
-    item *i = pdl_vec_push(&p->items);
+    item *i = PDL_NEW(item);
+    *pdl_vec_push(&p->items) = i;
     *i = (item){.id = ++p->last_id, .done = req->done, .user = req->user};
     i->url = pdl_str_dup(pdl_str_of(req->url));
     i->body = pdl_str_dup(req->body);
@@ -56,17 +57,29 @@ static uint64_t start(void *user, const pdl_http_request *req) {
 }
 
 static void take_out(pdl_batch_provider *p, size_t at) {
-    item_fini(&p->items.p[at]);
+    item_free(p->items.p[at]);
     p->items.p[at] = p->items.p[--p->items.n];
 }
 
 static void cancel(void *user, uint64_t id) {
     pdl_batch_provider *p = user;
     for (size_t i = 0; i < p->items.n; i++)
-        if (p->items.p[i].id == id) {
-            take_out(p, i);
+        if (p->items.p[i]->id == id) {
+            p->items.p[i]->is_gone = true;
+            if (!p->waits) take_out(p, i);
             return;
         }
+}
+
+static void take_out_gone(pdl_batch_provider *p) {
+    for (size_t i = p->items.n; i-- > 0;)
+        if (p->items.p[i]->is_gone) take_out(p, i);
+}
+
+static bool has_open(const pdl_batch_provider *p) {
+    for (size_t i = 0; i < p->items.n; i++)
+        if (!p->items.p[i]->is_gone) return true;
+    return false;
 }
 
 pdl_batch_provider *pdl_batch_provider_new(void) {
@@ -100,15 +113,15 @@ void pdl_batch_provider_begin(pdl_batch_provider *p, const pdl_batch_provider_us
 /* --- answers ---------------------------------------------------------------------------------- */
 
 static void give(pdl_batch_provider *p, size_t k, pdl_vref answer) {
-    item i = p->items.p[k];
+    item *i = p->items.p[k];
     pdl_val kept = pdl_keep(answer);
     pdl_str body = pdl_str_get(pdl_list_at(kept, 1));
     p->items.p[k] = p->items.p[--p->items.n];
-    i.done(i.user, &(pdl_http_reply){.end = PDL_HTTP_OK,
-                                     .status = (int)pdl_int_of(pdl_list_at(kept, 0)),
-                                     .body = body});
+    i->done(i->user, &(pdl_http_reply){.end = PDL_HTTP_OK,
+                                       .status = (int)pdl_int_of(pdl_list_at(kept, 0)),
+                                       .body = body});
     pdl_drop(kept);
-    item_fini(&i);
+    item_free(i);
 }
 
 /* Passes on all answers. An answer may add requests to the list and cancel others, so that some
@@ -118,8 +131,8 @@ static size_t give_all(pdl_batch_provider *p) {
     do {
         before = n;
         for (size_t k = 0; k < p->items.n;) {
-            pdl_vref answer = pdl_dict_getz(p->answers, p->items.p[k].name);
-            if (pdl_is_absent(answer)) {
+            pdl_vref answer = pdl_dict_getz(p->answers, p->items.p[k]->name);
+            if (pdl_is_absent(answer) || p->items.p[k]->is_gone) {
                 k++;
             } else {
                 give(p, k, answer);
@@ -216,8 +229,9 @@ static bool upload_some(pdl_batch_provider *p, bool *any, pdl_err *err) {
     PDL_VEC(const item *) some = {0};
     size_t bytes = 0;
     for (size_t k = 0; k < p->items.n && some.n < MAX_ITEMS && bytes < MAX_BYTES; k++) {
-        const item *i = &p->items.p[k];
-        if (is_uploaded(p, i) || (some.n && strcmp(some.p[0]->url, i->url) != 0)) continue;
+        const item *i = p->items.p[k];
+        if (i->is_gone || is_uploaded(p, i)) continue;
+        if (some.n && strcmp(some.p[0]->url, i->url) != 0) continue;
         *pdl_vec_push(&some) = i;
         bytes += strlen(i->body);
     }
@@ -313,10 +327,12 @@ static bool look_again(pdl_batch_provider *p, pdl_err *err) {
     return true;
 }
 
+bool pdl_batch_provider_interrupted(const pdl_batch_provider *p, pdl_err *err) {
+    return p->use.cancel && *p->use.cancel && !pdl_err_signal(err, *p->use.cancel);
+}
+
 bool pdl_batch_provider_stopped(const pdl_batch_provider *p, pdl_err *err) {
-    if (!p->use.cancel || !*p->use.cancel) return !pdl_budget_check_clock(p->use.budget, err);
-    (void)pdl_err_signal(err, *p->use.cancel);
-    return true;
+    return pdl_batch_provider_interrupted(p, err) || !pdl_budget_check_clock(p->use.budget, err);
 }
 
 static void on_time(void *user) { *(bool *)user = true; }
@@ -334,20 +350,29 @@ bool pdl_batch_provider_rest(pdl_batch_provider *p, uint64_t ms, pdl_err *err) {
     return !stopped;
 }
 
-bool pdl_batch_provider_wait(pdl_batch_provider *p, pdl_err *err) {
+static bool wait_for_answers(pdl_batch_provider *p, pdl_err *err) {
     enum { FIRST_MS = 250, LONGEST_MS = 60000 };
     bool any = true;
     if (!restore(p, err)) return false;
     if (p->n_waiting && !look_again(p, err)) return false;
     if (give_all(p)) return true;
     while (any)
-        if (!upload_some(p, &any, err)) return false;
-    for (uint64_t ms = FIRST_MS; p->n_waiting;
+        if (pdl_batch_provider_stopped(p, err) || !upload_some(p, &any, err)) return false;
+    for (uint64_t ms = FIRST_MS; p->n_waiting && has_open(p);
          ms = ms * 3 / 2 < LONGEST_MS ? ms * 3 / 2 : LONGEST_MS) {
         if (!pdl_batch_provider_rest(p, ms, err) || !look_again(p, err)) return false;
         if (give_all(p)) return true;
     }
+    if (!has_open(p)) return true;
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
                        "the provider has ended all batches, and %zu requests have no answer",
                        p->items.n);
+}
+
+bool pdl_batch_provider_wait(pdl_batch_provider *p, pdl_err *err) {
+    p->waits = true;
+    bool ok = wait_for_answers(p, err);
+    p->waits = false;
+    take_out_gone(p);
+    return ok;
 }

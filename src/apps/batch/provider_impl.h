@@ -11,9 +11,11 @@
 
 enum { PROVIDER_HASH = 40 };
 
-/* A request that waits. */
+/* A request that waits. While the loop runs, a run may cancel requests and make others, so an item
+ * keeps its address, and is freed only when nothing is being exchanged. */
 typedef struct provider_item {
     uint64_t id;
+    bool is_gone;            /* it was cancelled; pdl_batch_provider_wait frees it at its end */
     char *url, *body;        /* owned */
     PDL_VEC(char *) headers; /* "Name: value", owned */
     char name[PROVIDER_HASH + 24];
@@ -26,7 +28,8 @@ typedef struct provider_item {
 struct pdl_batch_provider {
     pdl_http_carrier carrier;
     pdl_batch_provider_use use;
-    PDL_VEC(item) items;
+    PDL_VEC(item *) items; /* owned */
+    bool waits;            /* pdl_batch_provider_wait is called */
     uint64_t last_id;
     pdl_val asked, answers, uploads;
     size_t n_waiting;  /* uploads in progress */
@@ -40,6 +43,8 @@ struct pdl_batch_provider {
 /* Records the answer for the request of this name. */
 void pdl_batch_provider_answer(pdl_batch_provider *p, pdl_str name, int status, pdl_str body);
 
+/* Returns true, with the error, after a signal. */
+bool pdl_batch_provider_interrupted(const pdl_batch_provider *p, pdl_err *err);
 /* Returns true, with the error, after a signal and when no seconds of the budget are left. */
 bool pdl_batch_provider_stopped(const pdl_batch_provider *p, pdl_err *err);
 

@@ -80,10 +80,12 @@ static bool refused(const exchange *x, const wire_request *q, pdl_err *err) {
     return false;
 }
 
-/* Sends a request once. Appends the body of the answer to out. */
+/* Sends a request once. Appends the body of the answer to out. A request with a body creates
+ * something, and its answer has the id without which that is lost and paid for again. So the budget
+ * ends only other requests. */
 static bool ask_once(pdl_batch_provider *p, const wire_request *q, pdl_buf *out, pdl_err *err) {
     enum { LOOK_MS = 100, TOTAL_MS = 600000, MAX_WORDS = 1 << 24, MAX_RESULTS = 1 << 30 };
-    const item *like = &p->items.p[0];
+    const item *like = p->items.p[0];
     PDL_VEC(const char *) headers = {0};
     pdl_buf content = PDL_BUF;
     pdl_http *http = pdl_http_new(
@@ -107,7 +109,8 @@ static bool ask_once(pdl_batch_provider *p, const wire_request *q, pdl_buf *out,
     bool stopped = false;
     while (!x.over && !stopped) {
         pdl_loop_run(p->use.loop, LOOK_MS);
-        stopped = !x.over && pdl_batch_provider_stopped(p, err);
+        stopped = !x.over && (q->body.p ? pdl_batch_provider_interrupted(p, err)
+                                        : pdl_batch_provider_stopped(p, err));
     }
     bool ok = !stopped && x.ok && x.status >= 200 && x.status < 300;
     if (ok)
