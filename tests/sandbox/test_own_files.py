@@ -65,7 +65,8 @@ def test_own_databases(pdl, folder, strength):
 
 
 # Commands that run the program themselves: their arguments before and after it.
-COMMANDS = {"batch": (("batch",), ("-i", "one.jsonl", "-o", "w/table.jsonl", "--wire", "w/wire", "--cache", "w/cache", "--report", "w/report.json")),
+COMMANDS = {"batch": (("batch",), ("-i", "one.jsonl", "-o", "w/table.jsonl", "--wire", "w/wire", "--cache", "w/cache", "--report", "w/report.json", "--report", "w/second.json",
+                                *(x for i in range(30) for x in ("--report", "w/many%d.json" % i)))),
             "eval": (("eval",), ("-i", "one.jsonl", "--expect", "want", "-o", "w/table.json", "--wire", "w/wire", "--cache", "w/cache")),
             "infer": (("infer",), ("-n", "1", "--record", "w/j", "--wire", "w/wire"))}
 
@@ -78,12 +79,14 @@ def test_own_of_commands(pdl, folder, strength):
         (home / "a.pdl").write_text("text:\n- " + told.replace("\n", "\n  "))
         (home / "one.jsonl").write_text('{"want": "x"}\n')
         (home / "box.yaml").write_text("write: [w]\n")
+        for path in [x for x in after if x.startswith("w/") and x.endswith(".json") and name == "batch"]:
+            (home / path).write_text("an older report")
         env = {**os.environ, **strength.env, "HOME": str(home), "PDL_RUNS": str(home / "w/runs")}
         p = subprocess.run([pdl, *before, *strength.more, "--sandbox=box.yaml", "a.pdl", *after], cwd=home, env=env, capture_output=True, text=True, timeout=120,
                            stdin=subprocess.DEVNULL)
         seen = (home / "w/free/told").read_text() if (home / "w/free/told").exists() else "it did not run"
         check(f"{name}: {strength.name}", p.returncode == 0 and not seen, p.returncode, seen, p.stderr)
-        evil = [str(f) for f in (home / "w").rglob("*") if f.is_file() and f.name in ("wire", "table.jsonl", "table.json", "report.json") and b"EVIL" in f.read_bytes()]
+        evil = [str(f) for f in (home / "w").rglob("*") if f.is_file() and (f.name == "wire" or f.suffix in (".json", ".jsonl")) and b"EVIL" in f.read_bytes()]
         same(evil, [])
 
 

@@ -80,10 +80,8 @@ struct pdl_confined {
     PDL_VEC(sandbox_row) rows;
 };
 
-enum {
-    MAX_ROWS = 64, /* each may have a Python process */
-    MAX_OWN_FILES = 96
-};
+enum { MAX_ROWS = 64 }; /* each may have a Python process */
+typedef PDL_VEC(char *) own_files;
 
 pdl_confined *pdl_confined_new(const pdl_session_options *o,
                                const char *(*env)(void *user, const char *name), void *user,
@@ -126,11 +124,11 @@ void pdl_confined_free(pdl_confined *c) {
 }
 
 /* Adds the file, and the files that SQLite has beside it while it is open. */
-static void add_own(char **files, size_t *n, pdl_str name) {
-    for (pdl_db_file i = 0; name.n && i < PDL_DB_FILES && *n < MAX_OWN_FILES; i++) {
+static void add_own(own_files *files, pdl_str name) {
+    for (pdl_db_file i = 0; name.n && i < PDL_DB_FILES; i++) {
         pdl_buf b = PDL_BUF;
         pdl_db_put_name(name, i, &b);
-        files[(*n)++] = pdl_buf_take(&b);
+        *pdl_vec_push(files) = pdl_buf_take(&b);
     }
 }
 
@@ -140,11 +138,11 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
                  pdl_err *err) {
     const pdl_session_options *o = c->opt;
     pdl_buf note = PDL_BUF;
-    char *files[MAX_OWN_FILES + 1] = {0};
-    size_t n = 0;
+    own_files files = {0};
     const pdl_str own[] = {o->files.record, o->files.replay, o->files.cache};
-    for (size_t i = 0; i < 3; i++) add_own(files, &n, own[i]);
-    for (const char *const *f = o->files.own; f && *f; f++) add_own(files, &n, pdl_str_of(*f));
+    for (size_t i = 0; i < 3; i++) add_own(&files, own[i]);
+    for (const char *const *f = o->files.own; f && *f; f++) add_own(&files, pdl_str_of(*f));
+    *pdl_vec_push(&files) = NULL;
     pdl_sandbox_options so = {
         .profile = o->guards.sandbox,
         .given = profile,
@@ -152,7 +150,7 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
         .given_dir = folder,
         .process_is_enough = o->guards.sandbox_process,
         .dir = o->program.dir,
-        .mask = (const char *const *)files,
+        .mask = (const char *const *)files.p,
         .env = c->env,
         .user = c->user,
         .helper = helper_of(c->env, c->user, c->arena),
@@ -164,7 +162,8 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
         pdl_buf_clear(&c->noted);
         pdl_buf_put(&c->noted, pdl_buf_str(&note));
     }
-    for (size_t i = 0; i < n; i++) pdl_free(files[i]);
+    for (size_t i = 0; i < files.n; i++) pdl_free(files.p[i]);
+    pdl_vec_fini(&files);
     pdl_buf_fini(&note);
     return ok;
 }

@@ -28,15 +28,14 @@ bool pdl_cli_read_age(pdl_str s, int64_t *out);
 
 /* shared_options.c. The options of all commands that run programs. Reading fills members of o,
  * which borrow l; it returns 0, or the exit code of a wrong command line. */
-enum { PDL_CLI_MAX_OWN = PDL_CLI_MAX_WRITTEN + 8 };
 typedef struct shared_options {
     double budget[PDL_BUDGET_COUNT];
     void *wire; /* a FILE *, or NULL when there is no log */
     pdl_str wire_name;
     bool wire_failed;
     /* Files that confined code must not see: those of `files.own`, then those of options, owned. */
-    const char *own[PDL_CLI_MAX_OWN + 1];
-    char *written[PDL_CLI_MAX_WRITTEN];
+    PDL_VEC(const char *) own; /* ends with NULL */
+    pdl_cli_names written;
 } shared_options;
 int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_session_options *o);
 /* Returns true when a session can have these options; otherwise it has printed the reason. */

@@ -103,9 +103,10 @@ bool pdl_cli_finds_files(const arguments *a, char **message);
 /* overwrites.c. Checks that no file is both read and written. Returns like
  * pdl_cli_arguments_read. */
 bool pdl_cli_spares_files(const arguments *a, char **message);
-enum { PDL_CLI_MAX_WRITTEN = 16 };
-/* Stores the names of the files that options let the command write, owned; returns how many. */
-size_t pdl_cli_written_files(const arguments *a, char *out[PDL_CLI_MAX_WRITTEN]);
+typedef PDL_VEC(char *) pdl_cli_names;
+/* Appends the names of the files that options let the command write, owned. A name may be there
+ * twice. */
+void pdl_cli_written_files(const arguments *a, pdl_cli_names *out);
 void pdl_cli_arguments_fini(arguments *a);
 /* Returns a word in the form that messages show; an empty word is shown as ''. */
 static inline pdl_str pdl_cli_visible(pdl_str word) { return word.n ? word : PDL_STR("''"); }

@@ -7,8 +7,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <assert.h>
-
 #include "cli/options.h"
 #include "io/file.h"
 
@@ -18,8 +16,6 @@
 static const opt_id written[] = {OPT_trace, OPT_output, OPT_wire,   OPT_log,   OPT_html,
                                  OPT_svg,   OPT_md,     OPT_text,   OPT_junit,
                                  OPT_report};
-static_assert(sizeof written / sizeof *written + 3 <= PDL_CLI_MAX_WRITTEN,
-              "they fit, and the three that are not of options alone");
 
 /* Returns true for a table that the batch itself examines: rows may come from one table of a file
  * and go to another table of the same file. */
@@ -27,11 +23,14 @@ static bool is_table(const arguments *a, opt_id id) {
     return a->command->run == pdl_cli_cmd_batch && (id == OPT_input || id == OPT_output);
 }
 
-static bool is_written(const arguments *a, opt_id id) {
-    if (is_table(a, id)) return false;
+static bool names_written(opt_id id) {
     for (size_t i = 0; i < sizeof written / sizeof *written; i++)
         if (written[i] == id) return true;
     return false;
+}
+
+static bool is_written(const arguments *a, opt_id id) {
+    return !is_table(a, id) && names_written(id);
 }
 
 static bool is_same(const char *path, pdl_str other) {
@@ -52,12 +51,15 @@ static bool is_read_too(const arguments *a, opt_id id, const char *path) {
     return false;
 }
 
-size_t pdl_cli_written_files(const arguments *a, char *out[PDL_CLI_MAX_WRITTEN]) {
-    size_t n = 0;
+static void add_name(pdl_str value, pdl_cli_names *out) {
+    if (value.n && !pdl_str_is(value, "-")) *pdl_vec_push(out) = pdl_str_dup(value);
+}
+
+void pdl_cli_written_files(const arguments *a, pdl_cli_names *out) {
     for (size_t i = 0; i < sizeof written / sizeof *written; i++)
-        if (a->value[written[i]].n && !pdl_str_is(a->value[written[i]], "-"))
-            out[n++] = pdl_str_dup(a->value[written[i]]);
-    return n;
+        add_name(a->value[written[i]], out); /* the last value, or that of a resumed run */
+    for (size_t i = 0; i < a->values.n; i++)
+        if (names_written(a->values.p[i].id)) add_name(a->values.p[i].value, out);
 }
 
 bool pdl_cli_spares_files(const arguments *a, char **message) {

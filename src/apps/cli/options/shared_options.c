@@ -147,16 +147,17 @@ bool pdl_cli_can_open(const arguments *a, const pdl_session_options *o) {
 
 /* Adds the files that options name to those that confined code must not see. */
 static void mask_written(const arguments *a, shared_options *l, pdl_session_options *o) {
-    size_t n = 0, m = pdl_cli_written_files(a, l->written);
-    const size_t most = PDL_CLI_MAX_OWN - PDL_CLI_MAX_WRITTEN;
-    for (const char *const *f = o->files.own; f && *f && n < most; f++) l->own[n++] = *f;
-    if (a->given[OPT_durable]) l->written[m++] = pdl_cli_journal_hidden(a);
-    if (a->given[OPT_experiments]) l->written[m++] = pdl_str_dup(a->value[OPT_experiments]);
+    pdl_cli_written_files(a, &l->written);
+    char *journal = a->given[OPT_durable] ? pdl_cli_journal_hidden(a) : NULL;
+    if (journal) *pdl_vec_push(&l->written) = journal;
+    if (a->given[OPT_experiments])
+        *pdl_vec_push(&l->written) = pdl_str_dup(a->value[OPT_experiments]);
     const char *debug = getenv("PDL_DEBUG_FILE");
-    if (debug && *debug) l->written[m++] = pdl_str_dup(pdl_str_of(debug));
-    for (size_t i = 0; i < m; i++)
-        if (l->written[i]) l->own[n++] = l->written[i];
-    o->files.own = l->own;
+    if (debug && *debug) *pdl_vec_push(&l->written) = pdl_str_dup(pdl_str_of(debug));
+    for (const char *const *f = o->files.own; f && *f; f++) *pdl_vec_push(&l->own) = *f;
+    for (size_t i = 0; i < l->written.n; i++) *pdl_vec_push(&l->own) = l->written.p[i];
+    *pdl_vec_push(&l->own) = NULL;
+    o->files.own = l->own.p;
 }
 
 int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_session_options *o) {
@@ -189,8 +190,7 @@ int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_sessi
 void pdl_cli_shared_options_fini(shared_options *l) {
     if (l->wire && l->wire != stderr) fclose(l->wire);
     l->wire = NULL;
-    for (size_t i = 0; i < PDL_CLI_MAX_WRITTEN; i++) {
-        pdl_free(l->written[i]);
-        l->written[i] = NULL;
-    }
+    for (size_t i = 0; i < l->written.n; i++) pdl_free(l->written.p[i]);
+    pdl_vec_fini(&l->written);
+    pdl_vec_fini(&l->own);
 }
