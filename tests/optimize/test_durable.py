@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """pdl optimize --durable: a search that is killed continues with `pdl resume`, and nothing that was answered is asked again."""
 import json
+import os
+import threading
 import time
 
 from ..batch.kit import t
@@ -163,3 +165,42 @@ def test_a_cost_is_that_of_all_processes():
     answered = sum(t.service.answered.values())
     t.check("all of it: %s of %s" % (json.loads(out)["cost"], each * answered), code == 0 and abs(json.loads(out)["cost"] - each * answered) <= each * 8 * kills, each, answered, kills)
     t.check("it was killed", kills == 4, kills)
+
+
+PRICES = json.dumps({"openai/*": {"input": 0.001, "output": 0.01}})
+EACH = 5 * 0.001 + 2 * 0.01  # of the 5 and 2 tokens of each answer
+TWICE = ASK + "- model: openai/m\n  input: ${ form } ${ word }\n"
+
+
+def test_a_run_that_the_budget_ends_has_cost_something():
+    """Its first call was paid for, and the second one refused. The cost is that of all answers, in one process and in two."""
+    words = [*WORDS, "--vary", "form=whisper,shout", "--prices", "prices.json", "--budget", "calls=31"]  # an odd number, and two calls a run
+    begin(program=TWICE, files={"prices.json": PRICES})
+    code, out, err = t.run(*words, word="optimize")
+    r, answered = json.loads(out), sum(t.service.answered.values())
+    used = (t.folder / r["folder"] / "used.txt").read_text().split()
+    t.check("the budget is spent", code == 0 and r["budget_spent"] and answered > 2 * r["evaluations"], answered, r, err)
+    t.check("the cost is that of all answers", abs(r["cost"] / EACH - answered) < 0.01 and abs(float(used[4]) - r["cost"]) < EACH / 100, r["cost"] / EACH, answered, used)
+
+
+def test_a_cost_never_falls():
+    """Each cost that the file gets is one after which the search may be killed: a run that ends is not counted twice, nor left out."""
+    words = [*WORDS, "--vary", "form=whisper,shout", "--prices", "prices.json"]
+    begin(program=TWICE, files={"prices.json": PRICES})
+    killed(words, 15)
+    file = folder() / "used.txt"
+    before = file.read_text()
+    file.unlink()
+    os.mkfifo(file)
+    noted = []
+
+    def read():
+        file.write_text(before)
+        noted.extend(float(line.split()[4]) for line in file.read_text().splitlines())
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    code, out, err = t.run(folder().name, "--prices", "prices.json", word="resume")
+    reader.join(60)
+    t.check("it ends", code == 0 and len(noted) > 100, code, err, noted)
+    fallen = [(a, b) for a, b in zip(noted, noted[1:]) if b < a - EACH / 100]
+    t.check("no cost is less than the one before", not fallen and abs(noted[-1] - json.loads(out)["cost"]) < EACH / 100, fallen, noted[-1:], out)

@@ -86,6 +86,7 @@ opt_stage pdl_search_stage_of(opt_search *z, pdl_session *s, pdl_str file) {
                       .cancel = z->o->session.run.cancel,
                       .tick = tick,
                       .user = z,
+                      .cost = &z->cost,
                       .open_cost = z->used ? &z->open_cost : NULL};
 }
 
@@ -116,7 +117,6 @@ static void begin_answer(void *user, size_t i, opt_start *out) {
 void pdl_search_count(opt_search *z, const opt_end *how) {
     z->calls += how->calls;
     z->tokens += how->tokens;
-    z->cost += how->cost;
     pdl_search_note_use(z);
 }
 

@@ -8,6 +8,7 @@
 #include "base/banned.h"
 
 enum { WAIT_MS = 200 }; /* the time between two checks of the clock */
+#define NO_SLOT UINT32_MAX
 
 /* A slot of the pool. */
 typedef struct opt_slot {
@@ -49,12 +50,12 @@ static void begin(running *r) {
     pdl_buf_fini(&start.draw);
 }
 
-/* Counts what the open runs have paid. */
-static void count_open(const running *r) {
+/* Counts what the open runs have paid, without the run in the slot `but`, which has ended. */
+static void count_open(const running *r, uint32_t but) {
     double cost = 0;
     if (!r->on->open_cost) return;
     for (uint32_t i = 0; i < r->on->jobs; i++)
-        if (pdl_run_pool_get(r->pool, i)) cost += pdl_run_pool_use(r->pool, i).cost;
+        if (i != but && pdl_run_pool_get(r->pool, i)) cost += pdl_run_pool_use(r->pool, i).cost;
     *r->on->open_cost = cost;
 }
 
@@ -66,15 +67,16 @@ static bool ended(void *user, uint32_t at, pdl_step step, pdl_err *err) {
     opt_end how = {.result = e ? pdl_absent() : pdl_run_result(run),
                    .error = e,
                    .calls = use.calls,
-                   .tokens = use.completion + use.prompt,
-                   .cost = use.cost};
+                   .tokens = use.completion + use.prompt};
     (void)err;
+    /* both sums change before `end` may write them, so that they never count a run twice */
+    *r->on->cost += use.cost;
+    count_open(r, at);
     if (e && pdl_run_pool_is_spent(r->pool, e))
         r->spent = true;
     else if (!(r->on->cancel && *r->on->cancel))
         r->s->end(r->s->user, r->slots[at].work, &how);
     pdl_run_pool_end(r->pool, at);
-    count_open(r);
     if (has_next(r)) begin(r);
     return true;
 }
@@ -82,7 +84,7 @@ static bool ended(void *user, uint32_t at, pdl_step step, pdl_err *err) {
 static bool turn(running *r, pdl_err *err) {
     while (has_next(r)) begin(r);
     if (!pdl_run_pool_step(r->pool, err)) return false;
-    count_open(r);
+    count_open(r, NO_SLOT);
     if (r->on->tick) r->on->tick(r->on->user);
     if (pdl_run_pool_open(r->pool) && !pdl_run_pool_wait(r->pool, WAIT_MS))
         pdl_run_pool_give_up(r->pool, "the run waits for an answer that cannot come");

@@ -20,7 +20,6 @@ typedef struct opt_end {
     pdl_vref result;      /* absent when the run failed */
     const pdl_err *error; /* NULL when the run did not fail */
     int64_t calls, tokens;
-    double cost;
 } opt_end;
 
 typedef struct opt_series {
@@ -41,6 +40,7 @@ typedef struct opt_stage {
     pdl_cancel_flag *cancel;
     void (*tick)(void *user); /* called several times a second; NULL: not called */
     void *user;
+    double *cost; /* gets what runs that have ended have paid, however they ended */
     double *open_cost; /* receives what runs have paid that have not ended; NULL: not counted */
 } opt_stage;
 
