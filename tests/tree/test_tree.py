@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -257,6 +258,50 @@ def test_runs(folder, capsys):
     good.join("beside", "1 passed, 0 failed")
     checks.same(good.last(), 0, "a good run")
     check("its last line", capsys.readouterr().out.endswith("\n1 passed, 0 failed\n"))
+
+
+# Runs a command beside another one, with the tool: its first argument is the path of the tool, then seconds, then what is done meanwhile.
+BESIDE = """
+import ctypes, importlib.machinery, sys, time
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+tool = importlib.machinery.SourceFileLoader("tool", sys.argv[1]).load_module()
+run = tool.Run(None)
+with tool.beside(run, ["sh", "-c", "echo begun; setsid sleep 1000 & sleep 1000; echo ended"] if sys.argv[2] != "60" else ["echo", "ended"], float(sys.argv[2])) as said:
+    time.sleep(float(sys.argv[3]))
+print(said.text.split(), run.bad)
+"""
+
+
+def test_beside(folder):
+    """tools/test ends what it runs beside something: when that has no end, and when it is ended itself."""
+    def start(seconds, pause):
+        return subprocess.Popen([sys.executable, "-W", "ignore", "-c", BESIDE, str(ROOT / "tools/test"), seconds, pause], stdout=subprocess.PIPE, text=True, cwd=folder)
+    out = start("60", "0").communicate(timeout=60)[0]
+    checks.same(out, "['ended'] []\n", "it ends")
+    out = start("1", "0").communicate(timeout=60)[0]
+    checks.same(out, "['begun'] ['what runs beside it has not ended 1 s after it']\n", "it has no end")
+    p = start("600", "600")
+    until = time.monotonic() + 60
+    while not children_of(p.pid) and time.monotonic() < until:
+        time.sleep(0.02)
+    group = children_of(p.pid)
+    while group and not children_of(*group) and time.monotonic() < until:
+        time.sleep(0.02)
+    group += children_of(*group)
+    p.terminate()
+    out = p.communicate(timeout=60)[0]
+    check("it is ended, and what runs beside it", p.returncode == 143 and len(group) == 2 and not any(alive(x) for x in group), p.returncode, group, out)
+
+
+def children_of(pid):
+    """-> the group of what a process has begun in a session of its own"""
+    found = [line.split() for line in subprocess.run(["ps", "-eo", "pid,ppid,pgid,stat"], capture_output=True, text=True, check=True).stdout.splitlines()[1:]]
+    return [x[2] for x in found if x[1] == str(pid) and x[0] == x[2]]
+
+
+def alive(group):
+    found = [line.split() for line in subprocess.run(["ps", "-eo", "pgid,stat"], capture_output=True, text=True, check=True).stdout.splitlines()[1:]]
+    return any(x[0] == group and not x[1].startswith("Z") for x in found)
 
 
 def test_version(pdl):
