@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -273,6 +274,17 @@ def test_one_instant(t):
     ends = [(p.communicate(timeout=SECONDS)[1].decode(), p.returncode) for p in runs]
     check("three at once: one runs", sorted(code for _, code in ends) == [0, 1, 1] and t.service.asked["x"] == 1, ends)
     check("the others say so", all("there is a run r already" in err for err, code in ends if code), ends)
+
+
+def test_a_run_that_cannot_begin(t):
+    """Its file was made, and then the disk is full: that is what is wrong, and not its name."""
+    f = t.folder("description: %s\ntext: x\n" % ("x" * 300000))
+
+    def small():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200000, 200000))
+    for args in (["--id", "r"], ["--record", "here.journal"]):
+        code, out, err = f.run("--durable", *args, "main.pdl", preexec_fn=small)
+        check("it says so: %s" % args, code == 1 and "cannot write" in err and "already" not in err and not out, (code, out, err))
 
 
 def test_owner(t):

@@ -182,7 +182,8 @@ bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_session *
                          .options = pdl_buf_str(&options),
                          .inputs = inputs};
     if (ok && !pdl_session_begin_durable(s, &n, &l->run, &note, err)) {
-        reword_taken(l, a, err);
+        if (!l->run) /* otherwise its file was made, so that the name was free */
+            reword_taken(l, a, err);
         ok = false;
     }
     if (note.len) pdl_cli_note("pdl: note: %s", pdl_buf_z(&note));
