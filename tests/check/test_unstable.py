@@ -82,6 +82,7 @@ FIXES = (
     ("'It is ${ v }. Note: be kind. Rule #1 is this.'", "'Note: be kind. Rule #1 is this. It is ${ v }.'"),
     ('"It is ${ v }.\\n# Rules: be kind."', '"# Rules: be kind.\\nIt is ${ v }."'),
     *(('"It is ${ v }.\\n%s be kind."' % sign, '"%s be kind.\\nIt is ${ v }."' % sign) for sign in ("-", "&a", "*", "!", "@", "%", "|", "  ", "- -")),
+    *((text % "\r    ", None) for text in ('"It is ${ v }. Be%skind."', "It is ${ v }. Be%skind.")),  # an old Macintosh's line end
     ('"It is ${ v }. \\"Be\\" kind."', None),  # a sentence begins with a capital letter
     ("It is ${ v }. ${ 1 } or ${ 2 } words.", "${ 1 } or ${ 2 } words. It is ${ v }."),
     ("It is ${ v }. Grüße die 😀 Leute.", "Grüße die 😀 Leute. It is ${ v }."),
@@ -89,7 +90,7 @@ FIXES = (
     # The sentence stays one, and its line too.
     ("It is ${ v } or ${ v }. Be kind.", None),
     ("|\n    Be short. Today is ${ v }.\n    - item\n    Be kind.\n", None),
-    ("|\n    Be short.\n    Today is ${ v }.\n    ${- 1 } words.\n    Be kind.\n", None),  # blanks before it are removed
+    ('"${- v }. Be kind."', None),  # it would remove the blank before it
 )
 
 

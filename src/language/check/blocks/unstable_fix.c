@@ -129,8 +129,7 @@ static bool is_movable(const pdl_node *n, const pdl_xlist *parts) {
     for (uint32_t i = 0; i < parts->n; i++)
         if (parts->p[i]->kind > PDL_X_OUTPUT) return false; /* a statement has parts elsewhere */
     pdl_str source = pdl_str_sub(n->src->text, n->start, n->end);
-    return n->style == PDL_STYLE_LITERAL ||
-           (!pdl_byte_in('\n', source) && !pdl_byte_in('\r', source));
+    return n->style == PDL_STYLE_LITERAL || !pdl_byte_in('\n', source);
 }
 
 static uint32_t start_in_source(const pdl_node *n, size_t at) {
