@@ -106,3 +106,67 @@ def test_own_of_server(pdl, folder, strength):
         p.communicate(timeout=60)
         text = said["choices"][0]["message"]["content"] if "choices" in said else str(said)
         check(f"{name}: {strength.name}", text.endswith("ok") and "w/" not in text, text)
+
+
+def run_in(pdl, home, strength, *args, **more):
+    return subprocess.run([pdl, *args], cwd=home, env={**os.environ, **strength.env, "HOME": str(home), **more}, capture_output=True, text=True, timeout=120,
+                          stdin=subprocess.DEVNULL, check=False)
+
+
+# Options that name the device that takes everything; code needs it for itself.
+TO_NULL = {"wire": ((), ("--wire", "/dev/null"), {}), "trace": ((), ("--trace=/dev/null",), {}), "output": ((), ("-o", "/dev/null"), {}),
+           "debug": ((), (), {"PDL_DEBUG": "effect", "PDL_DEBUG_FILE": "/dev/null"}), "report": (("batch",), ("-i", "one.jsonl", "-o", "t.jsonl", "--report", "/dev/null"), {})}
+
+
+def test_devices_stay(pdl, folder, strength):
+    (folder / "w/free").mkdir(parents=True)
+    (folder / "box.yaml").write_text("write: [w]\n")
+    (folder / "one.jsonl").write_text('{"x": 1}\n')
+    (folder / "a.pdl").write_text("lang: python\ncode: |\n  import subprocess\n  subprocess.run(['cat'], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)\n"
+                                  "  open('/dev/null', 'w').write('x')\n  open('w/free/done', 'w').close()\n  result = 'ok'\n")
+    for name, (before, after, more) in TO_NULL.items():
+        p = run_in(pdl, folder, strength, *before, *strength.more, "--sandbox=box.yaml", "a.pdl", *after, **more)
+        check(f"{name}: {strength.name}", p.returncode == 0 and (folder / "w/free/done").exists(), p.stdout, p.stderr)
+        (folder / "w/free/done").unlink(missing_ok=True)
+
+
+def test_runs_beside_the_program(pdl, folder, strength):
+    """The folder of runs has the program in it, which code still sees; the command says that code sees the runs as well."""
+    (folder / "sub").mkdir()
+    (folder / "sub/a.pdl").write_text("lang: command\ncode: cat %s/sub/data.txt\n" % folder)
+    (folder / "sub/data.txt").write_text("seen")
+    for where in (folder, folder / "sub"):
+        p = run_in(pdl, where, strength, "--durable", *strength.more, "--sandbox", str(folder / "sub/a.pdl"), PDL_RUNS=str(folder))
+        check(f"{where.name}: {strength.name}", p.returncode == 0 and "seen" in p.stdout and p.stderr.count("confined code can see the files of runs in " + str(folder.resolve())) == 1, p.stdout, p.stderr)
+
+
+LOOK = """defs: {form: {data: a}}
+lang: python
+code: |
+  import glob
+  open('data.txt').read()
+  seen = []
+  for name in glob.glob('**/*', recursive=True):
+      if name.endswith(('scores.jsonl', 'candidates.jsonl', 'config.yaml', 'replies.db', 'state.json')):
+          seen.append(name)
+          try:
+              seen.append(open(name, errors='replace').read()[:20])
+          except OSError: seen.pop()
+  result = 'no secret' if not any('answer' in s or '{' in s for s in seen) else 'read ' + ' '.join(seen)
+"""
+SEARCHES = {"absent": (), "here": ("--experiments-path", "."), "other": ("--experiments-path", "x"), "durable": ("--durable",)}
+
+
+def test_own_of_search(pdl, folder, strength):
+    """A search keeps the right answers in its own folder, which code does not see; all else in the folder above stays visible."""
+    for name, args in SEARCHES.items():
+        home = folder / ("search-" + name)
+        home.mkdir()
+        (home / "o.pdl").write_text(LOOK)
+        (home / "data.txt").write_text("data")
+        (home / "rows.jsonl").write_text("".join(json.dumps({"q": n, "answer": "no secret"}) + "\n" for n in range(12)))
+        p = run_in(pdl, home, strength, "optimize", "o.pdl", "--data", "rows.jsonl", "--expect", "answer", "--vary", "form=a,b", "--json", *strength.more, "--sandbox", *args,
+                   PDL_RUNS=str(home / "runs"))
+        rows = [json.loads(line) for f in home.rglob("scores.jsonl") for line in f.read_text().splitlines()]
+        wrong = [r for r in rows if r["result"] != "no secret"]
+        check(f"{name}: {strength.name}", p.returncode == 0 and len(rows) >= 12 and not wrong, p.stderr, rows[:1], wrong[:2])

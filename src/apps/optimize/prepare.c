@@ -33,6 +33,7 @@ static pdl_session_options options_for(const opt_search *z, pdl_str file) {
     so.program.file = file;
     so.program.dir = pdl_file_folder(file);
     so.run.stream = PDL_STREAM_NONE;
+    if (z->own.n) so.files.own = z->own.p;
     return so;
 }
 
@@ -183,7 +184,16 @@ static bool compile_judge(opt_search *z, pdl_err *err) {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
+/* Adds the folder of the search, which has the right answers, to what confined code must not
+ * see. */
+static void mask_folder(opt_search *z) {
+    for (const char *const *f = z->o->session.files.own; f && *f; f++) *pdl_vec_push(&z->own) = *f;
+    *pdl_vec_push(&z->own) = z->folder;
+    *pdl_vec_push(&z->own) = NULL;
+}
+
 bool pdl_search_open(opt_search *z, pdl_err *err) {
+    mask_folder(z);
     pdl_session_options so = options_for(z, z->o->program),
                         judge = options_for(z, z->o->judge.n ? z->o->judge
                                                              : PDL_STR("metric.pdl"));
@@ -265,6 +275,7 @@ void pdl_search_close(opt_search *z) {
     for (size_t i = 0; i < OPT_ALL_PARTS; i++) pdl_vec_fini(&z->part[i]);
     pdl_buf_fini(&z->text);
     pdl_budget_drop(z->budget);
+    pdl_vec_fini(&z->own);
     pdl_free(z->folder);
     pdl_free(z->cache);
     pdl_free(z->id);

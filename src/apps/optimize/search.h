@@ -119,8 +119,8 @@ typedef struct opt_search {
     uint64_t before;   /* evaluations that were made before the search was killed */
     FILE *scores;      /* file that gets a line for each evaluation; may be NULL */
     char *folder, *id; /* the folder of the experiment; owned; NULL before it exists */
-    /* file of the cache in that folder; owned; NULL when the user has named another one */
-    char *cache;
+    PDL_VEC(const char *) own; /* files that code must not see; borrowed; NULL-terminated */
+    char *cache; /* file in that folder; owned; NULL when the user has named another one */
     size_t alive;      /* number of candidates of the last evaluation, for the progress */
     size_t best;       /* the candidate with the best mean so far */
     uint64_t begun_ns, ticked_ns;

@@ -538,13 +538,43 @@ static void note_absent(const char *key, const path_list *l, pdl_buf *note) {
     }
 }
 
+/* Returns true when the folder has the program or the working folder in it. */
+static bool has_program(const pdl_sandbox *s, pdl_str dir, const char *folder) {
+    char real[PATH_MAX];
+    char *path = pdl_str_dup(dir.n ? dir : PDL_STR("."));
+    bool found = realpath(path, real) && pdl_path_is_under(real, folder);
+    pdl_free(path);
+    return found || (s->spec.cwd && pdl_path_is_under(s->spec.cwd, folder));
+}
+
+/* Notes once that a folder with files of runs is not masked. */
+static void note_visible(const char *folder, pdl_buf *note) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "confined code can see the files of runs in %s, because the program or the "
+                     "working folder is in it", folder);
+    if (pdl_str_find(pdl_buf_str(note), pdl_buf_str(&b), 0) == PDL_NOT_FOUND)
+        pdl_buf_putf(note, "%s%s", note->len ? "; " : "", pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+}
+
+/* Masks a file that exists. Code needs devices such as /dev/null for itself, and sees nothing of a
+ * run in them. A program could not run in a folder that looks empty. */
+static void add_existing(pdl_sandbox *s, pdl_str dir, const char *real, pdl_buf *note) {
+    pdl_file_kind kind = pdl_file_kind_of(real);
+    if (kind == PDL_FILE_OTHER) return;
+    if (kind == PDL_FILE_DIR && has_program(s, dir, real))
+        note_visible(real, note);
+    else
+        pdl_paths_add(&s->mask, pdl_str_of(real));
+}
+
 /* Masks a file. A file that does not exist yet is masked in the processes that start after it
  * exists. */
-static void add_masked(pdl_sandbox *s, const char *path) {
+static void add_masked(pdl_sandbox *s, pdl_str dir, const char *path, pdl_buf *note) {
     char real[PATH_MAX], folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
     if (realpath(path, real)) {
-        pdl_paths_add(&s->mask, pdl_str_of(real));
+        add_existing(s, dir, real, note);
         return;
     }
     size_t n = slash ? (size_t)(slash - path) + 1 : 0;
@@ -574,9 +604,9 @@ bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf 
     if (ok) {
         note_absent("read", &s->profile.read, note);
         note_absent("write", &s->profile.write, note);
-        for (const char *const *h = opt->mask; h && *h; h++) add_masked(s, *h);
         s->spec.helper = pdl_str_dup(pdl_str_of(opt->helper));
         if (getcwd(cwd, sizeof cwd)) s->spec.cwd = pdl_str_dup(pdl_str_of(cwd));
+        for (const char *const *h = opt->mask; h && *h; h++) add_masked(s, opt->dir, *h, note);
         show_base(s, opt);
         show(&s->base, opt->helper);
         s->getenv = opt->env;

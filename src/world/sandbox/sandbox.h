@@ -33,7 +33,9 @@ typedef struct pdl_sandbox_options {
     pdl_str given_name;      /* name of the given profile in messages; empty: "sandbox" */
     pdl_str given_dir;       /* folder to which the paths of `given` are relative; empty: `dir` */
     pdl_str dir;             /* folder of the program, which the sandbox shows for reading */
-    const char *const *mask; /* files that are masked: journals, caches; NULL-terminated */
+    /* Files that are masked: journals, caches; NULL-terminated. Devices, pipes and folders that
+     * have the program or the working folder in them stay visible. */
+    const char *const *mask;
     /* Returns a variable of the environment. The folders of the Python that it names (PDL_PYTHON,
      * VIRTUAL_ENV, PATH) are shown. */
     const char *(*env)(void *user, const char *name);

@@ -150,8 +150,6 @@ static void mask_written(const arguments *a, shared_options *l, pdl_session_opti
     pdl_cli_written_files(a, &l->written);
     char *journal = a->given[OPT_durable] ? pdl_cli_journal_hidden(a) : NULL;
     if (journal) *pdl_vec_push(&l->written) = journal;
-    if (a->given[OPT_experiments])
-        *pdl_vec_push(&l->written) = pdl_str_dup(a->value[OPT_experiments]);
     const char *debug = getenv("PDL_DEBUG_FILE");
     if (debug && *debug) *pdl_vec_push(&l->written) = pdl_str_dup(pdl_str_of(debug));
     for (const char *const *f = o->files.own; f && *f; f++) *pdl_vec_push(&l->own) = *f;
