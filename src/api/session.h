@@ -247,10 +247,12 @@ pdl_val pdl_session_recorded(const pdl_session *s, pdl_vref v);
 bool pdl_session_redacts_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead);
 /* Appends text with every secret that is in use replaced by [REDACTED]. */
 void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out);
+/* Replaces every secret in the texts of a value. Takes v; the result is owned. */
+pdl_val pdl_session_redact_val(const pdl_session *s, pdl_val v);
 
-/* The first appends JSON text with references to the names of keys that the environment has, in
- * place of the keys; the second replaces the references again. Errors: config, which names a key
- * that is not set; replay: the text has another form. */
+/* For the state of a search: the first appends JSON text with references to the names of keys that
+ * the environment has, in place of the keys; the second replaces the references again. Errors:
+ * config, which names a key that is not set; replay: the text has another form. */
 void pdl_session_refer_keys(pdl_str json, pdl_buf *out);
 PDL_MUST bool pdl_session_fill_keys(pdl_str json, pdl_buf *out, pdl_err *err);
 

@@ -204,3 +204,31 @@ def test_a_cost_never_falls():
     t.check("it ends", code == 0 and len(noted) > 100, code, err, noted)
     fallen = [(a, b) for a, b in zip(noted, noted[1:]) if b < a - EACH / 100]
     t.check("no cost is less than the one before", not fallen and abs(noted[-1] - json.loads(out)["cost"]) < EACH / 100, fallen, noted[-1:], out)
+
+
+def test_keys_in_answers_and_programs():
+    """Scores and the programs of the front have no key, whether it is in a row, in a result or in a text of the program."""
+    key = 'hidden "key" 0123456789'
+    program = ASK.replace("lastOf:\n", "  extra: none\nlastOf:\n").replace("- model: openai/m\n", "- model: openai/m\n  def: said\n- ${ said } ${ key }\n")
+    rows = [{"word": "w%d" % i, "answer": "W%d" % i, "key": key} for i in range(20)]
+    begin(program=program, rows=rows)
+    code, out, err = t.run(*WORDS[:-2], "--vary", "form=whisper,shout", "--vary", "extra=[%s]" % json.dumps(key), "--objective", "score,calls",
+                           word="optimize", MY_API_KEY=key)
+    t.check("it ends", code == 0, err)
+    scores = (folder() / "scores.jsonl").read_text()
+    t.check("each line is JSON", all(json.loads(x)["result"].endswith(" [REDACTED]") for x in scores.splitlines()) and scores, scores[:2000])
+    files = [f for f in folder().rglob("*") if f.suffix in (".jsonl", ".yaml", ".md", ".pdl")]
+    t.check("there is a front", any(f.suffix == ".pdl" for f in files), files)
+    for f in files:
+        t.check("%s has no key" % f.name, not any(form in f.read_text() for form in (key, json.dumps(key)[1:-1])), f.read_text()[:2000])
+
+
+def test_a_configuration_without_keys():
+    """A value that is a key stays a text in config.yaml, also where the search came from a configuration."""
+    key = "hidden-key-0123456789"
+    more = {"c.yaml": "program: p.pdl\ndata: data.jsonl\nexpect: answer\nvary:\n  form: [whisper, shout]\n  extra:\n  - %s\n  - none\n" % key}
+    for words in ([*WORDS, "--vary", "form=whisper,shout", "--vary", "extra=%s,none" % key], ["-c", "c.yaml", "--json", "--durable"]):
+        begin(program=ASK.replace("defs:\n", "defs:\n  extra: none\n"), files=more)
+        code, out, err = t.run(*words, word="optimize", MY_API_KEY=key)
+        text = (folder() / "config.yaml").read_text()
+        t.check("quoted", code == 0 and key not in text and ("'[REDACTED]'" in text or '"[REDACTED]"' in text), text, err)

@@ -351,6 +351,10 @@ pdl_val pdl_session_explained(pdl_session *s) {
 void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out) {
     pdl_redact_cut(s->around.secrets, text, out);
 }
+
+pdl_val pdl_session_redact_val(const pdl_session *s, pdl_val v) {
+    return pdl_redact_val(s->around.secrets, v);
+}
 void pdl_session_note(const pdl_session *s, const pdl_program *program) {
     pdl_api_note_program(s->around.secrets, program);
 }

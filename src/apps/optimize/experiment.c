@@ -14,9 +14,10 @@
 #include "base/num.h"
 #include "io/file.h"
 #include "optimize/configuration.h"
-#include "optimize/search.h"
+#include "optimize/records.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
+#include "yaml/yaml.h"
 
 #include "base/banned.h"
 
@@ -26,8 +27,7 @@ static char *path_in(const opt_search *z, const char *name) {
     return pdl_buf_take(&b);
 }
 
-/* Writes a file that others may read: without keys. */
-static bool write_file(const opt_search *z, const char *name, pdl_str text, pdl_err *err) {
+bool pdl_search_write_file(const opt_search *z, const char *name, pdl_str text, pdl_err *err) {
     char *path = path_in(z, name);
     pdl_buf shown = PDL_BUF;
     pdl_session_redact(z->session, text, &shown);
@@ -181,9 +181,17 @@ static bool take_folder(opt_search *z, pdl_err *err) {
 
 /* --- candidates ------------------------------------------------------------------------------- */
 
-static bool put_line(pdl_vref v, pdl_buf *out, pdl_err *err) {
-    bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, out, err);
+/* Secrets are replaced in the texts of the value first, so that the line stays JSON. A number that
+ * is a secret is found in the line. */
+bool pdl_search_put_line(const opt_search *z, pdl_val v, pdl_buf *out, pdl_err *err) {
+    pdl_buf line = PDL_BUF;
+    v = pdl_session_redact_val(z->session, v);
+    bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, &line,
+                             err);
+    pdl_session_redact(z->session, pdl_buf_str(&line), out);
     pdl_buf_putc(out, '\n');
+    pdl_buf_fini(&line);
+    pdl_drop(v);
     return ok;
 }
 
@@ -192,34 +200,56 @@ static bool write_candidates(const opt_search *z, pdl_vref standings, pdl_err *e
     pdl_buf b = PDL_BUF;
     bool ok = true;
     for (size_t i = 0; ok && pdl_is_list(standings) && i < pdl_list_len(standings); i++)
-        ok = put_line(pdl_list_at(standings, i), &b, err);
+        ok = pdl_search_put_line(z, pdl_keep(pdl_list_at(standings, i)), &b, err);
     for (size_t i = 0; ok && !pdl_is_list(standings) && i < z->candidates.n; i++) {
         pdl_val d = pdl_dict_putz(pdl_dict_new(2), "candidate", pdl_int((int64_t)i));
         d = pdl_dict_putz(d, "values", pdl_keep(z->candidates.p[i].values));
-        ok = put_line(d, &b, err);
-        pdl_drop(d);
+        ok = pdl_search_put_line(z, d, &b, err);
     }
-    ok = ok && write_file(z, "candidates.jsonl", pdl_buf_str(&b), err);
+    ok = ok && pdl_search_write_file(z, "candidates.jsonl", pdl_buf_str(&b), err);
     pdl_buf_fini(&b);
     return ok;
 }
 
+/* Returns the text of a configuration without keys, as YAML with quotes where they are needed; text
+ * as it is when it has no key. */
+static void put_without_keys(const opt_search *z, pdl_str text, pdl_buf *out) {
+    pdl_buf shown = PDL_BUF;
+    pdl_err ignored = {0};
+    uint32_t line, column;
+    pdl_val d;
+    pdl_session_redact(z->session, text, &shown);
+    if (!pdl_str_eq(pdl_buf_str(&shown), text) &&
+        pdl_yaml_read(text, &d, &line, &column, &ignored)) {
+        d = pdl_session_redact_val(z->session, d);
+        pdl_buf_clear(&shown);
+        if (!pdl_yaml_write(d, &shown, &ignored)) pdl_buf_clear(&shown);
+        pdl_drop(d);
+    }
+    pdl_buf_put(out, pdl_buf_str(&shown));
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&shown);
+}
+
+static bool write_config(const opt_search *z, pdl_err *err) {
+    pdl_buf own = PDL_BUF, shown = PDL_BUF;
+    if (!z->o->config_text.n) pdl_optimize_put_config(z->o, &own);
+    put_without_keys(z, own.len ? pdl_buf_str(&own) : z->o->config_text, &shown);
+    bool ok = pdl_search_write_file(z, "config.yaml", pdl_buf_str(&shown), err);
+    pdl_buf_fini(&own);
+    pdl_buf_fini(&shown);
+    return ok;
+}
+
 bool pdl_search_begin_records(opt_search *z, pdl_err *err) {
-    pdl_buf config = PDL_BUF;
     if (!(z->o->continued.n ? take_folder(z, err) : make_folder(z, err))) return false;
-    if (z->o->config_text.n)
-        pdl_buf_put(&config, z->o->config_text);
-    else
-        pdl_optimize_put_config(z->o, &config);
     char *scores = path_in(z, "scores.jsonl");
-    bool ok = write_file(z, "config.yaml", pdl_buf_str(&config), err) &&
-              write_candidates(z, pdl_null(), err);
+    bool ok = write_config(z, err) && write_candidates(z, pdl_null(), err);
     ok = ok && (z->o->continued.n || write_state(z, err)) &&
          (!z->o->command_text.n || open_use(z, err));
     if (ok) z->scores = fopen(scores, "we");
     if (ok && !z->scores) ok = pdl_file_errno(err, errno, scores);
     pdl_free(scores);
-    pdl_buf_fini(&config);
     return ok;
 }
 
@@ -227,7 +257,7 @@ bool pdl_search_end_records(opt_search *z, pdl_vref result, pdl_err *err) {
     pdl_buf report = PDL_BUF;
     pdl_optimize_put_report(result, &report);
     bool ok = write_candidates(z, pdl_dict_getz(result, "standings"), err) &&
-              write_file(z, "report.md", pdl_buf_str(&report), err);
+              pdl_search_write_file(z, "report.md", pdl_buf_str(&report), err);
     int failed = z->scores ? fclose(z->scores) : 0;
     z->scores = NULL;
     pdl_buf_fini(&report);

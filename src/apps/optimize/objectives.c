@@ -6,6 +6,7 @@
 
 #include "base/num.h"
 #include "io/file.h"
+#include "optimize/records.h"
 #include "value/int.h"
 
 #include "base/banned.h"
@@ -215,6 +216,8 @@ size_t pdl_search_settle_winner(const opt_search *z, size_t winner) {
     return winner;
 }
 
+#define FRONT "front"
+
 /* --- the result ------------------------------------------------------------------------------- */
 
 pdl_val pdl_search_put_use(const opt_search *z, size_t candidate, opt_part part, size_t n,
@@ -244,7 +247,7 @@ static pdl_val front_of(const opt_search *z, size_t winner) {
         d = pdl_dict_putz(d, "rows", pdl_int((int64_t)n));
         d = pdl_search_put_use(z, list[i], OPT_VALIDATION, n,
                                pdl_dict_putz(d, "score", pdl_float(mean)));
-        pdl_buf_putf(&path, "%s/front/%zu.pdl", z->folder, list[i]);
+        pdl_buf_putf(&path, "%s/" FRONT "/%zu.pdl", z->folder, list[i]);
         front = pdl_list_push(front, pdl_dict_putz(d, "program", pdl_text_of_buf(&path)));
     }
     pdl_free(list);
@@ -278,11 +281,11 @@ static bool write_one(const opt_search *z, pdl_vref member, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     pdl_val left = pdl_absent();
     size_t number = (size_t)pdl_int_of(pdl_dict_getz(member, "candidate"));
-    char *path = pdl_str_dup(pdl_str_get(pdl_dict_getz(member, "program")));
+    char name[sizeof FRONT "/.pdl" + 20];
+    (void)snprintf(name, sizeof name, FRONT "/%zu.pdl", number);
     bool ok = pdl_search_put_program(z, number, &text, &left, err) &&
-              pdl_file_write(path, pdl_buf_str(&text), PDL_FILE_SHARED, err);
+              pdl_search_write_file(z, name, pdl_buf_str(&text), err);
     if (!pdl_is_absent(left)) pdl_drop(left);
-    pdl_free(path);
     pdl_buf_fini(&text);
     return ok;
 }
@@ -291,7 +294,7 @@ bool pdl_search_write_front(const opt_search *z, pdl_vref result, pdl_err *err) 
     pdl_vref front = pdl_dict_getz(result, "front");
     pdl_buf folder = PDL_BUF;
     if (!pdl_is_list(front)) return true;
-    pdl_buf_putf(&folder, "%s/front", z->folder);
+    pdl_buf_putf(&folder, "%s/" FRONT, z->folder);
     bool ok = pdl_file_mkdir(pdl_buf_z(&folder), err);
     for (size_t i = 0; ok && i < pdl_list_len(front); i++)
         ok = write_one(z, pdl_list_at(front, i), err);

@@ -12,6 +12,7 @@
 #include "io/clock.h"
 #include "optimize/objectives.h"
 #include "optimize/proposals.h"
+#include "optimize/records.h"
 #include "value/int.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -373,13 +374,11 @@ static bool write_line(opt_search *z, const answer *x, pdl_err *err) {
     row = pdl_dict_putz(row, "right", pdl_bool(score >= 0.5));
     row = pdl_dict_putz(row, "feedback", text_or_null(x->feedback));
     pdl_buf b = PDL_BUF;
-    bool ok = pdl_json_write(row, PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, &b, err);
-    pdl_buf_putc(&b, '\n');
+    bool ok = pdl_search_put_line(z, row, &b, err);
     if (ok && fwrite(b.p, 1, b.len, z->scores) != b.len)
         ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%s/scores.jsonl cannot be written",
                          z->folder);
     pdl_buf_fini(&b);
-    pdl_drop(row);
     return ok;
 }
 

@@ -1,0 +1,17 @@
+/* records.h -- writes the files in the folder of a search that others may read. They have
+ * [REDACTED] in place of keys. Private to optimize; experiment.c implements it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_OPTIMIZE_RECORDS_H
+#define PDL_OPTIMIZE_RECORDS_H
+
+#include "optimize/search.h"
+
+/* Writes a file of the folder. Error: io. */
+PDL_MUST bool pdl_search_write_file(const opt_search *z, const char *name, pdl_str text,
+                                    pdl_err *err);
+/* Appends a value without keys as a line of JSON. Takes v. */
+PDL_MUST bool pdl_search_put_line(const opt_search *z, pdl_val v, pdl_buf *out, pdl_err *err);
+
+#endif
