@@ -18,7 +18,7 @@ def folder():
 
 def killed(words, after):
     """Starts a search, and kills it when the service has answered so often. -> it was killed before it ended"""
-    p = t.start(*words, word="optimize") if folder() is None else t.start("experiments/" + folder().name, *[w for w in words if "prices" in w], word="resume")
+    p = t.start(*words, word="optimize") if folder() is None else t.start("experiments/" + folder().name, word="resume")
     end = time.monotonic() + 60
     while p.poll() is None and sum(t.service.answered.values()) < after and time.monotonic() < end:
         time.sleep(0.002)
@@ -161,7 +161,7 @@ def test_a_cost_is_that_of_all_processes():
     kills = 0
     while kills < 4 and killed([*words, "--prices", "prices.json"], sum(t.service.answered.values()) + 15):
         kills += 1
-    code, out, err = t.run(folder().name, "--prices", "prices.json", word="resume")
+    code, out, err = t.run(folder().name, word="resume")
     answered = sum(t.service.answered.values())
     t.check("all of it: %s of %s" % (json.loads(out)["cost"], each * answered), code == 0 and abs(json.loads(out)["cost"] - each * answered) <= each * 8 * kills, each, answered, kills)
     t.check("it was killed", kills == 4, kills)
@@ -206,6 +206,40 @@ def test_a_cost_never_falls():
     t.check("no cost is less than the one before", not fallen and abs(noted[-1] - json.loads(out)["cost"]) < EACH / 100, fallen, noted[-1:], out)
 
 
+def elsewhere(*more, **env):
+    """Resumes the search from another folder. -> exit code, output, errors"""
+    home, t.folder = t.folder, t.folder / "other"
+    t.folder.mkdir(exist_ok=True)
+    try:
+        return t.run(os.path.relpath(next((home / "experiments").iterdir()), t.folder), *more, word="resume", **env)
+    finally:
+        t.folder = home
+
+
+def test_prices_are_kept():
+    """The file of prices is kept by its name, which is found from another folder; the resume may give another one."""
+    prices = {"prices.json": json.dumps({"openai/*": {"input": 0.001, "output": 0.01}})}
+    words = [*WORDS, "--vary", "form=whisper,shout", "--prices", "prices.json", "--budget", "cost=100"]
+    for more in ([], ["--prices", "new.json"]):
+        begin(files=prices)
+        t.check("it is killed", killed(words, 10))
+        if more:
+            (t.folder / "other").mkdir()
+            (t.folder / "prices.json").rename(t.folder / "other" / "new.json")
+        code, out, err = elsewhere(*more)
+        t.check("every answer has a price %s" % more, code == 0 and json.loads(out)["winner"]["values"] == {"form": "shout"} and json.loads(out)["cost"] > 0
+                and "is not known" not in out, code, out, err)
+    begin(files=prices)
+    killed(words, 10)
+    (t.folder / "prices.json").write_text("{}")
+    before = t.service.settled()
+    code, out, err = elsewhere()
+    t.check("without a price nothing is asked", code == 2 and "--budget: no price of openai/m is known" in err and sum(t.service.asked.values()) == before, code, err)
+    (t.folder / "prices.json").unlink()
+    code, out, err = elsewhere()
+    t.check("nor without the file", code == 2 and "there is no file 'prices.json'" in err and sum(t.service.asked.values()) == before, code, err)
+
+
 def test_keys_in_answers_and_programs():
     """Scores and the programs of the front have no key, whether it is in a row, in a result or in a text of the program."""
     key = 'hidden "key" 0123456789'
@@ -232,3 +266,16 @@ def test_a_configuration_without_keys():
         code, out, err = t.run(*words, word="optimize", MY_API_KEY=key)
         text = (folder() / "config.yaml").read_text()
         t.check("quoted", code == 0 and key not in text and ("'[REDACTED]'" in text or '"[REDACTED]"' in text), text, err)
+
+
+def test_a_key_of_a_file():
+    """A key in `.env` of the folder of the command is found from another folder; where it is missing, the message names the state."""
+    key = "hidden-key-0123456789"
+    words = [*WORDS, "--vary", "form=whisper,shout", "--vary", "extra=%s,none" % key]
+    begin(program=ASK.replace("defs:\n", "defs:\n  extra: none\n"), files={".env": "MY_API_KEY=%s\n" % key})
+    t.check("it is killed", killed(words, 10))
+    code, out, err = elsewhere()
+    t.check("it is continued", code == 0 and json.loads(out)["winner"], code, err)
+    (t.folder / ".env").unlink()
+    code, out, err = elsewhere()
+    t.check("the message", code == 2 and "state.json: the search used the key MY_API_KEY, which is not set" in err and "journal" not in err, code, err)

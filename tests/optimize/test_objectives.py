@@ -134,6 +134,7 @@ def test_bad_options():
                        (["--objective", "score,time"], "there is no 'time'"), (["--at-most", "cost"], "'cost' is no limit"),
                        (["--at-most", "cost=-1"], "'cost=-1' is no limit"), (["--at-most", "cals=1"], "did you mean 'calls'?"),
                        (["--at-most", "calls=nan"], "is no limit"), (["--at-most", "cost=1"], "no price of openai/m is known"),
+                       (["--budget", "cost=1"], "--budget: no price of openai/m is known"),
                        (["--objective", "score,cost"], "--objective: no price of openai/m is known")):
         code, r, err = search(*args)
         t.check("%s is refused before anything is sent" % args, code == 2 and said in err and not t.service.asked, code, err)

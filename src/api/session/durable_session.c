@@ -95,7 +95,7 @@ void pdl_session_refer_keys(pdl_str json, pdl_buf *out) {
 }
 
 bool pdl_session_fill_keys(pdl_str json, pdl_buf *out, pdl_err *err) {
-    keyring k = {0};
+    keyring k = {.of_search = true};
     read_keys(&k);
     bool ok = pdl_keyring_fill(&k, json, out, err);
     pdl_keyring_fini(&k);

@@ -12,7 +12,8 @@
 
 /* Reads --objective and --at-most. Errors: usage. */
 PDL_MUST bool pdl_search_read_objectives(opt_search *z, pdl_err *err);
-/* Checks that costs can be computed when they are needed. Error: usage. */
+/* Checks that costs can be computed when an objective, a limit or the budget needs them. Error:
+ * usage. */
 PDL_MUST bool pdl_search_check_prices(const opt_search *z, const opt_estimate *e, pdl_err *err);
 /* Returns true when --objective names more than the score. */
 bool pdl_search_has_objectives(const opt_search *z);

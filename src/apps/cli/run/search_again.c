@@ -81,19 +81,62 @@ char *pdl_cli_search_folder(pdl_str name) {
     return pdl_buf_take(&b);
 }
 
-/* Reads the words and the working folder of the command. */
+/* Reads the text of a state: the words and the working folder of the command. */
+static bool read_words(const char *path, pdl_str text, pdl_val *out, pdl_err *err) {
+    if (!pdl_json_read(text, 0, out, NULL, err)) {
+        *out = pdl_absent();
+        return false;
+    }
+    if (pdl_is_dict(*out) && pdl_is_list(pdl_dict_getz(*out, "words")) &&
+        pdl_is_str(pdl_dict_getz(*out, "folder")))
+        return true;
+    pdl_drop(*out);
+    *out = pdl_absent();
+    return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s is not the state of a search", path);
+}
+
+/* Replaces the references to keys in the text of a state. */
+static bool fill_keys(const char *path, pdl_str text, pdl_buf *filled, pdl_err *err) {
+    pdl_err why = {0};
+    if (pdl_session_fill_keys(text, filled, &why)) return true;
+    pdl_err_set(err, why.kind, (pdl_loc){0}, "%s: %s", path, why.msg);
+    pdl_err_fini(&why);
+    return false;
+}
+
+/* Returns the folder in which the command was given; owned. NULL with an error. Its name may have a
+ * reference to a key, which then has to be in the environment. */
+static char *home_of(const char *path, pdl_str text, pdl_err *err) {
+    pdl_val state, home = pdl_absent();
+    pdl_buf name = PDL_BUF, filled = PDL_BUF;
+    if (!read_words(path, text, &state, err)) return NULL;
+    bool ok = pdl_json_write(pdl_dict_getz(state, "folder"), PDL_JSON_LOOSE, 0, &name, err) &&
+              fill_keys(path, pdl_buf_str(&name), &filled, err) &&
+              pdl_json_read(pdl_buf_str(&filled), 0, &home, NULL, err);
+    char *out = ok ? pdl_str_dup(pdl_str_get(home)) : NULL;
+    if (ok) pdl_drop(home);
+    pdl_drop(state);
+    pdl_buf_fini(&name);
+    pdl_buf_fini(&filled);
+    return out;
+}
+
+static bool enter_home(const char *path, pdl_str text, pdl_err *err) {
+    char *home = home_of(path, text, err);
+    bool ok = home && (chdir(home) == 0 || pdl_file_errno(err, errno, home));
+    pdl_free(home);
+    return ok;
+}
+
+/* Reads the state of a search and enters the working folder of its command, whose file .env may
+ * have the keys that the state refers to. */
 static bool read_state(const char *folder, pdl_val *out, pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), filled = PDL_BUF;
     char *path = state_in(pdl_str_of(folder));
     bool ok = path && pdl_file_read(path, &text, err) &&
-              pdl_session_fill_keys(pdl_buf_str(&text), &filled, err) &&
-              pdl_json_read(pdl_buf_str(&filled), 0, out, NULL, err);
-    if (ok && (!pdl_is_dict(*out) || !pdl_is_list(pdl_dict_getz(*out, "words")) ||
-               !pdl_is_str(pdl_dict_getz(*out, "folder")))) {
-        pdl_drop(*out);
-        *out = pdl_absent();
-        ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s is not the state of a search", path);
-    }
+              enter_home(path, pdl_buf_str(&text), err) &&
+              fill_keys(path, pdl_buf_str(&text), &filled, err) &&
+              read_words(path, pdl_buf_str(&filled), out, err);
     pdl_buf_fini(&text);
     pdl_buf_fini(&filled);
     pdl_free(path);
@@ -146,16 +189,24 @@ typedef struct continued_search {
     pdl_str wire, prices; /* files as absolute paths, because the working folder changes */
 } continued_search;
 
+/* Sets an option to the value that the command line of the resume gives. */
+static void take_given(const continued_search *c, opt_id id, arguments *a) {
+    a->given[id] = c->given->given[id];
+    a->value[id] = id == OPT_wire     ? c->wire
+                   : id == OPT_prices ? c->prices
+                                      : c->given->value[id];
+    for (size_t i = 0; i < a->values.n; i++)
+        if (a->values.p[i].id == id) a->values.p[i].value = a->value[id];
+}
+
+/* An option that the state keeps has the kept value unless the resume gives another one. */
 static void take_folder(void *user, arguments *a) {
     const continued_search *c = user;
     a->continued = pdl_str_of(c->folder);
-    for (opt_id id = 0; id < OPT_COUNT; id++) {
-        if (!pdl_cli_resume_has(id, GIVEN_SEARCH)) continue;
-        a->given[id] = c->given->given[id];
-        a->value[id] = id == OPT_wire     ? c->wire
-                       : id == OPT_prices ? c->prices
-                                          : c->given->value[id];
-    }
+    for (opt_id id = 0; id < OPT_COUNT; id++)
+        if (pdl_cli_resume_has(id, GIVEN_SEARCH) &&
+            (c->given->given[id] || !pdl_cli_resume_has(id, KEPT_SEARCH)))
+            take_given(c, id, a);
 }
 
 /* Appends the file of an option as an absolute path. */
@@ -187,11 +238,6 @@ int pdl_cli_search_resume(const arguments *given, char *folder) {
             why = "a search is continued with the options that it has: give none but --prices, "
                   "--wire and --otlp";
     bool ok = !why && read_state(folder, &state, &err);
-    if (ok) {
-        char *home = pdl_str_dup(pdl_str_get(pdl_dict_getz(state, "folder")));
-        ok = chdir(home) == 0 || pdl_file_errno(&err, errno, home);
-        pdl_free(home);
-    }
     bool is_here = ok && from && realpath(folder, there) && strcmp(from, there) == 0;
     continued_search c = {given, from && !is_here ? absolute : folder, pdl_buf_str(&wire),
                           pdl_buf_str(&prices)};

@@ -111,8 +111,8 @@ static bool put_key(const keyring *k, pdl_str name, pdl_buf *out, pdl_err *err) 
     }
     return pdl_err_set(
         err, PDL_E_config, (pdl_loc){0},
-        "the run used the key %.*s, which is not set: a journal holds its name alone",
-        PDL_FMT(name));
+        "the %s used the key %.*s, which is not set: %s holds its name alone",
+        k->of_search ? "search" : "run", PDL_FMT(name), k->of_search ? "its state" : "a journal");
 }
 
 bool pdl_keyring_fill(const keyring *k, pdl_str s, pdl_buf *out, pdl_err *err) {
@@ -128,7 +128,8 @@ bool pdl_keyring_fill(const keyring *k, pdl_str s, pdl_buf *out, pdl_err *err) {
             pdl_buf_put(out, pdl_str_sub(s, at, next));
         } else if (!reference(s, at, &what, &next)) {
             return pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
-                               "the journal is damaged: a reference without an end");
+                               "the %s is damaged: a reference without an end",
+                               k->of_search ? "state" : "journal");
         } else if (what.n == 1) {
             PDL_PUT(out, MARK);
         } else {

@@ -20,6 +20,7 @@ typedef struct keyring {
     })
     keys;
     bool lenient; /* a key that is not set becomes [REDACTED] */
+    bool of_search; /* the text is the state of a search; else it is a journal of a run */
 } keyring;
 
 /* Adds a key with its name; longer keys are replaced first. */
