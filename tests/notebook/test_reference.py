@@ -59,7 +59,7 @@ def reference():
     tool = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(tool)
     try:
-        return tool.fetch(BUILD / "reference", "0.9.3"), None
+        return tool.fetch("0.9.3"), None
     except tool.Unreachable as e:
         return None, str(e)
 
