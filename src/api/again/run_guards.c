@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "io/file.h"
+#include "value/member.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -46,11 +47,6 @@ pdl_val pdl_run_guards_put(pdl_val options, const pdl_run_guards *g, const char 
                          pdl_text(g->sandbox_min.n ? g->sandbox_min : PDL_STR("full")));
 }
 
-static pdl_str text_in(pdl_vref v, const char *name) {
-    pdl_vref x = pdl_dict_getz(v, name);
-    return !pdl_is_absent(x) && pdl_is_str(x) ? pdl_str_get(x) : (pdl_str){0};
-}
-
 static pdl_str keep_text(pdl_run_guards *g, pdl_str s) {
     char *copy = pdl_str_dup(s);
     *pdl_vec_push(&g->texts) = copy;
@@ -67,8 +63,8 @@ bool pdl_run_guards_same_file(pdl_str a, pdl_str b) {
 
 static bool take_sandbox(const pdl_run_guards *given, pdl_vref options, pdl_run_guards *out,
                          pdl_err *err) {
-    pdl_str was = text_in(options, "sandbox");
-    bool full = pdl_str_is(text_in(options, "sandbox-min"), "full");
+    pdl_str was = pdl_member_str(options, "sandbox");
+    bool full = pdl_str_is(pdl_member_str(options, "sandbox-min"), "full");
     if (!was.n) return true;
     if (given->names_sandbox && !pdl_run_guards_same_file(was, given->sandbox))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},

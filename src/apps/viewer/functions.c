@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/idmap.h"
-#include "value/int.h"
+#include "value/member.h"
 
 #include "base/banned.h"
 
@@ -119,13 +119,11 @@ const pdl_node *pdl_functions_called(const pdl_functions *f, const pdl_doc *d, u
 
 const pdl_node *pdl_functions_placed(const pdl_functions *f, const pdl_box *call) {
     pdl_vref at = pdl_box_get(call, "pdl__location");
-    pdl_vref file = pdl_is_dict(at) ? pdl_dict_getz(at, "file") : pdl_absent();
-    pdl_vref table = pdl_is_dict(at) ? pdl_dict_getz(at, "table") : pdl_absent();
-    pdl_vref line = pdl_is_dict(table) ? pdl_dict_getz(table, "") : pdl_absent();
-    int64_t n;
-    if (!pdl_is_str(file) || !pdl_is_int(line) || !pdl_int_get(line, &n)) return NULL;
+    pdl_str file = pdl_member_str(at, "file");
+    int64_t line = pdl_member_int(pdl_member(at, "table"), "", 0);
+    if (!file.n || line < 1) return NULL;
     pdl_buf b = PDL_BUF;
-    put_place(pdl_str_get(file), n, &b);
+    put_place(file, line, &b);
     void *found = pdl_map_find(&f->places, pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return found == &several ? NULL : found;
