@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of the Live Document in a real browser share: Chromium, driven by playwright-core (page.mjs). Pictures are left in BUILD/pictures."""
+import contextlib
 import json
+import os
 import pathlib
+import re
 import subprocess
 
 from .. import browser_of, node_of
@@ -17,6 +20,18 @@ def trace_of(folder, name, program, *flags):
     (folder / (name + ".pdl")).write_text(program)
     subprocess.run([PDL, *flags, str(folder / (name + ".pdl")), "--trace=" + str(folder / (name + ".json"))], stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
     return folder / (name + ".json")
+
+
+@contextlib.contextmanager
+def mock(*options):
+    """-> the environment of a program whose models a mock answers."""
+    p = subprocess.Popen([PDL, "mock", *options, "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        yield {**os.environ, "OPENAI_API_KEY": "mock", "OPENAI_BASE_URL": re.search(r"http:\S+", p.stdout.readline()).group(0)}
+    finally:
+        p.terminate()
+        p.wait(20)
+        p.stdout.close()
 
 
 class View:

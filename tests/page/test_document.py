@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The document of a run in a real browser: calls that are opened in place, keys, addresses, looks. Pictures are left in BUILD/pictures."""
 import json
-import os
 import pathlib
-import re
 import subprocess
 
 import pytest
 
-from .browse import PDL, ROOT, View, check, picture, trace_of
+from .browse import PDL, ROOT, View, check, mock, picture, trace_of
 
 pytestmark = [pytest.mark.builds, pytest.mark.roomy]
 EXAMPLES = ROOT / "examples"
@@ -191,11 +189,8 @@ def test_long_texts(b, folder):
     """Long texts begin with 24 lines, an answer in Markdown is laid out, a value is a tree when it is opened, and all of a text is to be had."""
     program = "text:\n- for: {i: '${ range(3000) }'}\n  map: \"Line ${ i }.\"\n  join: {with: \"\\n\"}\n- \"\\n\"\n- model: openai/echo\n  input: %s\n- \"\\nIn a line: \"\n- model: openai/echo\n  input: It **is**.\n- \"\\n\"\n- data: {legs: 6, parts: [head, thorax]}\n"
     (folder / "long.pdl").write_text(program % json.dumps(ANSWER))
-    mock = subprocess.Popen([PDL, "mock", "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    env = {**os.environ, "OPENAI_API_KEY": "mock", "OPENAI_BASE_URL": re.search(r"http:\S+", mock.stdout.readline()).group(0)}
-    subprocess.run([PDL, "long.pdl", "--trace=long.json"], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
-    mock.terminate()
-    mock.wait(20)
+    with mock() as env:
+        subprocess.run([PDL, "long.pdl", "--trace=long.json"], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
     v = View("long.json", "--source", "long.pdl", folder=folder)
     b.read(v.address, {"viewport": {"width": 1280, "height": 800}})
     short = b.text("#document .paper")
@@ -259,36 +254,33 @@ ARRIVING = """(() => {
 def test_live_document(b, folder):
     """A run in progress is a document, too: what was printed, answers as they arrive, questions that are answered in it."""
     (folder / "live.pdl").write_text(LIVE)
-    mock = subprocess.Popen([PDL, "mock", "--delay", "120", "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    base = re.search(r"http:\S+", mock.stdout.readline()).group(0)
-    p = subprocess.Popen([PDL, "--view", "live.pdl"], cwd=folder, env={**os.environ, "OPENAI_API_KEY": "mock", "OPENAI_BASE_URL": base}, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    try:
-        b.read(p.stderr.readline().split()[-1], {"viewport": {"width": 1280, "height": 800}})
-        b.wait("#document form.question")
-        title = b.text("#name")
-        running = b.text("#totals")
-        said = b.text("#document .paper")
-        asked = b.text("#document .asked")
-        boxes = b.evaluate("document.getElementById('tree').textContent")
-        b.fill("#document form.question input", "<b>Ada</b>")
-        b.evaluate(ARRIVING)
-        b.press("Enter")
-        b.wait("#document .live:has-text('two')")
-        b.shot(picture("document-live"))
-        b.wait("#document .asked:has-text('More?')")
-        arrived = b.evaluate("window.arrived")
-        whole = b.text("#document .paper .piece[data-maker=model]")
-        failed = b.text("#totals")
-        b.click("#document form.question button")
-        b.wait("#totals .ok")
-        over = b.evaluate("[document.body.dataset.view, document.querySelector('#document article').textContent]")
-        problems = b.problems()
-        out = b.run()
-    finally:
-        p.terminate()
-        code = p.wait(20)
-        mock.terminate()
-        mock.wait(20)
+    with mock("--delay", "120") as env:
+        p = subprocess.Popen([PDL, "--view", "live.pdl"], cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            b.read(p.stderr.readline().split()[-1], {"viewport": {"width": 1280, "height": 800}})
+            b.wait("#document form.question")
+            title = b.text("#name")
+            running = b.text("#totals")
+            said = b.text("#document .paper")
+            asked = b.text("#document .asked")
+            boxes = b.evaluate("document.getElementById('tree').textContent")
+            b.fill("#document form.question input", "<b>Ada</b>")
+            b.evaluate(ARRIVING)
+            b.press("Enter")
+            b.wait("#document .live:has-text('two')")
+            b.shot(picture("document-live"))
+            b.wait("#document .asked:has-text('More?')")
+            arrived = b.evaluate("window.arrived")
+            whole = b.text("#document .paper .piece[data-maker=model]")
+            failed = b.text("#totals")
+            b.click("#document form.question button")
+            b.wait("#totals .ok")
+            over = b.evaluate("[document.body.dataset.view, document.querySelector('#document article').textContent]")
+            problems = b.problems()
+            out = b.run()
+        finally:
+            p.terminate()
+            code = p.wait(20)
     check("title and state", out[title] == "A talk that waits" and out[running].startswith("Running"), (out[title], out[running]))
     check("what was printed", out[said].strip() == "Tell me of bees." and out[asked].strip() == "Your name?", (out[said], out[asked]))
     check("a function is shown by its parameters", "<function" not in out[boxes] and "(x)" in out[boxes], out[boxes])
@@ -300,13 +292,10 @@ def test_live_document(b, folder):
 def test_two_documents(b, folder):
     """Two runs are two documents: words that changed, the first difference in view, what was sent in both calls."""
     program = "text:\n- |\n  A beginning that both have.\n- def: who\n  lang: command\n  code: printf '%s'\n  contribute: []\n- \"The capital is ${ who } today.\\n\"\n- {model: openai/echo, input: \"Tell me of ${ who }\", parameters: {temperature: %s}}\n"
-    mock = subprocess.Popen([PDL, "mock", "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    env = {**os.environ, "OPENAI_API_KEY": "mock", "OPENAI_BASE_URL": re.search(r"http:\S+", mock.stdout.readline()).group(0)}
-    for name, city, heat in ("a", "London", 0), ("b", "Paris", 1):
-        (folder / (name + ".pdl")).write_text(program % (city, heat))
-        subprocess.run([PDL, name + ".pdl", "--trace=%s.json" % name], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
-    mock.terminate()
-    mock.wait(20)
+    with mock() as env:
+        for name, city, heat in ("a", "London", 0), ("b", "Paris", 1):
+            (folder / (name + ".pdl")).write_text(program % (city, heat))
+            subprocess.run([PDL, name + ".pdl", "--trace=%s.json" % name], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
     v = View("a.json", "b.json", folder=folder)
     b.read(v.address, {"viewport": {"width": 1280, "height": 800}})
     gone, come = b.texts("#document .paper del"), b.texts("#document .paper ins")

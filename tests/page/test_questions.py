@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a person wants to know of a run, each answered with few presses; the pictures are those of the manual."""
-import re
-import subprocess
-
 import pytest
 
 from ..harness.choice import ROOT
-from .browse import PDL, View, check, picture, trace_of
+from .browse import View, check, mock, picture, trace_of
 
 WINDOW = {"viewport": {"width": 1280, "height": 800}}
 CODE = """description: The mean of three measurements
@@ -53,12 +50,10 @@ text:
 @pytest.fixture
 def model(monkeypatch):
     """Programs of the test ask a mock."""
-    mock = subprocess.Popen([PDL, "mock", "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    monkeypatch.setenv("OPENAI_API_KEY", "mock")
-    monkeypatch.setenv("OPENAI_BASE_URL", re.search(r"http:\S+", mock.stdout.readline()).group(0))
-    yield
-    mock.terminate()
-    mock.wait(20)
+    with mock() as env:
+        for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+            monkeypatch.setenv(name, env[name])
+        yield
 
 
 ORDER = """description: An order that cannot be filled
