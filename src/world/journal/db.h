@@ -22,7 +22,7 @@ pdl_str pdl_journal_db_path(const db *d);
 PDL_MUST bool pdl_journal_db_commit(db *d, pdl_err *err);
 size_t pdl_journal_db_pending(const db *d); /* writes since the last commit */
 
-/* Appends the value that the file has for this key, or nothing. */
+/* Appends the value of the key in the file; nothing when the file has no such key. */
 PDL_MUST bool pdl_journal_db_get_info(db *d, const char *key, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_journal_db_put_info(db *d, const char *key, pdl_str value, pdl_err *err);
 
@@ -43,11 +43,11 @@ PDL_MUST bool pdl_journal_db_end_effect(db *d, const db_effect *e, pdl_err *err)
 PDL_MUST bool pdl_journal_db_put_block(db *d, pdl_str place, const char *kind, int64_t start,
                                        int64_t end, bool failed, pdl_err *err);
 
-/* Calls fn for every row, answered or not, and writes back the texts that fn replaced: nothing of
- * the old texts remains in the file. */
+/* Calls fn for every row, answered or not. Texts that fn replaces with pdl_journal_db_rewrite do
+ * not remain in the file. */
 PDL_MUST bool pdl_journal_db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user,
                                       pdl_err *err);
-/* fn may change the request, pieces, reply and error of the row with this id. */
+/* Replaces the request, pieces, reply and error of the row with this id. */
 PDL_MUST bool pdl_journal_db_rewrite(db *d, const db_effect *e,
                                      pdl_err *err);
 /* Calls fn for the answered effects with this key (every answered effect when key is NULL) in the

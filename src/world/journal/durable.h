@@ -44,9 +44,9 @@ typedef enum {
     PDL_DURABLE_SHOW
 } pdl_durable_use;
 
-/* Opens an existing run. take_over: even if another process may own it. Errors: io, replay (not a
- * journal, damaged, of another version), runtime (another process owns it; nothing was recorded; it
- * can only be replayed). */
+/* Opens an existing run. take_over: opens it even if another process may own it. Errors: io, replay
+ * (not a journal, damaged, of another version), runtime (another process owns it; nothing was
+ * recorded; it can only be replayed). */
 PDL_MUST bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, bool take_over,
                                pdl_durable **out, pdl_err *err);
 /* Returns true when the run sends requests that have no answer. */
@@ -77,23 +77,24 @@ PDL_MUST bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *er
 PDL_MUST bool pdl_durable_resume_inputs(pdl_durable *d, pdl_vref given, pdl_val *out, pdl_err *err);
 /* Replaces the variables of the run. Called after pdl_durable_prepare. */
 PDL_MUST bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err);
-/* Notes that the inputs of the run have changed: rows that no effect uses are then reported. */
+/* Notes that the program or the inputs of the run have changed: rows that no effect uses are then
+ * reported. */
 void pdl_durable_is_other(pdl_durable *d);
 /* Compares the text of the program that runs. Returns false when it has changed; rows that are not
  * reused are then noted. */
 bool pdl_durable_runs_text(pdl_durable *d, pdl_str text);
 
-/* Returns the time of an event, for pdl_sinks.now, in a run that only replays: the time at which
- * the last answer that the machine got had arrived, in ns since the epoch. */
+/* For pdl_sinks.now in a run that only replays. Returns the recorded time at which the answer that
+ * the machine got last had arrived, in ns since the epoch. */
 int64_t pdl_durable_time_of(void *d, const pdl_event *e);
 
 /* --- before the run --------------------------------------------------------------------------- */
 
 /* Registers a key: the file has the name of the key in its place. */
 void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value);
-/* Say what to do about actions that began and were not finished. pdl_durable_again executes the
- * action at this place again ("all": at any place). pdl_durable_skip gives the action at this place
- * a result, as JSON. */
+/* These functions set what happens to actions that began and were not finished. pdl_durable_again
+ * executes the action at this place again ("all": at any place). pdl_durable_skip gives the action
+ * at this place a result, as JSON. */
 void pdl_durable_again(pdl_durable *d, pdl_str place);
 PDL_MUST bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err);
 /* Checks that the run may begin. The run must not begin when an action has no end and the user has
@@ -103,8 +104,7 @@ PDL_MUST bool pdl_durable_prepare(pdl_durable *d, pdl_err *err);
 
 /* A text that replaces the text of a file of the program, for this run. */
 typedef struct pdl_durable_edit {
-    /* before: the text that the file must still have, with the line ends that readers of programs
-     * see */
+    /* before: the text that the file must still have, with "\n" at its line ends */
     pdl_str before, after;
 } pdl_durable_edit;
 
@@ -119,7 +119,7 @@ typedef struct pdl_durable_options {
     bool rebuild;       /* code may run again to restore its worker */
     bool reuse_moved;   /* an action that is at another place now keeps its recorded answer */
     bool approvals_park; /* an approval that the user cannot give now parks the run */
-    /* Replaced texts of files of the program. Each counts only while its file is unchanged.
+    /* Replaced texts of files of the program. Each is used only while its file is unchanged.
      * Borrowed. */
     const pdl_durable_edit *edits;
     size_t n_edits;

@@ -27,8 +27,8 @@ typedef struct pdl_journal_info {
     pdl_str file;    /* the program */
     pdl_str version; /* version of the pdl command */
     pdl_str options; /* the options as one text, such as "--stream none" */
-    /* Secrets that are removed from what is stored: effect/secret.h; borrowed until close; may be
-     * NULL. */
+    /* Secrets (effect/secret.h) that are removed from everything stored; borrowed until close; may
+     * be NULL. */
     const pdl_secrets *secrets;
     bool blocks; /* rows for blocks are written, too; their times come from pdl_journal_sink */
 } pdl_journal_info;
@@ -81,7 +81,7 @@ void pdl_journal_close(pdl_journal *j);
 /* An answered effect of a journal file, for lists in order and for `pdl trace`. */
 typedef struct pdl_journal_row {
     int64_t id;
-    pdl_str place, kind, request, reply, error; /* JSON texts; of reply and error one is empty */
+    pdl_str place, kind, request, reply, error; /* JSON texts; either reply or error is empty */
     uint32_t seq;
     /* start: seconds since the epoch; seconds: the duration, negative before the reply */
     double start, seconds;

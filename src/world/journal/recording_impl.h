@@ -32,8 +32,8 @@ typedef struct journal_id {
     int64_t key;
 } journal_id;
 /* The form in which a request is written: without these secrets (may be NULL), and with paths in
- * `folder` moved to `prefix` (pdl_effect_moved). Messages are written without the path, because its
- * spelling depends on where the run was started; with `twice` they contain it, as in older
+ * `folder` moved to `prefix` (pdl_effect_moved). The path that messages show depends on where the
+ * run was started, so it is left out; with `twice` the path is there a second time, as in older
  * recordings. */
 typedef struct journal_form {
     const pdl_secrets *secrets;

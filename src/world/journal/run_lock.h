@@ -10,8 +10,8 @@
 typedef enum { LOCK_TAKEN, LOCK_OF_ANOTHER, LOCK_UNKNOWN } lock_state;
 
 /* Returns true when the owner of the file has ended or is not recorded. The row `owner` has the
- * form "PID START BOOT HOST", or is a number alone; an owner on another host has not ended as far
- * as this host knows. */
+ * form "PID START BOOT HOST", or is a number alone; an owner on another host counts as not
+ * ended. */
 bool pdl_lock_owner_is_gone(pdl_store *s);
 /* Writes into the file that this process is the owner. */
 PDL_MUST bool pdl_lock_write_owner(pdl_store *s, pdl_err *err);
@@ -27,18 +27,18 @@ bool pdl_lock_refuse(pdl_str path, pdl_err *err);
 
 /* Takes the lock of a new file before another process reads it. When two processes begin at once,
  * one of them is refused; the error names the owner. replace: an existing file is removed. NEW: the
- * file is empty. THERE: it is not empty, or it cannot be made, which its maker will report. The
+ * file is empty. THERE: it is not empty, or cannot be made, and its maker reports why. The
  * descriptor stays open as in pdl_lock_take; -1: there is no lock. Errors: runtime, io. */
 typedef enum { CLAIM_NEW, CLAIM_THERE, CLAIM_FAILED } claim_state;
 claim_state pdl_lock_claim(pdl_str path, bool replace, int *fd, pdl_err *err);
 
 /* Takes the lock. The descriptor stays open as long as SQLite has the file, because closing a
- * descriptor of a file releases its locks. s: reads the name of the owner, and a lock whose owner
- * has ended is waited for; NULL: the lock is not waited for. */
+ * descriptor of a file releases its locks. Waits for a lock whose owner has ended; s (NULL: does
+ * not wait) is read for the name of the owner. */
 lock_state pdl_lock_take(pdl_str path, pdl_store *s, int *fd);
-/* Returns true when a process has the lock. Right after a kill that may be a child of the owner:
- * see pdl_lock_owner_is_gone. Must not be called while this process has the file open, because the
- * call would release the locks on it. */
+/* Returns true when a process has the lock. Right after the owner was killed, this may be its
+ * child: see pdl_lock_owner_is_gone. Must not be called while this process has the file open,
+ * because the call would release the locks on it. */
 bool pdl_lock_is_held(pdl_str path);
 
 #endif

@@ -74,8 +74,8 @@ typedef struct store_effect {
     double begin_clock; /* seconds that the run had been in progress when the effect began */
     double end_clock;
     store_state state;
-    int64_t attempt; /* how many answers, of any status, services gave to requests of this effect */
-    bool again;      /* the program allows that the effect is executed again */
+    int64_t attempt; /* number of answers, of any status, to requests of this effect */
+    bool again;      /* the program allows a second execution of the effect */
     pdl_str pieces, reply, error;
     int64_t tokens;
     double cost;

@@ -14,9 +14,9 @@ PDL_MUST bool pdl_times_read(pdl_str path, pdl_times **out, pdl_err *err);
 void pdl_times_free(pdl_times *t); /* t may be NULL */
 
 /* Returns nanoseconds since the epoch for an event of the replay; events must come in order. The
- * result is the time of the same event in the recording, or else the latest time before it; it is 0
- * for pieces of answers, whose times are not recorded. Fits pdl_sinks.now; user is the pdl_times.
- * Fits pdl_sinks.now; user is the pdl_times. */
+ * result is the time of the same event in the recording, or else the latest time before that; 0 for
+ * pieces of answers, whose times are not recorded. Fits pdl_sinks.now; user is the pdl_times that
+ * pdl_times_read made. */
 int64_t pdl_times_of(void *user, const pdl_event *e);
 
 #endif

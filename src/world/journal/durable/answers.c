@@ -1,10 +1,10 @@
 /* answers.c -- changes answers of a run in a copy of its journal; see durable.h.
  *
- * To see what a run would have done with another answer, the row of the effect gets the new answer
- * instead of the recorded one, and the run that continues from the copy sends the requests that
- * depend on it again. Where a text of a row has a reference instead of a key (keyring.h), the user
- * sees the redacted form, an unchanged part keeps its reference, and no typed text can become a
- * reference.
+ * The copy shows what the run would have done with another answer: the new answer replaces the
+ * recorded one in its row, and a run that continues from the copy sends again all requests that
+ * depend on this answer. A text of a row may have a reference instead of a key (keyring.h). The
+ * user sees [REDACTED] there; parts that the user does not change keep their references, and no
+ * typed text can become a reference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,7 +48,7 @@ static bool on_row(void *user, const store_effect *e) {
     return true;
 }
 
-/* Finds the last effect of the block at this place; effects of blocks inside it do not count. */
+/* Finds the last effect of the block at this place, without the effects of the blocks inside. */
 static bool find_row(pdl_store *s, pdl_str place, found_row *out, pdl_err *err) {
     *out = (found_row){.place = place, .request = PDL_BUF, .reply = PDL_BUF};
     if (!pdl_store_each(s, STORE_ALL, 0, on_row, out, err)) return false;
@@ -164,7 +164,7 @@ static pdl_val model_reply(pdl_vref old, pdl_val content) {
     return pdl_dict_putz(out, "raw", whole);
 }
 
-/* Makes the new reply. Takes v. */
+/* Takes v. */
 static pdl_val new_reply(const found_row *f, pdl_vref old, pdl_val v) {
     if (f->kind == PDL_EFFECT_model) return model_reply(old, v);
     if (!part_of(f->kind)) return v;
@@ -219,12 +219,12 @@ bool pdl_durable_change_answer(pdl_str path, pdl_str place, pdl_str text, pdl_er
 /* --- a recording as a run --------------------------------------------------------------------- */
 
 struct first_error {
-    int64_t row; /* 0 when no row has such an error */
+    int64_t row; /* row of the first such error; 0: there is none */
     pdl_err *err;
     bool ok;
 };
 
-/* Finds the errors with which a recording refuses requests that it cannot answer. */
+/* Finds the first request that a replay refused because the recording had no answer for it. */
 static bool find_replay_error(void *user, const store_effect *e) {
     struct first_error *x = user;
     pdl_val v;

@@ -21,7 +21,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_PENDING = 4096 /* a transaction with so many rows is committed */ };
+enum { MAX_PENDING = 4096 /* number of rows after which a transaction is committed */ };
 
 static pdl_durable *of(pdl_world *w) { return (pdl_durable *)(void *)w; }
 
@@ -202,7 +202,7 @@ bool pdl_durable_is_of_worker(pdl_effect_kind k) {
     return k == PDL_EFFECT_code || k == PDL_EFFECT_object;
 }
 
-/* Writes output and forwards the held effects, since everything due is on the disk. */
+/* Writes output and forwards the held effects. Called when all rows before them are on the disk. */
 void pdl_durable_release(pdl_durable *d) {
     if (!d->file.problem.kind && pdl_world_has_output(d->world.next)) {
         uint64_t n = pdl_world_put_output(d->world.next);
@@ -263,7 +263,7 @@ static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     o->answers_at_once = true;
     pdl_durable_send(d, o);
     o->answers_at_once = false;
-    if (!o->has_reply) { /* the effect is answered later when the host program answers it */
+    if (!o->has_reply) { /* the host program will answer the effect later */
         if (writes(d) && !pdl_durable_write_begin(d, o, id, &err))
             pdl_durable_note_problem(d, &err);
         return;
@@ -276,8 +276,8 @@ static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_durable_give(o);
 }
 
-/* Executes a write, for which the machine does not wait: everything that is due is written before
- * it. Takes o. */
+/* Executes a write to a file, which is answered inside start. All rows before it are synced first.
+ * Takes o. */
 static void write_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
     bool again = o->row != 0;
@@ -310,7 +310,7 @@ static void shorten(pending_effect *o, double begun) {
     o->e->request = pdl_dict_putz(o->e->request, "seconds", pdl_float(left > 0 ? left : 0));
 }
 
-/* Leaves a question open without asking it. Takes o. */
+/* Handles an effect without a recorded answer in a run that sends nothing. Takes o. */
 static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
     if (d->setup.use == PDL_DURABLE_REPLAY) {
@@ -441,7 +441,7 @@ void pdl_durable_decide(pdl_durable *d) {
     pdl_durable_note_problem(d, &err);
 }
 
-/* Returns true with --changed fail when the effect is new although a row was expected. */
+/* Returns true when --changed fail is set and the requests differ from the recorded ones. */
 static bool is_unexpected(const pdl_durable *d) {
     return d->setup.opt.changed_fails && pdl_durable_has_changes(d);
 }
@@ -482,8 +482,7 @@ static void proceed_unless_done(pdl_durable *d, pending_effect *o, const identit
         pdl_durable_enqueue(d, o);
 }
 
-/* Decides about the waiting actions as soon as every recorded answer that can be delivered has been
- * delivered. */
+/* Decides about the waiting actions once all recorded answers are delivered. */
 void pdl_durable_settle(pdl_durable *d) {
     if (!d->pending.waiting.n || d->pending.answered.n > d->pending.answered_head) return;
     pdl_durable_decide(d);
@@ -714,8 +713,8 @@ pdl_sink pdl_durable_sink(pdl_durable *d) { return (pdl_sink){d, on_event, false
 
 /* --- keys of requests for services ------------------------------------------------------------ */
 
-/* Writes an id of 128 bits for a request, from which nothing about the program can be derived: it
- * is a hash with a salt that only the file of the run has. */
+/* Writes a 128-bit id for a request. The id is a hash with a salt that only the file of the run
+ * has, so it reveals nothing about the program. */
 static void name_request(void *user, uint32_t effect, uint32_t part, char out[33]) {
     pdl_durable *d = user;
     pending_effect *o = pdl_idmap_find(&d->pending.open, effect);
@@ -740,7 +739,7 @@ static void note_answered(void *user, uint32_t effect, int status) {
     pending_effect *o = pdl_idmap_find(&d->pending.open, effect);
     pdl_err err = {0};
     if (!o || !o->row || !writes(d)) return;
-    /* A success is nearly always the last answer, and the row of the effect records it. */
+    /* A success is nearly always the last answer, which the row of the effect records anyway. */
     bool is_last = status >= 200 && status < 300;
     if (is_last) {
         o->attempt++;

@@ -83,7 +83,7 @@ int64_t pdl_durable_request_key(pdl_str kind, pdl_str hash);
 PDL_MUST bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *id,
                                       pdl_err *err);
 PDL_MUST bool pdl_durable_write_end(pdl_durable *d, pending_effect *o, pdl_err *err);
-/* Appends the reply of a row, and writes out repeated texts that the row abbreviates. */
+/* Appends the reply of a row, with the repeated texts that the row abbreviates written in full. */
 void pdl_durable_expand_reply(pdl_str json, pdl_buf *out);
 PDL_MUST bool pdl_durable_read_answer(pdl_durable *d, const store_effect *row, pdl_effect *e,
                                       pending_effect *out, pdl_err *err);
@@ -102,7 +102,7 @@ typedef enum { MATCH_NONE, MATCH_ANSWERED, MATCH_AGAIN, MATCH_FAILED } match_kin
 /* Finds the row for o. ANSWERED: o has its answer. AGAIN: o has the row to continue. FAILED: o->err
  * says why the run cannot continue. */
 match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *id);
-/* Notes that another request was recorded at the place of o, for which no row was found. */
+/* Called when no row was found for o: notes that another request was recorded at its place. */
 void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id);
 run_override *pdl_durable_override(pdl_durable *d, pdl_str place, bool skip);
 /* run_open.c. Makes the given result the reply of an action of this kind. Error: usage. */
@@ -179,7 +179,7 @@ void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done);
 bool pdl_durable_waits_for_session(pdl_durable *d, const pending_effect *o);
 /* Runs the earlier code, and then sends o. Takes o. */
 void pdl_durable_rebuild_first(pdl_durable *d, pending_effect *o);
-/* Names the modules in which earlier processes left something to the worker that runs the code. */
+/* Sends the worker the names of the modules in which code of earlier processes left objects. */
 void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *forwarded);
 /* Takes o and returns true when the worker refused its code because the code uses one of the
  * modules of pdl_durable_name_left. */
@@ -191,12 +191,12 @@ void pdl_durable_leave(pdl_durable *d); /* removes the run from its server */
 
 /* run_open.c */
 pdl_durable *pdl_durable_new(pdl_durable_use use, bool full);
-/* Opens the calls again whose failure ended the run, so that a resume executes them again. */
+/* Marks the calls whose failure ended the run as open, so that a resume executes them again. */
 PDL_MUST bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err);
 PDL_MUST bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_durable **out,
                                         pdl_err *err);
 
-/* written_files.c: files that the program writes. */
+/* The functions below are in written_files.c. Returns true for the effect that closes a file. */
 bool pdl_durable_closes(const pdl_effect *e);
 void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e);
 PDL_MUST bool pdl_durable_before_write(pdl_durable *d, pdl_effect *e, bool again, pdl_err *err);

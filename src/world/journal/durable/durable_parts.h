@@ -34,13 +34,13 @@ typedef struct durable_file {
     pdl_store *store;
     int lock; /* descriptor; -1 without a lock */
     bool full, is_whole, is_new;
-    bool replays_only; /* the file is a redacted copy, which can be replayed but not continued */
+    bool replays_only; /* the file is a redacted copy: it can be replayed but not continued */
     pdl_durable_facts facts;
     PDL_VEC(char *) texts; /* texts that the facts point into */
     char was_state[12];    /* state of the run before this process */
     keyring keys;
-    /* Secrets that the file contains; made when needed. The secrets of a server's file are kept by
-     * its runs. */
+    /* Secrets that the file contains; made when needed. The runs of a server use the register of
+     * the server instead. */
     pdl_secrets *secrets;
     char salt[33];
     pdl_err problem; /* the reason why the file cannot be written any more */
@@ -85,8 +85,8 @@ void pdl_durable_pending_end(durable_pending *p);
 /* Returns true when the head is within its list and no more questions than effects are open. */
 bool pdl_durable_pending_ok(const durable_pending *p);
 
-/* A list of messages whose rows are known. The next request nearly always extends it, so its common
- * part is not searched again. */
+/* A list of messages whose rows are known. The next request nearly always extends this list, so
+ * only the messages that it adds are searched. */
 typedef struct known_list {
     pdl_val list; /* owned; absent when there is none */
     PDL_VEC(struct known_node {
@@ -100,7 +100,7 @@ enum { KNOWN_LISTS = 16 };
 
 /* The user's decision, by --again or --skip, about the action at a place. */
 typedef struct run_override {
-    char *place; /* "all" means every place */
+    char *place; /* "all": every place */
     bool skip, used;
     pdl_val result; /* the result that the user gave with --skip */
 } run_override;
@@ -109,7 +109,7 @@ typedef struct run_override {
 typedef struct durable_found {
     size_t n_reused, n_moved, n_asked, n_replaced, n_left, n_unlisted, n_changed;
     PDL_VEC(char *) notes; /* lines about requests that moved or changed; owned */
-    pdl_idmap noted;       /* rows about which a note says already that they were not reused */
+    pdl_idmap noted;       /* rows that a note already reports as not reused */
 } durable_found;
 
 typedef struct recorded_actions recorded_actions;

@@ -1,5 +1,5 @@
 /* effect_rows.c -- converts effects and replies to rows of a durable run, and rows back to replies.
- * A reply may be large and repeat itself, so a row abbreviates what it already has.
+ * A reply may be large and contain a text several times, so a row stores a repeated text only once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -218,8 +218,8 @@ void pdl_durable_identity_fini(identity *id) {
 
 /* --- replies ---------------------------------------------------------------------------------- */
 
-/* Replaces a repeated text. The reply of a model contains its text three times, so the second and
- * third copy are this mark, which no text can become (keyring.h). */
+/* The reply of a model contains its text three times. This mark replaces the second and third copy;
+ * no text can look like it (keyring.h). */
 #define SAME      "\"content\":\"\\u0001s\\u0001\""
 #define FIRST_KEY "{\"content\":"
 

@@ -2,9 +2,9 @@
  *
  * A checked run gets every answer that its journal has, and the machine runs as far as these reach.
  * Requests that have no recorded answer are listed here. At the end it is decided which of these
- * requests lie before the point that the recorded run had reached. A request does when another
- * answer was recorded at its place, when its answer was recorded at another place, or when the
- * program requested something recorded after it. The recorded run would have made the other
+ * requests lie before the point that the recorded run had reached. A request lies before that point
+ * when another answer was recorded at its place, when its answer was recorded at another place, or
+ * when the program made a recorded request after it. The recorded run would have made the other
  * requests anyway, since it had not reached them.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -32,12 +32,12 @@ static bool counts(pdl_effect_kind k) {
 
 /* --- the order of requests -------------------------------------------------------------------- */
 
-/* Rows of a map run side by side, so only within one row does the order of requests say anything.
+/* The rows of a map run in parallel, so the order of requests has a meaning only within one row.
  * Each row is a branch, named by the hash of its place; the program itself is the branch "". */
 static uintptr_t branch_key(pdl_str place) { return (uintptr_t)pdl_hash_str(place) | 1; }
 
-/* Returns the length of the place of the next branch below the first `from` bytes; 0 when there is
- * none. */
+/* Finds the next "map.NUMBER" after the first `from` bytes of the place. Returns the length of the
+ * place up to its end, which is the place of a branch; 0: there is none. */
 static size_t next_branch(pdl_str place, size_t from) {
     static const char word[] = "map.";
     for (;;) {
@@ -114,8 +114,8 @@ static void note_open(pdl_durable *d, pending_effect *o, const identity *id) {
 void pdl_durable_forecast_stop(pdl_durable *d, pdl_str place, const pdl_err *why) {
     durable_forecast *f = &d->forecast;
     if (d->setup.use != PDL_DURABLE_CHECK) return;
-    /* An error while the run is prepared has no line of the program. The request that then fails
-     * for the same reason has one, so the place of that error is taken. */
+    /* An error during the preparation of the run has no line of the program. When a request then
+     * fails for the same reason, its error has a line and replaces the first error. */
     if (f->stop.kind) {
         bool same = !f->stop.loc.src && f->stop_place && pdl_str_is(place, f->stop_place);
         if (same) f->stop.loc = why->loc;
@@ -206,10 +206,10 @@ struct weighing {
     pdl_forecast *out;
     PDL_VEC(left_answer) left;
     pdl_idmap by_place, by_request; /* key -> position in left, from 1 */
-    /* requests that were open in the recording and that the check has not met at their place */
+    /* requests that were open in the recording and that the check has not made at their place */
     pdl_idmap open_places, open_requests;
     bool has_open; /* open_places is not empty */
-    bool waits;    /* the check has met a request that was open in the recording */
+    bool waits;    /* the check has made a request that was open in the recording */
 };
 
 static bool on_row(void *user, const store_effect *row) {
@@ -298,8 +298,8 @@ static bool was_open(const struct weighing *w, const unanswered_request *r) {
 static void weigh_request(struct weighing *w, const unanswered_request *r) {
     const durable_forecast *f = &w->d->forecast;
     size_t at = (size_t)(uintptr_t)pdl_idmap_find(&w->by_place, (uintptr_t)r->place_key);
-    /* The check has not reached the point where the recorded run was, so this request lies before
-     * it. */
+    /* The check has not reached the point where the recorded run was, so the request lies before
+     * that point. */
     bool is_ahead = !w->waits && (w->left.n || w->has_open);
     left_answer *there = at ? &w->left.p[at - 1] : NULL,
                 *moved = take_moved(w, r->request_key);

@@ -1,10 +1,12 @@
-/* found_secrets.c -- records secrets that no variable names and that the run got in a value.
+/* found_secrets.c -- records secrets that are in no variable of the environment: the run found them
+ * in a value.
  *
  * In the file, a key of the environment is replaced by its name (keyring.h). A token that a service
- * makes while the run is in progress has no name that another process could look up, so a text that
- * repeats it is in the file unchanged. To redact it when the run is shown later, each such secret
- * is written, in the transaction of the first row that holds it, as a line of the fact `secrets`. A
- * secret that no row holds is not written, so the file never reveals more than its rows do.
+ * makes while the run is in progress has no name that another process could look up, so texts with
+ * this token are in the file unchanged. Commands that show the run later must redact it. So each
+ * such secret becomes a line of the fact `secrets`, in the transaction of the first row that
+ * contains it. A secret that is in no row is not written, so the file never reveals more than its
+ * rows do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -65,7 +67,7 @@ bool pdl_durable_keep_secrets(pdl_durable *d, pdl_str json, pdl_err *err) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Registers the secret in a line of the fact `secrets`, which is written as inside a JSON
+/* Registers the secret in a line of the fact `secrets`. The line has the escapes of a JSON
  * string. */
 static void note_line(void *user, pdl_str line) {
     pdl_buf quoted = PDL_BUF;

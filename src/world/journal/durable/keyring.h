@@ -1,5 +1,5 @@
-/* keyring.h -- references to the names of keys, which a journal or the state of a search has
- * instead of the keys; they are replaced by the keys when it is read.
+/* keyring.h -- references to keys by name. A journal, or the state of a search, contains these
+ * references instead of the keys; a reader replaces them by the keys.
  *
  * A reference is written between two bytes 1 inside a JSON string, as \u0001k:NAME\u0001; a byte 1
  * of the text itself is \u0001l\u0001, so that no text becomes a reference.
@@ -16,7 +16,7 @@
 typedef struct keyring {
     PDL_VEC(struct key {
         char *name;
-        pdl_str value; /* in the form that it has inside a JSON string; owned */
+        pdl_str value; /* with the escapes of a JSON string; owned */
     })
     keys;
     bool lenient; /* a key that is not set becomes [REDACTED] */

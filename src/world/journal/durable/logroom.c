@@ -2,9 +2,9 @@
  *
  * A log that grows costs two writes per sync: its bytes, and its new length in the tables of the
  * file system, which is slower. So zeros are written ahead of SQLite, some hundred kilobytes at a
- * time, and its frames replace them. A reader of the log stops at the first frame that lacks the
- * salt of the log's head. So it stops at the zeros, and it does not matter whether they or the
- * frames that replace them reached the disk.
+ * time, and its frames replace them. A reader of the log stops at the first frame without the salt
+ * of the log's head, so it stops at the zeros. After a crash the disk may have the zeros or the
+ * frames that replaced them: both are valid.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

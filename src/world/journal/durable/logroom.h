@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 
-/* A struct of zeros has reserved nothing. */
+/* An all-zero struct is valid: nothing is reserved. */
 typedef struct log_room {
     int fd; /* the log's descriptor while it is open */
     bool is_open, has_failed;

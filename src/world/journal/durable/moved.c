@@ -1,13 +1,13 @@
-/* moved.c -- finds actions that a resumed run requests at another place than they were recorded at.
+/* moved.c -- finds actions that were recorded at another place of the program.
  *
  * An action without a row at its place may have been executed already, at the place that it had in
- * an earlier version of the program. Executing it again would do it twice without the user's
- * knowledge. So the recorded actions that no effect has used are searched first, and one with the
- * same request stops the run unless the user has said what to do. The new action waits until
- * everything recorded has been delivered, because another branch of the program may be the one that
- * had executed the recorded action.
+ * an earlier version of the program. A second execution without the user's knowledge would be
+ * wrong. So the recorded actions that no effect has used are searched first. When one has the same
+ * request, the run stops unless the user has said what to do. The new action waits until all
+ * recorded answers are delivered, because the recorded action may still be requested by another
+ * branch of the program.
  *
- * At the end all rows that no effect has used are noted. With --changed fail they are looked for
+ * At the end all rows that no effect has used are noted. With --changed fail such rows are searched
  * before anything is executed, and stop the run.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -148,7 +148,7 @@ static void stop(pending_effect *o, found_action *f, pdl_str here) {
     o->err.uncatchable = true;
 }
 
-/* Gives the row to the effect: from now on the row is at the effect's place. */
+/* Moves the row to the place of the effect. */
 static bool move_row(pdl_durable *d, pending_effect *o, const identity *id, const found_action *f,
                      pdl_err *err) {
     store_effect row = {.id = f->row,

@@ -21,8 +21,8 @@ static bool holds_handle(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) !
 /* The class of the error with which the worker refuses code that needs the earlier session
  * (worker.h). */
 #define NEEDS_SESSION "PDLNeedsSession"
-/* Noted instead of the name of a module when code failed, since it is unknown what that code left
- * in the worker. */
+/* This name replaces those of the modules when code failed: what failed code left in the worker is
+ * unknown. */
 #define UNKNOWN "?"
 
 /* Returns true when an effect uses objects that earlier blocks left in the worker. Uses of modules
@@ -51,8 +51,8 @@ static void remember_left(pdl_durable *d, const pending_effect *o) {
         add_left(d, PDL_STR(UNKNOWN));
 }
 
-/* Passes the names of these modules with the effect: the worker refuses code that uses one of them
- * before any of it runs. */
+/* Sends the names of the modules in which recorded code left objects. The worker refuses code that
+ * uses one of them, before it executes any of that code. */
 void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *forwarded) {
     if (o->rebuilds || d->rebuild.rebuilt || !d->rebuild.left.n ||
         forwarded->kind != PDL_EFFECT_code)
@@ -171,8 +171,8 @@ void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done) {
     pdl_durable_send(d, o);
 }
 
-/* Returns true when all recorded code ran in sandboxes that let nothing out, so that running it
- * again is safe. */
+/* Returns true when all recorded code ran in sandboxes that let nothing out, so it is safe to run
+ * it again. */
 static bool all_harmless(const pdl_durable *d) {
     for (size_t i = 0; i < d->rebuild.recorded_code.n; i++)
         if (!pdl_durable_may_repeat(d, d->rebuild.recorded_code.p[i]->e)) return false;

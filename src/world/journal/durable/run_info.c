@@ -160,8 +160,8 @@ static bool on_answered(void *user, const store_effect *row) {
     return true;
 }
 
-/* Finds the answered question again after which the run failed. The answer to this question may be
- * the cause, and a mistyped answer must not cost all earlier work. */
+/* Finds the answered question at q->place in a run that failed. Its answer may be the cause of the
+ * failure; the user can change it, so that a mistyped answer does not cost all earlier work. */
 static bool find_answered(pdl_durable *d, struct questions *q, pdl_err *err) {
     char *state = NULL;
     bool ok = get(d->file.store, "state", &state, err);

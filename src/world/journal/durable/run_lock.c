@@ -1,8 +1,8 @@
 /* run_lock.c -- who owns a journal; see run_lock.h. The kernel releases a lock when a process ends
- * in any way. There is one gap. When a process is killed while it starts a child, the child has the
- * lock until it becomes another program, which closes the descriptor. So when the owner of a
- * journal has ended but the lock is still held, the caller waits for the lock. Without the wait, a
- * resume right after a kill was sometimes refused, with the name of a process that had ended.
+ * in any way. There is one gap. When a process is killed while it starts a child, the child keeps
+ * the lock until its exec, which closes the descriptor. So when the owner of a journal has ended
+ * but the lock is still held, the caller waits for the lock. Without the wait, a resume right after
+ * a kill was sometimes refused, with the name of a process that had ended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,7 +59,7 @@ bool pdl_lock_write_owner(pdl_store *s, pdl_err *err) {
     return ok;
 }
 
-/* A process takes the lock first and writes its row then, so a missing row is waited for. */
+/* Returns the process that has the lock of this file; 0 when it is unknown. */
 static long holder(pdl_str path) {
     struct stat st;
     char *name = pdl_str_dup(path);

@@ -476,9 +476,9 @@ static bool on_done(void *user, const store_effect *row) {
     return true;
 }
 
-/* Marks the last action at each place that --again names as open, and writes that down in case this
- * process is killed. Otherwise a run that failed because of a command, code or a tool would fail on
- * its recorded result for ever.
+/* For each place that --again names, marks the last action there as open and commits that, in case
+ * this process is killed. Otherwise a run that failed because of a command, code or a tool would
+ * fail on its recorded result for ever.
  */
 static bool reopen_named(pdl_durable *d, pdl_err *err) {
     char state[12];
@@ -497,8 +497,8 @@ static bool reopen_named(pdl_durable *d, pdl_err *err) {
     return true;
 }
 
-/* Refuses a resume. A check notes the reason instead, and continues: then the result is true. Takes
- * why. */
+/* Refuses a resume and returns false. A check notes the reason instead, and continues: the result
+ * is true. Takes why. */
 static bool refuse(pdl_durable *d, pdl_str place, pdl_err *why, pdl_err *err) {
     bool checks = d->setup.use == PDL_DURABLE_CHECK;
     if (checks)
@@ -587,10 +587,10 @@ static bool on_ended(void *user, const store_effect *row) {
     return true;
 }
 
-/* Opens the calls again that failed with the error that ended the run. Simultaneous calls nearly
+/* Marks the calls that failed with the error that ended the run as open. Simultaneous calls nearly
  * always fail together with the same text, so all of them are executed again; otherwise a map would
- * need one resume for each failed call. An equal failure after which the run got another answer was
- * caught by the program, and is kept. */
+ * need one resume for each failed call. A call with the same error is kept when the run got another
+ * answer after it, because the program has caught that error. */
 bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err) {
     struct refusing r = {.d = d, .message = why->msg ? why->msg : ""};
     bool ok = pdl_store_each(d->file.store, STORE_ALL, d->group.first_row, on_ended, &r, err);

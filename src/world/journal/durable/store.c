@@ -1,6 +1,6 @@
-/* store.c -- opens, writes and reads the file of a durable run; see store.h. The log of SQLite
- * (WAL) makes a commit one append. Between two syncs the file is a prefix of what was committed:
- * SQLite syncs the log before it copies it into the file.
+/* store.c -- opens, writes and reads the file of a durable run; see store.h. With the write-ahead
+ * log of SQLite a commit is one append. After a crash the file has a prefix of the commits, because
+ * SQLite syncs the log before it copies the log into the file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -134,12 +134,13 @@ static const sql_use reading = {PDL_E_replay, "the journal ", " cannot be read",
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* The length of the log, in pages, before it is copied into the file and written again from its
- * beginning. Overwriting costs a sync less than growing, so it is short: four megabytes. */
+/* The length of the log, in pages, at which it is copied into the file and written again from its
+ * beginning. A sync is cheaper when the log is overwritten than when it grows, so the log is short:
+ * four megabytes. */
 #define MAX_PAGES "1000"
 
 static bool set_log(pdl_store *s, pdl_buf *note, pdl_err *err) {
-    /* on a network file system, a log that is shared through memory does not work */
+    /* the log is shared through memory, which does not work on a network file system */
     const char *far = pdl_os_network_files(pdl_sql_path(s->q).p);
     if (far && note)
         pdl_buf_putf(note, "%.*s is on a network file system (%s): the journal is slower there",
@@ -327,7 +328,7 @@ static bool set_level(pdl_store *s, int level, pdl_err *err) {
 /* Begins a transaction. The level of syncing can only be changed outside transactions. */
 static bool begin(pdl_store *s, pdl_err *err) {
     if (s->in_transaction) return true;
-    if (!s->level) { /* the first write to a file that was opened; until here it is unchanged */
+    if (!s->level) { /* the first write to an opened file, which is unchanged until now */
         pdl_sql_use(s->q, &writing);
         pdl_sql_leave_log(s->q, false);
         if (!set_log(s, NULL, err) || !sync_folder(s, err)) return false;

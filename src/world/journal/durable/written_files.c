@@ -42,8 +42,8 @@ static bool find(pdl_durable *d, struct known_file *k, pdl_err *err) {
     return pdl_store_each_file(d->file.store, on_file, k, err);
 }
 
-/* Returns the index in open_files of a file that an earlier process left open; the length of
- * open_files when it is not there. */
+/* Returns the index of the path in open_files, the files that earlier processes left open; the
+ * length of open_files when it is not there. */
 static size_t begun_at(const pdl_durable *d, pdl_str path) {
     size_t i = 0;
     while (i < d->match.open_files.n && !pdl_str_is(path, d->match.open_files.p[i])) i++;

@@ -16,8 +16,8 @@
 
 #include "base/banned.h"
 
-/* Returns the request in the form in which requests are compared: with its path as `shown`, or
- * without `shown`. Takes request, in which paths are already relative to the program's folder. */
+/* Returns the request of a `read` as it is compared: without `shown`, the path that messages show;
+ * with `twice`, `shown` is the path itself. Takes request. */
 static pdl_val put_shown(pdl_val request, bool twice) {
     pdl_vref path = pdl_dict_getz(request, "path");
     if (twice) return pdl_dict_putz(request, "shown", pdl_keep(path));

@@ -126,7 +126,7 @@ static void refuse_row(const replayer *r, answer *a, bool was_read, pdl_err *err
         pdl_err_fini(err);
     } else {
         pdl_err_move(&a->err,
-                     err); /* the kind is replay, unless a signal or a limit ended the reading */
+                     err); /* its kind is replay, or that of the signal or limit */
     }
     a->err.uncatchable = true;
 }
@@ -141,9 +141,9 @@ static bool look_for(replayer *r, struct lookup *l, const journal_form *form, pd
     return ok;
 }
 
-/* Searches with the identities that older versions recorded. These identities were made from the
- * request with its secrets, and with paths as the program was called (also with "./" before them
- * when it was called in its own folder). The path of a file to read occurred twice in them. */
+/* Searches with the identities that older versions recorded. Their requests had secrets in them,
+ * and paths as the user wrote the program's path, also with "./" at their beginning. A request to
+ * read a file had its path twice. */
 static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
     journal_form form = pdl_journal_form_of(&r->base);
     const pdl_str prefixes[] = {{"", 0}, pdl_buf_str(&r->recorded), PDL_STR("./")};
