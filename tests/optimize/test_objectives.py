@@ -107,6 +107,41 @@ def test_what_a_method_says_of_another_one():
         t.check("the one within", code == 0 and r["winner"]["values"] == {"turns": 2} and r["certain"] is certain, r, err)
 
 
+def test_scores_that_methods_get():
+    """A score is the mean of a row, above the limit as well: it can be a weight, and is never negative."""
+    own = ("defs:\n  search:\n    function: {engine: }\n    return:\n      lastOf:\n"
+           "      - {def: seen, data: \"${ engine.evaluate(engine.candidates, 8) }\"}\n"
+           "      - {def: one, data: \"${ engine.sample(engine.candidates, 1, seen.scores | map(attribute='score') | list) }\"}\n"
+           "      - data: {winner: 0, certain: false, history: \"${ seen.scores }\"}\n")
+    code, r, err = search("--method", "mine.pdl", "--tune", "hint", "--at-most", "calls=2", files={"mine.pdl": own},
+                          program=TURNS.replace("defs:", "defs:\n  hint: Say").replace('"${ turns }', '"${ hint } ${ turns }'))
+    seen = r["proposals"]["history"] if not code else []
+    t.check("above, with their scores", code == 0 and [x["above"] for x in seen] == [True, False, False] and seen[0]["score"] == 1 and 0 < seen[1]["score"] < 1, seen, err)
+
+
+def test_prices_of_what_comes_later():
+    """A model without a price is found before anything is sent, on whatever branch and in whichever candidate it is."""
+    later = TURNS.replace("- ${ asked | last }", "- if: ${ (asked | last) == 'no' }\n  then: {model: openai/m%s}\n  else: ${ asked | last }")
+    module = "defs:\n  ask:\n    function: {}\n    return: {model: azure/dear, input: x}\n"
+    for name, program, files, dear in (("a branch", later % "", {}, None), ("a dear branch", later.replace("openai/m%s", "azure/dear"), {}, "azure/dear"),
+                                       ("a fallback", TURNS + "fallback: {model: azure/dear, input: x}\n", {}, "azure/dear"),
+                                       ("its own price", later.replace("openai/m%s", "azure/dear, parameters: {input_cost_per_token: 0.1, output_cost_per_token: 0.1}"), {}, None),
+                                       ("a variable", later.replace("openai/m%s", "'${ other }'").replace("defs:", "defs:\n  other: azure/dear"), {}, "azure/dear"),
+                                       ("a module", TURNS.replace("defs:", "defs:\n  lib: {import: lib.pdl}"), {"lib.pdl": module}, "azure/dear")):
+        for option in (["--budget", "cost=100"], ["--at-most", "cost=1"], ["--objective", "score,cost"]):
+            code, r, err = search(*option, "--prices", "p.json", program=program, files={**PRICES, **files})
+            if dear:
+                t.check("%s %s is refused" % (name, option), code == 2 and "%s: no price of %s is known" % (option[0], dear) in err and not t.service.asked, code, err)
+            else:
+                t.check("%s %s is searched" % (name, option), code == 0, err)
+    names = ",".join("m%d" % i for i in range(30))
+    begin("defs: {m: m, form: Say}\nlastOf:\n- ${ form } ${ word }\n- model: \"${ ('azure/' if m == 'm29' else 'openai/') ~ m }\"\n", None, PRICES, rule)
+    code, r, err = optimize("--vary", "m=" + names, "--budget", "cost=100", "--prices", "p.json")
+    t.check("the last of many candidates", code == 2 and "no price of azure/m29 is known" in err and not t.service.asked, code, err)
+    code, r, err = optimize("--budget", "cost=100", "--prices", "p.json", "--tune", "form", "--method", "reflect", "--proposer", "azure/writer")
+    t.check("the proposer", code == 2 and "no price of azure/writer is known" in err and not t.service.asked, code, err)
+
+
 def test_costs():
     """They are those of the calls, also when another candidate or another search paid for the answers."""
     args = ["--at-most", "cost=0.03", "--objective", "score,cost", "--prices", "p.json", "--cache", "c.db"]

@@ -2,6 +2,7 @@
  *
  *   bound_report.c  walks blocks and adds their bounds
  *   bound_values.c  lengths of values and of lists, numbers, and functions that expressions call
+ *   unpriced.c      models that have no price
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,6 +37,8 @@ double pdl_bound_words(const bound_names *names, const pdl_tree *t);
 double pdl_bound_count_words(pdl_str text);
 /* Returns the length of a list, or the value of a number; negative when it is not known. */
 double pdl_bound_length(const bound_names *names, const pdl_tree *t);
+/* Returns the value that a tree has in each run; absent when the text does not show it. */
+pdl_vref pdl_bound_value(const bound_names *names, const pdl_tree *t);
 /* Returns the number of words of the longest item of a list. */
 double pdl_bound_item_words(const bound_names *names, const pdl_tree *t);
 double pdl_bound_number(const bound_names *names, const pdl_tree *t);

@@ -203,19 +203,22 @@ double pdl_bound_length(const bound_names *names, const pdl_tree *t) {
     return measure(names, t, true, 0);
 }
 
-/* Returns the list when a tree shows all its items; absent otherwise. */
-static pdl_vref list_of(const bound_names *names, const pdl_tree *t, int depth) {
+static pdl_vref value_of(const bound_names *names, const pdl_tree *t, int depth) {
     if (!t || depth > 8) return pdl_absent();
     if (t->kind == PDL_TREE_CONST) return t->value;
     const pdl_expr *e = t->kind == PDL_TREE_EXPR ? pdl_tree_expr(t) : NULL;
     const pdl_xnode *x = e && e->form == PDL_X_NATIVE ? e->root : NULL;
     const bound_name *n = x && x->kind == PDL_X_NAME ? once(names, x->u.name) : NULL;
     if (!n) return pdl_absent();
-    return pdl_is_absent(n->given) ? list_of(names, n->tree, depth + 1) : n->given;
+    return pdl_is_absent(n->given) ? value_of(names, n->tree, depth + 1) : n->given;
+}
+
+pdl_vref pdl_bound_value(const bound_names *names, const pdl_tree *t) {
+    return value_of(names, t, 0);
 }
 
 double pdl_bound_item_words(const bound_names *names, const pdl_tree *t) {
-    pdl_vref list = list_of(names, t, 0);
+    pdl_vref list = value_of(names, t, 0);
     double most = pdl_is_list(list) ? 0 : INFINITY;
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
         most = fmax(most, words_of_value(pdl_list_at(list, i)));

@@ -75,6 +75,16 @@ pdl_val pdl_session_bound(const pdl_session *s) {
                                                   .budget = s->opt.run.budget});
 }
 
+pdl_val pdl_session_unpriced(const pdl_session *s, const pdl_program *p, pdl_vref variables) {
+    return pdl_program_unpriced(
+        p, &(pdl_bound_options){.variables = variables, .prices = s->around.prices});
+}
+
+bool pdl_session_has_price(const pdl_session *s, pdl_str model) {
+    pdl_price ignored;
+    return pdl_price_find(s->around.prices, model, pdl_absent(), &ignored);
+}
+
 bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user, pdl_err *err) {
     if (s->reports.later) pdl_later_flush(s->reports.later);
     const pdl_cancel *outer = pdl_cancel_enter(pdl_run_cancel_scope(s->running.run));

@@ -92,21 +92,24 @@ static size_t common_of(const opt_search *z, const opt_numbers *of, const opt_nu
 }
 
 /* Returns the means over the rows on which all these candidates were evaluated, so that the means
- * are comparable. */
+ * are comparable. Candidates above --at-most come after all others, whatever their scores are, so a
+ * method needs `above` beside the score. */
 static pdl_val scores_of(opt_search *z, const opt_numbers *of, const opt_numbers *rows) {
     size_t common = common_of(z, of, rows);
     pdl_val list = pdl_list_new(of->n);
-    double best = -1;
+    double best = -INFINITY;
     for (size_t i = 0; i < of->n; i++) {
         double mean = 0;
         for (size_t k = 0; k < common; k++) mean += pdl_search_score(z, of->p[i], rows->p[k]);
         if (common) mean /= (double)common;
-        /* A candidate above --at-most comes after all others, whatever its score is. */
-        if (pdl_search_is_over(z, of->p[i], rows->p, common)) mean -= 1;
-        if (mean > best) z->best = of->p[i];
-        if (mean > best) best = mean;
-        pdl_val d = pdl_dict_putz(pdl_dict_new(3), "candidate", pdl_int((int64_t)of->p[i]));
+        bool above = pdl_search_is_over(z, of->p[i], rows->p, common);
+        if (!above && mean > best) {
+            z->best = of->p[i];
+            best = mean;
+        }
+        pdl_val d = pdl_dict_putz(pdl_dict_new(4), "candidate", pdl_int((int64_t)of->p[i]));
         d = pdl_dict_putz(d, "score", pdl_float(mean));
+        d = pdl_dict_putz(d, "above", pdl_bool(above));
         list = pdl_list_push(list, pdl_dict_putz(d, "rows", pdl_int((int64_t)common)));
     }
     return list;

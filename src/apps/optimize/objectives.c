@@ -80,18 +80,6 @@ bool pdl_search_needs_costs(const opt_search *z) {
     return z->wanted_low[OPT_COST] || z->most[OPT_COST] >= 0;
 }
 
-bool pdl_search_check_prices(const opt_search *z, const opt_estimate *e, pdl_err *err) {
-    bool is_limited = z->budget && z->budget->limit[PDL_BUDGET_cost] >= 0;
-    if ((!is_limited && !pdl_search_needs_costs(z)) || !e->unpriced) return true;
-    const char *option = z->most[OPT_COST] >= 0    ? "--at-most"
-                         : z->wanted_low[OPT_COST] ? "--objective"
-                                                   : "--budget";
-    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: no price of %s is known", option,
-                e->unpriced);
-    pdl_err_hint(err, "--prices FILE gives prices");
-    return false;
-}
-
 /* --- comparisons ------------------------------------------------------------------------------ */
 
 bool pdl_search_has_objectives(const opt_search *z) {

@@ -12,7 +12,14 @@
 
 /* Reads --objective and --at-most. Errors: usage. */
 PDL_MUST bool pdl_search_read_objectives(opt_search *z, pdl_err *err);
-/* Checks that costs can be computed when an objective, a limit or the budget needs them. Error:
+/* prepare.c. Adds what one evaluation would use, as far as that is known; sends nothing. */
+PDL_MUST bool pdl_search_explain(const opt_search *z, size_t candidate, size_t row, opt_estimate *e,
+                                 pdl_err *err);
+/* price_check.c. Checks the models of all branches of a program with these variables: they need
+ * prices when an objective, a limit or the budget needs costs. Error: usage. */
+PDL_MUST bool pdl_search_check_program_prices(const opt_search *z, const pdl_program *p,
+                                              pdl_vref variables, pdl_err *err);
+/* price_check.c. Checks the models that runs would call, as far as their requests are known. Error:
  * usage. */
 PDL_MUST bool pdl_search_check_prices(const opt_search *z, const opt_estimate *e, pdl_err *err);
 /* Returns true when --objective names more than the score. */

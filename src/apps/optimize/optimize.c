@@ -253,8 +253,8 @@ bool pdl_optimize_run(const pdl_optimize_options *o, pdl_val *out, pdl_err *err)
     *out = pdl_absent();
     bool ok = pdl_search_read_objectives(&z, err) && check_method(o, err) && can_write(o, err) &&
               pdl_search_prepare(&z, err) && pdl_search_estimate(&z, &e, err) &&
-              budget_suffices(&z, &e, err) && pdl_search_check_prices(&z, &e, err) &&
-              pdl_search_plan_proposals(&z, &e, err);
+              budget_suffices(&z, &e, err) && pdl_search_plan_proposals(&z, &e, err) &&
+              pdl_search_check_prices(&z, &e, err);
     pdl_free(e.model);
     pdl_free(e.unpriced);
     if (ok && o->dry_run) {

@@ -7,6 +7,7 @@
 #include "io/clock.h"
 #include "io/file.h"
 #include "lang/load.h"
+#include "optimize/objectives.h"
 #include "optimize/proposals.h"
 #include "value/int.h"
 
@@ -90,8 +91,14 @@ static bool in_candidate(size_t i, pdl_err *err) {
     return false;
 }
 
-bool pdl_search_load(opt_search *z, size_t i, pdl_err *err) {
-    opt_candidate *c = &z->candidates.p[i];
+static bool check_prices(const opt_search *z, const opt_candidate *c, pdl_err *err) {
+    pdl_val vars = variables_of(z, c);
+    bool ok = pdl_search_check_program_prices(z, c->program, vars, err);
+    pdl_drop(vars);
+    return ok;
+}
+
+static bool load(opt_search *z, opt_candidate *c, pdl_err *err) {
     bool loads = true;
     if (!c->text) {
         c->program = pdl_program_keep(z->candidates.p[0].program);
@@ -102,9 +109,16 @@ bool pdl_search_load(opt_search *z, size_t i, pdl_err *err) {
     return (loads || pdl_program_refuse(c->program, err)) && check_one(z, c, err);
 }
 
+bool pdl_search_load(opt_search *z, size_t i, pdl_err *err) {
+    opt_candidate *c = &z->candidates.p[i];
+    return load(z, c, err) && check_prices(z, c, err);
+}
+
 static bool load_all(opt_search *z, pdl_err *err) {
     /* the reference makes no checks before, and its variables may be set by the program itself */
-    if (!z->o->reference && !check_one(z, &z->candidates.p[0], err)) return false;
+    if (!z->o->reference && (!check_one(z, &z->candidates.p[0], err) ||
+                             !check_prices(z, &z->candidates.p[0], err)))
+        return false;
     for (size_t i = 1; i < z->candidates.n; i++)
         if (!pdl_search_load(z, i, err)) return in_candidate(i, err);
     return true;
@@ -164,7 +178,8 @@ static bool open_judge(opt_search *z, pdl_err *err) {
         pdl_program_load(z->judge, file, pdl_buf_str(own ? &text : &built_in), &loads);
         ok = loads || pdl_program_refuse(z->judge, err);
     }
-    ok = ok && (!own || check_judge(z, err));
+    ok = ok && (!own || (check_judge(z, err) && pdl_search_check_program_prices(
+                                                    z, z->judge, z->o->variables, err)));
     pdl_buf_fini(&text);
     pdl_buf_fini(&built_in);
     return ok;
@@ -328,8 +343,9 @@ static bool explain(const opt_search *z, pdl_program *p, pdl_str file, pdl_vref 
     return true;
 }
 
-static bool explain_pair(const opt_search *z, const opt_candidate *c, size_t row,
-                         opt_estimate *e, pdl_err *err) {
+bool pdl_search_explain(const opt_search *z, size_t candidate, size_t row, opt_estimate *e,
+                        pdl_err *err) {
+    const opt_candidate *c = &z->candidates.p[candidate];
     pdl_val vars = variables_of(z, c), question = pdl_search_question(z, row);
     for (size_t i = 0; i < pdl_dict_len(question); i++) {
         pdl_str column = pdl_str_get(pdl_dict_key_at(question, i)), name = column;
@@ -359,8 +375,8 @@ bool pdl_search_estimate(const opt_search *z, opt_estimate *out, pdl_err *err) {
     size_t first = z->o->reference != NULL;
     *out = (opt_estimate){0};
     for (size_t i = 0; i < n; i++) /* each row is explained with another candidate */
-        if (!explain_pair(z, &z->candidates.p[first + i % (z->candidates.n - first)],
-                          z->part[OPT_VALIDATION].p[i], out, err))
+        if (!pdl_search_explain(z, first + i % (z->candidates.n - first),
+                                z->part[OPT_VALIDATION].p[i], out, err))
             return false;
     out->calls /= (double)n;
     out->prompt_tokens /= (double)n;

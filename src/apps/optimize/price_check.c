@@ -1,0 +1,57 @@
+/* price_check.c -- refuses a search that needs costs when a model has no price. A budget of cost
+ * cannot judge a call without a price, so such a call would fail after others were paid for.
+ *
+ * Models are found in two ways. The text of each candidate shows the models of all branches, and
+ * explaining a run shows those whose names are computed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "optimize/objectives.h"
+
+#include "base/banned.h"
+
+/* Returns the option that needs costs; NULL when there is none. */
+static const char *option_of(const opt_search *z) {
+    bool is_limited = z->budget && z->budget->limit[PDL_BUDGET_cost] >= 0;
+    return z->most[OPT_COST] >= 0    ? "--at-most"
+           : z->wanted_low[OPT_COST] ? "--objective"
+           : is_limited              ? "--budget"
+                                     : NULL;
+}
+
+static bool refuse(const opt_search *z, pdl_str model, pdl_err *err) {
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: no price of %.*s is known", option_of(z),
+                PDL_FMT(model));
+    pdl_err_hint(err, "--prices FILE gives prices");
+    return false;
+}
+
+bool pdl_search_check_program_prices(const opt_search *z, const pdl_program *p, pdl_vref variables,
+                                     pdl_err *err) {
+    if (!option_of(z)) return true;
+    pdl_val list = pdl_session_unpriced(z->session, p, variables);
+    bool ok = !pdl_list_len(list) || refuse(z, pdl_str_get(pdl_list_at(list, 0)), err);
+    pdl_drop(list);
+    return ok;
+}
+
+/* The estimate has explained some candidates; this explains all, each with one row. */
+static bool check_all(const opt_search *z, pdl_err *err) {
+    opt_estimate e = {0};
+    bool ok = true;
+    for (size_t i = z->o->reference != NULL; ok && !e.unpriced && i < z->candidates.n; i++)
+        ok = pdl_search_explain(z, i, z->part[OPT_VALIDATION].p[i % z->part[OPT_VALIDATION].n], &e,
+                                err);
+    ok = ok && (!e.unpriced || refuse(z, pdl_str_of(e.unpriced), err));
+    pdl_free(e.unpriced);
+    pdl_free(e.model);
+    return ok;
+}
+
+bool pdl_search_check_prices(const opt_search *z, const opt_estimate *e, pdl_err *err) {
+    if (!option_of(z)) return true;
+    if (e->unpriced) return refuse(z, pdl_str_of(e->unpriced), err);
+    if (z->proposer && !pdl_session_has_price(z->session, pdl_str_of(z->proposer)))
+        return refuse(z, pdl_str_of(z->proposer), err);
+    return check_all(z, err);
+}
