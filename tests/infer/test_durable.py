@@ -186,11 +186,9 @@ def test_only_a_given_seed_goes_to_models():
 def test_what_a_journal_does_not_keep():
     """Addresses, which may have keys, and logs are those of the command that resumes."""
     env = begin()
-    err = stopped(["p.pdl", "-d", "who=you", "-n", "2", "--otlp", "http://u:hidden-key@127.0.0.1:9/", "--otlp-content", "--wire", "log", "--prices", "prices.json"], "k", env) \
-        if (t.folder / "prices.json").write_text("{}") else ""
+    err = stopped(["p.pdl", "-d", "who=you", "-n", "2", "--otlp", "http://u:hidden-key@127.0.0.1:9/", "--otlp-content", "--wire", "log"], "k", env)
     t.check("the journal has none of them", journal_of("k", env) and b"hidden-key" not in journal_of("k", env) and b"--wire" not in journal_of("k", env))
     (t.folder / "log").unlink()
-    (t.folder / "prices.json").unlink()
     code, out, err = t.run("k", word="resume", **env)
     t.check("they are not needed, and nothing is logged", code == 0 and not (t.folder / "log").exists(), code, err)
 
@@ -209,6 +207,34 @@ def test_what_a_resume_may_give():
     (t.folder / "sub").mkdir()
     code, out, err = t.run("b", "--budget", "calls=100", "--jobs", "1", "--wire", "log", "--timeout", "20", "--max-rps", "1000", word="resume", **env)
     t.check("a larger one goes on", code == 0 and out.strip() and (t.folder / "log").exists() and t.service.most_open <= 2, code, out, err)
+
+
+def elsewhere(*more, **env):
+    """Continues the inference `it` from another folder. -> exit code, output, errors"""
+    home, t.folder = t.folder, t.folder / "other"
+    t.folder.mkdir(exist_ok=True)
+    try:
+        return t.run("it", *more, word="resume", **env)
+    finally:
+        t.folder = home
+
+
+def test_prices_are_kept():
+    """The file of prices is kept by its name, which is found from another folder; the resume may give another one."""
+    words = ["p.pdl", "-d", "who=you", "--algo", "is", "-n", "12", "--json", "--jobs", "1", "--prices", "p.json", "--budget", "cost=100"]
+    for more in ([], ["--prices", "new.json"]):
+        env = begin()
+        (t.folder / "p.json").write_text(json.dumps({"openai/*": {"input": 0.001, "output": 0.01}}))
+        t.check("it is killed", killed(("infer", [*words, "--durable", "--id", "it"]), 5, env))
+        if more:
+            before = t.service.settled()
+            (t.folder / "other").mkdir()
+            (t.folder / "p.json").rename(t.folder / "other" / "new.json")
+            code, out, err = elsewhere(**env)
+            t.check("without the file nothing is asked", code == 2 and "p.json'" in err and sum(t.service.asked.values()) == before, code, err)
+        code, out, err = elsewhere(*more, **env)
+        usage = json.loads(out)["usage"] if code == 0 else None
+        t.check("every answer has a price %s" % more, usage and usage["model_calls"] == 24 and usage["cost"] > 24 * 0.01, usage, code, err)
 
 
 def test_a_journal_elsewhere():

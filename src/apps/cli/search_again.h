@@ -22,6 +22,8 @@ int pdl_cli_search_resume(const arguments *given, char *folder);
 /* Returns the words of a command as a list: its operands, and the options with the bit `kept`.
  * Owned. */
 pdl_val pdl_cli_words_of(const arguments *a, opt_resume kept);
+/* Sets the value of an option, also where the command line gave another one. Borrows value. */
+void pdl_cli_replace_value(arguments *a, opt_id id, pdl_str value);
 /* Runs a command with these words. An option without the bit `kept` has no effect, because the file
  * may be someone else's. begin: changes its arguments before it runs. */
 int pdl_cli_run_words(const char *name, pdl_vref words, opt_resume kept,

@@ -89,7 +89,7 @@ static void take(void *user, arguments *a) {
     for (opt_id id = 0; id < OPT_COUNT; id++) {
         if (!c->given->given[id] || !pdl_cli_resume_has(id, GIVEN_INFER)) continue;
         a->given[id] = true;
-        a->value[id] = c->given->value[id];
+        pdl_cli_replace_value(a, id, c->given->value[id]);
     }
     if (a->given[OPT_jobs]) a->given[OPT_workers] = false; /* --jobs replaces --workers */
 }

@@ -30,15 +30,31 @@ static pdl_val with_word(pdl_val list, const option *o, pdl_str value) {
     return pdl_list_push(list, pdl_text_of_buf(&b));
 }
 
+/* Appends the file of an option as an absolute path. */
+static void put_file(const arguments *given, opt_id id, pdl_buf *out) {
+    char here[PATH_MAX];
+    pdl_str name = given->value[id];
+    if (name.n && name.p[0] != '/' && !pdl_str_is(name, "-") && getcwd(here, sizeof here))
+        pdl_buf_putf(out, "%s/", here);
+    pdl_buf_put(out, name);
+}
+
 pdl_val pdl_cli_words_of(const arguments *a, opt_resume kept) {
     pdl_val words = pdl_list_new(16);
     for (const opt_id *id = a->command->options; *id != OPT_COUNT; id++)
         if (a->given[*id] && pdl_cli_option_of(*id)->kind == OPT_FLAG &&
             pdl_cli_resume_has(*id, kept))
             words = with_word(words, pdl_cli_option_of(*id), (pdl_str){0});
-    for (size_t i = 0; i < a->values.n; i++)
-        if (pdl_cli_resume_has(a->values.p[i].id, kept))
-            words = with_word(words, pdl_cli_option_of(a->values.p[i].id), a->values.p[i].value);
+    for (size_t i = 0; i < a->values.n; i++) {
+        const option *o = pdl_cli_option_of(a->values.p[i].id);
+        pdl_buf file = PDL_BUF;
+        if (!pdl_cli_resume_has(o->id, kept)) continue;
+        /* an inference may be continued from another folder */
+        bool is_found_anywhere = kept == KEPT_INFER && o->id == OPT_prices;
+        if (is_found_anywhere) put_file(a, o->id, &file);
+        words = with_word(words, o, is_found_anywhere ? pdl_buf_str(&file) : a->values.p[i].value);
+        pdl_buf_fini(&file);
+    }
     /* "--" comes before the names of files, because a name may begin with a dash. */
     if (a->files.n) words = pdl_list_push(words, pdl_textz("--"));
     for (size_t i = 0; i < a->files.n; i++) words = pdl_list_push(words, pdl_text(a->files.p[i]));
@@ -183,6 +199,12 @@ int pdl_cli_run_words(const char *name, pdl_vref words, opt_resume kept,
     return code;
 }
 
+void pdl_cli_replace_value(arguments *a, opt_id id, pdl_str value) {
+    a->value[id] = value;
+    for (size_t i = 0; i < a->values.n; i++)
+        if (a->values.p[i].id == id) a->values.p[i].value = value;
+}
+
 typedef struct continued_search {
     const arguments *given;
     const char *folder;
@@ -192,11 +214,10 @@ typedef struct continued_search {
 /* Sets an option to the value that the command line of the resume gives. */
 static void take_given(const continued_search *c, opt_id id, arguments *a) {
     a->given[id] = c->given->given[id];
-    a->value[id] = id == OPT_wire     ? c->wire
-                   : id == OPT_prices ? c->prices
-                                      : c->given->value[id];
-    for (size_t i = 0; i < a->values.n; i++)
-        if (a->values.p[i].id == id) a->values.p[i].value = a->value[id];
+    pdl_cli_replace_value(a, id,
+                          id == OPT_wire     ? c->wire
+                          : id == OPT_prices ? c->prices
+                                             : c->given->value[id]);
 }
 
 /* An option that the state keeps has the kept value unless the resume gives another one. */
@@ -207,15 +228,6 @@ static void take_folder(void *user, arguments *a) {
         if (pdl_cli_resume_has(id, GIVEN_SEARCH) &&
             (c->given->given[id] || !pdl_cli_resume_has(id, KEPT_SEARCH)))
             take_given(c, id, a);
-}
-
-/* Appends the file of an option as an absolute path. */
-static void put_file(const arguments *given, opt_id id, pdl_buf *out) {
-    char here[PATH_MAX];
-    pdl_str name = given->value[id];
-    if (name.n && name.p[0] != '/' && !pdl_str_is(name, "-") && getcwd(here, sizeof here))
-        pdl_buf_putf(out, "%s/", here);
-    pdl_buf_put(out, name);
 }
 
 static int fail(pdl_err *err) {
