@@ -32,15 +32,15 @@ typedef struct pdl_event {
     pdl_event_kind kind;
     pdl_entry entry; /* set for block_begin */
     uint32_t fiber;  /* 1: the main fiber */
-    /* block_begin: the fiber that runs the map of which this fiber is an iteration, or the code
-     * that called the function that this fiber runs; 0: none. */
+    /* block_begin: the fiber that started this one: it runs the map of this iteration, or the code
+     * that called this function; 0: none. */
     uint32_t parent;
     /* block_begin: the program of the block; NULL: unknown. */
     struct pdl_program *program;
     const pdl_block *block;
     pdl_path *path;
-    /* Blocks: their path in the form of a journal, with the calls from expressions that led to the
-     * block. NULL: there were no such calls, and `path` is the whole path. */
+    /* Events of blocks: the path in the form of a journal, with the calls from expressions that led
+     * to the block. NULL: there were no such calls, and `path` is the whole path. */
     pdl_path *place;
     /* piece, reply, decision: the path of the block that made the request; NULL: unknown. */
     pdl_path *caller;
@@ -49,19 +49,19 @@ typedef struct pdl_event {
     pdl_vref value;
     /* block_begin: incoming messages; block_end: the messages that a leaf adds; absent: none. */
     pdl_vref context;
-    pdl_str key; /* set for field, block_begin (also of a tool) */
+    pdl_str key; /* set for `field` and `block_begin` */
     pdl_str text;
     pdl_str role; /* set for message */
-    /* Number of an attempt or iteration; index of a case from 1; descriptor of out. */
+    /* Number of an attempt or iteration; index of a case from 1; for `out`, the file descriptor. */
     uint32_t number;
     pdl_look look;
     bool library; /* block_begin: the block is in a module of the library, or of a tool server */
     /* block_begin: `library` is set, and the function around the block was called from outside the
      * library */
     bool entered;
-    /* block_begin: the body of the function `key` of the program, which a library called */
+    /* block_begin: a library called the program's function `key`, whose body this block is */
     bool tool;
-    bool handled;   /* reply: a block around it handles its failure, and reports it */
+    bool handled;   /* reply: a failure that a block around handles and reports */
     bool untrusted; /* text, out, note: control sequences are neutralised on a terminal */
     const pdl_err *err;
     const struct pdl_effect *effect;

@@ -1,4 +1,4 @@
-/* fold.c -- see fold.h: makes nodes of events. fold_node.c decides when nodes are written and
+/* fold.c -- see fold.h: makes nodes from events. fold_node.c decides when nodes are written and
  * freed, fold_write.c what they look like.
  *
  * Each fiber has its innermost running node. A block that begins becomes a child of it; the first
@@ -41,8 +41,8 @@ static void set_path(fold_node *n, const pdl_event *e) {
     if (e->place) set(&n->place, e->place);
 }
 
-/* Returns true when both places are in iterations of one loop and the second one is earlier: the
- * iterations of a map run in any order. Searches as far up as a body is deep. */
+/* Returns true when both places are in iterations of one loop and the iteration of b is earlier:
+ * the iterations of a map run in any order. Searches as far up as a body is deep. */
 static bool iterates_before(const pdl_path *a, const pdl_path *b) {
     enum { NEAR = 64 };
     for (int i = 0; a && b && i < NEAR; i++, a = a->up, b = b->up)
@@ -103,7 +103,7 @@ static unsigned levels_to(const pdl_block *b, const pdl_block *part, pdl_entry e
 }
 
 static const char *intern_key(pdl_fold *f, pdl_str key) {
-    for (size_t i = 0; i < f->keys.n; i++) /* names of fields: there are few */
+    for (size_t i = 0; i < f->keys.n; i++) /* there are few names of fields */
         if (pdl_str_is(key, f->keys.p[i])) return f->keys.p[i];
     return *pdl_vec_push(&f->keys) = pdl_str_dup(key);
 }
@@ -243,7 +243,7 @@ static bool stays_for_all_attempts(const char *key) {
     return false;
 }
 
-/* Removes the parts of a failed attempt; definitions were made before it. */
+/* Removes the parts of a failed attempt, but not the definitions, which were made before it. */
 static void on_attempt(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber);
     if (!n || n->block != e->block) return;
@@ -322,8 +322,8 @@ static double nanos_of(pdl_vref dict, const char *key) {
     return pdl_is(v, PDL_V_FLOAT) && pdl_float_of(v) > 0 ? pdl_float_of(v) * 1e9 : 0;
 }
 
-/* Records when the answered request was sent: after the call had waited for its turn, a rate or
- * another attempt, and had made the attempts that failed. */
+/* Records when the answered request was sent. The waits of the call (for its turn, for a rate,
+ * before another attempt) and its failed attempts came before that time. */
 static void note_sent(fold_node *n, const pdl_reply *reply, pdl_vref how) {
     double before = reply ? pdl_reply_waited(reply) * 1e9 : 0;
     pdl_vref tried = pdl_is_dict(how) ? pdl_dict_getz(how, "attempts") : pdl_absent();
@@ -342,7 +342,7 @@ static void on_effect(pdl_fold *f, const pdl_event *e) {
     if (n) n->sent = e->nanos;
 }
 
-/* Returns whether the answer says what it used: otherwise no event of usage follows. */
+/* Returns true when the answer counts its tokens. Without counts no usage event follows. */
 static bool has_counts(pdl_vref reply) {
     pdl_vref usage = pdl_is_dict(reply) ? pdl_dict_getz(reply, "usage") : pdl_absent();
     int64_t n;
@@ -350,8 +350,8 @@ static bool has_counts(pdl_vref reply) {
            pdl_int_get(pdl_dict_getz(usage, "completion_tokens"), &n);
 }
 
-/* Records a reply. A model block ends before its reply arrives, so no block that still runs reports
- * a failure that is not handled. */
+/* Records a reply. A model block ends before its reply arrives, so an unhandled failure has no
+ * running block that reports it. */
 static void on_reply(pdl_fold *f, const pdl_event *e) {
     fold_node *n = e->caller ? pdl_idmap_find(&f->calls, (uintptr_t)e->caller) : NULL;
     if (!n) return;

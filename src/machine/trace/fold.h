@@ -23,13 +23,13 @@ typedef struct pdl_fold pdl_fold;
  * also those that are registered after the text was written. folder: where long traces are written,
  * to a file without a name; NULL: the default one. */
 pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const char *folder);
-void pdl_fold_free(pdl_fold *f); /* NULL is fine */
+void pdl_fold_free(pdl_fold *f); /* f may be NULL */
 
 /* Redacts values that the redaction (borrowed until free) covers. Called before the first event. */
 void pdl_fold_redact(pdl_fold *f, const pdl_redaction *redaction);
 
-/* Makes the trace have only what the reference writes: no calls in expressions, lists of messages
- * whole. Called before the first event. */
+/* Limits the trace to what the reference writes: calls in expressions are left out, and all lists
+ * of messages are whole. Called before the first event. */
 void pdl_fold_whole(pdl_fold *f);
 
 /* Makes the trace name the origins of values, as `pdl__labels`; put appends the name of one origin.

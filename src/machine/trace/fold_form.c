@@ -3,15 +3,16 @@
  * Most of the JSON of a block is the same for all its executions: its kind, its fields as written,
  * the defaults. Making a tree of values for it each time, searching it for secrets and writing it
  * took nine tenths of the time of a run with a trace. So a block that is executed a second time
- * gets a form: that text, with slots where an execution differs. A form is made by the same dump,
- * whose view gives slots in place of values and notes the dump's questions. Later executions answer
+ * gets a form: that text, with slots where an execution differs. A form is made by the dump that
+ * also makes the tree (lang/dump.h). The dump asks its view for each value and each child; while a
+ * form is made, the view notes these questions and answers them with slots. Later executions answer
  * the same questions in the same order, and their answers are written between the pieces of text.
  *
- * Which answers are missing or null decides the shape of a dump, so a block has a form for each of
- * the shapes that were seen last; an execution of another shape makes one more. What must stay
- * true: a dump asks the same questions for all executions of a block, and uses an answer only by
- * placing it, unless it is missing or null. Nodes for which that does not hold are written without
- * a form (has_form in fold_write.c).
+ * The text of a dump depends on which answers are missing or null. So a block has a form for each
+ * such combination that was seen lately; an execution with another combination makes one more. What
+ * must stay true: a dump asks the same questions for all executions of a block, and does nothing
+ * with an answer but place it, or leave out one that is missing or null. Other nodes are written
+ * without a form (has_form in fold_write.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +32,7 @@ enum { FORM_LEVEL = PDL_MAX_JSON_DEPTH / 2 }; /* deeper nodes are written withou
 typedef struct form_slot {
     size_t end; /* end of the text before the slot */
     size_t answer;
-    unsigned depth; /* number of containers of the block around it */
+    unsigned depth; /* number of containers of the block that are around the slot */
 } form_slot;
 
 /* The state of an answer: missing, or its kind. */
@@ -113,8 +114,8 @@ static void clear_answers(fold_answers *a) {
     a->list.n = 0;
 }
 
-/* Returns true when a redaction covers an answer. It covers parts of values by the labels of what
- * is around them, so it needs the whole tree. */
+/* Returns true when a redaction covers an answer. The label of a container covers its parts, so a
+ * redaction needs the whole tree. */
 static bool any_redacted(const pdl_fold *f, const fold_answers *a) {
     for (size_t i = 0; f->redaction && i < a->list.n; i++)
         if (pdl_redaction_covers(f->redaction, pdl_label_of(a->list.p[i].value))) return true;
@@ -123,7 +124,7 @@ static bool any_redacted(const pdl_fold *f, const fold_answers *a) {
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-/* Called for each value without a form in JSON: the text so far ends at a slot. */
+/* Called for each value that JSON cannot express, such as a slot. */
 static bool put_slot(void *user, pdl_vref v, unsigned depth, pdl_buf *out) {
     fold_form *m = user;
     size_t answer;
@@ -217,7 +218,7 @@ static bool fill_form(pdl_fold *f, const fold_node *n, const fold_form *m, fold_
 bool pdl_fold_form_put(pdl_fold *f, const fold_node *n, const fold_form_calls *calls,
                        pdl_buf *out) {
     fold_forms *all = pdl_idmap_find(&f->forms, (uintptr_t)n->block);
-    if (!all) { /* executed once so far, perhaps for the only time */
+    if (!all) { /* the first execution: a form is not worth its cost yet */
         all = PDL_NEW(fold_forms);
         pdl_idmap_put(&f->forms, (uintptr_t)n->block, all);
         return false;

@@ -1,8 +1,8 @@
 /* fold_labels.c -- the origins of a block's values: {"result": ["model"], ...}.
  *
  * The name is the name of the field that has the value. Parts of an object or of a list that have
- * separate origins follow as result.KEY and result[INDEX]. A value of the program's text alone has
- * no entry.
+ * separate origins follow as result.KEY and result[INDEX]. A value that comes only from the
+ * program's text has no entry.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_PARTS = 20 }; /* parts of a value that are named one by one */
+enum { MAX_PARTS = 20 }; /* maximum number of parts of a value that are named separately */
 
 static pdl_val names_of(const pdl_fold *f, pdl_label origins) {
     pdl_val list = pdl_list_new(2);

@@ -2,19 +2,19 @@
  *
  * The trace of a long run does not fit in memory, and its form makes it hard to write as the run
  * proceeds: in JSON the parts of a block precede its result, the fields of a loop precede its
- * iterations, and blocks that were not executed show an id that they get elsewhere, later. So the
- * tree is written from the leaves. As soon as a block has ended, all its parts are written and the
- * promises in its values are filled, it becomes text (fold_write.c). The texts of its parts are
- * copied into it or, when they are long, spilled and referred to (fold_text.c); its values and
- * parts are then freed. Iterations of a loop are appended to one text in their order and freed as
- * well.
+ * iterations, and a block that was not executed here shows the id of its last execution elsewhere,
+ * which may be later. So the tree is written from the leaves. As soon as a block has ended, all its
+ * parts are written and the promises in its values are filled, it becomes text (fold_write.c). The
+ * texts of its parts are copied into it or, when they are long, spilled and referred to
+ * (fold_text.c); its values and parts are then freed. Iterations of a loop are appended to one text
+ * in their order and freed as well.
  *
  * What remains in memory is what is open: the running blocks, those whose model has not answered,
- * and for each block of the program what the end needs. At the end the text of the root is written
- * out, and what it refers to is read back from the file, each byte once. A killed run leaves
- * nothing, since that file has no name. Cost: every byte of short text is copied once for each
- * level until it is long enough to be spilled, and a waiting node is examined again after 1, 2, 4
- * ... events.
+ * and, for each block of the program, the facts that are written at the end. At the end the text of
+ * the root is written out, and what it refers to is read back from the file, each byte once. A
+ * killed run leaves nothing, since that file has no name. Cost: every byte of short text is copied
+ * once for each level until it is long enough to be spilled, and a waiting node is examined again
+ * after 1, 2, 4 ... events.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -78,7 +78,7 @@ static void unlink_child(fold_node *up, fold_node *n) {
     n->next = n->prev = up->cursor = NULL;
 }
 
-enum { FEW_FACTS = 16 }; /* facts that are searched without an index */
+enum { FEW_FACTS = 16 }; /* up to this number, facts are searched without an index */
 
 static void index_fact(fold_node *n, size_t i) {
     uintptr_t id = (uintptr_t)n->facts.p[i].index + 1;
@@ -194,8 +194,8 @@ static void keep_usage(fold_usage *to, const fold_node *c) {
     add_usage(to, &u);
 }
 
-/* Marks nodes of a failed attempt, children first. A node that still runs or is in the queue stays
- * until that has changed. C depth: FOLD_DEEPEST. */
+/* Marks nodes of a failed attempt, children first. A node that still runs or is in the queue is
+ * freed later. C depth: FOLD_DEEPEST. */
 static void give_up(pdl_fold *f, fold_node *n) {
     for (fold_node *c = n->first, *next; c; c = next) {
         next = c->next;
@@ -323,7 +323,7 @@ static void collect(pdl_fold *f, fold_series *s, fold_node *n) {
     give_up(f, n);
 }
 
-/* Writes n and, with their last part, the blocks around it. */
+/* Writes n, and then each block around it of which this was the last part to be written. */
 static void write_if_ready(pdl_fold *f, fold_node *n) {
     while (n && n->over && !n->n_left && !n->written && !n->queued) {
         if (!is_ready(n)) {

@@ -9,7 +9,7 @@
  *
  * What must stay true: the named block is in the trace at the end. A failed attempt removes its
  * blocks from the trace. A block therefore names only models that began before it in the same
- * fiber, or in one that waits for it: an attempt that removes them removes it, too.
+ * fiber, or in one that waits for it: an attempt that removes these models removes the block, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -54,13 +54,14 @@ static pdl_val message_at(pdl_vref v, size_t i) {
     return pdl_is(v, PDL_V_CONTEXT) ? pdl_context_at(v, i) : pdl_list_part(v, i);
 }
 
-/* Returns how many messages of v are those of base; 0 unless it begins with all of them. */
+/* Returns the number of messages of base when v begins with all of them, else 0. */
 static size_t shared(pdl_vref v, pdl_vref base) {
     size_t n = length(base);
     bool same = true;
     if (!n || n > length(v)) return 0;
     if (pdl_is(v, PDL_V_CONTEXT) && pdl_is(base, PDL_V_CONTEXT)) return pdl_context_shared(v, base);
-    for (size_t i = n; same && i-- > 0;) { /* differences are near the end */
+    /* From the end, because differences are nearly always there. */
+    for (size_t i = n; same && i-- > 0;) {
         pdl_val a = message_at(v, i), b = message_at(base, i);
         same = pdl_val_eq(a, b);
         pdl_drop(a);
@@ -111,8 +112,8 @@ pdl_val pdl_fold_rest(pdl_vref v, size_t from) {
     return rest;
 }
 
-/* Returns the fiber that continues with the messages of n's fiber, which ends: the messages of the
- * first iteration of a map come before those of the others. 0: none. */
+/* The fiber of n ends. Returns the fiber that continues with its messages; 0: none. In a map only
+ * the messages of the first iteration come before all others. */
 static uint32_t fiber_after(const fold_node *n) {
     const fold_node *outermost = n;
     while (outermost->parent && outermost->parent->fiber == n->fiber) outermost = outermost->parent;

@@ -1,9 +1,10 @@
-/* fold_shown.c -- what a block showed on the way (stdlib.show, output of code), in the trace.
+/* fold_shown.c -- text that a block showed while it ran (stdlib.show, output of code), in the
+ * trace.
  *
- * It arrives in pieces, and a secret may be spread over them: code that prints a key letter by
- * letter. So the pieces are kept until the block is written, and then joined and redacted as one
- * text. A possible beginning of a secret is left out when the rest is unknown: while the block
- * runs, and when there was too much to keep.
+ * The text arrives in pieces, and a secret may be spread over them, as when code prints a key
+ * letter by letter. So the pieces are kept until the block is written, and then joined and redacted
+ * as one text. A possible beginning of a secret is left out when the rest is unknown: while the
+ * block runs, and when there was too much to keep.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* fold_shown.h -- what a block showed on the way, kept in pieces and written as one text. Private
- * to trace.
+/* fold_shown.h -- text that a block showed while it ran, kept in pieces and written as one text.
+ * Private to trace.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,10 +8,10 @@
 
 #include "trace/fold_tree.h"
 
-/* Keeps a piece of what was shown on the way, for the innermost block that is in the trace: n or
- * one around it. key is FOLD_SHOWN, interned. */
+/* Keeps a piece of text that was shown, for the innermost block that is in the trace: n or a block
+ * around n. key is FOLD_SHOWN, interned. */
 void pdl_fold_note_shown(fold_node *n, const char *key, pdl_vref text);
-/* Returns what the node showed on the way as one text, redacted; absent when there is none. */
+/* Returns all text that the node showed, redacted; absent when there is none. */
 pdl_val pdl_fold_shown(const pdl_fold *f, const fold_node *n);
 
 #endif

@@ -63,7 +63,8 @@ pdl_val pdl_fold_hole_items(const pdl_buf *items) {
     return v;
 }
 
-/* Returns the entry of a block under a name. */
+/* Returns the index in f->written of the entry of a block with this name; makes the entry if
+ * needed. */
 static size_t entry_of(pdl_fold *f, const pdl_block *b, pdl_str name) {
     size_t first = (size_t)(uintptr_t)pdl_idmap_find(&f->holes, (uintptr_t)b);
     for (size_t i = first; i; i = f->written.p[i - 1].next) {
@@ -129,7 +130,7 @@ static size_t shorten(pdl_fold *f, pdl_buf *text, size_t from, size_t least) {
     hole_bytes(bytes, HOLE_ASIDE, at, aside.n);
     pdl_buf_cut(text, from);
     pdl_buf_put(text, (pdl_str){bytes, sizeof bytes});
-    if (from == 0) { /* a waiting node holds only what it needs */
+    if (from == 0) { /* a waiting node keeps no spare memory */
         pdl_buf small = PDL_BUF;
         pdl_buf_put(&small, pdl_buf_str(text));
         pdl_buf_fini(text);
@@ -147,11 +148,11 @@ void pdl_fold_put_aside(pdl_fold *f, pdl_buf *text) { (void)shorten(f, text, 0, 
 /* The text of a node that is being written. */
 typedef struct fold_part {
     pdl_fold *fold;
-    size_t from; /* everything before this offset is holes */
+    size_t from; /* before this offset there are only holes */
 } fold_part;
 
-/* Puts text aside while a node is written, because the text of one node may be longer than memory:
- * a value whose parts are shared. */
+/* Puts text aside while a node is written, because the text of one node may not fit in memory, as
+ * when a value has the same part many times. */
 static bool put_aside(void *user, pdl_buf *out, pdl_err *err) {
     fold_part *p = user;
     p->from = pdl_fold_shorten(p->fold, out, p->from);
@@ -201,7 +202,8 @@ typedef struct late {
     bool in_string, escaped;
 } late;
 
-/* Returns the end of the string of which s is the rest; s.n when it does not end in s. */
+/* s begins inside a string. Returns the offset of its end; s.n when the string does not end in
+ * s. */
 static size_t string_end(late *l, pdl_str s) {
     for (size_t i = 0; i < s.n; i++) {
         bool escaped = l->escaped;
@@ -264,8 +266,8 @@ static bool fill_hole(writer *w, const char *p) {
     return w->put(w->user, taken ? PDL_STR("true") : PDL_STR("null"), w->err);
 }
 
-/* Returns where the next hole begins, from i on; s.n: there is none. All of a trace passes here, so
- * eight bytes are examined at once. */
+/* Returns the offset of the first hole from i on; s.n: there is none. All of a trace passes here,
+ * so eight bytes are examined at once. */
 static size_t hole_from(pdl_str s, size_t i) {
     for (; s.n - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
         uint64_t bytes = pdl_word64(s.p + i);
@@ -275,7 +277,7 @@ static size_t hole_from(pdl_str s, size_t i) {
     return i;
 }
 
-/* Writes s up to a hole that it ends in; *n is how much that is. */
+/* Writes s without a hole that s cuts off at its end. *n: the number of bytes that were used. */
 static bool fill(writer *w, pdl_str s, size_t *n) {
     size_t from = 0, i = 0;
     while ((i = hole_from(s, i)) < s.n) {

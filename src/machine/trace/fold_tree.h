@@ -42,7 +42,7 @@ typedef struct fold_ahead {
 } fold_ahead;
 
 /* Texts in the order of their numbers: iterations of a loop, or calls in the expressions of a
- * block. All-zero except items is empty. */
+ * block. An empty series is all-zero but for items. */
 typedef struct fold_series {
     uint32_t begun, collected; /* how many began, and how many are in items */
     pdl_buf items;             /* texts of the first executions */
@@ -89,8 +89,8 @@ typedef struct fold_node {
     pdl_val context;  /* models: incoming messages */
     int64_t usage[3]; /* calls, completion, prompt */
     double cost;      /* negative: unknown */
-    fold_usage inside; /* used by parts that are written and freed */
-    fold_usage lost;   /* used by failed attempts, whose parts are freed */
+    fold_usage inside; /* usage of parts that are written and freed */
+    fold_usage lost;   /* usage of failed attempts, whose parts are freed */
     char *failure;    /* owned: set for the innermost block that failed */
     /* Owned, of a model: the error of its answer, when it arrived before the block's end. */
     char *answer_failed;
@@ -198,12 +198,12 @@ bool pdl_fold_is_loop_body(const pdl_block *b, const pdl_block *child);
 
 /* --- fold_same.c: lists that repeat one before them ------------------------------------------ */
 
-/* Returns how many messages of v, a list or a context, another block has already, whose id becomes
- * *id (owned); 0: none. own: the model of the node; NULL: it may not be named. */
+/* Returns how many of the first messages of v (list or context) another block has already; 0: none.
+ * *id (owned) is the id of that block. own: the model of the node; NULL: it may not be named. */
 size_t pdl_fold_same(const pdl_fold *f, const fold_node *n, const fold_own *own, fold_list which,
                      pdl_vref v, pdl_val *id);
 pdl_val pdl_fold_rest(pdl_vref v, size_t from); /* the messages from this one on, as a list */
-/* Records that the model n has these lists under this id (text); later ones may name it. */
+/* Records that the model n has these lists under this id (text); later models may name n. */
 void pdl_fold_same_note(pdl_fold *f, const fold_node *n, pdl_vref id, pdl_vref context,
                         pdl_vref input);
 /* Forgets the parts of n, which are removed from the trace: none of them is named any more. */
@@ -240,7 +240,7 @@ PDL_MUST bool pdl_fold_put_json(pdl_vref v, pdl_buf *out, pdl_err *err);
 /* Appends v as JSON inside of `level` containers, with long text put aside. Returns false with the
  * reason in f->err. */
 PDL_MUST bool pdl_fold_put_node(pdl_fold *f, pdl_vref v, unsigned level, pdl_buf *out);
-/* Spills the text from an offset on if it is long. Returns where text after it begins. */
+/* Spills the text from an offset on if it is long. Returns where the next text is added. */
 size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from);
 /* Spills the whole text, also a short one, unless it is a reference already. */
 void pdl_fold_put_aside(pdl_fold *f, pdl_buf *text);

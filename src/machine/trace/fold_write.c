@@ -1,5 +1,5 @@
-/* fold_write.c -- see fold.h: nodes as values. lang/dump defines the form of a block; this file
- * adds what was recorded.
+/* fold_write.c -- see fold.h: makes a value of each node. lang/dump defines the form of a block;
+ * this file adds the recorded facts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,8 +29,8 @@ typedef struct view_of {
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* Makes the form of a value in traces (owned), or absent when it can stay: closures are their
- * block, contexts lists of messages. */
+/* The state of `shown`, which returns the form of a value in traces (owned): a closure becomes its
+ * block, a context a list of messages. The result is absent when the value keeps its form. */
 typedef struct showing {
     pdl_fold *fold;
     pdl_steps steps;
@@ -135,8 +135,8 @@ static pdl_vref fact_of(const fold_node *n, const char *key, uint32_t index) {
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-/* Finds the execution of a part. The search starts where the last one was found: parts run in the
- * order in which they are requested. */
+/* Finds the execution of a part. The search starts at the part that was found last, because parts
+ * run in the order in which they are requested. */
 static fold_node *child_node(fold_node *n, const pdl_block *child) {
     for (fold_node *c = n->cursor; c; c = c->next)
         if (c->block == child) return n->cursor = c;
@@ -163,7 +163,7 @@ static bool is_putting_together(pdl_block_kind k) {
     return kinds[k];
 }
 
-/* Returns true when the trace has no facts about n and its parts but their joint result. */
+/* Returns true when the result of n is the only fact that the trace has about n and its parts. */
 static bool is_plain(const pdl_fold *f, const fold_node *n) {
     const pdl_block *b = n->block;
     if (f->whole || f->put_label || n->failure || n->part_failed || n->calls.begun) return false;
@@ -175,9 +175,9 @@ static bool is_plain(const pdl_fold *f, const fold_node *n) {
     return true;
 }
 
-/* Messages that the program contains are in `pdl__model_input` in the form that was sent. The
- * blocks that made them would be most of the trace of a short call: they are written as those that
- * were not executed. A text or an expression as `input` is one block, which stays. */
+/* Returns true when the blocks of `input` are written as if they were not executed:
+ * `pdl__model_input` has the messages that they made, and the blocks would be most of the trace of
+ * a short call. A text or an expression as `input` is one block, which stays. */
 static bool shows_source(const view_of *v, const fold_node *input) {
     pdl_block_kind k = input->block->kind;
     return input->in_input && !v->node->in_input && input->plain && k != PDL_BLOCK_scalar &&
@@ -215,15 +215,15 @@ static pdl_val id_of(const pdl_block *b, const pdl_path *p) {
 
 static pdl_path *place_of(const fold_node *n) { return n->place ? n->place : n->path; }
 
-/* Returns the id and the context of a model. The id is missing when it was cut, because several
- * blocks may have the same beginning. */
+/* Returns the id and the context of a model. An id that was cut is left out, because several ids
+ * may have the same beginning. */
 static fold_own own_of(pdl_vref id, pdl_vref context) {
     fold_own own = {id, context};
     if (pdl_str_starts(pdl_str_get(id), PDL_STR("..."))) own.context = pdl_absent();
     return own;
 }
 
-/* Adds to a function in defs the name of its entry. */
+/* Adds the name of its entry in defs to a function. */
 static pdl_val with_name(pdl_str name, const pdl_block *b, pdl_val dict) {
     if (b->kind != PDL_BLOCK_function || b->def.s.p || !name.p) return dict;
     return pdl_dict_putz(dict, "def", pdl_text(name));
@@ -323,7 +323,7 @@ static pdl_val known_value(const view_of *v, const pdl_block *b, const char *key
     if (b->kind == PDL_BLOCK_match && strncmp(key, "pdl__", 5) == 0)
         return case_value(v->node, key, index);
     if (b->kind == PDL_BLOCK_if && v->node->part_failed)
-        return pdl_absent(); /* kept when a branch has ended */
+        return pdl_absent(); /* the reference notes the condition when the branch ends */
     bool of_case = b->kind == PDL_BLOCK_match && strcmp(key, "if") == 0;
     pdl_val x = resolved(fact_of(v->node, key, of_case ? index + 1 : index));
     return v->node->in_input ? as_input(v, x) : as_shown(v->fold, x);
@@ -338,8 +338,8 @@ static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t i
 
 /* --- what is added to the fields -------------------------------------------------------------- */
 
-/* Returns true when a node is written with its added entries, which need dicts. When only a form is
- * filled, its text already has these entries. */
+/* Returns true when the entries that are added need dicts. A form that is filled has these entries
+ * in its text. */
 static bool makes_dicts(const view_of *v) { return !v->answers || v->answers->questions; }
 
 /* Adds the timing. of_call: dict is the call of a model, and not the input that is written for the
@@ -363,8 +363,8 @@ static pdl_val put_recorded(pdl_val dict, const char *key, pdl_val expr, pdl_val
     return pdl_dict_putz(dict, key, pdl_dict_puts(e, PDL_STR("pdl__result"), result));
 }
 
-/* Returns the input of a model block that has none written: a block that yields the context. Takes
- * list. */
+/* Returns the input of a model block without a written `input`: a block that yields the context.
+ * Takes list. */
 static pdl_val default_input(const view_of *v, pdl_val list) {
     const fold_node *n = v->node;
     if (pdl_is_absent(list)) list = pdl_list_new(0);
@@ -558,8 +558,8 @@ static pdl_val labels(const view_of *v, pdl_val dict) {
     return add(v, dict, "pdl__labels", out);
 }
 
-/* Returns a fact that the reference does not write; absent when it is not shown. The fact about a
- * tool is only shown at a call, and a call in an expression shows its body's. */
+/* Returns a fact that the reference does not write; absent when it is not shown. FOLD_TOOL is shown
+ * only by a `call` block; for a call in an expression, the body shows it. */
 static pdl_val own_fact(const view_of *v, const char *key) {
     bool of_call = strcmp(key, FOLD_TOOL) == 0;
     if (v->fold->whole || (of_call && v->node->block->kind != PDL_BLOCK_call)) return pdl_absent();
@@ -606,8 +606,8 @@ static pdl_val error_block(const fold_node *n, pdl_val program) {
     return pdl_dict_putz(d, "pdl__is_leaf", pdl_bool(true));
 }
 
-/* Returns true where the reference drops the block around a failure: definitions, and a text of one
- * block, not of a list. */
+/* Returns true when the reference drops the block around a failure: a block whose definition
+ * failed, or a text of a single block (not a list). */
 static bool is_lost(const fold_node *n) {
     const fold_node *c = pdl_fold_last_part(n);
     if (!n->part_failed || !c || !(c->failure || c->part_failed)) return false;
@@ -617,7 +617,7 @@ static bool is_lost(const fold_node *n) {
     return text && text->single && c->block == text->p[0];
 }
 
-/* Returns the entry of defs that n is, if it is one. */
+/* Returns the name of n's entry in defs, if n is such an entry. */
 static pdl_str def_name(const fold_node *n) {
     const pdl_blocks *defs =
         n->parent && n->entry == PDL_ENTRY_DEF ? &n->parent->block->rare->defs : NULL;
@@ -729,7 +729,7 @@ void pdl_fold_call_write(pdl_fold *f, fold_node *n) {
 /* Once the run is cancelled and the grace is over, a node whose values are long is written without
  * them: the trace stays whole. */
 void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
-    if (is_lost(n)) { /* the text of the last part replaces it */
+    if (is_lost(n)) { /* the text of the last part replaces that of n */
         fold_node *last = pdl_fold_last_part(n);
         pdl_buf text = last->text;
         last->text = n->text;
@@ -743,7 +743,8 @@ void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
     if (!put_node(f, n) && pdl_err_is_cancel(&f->err)) {
         pdl_err_fini(&f->err);
         pdl_fold_forget_values(n);
-        const pdl_cancel *scope = pdl_cancel_enter(NULL); /* the rest has been written */
+        /* Without a limit, since the long values are gone. */
+        const pdl_cancel *scope = pdl_cancel_enter(NULL);
         (void)put_node(f, n);
         (void)pdl_cancel_enter(scope);
     }

@@ -21,8 +21,9 @@ enum {
     CHUNK = 72             /* events in a chunk, which is then a block of a pool */
 };
 
-/* The part of an event that a fold uses. There are four for each block, so parts that few have are
- * in separate events before it: AT_CONTEXT, AT_ERROR, AT_PLACE and, for a call, AT_NAME. */
+/* The part of an event that a fold uses. A block makes about four of them, so members that few
+ * events need are in separate entries before the event: AT_CONTEXT, AT_ERROR, AT_PLACE and, for a
+ * call, AT_NAME. */
 typedef struct later_event {
     const pdl_block *block; /* a block of a program that is kept */
     pdl_path *path;         /* kept; NULL: none */
@@ -284,8 +285,8 @@ bool pdl_later_repeat(const pdl_later *l, pdl_sink to) {
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Returns true for the first piece of an answer: a fold needs to know when it began, and other
- * pieces are most of all events. */
+/* Returns true for the first piece of an answer: a fold needs its time. Other pieces are not kept:
+ * they are the greater part of all events. */
 static bool is_first_piece(pdl_later *l, pdl_path *place) {
     if (!place || place == l->stream) return false;
     l->stream = place;

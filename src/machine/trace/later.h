@@ -5,8 +5,8 @@
  * which takes a few dozen instructions, and folded when the trace is requested. A run that makes
  * more than fits is folded in parts while it runs.
  *
- * Values are kept, not copied. How much may live longer because of that has a limit: bytes of
- * texts, and a few values with more parts than are worth counting. A value that is outside of this
+ * Values are kept, not copied. So they live longer than the run needs them. The amount is limited:
+ * bytes of texts, and a few values with too many parts to count. A value that is outside of this
  * process, or may change, is not kept.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -20,7 +20,7 @@ typedef struct pdl_later pdl_later;
 
 /* Makes a list of events for this sink, which is a fold's: what a fold does not use is left out. */
 pdl_later *pdl_later_new(pdl_sink next);
-void pdl_later_free(pdl_later *l); /* drops what is kept; NULL is fine */
+void pdl_later_free(pdl_later *l); /* drops what is kept; l may be NULL */
 
 pdl_sink pdl_later_sink(pdl_later *l);
 /* Passes on what is kept, in order. */

@@ -1,8 +1,8 @@
-/* progress.h -- the progress of a run in a few numbers, which people are shown while it continues.
+/* progress.h -- the progress of a run in a few numbers, which are shown to people while it runs.
  *
- * The numbers are a fold over the events of the run, like everything else that is shown of it, so
- * that the line on a terminal, the lines of --verbose and the summary of a batch cannot disagree
- * with the trace. Only what takes time counts: calls of models, tools, code and commands.
+ * The numbers are computed from the events of the run, as all reports are, so that the line on a
+ * terminal, the lines of --verbose and the summary of a batch cannot disagree with the trace. Only
+ * what takes time counts: calls of models, tools, code and commands.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,8 +21,8 @@ typedef struct pdl_progress {
     double cost;     /* sum of the calls whose prices are known */
     pdl_buf latest;              /* the call that began last: "model openai/x" */
     pdl_idmap begun; /* effects that are open -> when they began, in nanoseconds */
-    double seconds;  /* how long the call took that ended last */
-    /* Returns the part of a value that may be shown, owned; NULL: all of it. */
+    double seconds;  /* duration of the call that ended last */
+    /* Returns the part of a value that may be shown, owned. NULL: values are shown whole. */
     pdl_val (*shown)(void *user, pdl_vref v);
     void *shown_user;
 } pdl_progress;

@@ -26,8 +26,8 @@ typedef struct pdl_sinks {
     pdl_sink p[PDL_MAX_SINKS];
     size_t n;
     bool wants_blocks;
-    /* Returns when e happens, in ns since the epoch: by the wall clock, in a replay by that of the
-     * recording. NULL: 0. */
+    /* Returns the time of e in ns since the epoch: that of the wall clock or, in a replay, the
+     * recorded one. NULL: 0. */
     int64_t (*now)(void *user, const pdl_event *e);
     void *now_user;
 } pdl_sinks;

@@ -315,8 +315,8 @@ static pdl_label label_beside_tools(pdl_vref parameters) {
     return label;
 }
 
-/* Returns true for a parameter of a model that becomes a header, or that says whose account and
- * which region answer: whoever owns the account can read what was asked. */
+/* Returns true for a parameter of a model that becomes a header, or that chooses the account or the
+ * region. The owner of the account can read the requests. */
 static bool is_of_headers(pdl_str name) {
     static const char *const names[] = {
         "extra_headers",   "headers",         "organization",   "project_id",
@@ -343,7 +343,7 @@ static void ask_headers(ask_list *a, pdl_vref holder, pdl_label outer) {
 /* A member of a request that chooses who answers: the service gets it as it is. */
 typedef struct chooser {
     const char *name;
-    bool of_body; /* only in `extra_body`; beside it, the name is examined as something else */
+    bool of_body; /* a chooser only inside `extra_body`; elsewhere another rule examines the name */
 } chooser;
 
 static const chooser choosers[] = {
@@ -369,8 +369,8 @@ static void ask_choosers(ask_list *a, pdl_vref holder, bool of_body, pdl_label o
     }
 }
 
-/* Adds what chooses who answers, in the parameters of a model and in their `extra_body`, which
- * takes precedence. */
+/* Adds the members that choose who answers: parameters of a model, and members of their
+ * `extra_body`, which takes precedence. */
 static void ask_choice(ask_list *a, pdl_vref holder, pdl_label outer) {
     pdl_vref body = member(holder, "extra_body");
     ask_choosers(a, holder, false, outer);

@@ -109,8 +109,8 @@ static pdl_str folder_of(const policy *p, pdl_str folder) { return p->module ? p
 /* Returns true for a rule that is limited to some values. */
 static bool is_for_some(const rule *r) { return r->matches.p || r->in_list || r->to.n; }
 
-/* Finds the rule that decides. *otherwise is set when the rule is for other values and its
- * `otherwise` decides: at once when the rule has an `otherwise`, or else when no later rule is for
+/* Finds the rule that decides. A rule for other values decides by its `otherwise`, and *otherwise
+ * is set: the first rule with an `otherwise` ends the search; without one, no later rule was for
  * this value. */
 static const rule *rule_for(const pdl_policies *all, const policy *p, const pdl_policy_ask *ask,
                             const pdl_argument *a, bool *otherwise, not_a_reader *why) {
@@ -256,8 +256,8 @@ const pdl_node *pdl_policies_sandbox_of(const pdl_policies *p, uint64_t module) 
     return NULL;
 }
 
-/* Returns the labels that the sink does not show. In such a sink a label is shown unless a rule
- * names it; rules have no `otherwise`. */
+/* Returns the labels that the sink does not show: labels that a rule denies, and labels that are
+ * missing from the `allow` of a rule. */
 pdl_label pdl_policies_redacted(const pdl_policies *p, pdl_sink_id sink) {
     pdl_label mask = 0;
     for (size_t i = 0; i < p->all.n; i++) {

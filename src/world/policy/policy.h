@@ -40,7 +40,7 @@ void pdl_label_names_fini(pdl_label_names *n);
  * name is the same label in all of them. */
 typedef struct pdl_policies pdl_policies;
 
-/* names: borrowed, and new names are added to it; NULL: the policies have private names. */
+/* names: borrowed; new names are added to it; NULL: the policies have private names. */
 pdl_policies *pdl_policies_new(pdl_label_names *names);
 void pdl_policies_free(pdl_policies *p); /* p may be NULL */
 
@@ -125,9 +125,9 @@ typedef struct pdl_command_word {
  * `by`, and the first `choosing` of them may decide which command is started. */
 typedef void (*pdl_started_fn)(void *user, const pdl_command_word *words, size_t n, pdl_str by,
                                size_t choosing);
-/* Calls fn for each command that this one starts, as its words show, and for the commands that
- * these start in turn: env, sudo, sh -c, ... (launchers.def). Texts that it makes are in the arena;
- * the array of words lives only during the call of fn. */
+/* Calls fn for each command that this command starts, as far as its words show it (launchers.def),
+ * and then for the commands that these start. New texts are in the arena; the array of words lives
+ * only during the call of fn. */
 void pdl_command_each_start(pdl_arena *arena, const pdl_command_word *words, size_t n,
                             pdl_started_fn fn, void *user);
 
@@ -145,7 +145,7 @@ typedef struct pdl_policy_ask {
      * pdl_started_fn; when it is not 0, every rule that names a command counts. */
     pdl_str started_by;
     size_t choosing;
-    bool without_values; /* for an analysis without a run: labels are known, and no values */
+    bool without_values; /* for an analysis without a run: labels are known, values are not */
 } pdl_policy_ask;
 
 /* A decision: its rule and its subject. Borrowed from the policies and the ask. */
@@ -153,7 +153,7 @@ typedef struct pdl_decision {
     pdl_verdict verdict;
     /* the argument with the strictest verdict; NULL when the action is allowed */
     const pdl_argument *arg;
-    pdl_label labels; /* the labels of the argument because of which the rule stops the action */
+    pdl_label labels; /* the labels of the argument that make the rule stop the action */
     /* With `unread`, a receiver of the argument is not a reader of this label. unread_by: the name
      * of the receiver, with the labels of that name; p is NULL when the receiver is not known. */
     pdl_label unread, unread_by_label;
@@ -185,8 +185,8 @@ void pdl_policy_put_rule(const pdl_rule_view *r, pdl_buf *out);
 void pdl_policies_each_oddity(const pdl_policies *p,
                               void (*fn)(void *user, const pdl_rule_view *r, const char *what),
                               void *user);
-/* Returns the labels for the reply of an effect of this kind and subject, which the patterns of the
- * policies give. *is_trusted: a policy trusts the subject. */
+/* Returns the labels that patterns of the policies give to replies of effects of this kind and
+ * subject. *is_trusted: a policy trusts the subject. */
 pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
                                 pdl_str folder, uint64_t modules, bool *is_trusted);
 /* Returns the labels that the policies give to some subject of this kind. */
@@ -212,8 +212,8 @@ bool pdl_policies_each_locked(const pdl_policies *p, pdl_str server,
 /* --- the world -------------------------------------------------------------------------------- */
 
 /* The labels of the values that processes of code have received. Runs that may reach the same
- * processes share one list: a session and its members have it together, with a part for each set of
- * runs under the same policies. */
+ * processes share one list. A session and its members share all lists; runs under the same policies
+ * share one of them. */
 typedef struct pdl_policy_memories pdl_policy_memories;
 typedef struct pdl_policy_memory pdl_policy_memory;
 pdl_policy_memories *pdl_policy_memories_new(void);
@@ -249,7 +249,8 @@ pdl_label pdl_policy_world_in_code(const pdl_world *w);
 /* Returns the labels of a program that code makes and runs (exec_str): the labels of all values
  * that were passed to that code. */
 pdl_label pdl_policy_label_of_code(const pdl_effect *code);
-/* Judges such a program like a program that was computed, but asks no question. Error: policy. */
+/* Judges a program that code makes and runs like a computed one, but asks no question. Error:
+ * policy. */
 PDL_MUST bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref text,
                                        pdl_err *err);
 

@@ -97,7 +97,7 @@ typedef struct policy {
 struct pdl_policies {
     pdl_arena *arena;
     PDL_VEC(policy *) all;
-    pdl_label_names *names; /* names that all policies of an engine share, or private ones */
+    pdl_label_names *names; /* shared by all policies of an engine, or private */
     pdl_label_names own;
 };
 
@@ -202,9 +202,9 @@ bool pdl_policy_approve(policy_front *r, judging *j);
 bool pdl_approvals_cancel(policy_front *r, uint32_t id);
 void pdl_approvals_close(policy_front *r);
 
-/* A forwarded effect whose answer the policies have to see, so its sink is replaced until it is
- * answered: code, whose process may get further labels meanwhile; a program that is read; or the
- * use of a tool, whose server may have received labels that the reply then has, too. */
+/* A forwarded effect whose answer the policies have to see, so its sink is replaced until the
+ * answer arrives. It is code, whose process may get further labels meanwhile; a program that is
+ * read; or the use of a tool, whose reply gets the labels that its server has received. */
 typedef struct flight {
     struct policy_front *front;
     pdl_effect_sink asker;

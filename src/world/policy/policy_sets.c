@@ -1,6 +1,5 @@
-/* policy_sets.c -- holds policies that are asked together, from their making to their end. The
- * rules of policies are read in policy_read.c; the files with lists of values that they name are
- * added here.
+/* policy_sets.c -- makes and frees sets of policies that are asked together. The rules of policies
+ * are read in policy_read.c; the files with lists of values that they name are added here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -5,8 +5,8 @@
  *         -> to be approved: a question goes to the next world as an effect (approvals.c)
  *         -> allowed: the labels that the reply will have are set; on to the next world
  *
- * It comes before journals, so a replay is judged again by the same rules and its questions are
- * answered by the recording.
+ * This world comes before journals, so a replay is judged again by the same rules, and the
+ * recording answers the questions.
  *
  * This file also counts what processes may remember: a code worker (process_labels.c) and the file
  * system forget nothing. So a value that comes from one of them, or from a process that may have

@@ -1,6 +1,6 @@
-/* readers.c -- who may read a value (spec trust 3). A policy names the readers of a label: names,
- * and fields of what the source answered. A rule names who gets a value at its sink. The value fits
- * the rule when each of these receivers is a reader of each label that the value has.
+/* readers.c -- who may read a value (spec trust 3). A policy lists the readers of a label: fixed
+ * names, or fields of the source's answer that contain names. A rule lists the receivers of a value
+ * at its sink. The value fits the rule when each receiver is a reader of each label of the value.
  *
  * A label is one bit, and its readers differ from answer to answer. So the sets of readers are kept
  * beside the values: for each bit of a source (label.h) there is the set of readers that all
