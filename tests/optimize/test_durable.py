@@ -268,6 +268,17 @@ def test_a_configuration_without_keys():
         t.check("quoted", code == 0 and key not in text and ("'[REDACTED]'" in text or '"[REDACTED]"' in text), text, err)
 
 
+def test_a_key_in_the_front():
+    """A program of the front has `[REDACTED]` as a text, where YAML would read a list."""
+    key = "hidden-key-0123456789"
+    for program in (ASK.replace("defs:\n", "defs:\n  extra: none\n"), ASK.replace("${ word }", "${ word }${ '' if extra else '' }")):
+        begin(program=program)
+        code, out, err = t.run(*WORDS, "-d", "extra=none", "--vary", "form=whisper,shout", "--vary", "extra=%s" % key, "--objective", "score,calls", word="optimize", MY_API_KEY=key)
+        t.check("it ends", code == 0, err)
+        texts = [(folder() / "front" / f.name).read_text() for f in (folder() / "front").iterdir()]
+        t.check("quoted", any("extra: '[REDACTED]'" in x or 'extra: "[REDACTED]"' in x for x in texts) and not any(key in x or "extra: [" in x for x in texts), texts)
+
+
 def test_a_key_of_a_file():
     """A key in `.env` of the folder of the command is found from another folder; where it is missing, the message names the state."""
     key = "hidden-key-0123456789"

@@ -275,7 +275,7 @@ static bool write_one(const opt_search *z, pdl_vref member, pdl_err *err) {
     size_t number = (size_t)pdl_int_of(pdl_dict_getz(member, "candidate"));
     char name[sizeof FRONT "/.pdl" + 20];
     (void)snprintf(name, sizeof name, FRONT "/%zu.pdl", number);
-    bool ok = pdl_search_put_program(z, number, &text, &left, err) &&
+    bool ok = pdl_search_put_program(z, number, false, &text, &left, err) &&
               pdl_search_write_file(z, name, pdl_buf_str(&text), err);
     if (!pdl_is_absent(left)) pdl_drop(left);
     pdl_buf_fini(&text);

@@ -167,11 +167,19 @@ static bool define_free(const opt_search *z, pdl_vref values, pdl_buf *text, pdl
     return ok;
 }
 
-bool pdl_search_put_program(const opt_search *z, size_t candidate, pdl_buf *out, pdl_val *left,
-                            pdl_err *err) {
-    const opt_candidate *c = &z->candidates.p[candidate];
-    pdl_buf_put(out, c->text ? pdl_str_of(c->text) : z->tree->src->text);
-    return define_free(z, c->values, out, left, err);
+bool pdl_search_put_program(const opt_search *z, size_t candidate, bool has_keys, pdl_buf *out,
+                            pdl_val *left, pdl_err *err) {
+    pdl_val values = pdl_keep(z->candidates.p[candidate].values);
+    char *text = NULL;
+    *left = pdl_absent();
+    /* A value is redacted before it is written, so that YAML reads [REDACTED] as a text. */
+    if (!has_keys) values = pdl_session_redact_val(z->session, values);
+    bool ok = pdl_search_write_text(z, values, &text, err);
+    if (ok) pdl_buf_put(out, text ? pdl_str_of(text) : z->tree->src->text);
+    ok = ok && define_free(z, values, out, left, err);
+    pdl_free(text);
+    pdl_drop(values);
+    return ok;
 }
 
 /* Appends the text of the program that the search keeps. */
@@ -183,9 +191,9 @@ static bool put_kept(const opt_search *z, pdl_val *result, pdl_buf *out, pdl_err
         return true;
     }
     pdl_val left;
-    bool ok = pdl_search_put_program(z, number, out, &left, err);
+    bool ok = pdl_search_put_program(z, number, true, out, &left, err);
     if (ok && pdl_dict_len(left)) *result = pdl_dict_putz(*result, "not_written", pdl_keep(left));
-    pdl_drop(left);
+    if (!pdl_is_absent(left)) pdl_drop(left);
     return ok;
 }
 

@@ -13,5 +13,7 @@ PDL_MUST bool pdl_search_write_file(const opt_search *z, const char *name, pdl_s
                                     pdl_err *err);
 /* Appends a value without keys as a line of JSON. Takes v. */
 PDL_MUST bool pdl_search_put_line(const opt_search *z, pdl_val v, pdl_buf *out, pdl_err *err);
+/* Writes the use of a durable search into its file. */
+void pdl_search_note_use(opt_search *z);
 
 #endif

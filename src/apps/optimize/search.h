@@ -158,6 +158,8 @@ pdl_vref pdl_search_right(const opt_search *z, size_t row);
 
 /* space.c. Finds the places, and makes candidates in addition to the original. Errors: usage. */
 PDL_MUST bool pdl_search_make_candidates(opt_search *z, pdl_err *err);
+/* Writes the text of a program with these values. *out: NULL for that of the original program. */
+PDL_MUST bool pdl_search_write_text(const opt_search *z, pdl_vref values, char **out, pdl_err *err);
 /* Adds a candidate; *number: its number, or that of an equal one. Takes values. Error: usage. */
 PDL_MUST bool pdl_search_add(opt_search *z, pdl_val values, size_t *number, pdl_err *err);
 
@@ -231,19 +233,16 @@ PDL_MUST bool pdl_search_check_table(const opt_search *z, pdl_err *err);
  * that all others are certainly worse. Errors: those of its program. */
 PDL_MUST bool pdl_search_run_method(opt_search *z, size_t *winner, bool *certain, pdl_err *err);
 
-/* Writes the use of a durable search into its file. */
-void pdl_search_note_use(opt_search *z);
-
 /* Returns true when the method is the name of a file, and not one of the built-in methods. */
 bool pdl_search_method_is_file(pdl_str name);
 /* experiment.c. Makes the folder of the search. Errors: io. */
 PDL_MUST bool pdl_search_begin_records(opt_search *z, pdl_err *err);
 PDL_MUST bool pdl_search_end_records(opt_search *z, pdl_vref result, pdl_err *err);
 
-/* optimize.c. Appends the program of a candidate. *left: values for which the program has no place;
- * owned. */
-PDL_MUST bool pdl_search_put_program(const opt_search *z, size_t candidate, pdl_buf *out,
-                                     pdl_val *left, pdl_err *err);
+/* optimize.c. Appends the program of a candidate, with [REDACTED] in place of keys unless has_keys.
+ * *left: values for which the program has no place; owned. */
+PDL_MUST bool pdl_search_put_program(const opt_search *z, size_t candidate, bool has_keys,
+                                     pdl_buf *out, pdl_val *left, pdl_err *err);
 /* search_result.c. Returns the result, an owned dict. */
 pdl_val pdl_search_result(const opt_search *z, size_t winner, bool certain);
 

@@ -226,8 +226,7 @@ static bool encoded(const opt_search *z, const opt_place *p, pdl_vref v, pdl_val
     return ok;
 }
 
-/* Writes the text of a candidate. The result is NULL for the text of the original program. */
-static bool write_text(const opt_search *z, pdl_vref values, char **out, pdl_err *err) {
+bool pdl_search_write_text(const opt_search *z, pdl_vref values, char **out, pdl_err *err) {
     PDL_VEC(opt_edit) edits = {0};
     PDL_VEC(pdl_val) owned = {0};
     bool ok = true;
@@ -287,7 +286,7 @@ bool pdl_search_add(opt_search *z, pdl_val values, size_t *number, pdl_err *err)
         return true;
     }
     opt_candidate c = {.values = values, .variables = pdl_absent()};
-    if (!write_text(z, values, &c.text, err)) {
+    if (!pdl_search_write_text(z, values, &c.text, err)) {
         pdl_drop(values);
         return false;
     }
