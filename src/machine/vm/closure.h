@@ -13,7 +13,7 @@ typedef struct pdl_closure {
     pdl_func base;
     pdl_code *code; /* kept */
     const pdl_func_info *info;
-    pdl_scope *scope; /* the scope of the definition, without its own name */
+    pdl_scope *scope; /* the scope of the definition, without the function's own name */
     pdl_val role;     /* role at the definition */
     pdl_path *path;   /* id of the function block */
     pdl_loc loc;

@@ -1,5 +1,5 @@
 /* err_span.h -- what the machine adds to an error: its exact span in a text, the call that the user
- * wrote, and the name of the language that failed. Private to vm.
+ * wrote, and the language of the failed code. Private to vm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,21 +17,21 @@ void pdl_vm_mark_code(const pdl_block *b, pdl_err *err);
  * function of this name. */
 void pdl_vm_advise_called(const pdl_fiber *f, const pdl_expr *e, pdl_err *err);
 
-/* Adds how to use a shell, when the command looks as if a shell read it (advise.c). */
+/* Explains how to use a shell, when the command seems to be written for one (advise.c). */
 void pdl_vm_advise_command(const pdl_b_code *b, pdl_err *err);
-/* Adds why a name is unknown to Python code when ${ } put it there (advise.c). */
+/* Explains why Python does not know a name that ${ } put into the code (advise.c). */
 void pdl_vm_advise_python(const pdl_b_code *b, pdl_err *err);
 /* Adds to err that a library called a function of the program, in frame fr (advise.c). */
 void pdl_vm_note_tool(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err);
 /* Returns true when a library has called a function of the program in frame fr: a tool, with
  * arguments from a model (fiber.c). */
 bool pdl_vm_enters_program(const pdl_fiber *f, const pdl_vm_frame *fr);
-/* Sends a note of this call, which ends, when the option reports_tools is set (advise.c). */
+/* Called at the end of a call. Sends a note of it when reports_tools is set (advise.c). */
 void pdl_vm_report_tool(const pdl_fiber *f, const pdl_vm_frame *fr, bool failed);
 /* Returns milliseconds of the clock of events; they wrap around (advise.c). */
 uint32_t pdl_vm_now_ms(const pdl_fiber *f);
-/* Adds what to write instead, when the expression of site uses a missing name or attribute, or a
- * wrong operand of an operator or filter (advise.c). */
+/* Suggests what to write when the expression of site uses a missing name or attribute, or a wrong
+ * operand of an operator or filter (advise.c). */
 void pdl_vm_advise(const pdl_fiber *f, const pdl_srcsite *site, pdl_err *err);
 
 /* Returns where the program called the library function that is running; all-zero when none is. */

@@ -1,7 +1,7 @@
 /* fiber.h -- a fiber: a strand of execution with stacks on the heap. Private to vm.
  *
- * A program waits for many models at once, inside of nested calls and loops. With threads that
- * takes locks, megabytes of stacks and has no safe cancellation. A fiber has stacks on the heap
+ * A program waits for many models at once, inside of nested calls and loops. Threads would need
+ * locks and megabytes of stacks, and cannot be cancelled safely. A fiber has stacks on the heap
  * (values, frames, blocks, scopes, loops, handlers) and registers, and nothing on the C stack while
  * it is parked: the instruction that waited is executed again. So a run can have thousands of
  * fibers, and cancelling one means freeing what its stacks own. What must stay true: an instruction
@@ -164,7 +164,7 @@ struct pdl_fiber {
     uint32_t choices; /* number of choices by values with an origin, where control is strict */
     /* Labels of the values that chose the running functions, and of the texts that became code. */
     pdl_label chosen;
-    /* Labels of the values that could have ended the attempt around this; 0 after the attempt. */
+    /* Labels of the values that could have ended the current attempt; 0 after the attempt. */
     pdl_label attempt_control;
     uint32_t turns_since_effect; /* loop turns since the last effect that takes time */
     pdl_budget *budget;          /* owned; the budget that effects are charged to; NULL: none */
@@ -195,7 +195,7 @@ struct pdl_fiber {
     pdl_outq *out;
     uint32_t wait_id;   /* used by WAIT_CALL */
     uint32_t wait_from; /* WAIT_CALLS: calls numbered from here */
-    uint32_t wait_left; /* WAIT_CALLS: number of these that are still open */
+    uint32_t wait_left; /* WAIT_CALLS: number of those calls that are still open */
     uint32_t nested;    /* number of frames of lang: pdl, whose model calls are counted apart */
     uint32_t n_open;    /* number of `calls` that are still open */
     bool handled;       /* a fiber above this one has a handler */
@@ -205,7 +205,7 @@ struct pdl_fiber {
     pdl_slot woken_for;
     bool is_new;     /* an iteration of a map that has not run yet */
     bool waits;      /* an iteration of a map with maxWorkers: open until its calls have ended */
-    bool is_weighed; /* held at a factor whose number is in the score */
+    bool is_weighed; /* held at a factor that is already counted in the score */
     /* called at the end of a call from outside */
     void (*done)(void *user, pdl_val result, const pdl_err *err);
     void *done_user;

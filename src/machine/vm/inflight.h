@@ -44,7 +44,7 @@ struct pdl_inflight {
     const pdl_expr *expr;
     /* place where the program called the library; all-zero outside of it */
     pdl_loc library_entry_loc;
-    /* The block that made the request. For a request of code, a block of the program. */
+    /* The block that made the request. For a request of code it is a block of the program. */
     const pdl_block *block;
     pdl_code *code;         /* kept */
     pdl_path *path;
@@ -72,7 +72,7 @@ void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request);
 bool pdl_inflight_is_repeatable(const pdl_fiber *f);
 /* Returns the bits of the modules around the fiber that have a policy. */
 uint64_t pdl_inflight_modules(const pdl_fiber *f);
-/* Works as pdl_inflight_start, with the caller's key in recordings. */
+/* Like pdl_inflight_start, but `place` is the key of the effect in recordings. */
 void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,
                            uint32_t seq);
 /* Starts an effect and pushes the promise of its reply. Takes request. */
@@ -85,8 +85,8 @@ void pdl_inflight_forget(pdl_fiber *f, uint32_t from);
 /* Makes the fiber of a map the owner of the calls of an iteration that ended. */
 void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from);
 
-/* Asks the policy whether arguments (a dict, taken) may reach a sink that is no effect; pushes the
- * promise. labels: a list of labels to drop, taken; absent: none. */
+/* Asks the policy whether arguments (a dict, taken) may reach a sink that is not an effect; pushes
+ * the promise. labels: a list of labels to drop, taken; absent: none. */
 void pdl_vm_start_permit(pdl_fiber *f, const char *sink, pdl_val arguments, pdl_val labels);
 
 #endif

@@ -25,7 +25,7 @@ pdl_outq *pdl_out_child(pdl_fiber *f);
 /* Prints for a fiber: at once when nothing before it is missing, else the text is queued. */
 void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label);
 void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label);
-/* Shows a text on the way: writes it to standard output, and notes it as a field of the block. */
+/* Shows a text while the block runs: writes it to standard output, and notes it as a field. */
 void pdl_out_show(pdl_fiber *f, pdl_str text, pdl_label label);
 void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text, pdl_label label);
 /* Adds a piece of the answer of a model. */

@@ -1,9 +1,9 @@
-/* particle.h -- a run as one of many that an inference weighs: where it parks for its engine.
- * Private to vm.
+/* particle.h -- a run that is one of many in an inference: where it parks for its engine. Private
+ * to vm.
  *
  * An engine of inference (apps/infer) steps many runs of one program. It needs them parked at two
  * kinds of places: at a factor, where it may replace some by copies of others, and before the first
- * effect of chance, up to which all would do the same. A parked fiber is HELD until
+ * effect of chance, because all runs do the same until then. A parked fiber is HELD until
  * pdl_run_release.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -16,8 +16,8 @@
 /* The rest of pdl_await_chance, for a run that is held at chance. */
 pdl_step pdl_hold_at_chance(pdl_fiber *f, bool acts);
 /* Called before an instruction of chance has changed anything. acts: the instruction acts on the
- * outside world, so it is not one of chance in a block that is `idempotent`. Returns WAIT when the
- * fiber is held. */
+ * outside world; in an `idempotent` block it does not count as chance. Returns WAIT when the fiber
+ * is held. */
 static inline pdl_step pdl_await_chance(pdl_fiber *f, bool acts) {
     return PDL_LIKELY(!f->run->opt.particle.holds_chance) ? PDL_STEP_DONE
                                                           : pdl_hold_at_chance(f, acts);

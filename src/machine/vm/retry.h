@@ -30,7 +30,7 @@ struct pdl_attempts {
 #define TRACED_AGAIN "The previous error occurs multiple times."
 
 void pdl_vm_attempts_free(pdl_attempts *a);
-/* Executes CATCH. A fallback is run, at `fallback`, when no other attempt follows. */
+/* Executes CATCH. When no attempt follows, the fallback runs; its code begins at `fallback`. */
 pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_err *err);
 /* Executes RETRY_AGAIN. */
 void pdl_vm_retry_again(pdl_fiber *f, uint32_t attempt);

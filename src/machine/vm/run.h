@@ -28,7 +28,7 @@ bool pdl_run_ok(const pdl_run *r);
 /* Runs until the fiber ends (DONE), must wait (WAIT), or fails. */
 pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err);
 
-/* Installs the run's reserve for allocations that fail in this thread. Returns the watch before. */
+/* Sets the run's reserve for failing allocations in this thread. Returns the previous watch. */
 pdl_alloc_watch pdl_run_watch(pdl_run *r);
 /* Sets the error of a failed allocation. Always false. */
 PDL_COLD bool pdl_run_raise_oom(pdl_run *r, pdl_err *err);

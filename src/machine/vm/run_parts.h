@@ -37,7 +37,7 @@ typedef struct pdl_run_fibers {
     bool yielded;     /* the step ends after this turn */
     bool closing;     /* the run ends: a map leaves its iterations to pdl_run_fibers_end */
     uint64_t shuffle; /* state of PDL_STRESS=sched */
-    pdl_held held;    /* says where fibers are held; NOT: none is held */
+    pdl_held held;    /* the kind of place where fibers are held; NOT: none is held */
     /* an effect of chance was requested although the run had to be held before it */
     bool missed_chance;
     pdl_loc not_copied; /* block that left something that no copy can have; all-zero: none */
@@ -112,7 +112,7 @@ typedef struct pdl_run_code {
     pdl_val tool_names; /* dict from names of tools, as models call them, to their servers */
     pdl_val left_out;   /* dict from tools that servers have and the program lacks to reasons */
     uint32_t
-        n_searched;   /* number of errors for which help was looked for in the program (advise.c) */
+        n_searched;   /* number of errors for which advise.c has searched the program */
     bool has_modules; /* code with a module's policy was built, or the run is part of such code */
     /* The keys of recently made dicts, by the number of the instruction: a literal that is
      * evaluated again makes a dict of the same keys. NULL: none. */

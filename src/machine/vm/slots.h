@@ -1,4 +1,4 @@
-/* slots.h -- limits how many effects are in flight whose replies the program has not used yet.
+/* slots.h -- limits the number of effects in flight whose replies the program has not used yet.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

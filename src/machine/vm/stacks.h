@@ -1,4 +1,4 @@
-/* stacks.h -- access to the stacks of a fiber, short because every instruction does it. Private to
+/* stacks.h -- access to the stacks of a fiber, short because every instruction uses it. Private to
  * vm.
  *
  * The compiler proves how high each stack is (compile/verify.c), so these functions only assert

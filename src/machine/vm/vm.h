@@ -22,15 +22,15 @@ typedef struct pdl_run pdl_run;
 typedef enum { PDL_STREAM_NONE, PDL_STREAM_RESULT, PDL_STREAM_CONTEXT } pdl_stream;
 typedef enum { PDL_STEP_DONE, PDL_STEP_WAIT, PDL_STEP_FAIL } pdl_step;
 
-/* A program that is met while running (include, import, lang: pdl). */
+/* A program that a run loads (include, import, lang: pdl). */
 typedef struct pdl_build_source {
     pdl_str name, text;
     bool trace; /* the code reports the values of fields */
 } pdl_build_source;
 
-/* Makes code of a source: implemented above (yaml + lang + compile). Owned result in *out. On
- * failure err is set, and *errors is a list of message lines (owned value) when the program does
- * not respect the schema. */
+/* Makes code from a source: implemented by the caller (yaml + lang + compile). Owned result in
+ * *out. On failure err is set, and *errors is a list of message lines (owned value) when the
+ * program does not respect the schema. */
 typedef bool pdl_build_fn(void *user, const pdl_build_source *source, pdl_code **out,
                           pdl_val *errors, pdl_err *err);
 
@@ -42,7 +42,7 @@ typedef bool pdl_defaults_fn(pdl_vref list, pdl_str model, pdl_val params, pdl_v
 typedef struct pdl_reserve pdl_reserve;
 pdl_reserve *pdl_reserve_new(void);
 pdl_reserve *pdl_reserve_keep(pdl_reserve *v);
-void pdl_reserve_drop(pdl_reserve *v); /* NULL is fine */
+void pdl_reserve_drop(pdl_reserve *v); /* v may be NULL */
 
 /* Called when a run that waited can continue, and at its start, so that a caller with thousands of
  * runs need not poll each of them. May be called more often than that; does not step the run. */
@@ -51,7 +51,7 @@ typedef struct pdl_run_waker {
     void *user;
 } pdl_run_waker;
 
-/* Says how a run is one of many that an inference weighs. All-zero: it is not. */
+/* The options of a run that is one of many in an inference. All-zero: an ordinary run. */
 typedef struct pdl_particle {
     bool is_one;
     bool ignores_factors; /* factors are not evaluated */
@@ -85,7 +85,7 @@ typedef struct pdl_run_options {
     uint32_t first_id;      /* effects have ids after this one: for runs that share a world */
     /* Ids up to first_id + n_ids are used, then those that are free again; 0: no limit. */
     uint32_t n_ids;
-    /* Prefix of the places of the effects of a run inside of a run; kept. NULL: none. */
+    /* For a run inside of another: prefix of the places of its effects; kept. NULL: none. */
     pdl_path *place;
     uint32_t turns; /* loop turns between two polls of the world; 0: 20000 */
     /* The keys of each call are registered here before anything can show them; borrowed. NULL: they
@@ -93,7 +93,7 @@ typedef struct pdl_run_options {
     pdl_secrets *secrets;
     /* The profiles of an effect whose code executes this program; kept; absent: none. */
     pdl_val sandbox;
-    uint64_t modules; /* modules around that effect */
+    uint64_t modules; /* the modules around the effect whose code executes this program */
     bool by_code;
     pdl_budget *budget; /* the budget that the whole run is charged to; kept; NULL: none */
     pdl_str stdlib;     /* text of the standard library; empty: none */
@@ -121,7 +121,7 @@ typedef struct pdl_run_options {
 } pdl_run_options;
 
 pdl_run *pdl_run_new(const pdl_run_options *options);
-void pdl_run_free(pdl_run *r); /* cancels what is open; NULL is fine */
+void pdl_run_free(pdl_run *r); /* cancels what is open; r may be NULL */
 
 /* Starts running code (kept) with these variables (a dict, borrowed; absent: none). Once per run.
  */
@@ -142,14 +142,14 @@ pdl_step pdl_run_wait(pdl_run *r);
 /* After WAIT: returns why nothing of the run can continue before pdl_run_release; NOT when it only
  * waits for replies. */
 pdl_held pdl_run_held(const pdl_run *r);
-/* Returns the place where it is held, owned, and in *loc the block. */
+/* Returns the place where the run is held, owned, and in *loc the block. */
 pdl_path *pdl_run_held_at(const pdl_run *r, pdl_loc *loc);
 void pdl_run_release(pdl_run *r);
 /* Returns true when a run that parks before chance came to an effect of chance where it cannot
  * park. The effect was not sent, and the run must be freed. */
 bool pdl_run_missed_chance(const pdl_run *r);
-/* Makes a held run with these options that is at the same place with the same state; r stays as it
- * is. NULL when that cannot be: *why has the reason (static) and *loc the block, when it is known.
+/* Copies a held run: the copy has these options, and is at the same place with the same state. NULL
+ * when that cannot be: *why has the reason (static) and *loc the block, when it is known.
  */
 pdl_run *pdl_run_copy(const pdl_run *r, const pdl_run_options *o, const char **why, pdl_loc *loc);
 /* Makes a held run another particle: its effects are at this place from now on, and it draws other
@@ -197,7 +197,7 @@ bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str name, pdl_vref old
  * result comes from another block. Borrowed. */
 pdl_vref pdl_run_answer(const pdl_run *r);
 double pdl_run_score(const pdl_run *r);
-/* Returns the place of the factor that made the score -infinity; all-zero: it is not. */
+/* Returns the place of the factor that made the score -infinity; all-zero: there is none. */
 pdl_loc pdl_run_impossible(const pdl_run *r);
 /* Returns {model_calls, completion_tokens, prompt_tokens}. */
 void pdl_run_usage(const pdl_run *r, int64_t *calls, int64_t *completion, int64_t *prompt);

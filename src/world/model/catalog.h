@@ -13,8 +13,8 @@
 typedef struct pdl_model_param {
     const char *name;
     const char *type;  /* number, integer, boolean; empty when it has several forms */
-    /* "0..1", "1..": bounds; "string|list": types; "seconds": a number without which the call
-     * fails; empty: any value of `type` */
+    /* "0..1", "1..": bounds; "string|list": types; "seconds": a number, or the call fails; empty:
+     * any value of `type` */
     const char *takes;
     const char *doc;  /* one sentence */
 } pdl_model_param;

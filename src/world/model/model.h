@@ -3,9 +3,9 @@
  *
  * The way of a call: name -> row of providers.c -> the dialect writes the
  * request -> io/http -> the dialect reads the answer, or its events into a reply builder -> one
- * response in OpenAI's shape -> {content, message, raw, usage}. One shape inside, because programs
- * read `raw` and must not depend on the provider. Not thread-safe: everything runs on the loop's
- * thread.
+ * response in OpenAI's shape -> {content, message, raw, usage}. There is only one shape inside,
+ * because programs read `raw` and must not depend on the provider. Not thread-safe: everything runs
+ * on the loop's thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -38,8 +38,8 @@ static bool add_name(void *user, pdl_name name, pdl_vref v) {
     return true;
 }
 
-/* Suggests what to write instead of len(x) and other functions of other languages; else a name in
- * scope. */
+/* Suggests what to write instead of a function of another language, such as len(x); else suggests a
+ * name in scope. */
 static void advise_name(const pdl_fiber *f, const pdl_srcsite *site, pdl_str name, pdl_err *err) {
     pdl_loc at = site->node ? pdl_node_loc(site->node) : site->loc;
     struct known k = {.f = f};
@@ -85,8 +85,8 @@ static pdl_vref settled(pdl_vref v) {
     return is_filled ? pdl_promise_of(v)->value : v;
 }
 
-/* Returns the value of a path of names and numbers below a variable; absent when it is anything
- * else. */
+/* Returns the value of a variable, or of a path of names and numbers below it; absent for any other
+ * expression. */
 static pdl_vref value_of(const pdl_fiber *f, const pdl_xnode *x, int depth) {
     int64_t i;
     if (x->kind == PDL_X_NAME)
@@ -103,8 +103,8 @@ static pdl_vref value_of(const pdl_fiber *f, const pdl_xnode *x, int depth) {
     return is_item ? settled(pdl_list_at(of, (size_t)i)) : pdl_absent();
 }
 
-/* Explains `call: ${ x.get }` for an object with a function `get`: it names the method of
- * objects. */
+/* Explains `call: ${ x.get }` for an object with a function `get`: the expression means the method
+ * `get` that all objects have. */
 void pdl_vm_advise_called(const pdl_fiber *f, const pdl_expr *e, pdl_err *err) {
     const pdl_xnode *x = e->is_unread ? NULL : e->root;
     if (!x || x->kind != PDL_X_ATTR) return;

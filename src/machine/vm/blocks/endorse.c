@@ -1,8 +1,8 @@
-/* endorse.c -- a block answers for its result: the only way in which a value loses labels.
+/* endorse.c -- endorsement by a block: the only way in which a value loses labels.
  *
  * The check is a part of the program: if it fails, the block fails, whether a policy is in force or
- * not. Only a policy knows which labels there are, so it is asked for the meaning of the block's
- * names, and it may refuse then.
+ * not. Only a policy knows which labels there are, so it is asked for the meaning of the names in
+ * the block, and may refuse the endorsement.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

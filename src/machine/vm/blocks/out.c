@@ -70,8 +70,8 @@ void pdl_outq_end(pdl_outq *q) {
     pdl_out_flush(q->run);
 }
 
-/* Only the author's own text controls the terminal: a file, a command or a variable may hold what
- * others wrote, in this run or before. */
+/* Only the author's own text may control the terminal: text from a file, a command or a variable
+ * may be that of others. */
 bool pdl_out_is_untrusted(pdl_label label) { return pdl_label_origins(label) != 0; }
 
 static void send(pdl_run *r, pdl_event e) {
@@ -158,7 +158,7 @@ static bool flush(pdl_run *r, pdl_outq *q) {
 
 void pdl_out_flush(pdl_run *r) {
     if (r->output.draining)
-        return; /* a sink made the machine continue: the outer loop sends the rest */
+        return; /* a sink has called the machine, which calls this: the outer call sends the rest */
     r->output.draining = true;
     flush(r, r->output.queue);
     assert(pdl_outq_ok(r->output.queue));

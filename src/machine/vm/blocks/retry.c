@@ -49,7 +49,7 @@ static const char *class_of_kind(pdl_err_kind k) {
     return k == PDL_E_parser ? "PDLRuntimeParserError" : "PDLRuntimeError";
 }
 
-/* Returns Python's class for errors of models and time-outs. */
+/* Returns the class that Python has for errors of models and for time-outs. */
 static const char *host_class(const pdl_err *e) {
     switch ((int)e->kind) {
     case PDL_E_timeout: return "Timeout";
@@ -336,8 +336,8 @@ static void put_reasons(pdl_str msg, pdl_buf *out) {
     }
 }
 
-/* Shows the next attempt what the model answered and why parser or spec refused it, for a block
- * with its own input, which the context with the error does not reach. */
+/* Shows the model its last answer and why parser or spec refused it. Needed for a block with its
+ * own `input`, which does not contain the context with the error. */
 static void repair(pdl_fiber *f, pdl_attempts *a) {
     const pdl_block *b = block(f)->info->block;
     const pdl_promise *p = filled(a->answer);

@@ -16,8 +16,8 @@
 
 #include "base/banned.h"
 
-/* Returns the record that numbers what an expression starts. The record of a plain value is never
- * the one: only a traced run makes it, and the numbers must not depend on the trace. */
+/* Returns the record that numbers what an expression starts. The record of a plain value is
+ * skipped: only a traced run has such records, and the numbers must not depend on the trace. */
 pdl_vm_block *pdl_vm_place_block(pdl_fiber *f) {
     size_t k = f->blocks.n;
     while (k > 1 && f->blocks.p[k - 1].info &&
@@ -36,8 +36,8 @@ pdl_path *pdl_vm_place_path(pdl_fiber *f) {
                                                      : pdl_path_keep(b->path);
 }
 
-/* Returns the chain of the innermost call from an expression, and in *from the id below which the
- * blocks of its body are. Borrowed; both NULL outside of calls. Each frame is examined once,
+/* Returns the chain of the innermost call from an expression. *from: the id below which the ids of
+ * the blocks of its body are. Borrowed; both NULL outside of calls. Each frame is examined once,
  * because its chain is kept. */
 static pdl_path *enclosing(pdl_fiber *f, pdl_path **from) {
     size_t known = f->frames.n;

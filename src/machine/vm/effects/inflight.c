@@ -1,5 +1,5 @@
-/* inflight.c -- see inflight.h. The life of an effect: made, perhaps queued, launched, pieces,
- * reply.
+/* inflight.c -- see inflight.h. The life of an effect: it is made, perhaps queued, and launched;
+ * then its pieces and its reply arrive.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -253,8 +253,8 @@ static void own(pdl_fiber *f, pdl_inflight *c, pdl_vref request) {
         (struct pdl_made){c->id, c->number, pdl_absent(), raises_unnoticed(c->kind, request)};
 }
 
-/* Returns true when a block around the effect is `idempotent`, or a block around the map of which
- * the fiber is an iteration. */
+/* Returns true when a block around the effect is `idempotent`. For an iteration of a map, the
+ * blocks around the map count, too. */
 bool pdl_inflight_is_repeatable(const pdl_fiber *f) {
     for (; f; f = f->parent)
         for (size_t i = f->blocks.n; i-- > 0;)
@@ -278,7 +278,8 @@ static pdl_val add_profile(pdl_val list, pdl_val profile) {
     return list;
 }
 
-/* Leaves the frames that have no more than the first n blocks. Takes and returns the list. */
+/* Steps down over the frames that began above n blocks or more, and collects the profiles and
+ * modules of their code. Takes and returns the list. */
 static pdl_val leave_frames(const pdl_fiber *f, size_t *frames, size_t n, pdl_effect *e,
                             pdl_val list) {
     while (*frames && f->frames.p[*frames - 1].blocks >= n) {
@@ -289,10 +290,10 @@ static pdl_val leave_frames(const pdl_fiber *f, size_t *frames, size_t n, pdl_ef
     return list;
 }
 
-/* Gives the effect its sandbox profiles and its modules. The profiles are those of the fields
- * `sandbox` of all blocks around the effect, also of those around a map when the fiber is one of
- * its iterations, and those with which the fiber was started. The modules are those around the
- * effect that have a policy. */
+/* Gives the effect its sandbox profiles and its modules. The profiles are the fields `sandbox` of
+ * all blocks around the effect, and the profiles with which the fiber was started. The modules are
+ * those around the effect that have a policy. For an iteration of a map, the blocks around the map
+ * count, too. */
 static void confine(const pdl_fiber *f, pdl_effect *e) {
     pdl_val list = pdl_absent();
     const pdl_fiber *root = f;
@@ -479,12 +480,12 @@ static void remove_from_owner(pdl_inflight *c, pdl_val failed) {
         pdl_drop(failed);
         return;
     }
-    size_t lo = 0; /* ordered by number */
+    size_t lo = 0; /* the calls are sorted by number */
     PDL_BISECT(lo, f->calls.n, f->calls.p[mid].number < c->number);
     assert(f->n_open > 0);
     f->n_open--;
     bool known = lo < f->calls.n &&
-                 f->calls.p[lo].id == c->id; /* an attempt that is still current made it */
+                 f->calls.p[lo].id == c->id; /* false: the call belongs to an abandoned attempt */
     if (known) {
         bool attribute = c->kind == PDL_EFFECT_object && !f->calls.p[lo].raises;
         f->calls.p[lo].failed = failed;

@@ -1,5 +1,5 @@
 /* result_check.c -- applies parser and spec of a block: at once, or as a stage of the model call
- * whose reply they are for.
+ * whose reply they check.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,8 +53,8 @@ static pdl_vref finish_reason(pdl_vref reply) {
     return any ? pdl_member(pdl_list_at(choices, 0), "finish_reason") : pdl_absent();
 }
 
-/* Reports a refusal or a text that was cut, which fit no spec: the type error alone would not say
- * why. */
+/* Adds to a type error that the model refused to answer or that its answer was cut: such an answer
+ * fits no spec, and the type error alone would not say why. */
 static void report_end(pdl_vref reply, pdl_err *err) {
     enum { SHOWN = 1000 };
     pdl_vref reason = finish_reason(reply);

@@ -15,8 +15,8 @@ typedef struct pdl_checked {
     pdl_loc loc;          /* the place of the message, and of problems without a place */
     const pdl_node *args; /* where the arguments of a call were written; else NULL */
 } pdl_checked;
-/* Checks *v. When it fits and a policy is in force, it gets the labels of what it can be:
- * pdl_type_bound. */
+/* Checks *v. When a policy is in force, a value that fits gets the labels that pdl_type_bound
+ * computes. */
 bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_val *v, const pdl_checked *of,
                         pdl_err *err);
 pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err);
@@ -29,8 +29,8 @@ struct pdl_stage;
  * requested. */
 void pdl_vm_run_stage(pdl_run *r, struct pdl_stage *s, pdl_vref reply);
 
-/* Appends everything that is wrong with the answer of a model block, after its parser, by its spec:
- * one line each, with the path, in the words of JSON. Returns false when nothing is wrong. */
+/* Applies parser and spec of a model block to its answer and appends all faults: one line each,
+ * with the path, in the words of JSON. Returns false when there are no faults. */
 bool pdl_vm_put_faults(pdl_run *r, const pdl_block *b, pdl_vref answer, pdl_buf *out);
 
 #endif

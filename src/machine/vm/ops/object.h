@@ -16,7 +16,7 @@ void pdl_vm_start_item(pdl_fiber *f, pdl_val handle, pdl_val key);
 void pdl_vm_start_iter(pdl_fiber *f, pdl_val handle);
 /* Starts a call. name: the name of a method, or absent. */
 void pdl_vm_start_call(pdl_fiber *f, pdl_val handle, pdl_val name, pdl_val args, pdl_val kwargs);
-/* These take their operands from the stack: object and three bounds, object, two operands. */
+/* These take from the stack: an object and three bounds; an object; two operands. */
 void pdl_vm_start_slice(pdl_fiber *f);
 void pdl_vm_start_unary(pdl_fiber *f, const char *operator);
 void pdl_vm_start_binary(pdl_fiber *f, const char *operator, bool negated);

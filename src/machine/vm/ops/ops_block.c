@@ -156,8 +156,9 @@ void pdl_op_LEAVE(pdl_fiber *f) {
     f->blocks.n--;
 }
 
-/* Labels everything after a part inside of a block with a fallback or retries. It happens because
- * the part did not fail, so the author of the part's value has chosen it. */
+/* Called after a part. In a block with a fallback or retries, everything after the part happens
+ * only because the part did not fail: its value has chosen that, so its labels are added to
+ * `control`. */
 void pdl_op_SURVIVED(pdl_fiber *f) {
     bool is_guarded = f->handlers.n > 0 || f->handled;
     if (PDL_LIKELY(!is_guarded) || !pdl_vm_is_strict(f)) return;
@@ -166,8 +167,9 @@ void pdl_op_SURVIVED(pdl_fiber *f) {
 }
 
 /* Pushes the number of choices so far, which CHOSEN compares. The result of one choice among
- * constants is as bounded as the value that chose. A text of several such results is less bounded,
- * so each choice labels its own result, and their join is noticed. */
+ * constants is as bounded as the value that chose. A text of several such results is less bounded.
+ * So each result gets its own labels here, and pdl_label_combined makes a text of several
+ * unbounded. */
 void pdl_op_CHOICE(pdl_fiber *f) { push(f, pdl_int(f->choices)); }
 
 void pdl_op_CHOSEN(pdl_fiber *f) {
@@ -227,9 +229,9 @@ void pdl_op_PART_END(pdl_fiber *f) {
     f->print = s.print;
 }
 
-/* Keeps the messages of the iteration that has just ended, because `until` sees these and no
- * others. The instruction CHILD moves them away before `until` is tested, so the saved state has
- * them in place of the context. */
+/* Keeps the messages of the iteration that has just ended, because `until` sees only these. The
+ * instruction CHILD moves them away before `until` is tested, so the saved state has them in place
+ * of the context. */
 void pdl_op_UNTIL_SAVE_CONTEXT(pdl_fiber *f) {
     pdl_val seen = pdl_is_absent(f->background) ? pdl_context_empty() : pdl_keep(f->background);
     *pdl_vec_push(&f->saves) =

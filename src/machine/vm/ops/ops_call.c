@@ -169,8 +169,8 @@ static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_label label, pdl_va
     return st;
 }
 
-/* Drops n values from below the frame that a call pushed above its arguments, perhaps with a value
- * for its routine. */
+/* Drops the n values below the frame that a call pushed above its arguments. has_value: the frame
+ * has a value for its routine on top. */
 static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
     pdl_vm_frame *fr = frame(f);
     pdl_val value = has_value ? pop(f) : pdl_absent();
@@ -321,7 +321,7 @@ pdl_step pdl_op_METHOD(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     pdl_vm_cut_stack(f, f->stack.n - n - 1);
     if (row->flags & PDL_N_MUTATES) {
         if (sh->root) push(f, pdl_with_label(pdl_keep(pdl_list_at(out, 0)), whole));
-        /* null reveals nothing, and most such methods return it */
+        /* most such methods return null, which reveals nothing */
         bool null = pdl_is_null(pdl_list_at(out, 1));
         push(f, null ? pdl_null() : pdl_with_label(pdl_list_part(out, 1), label));
         pdl_drop(out);

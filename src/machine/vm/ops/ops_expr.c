@@ -105,7 +105,7 @@ pdl_step pdl_op_ARITH(pdl_fiber *f, pdl_arith how, pdl_err *err) {
     pdl_vref a = *under(f, 1), b = *top(f);
     pdl_val v;
     bool formats =
-        how == PDL_OP_MOD && pdl_is_str(a); /* needs b only where a placeholder uses it */
+        how == PDL_OP_MOD && pdl_is_str(a); /* a placeholder resolves its operand when it uses it */
     if (!refuse_undefined(a, err) || (!formats && !refuse_undefined(b, err))) return PDL_STEP_FAIL;
     if (formats ? pdl_vm_has_object(b) : is_handle(a) || is_handle(b)) {
         pdl_vm_start_binary(f, pdl_vm_arith_text(how), false);
@@ -303,7 +303,8 @@ pdl_step pdl_op_ATTR(pdl_fiber *f, bool is_method, pdl_vref name, pdl_err *err) 
 
 /* Returns the result of x[key] for an undefined key. As in Jinja the key finds nothing, and the
  * message names the attribute that x lacks. Only a dict of an expression refuses such a key. The
- * message of an expression ends with the undefined name, since that is the one to correct. */
+ * message of an expression ends with the undefined name, since the user has to correct that
+ * name. */
 static bool undefined_item(pdl_fiber *f, pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err) {
     bool lenient = f->code->jinja;
     if (is_handle(x) || (pdl_is_dict(x) && !lenient)) return pdl_undefined_error(key, err);

@@ -119,8 +119,8 @@ static pdl_val with_repair(pdl_fiber *f, pdl_val messages) {
     return pdl_list_concat(messages, a->repair);
 }
 
-/* Adds messages of a failed attempt to a list; a context stays one, which costs nothing however
- * long it is. Takes messages. */
+/* Adds messages of a failed attempt to a list; a context stays a context, so that a long one is not
+ * copied. Takes messages. */
 static pdl_val listed(pdl_fiber *f, pdl_val messages) {
     const pdl_attempts *a = block(f)->attempts;
     if (!pdl_is(messages, PDL_V_CONTEXT) || !a || pdl_is_absent(a->repair)) return messages;
@@ -144,7 +144,8 @@ static bool check_processor(const pdl_b_model *b, pdl_vref v, pdl_err *err) {
                pdl_type_name(v));
 }
 
-/* Makes the request. model: its name, or the processor of a block without one. */
+/* Makes the request. model: the name of the model, or the processor of a block that has no
+ * model. */
 static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pdl_val messages,
                           pdl_val params) {
     pdl_val r = pdl_dict_new(6);

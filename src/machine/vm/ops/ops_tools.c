@@ -1,9 +1,9 @@
 /* ops_tools.c -- tools: `import: mcp:NAME`, and functions among the parameters of a model call.
  *
  * The declarations of a server's tools, and the attributes and names of their functions, have the
- * labels of the server's reply wherever they are values. The functions themselves have none: the
- * author of the program chose a tool that is called by its name. A tool that a value chose, such as
- * a name in the list of the server, has the labels of that value.
+ * labels of the server's reply wherever they are values. The functions themselves have no labels,
+ * because the author of the program chose a tool that is called by its name. A tool that a value
+ * chose, such as a name in the list of the server, has the labels of that value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

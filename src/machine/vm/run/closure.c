@@ -146,8 +146,8 @@ static pdl_str call_source(const pdl_b_call *b) {
     return pdl_is_str(b->func->value) ? pdl_str_get(b->func->value) : PDL_STR("function");
 }
 
-/* Checks the arguments. Untyped parameters accept promises unchanged; a typed one gets its value
- * first, and all do when the names of the arguments do not fit. */
+/* Checks the arguments. A promise stays as it is for an untyped parameter and is resolved for a
+ * typed one. When the names of the arguments do not fit, all are resolved. */
 static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c, pdl_val *args,
                            pdl_err *err) {
     const pdl_params *p = &c->info->block->params;
@@ -169,8 +169,8 @@ static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure 
     return step_of(ok);
 }
 
-/* Binds the parameters to the arguments of the same names and hides outer variables of those names
- * that are not given. Takes s. */
+/* Binds the parameters to the arguments of the same names and hides outer variables that have the
+ * name of a missing argument. Takes s. */
 static pdl_scope *bind_params(pdl_scope *s, const pdl_func_info *info, pdl_vref args) {
     for (uint32_t i = 0; i < info->n_params; i++) {
         pdl_val v = pdl_dict_part_named(args, info->block->params.names[i]);
@@ -182,9 +182,9 @@ static pdl_scope *bind_params(pdl_scope *s, const pdl_func_info *info, pdl_vref 
     return s;
 }
 
-/* Binds the usual call: the arguments are the parameters, single values of simple types that fit.
- * Nothing has to be resolved or bounded then, and no context is given. Returns the scope of the
- * body, or NULL for any other call. */
+/* Binds the usual call: each parameter has an argument, which is a single value of a simple type
+ * and fits. Nothing has to be resolved or bounded then, and no context is given. Returns the scope
+ * of the body, or NULL for any other call. */
 static pdl_scope *bind_simple(const pdl_fiber *f, const pdl_closure *c, pdl_vref func,
                               pdl_vref args) {
     const pdl_params *p = &c->info->block->params;
@@ -224,8 +224,8 @@ static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err 
     return step_of(ok);
 }
 
-/* Binds any call: the scope of the body, and its context if one is given. Both are set together
- * with DONE only. */
+/* Binds any call: the scope of the body, and its context if one is given. Both are set only when it
+ * returns DONE. */
 static pdl_step bind_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c,
                           pdl_scope **scope, pdl_val *ctx, pdl_err *err) {
     pdl_val given = pdl_keep(*under(f, 1)), context = pdl_absent();

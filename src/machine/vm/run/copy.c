@@ -2,8 +2,9 @@
  * separately.
  *
  * Inference replaces light particles by copies of heavy ones. Values are immutable or shared until
- * they are changed, so a copy costs its stacks. A held run has nothing in flight; what is outside
- * of it (objects of code, open files) cannot be copied, and pdl_run_copy says where that came from.
+ * they are changed, so only the stacks are copied. A held run has nothing in flight; what is
+ * outside of it (objects of code, open files) cannot be copied, and pdl_run_copy returns the block
+ * that made it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -78,8 +78,8 @@ static pdl_step op_fail(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     return PDL_STEP_FAIL;
 }
 
-/* Returns true for an attribute or item of an object of code, when only its owner knows whether
- * there is one. Other promises are not waited for: they are values. */
+/* Returns true for an attribute or item of a remote object, when only the worker knows whether it
+ * exists. Other promises need no wait, because they are values. */
 static bool is_looked_up(const pdl_fiber *f, pdl_vref v) {
     if (!pdl_is(v, PDL_V_PROMISE)) return false;
     const pdl_promise *p = pdl_promise_of(v);
@@ -257,9 +257,9 @@ PDL_COLD static void trace_instruction(const pdl_fiber *f) {
     pdl_buf_fini(&b);
 }
 
-/* Called at each turn of a loop, each further attempt and each return of a call. Lets signals and
- * other fibers in where a program never waits, ends it with its budget, and holds back a program
- * that requests effects without ever using a reply. */
+/* Called at each turn of a loop, each further attempt and each return of a call. A program that
+ * never waits handles signals here and lets other fibers run. Ends a program whose time is over,
+ * and parks one that requests effects without ever using a reply. */
 static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
     if (PDL_UNLIKELY(++f->run->fibers.turns >= f->run->opt.turns)) {
         f->run->fibers.turns = 0;
@@ -275,7 +275,7 @@ static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
                                                                       : PDL_STEP_FAIL;
 }
 
-/* The operands of an instruction, as its function takes them. */
+/* The operands of an instruction, in the form of arguments of its function. */
 #define ARG_NONE
 #define ARG_FLAG(what)        , i->a == 1
 #define ARG_ENUM(type)        , (type)i->a

@@ -263,7 +263,7 @@ void pdl_fiber_ready(pdl_fiber *f) {
 /* --- ids -------------------------------------------------------------------------------------- */
 
 static pdl_path *seg_path(pdl_path *up, const pdl_blockinfo *info,
-                          uint32_t iter) { /* owned; borrows up */
+                          uint32_t iter) { /* returns an owned path; borrows up */
     pdl_path *p = NULL, *q;
     switch (info->seg) {
     case PDL_SEG_NONE: return pdl_path_keep(up);

@@ -89,5 +89,5 @@ bool pdl_run_ok(const pdl_run *r) {
 
 bool pdl_mapping_ok(const pdl_mapping *m) {
     if (m->ended > m->started || m->open > m->started || m->started > m->n) return false;
-    return m->ended + m->open <= m->started; /* less: some were cancelled */
+    return m->ended + m->open <= m->started; /* less when some were cancelled */
 }

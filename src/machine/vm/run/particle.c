@@ -1,6 +1,6 @@
-/* particle.c -- see particle.h: what a run does as one of many of an inference. It parks at
- * factors and before chance, has its own random numbers and number, and ignores factors when the
- * engine only counts votes.
+/* particle.c -- see particle.h: the functions of a run that is one of many in an inference. It
+ * parks at factors and before chance, has its own random numbers and number, and ignores factors
+ * when the engine only counts votes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,8 +53,8 @@ void pdl_op_FACTOR_SKIPPED(pdl_fiber *f) {
     set_val(&f->background, pdl_absent());
 }
 
-/* Returns true when another run of the program may not come to this place: a branch, another
- * attempt, a fallback, or an iteration of a map is around it. */
+/* Returns true when other runs of the program may not reach this place: it is inside a branch, a
+ * further attempt, a fallback, or an iteration of a map. */
 static bool is_optional(const pdl_fiber *f) {
     if (f->parent) return true;
     for (size_t i = f->blocks.n; i-- > 0;) {

@@ -186,9 +186,9 @@ static void trace_turn(const pdl_run *r, const pdl_fiber *f, pdl_step s) {
         PDL_TRACE(r->opt.debug, sched, "fiber %u %s", f->id, turn_ended(f, s));
 }
 
-/* Before an error takes effect, the calls made before it end: when streaming, their replies are
- * shown, because they were paid for, and an error of one of them comes first. Calls made before the
- * handler that will catch the error are left out. */
+/* Before an error takes effect, the calls made before it must end: when streaming, their replies
+ * are shown, because they were paid for, and an error of one of them comes first. Calls made before
+ * the handler that will catch the error are left out. */
 static pdl_step settle(pdl_fiber *f, pdl_err *err) {
     if (f->run->opt.stream == PDL_STREAM_NONE || err->uncatchable || err->kind == PDL_E_budget)
         return PDL_STEP_DONE;
@@ -245,14 +245,14 @@ static void leave_main_frame(pdl_fiber *f) {
     pdl_fiber_ready(f);
 }
 
-/* One turn of a fiber: until it ends, waits, or fails past all handlers. */
+/* Runs a fiber for one turn: until it ends, waits, or fails past all handlers. */
 static void run_fiber(pdl_run *r, pdl_fiber *f) {
     pdl_err err = {0};
     if (f == r->fibers.main && f->state == FIBER_DONE) return;
     f->state = FIBER_READY;
     pdl_fiber_clear_woken(f);
     PDL_TRACE(r->opt.debug, sched, "fiber %u runs", f->id);
-    /* An iteration that begins one effect has no loop turn, so this is where it is parked. */
+    /* An iteration that begins only one effect has no loop turn, so it is parked here. */
     if (f->is_new && pdl_await_effect_slot(f) != PDL_STEP_DONE) return;
     f->is_new = false;
     pdl_step s = run_to_end(r, f, &err);

@@ -50,7 +50,7 @@ void pdl_run_code_open(pdl_run *r) {
 void pdl_vm_keep_code(pdl_run *r, pdl_code *code) {
     enum {
         LOOK_BACK = 8
-    }; /* a failing loop fails in the same few programs; a duplicate costs little */
+    }; /* a loop that fails often fails in the same few programs; a duplicate costs little */
     for (size_t i = r->code.failed.n, n = 0; i-- > 0 && n < LOOK_BACK; n++)
         if (r->code.failed.p[i] == code) return;
     *pdl_vec_push(&r->code.failed) = pdl_code_keep(code);

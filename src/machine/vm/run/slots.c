@@ -37,7 +37,7 @@ bool pdl_run_is_full(const pdl_run *r) {
 }
 
 /* Removes the consumed part of a queue when it is larger than the rest, because a queue that is
- * consumed from the front need never run empty. Returns the new head. */
+ * consumed from the front may never become empty. Returns the new head. */
 static size_t close_gap(uint32_t *p, size_t *n, size_t head) {
     enum { FEW = 64 };
     assert(head <= *n);

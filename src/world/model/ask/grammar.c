@@ -1,6 +1,6 @@
-/* grammar.c -- writes the grammar that makes a server of llama.cpp keep to a list of texts or to a
- * regular expression. A regular expression is rewritten while it is read, without a tree in
- * between:
+/* grammar.c -- writes the grammar with which a llama.cpp server allows only the texts of a list, or
+ * only matches of a regular expression. A regular expression is rewritten while it is read, without
+ * a tree in between:
  *
  *    alternatives := sequence ("|" sequence)*      sequence := (atom quantifier?)*
  *    atom := "(" alternatives ")" | "[" class "]" | "." | "\" escape | character

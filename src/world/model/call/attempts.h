@@ -17,7 +17,7 @@ typedef struct pdl_attempts_made {
     double failed_s;   /* how long the requests that failed were on the network */
 } pdl_attempts_made;
 
-/* Why the next request goes out. */
+/* Why the next request is sent. */
 typedef enum {
     PDL_NEXT_RETRY,
     PDL_NEXT_FALLBACK,

@@ -1,4 +1,4 @@
-/* call.c -- the life of one call: its states, and how its request goes out.
+/* call.c -- the life of one call: its states, and how its request is sent.
  *
  *   NEW -> WRITING -> AWAITS_FIRST -> AWAITS_TOKEN -> AWAITS_SLOT -> SENT
  *             |
@@ -10,14 +10,14 @@
  *                         -> AWAITS_RETRY -> AWAITS_SLOT, or WRITING
  *                         -> ENDED
  *
- * A call lives through callbacks of five others (transfers, timers, the token cache, rates, the
+ * A call is driven by callbacks of five other parts (transfers, timers, the token cache, rates, the
  * sink of the effect), in an order that servers choose. With a flag for each fact there would be
  * thousands of combinations, of which only a dozen can occur. So the call has one state; the table
  * below says which state may follow which and what a call may hold in each; pdl_call_enter refuses
  * the rest. What happened before, as far as it matters later, is kept beside the state: retries,
  * fallbacks, what was shown.
  *
- * A request may have to wait four times before it is sent: for a call that begins alike
+ * A request may have to wait four times before it is sent: for a call whose request begins alike
  * (pdl_follow_waits), for a token (pdl_call_send), for a rate slot (acquire_rate_slot), and for a
  * transfer (start_http). The poll for a job waits only for a transfer.
  *
@@ -256,8 +256,8 @@ static pdl_str bucket_of(const pdl_call *c) {
     return pdl_buf_str(&k->bucket);
 }
 
-/* Returns true when the service wants no request for longer than the call has time; the call has
- * failed then. */
+/* Fails the call and returns true when the service accepts no request before the time of the call
+ * is over. */
 static bool is_held_too_long(pdl_call *c) {
     if (!c->calls->opt.patience_ms) return false;
     double held = pdl_rates_held_s(c->calls->rates, bucket_of(c));

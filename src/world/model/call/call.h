@@ -156,8 +156,8 @@ struct pdl_call {
 
 /* Takes e and answers it, at once or later. */
 void pdl_call_start(pdl_calls *calls, pdl_effect *e);
-/* From now on the sink is not called. Releases the call, now or when the callback that runs
- * returns. */
+/* Cancels the call: its sink is not called any more. Releases it, at once or when a running
+ * callback returns. */
 void pdl_call_cancel(pdl_call *c);
 
 /* --- failure_advice.c ------------------------------------------------------------------------- */

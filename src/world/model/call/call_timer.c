@@ -21,7 +21,7 @@ static bool needs_rewriting(const pdl_call *c) {
     return c->job.get.len == 0 && (c->route.provider->dialect->resign || c->token_url.len);
 }
 
-/* All calls that need the token share the exchange, so it continues without this one. */
+/* All calls that need the token share the exchange, so it continues without this call. */
 static void on_late_token(pdl_call *c) {
     pdl_fault f = {0};
     pdl_token_cancel(&c->token);

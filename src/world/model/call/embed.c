@@ -6,8 +6,7 @@
  *     -> vectors by text -> {embeddings in the order of input, usage, model}
  *
  * A batch is a separate effect whose sink is the embedding, so that retries, tokens, fallbacks and
- * errors are those of every call. The seq of this effect is the index of the first text in the
- * batch.
+ * errors are those of every call. The seq of the effect of a batch is the index of its first text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

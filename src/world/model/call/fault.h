@@ -34,7 +34,7 @@ void pdl_fault_of_limit(pdl_http_limit limit, pdl_fault *out);
 /* Makes the fault of an error object in the body of an answer whose status is 2xx: {"error": ...}
  * or an equivalent. */
 void pdl_fault_of_object(int status, pdl_vref json, pdl_fault *out);
-/* Makes the fault of an error event, whose text is JSON or words. */
+/* Makes the fault of an error event, whose text may be JSON. */
 void pdl_fault_of_text(int status, pdl_str text, pdl_fault *out);
 /* Returns the code or status of an error object, a number or a text of digits, when it is a status
  * of a failure (400..599); else 0. */
@@ -47,8 +47,8 @@ void pdl_fault_set(pdl_fault *out, pdl_err_kind kind, int status, const char *fm
 
 /* --- backoff.c: the policy (spec providers 8) ------------------------------------------------- */
 
-/* Returns true when a call that failed with f should be sent again, and in *wait_ms after how many
- * ms. attempt: 0 after the first failure. */
+/* Returns true when a call that failed with f should be sent again; *wait_ms: after how many ms.
+ * attempt: 0 after the first failure. */
 bool pdl_backoff(const pdl_fault *f, unsigned attempt, pdl_rand *rng, uint64_t *wait_ms);
 
 /* Returns the seconds of Retry-After or retry-after-ms, negative when they are absent or make no

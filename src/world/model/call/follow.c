@@ -1,12 +1,12 @@
-/* follow.c -- lets one of several calls that begin alike go out first, for --prefix-first (spec
- * know 1).
+/* follow.c -- for --prefix-first: of several calls whose requests begin alike, one is sent first
+ * (spec know 1).
  *
- * A prompt cache knows a beginning when the first answer to it begins, so calls that are sent
- * together all pay for it in full. Here the first call leads: the others wait until its answer
- * begins to arrive, or until it fails or is cancelled. When the answer is not streamed, they wait
- * for the whole answer. A call waits once at most, so this costs no more than the time of one call
- * to the first byte of its answer. Calls begin alike when they share a beginning of the minimum
- * length that the provider keeps.
+ * A prompt cache knows a beginning once an answer to it has begun, so calls that are sent together
+ * all pay for it in full. Here the first call leads: the others wait until its answer begins to
+ * arrive, or until it fails or is cancelled. When the answer is not streamed, they wait for the
+ * whole answer. A call waits once at most, so this costs no more than the time of one call to the
+ * first byte of its answer. Calls begin alike when they share a beginning of the minimum length
+ * that the provider keeps.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@ enum {
 };
 #define KEPT_NS (UINT64_C(240) * 1000000000) /* providers keep a beginning for 5 minutes or more */
 
-/* A beginning of a request that a call in flight has, or that a call had a short time ago. */
+/* The beginning of a request that is in flight, or was in flight a short time ago. */
 typedef struct beginning {
     pdl_call *leader;     /* the call for which the others wait; NULL once its answer has begun */
     uint64_t answered_ns; /* when the answer of the leader began */

@@ -23,7 +23,7 @@ bool pdl_call_is_ok(const pdl_call *c);
 void pdl_call_write_request(pdl_call *c);
 /* Sends the written request, with the token when its key is exchanged for one. */
 void pdl_call_send(pdl_call *c);
-/* Sends the written request once more: by way of the rates, or the poll for its job at once. */
+/* Sends the written request again once it has a rate slot; a poll for a job needs no slot. */
 void pdl_call_send_again(pdl_call *c);
 /* Releases the call but not its effect, which the caller answers, refuses or frees. */
 void pdl_call_release(pdl_call *c);
@@ -50,7 +50,7 @@ double pdl_call_seconds_left(const pdl_call *c);
 
 /* --- follow.c --------------------------------------------------------------------------------- */
 
-/* Finds out which calls this request begins like, before marks are added to it. */
+/* Finds the calls whose requests begin like this one. Called before marks are added. */
 void pdl_follow_read(pdl_call *c, pdl_vref body);
 /* Returns true when c now has to wait for a call that begins alike. The timer of c sends c
  * later. */

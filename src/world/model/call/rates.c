@@ -116,8 +116,8 @@ static void slide(pdl_rates *r, uint64_t now) {
     r->sum = 0;
 }
 
-/* Returns when a request with so many tokens may be sent. A request that alone exceeds the limit of
- * a minute is sent once no tokens were used for a minute. */
+/* Returns the time at which a request with this number of tokens may be sent. A request that alone
+ * exceeds the limit of a minute is sent once no tokens were used for a minute. */
 static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
     uint64_t due = r->limits.requests_per_second > 0 && r->next_ns > now ? r->next_ns : now;
     if (r->limits.tokens_per_minute <= 0) return due;
@@ -144,8 +144,8 @@ void pdl_rates_used(pdl_rates *r, double tokens) { spend(r, tokens, pdl_clock_ns
 
 /* --- admission -------------------------------------------------------------------------------- */
 
-/* Returns when the next request of a bucket may be sent; UINT64_MAX when one of its requests must
- * end first. */
+/* Returns the time at which the next request of a bucket may be sent; UINT64_MAX when one of its
+ * requests must end first. */
 static uint64_t bucket_due_ns(pdl_rates *r, const pdl_rate_bucket *bucket, double tokens,
                               uint64_t now) {
     if ((double)bucket->n_open >= bucket->max_open) return UINT64_MAX;

@@ -1,5 +1,5 @@
-/* rates.h -- when requests are sent: the pace that the user set for the run, and per provider, host
- * and key what services report (429, Retry-After, headers of rate limits). Private to model.
+/* rates.h -- decides when requests are sent: the user sets limits for the run, and services report
+ * limits per provider, host and key (429, Retry-After, headers of rate limits). Private to model.
  *
  * A request acquires a slot, perhaps after waiting, and gives it back with its reply or when it is
  * abandoned. Reports of services become a maximum of open requests (halved at the first 429 of a

@@ -215,8 +215,8 @@ static bool is_error(pdl_vref json) {
     return pdl_is_list(choices) && pdl_list_len(choices) && pdl_peer_fails(pdl_list_at(choices, 0));
 }
 
-/* Makes the fault of a reply that has not the form of an answer. An error message in the reply says
- * more than `err`. Takes err, json. */
+/* Makes the fault of a reply that does not have the form of an answer. An error message in the
+ * reply says more than `err`. Takes err, json. */
 static void fault_of_body(pdl_err *err, pdl_val json, int status, pdl_fault *f) {
     pdl_buf words = PDL_BUF;
     int code = pdl_fault_code(json);

@@ -116,7 +116,7 @@ static void fill_ask(pdl_call *c, bool plain) {
     };
 }
 
-/* Asks in the prompt for the form of a schema that no field of the request can carry. Does nothing
+/* Asks for the form in the prompt when no field of the request can carry the schema. Does nothing
  * when the program itself asks for JSON. */
 static void ask_in_words(pdl_call *c) {
     pdl_ask *a = &c->ask;

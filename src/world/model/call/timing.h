@@ -1,5 +1,5 @@
-/* timing.h -- the four time limits of a request: connect, first, idle, total; from the parameters
- * of a block, the provider's variable, the run, the defaults. Private to model (spec providers 7).
+/* timing.h -- the four time limits of a request (connect, first, idle, total), which the block, the
+ * provider's variable, the run or the defaults set. Private to model (spec providers 7).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

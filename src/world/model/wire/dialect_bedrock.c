@@ -250,7 +250,7 @@ static pdl_val put_limit(const pdl_ask *a, pdl_val config) {
     return pdl_dict_putz(config, "maxTokens", pdl_int(budget + PDL_ANSWER_TOKENS));
 }
 
-/* Refuses the choice "none", which the service cannot express: listed tools may be called. */
+/* Refuses the choice "none", which the service cannot express: it may call any tool of the list. */
 static bool check_choice(const pdl_ask *a, pdl_err *err) {
     pdl_unsupported u = {pdl_absent()};
     if (pdl_text_is(pdl_dict_getz(a->params, "tool_choice"), "none"))

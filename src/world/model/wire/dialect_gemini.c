@@ -100,8 +100,8 @@ static pdl_val call_of(pdl_vref m, size_t i) {
 static const pdl_turns_form turns = {
     .key = "parts", .assistant = "model", .parts = parts_of, .call = call_of, .result = result_of};
 
-/* Returns the placeholder of the reference for a user message. The service requires one, so it is
- * used when there are only system messages. */
+/* Returns the placeholder of the reference for a user message. The service requires a user message,
+ * so the placeholder is used when there are only system messages. */
 static pdl_val placeholder_part(void) {
     pdl_val m = object_with("role", pdl_textz("user"));
     return pdl_dict_putz(m, "parts",

@@ -46,7 +46,7 @@ static bool is_generate_field(pdl_str k) {
     return false;
 }
 
-/* Writes a parameter that needs more than a column of params.def. */
+/* Writes a parameter that a column of params.def cannot describe. */
 static void put_own(writer *w, pdl_str k, pdl_vref v) {
     if (pdl_str_is(k, "response_format")) {
         put_format(w, v);
@@ -170,7 +170,7 @@ static turn turn_of(pdl_vref m) {
     return pdl_str_is(role, "assistant") ? TURN_ASSISTANT : TURN_USER;
 }
 
-/* Each call of an assistant's message as a line of JSON. */
+/* Writes each call of an assistant's message as a line of JSON. */
 static void put_calls(pdl_vref m, pdl_buf *out) {
     pdl_vref calls = pdl_dict_getz(m, "tool_calls");
     pdl_val list = pdl_is_list(calls) ? chat_calls(calls) : pdl_list_new(0);
@@ -184,7 +184,7 @@ static void put_calls(pdl_vref m, pdl_buf *out) {
     pdl_drop(list);
 }
 
-/* The instruction that replaces tools (spec providers 11.2). */
+/* Writes the instruction that replaces tools (spec providers 11.2). */
 static void put_tools(pdl_vref tools, pdl_buf *out) {
     PDL_PUT(out,
             "To call a function, reply with JSON ONLY in this format {\"name\": \"function_name\", "
@@ -200,7 +200,7 @@ static void put_tools(pdl_vref tools, pdl_buf *out) {
     }
 }
 
-/* The texts of a user's message, one per line; empty ones are left out. */
+/* Writes the texts of a user's message, one per line, without empty texts. */
 static void put_lines(pdl_vref content, pdl_buf *out) {
     pdl_buf scratch = PDL_BUF;
     for (size_t i = 0; i < pdl_parts_count(content); i++) {

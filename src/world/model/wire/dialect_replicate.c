@@ -1,5 +1,5 @@
-/* dialect_replicate.c -- Replicate, where a prompt starts a job whose output is polled for until it
- * is done (spec providers 13.1).
+/* dialect_replicate.c -- Replicate, where a prompt starts a job, which is polled until its output
+ * is complete (spec providers 13.1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,7 @@
 /* google.c -- finds credentials of Google Cloud and exchanges them; see google.h. The assertion of
  * a service account is a JWT signed with RS256 (RFC 7523); the assertion is exchanged for a token,
- * which is kept until it expires (token.h). Each assertion differs, so the token is not found by
- * it.
+ * which is kept until it expires (token.h). Each assertion is different, so it does not identify
+ * the token.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

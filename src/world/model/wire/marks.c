@@ -3,11 +3,12 @@
  *
  * Some prompt caches keep only beginnings that a request marks. The next call of a conversation
  * shares all of this request, and another conversation shares the system prompt and the tools, so
- * marks are put at the ends of these parts. The previous call had its mark at the message before
- * the last one of the same role, so that message gets a mark, too: the beginning is then found even
- * when many blocks were added. Marks that the program sets itself stay, and count. Services refuse
- * a mark that is kept for an hour when a mark before it is kept for minutes only. So when the
- * program sets a mark for an hour, the marks that are put before it are for an hour, too.
+ * marks are put at the ends of these parts. The previous call ended with the last earlier message
+ * that has the role of the last message, so its mark was there. That message gets a mark, too: the
+ * beginning is then found even when many blocks were added. Marks that the program sets itself
+ * stay, and count. Services refuse a mark that is kept for an hour when a mark before it is kept
+ * for minutes only. So when the program sets a mark for an hour, the marks that are put before it
+ * are for an hour, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,8 +34,8 @@ static unsigned count_in(pdl_vref blocks, const char *key) {
 }
 
 /* Returns the name of the member by which a block contains other blocks, such as "toolResult" for
- * the result of a tool; "" when the block itself is the list's owner. Returns NULL when the block
- * contains no blocks. */
+ * the result of a tool; "" when the list is a member of the block itself. Returns NULL when the
+ * block contains no blocks. */
 static const char *holder_in(pdl_vref block) {
     if (pdl_is_list(pdl_member(block, "content"))) return "";
     pdl_vref result = pdl_member(block, "toolResult");
@@ -63,13 +64,13 @@ static unsigned count(const pdl_mark_form *f, pdl_vref body) {
 
 /* --- how long marks are kept ------------------------------------------------------------------ */
 
-/* Returns true for a mark that is kept longer than one without a time. */
+/* Returns true for a long mark: it is kept longer than a mark without a time. */
 static bool is_long(pdl_vref mark) {
     pdl_str ttl = pdl_member_str(mark, "ttl");
     return ttl.n && !pdl_str_is(ttl, "5m");
 }
 
-/* Returns a mark of these blocks that is kept longer, else what was found before. */
+/* Returns the last long mark of these blocks, or else `found`. */
 static pdl_vref long_in(pdl_vref blocks, const char *key, pdl_vref found) {
     for (size_t i = 0; i < length(blocks); i++) {
         pdl_vref block = pdl_list_at(blocks, i), mark = pdl_member(block, key);
@@ -81,8 +82,8 @@ static pdl_vref long_in(pdl_vref blocks, const char *key, pdl_vref found) {
     return found;
 }
 
-/* Returns such a mark in the messages from `first` on, or of the request itself; absent without
- * one. */
+/* Returns a long mark in the messages from `first` on, or of the request itself; absent: there is
+ * none. */
 static pdl_vref long_from(const pdl_mark_form *f, pdl_vref body, size_t first) {
     pdl_vref found = pdl_absent(), messages = pdl_member(body, "messages");
     if (is_long(pdl_member(body, f->key))) return pdl_member(body, f->key);
@@ -175,7 +176,7 @@ pdl_val pdl_marks_put(const pdl_mark_form *f, unsigned most, pdl_str model, bool
     while (before > 1 &&
            !pdl_str_eq(pdl_member_str(pdl_list_at(messages, before - 2), "role"), role))
         before--;
-    /* A mark of the request itself is one at the end of the last message already. */
+    /* A mark of the request itself counts as a mark at the end of the last message. */
     if (n && !is_marked(body, f->key)) body = mark_message(f, body, n - 1, &m);
     body = mark_system(f, body, &m);
     if (before > 1) body = mark_message(f, body, before - 2, &m);

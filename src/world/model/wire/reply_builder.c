@@ -103,7 +103,7 @@ static void think_more(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_clear(&d->held);
 }
 
-/* Keeps the text of an event that is no object as an error message of the server. */
+/* Keeps the text of an event that is not an object as an error message of the server. */
 static bool keep_words(pdl_reply_builder *d, pdl_val json) {
     pdl_reply_builder_set(&d->error, pdl_dict_putz(pdl_dict_new(1), "error", json));
     return true;

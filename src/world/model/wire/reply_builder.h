@@ -75,10 +75,10 @@ typedef struct pdl_reply_builder {
 void pdl_reply_builder_init(pdl_reply_builder *d);
 void pdl_reply_builder_fini(pdl_reply_builder *d);
 
-/* Does for every dialect what the next event of a stream needs: the function `add` gets the event
- * as an object. Nothing is added when the event is blank or when the stream has announced its end.
- * An event that reports a failure, or that `is_ours` does not accept as one of the dialect, is kept
- * in d->error. Error: protocol (not JSON, or not an object). */
+/* Handles the next event of a stream for every dialect: passes the event as an object to `add`.
+ * Nothing is added when the event is blank or when the stream has announced its end. An event that
+ * reports a failure, or that `is_ours` does not accept as one of the dialect, is kept in d->error.
+ * Error: protocol (not JSON, or not an object). */
 struct pdl_ask;
 typedef bool pdl_is_ours_fn(pdl_vref event);
 typedef void pdl_add_event_fn(const struct pdl_ask *a, pdl_vref event, pdl_reply_builder *d);

@@ -249,7 +249,7 @@ static bool says_something(pdl_vref m, bool thoughts) {
     return false;
 }
 
-/* Refuses a reply without an answer whose end has an extraordinary reason (spec providers 10). */
+/* Refuses a reply that has no answer and no ordinary finish reason (spec providers 10). */
 static bool check_end(pdl_vref choice, pdl_err *err) {
     pdl_str said = pdl_member_str(choice, "finish_reason"),
             why = pdl_member_str(choice, "finish_message");
