@@ -1,7 +1,7 @@
 set -l commands check fmt dump explain pack cache batch eval infer optimize test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema version docs help 
 complete -c pdl -n __fish_use_subcommand -a run -d 'Run a PDL program. FILE - is standard input.'
 complete -c pdl -n __fish_use_subcommand -a check -d 'Report everything about programs that can be known without running them.'
-complete -c pdl -n __fish_use_subcommand -a fmt -d 'Format programs in place: indentation, blanks, long lists, ${ x }. Without FILE, or with -, from standard input to standard output.'
+complete -c pdl -n __fish_use_subcommand -a fmt -d 'Format programs in place: indentation, spaces, long lists, ${ x }. Without FILE, or with -, from standard input to standard output.'
 complete -c pdl -n __fish_use_subcommand -a dump -d 'Print an intermediate form of a program.'
 complete -c pdl -n __fish_use_subcommand -a explain -d 'Run a program without asking a model or doing anything that --allow does not name, as far as values are known, and print each call that would be made.'
 complete -c pdl -n __fish_use_subcommand -a pack -d 'Write one file that is a command and the program in it, with its modules, policies and lock files. The program is checked first, and is not packed with errors.'

@@ -4,7 +4,7 @@ _pdl() {
     commands=(
         'run:Run a PDL program. FILE - is standard input.'
         'check:Report everything about programs that can be known without running them.'
-        'fmt:Format programs in place\: indentation, blanks, long lists, ${ x }. Without FILE, or with -, from standard input to standard output.'
+        'fmt:Format programs in place\: indentation, spaces, long lists, ${ x }. Without FILE, or with -, from standard input to standard output.'
         'dump:Print an intermediate form of a program.'
         'explain:Run a program without asking a model or doing anything that --allow does not name, as far as values are known, and print each call that would be made.'
         'pack:Write one file that is a command and the program in it, with its modules, policies and lock files. The program is checked first, and is not packed with errors.'

@@ -158,7 +158,7 @@ static void report_notes(doctor *d) {
         pdl_str line = first_line(rest);
         pdl_buf text = PDL_BUF;
         pdl_buf_put(&text, line);
-        add(d, ".env", "note", "write NAME=VALUE, in quotes where the value has blanks", &text);
+        add(d, ".env", "note", "write NAME=VALUE, in quotes where the value has spaces", &text);
         rest = pdl_str_sub(rest, line.n + 1, rest.n);
     }
     pdl_buf_fini(&d->notes);

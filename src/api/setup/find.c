@@ -54,12 +54,46 @@ static bool similar_in(pdl_str dir, pdl_str path, bool import, pdl_buf *out) {
     return near != NULL;
 }
 
+/* Appends path with one folder of it replaced by a similar one of dir, when the file is there. */
+static bool similar_folder(pdl_str dir, pdl_str path, bool import, pdl_buf *out) {
+    size_t from = 0, to;
+    char *near = NULL;
+    pdl_buf at = PDL_BUF;
+    while (!near && (to = pdl_str_find(path, PDL_STR("/"), from)) != PDL_NOT_FOUND) {
+        join(dir, pdl_str_sub(path, 0, to), false, &at);
+        if (pdl_file_kind_of(pdl_buf_z(&at)) != PDL_FILE_DIR) {
+            join(dir, pdl_str_sub(path, 0, from), false, &at);
+            near = pdl_file_similar(at.len ? pdl_buf_z(&at) : ".", pdl_str_sub(path, from, to),
+                                    (pdl_str){0});
+            if (!near) break;
+        }
+        if (!near) from = to + 1;
+    }
+    bool found = false;
+    if (near) {
+        pdl_buf whole = PDL_BUF;
+        pdl_buf_putf(&whole, "%.*s%s%.*s", (int)from, path.p, near,
+                     PDL_FMT(pdl_str_sub(path, to, path.n)));
+        join(dir, pdl_buf_str(&whole), import, &at);
+        found = pdl_file_kind_of(pdl_buf_z(&at)) == PDL_FILE_REGULAR;
+        if (found) pdl_buf_put(out, pdl_buf_str(&whole));
+        pdl_buf_fini(&whole);
+    }
+    pdl_free(near);
+    pdl_buf_fini(&at);
+    return found;
+}
+
+static bool similar(pdl_str dir, pdl_str path, bool import, pdl_buf *out) {
+    return similar_in(dir, path, import, out) || similar_folder(dir, path, import, out);
+}
+
 static bool find_similar(const pdl_finder *f, pdl_str from, pdl_str path, bool import,
                          pdl_buf *out) {
-    if (similar_in(pdl_file_folder(f->file), path, import, out)) return true;
-    if (similar_in(pdl_file_folder(from), path, import, out)) return true;
+    if (similar(pdl_file_folder(f->file), path, import, out)) return true;
+    if (similar(pdl_file_folder(from), path, import, out)) return true;
     for (size_t i = 0; import && i < f->n_path; i++)
-        if (similar_in(f->path[i], path, import, out)) return true;
+        if (similar(f->path[i], path, import, out)) return true;
     return false;
 }
 
@@ -113,6 +147,10 @@ void pdl_find_advise(const pdl_finder *f, pdl_str from, pdl_str path, bool impor
         pdl_err_hint(err, "there is no such file");
     else if (import && is_of_library(f, from, path))
         pdl_err_hint(err, "did you mean lib/%.*s?", PDL_FMT(path));
+    else if (!import && find(f, from, path, true, &near))
+        pdl_err_hint(
+            err, "include looks beside the program; import: %.*s looks in the library, too",
+            PDL_FMT(path));
     else if (find_similar(f, from, path, import, &near))
         pdl_err_hint(err, "did you mean %s? Searched: %s", pdl_buf_z(&near), pdl_buf_z(&folders));
     else

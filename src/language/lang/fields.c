@@ -298,6 +298,16 @@ bool pdl_block_kind_find(pdl_str name, pdl_block_kind *out) {
     return false;
 }
 
+pdl_loc pdl_block_own_loc(const pdl_block *b) {
+    if (!b->node || b->node->kind != PDL_NODE_MAP) return b->loc;
+    for (size_t i = 0; i < b->node->n; i++) {
+        const pdl_node *key = b->node->pairs[i].key;
+        const pdl_field *f = pdl_field_find(b->kind, key->text);
+        if (f && f->kind >= 0) return i ? pdl_node_loc(key) : b->loc;
+    }
+    return b->loc;
+}
+
 pdl_loc pdl_field_loc(const pdl_block *b, const char *key) {
     const pdl_pair *pair = NULL;
     if (!b->node || b->node->kind != PDL_NODE_MAP) return b->loc;

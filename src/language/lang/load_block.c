@@ -516,7 +516,7 @@ enum { MAX_READ = 32 }; /* at most so many problems let the whole file be search
 static void advise_stranger(pdl_loader *l, pdl_diag *d, const pdl_node *key) {
     if (pdl_str_find(key->text, PDL_STR(" "), 0) != PDL_NOT_FOUND)
         pdl_loader_hint(l, d,
-                        "no key of a block has a blank: a text that contains `: ` is put in "
+                        "no key of a block has a space: a text that contains `: ` is put in "
                         "quotes, or after `|` on separate lines");
     else if (key->text.n && key->src && l->p->diags.n < MAX_READ &&
              is_read(key->src->text, key->text))
@@ -640,7 +640,7 @@ static void advise_braces(pdl_loader *l, const pdl_node *n, size_t n_before) {
     pdl_diag *d = &l->p->diags.p[n_diags - 1];
     size_t at = pdl_str_find(key->text, PDL_STR(":"), 0);
     if (at != PDL_NOT_FOUND && at + 1 < key->text.n)
-        pdl_loader_hint(l, d, "a blank follows the colon: {%.*s: %.*s}",
+        pdl_loader_hint(l, d, "a space follows the colon: {%.*s: %.*s}",
                         PDL_FMT(pdl_str_sub(key->text, 0, at)),
                         PDL_FMT(pdl_str_sub(key->text, at + 1, key->text.n)));
     else if (!d->hint.n)

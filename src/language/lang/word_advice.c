@@ -349,15 +349,15 @@ static bool has_book_quotes(pdl_str word) {
            pdl_str_starts(word, PDL_STR("\u201d")) || pdl_str_starts(word, PDL_STR("\u2019"));
 }
 
-#define NO_WIDTH(n)  "the key has a blank without width (U+" n "), which is a letter: leave it out"
+#define NO_WIDTH(n)  "the key has a space without width (U+" n "), which is a letter: leave it out"
 #define DIRECTION(n) "the key has a mark of direction (U+" n "): leave it out"
 
 /* Letters that look like nothing or like a blank, and come from other programs with a text. */
 static const struct {
     const char *letter, *hint;
 } unseen[] = {
-    {"\u00a0", "the key has a no-break space, which is a letter: write a blank"},
-    {"\u3000", "the key has a wide blank (U+3000), which is a letter: write a blank"},
+    {"\u00a0", "the key has a no-break space, which is a letter: write a space"},
+    {"\u3000", "the key has a wide space (U+3000), which is a letter: write a space"},
     {"\u200b", NO_WIDTH("200B")},
     {"\u2060", NO_WIDTH("2060")},
     {"\u200e", DIRECTION("200E")},

@@ -173,7 +173,7 @@ static void put_rest(pdl_str rest, pdl_buf *out) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static const char odd_bytes[] = "has a blank, a backslash or a control character";
+static const char odd_bytes[] = "has a space, a backslash or a control character";
 
 /* Returns the length of "SCHEME" before a colon; 0: there is none. */
 static size_t scheme_length(pdl_str s) {

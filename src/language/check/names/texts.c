@@ -61,7 +61,7 @@ static void check_key(pdl_checker *c, const pdl_block *b) {
     pdl_loc mark = pdl_node_text_loc(n, 0, at + 1);
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_key_text, b->loc, mark,
                                    "this is a text, not the field `%.*s`", PDL_FMT(key));
-    pdl_checker_hint(c, d, "a key is followed by a colon and a blank: %.*s: ...", PDL_FMT(key));
+    pdl_checker_hint(c, d, "a key is followed by a colon and a space: %.*s: ...", PDL_FMT(key));
 }
 
 /* Reports {x:1}, an object with the key "x:1". */
@@ -74,7 +74,7 @@ static void check_flow_key(pdl_checker *c, const pdl_pair *pair) {
     pdl_str shown = pdl_utf8_cut(key->text, 40);
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_key_text, pdl_node_loc(key), pdl_node_loc(key),
                                    "the key is '%.*s', and has no value", PDL_FMT(shown));
-    pdl_checker_hint(c, d, "a blank follows the colon: {%.*s: %.*s}",
+    pdl_checker_hint(c, d, "a space follows the colon: {%.*s: %.*s}",
                      PDL_FMT(pdl_str_sub(shown, 0, at)),
                      PDL_FMT(pdl_str_sub(shown, at + 1, shown.n)));
 }

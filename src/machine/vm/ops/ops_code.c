@@ -80,13 +80,13 @@ pdl_step pdl_op_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (s != PDL_STEP_DONE) return s;
     pdl_vref scope = *top(f), text = *under(f, 1);
     if (!pdl_is_absent(scope) && !pdl_is_null(scope) && !pdl_is_dict(scope)) {
-        pdl_err_set(err, PDL_E_code, b->head.loc,
+        pdl_err_set(err, PDL_E_code, pdl_block_own_loc(&b->head),
                     "Python Code error: TypeError: scope should be an object but is of type %s",
                     pdl_type_name(scope));
         return PDL_STEP_FAIL;
     }
     if (!pdl_is_str(text)) {
-        pdl_err_set(err, PDL_E_code, b->head.loc,
+        pdl_err_set(err, PDL_E_code, pdl_block_own_loc(&b->head),
                     "Python Code error: Traceback (most recent call last):\nTypeError: compile() "
                     "arg 1 must be a string, bytes or AST object");
         return PDL_STEP_FAIL;
@@ -106,7 +106,7 @@ pdl_step pdl_op_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     r = pdl_dict_putz(r, "cwd", pdl_text(f->run->opt.dir));
     if (b->session.s.p) r = pdl_dict_putz(r, "session", pdl_text(b->session.s));
     pdl_vm_cut_stack(f, f->stack.n - 2);
-    pdl_inflight *c = pdl_inflight_new(f, PDL_EFFECT_code, b->head.loc);
+    pdl_inflight *c = pdl_inflight_new(f, PDL_EFFECT_code, pdl_block_own_loc(&b->head));
     c->value = pdl_promise_new(c->id);
     c->block = &b->head;
     push(f, pdl_keep(c->value));
@@ -127,7 +127,7 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     }
     if (pdl_int_get(pdl_dict_getz(r, "status"), &status) && status != 0) {
         bool full = pdl_text_is(pdl_dict_getz(r, "ended"), pdl_err_kind_name(PDL_E_memory));
-        pdl_err_set(err, full ? PDL_E_memory : PDL_E_code, b->head.loc,
+        pdl_err_set(err, full ? PDL_E_memory : PDL_E_code, pdl_block_own_loc(&b->head),
                     "Shell Code error: ValueError('command exited with non zero code: %lld')%s",
                     (long long)status, full ? ": it used more memory than its sandbox allows" : "");
         err->py_class = pdl_str_dup(PDL_STR("ValueError"));
@@ -199,11 +199,11 @@ pdl_step pdl_op_COMMAND(pdl_fiber *f, bool vector, const pdl_b_code *b, pdl_err 
     if (ok && !pdl_list_len(argv)) ok = pdl_err_host(err, "IndexError", "list index out of range");
     if (!ok) {
         pdl_drop(argv);
-        pdl_vm_code_error("Shell", "ValueError", b->head.loc, err);
+        pdl_vm_code_error("Shell", "ValueError", pdl_block_own_loc(&b->head), err);
         return PDL_STEP_FAIL;
     }
     pdl_val r = pdl_dict_putz(pdl_dict_new(1), "argv", argv);
     pdl_drop(pop(f));
-    pdl_vm_start_effect(f, PDL_EFFECT_command, r, b->head.loc);
+    pdl_vm_start_effect(f, PDL_EFFECT_command, r, pdl_block_own_loc(&b->head));
     return step_of(true);
 }

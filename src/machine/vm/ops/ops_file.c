@@ -77,13 +77,13 @@ pdl_step pdl_op_INPUT(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     pdl_val r = pdl_dict_new(2);
     r = pdl_dict_putz(r, "prompt", prompt);
     r = pdl_dict_putz(r, "multiline", pdl_bool(many));
-    pdl_vm_start_effect(f, PDL_EFFECT_input, r, b->head.loc);
+    pdl_vm_start_effect(f, PDL_EFFECT_input, r, pdl_block_own_loc(&b->head));
     return PDL_STEP_DONE;
 }
 
 pdl_step pdl_op_READ_END(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     if (pdl_is_null(*top(f))) {
-        pdl_err_set(err, PDL_E_io, b->head.loc, "EOF");
+        pdl_err_set(err, PDL_E_io, pdl_block_own_loc(&b->head), "EOF");
         err->py_class = pdl_str_dup(PDL_STR("EOFError"));
         return PDL_STEP_FAIL;
     }
@@ -132,7 +132,7 @@ void pdl_op_SOURCE(pdl_fiber *f, pdl_file_place place, const pdl_block *b) {
     pdl_buf_fini(&path);
     if (place == PDL_IN_PATH) r = pdl_dict_putz(r, "under", folders_of(f->run));
     if (is_place) {
-        pdl_inflight *c = pdl_inflight_new(f, PDL_EFFECT_source, b->loc);
+        pdl_inflight *c = pdl_inflight_new(f, PDL_EFFECT_source, pdl_block_own_loc(b));
         c->imports = b->kind == PDL_BLOCK_import;
         c->value = pdl_promise_new(c->id);
         push(f, pdl_keep(c->value));
@@ -153,7 +153,8 @@ pdl_step pdl_op_SOURCE_MISSING(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_buf path = PDL_BUF;
     path_in(f, b, PDL_IN_PROGRAM, &path);
     pdl_val shown = shown_path(pdl_buf_str(&path));
-    pdl_err_set(err, PDL_E_include, b->loc, "file %.*s not found", PDL_FMT(pdl_str_get(shown)));
+    pdl_err_set(err, PDL_E_include, pdl_block_own_loc(b), "file %.*s not found",
+                PDL_FMT(pdl_str_get(shown)));
     err->py_class = pdl_str_dup(PDL_STR("FileNotFoundError"));
     bool import = b->kind == PDL_BLOCK_import;
     if (f->run->opt.source_advice)
@@ -204,7 +205,7 @@ static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_s
     pdl_val errors = pdl_absent();
     pdl_code *code = NULL;
     if (include_depth(f) >= PDL_MAX_INCLUDE_DEPTH) {
-        pdl_err_set(err, PDL_E_limit, b->loc, "files are included more than %d deep",
+        pdl_err_set(err, PDL_E_limit, pdl_block_own_loc(b), "files are included more than %d deep",
                     PDL_MAX_INCLUDE_DEPTH);
         return NULL;
     }
@@ -215,7 +216,7 @@ static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_s
         pdl_code_drop(code);
         return NULL;
     }
-    if (err->kind != PDL_E_limit) bad_file(err, errors, verb, path, b->loc);
+    if (err->kind != PDL_E_limit) bad_file(err, errors, verb, path, pdl_block_own_loc(b));
     return NULL;
 }
 
@@ -353,7 +354,7 @@ pdl_step pdl_op_PERMIT(pdl_fiber *f, pdl_permit_kind kind, size_t depth, pdl_err
 /* text scope -> runs the program in the text. */
 pdl_step pdl_op_PDL_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (f->nested >= PDL_MAX_INCLUDE_DEPTH)
-        return step_of(pdl_err_set(err, PDL_E_limit, b->head.loc,
+        return step_of(pdl_err_set(err, PDL_E_limit, pdl_block_own_loc(&b->head),
                                    "programs run programs more than %d deep",
                                    PDL_MAX_INCLUDE_DEPTH));
     pdl_step s = pdl_inflight_await(f, 0, false, err);
@@ -379,7 +380,7 @@ pdl_step pdl_op_PDL_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         }
         pdl_buf_putc(&m, ')');
         pdl_err_fini(err);
-        pdl_err_set(err, PDL_E_code, b->head.loc, "%s", pdl_buf_z(&m));
+        pdl_err_set(err, PDL_E_code, pdl_block_own_loc(&b->head), "%s", pdl_buf_z(&m));
         pdl_buf_fini(&m);
         pdl_drop(errors);
         pdl_code_drop(code);

@@ -218,12 +218,12 @@ pdl_step pdl_op_MODEL(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     if (!b->model && !check_processor(b, model, err)) return PDL_STEP_FAIL;
     pdl_vref name = b->model ? model : processor_model(model);
     if (!parameters_of(f, b->model ? name : pdl_absent(), given, &params, err))
-        return model_error(err, name, b->head.loc);
+        return model_error(err, name, pdl_block_own_loc(&b->head));
     if (!messages_of(f, input, &messages, &traced, err)) {
         pdl_drop(params);
-        return model_error(err, name, b->head.loc);
+        return model_error(err, name, pdl_block_own_loc(&b->head));
     }
-    pdl_inflight *c = pdl_inflight_new(f, PDL_EFFECT_model, b->head.loc);
+    pdl_inflight *c = pdl_inflight_new(f, PDL_EFFECT_model, pdl_block_own_loc(&b->head));
     c->block = &b->head;
     promise_parts(f, c, b);
     if (block(f)->attempts) set_val(&block(f)->attempts->answer, pdl_keep(c->text));

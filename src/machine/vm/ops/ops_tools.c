@@ -94,7 +94,7 @@ static void note_left_out(pdl_run *r, pdl_str server, pdl_vref tools) {
 pdl_step pdl_op_TOOL_MODULE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_str server = server_of(b);
     if (!pdl_is_list(*top(f))) /* a host program answered the effect itself */
-        return step_of(pdl_err_set(err, PDL_E_include, b->loc,
+        return step_of(pdl_err_set(err, PDL_E_include, pdl_block_own_loc(b),
                                    "the tool server %.*s gave no list of tools", PDL_FMT(server)));
     pdl_val tools = pop(f);
     note_left_out(f->run, server, tools);
