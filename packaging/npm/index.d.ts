@@ -151,6 +151,22 @@ export interface Explanation {
 }
 /** Says which models a program would call, without calling them. */
 export function explain(text: string, options?: { variables?: Record<string, unknown>; name?: string; files?: Files }): Explanation
+/** A message of the Language Server Protocol. */
+export interface LspMessage {
+  jsonrpc?: '2.0'
+  id?: number | string | null
+  method?: string
+  params?: unknown
+  result?: unknown
+  error?: { code: number; message: string }
+}
+/** The language server of `pdl lsp`, for an editor: its files are those that the editor opens. Each server has an instance of the module. */
+export class LanguageServer {
+  /** `onMessage` gets the answers, and what the server says unasked. */
+  constructor(onMessage: (message: LspMessage) => void)
+  send(message: LspMessage): void
+  close(): void
+}
 /** A model whose answers are written by hand: a YAML list with the rules of `pdl mock --replies`. */
 export function scripted(replies?: string, options?: { strict?: boolean; delay?: number }): NonNullable<RunOptions['model']>
 /** Starts a program: its text, or the tree that the text would hold. */

@@ -5,8 +5,9 @@ import { PdlError } from './errors.js'
 import { instance } from './module.js'
 import { Run } from './run.js'
 import { scriptedModel } from './scripted.js'
+import { LanguageServer } from './server.js'
 
-export { PdlError, Run }
+export { LanguageServer, PdlError, Run }
 
 function ask(question, of = instance()) {
   const said = of.ask(question)

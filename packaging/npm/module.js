@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // module.js -- libpdl.wasm: compiled once, instantiated where it is needed; questions and answers are JSON (src/apps/wasm/wasm.h).
-// What the module may ask of its host is here, and nothing else: clocks, random bytes, a place for messages of a crash.
+// What the module may ask of its host is here, and nothing else: clocks, random bytes, an empty environment, a place for
+// messages of a crash.
 
 const LARGE = 256 << 20 // bytes: an instance that has grown so much gets no further runs, because memory never shrinks
 const text = new TextDecoder()
@@ -64,6 +65,12 @@ export class Instance {
         this.#view().setUint32(out, total, true)
         return 0
       },
+      environ_sizes_get: (count, size) => {
+        this.#view().setUint32(count, 0, true)
+        this.#view().setUint32(size, 0, true)
+        return 0
+      },
+      environ_get: () => 0,
       proc_exit: code => {
         throw new Ended(this.#said.trim() || `exit ${code}`)
       },

@@ -55,11 +55,14 @@ def zig_that_is_there():
 
 
 class alone:
-    """Two builds at the same time would write the same files: the second one waits."""
+    """Two builds at the same time would write the same files: the second one waits. what: the tools, or the target of libraries."""
+
+    def __init__(self, what):
+        self.what = what
 
     def __enter__(self):
         place().mkdir(parents=True, exist_ok=True)
-        self.file = open(place() / ".lock", "w", encoding="utf-8")
+        self.file = open(place() / (".lock-" + self.what), "w", encoding="utf-8")
         fcntl.flock(self.file, fcntl.LOCK_EX)
 
     def __exit__(self, *_):
@@ -68,6 +71,11 @@ class alone:
 
 def tools():
     """A Python environment with the compiler and auditwheel, fetched on first use. -> its folder"""
+    with alone("tools"):
+        return fetched_tools()
+
+
+def fetched_tools():
     folder, wanted = place() / "tools", (HERE / "tools.txt").read_bytes()
     stamp = folder / "tools.txt"
     if not stamp.is_file() or stamp.read_bytes() != wanted:
@@ -87,7 +95,8 @@ def libraries(target):
     os.environ.update(PDL_ZIG=str(of_tools(folder)), PDL_TARGET=target, ZIG_GLOBAL_CACHE_DIR=str(place() / "zig"),
                       ZIG_LOCAL_CACHE_DIR=str(place() / "zig"))
     third = place() / target
-    status = subprocess.run([sys.executable, HERE / "third-party", third, HERE / "compiler", family], check=False).returncode
+    with alone(target):
+        status = subprocess.run([sys.executable, HERE / "third-party", third, HERE / "compiler", family], check=False).returncode
     if status:
         sys.exit(status)
     return third, HERE / "compiler"

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 
-const { PdlError, check, explain, format, run, scripted, version } = await import(`${process.env.PDL_NPM}/index.js`)
+const { LanguageServer, PdlError, check, explain, format, run, scripted, version } = await import(`${process.env.PDL_NPM}/index.js`)
 
 const events = async r => {
   const all = []
@@ -281,4 +281,49 @@ test('a run that fails is shown, too', async () => {
   const { items } = JSON.parse(r.page('0/document/0/50').body)
   assert.deepEqual(items.map(i => i.shape), ['piece', 'failure'])
   r.close()
+})
+
+/** A client of the language server: -> {ask(method, params), say(method, params), pushed: what came unasked} */
+function client() {
+  const answers = new Map(), pushed = []
+  let last = 0
+  const server = new LanguageServer(m => 'id' in m ? answers.set(m.id, m) : pushed.push(m))
+  const say = (method, params) => server.send({ jsonrpc: '2.0', method, params })
+  const ask = (method, params) => (server.send({ jsonrpc: '2.0', id: ++last, method, params }), answers.get(last))
+  const open = (uri, text) => say('textDocument/didOpen', { textDocument: { uri, languageId: 'pdl', version: 1, text } })
+  const { result } = ask('initialize', { capabilities: {} })
+  say('initialized', {})
+  return { server, ask, say, open, pushed, capabilities: result.capabilities }
+}
+
+test('the language server completes, explains, finds and mends', async () => {
+  const c = client(), uri = 'file:///main.pdl'
+  assert.equal(c.capabilities.hoverProvider, true)
+  c.open('file:///lib.pdl', 'defs:\n  greet:\n    function: {}\n    return: hi\n')
+  c.open(uri, 'defs:\n  lib: {import: lib}\n  n: 1\ntext:\n- modl: a\n- ${ n }\n- call: ${ lib.greet }\n')
+  const at = (line, character) => ({ textDocument: { uri }, position: { line, character } })
+  assert.match(c.ask('textDocument/hover', at(5, 5)).result.contents.value, /^n: integer/)
+  const [where] = c.ask('textDocument/definition', at(6, 16)).result
+  assert.deepEqual([where.uri, where.range.start.line], ['file:///lib.pdl', 1])
+  assert.ok(c.ask('textDocument/completion', at(4, 3)).result.items.some(i => i.label === 'model'))
+  const [mend] = c.ask('textDocument/codeAction', { textDocument: { uri }, range: { start: { line: 4, character: 2 }, end: { line: 4, character: 2 } }, context: { diagnostics: [] } }).result
+  assert.deepEqual([mend.title, mend.edit.changes[uri][0].newText], ["Change to 'model'", 'model'])
+  assert.match(c.ask('textDocument/formatting', { textDocument: { uri }, options: {} }).error.message, /^not formatted: line 5/)
+  assert.equal(c.ask('no/such', {}).error.code, -32601)
+  await wait(100)
+  assert.deepEqual(c.pushed.map(m => [m.params.uri, m.params.diagnostics.length]), [['file:///lib.pdl', 0], [uri, 1]])
+})
+
+test('each language server has its files, and one that is closed is silent', async () => {
+  const one = client(), other = client(), textDocument = { uri: 'file:///a.pdl' }
+  one.open('file:///a.pdl', 'textt: a\n')
+  other.open('file:///a.pdl', 'text: a\n')
+  assert.equal(other.ask('textDocument/diagnostic', { textDocument }).result.items.length, 0)
+  assert.equal(one.ask('textDocument/diagnostic', { textDocument }).result.items.length, 1)
+  one.server.close()
+  await wait(50)
+  assert.deepEqual([one.pushed, other.pushed.length], [[], 1])
+  other.ask('shutdown')
+  other.say('exit')
+  assert.equal(other.ask('textDocument/diagnostic', { textDocument }).error.code, -32002)
 })

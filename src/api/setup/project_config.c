@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/config.h"
@@ -19,17 +18,10 @@
 
 enum { MAX_UP = 64, MAX_BYTES = 65536 };
 
-static bool is_ours(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-           (st.st_uid == geteuid() || st.st_uid == 0);
-}
-
 static bool is_there(const pdl_buf *folder, const char *name) {
-    struct stat st;
     pdl_buf path = PDL_BUF;
     pdl_buf_putf(&path, "%.*s/%s", PDL_FMT(pdl_buf_str(folder)), name);
-    bool found = stat(pdl_buf_z(&path), &st) == 0;
+    bool found = pdl_file_kind_of(pdl_buf_z(&path)) != PDL_FILE_NONE;
     pdl_buf_fini(&path);
     return found;
 }
@@ -54,7 +46,7 @@ static bool find(pdl_buf *folder, pdl_buf *path) {
     for (int up = 0; up < MAX_UP; up++) {
         pdl_buf_clear(path);
         pdl_buf_putf(path, "%.*s/" NAME, PDL_FMT(pdl_buf_str(folder)));
-        if (is_ours(pdl_buf_z(path))) return true;
+        if (pdl_file_is_ours(pdl_buf_z(path))) return true;
         if (is_there(folder, ".git") || (home && pdl_str_is(pdl_buf_str(folder), home)))
             return false;
         size_t slash = pdl_str_rfind(pdl_buf_str(folder), PDL_STR("/"));

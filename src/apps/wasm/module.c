@@ -101,7 +101,7 @@ static const struct {
     {"refuse", pdl_wasm_refuse},  {"piece", pdl_wasm_piece},   {"cancel", pdl_wasm_cancel},
     {"result", pdl_wasm_result},  {"free", pdl_wasm_free_run}, {"explain", pdl_wasm_explain},
     {"view", pdl_wasm_view},      {"changes", pdl_wasm_changes}, {"script", pdl_wasm_script},
-    {"say", pdl_wasm_say},        {"forget", pdl_wasm_forget},
+    {"say", pdl_wasm_say},        {"forget", pdl_wasm_forget}, {"lsp", pdl_wasm_lsp},
 };
 
 static bool answer_to(pdl_vref question, pdl_buf *out, pdl_err *err) {

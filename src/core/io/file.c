@@ -522,33 +522,23 @@ pdl_file_kind pdl_file_kind_of(const char *path) {
                                  : PDL_FILE_OTHER;
 }
 
+bool pdl_file_is_ours(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           (st.st_uid == geteuid() || st.st_uid == 0);
+}
+
+int64_t pdl_file_written_ns(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? pdl_os_modified_ns(&st) : 0;
+}
+
 bool pdl_file_is_same(const char *a, const char *b) {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
-
-/* Removes the last part of a path. */
-static void pop_part(pdl_buf *out) {
-    while (out->len && out->p[out->len - 1] != '/') pdl_buf_cut(out, out->len - 1);
-    if (out->len > 1) pdl_buf_cut(out, out->len - 1);
-}
-
-void pdl_file_put_parts(pdl_str path, pdl_buf *out) {
-    for (size_t from = 0; from < path.n;) {
-        size_t slash = pdl_str_find(path, PDL_STR("/"), from);
-        pdl_str part = pdl_str_sub(path, from, slash == PDL_NOT_FOUND ? path.n : slash);
-        from = slash == PDL_NOT_FOUND ? path.n : slash + 1;
-        if (!part.n || pdl_str_is(part, ".")) continue;
-        if (pdl_str_is(part, "..")) {
-            pop_part(out);
-            continue;
-        }
-        if (!pdl_str_ends(pdl_buf_str(out), PDL_STR("/"))) pdl_buf_putc(out, '/');
-        pdl_buf_put(out, part);
-    }
-}
+/* --- entries of folders ----------------------------------------------------------------------- */
 
 char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix) {
     enum { MAX_NAMES = 4096 };

@@ -95,6 +95,10 @@ typedef enum { PDL_FILE_NONE, PDL_FILE_REGULAR, PDL_FILE_DIR, PDL_FILE_OTHER } p
 /* Returns the kind of file at path; symbolic links are followed. */
 pdl_file_kind pdl_file_kind_of(const char *path);
 
+/* Returns true for a regular file of this user or of the administrator. */
+bool pdl_file_is_ours(const char *path);
+/* Returns when a regular file was last written, in ns since the epoch; 0 when there is none. */
+int64_t pdl_file_written_ns(const char *path);
 /* Returns true when two paths lead to one file. */
 bool pdl_file_is_same(const char *a, const char *b);
 

@@ -31,6 +31,16 @@ pdl_file_kind pdl_file_kind_of(const char *path) {
     return PDL_FILE_NONE;
 }
 
+bool pdl_file_is_ours(const char *path) {
+    (void)path;
+    return false;
+}
+
+int64_t pdl_file_written_ns(const char *path) {
+    (void)path;
+    return 0;
+}
+
 char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix) {
     (void)folder, (void)name, (void)suffix;
     return NULL;

@@ -6,13 +6,10 @@
  */
 #include "lsp/show/lastrun.h"
 
-#include <sys/stat.h>
-
 #include "io/file.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 
-#include "base/os.h"
 #include "base/utf8.h"
 
 #include "base/banned.h"
@@ -73,10 +70,8 @@ static bool look_in(const pdl_lsp *s, pdl_str json, pdl_str name, pdl_buf *out) 
 /* Returns when the trace beside the program was written, ns since the epoch; 0 when there is
  * none. */
 static int64_t trace_beside(pdl_str program, pdl_buf *path) {
-    struct stat st;
     pdl_buf_putf(path, "%.*s_trace.json", PDL_FMT(pdl_str_sub(program, 0, program.n - 4)));
-    if (stat(pdl_buf_z(path), &st) != 0 || !S_ISREG(st.st_mode)) return 0;
-    return pdl_os_modified_ns(&st);
+    return pdl_file_written_ns(pdl_buf_z(path));
 }
 
 bool pdl_lsp_last_value(const pdl_lsp *s, const lsp_doc *d, pdl_str name, pdl_buf *out) {

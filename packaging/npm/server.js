@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// server.js -- LanguageServer: the server of `pdl lsp` for an editor in a page or in Node. Messages are those of the Language Server Protocol,
+// as objects. The files of a program are those that the editor opens.
+
+import { Instance } from './module.js'
+
+const QUIET_MS = 15 // work for which no request waits begins after so much silence
+
+export class LanguageServer {
+  #module = new Instance()
+  #onMessage
+  #timer = null
+
+  constructor(onMessage) {
+    this.#onMessage = onMessage
+  }
+
+  #ask(question) {
+    const { messages, more, error } = this.#module.ask({ ask: 'lsp', ...question })
+    if (error) throw new Error(error.message)
+    for (const message of messages) this.#onMessage(message)
+    clearTimeout(this.#timer)
+    this.#timer = more ? setTimeout(() => this.#ask({}), question.message ? QUIET_MS : 0) : null
+  }
+
+  /** Takes one message of the client; what it answers comes before this returns. */
+  send(message) {
+    this.#ask({ message: JSON.stringify(message) })
+  }
+
+  /** Ends the server: it sends nothing any more. */
+  close() {
+    clearTimeout(this.#timer)
+    this.#onMessage = () => {}
+  }
+}
