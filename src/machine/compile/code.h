@@ -82,7 +82,7 @@ typedef struct pdl_blockinfo {
     const char *kind; /* segment of the kind */
 } pdl_blockinfo;
 
-/* name of the kind as a segment */
+/* A macro of a template, or the body of a call block. */
 typedef struct pdl_macro_info {
     pdl_str name;
     uint32_t n_params, n_defaults;
@@ -184,7 +184,7 @@ struct pdl_code {
 };
 
 pdl_code *pdl_code_keep(pdl_code *c);
-void pdl_code_drop(pdl_code *c); /* NULL is fine */
+void pdl_code_drop(pdl_code *c); /* c may be NULL */
 
 /* Gives the label of the text from which the code was made to its constants. For code that no run
  * has begun. */

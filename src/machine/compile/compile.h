@@ -22,14 +22,14 @@ pdl_code *pdl_compile_module(pdl_program *p, pdl_interner *names, bool trace);
 /* Returns where the body of a function of c begins, and compiles it unless that is done.
  * Instructions move in memory. */
 uint32_t pdl_compile_function(pdl_code *c, const pdl_func_info *info);
-void pdl_compile_functions(pdl_code *c); /* compiles all of them */
+void pdl_compile_functions(pdl_code *c); /* compiles the bodies of all functions */
 
-/* Compiles one expression, which leaves its value. `jinja`: a template (lenient undefined). Keeps
- * nothing of e: the arena of e must outlive the code. node, loc: for errors. */
+/* Compiles one expression, which leaves its value. `jinja`: a template (lenient undefined). Borrows
+ * e: its arena must outlive the code. node, loc: for errors. */
 pdl_code *pdl_compile_expr(const pdl_expr *e, bool jinja, const pdl_node *node, pdl_loc loc,
                            pdl_interner *names);
 
-/* Compiles a tree of data (tests). */
+/* Compiles a tree of data, for tests. */
 pdl_code *pdl_compile_tree(const pdl_tree *t, pdl_interner *names);
 
 #endif

@@ -95,7 +95,7 @@ void pdl_emit_record(pdl_emit *e, pdl_record record, const void *base);
 void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t,
                       pdl_loc loc); /* place of errors of its expressions */
 
-/* A block in a position; its code leaves its result (emit_block.c). */
+/* The position of a block: how its id continues that of its parent (emit_block.c). */
 typedef struct pdl_pos {
     pdl_seg seg;
     uint32_t index;

@@ -193,7 +193,7 @@ static void field_contribute(pdl_emit *e, const pdl_block *b) {
     }
 }
 
-/* Emits `endorse`: the author answers for the result, whose check sees it as pdl_value. */
+/* Emits `endorse`: its check reads the result of the block as the variable pdl_value. */
 static void emit_endorse(pdl_emit *e, const pdl_block *b) {
     const pdl_endorse_field *endorse = b->rare->endorse;
     if (!endorse) return;

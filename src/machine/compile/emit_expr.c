@@ -165,7 +165,8 @@ static void emit_compare(pdl_emit *e, const pdl_xnode *x) {
     }
     if (n < 2) return;
     uint32_t over = emit_JUMP(e, PDL_LATER);
-    /* With middle false, this drops the operand that was kept for the next comparison. */
+    /* When an earlier comparison is false, this drops the operand that was kept for the next
+     * one. */
     for (uint32_t i = 0; i + 1 < n; i++) pdl_emit_patch(e, outs[i]);
     emit_SWAP(e);
     emit_POP(e);

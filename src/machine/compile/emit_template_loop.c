@@ -26,19 +26,19 @@ static void emit_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_set_span(e, x->u.loop.over);
     emit_LOOP(e);
     emit_LIST(e, 0);
-    /* The comments of this function show the stack, with its top at the end: list loop */
+    /* The comments of this function show the stack, with its top at the end. stack: list loop */
     emit_SWAP(e);
     uint32_t again = pdl_emit_next_index(e);
-    uint32_t next = emit_LOOP_NEXT(e, PDL_LATER); /* list loop item */
+    uint32_t next = emit_LOOP_NEXT(e, PDL_LATER); /* stack: list loop item */
     emit_DUP(e);
     pdl_emit_target(e, x->u.loop.target);
     pdl_emit_xnode(e, x->u.loop.test);
     uint32_t no = emit_JUMP_FALSE(e, PDL_LATER);
-    emit_ROT3(e); /* item list loop */
-    emit_ROT3(e); /* loop item list */
-    emit_SWAP(e); /* loop list item */
+    emit_ROT3(e); /* stack: item list loop */
+    emit_ROT3(e); /* stack: loop item list */
+    emit_SWAP(e); /* stack: loop list item */
     emit_LIST_ADD(e);
-    emit_SWAP(e); /* list loop */
+    emit_SWAP(e); /* stack: list loop */
     emit_JUMP(e, again);
     pdl_emit_patch(e, no);
     emit_POP(e);

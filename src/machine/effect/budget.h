@@ -2,8 +2,8 @@
  * with the budgets that enclose it.
  *
  * The machine makes one for each block that has the field `budget` and for the run, and attaches
- * the innermost one to every effect. The world in world/budget, a front world of those that answer,
- * reserves, settles and refuses. Reference counted, not thread-safe.
+ * the innermost one to every effect. The world of world/budget, which is before the worlds that
+ * answer, reserves, settles and refuses. Reference counted, not thread-safe.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,7 +47,7 @@ typedef struct pdl_budget {
     /* amounts that ended effects used; a call or a request already counts when it starts */
     double used[PDL_BUDGET_COUNT];
     double reserved[PDL_BUDGET_COUNT]; /* set aside for effects in flight */
-    /* number and tokens of the calls that ended, for the usual length of answers */
+    /* number and tokens of the calls that ended, for the average length of answers */
     double answers, answer_tokens;
     uint32_t going;    /* calls in flight */
     bool has_turns;    /* this budget or one around it limits turns */
@@ -62,8 +62,8 @@ pdl_budget *pdl_budget_new(const double limit[PDL_BUDGET_COUNT], pdl_budget *up,
  * used. */
 uint64_t pdl_budget_clock_ns(const pdl_budget *b);
 void pdl_budget_set_earlier(pdl_budget *b, const uint64_t *earlier_ns);
-pdl_budget *pdl_budget_keep(pdl_budget *b); /* NULL is fine */
-void pdl_budget_drop(pdl_budget *b);        /* NULL is fine */
+pdl_budget *pdl_budget_keep(pdl_budget *b); /* b may be NULL */
+void pdl_budget_drop(pdl_budget *b);        /* b may be NULL */
 
 /* Reads some of "calls=10,tokens=5000,cost=0.5,seconds=60". Errors: usage, naming what is accepted.
  */
@@ -73,15 +73,15 @@ PDL_MUST bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_
  * then. An error of kind budget records which budget it was about, so that a replay, where nothing
  * is counted, knows it too. */
 bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b);
-/* Fills err: item of b does not allow more. why: the message, "the budget of 3 calls is spent".
+/* Fills err: the limit of item in b is reached. why: the message, "the budget of 3 calls is spent".
  * Always false. */
 bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err);
 /* Fills err: the seconds of b are used up. Always false. */
 bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err);
 /* Counts turns of a program that only computes. The machine does so itself, since no effect is
- * made. Error: budget. NULL is fine. */
+ * made. Error: budget. b may be NULL. */
 PDL_MUST bool pdl_budget_take_turns(pdl_budget *b, size_t turns, pdl_err *err);
-/* Checks that there is time left, in b and all budgets around it. Error: budget. NULL is fine. */
+/* Checks that there is time left, in b and all budgets around it. Error: budget. b may be NULL. */
 PDL_MUST bool pdl_budget_check_clock(const pdl_budget *b, pdl_err *err);
 
 #endif

@@ -47,7 +47,7 @@ typedef struct pdl_call_in {
                   void *done_user);
 } pdl_call_in;
 
-/* The final answer. Exactly one of value (present) and err (kind set) is there. */
+/* The final answer. Exactly one of value (present) and err (kind set) is set. */
 typedef struct pdl_reply {
     pdl_val value; /* owned by the reply */
     pdl_err err;
@@ -93,8 +93,8 @@ struct pdl_effect {
     pdl_path *place; /* owned: block id with iterations; journal key */
     uint32_t seq;    /* number of the effect at this place, from 0 */
     pdl_loc loc;     /* place of the block */
-    /* The place that people are shown: the call of the library function that makes the request, or
-     * else loc. */
+    /* The place that is shown to people: the call of the library function that makes the request,
+     * or else loc. */
     pdl_loc user_loc;
     pdl_val request; /* owned dict, see effects.def */
     pdl_effect_sink sink;
@@ -128,7 +128,7 @@ pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place /*
                            pdl_effect_sink sink);
 void pdl_effect_free(pdl_effect *e);
 /* Makes the same effect for the next world, which frees it; its answer goes to sink. The caller
- * keeps e and answers it. No other code copies the struct, because only here is it known what it
+ * keeps e and answers it. No other code copies the struct, because only this function knows what it
  * owns. */
 pdl_effect *pdl_effect_forward(const pdl_effect *e, pdl_effect_sink sink);
 
@@ -148,8 +148,8 @@ bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
 pdl_label pdl_effect_label(const pdl_effect *e);
 pdl_label pdl_effect_origin(pdl_effect_kind k); /* origin of the kind alone */
 bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait);
-/* Returns true when e changes something outside: its kind does, and it is no request that the web
- * defines as safe (GET, HEAD). */
+/* Returns true when e changes something outside: its kind does, and it is not a request that the
+ * web defines as safe (GET, HEAD). */
 bool pdl_effect_acts(const pdl_effect *e);
 /* Returns true for code with `session: new`, whose process forgets the variables of earlier
  * code. */
@@ -187,7 +187,7 @@ PDL_MUST bool pdl_effect_canonical(pdl_effect_kind kind, pdl_vref request,
 /* Returns the facts of an error as an owned dict, empty when there are none: {line} of code,
  * {budget, budget_depth}, {provider, model, retry_after_seconds, attempts} of a model call. */
 pdl_val pdl_effect_error_facts(const pdl_err *err);
-/* Sets the facts of err from the JSON text of such a dict. Facts of another form are ignored. */
+/* Sets the facts of err from a dict of facts in JSON. Facts of another form are ignored. */
 void pdl_effect_error_facts_read(pdl_str json, pdl_err *err);
 /* Appends the canonical JSON of a model request independent of its place. It includes the
  * parameters that configure the client but influence what the model reads (roles, templates,
@@ -207,7 +207,7 @@ PDL_MUST bool pdl_effect_encode_redacted(pdl_vref v, const pdl_secrets *secrets,
 PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
 
 /* Calls fn for each URL that the program names for a request to the web, or for a call of a model
- * or of embeddings, also for its fallbacks, until it returns false. labels: the labels of the URL
+ * or of embeddings, also for its fallbacks, until fn returns false. labels: the labels of the URL
  * and of the values that contain it. Parts that are nested too deep to be examined are passed
  * whole. Returns false when fn did. */
 typedef bool pdl_address_fn(void *user, pdl_vref address, pdl_label labels);
@@ -234,11 +234,11 @@ bool pdl_is_control_key(pdl_str name);
  *          end. A front world forwards to the next one.
  *   close   Releases the world and what it owns. A front world does not close the next one.
  *
- * A world may leave out the others, which an earlier world of its chain uses through the functions
- * below:
+ * A world may leave out the other members, which an earlier world of its chain uses through the
+ * functions below:
  *
- *   may_repeat  Returns true when e changes nothing outside where this world lets it happen. Then
- *               it may be executed a second time.
+ *   may_repeat  Returns true when this world executes e so that it changes nothing outside. Then
+ *               e may be executed a second time.
  *   charge      Counts the costs of e, which an earlier world has answered from a file.
  *   has_output  Returns true when this world holds output of the run that is not written.
  *   put_output  Writes it, and returns the bytes of the output that were written in all.
@@ -259,8 +259,8 @@ struct pdl_world {
     pdl_world *next; /* the world to which a front world forwards; borrowed; else NULL */
 };
 
-/* These use the member of that name of each world from w on (NULL: of none) that has it.
- * pdl_world_put_output: at most one world of a chain holds output; returns 0 without one. */
+/* Each of these calls the member of its name in each world of the chain from w on; w may be NULL.
+ * At most one world of a chain holds output; without one, pdl_world_put_output returns 0. */
 bool pdl_world_may_repeat(pdl_world *w, const pdl_effect *e);
 void pdl_world_charge(pdl_world *w, const pdl_effect *e, const pdl_reply *reply);
 bool pdl_world_has_output(pdl_world *w);

@@ -213,8 +213,8 @@ bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request) {
     return has_text_keys(request) && !find_misfit(asks, sizeof asks / sizeof asks[0], k, request);
 }
 
-/* Returns where the first part of a path from `at` on begins; empty parts and single dots are
- * skipped. */
+/* Returns the offset of the first part of a path from `at` on, after empty parts and single
+ * dots. */
 static size_t part_at(pdl_str path, size_t at) {
     for (;; at++) {
         bool dot = at < path.n && path.p[at] == '.' && (at + 1 == path.n || path.p[at + 1] == '/');

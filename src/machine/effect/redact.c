@@ -1,9 +1,9 @@
 /* redact.c -- see secret.h. Finds the secrets of the register in a text and replaces them.
  *
- * The register is a tree of bytes: looking up a text at one position takes as many steps as it
- * shares with a secret, however many secrets there are. A long secret (the key of a service
- * account) is registered in parts, so that the step back after a part that almost matched is
- * bounded and redaction is linear.
+ * The register is a tree of bytes: a search at one position of a text takes as many steps as the
+ * bytes there agree with a secret, however many secrets there are. A long secret (the key of a
+ * service account) is registered in parts, so that the step back after a part that almost matched
+ * is bounded and redaction is linear.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,10 +24,10 @@
 enum {
     LONGEST_PART = 512,
     LONGEST_RUN = 64, /* backslashes in a row; each level of JSON in JSON doubles their number */
-    /* A prefix of a secret at a cut end is redacted from this length on. A shorter one is an
-     * ordinary end. */
+    /* A prefix of a secret at a cut end is redacted from this length on. A shorter prefix is
+     * shown. */
     MIN_CUT = 4,
-    /* Excerpts that are searched for the end of a secret. Later ones are redacted. */
+    /* Number of excerpts that are searched for the end of a secret. Later excerpts are redacted. */
     MAX_TAILS = 100,
 };
 

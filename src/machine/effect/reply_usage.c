@@ -1,4 +1,4 @@
-/* reply_usage.c -- removes impossible numbers from what a service says that a call used; see
+/* reply_usage.c -- removes impossible numbers from the usage that a service reports; see
  * reply_usage.h.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -17,7 +17,7 @@ static bool is_possible(pdl_vref v) {
     return n >= 0 && n <= MAX_USED;
 }
 
-/* Details are dicts in a usage, and nothing is deeper. */
+/* A usage may contain dicts of details. Dicts inside these are not examined. */
 static bool is_fine(pdl_vref usage, bool inside) {
     for (size_t i = 0; i < pdl_dict_len(usage); i++) {
         pdl_vref v = pdl_dict_val_at(usage, i);

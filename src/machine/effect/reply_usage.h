@@ -1,4 +1,4 @@
-/* reply_usage.h -- what a service says that a call used.
+/* reply_usage.h -- checks the usage that a service reports for a call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -92,7 +92,7 @@ bool pdl_is_secret_header(pdl_str name) {
     return !IS_ONE_OF(name, shown);
 }
 
-/* Returns true for a part of a query that selects what is requested, and is no key. */
+/* Returns true for a part of a query that only selects what is requested, and is not a key. */
 static bool is_shown_part(pdl_str name) {
     static const char *const shown[] = {"api-version", "alt", "version", "beta", "stream"};
     return IS_ONE_OF(name, shown);
@@ -101,7 +101,7 @@ static bool is_shown_part(pdl_str name) {
 /* --- addresses -------------------------------------------------------------------------------- */
 
 /* The parts of a URL, borrowed. user: what precedes the @, with colon and password; query: after
- * the question mark; fragment: after the number sign. All are empty when the text is no URL. */
+ * the question mark; fragment: after the number sign. All are empty when the text is not a URL. */
 typedef struct address {
     pdl_str scheme, user, rest, query, fragment;
     bool has_user, has_query;
@@ -231,7 +231,7 @@ void pdl_secrets_note(pdl_secrets *s, pdl_str text) {
     pdl_buf_fini(&b);
 }
 
-/* NAME_HOSTS says where the key NAME may go, and is no key itself. */
+/* NAME_HOSTS says where the key NAME may go, and is not a key itself. */
 bool pdl_is_secret_variable(pdl_str name) {
     return pdl_ident_says_secret(name) && !pdl_str_ends(name, PDL_STR("_HOSTS"));
 }
@@ -313,7 +313,7 @@ static void note_headers(pdl_secrets *s, pdl_vref d) {
     }
 }
 
-/* Registers credentials that are a file's content: its private parts. */
+/* Registers the private parts of credentials that are the content of a file. */
 static void note_credentials(pdl_secrets *s, pdl_vref d) {
     static const char *const parts[] = {"private_key", "client_secret", "refresh_token"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {

@@ -30,7 +30,7 @@ enum { PDL_SECRET_MIN = 6 };
 typedef struct pdl_secrets pdl_secrets;
 pdl_secrets *pdl_secrets_new(void);
 void pdl_secrets_free(
-    pdl_secrets *s); /* NULL is fine, as for every function here that takes a register */
+    pdl_secrets *s); /* s may be NULL, as in every function here */
 bool pdl_secrets_any(const pdl_secrets *s);
 /* Returns a number that grows with every text that is registered for the first time. */
 size_t pdl_secrets_size(const pdl_secrets *s);
@@ -39,7 +39,7 @@ size_t pdl_secrets_size(const pdl_secrets *s);
 
 /* Every occurrence of text is redacted from now on, however short it is. */
 void pdl_secrets_add(pdl_secrets *s, pdl_str text);
-/* Works as pdl_secrets_add. Returns false when it was called with this text before, unless the text
+/* Like pdl_secrets_add, but returns false when it was called with this text before, unless the text
  * is too long to be remembered as a whole. */
 bool pdl_secrets_add_first(pdl_secrets *s, pdl_str text);
 /* Registers text unless it is too short, or is the placeholder that manuals of local servers give

@@ -459,8 +459,8 @@ static void close(pdl_world *w) {
     pdl_free(r);
 }
 
-/* Charges an effect that was answered elsewhere, with the sums of an effect in flight. A reply that
- * a budget refused costs nothing. */
+/* Charges an effect that was answered elsewhere, by the amounts of an effect in flight. A reply
+ * that a budget refused costs nothing. */
 static void charge_answered(pdl_world *w, const pdl_effect *e, const pdl_reply *reply) {
     pdl_err ignored = {0};
     charge c = {.world = (budget_world *)(void *)w, .budget = e->budget};

@@ -84,7 +84,7 @@ static pdl_cache_view *view_of(pdl_cache *c, uint32_t effect) {
 
 /* Writes the key of a request: the hash of its content. A view that has a name adds the name and
  * the rounds of the loops around the call. Rows of a map run side by side and replies come in any
- * order: without the rounds a row would get another repetition each time. Embeddings are no
+ * order: without the rounds a row would get another repetition each time. Embeddings are not
  * samples, so their keys have the content alone. */
 static void put_key(const pdl_cache_view *view, const pdl_effect *e, pdl_str request,
                     pdl_buf *out) {

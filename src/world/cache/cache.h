@@ -44,7 +44,7 @@ pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *next);
  * cancelled, and before the cache. */
 typedef struct pdl_cache_view pdl_cache_view;
 pdl_cache_view *pdl_cache_view_new(pdl_cache *c, pdl_str draw);
-void pdl_cache_view_close(pdl_cache_view *v); /* NULL is fine */
+void pdl_cache_view_close(pdl_cache_view *v); /* v may be NULL */
 
 /* Returns the view to which the effect with this id belongs; NULL: the view of the cache itself.
  * Views are not separate worlds, because then the worlds between the runs and the cache (policies

@@ -19,7 +19,7 @@ typedef struct pdl_host_options {
      * read. */
     const struct pdl_line_terminal *terminal;
     /* Opens a path in a special way. *other is set when the function has no opinion; then the path
-     * is opened as usual. The function may be NULL: then all paths are. */
+     * is opened as usual. The function may be NULL: then all paths are opened as usual. */
     int (*open)(void *open_user, const pdl_effect *e, const char *path, int flags, unsigned mode,
                 bool *other);
     void *open_user;

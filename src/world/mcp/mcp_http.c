@@ -5,7 +5,7 @@
  * names its last event, a limited number of times. Another GET stays open as long as the session
  * and brings the messages that belong to no request. A server that forgets its session (404, or
  * what many servers answer instead) is initialised again, and the call is sent again. That happens
- * once, because a tool may have acted already.
+ * only once, because a tool may have acted already.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -129,7 +129,7 @@ static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
     (void)name;
     (void)err;
     p->tries = 0;
-    if (data.n) take_text(p, data); /* when it is empty, the event only has an id */
+    if (data.n) take_text(p, data); /* an event without data only has an id */
     return !p->dead;
 }
 
@@ -173,7 +173,7 @@ static bool is_header(const char *line, pdl_str name) {
     return pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(line), 0, name.n), name) && line[name.n] == ':';
 }
 
-/* Adds a hint which token is missing or wrong. */
+/* Adds a hint about the token that is missing or wrong. */
 static void hint_token(const session *s, const pdl_http_reply *r, pdl_err *err) {
     pdl_str challenge = pdl_http_header(r, "WWW-Authenticate");
     pdl_str why = challenge_part(challenge, "error_description");

@@ -85,8 +85,8 @@ struct session {
     /* dict of the cursors that the server has sent, to detect a repeated one */
     pdl_val cursors;
     uint64_t list_start_ns; /* when the first page was requested */
-    /* How many sessions the server forgot while they requested the list, since a list last
-     * arrived. */
+    /* Number of sessions that the server forgot during a request for the list, since the last
+     * list. */
     unsigned n_lost;
     size_t n_junk;     /* how many texts since the start were not messages */
     size_t text_bytes; /* bytes of the message that is being read */

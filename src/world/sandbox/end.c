@@ -1,5 +1,6 @@
-/* end.c -- how the helper reports an end that is not the command's, and the error that the engine
- * makes of it, so that `fallback` can distinguish such an end from a failure of the code.
+/* end.c -- how the helper reports an end that the sandbox caused and not the command, and the error
+ * that the engine makes of this report, so that `fallback` can distinguish such an end from a
+ * failure of the code.
  *
  * A command may end with any status, so the helper ends by signals that no program uses. When a
  * program reaches its limit of memory, the kernel only lets an allocation fail, and the program

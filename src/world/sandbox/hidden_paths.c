@@ -188,7 +188,7 @@ static walk_end look_at(const char *root, const char *folder, const struct diren
 }
 
 /* Handles a folder that cannot be read. Code in the sandbox cannot read it either, with two
- * exceptions. The path may only be too long for this function. The folder may belong to the user:
+ * exceptions. The path may be too long only for this function. The folder may belong to the user:
  * code that may write there could make it readable, so such a folder is masked. */
 static walk_end look_closed(const char *folder, bool writable, walk_result *out) {
     struct stat st;

@@ -557,8 +557,8 @@ static void note_visible(const char *folder, pdl_buf *note) {
     pdl_buf_fini(&b);
 }
 
-/* Masks a file that exists. Code needs devices such as /dev/null for itself, and sees nothing of a
- * run in them. A program could not run in a folder that looks empty. */
+/* Masks a file that exists, with two exceptions. Code needs devices such as /dev/null, which show
+ * nothing of a run. A program cannot run in a folder that looks empty. */
 static void add_existing(pdl_sandbox *s, pdl_str dir, const char *real, pdl_buf *note) {
     pdl_file_kind kind = pdl_file_kind_of(real);
     if (kind == PDL_FILE_OTHER) return;

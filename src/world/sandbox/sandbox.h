@@ -1,11 +1,11 @@
 /* sandbox.h -- takes rights away from processes: code workers, commands, tool servers, and
  * everything that they start (spec trust 1).
  *
- * A process is not confined by its parent after the start but by a helper before it: the command
- * `pdl` itself, called as `pdl __confine SPEC COMMAND...`. It makes namespaces, by bubblewrap or
- * with direct system calls, then drops its rights (Landlock, seccomp, limits) and executes the
- * command. So the engine has one way to start processes, and a list of processes shows how each one
- * is confined.
+ * A process is confined before it starts, by a helper: the command `pdl` itself, called as `pdl
+ * __confine SPEC COMMAND...`. The helper makes namespaces, by bubblewrap or with direct system
+ * calls, then drops its rights (Landlock, seccomp, limits) and executes the command. So the engine
+ * has only one way to start processes, and a list of the processes of the machine shows how each
+ * one is confined.
  *
  * A sandbox is never weaker than requested: if a machine cannot enforce it, the run is refused
  * before anything is started.
@@ -125,8 +125,8 @@ typedef enum {
     PDL_SANDBOX_BUSY = 114
 } pdl_sandbox_end;
 pdl_sandbox_end pdl_sandbox_end_of(int signal); /* returns 0 for other signals */
-/* Sets the error for such an end. who: the part that ended (a command, code); said: the text that
- * the helper wrote. Returns false when this end has no special error. */
+/* Sets the error for this end of a helper. who: the part that ended (a command, code); said: the
+ * text that the helper wrote. Returns false when this end has no special error. */
 bool pdl_sandbox_end_error(pdl_sandbox_end end, const char *who, pdl_str said, pdl_err *err);
 /* Returns true when a failed command wrote to standard error that it got no memory. */
 bool pdl_sandbox_lacked_memory(pdl_str errors_of_command);

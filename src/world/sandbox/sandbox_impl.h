@@ -134,7 +134,7 @@ bool pdl_sandbox_ok(const pdl_sandbox *s);
 void pdl_planted_mark(pdl_sandbox *s, const walk_result *w);
 void pdl_planted_fini(pdl_sandbox *s);
 
-/* For the file of each platform: the ABIs of Landlock that guard truncate(), and signals. */
+/* For the file of each platform: the first ABIs of Landlock that restrict truncate(), signals. */
 enum { LANDLOCK_TRUNCATES = 3, LANDLOCK_SCOPES = 6 };
 typedef struct sandbox_machine {
     bool namespaces, seccomp, bwrap;
@@ -155,7 +155,7 @@ extern const sandbox_weakness pdl_weaknesses[];
 extern const size_t pdl_n_weaknesses;
 bool pdl_weakness_holds(size_t i, const sandbox_machine *m);
 
-/* In the file of each platform. Returns the signal by which the helper ends. */
+/* Returns the signal by which the helper ends. Defined in the file of each platform. */
 int pdl_sandbox_signal_of(pdl_sandbox_end end);
 /* variables.c. Makes the environment of the command the environment of this process. */
 void pdl_unwrap_env(void);

@@ -2,9 +2,9 @@
  *
  * A batch is one message of OTLP that grows until it has BATCH spans or a second has passed. A few
  * are in flight at a time, the others wait in a queue. A batch that the collector may accept later
- * (429, 503) is sent again when it asks for it. Batches that cannot be sent are dropped: for
- * PAUSE_NS after a failure nothing is sent, and when more than MAX_BYTES wait the collector is too
- * slow.
+ * (429, 503) is sent again after the time that it asks for. Batches that cannot be sent are
+ * dropped: for PAUSE_NS after a failure nothing is sent, and when more than MAX_BYTES wait the
+ * collector is too slow.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

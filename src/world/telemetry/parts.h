@@ -38,7 +38,7 @@ struct pdl_otlp {
     otlp_config config;
     pdl_loop *loop; /* separate loop; NULL until the first batch */
     struct pdl_http *http;
-    pdl_watch *watch; /* reports on the loop of the runs that the separate loop is ready */
+    pdl_watch *watch; /* on the loop of the runs: reports that the separate loop is ready */
     /* on the loop of the runs; when it fires, the separate loop has to be stepped */
     pdl_timer *timer;
     pdl_buf batch;    /* spans that were not sent, after the head of the message */

@@ -11,7 +11,8 @@
 
 #include "base/banned.h"
 
-enum { LOOKED_AT = 1024 }; /* a page names its encoding within so many bytes, as browsers read it */
+/* Number of bytes at the beginning of a page in which its encoding is searched, as in browsers. */
+enum { LOOKED_AT = 1024 };
 
 typedef enum { CS_UTF8, CS_1252, CS_16LE, CS_16BE } charset;
 

@@ -1,4 +1,4 @@
-/* charset.h -- the text in the body of an answer: whether there is one, and its encoding.
+/* charset.h -- decides whether the body of an answer is text, and decodes it.
  *
  * Servers lie about encodings and leave them out. The rules are those of the WHATWG where a page
  * would otherwise be garbled: a byte order mark wins, "latin-1" means windows-1252, and a page may

@@ -35,7 +35,7 @@ enum {
     IPYTHON_MS = 5000,
     LEAVE_MS = 2000,          /* an idle process has this time to end by itself */
     INTERRUPT_RETRY_MS = 500, /* pause between two interrupts of a cancelled block */
-    MAX_INTERRUPTS = 4,       /* after so many interrupts the process is killed */
+    MAX_INTERRUPTS = 4,       /* number of interrupts after which the process is killed */
     /* after it has closed its messages, the process has this time to end */
     SHUTDOWN_MS = 1000,
 };
@@ -46,7 +46,7 @@ extern const unsigned char pdl_worker_py[], pdl_worker_later_py[], pdl_worker_le
 extern const size_t pdl_worker_py_len, pdl_worker_later_py_len, pdl_worker_left_py_len,
     pdl_worker_chance_py_len;
 
-/* Reads the three files from descriptor 3; all but the first are compiled when they are needed. The
+/* Reads the four files from descriptor 3; all but the first are compiled when they are needed. The
  * working directory must not provide modules. */
 static const char boot[] = "import sys\n"
                            "if sys.path and sys.path[0]=='':del sys.path[0]\n"

@@ -115,6 +115,6 @@ bool pdl_worker_wire_get(worker *w, pdl_vref j, pdl_val *out, pdl_err *err);
 void pdl_worker_wire_release(worker *w, uint64_t held_id);
 void pdl_worker_wire_forget(worker *w); /* releases everything held */
 
-enum { HANDLE_BITS = 40 }; /* a handle's id has so many bits below the generation */
+enum { HANDLE_BITS = 40 }; /* number of bits of a handle's id below the generation */
 
 #endif

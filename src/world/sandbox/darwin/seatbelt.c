@@ -146,7 +146,7 @@ static int remove_entry(const char *path, const struct stat *st, int kind, struc
     return 0;
 }
 
-/* Runs in the child, and returns when the command could not be started. */
+/* Runs in the child; returns only when the command could not be started. */
 static int become(const sandbox_spec *s, const char *tmp, char **argv) {
     size_t n = 0;
     pdl_buf profile = PDL_BUF;

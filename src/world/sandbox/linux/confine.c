@@ -223,7 +223,7 @@ static int monitor(const sandbox_spec *s, char **argv) {
     pid_t command = fork();
     if (command == 0) _exit(run_command(s, argv, pair[1]));
     close(pair[1]);
-    /* the outside process kills its group, so the monitor leaves it */
+    /* the outside process kills its group, so the monitor leaves that group */
     if (s->backend == BACKEND_NONE) setpgid(0, 0);
     for (int fd = 3; fd < PASS_FD; fd++)
         if (fd != pair[0]) close(fd); /* the other descriptors are ends of the command's pipes */

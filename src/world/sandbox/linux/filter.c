@@ -1,10 +1,9 @@
 /* filter.c -- the seccomp filter, written by hand: a list of system calls that are refused with
  * EPERM.
  *
- * libseccomp is not used: the list is short, its rules compare one argument at most, and the
- * helper starts for each command, where loading a library would cost more than everything else
- * it does. A call of another architecture (32 bit) or of x32 would bypass the numbers, so it
- * ends the process.
+ * libseccomp is not used: the list is short, its rules compare one argument at most, and the helper
+ * starts for each command, so loading a library would cost more than all its other work. A call of
+ * another architecture (32 bit) or of x32 would bypass the numbers, so it ends the process.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -125,8 +124,8 @@ static const int of_attributes[] = {
     469 /* file_setattr */,
 };
 
-/* System calls that are refused in the same case: modes, owners and times can be changed even in a
- * file that is open only for reading. */
+/* System calls that are refused when no mount makes the files outside read-only: modes, owners and
+ * times can be changed even in a file that is open only for reading. */
 static const int of_inodes[] = {
     SYS_fchmod,   SYS_fchmodat, SYS_fchown, SYS_fchownat, SYS_utimensat,
 #ifdef SYS_chmod

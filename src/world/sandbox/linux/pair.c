@@ -1,5 +1,4 @@
-/* pair.c -- messages between the processes of the helper, each of which is a number and optionally
- * a descriptor.
+/* pair.c -- messages between the processes of the helper: a number, and optionally a descriptor.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

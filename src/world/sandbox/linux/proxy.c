@@ -2,9 +2,9 @@
  * listening socket; connections to it are served from outside the namespace.
  *
  * The proxy speaks HTTP CONNECT, plain requests with an absolute address, and SOCKS5 with names.
- * Names are resolved here, once, and the address that was examined is the one that is connected to:
- * a name cannot change its meaning in between. Private, link-local and metadata addresses are
- * refused unless the profile has the address itself.
+ * Names are resolved here, once, and the connection goes to the address that was examined: a name
+ * cannot change its meaning in between. Private, link-local and metadata addresses are refused
+ * unless the profile has the address itself.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@
 enum {
     MAX_HEAD = 16384,
     MAX_OPEN = 64,
-    /* a connection that sends nothing for so long is closed, because others wait for its place */
+    /* a connection that sends nothing in this time is closed, because others wait for its place */
     HEAD_SECONDS = 30,
     IDLE_MS = 300000,
     CONNECT_MS = 30000
@@ -186,7 +186,8 @@ typedef struct http_request {
 } http_request;
 
 /* Returns true when every server reads the head as we do. A CR or LF alone, a continued line and a
- * space in a name are read in more than one way, so one side might not see a field. */
+ * space in a name are read in more than one way, so the server might see a field that the proxy
+ * does not. */
 static bool is_plain(pdl_str head) {
     for (size_t i = 0; i < head.n; i++) {
         unsigned char c = (unsigned char)head.p[i];

@@ -98,7 +98,7 @@ static bool any_under(const path_list *l, const char *folder) {
 }
 
 /* Grants a folder. A rule applies to everything below a folder, so a folder with exceptions is
- * granted entry by entry; as a result, no file can be created directly in it. */
+ * granted entry by entry; as a result, no file can be created directly in such a folder. */
 static void grant_but(int rules, const char *path, uint64_t access, const path_list *masked,
                       const path_list *kept, uint64_t of_kept, unsigned depth) {
     enum { MAX_DEPTH = 24 };
