@@ -3,11 +3,14 @@
 import itertools
 import json
 import os
+import pty
+import re
 import subprocess
+import urllib.request
 
 import pytest
 
-from .. import http_of
+from .. import http_of, serve_of
 from ..checks import check
 
 FEEDBACK = ("defs: {fb: {function: {expectation: string, response: object}, return: {if: \"${ 'five' in (response | string) }\", then: {data: [0.1, \"in digits\"]}, "
@@ -22,6 +25,131 @@ CASES = (
     ("an expectation after a parser", FEEDBACK + "model: openai/m\ninput: n\nparser: json\nexpectations: [{expect: digits, feedback: \"${ fb }\"}]\nretry: 2\n", '{"n": 5}'),
     ("spec with a fallback", "model: openai/m\ninput: n\nspec: {enum: [other]}\nfallback: other\n", "other"),
 )
+
+
+M = "{model: openai/m, input: n}"
+OK = '{"n": 5}'
+# a later part of the block refuses what the model wrote: the block is run again
+LATER = (
+    ("code after it", "text: [%s, {def: x, contribute: [], lang: python, code: 'result = int(\"five\" not in pdl_context[-1][\"content\"]) or 1 / 0'}]\nretry: 2\n" % M, OK),
+    ("an expression after it", "text: [{def: a, model: openai/m, input: n}, \"${ [1][a.count('five')] }\"]\nretry: 2\n", OK + "1"),
+    ("spec of a later block", "text: [{def: a, model: openai/m, input: n}, {data: \"${ a | length }\", spec: {enum: [8]}, contribute: []}]\nretry: 2\n", OK),
+    ("parser of a later block", "text: [{def: a, model: openai/m, input: n}, {data: \"${ '5' if 'five' not in a else '[' }\", parser: yaml}]\nretry: 2\n", OK + "5"),
+    ("the object form", "text: [{def: a, model: openai/m, input: n}, \"${ [1][a.count('five')] }\"]\nretry: {tries: 2}\n", OK + "1"),
+    ("two models", "text: [{def: a, model: openai/m, input: n}, '|', {model: openai/m, input: '${ a }'}, \"${ [1][a.count('five')] }\"]\nretry: 2\n", OK + "|" + OK + "1"),
+    ("a loop", "repeat: {text: [{def: a, model: openai/m, input: n}, \"${ [1][a.count('five')] }\"]}\nmaxIterations: 2\njoin: {as: text}\nretry: 2\n", (OK + "1") * 2),
+    ("a map", "map: {text: [{def: a, model: openai/m, input: n}, \"${ [1][a.count('five')] }\"]}\nfor: {i: [1]}\njoin: {as: text}\nretry: 2\n", OK + "1"),
+    ("attempts inside attempts", "text: [head, {text: [{def: a, model: openai/m, input: n}, \"${ [1][a.count('five')] }\"], retry: 1}, \"${ 1 }\"]\nretry: 1\n", "head" + OK + "11"),
+    ("attempts inside attempts that fail", "text: [{text: %s, retry: 1}, \"${ [1][pdl_context[-1].content.count('five')] }\"]\nretry: 1\n" % M, OK + "1"),
+    ("a function in an expression", "defs: {f: {function: {}, return: %s}}\ntext: [{def: a, data: '${ f() }'}, \"${ [1][a.count('five')] }\"]\nretry: 2\n" % M, OK + "1"),
+    ("a text to standard output", "text: [{def: a, model: openai/m, input: n, contribute: [{stdout: {value: '${ a }'}}]}, \"${ [1][a.count('five')] }\"]\nretry: 2\n", OK + "\n1"),
+    ("a fallback", "text: [{def: a, model: openai/m, input: n}, \"${ [1][a.count('five')] }\"]\nfallback: other\n", "other"),
+    ("attempts, then a fallback", "text: [%s, '${ nope }']\nretry: 1\nfallback: {text: [other, ' ', %s]}\n" % (M, M), "other " + OK),
+    ("the last of a list", "lastOf: [a, {text: [{def: a, model: openai/m, input: n}, \"${ [1][a.count('five')] }\"]}]\nretry: 2\n", OK + "1"),
+    ("an include", "text: [{include: m.pdl}, \"${ [1][a.count('five')] }\"]\nretry: 2\n", OK + "1"),
+)
+
+
+@pytest.mark.parametrize("title, program, printed", LATER, ids=[c[0].replace(" ", "-") for c in LATER])
+def test_refused_later(pdl, service, tmp_path, title, program, printed):
+    (tmp_path / "m.pdl").write_text("{def: a, model: openai/m, input: n}\n")
+    (tmp_path / "p.pdl").write_text(program)
+    for more in ([], ["-o", "out"], ["--stream", "none"], ["--durable"], ["-t", "trace.json"]):
+        service.asked = itertools.count()
+        p = run(pdl, service, tmp_path, more)
+        out = (tmp_path / "out").read_text() if "-o" in more else p.stdout
+        check("%s %s" % (title, more), p.returncode == 0 and out.strip() == printed.strip(), (p.returncode, out, p.stderr))
+
+
+def test_served(pdl, service, tmp_path):
+    """A client of a server cannot take text back either, whether it asks for a stream or not."""
+    (tmp_path / "p.pdl").write_text("text: [{def: a, model: openai/m, input: n}, \"${ [1][a.count('five')] }\"]\nretry: 2\n")
+    p, port = serve_of.start(pdl, "p.pdl", env=env_of(service, tmp_path), cwd=tmp_path)
+    try:
+        for stream in (True, False):
+            service.asked = itertools.count()
+            body = json.dumps({"model": "p", "stream": stream, "messages": [{"role": "user", "content": "x"}]}).encode()
+            ask = urllib.request.Request("http://127.0.0.1:%d/v1/chat/completions" % port, body, {"content-type": "application/json"})
+            with urllib.request.urlopen(ask, timeout=60) as r:
+                lines = r.read().decode().splitlines()
+            events = [json.loads(x[6:]) for x in lines if x.startswith("data: {")] if stream else [json.loads(lines[0])]
+            said = "".join(c.get("delta", c.get("message", {})).get("content") or "" for e in events for c in e["choices"])
+            check("served, stream %s" % stream, said == OK + "1", lines)
+    finally:
+        p.kill()
+        p.wait()
+
+
+def test_terminal(pdl, service, tmp_path):
+    """A terminal shows the text while it arrives, and is told, also of what a fallback takes the place of."""
+    for program, shown, told in (("text: [{def: a, model: openai/m, input: n}, \"${ [1][a.count('five')] }\"]\nretry: 2\n", '{"n": "five"}{"n": 5}1', 1),
+                                 ("text: [%s, '${ nope }']\nfallback: other\n" % M, '{"n": "five"}other', 1),
+                                 ("text: ['${ nope }', %s]\nretry: 1\nfallback: other\n" % M, "other", 0),
+                                 ("text: [%s, '.']\nretry: 1\n" % M, '{"n": "five"}.', 0)):
+        (tmp_path / "p.pdl").write_text(program)
+        service.asked = itertools.count()
+        ours, theirs = pty.openpty()
+        p = subprocess.Popen([pdl, "p.pdl"], cwd=tmp_path, env=env_of(service, tmp_path), stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, text=True)
+        err = p.communicate(timeout=60)[1]
+        os.close(theirs)
+        out = b""
+        while piece := read_some(ours):
+            out += piece
+        os.close(ours)
+        out = re.sub(rb"\x1b\[[0-9;]*m|[\r\n]", b"", out).decode()
+        check("terminal: " + program, p.returncode == 0 and out == shown and err.count("The text above was refused.") == told, (p.returncode, out, err))
+
+
+def read_some(descriptor):
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # the other end is closed
+        return b""
+
+
+def test_much(pdl, service, tmp_path):
+    """What waits is bounded: more is printed at once, and a pipe is told when that is refused."""
+    (tmp_path / "p.pdl").write_text("text: [{def: a, model: openai/m, input: n}, '${ \"y\" * 70000000 }', {data: \"${ [1][a.count('five')] }\", contribute: []}]\nretry: 2\n")
+    service.asked = itertools.count()
+    p = run(pdl, service, tmp_path, [])
+    check("more than can wait", p.returncode == 0 and p.stdout == '{"n": "five"}' + "y" * 70000000 + OK + "y" * 70000000 + "\n"
+          and p.stderr.count("The text above was refused.") == 1, (p.returncode, p.stdout[:40], len(p.stdout), p.stderr[:400]))
+
+
+def test_question(pdl, service, tmp_path):
+    """A question does not wait: who reads the answer of a model in a pipe is asked."""
+    (tmp_path / "p.pdl").write_text("text: [{def: q, read: null, message: 'Name? ', contribute: []}, {def: a, model: openai/m, input: n}, \"${ [1][a.count('five')] }\"]\nretry: 2\n")
+    service.asked = itertools.count()
+    p = run(pdl, service, tmp_path, [], input="A\nB\n")
+    check("questions", p.returncode == 0 and p.stdout == "Name? Name? " + OK + "1\n", (p.returncode, p.stdout, p.stderr))
+
+
+def test_late_function(pdl, service, tmp_path):
+    """A function that code calls prints into the block around the code, also when that was ended before the function."""
+    (tmp_path / "p.pdl").write_text("""\
+defs:
+  f: {function: {}, return: {text: [{model: openai/m, input: n}, x], retry: 1}}
+text:
+- {model: openai/m, input: n}
+- lang: python
+  budget: {seconds: 0.5}
+  code: |
+    import time
+    result = f()
+    time.sleep(3)
+fallback: other
+""")
+    service.asked = itertools.count()
+    p = run(pdl, service, tmp_path, [])
+    check("late function", p.returncode == 0 and p.stdout == "other\n", (p.returncode, p.stdout, p.stderr))
+
+
+def env_of(service, folder):
+    return {**os.environ, "OPENAI_API_KEY": "k", "OPENAI_API_BASE": "http://127.0.0.1:%d/v1" % service.port, "PDL_RUNS": str(folder / "runs")}
+
+
+def run(pdl, service, folder, more, **options):
+    return subprocess.run([pdl, *more, "p.pdl"], cwd=folder, env=env_of(service, folder), capture_output=True, text=True, timeout=60, check=False, **options)
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +174,8 @@ def service():
 @pytest.mark.parametrize("title, program, printed", CASES, ids=[c[0].replace(" ", "-") for c in CASES])
 def test_refused(pdl, service, tmp_path, title, program, printed):
     (tmp_path / "p.pdl").write_text(program)
-    env = {**os.environ, "OPENAI_API_KEY": "k", "OPENAI_API_BASE": "http://127.0.0.1:%d/v1" % service.port}
     for more in ([], ["-o", "out"]):
         service.asked = itertools.count()
-        p = subprocess.run([pdl, *more, "p.pdl"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=False)
+        p = run(pdl, service, tmp_path, more)
         out = (tmp_path / "out").read_text() if more else p.stdout
         check("%s %s" % (title, more), p.returncode == 0 and out.strip() == printed, (p.returncode, out, p.stderr))

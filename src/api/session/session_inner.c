@@ -253,6 +253,7 @@ static pdl_run_options options_beside(pdl_session *s, const pdl_spawn *spawn) {
     if (answer) pdl_compose_forget(answer, PDL_SUB_RANGES + spawn->slot);
     o.n_ids = PDL_RANGE_IDS - 1;
     o.keep_answers = o.result_is_shown = true;
+    o.holds_refusable = !spawn->particle.is_one; /* a client cannot take text back */
     o.turns = SPAWN_TURNS;
     o.waker = spawn->waker;
     o.sinks.now = pdl_session_wall;

@@ -331,6 +331,7 @@ static bool run_session(test *t, pdl_str text, const pdl_session_options *sessio
                     .dir = t->folder,
                     .variables = variables},
         .run = {.stream = PDL_STREAM_RESULT,
+                .holds_refusable = true,
                 .cancel = session->run.cancel,
                 .jobs = session->run.jobs,
                 .budget = session->run.budget},

@@ -73,6 +73,8 @@
       "conversations that pdl serve keeps, for responses that continue one")                       \
     X(serve_choices, SERVE_CHOICES, 128, 1, "choices of one request to pdl serve")                 \
     X(sse_line_bytes, SSE_LINE_BYTES, 16777216, 1024, "one line of an event stream")               \
+    X(held_bytes, HELD_BYTES, 67108864, 64,                                                        \
+      "output that waits for the end of the block whose attempts may be refused")                  \
     X(header_bytes, HEADER_BYTES, 262144, 1024, "headers of one reply")                            \
     X(embed_numbers, EMBED_NUMBERS, 16777216, 16,                                                  \
       "numbers of the vectors of texts that a run keeps")                                          \

@@ -75,7 +75,7 @@ typedef struct pdl_blockinfo {
     /* the parts of the block do not print; its value is printed at the end */
     bool silent;
     bool has_parser;
-    bool is_refusable; /* the parts of the block print, and an attempt may be refused after that */
+    bool is_refusable; /* an attempt may be refused after a model wrote text in it */
     bool leaf;
     bool has_handler; /* retry, fallback or expectations */
     bool has_retry;

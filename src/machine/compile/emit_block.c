@@ -36,22 +36,30 @@ void pdl_emit_trace_case(pdl_emit *e, const char *key, uint32_t number) {
  * number. */
 static bool retries(const pdl_retry *r) { return r && (r->is_object || r->count); }
 
+/* Returns true when a value is an expression that may call a function. */
+static bool may_call(const pdl_tree *t) {
+    if (!t || t->kind != PDL_TREE_EXPR) return false;
+    pdl_str source = t->text->source;
+    return source.n && memchr(source.p, '(', source.n);
+}
+
 /* Finds out whether a model writes what the block prints, as far as the program says. A function
  * may call a model. */
 static void find_model(void *user, const pdl_block *b) {
     bool *found = user;
     if (*found || !b) return;
-    *found =
-        b->kind == PDL_BLOCK_model || b->kind == PDL_BLOCK_call || b->kind == PDL_BLOCK_include;
+    *found = b->kind == PDL_BLOCK_model || b->kind == PDL_BLOCK_call ||
+             b->kind == PDL_BLOCK_include ||
+             (b->kind == PDL_BLOCK_scalar && may_call(PDL_AS(scalar, b)->value)) ||
+             (b->kind == PDL_BLOCK_data && may_call(PDL_AS(data, b)->data));
     if (!*found) pdl_block_each_child(b, find_model, user);
 }
 
-/* Returns true when the block prints before it is known whether `spec` accepts it. (When only an
- * expectation asks for a better output, the output is not a failure and is kept, as in the
- * conformance kit.) */
+/* Returns true when a model may write what the block prints before an attempt fails. What only an
+ * expectation asks to be better is not a failure and is kept, as in the conformance kit. */
 static bool is_refusable(const pdl_block *b) {
     bool has_model = false;
-    if (b->rare->parser || !b->rare->spec.type) return false;
+    if (!retries(b->rare->retry) && !b->rare->fallback) return false;
     find_model(&has_model, b);
     return has_model;
 }
@@ -77,7 +85,7 @@ static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     i->leaf = !pdl_block_is_structured(b->kind);
     i->has_retry = b->rare->retry != NULL;
     i->has_handler = retries(b->rare->retry) || b->rare->fallback || b->rare->expectations.n;
-    i->is_refusable = i->has_handler && is_refusable(b);
+    i->is_refusable = is_refusable(b);
     i->kind = pdl_block_trace_name(b->kind);
     return i;
 }
@@ -223,12 +231,9 @@ static void emit_parse_check(pdl_emit *e, const pdl_block *b) {
 
 /* Emits the printing of a value once it was accepted by `spec` and by the expectations. */
 static void emit_show(pdl_emit *e, const pdl_blockinfo *info) {
-    if (info->has_parser || info->silent) {
-        emit_UNMUTE(e);
-        emit_EMIT(e, false);
-    } else if (info->is_refusable) {
-        emit_RELEASE(e);
-    }
+    if (!info->has_parser && !info->silent) return;
+    emit_UNMUTE(e);
+    emit_EMIT(e, false);
 }
 
 static void emit_fallback(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *info) {
@@ -319,12 +324,11 @@ void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     info->silent = pdl_block_silences_parts(b);
     emit_ENTER(e, info);
     emit_fields_before(e, b);
-    if (info->silent || info->has_parser)
-        emit_MUTE(e);
-    else if (info->is_refusable)
-        emit_HOLD(e);
+    if (info->is_refusable) emit_HOLD(e);
+    if (info->silent || info->has_parser) emit_MUTE(e);
     pdl_emit_set_loc(e, b->loc);
     emit_attempts(e, b, info, pos);
+    if (info->is_refusable) emit_RELEASE(e);
     emit_fields_after(e, b);
     pdl_emit_set_loc(e, b->loc);
     if (info->no_result) emit_DISCARD_RESULT(e);

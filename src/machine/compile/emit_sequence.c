@@ -46,8 +46,7 @@ static void emit_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_blockin
     for (uint32_t i = 0; i < items->n; i++) {
         bool last = i + 1 == items->n;
         if (items->n > 1 && i == 0) emit_MUTE(e);
-        bool is_held = info->has_parser || info->is_refusable;
-        if (last && items->n > 1 && !is_held) emit_UNMUTE(e);
+        if (last && items->n > 1 && !info->has_parser) emit_UNMUTE(e);
         pdl_emit_block(e, items->p[i],
                        (pdl_pos){
                            .seg = PDL_SEG_INDEX,

@@ -85,8 +85,8 @@ typedef struct pdl_vm_block {
     uint32_t iter;           /* number of the iteration, for the ids of its parts */
     uint32_t effects;        /* number of effects that were started at the block's place */
     uint32_t instances;      /* number of calls that its expressions have made */
-    uint8_t print_in;        /* the parent's `print` */
-    uint8_t print;           /* output of this block's position */
+    uint8_t print_in, print; /* the parent's `print`, and output of this block's position */
+    bool holds;              /* output waits until the block has succeeded: pdl_out_hold */
     pdl_label control_in;    /* the parent's `control` */
     pdl_budget *budget;      /* owned; made by this block: NULL without one */
 } pdl_vm_block;
@@ -122,6 +122,7 @@ typedef struct pdl_handler {
     bool autoescape;
     pdl_label control, attempt_control, chosen;
     uint32_t calls_from; /* calls of the fiber with this number or later belong to the attempt */
+    pdl_outq *out; /* the queue of the attempt, which began in it at out_mark */
     size_t out_mark;
 } pdl_handler;
 
@@ -170,7 +171,7 @@ struct pdl_fiber {
     pdl_budget *budget;          /* owned; the budget that effects are charged to; NULL: none */
     pdl_val sandbox;  /* profiles of what started the fiber, outermost first; absent: none */
     uint64_t modules; /* modules with policies around what started the fiber */
-    bool by_code;     /* code of a worker called a function, which this fiber runs */
+    bool by_code, is_for_code; /* code called a function, which this fiber runs; see n_for_code */
     uint32_t caller;  /* fiber of the code that called it; 0: none, or it has ended */
     /* The stacks. */
     PDL_VEC(pdl_val) stack;

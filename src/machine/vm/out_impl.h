@@ -23,6 +23,8 @@ typedef struct pdl_outitem {
     pdl_look look;
     bool untrusted;
     uint32_t descriptor;
+    size_t number; /* position in the queue, from 1 */
+    size_t n_held; /* bytes that count in held_bytes of the run */
     pdl_inflight *call; /* CALL: NULL when it was forgotten */
     bool visible, message, begun;
     pdl_outq *queue; /* used by QUEUE */
@@ -33,7 +35,9 @@ struct pdl_outq {
     pdl_outq *parent;
     pdl_outitem *first, *last;
     size_t n_added;
+    size_t last_sent; /* position of the last text that was sent; 0: none */
     bool ended;
+    bool is_held; /* nothing is sent until the queue has ended */
     pdl_outq *twin; /* while the run is copied: its copy */
 };
 

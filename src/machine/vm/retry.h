@@ -21,6 +21,7 @@ struct pdl_attempts {
     pdl_val repair;
     pdl_err err;       /* error of the last attempt while it is handled */
     pdl_val pdl_error; /* the variable pdl_error from before the fallback */
+    bool was_sent; /* text of the last attempt was printed, and cannot be taken back */
     bool in_fallback;
     bool unmet; /* an expectation was not met and requests another attempt */
 };

@@ -37,6 +37,7 @@ typedef struct pdl_run_fibers {
     bool yielded;     /* the step ends after this turn */
     bool closing;     /* the run ends: a map leaves its iterations to pdl_run_fibers_end */
     uint64_t shuffle; /* state of PDL_STRESS=sched */
+    size_t n_for_code; /* number of fibers that run functions for code */
     pdl_held held;    /* the kind of place where fibers are held; NOT: none is held */
     /* an effect of chance was requested although the run had to be held before it */
     bool missed_chance;
@@ -72,10 +73,13 @@ bool pdl_run_effects_ok(const pdl_run_effects *e);
 
 typedef struct pdl_run_output {
     pdl_outq *queue;
+    size_t held_bytes;      /* size of what is queued */
     uint8_t print_silent;   /* the register `print` of silent parts */
     bool draining;          /* the queue is being sent, perhaps by a caller of the caller */
     bool stream_failed;     /* the call at the cursor has failed without a handler */
     PDL_VEC(pdl_val) files; /* aggregators of the files that are open */
+    /* Queues that were dropped while a function that code called was running; empty. */
+    PDL_VEC(pdl_outq *) orphans;
 } pdl_run_output;
 void pdl_run_output_end(pdl_run_output *o);
 bool pdl_run_output_ok(const pdl_run_output *o);

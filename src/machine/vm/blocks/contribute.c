@@ -178,7 +178,10 @@ static pdl_step to_stream(pdl_fiber *f, pdl_vref v, uint32_t descriptor, pdl_err
     bool ok = pdl_stringify(v, &b, err);
     if (ok) {
         pdl_buf_putc(&b, '\n');
-        pdl_out_write(f, pdl_buf_str(&b), descriptor, pdl_label_of(v));
+        if (descriptor == 2)
+            pdl_out_write_now(f, pdl_buf_str(&b), 2, pdl_label_of(v));
+        else
+            pdl_out_write(f, pdl_buf_str(&b), descriptor, pdl_label_of(v));
     }
     pdl_buf_fini(&b);
     return step_of(ok);

@@ -8,12 +8,17 @@
  * the end, text is printed without being queued. What must stay true: what is printed, and its
  * order, does not depend on which call ends first.
  *
+ * A pipe and a file must not have what an attempt printed before it was refused. So a block with
+ * attempts has a queue like that of an iteration, from which nothing is sent until the block has
+ * succeeded. When more than PDL_MAX_HELD_BYTES are queued, the queues are sent all the same.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "vm/out.h"
 
 #include <assert.h>
 
+#include "base/limits.h"
 #include "vm/err_span.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"
@@ -33,34 +38,63 @@ static pdl_outitem *add(pdl_outq *q, pdl_out_kind kind) {
     pdl_outitem *i = PDL_NEW(pdl_outitem);
     i->kind = kind;
     i->text = i->role = pdl_absent();
+    i->n_held = sizeof *i;
+    q->run->output.held_bytes += i->n_held;
     if (q->last)
         q->last->next = i;
     else
         q->first = i;
     q->last = i;
-    q->n_added++;
+    i->number = ++q->n_added;
     assert(!q->ended);
     return i;
 }
 
-static void item_free(pdl_outitem *i) {
+/* Counts bytes of an item that wait. */
+static void count(pdl_outq *q, pdl_outitem *i, size_t n) {
+    i->n_held += n;
+    q->run->output.held_bytes += n;
+}
+
+static void queue_clear(pdl_outq *q);
+
+/* Frees a queue, or leaves it to the end of the run: a function that code called may print into it
+ * although the block around the code has ended. */
+static void queue_drop(pdl_outq *q) {
+    if (!q->run->fibers.n_for_code) {
+        pdl_outq_free(q);
+        return;
+    }
+    queue_clear(q);
+    q->ended = false;
+    *pdl_vec_push(&q->run->output.orphans) = q;
+}
+
+static void item_free(pdl_run *r, pdl_outitem *i) {
+    assert(i->n_held <= r->output.held_bytes);
+    r->output.held_bytes -= i->n_held;
     pdl_drop(i->text);
     pdl_drop(i->role);
     if (i->call) {
         i->call->out = NULL;
         if (i->call->done) pdl_inflight_free(i->call);
     }
-    if (i->queue) pdl_outq_free(i->queue);
+    if (i->queue) queue_drop(i->queue);
     pdl_free(i);
+}
+
+static void queue_clear(pdl_outq *q) {
+    while (q->first) {
+        pdl_outitem *i = q->first;
+        q->first = i->next;
+        item_free(q->run, i);
+    }
+    q->last = NULL;
 }
 
 void pdl_outq_free(pdl_outq *q) {
     if (!q) return;
-    while (q->first) {
-        pdl_outitem *i = q->first;
-        q->first = i->next;
-        item_free(i);
-    }
+    queue_clear(q);
     pdl_free(q);
 }
 
@@ -112,10 +146,12 @@ static void send_extras(pdl_run *r, pdl_inflight *c) {
 }
 
 /* Prints pieces of the call at the cursor. Returns true when it has ended well. */
-static bool pass_call(pdl_run *r, pdl_outitem *i) {
+static bool pass_call(pdl_outq *q, pdl_outitem *i) {
+    pdl_run *r = q->run;
     pdl_inflight *c = i->call;
     if (!c) return true;
     if (c->pieces.len && i->visible) {
+        q->last_sent = i->number;
         if (i->message && !i->begun)
             send_message(r, c->done && !c->failed ? pdl_promise_of(c->role)->value : pdl_absent(),
                          PDL_STR(""), PDL_LOOK_MODEL);
@@ -127,6 +163,8 @@ static bool pass_call(pdl_run *r, pdl_outitem *i) {
                             .number = 1});
     }
     pdl_buf_clear(&c->pieces);
+    r->output.held_bytes -= i->n_held - sizeof *i;
+    i->n_held = sizeof *i;
     send_extras(r, c);
     if (!c->done) return false;
     if (!c->failed) return true;
@@ -137,30 +175,51 @@ static bool pass_call(pdl_run *r, pdl_outitem *i) {
     return false;
 }
 
-/* Sends what may be sent of q. Returns true when q is empty and ended. The nesting of maps in the
- * source bounds the C recursion. */
-static bool flush(pdl_run *r, pdl_outq *q) {
-    while (q->first) {
+/* Returns true when nothing of q may be sent yet. */
+static bool must_wait(const pdl_outq *q) {
+    return q->is_held && !q->ended && q->run->output.held_bytes <= PDL_MAX_HELD_BYTES;
+}
+
+/* Sends what may be sent of the first item of q. Returns true when nothing of it is left. */
+static bool pass_item(pdl_outq *q) {
+    pdl_outitem *i = q->first;
+    if (i->kind == PDL_OUT_CALL) return pass_call(q, i);
+    if (i->kind == PDL_OUT_QUEUE) {
+        if (i->queue->last_sent) q->last_sent = i->number;
+        return i->queue->ended && !i->queue->first;
+    }
+    if (i->kind != PDL_OUT_WRITE || i->descriptor != 2) q->last_sent = i->number;
+    send_item(q->run, i);
+    return true;
+}
+
+/* Sends what may be sent. The walk over nested queues has no C recursion, since a program that
+ * calls itself nests them as deep as its calls. */
+static void flush(pdl_run *r) {
+    pdl_outq *q = r->output.queue;
+    for (;;) {
         pdl_outitem *i = q->first;
-        if (i->kind == PDL_OUT_CALL) {
-            if (!pass_call(r, i)) return false;
-        } else if (i->kind == PDL_OUT_QUEUE) {
-            if (!flush(r, i->queue)) return false;
-        } else {
-            send_item(r, i);
+        if (!i && q->ended && q->parent) {
+            q = q->parent;
+            continue;
         }
+        if (i && i->queue && must_wait(i->queue)) return;
+        if (i && i->queue && i->queue->first) {
+            q = i->queue;
+            continue;
+        }
+        if (!i || !pass_item(q)) return;
         q->first = i->next;
         if (!q->first) q->last = NULL;
-        item_free(i);
+        item_free(r, i);
     }
-    return q->ended;
 }
 
 void pdl_out_flush(pdl_run *r) {
     if (r->output.draining)
         return; /* a sink has called the machine, which calls this: the outer call sends the rest */
     r->output.draining = true;
-    flush(r, r->output.queue);
+    flush(r);
     assert(pdl_outq_ok(r->output.queue));
     r->output.draining = false;
 }
@@ -178,6 +237,7 @@ static pdl_str shown(const pdl_run *r, pdl_str text, pdl_label label, pdl_buf *b
 static void out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
     bool untrusted = pdl_out_is_untrusted(label);
     if (at_cursor(f->out) && !f->run->output.draining) {
+        f->out->last_sent = ++f->out->n_added;
         send(f->run,
              (pdl_event){
                  .kind = PDL_EVENT_text, .text = text, .look = look, .untrusted = untrusted});
@@ -185,6 +245,7 @@ static void out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label)
     }
     pdl_outitem *i = add(f->out, PDL_OUT_TEXT);
     i->text = pdl_text(text);
+    count(f->out, i, text.n);
     i->look = look;
     i->untrusted = untrusted;
     pdl_out_flush(f->run);
@@ -199,15 +260,37 @@ void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
     pdl_buf_fini(&b);
 }
 
+static void write_to(pdl_outq *q, pdl_str text, uint32_t descriptor, bool untrusted) {
+    pdl_outitem *i = add(q, PDL_OUT_WRITE);
+    i->text = pdl_text(text);
+    count(q, i, text.n);
+    i->descriptor = descriptor;
+    i->untrusted = untrusted;
+    pdl_out_flush(q->run);
+}
+
 void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label) {
     pdl_buf b = PDL_BUF;
-    pdl_outitem *i = add(f->out, PDL_OUT_WRITE);
     label |= f->control;
-    i->text = pdl_text(shown(f->run, text, label, &b));
-    i->descriptor = descriptor;
-    i->untrusted = pdl_out_is_untrusted(label);
+    text = shown(f->run, text, label, &b);
+    write_to(f->out, text, descriptor, pdl_out_is_untrusted(label));
     pdl_buf_fini(&b);
-    pdl_out_flush(f->run);
+}
+
+void pdl_out_write_now(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label) {
+    const pdl_outq *q = f->out;
+    while (q->is_held) q = q->parent;
+    if (q == f->out || q->parent || f->run->output.draining) {
+        pdl_out_write(f, text, descriptor, label);
+        return;
+    }
+    pdl_buf b = PDL_BUF;
+    label |= f->control;
+    send(f->run, (pdl_event){.kind = PDL_EVENT_out,
+                             .text = shown(f->run, text, label, &b),
+                             .untrusted = pdl_out_is_untrusted(label),
+                             .number = descriptor});
+    pdl_buf_fini(&b);
 }
 
 void pdl_out_show(pdl_fiber *f, pdl_str text, pdl_label label) {
@@ -224,17 +307,22 @@ void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text, pdl_label label)
     pdl_outitem *i = add(f->out, PDL_OUT_MESSAGE);
     label |= f->control;
     i->text = pdl_text(shown(f->run, text, label, &b));
+    count(f->out, i, pdl_str_get(i->text).n);
     i->role = pdl_keep(role);
     pdl_buf_fini(&b);
     pdl_out_flush(f->run);
 }
 
 void pdl_out_piece(pdl_inflight *c, pdl_str text) {
+    size_t before = c->pieces.len;
     if (!pdl_redaction_covers(c->run->opt.redaction, c->label))
         pdl_buf_put(&c->pieces, text);
     else if (!c->hidden && text.n)
         pdl_redaction_put(c->run->opt.redaction, c->label, &c->pieces);
     c->hidden = c->hidden || text.n;
+    if (!c->out) return; /* the text is printed with the result */
+    c->out->n_held += c->pieces.len - before;
+    c->run->output.held_bytes += c->pieces.len - before;
 }
 
 void pdl_out_call(pdl_fiber *f, pdl_inflight *c, bool visible, bool message) {
@@ -255,7 +343,30 @@ pdl_outq *pdl_out_child(pdl_fiber *f) {
     return i->queue;
 }
 
+void pdl_out_hold(pdl_fiber *f) {
+    f->out = pdl_out_child(f);
+    f->out->is_held = true;
+}
+
+void pdl_out_accept(pdl_fiber *f) {
+    pdl_outq *q = f->out;
+    assert(q->is_held && q->parent);
+    f->out = q->parent;
+    pdl_outq_end(q);
+}
+
 size_t pdl_out_mark(pdl_fiber *f) { return f->out->n_added; }
+
+/* Only the first item of a queue may have been sent in part. */
+bool pdl_out_was_sent(const pdl_fiber *f, size_t mark) {
+    const pdl_outq *q = f->out;
+    if (q->last_sent > mark) return true;
+    const pdl_outitem *i = q->first;
+    if (!i || i->number <= mark) return false;
+    for (; i && i->queue; i = i->queue->first)
+        if (i->queue->last_sent) return true;
+    return false;
+}
 
 /* Returns true when all of the item can be printed once its calls have ended. C recursion is
  * bounded as in flush. */
@@ -275,7 +386,7 @@ void pdl_out_forget(pdl_fiber *f, size_t mark) {
     size_t drop = q->n_added - mark, keep = queued > drop ? queued - drop : 0;
     pdl_outitem **at = &q->first;
     q->last = NULL;
-    for (; *at && (keep > 0 || is_whole(*at)); keep -= keep > 0) {
+    for (; *at && (keep > 0 || (!q->is_held && is_whole(*at))); keep -= keep > 0) {
         q->last = *at;
         at = &(*at)->next;
     }
@@ -284,7 +395,7 @@ void pdl_out_forget(pdl_fiber *f, size_t mark) {
     while (rest) {
         pdl_outitem *i = rest;
         rest = i->next;
-        item_free(i);
+        item_free(f->run, i);
     }
     assert(pdl_outq_ok(q));
     pdl_out_flush(f->run);
@@ -311,6 +422,8 @@ bool pdl_out_failed(pdl_run *r, pdl_err *err) {
 void pdl_run_output_end(pdl_run_output *o) {
     pdl_outq_free(o->queue);
     o->queue = NULL;
+    for (size_t i = 0; i < o->orphans.n; i++) pdl_outq_free(o->orphans.p[i]);
+    pdl_vec_fini(&o->orphans);
     for (size_t i = 0; i < o->files.n; i++) pdl_drop(o->files.p[i]);
     pdl_vec_fini(&o->files);
 }

@@ -4,9 +4,9 @@
  * must start as if it had not happened. So a block that retries or has a fallback pushes a handler
  * that records the heights of all stacks, the scope and the position in the output. A failure
  * unwinds to it, drops queued output of the attempt and forgets its calls. Output that is printed
- * cannot be taken back, and output of an attempt is held only as long as order requires it. A model
- * call is not waited for at its block, so the end of an attempt waits for the attempt's calls: a
- * failure that arrives later must still find its handler.
+ * cannot be taken back: a pipe gets it when the block has succeeded, and a terminal at once, with a
+ * word when it was refused. A model call is not waited for at its block, so the end of an attempt
+ * waits for the attempt's calls: a failure that arrives later must still find its handler.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,6 +25,7 @@
 #include "vm/fiber.h"
 #include "vm/inflight.h"
 #include "vm/ops.h"
+#include "vm/out.h"
 #include "vm/run.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"
@@ -195,10 +196,14 @@ static bool wants_retry(const pdl_fiber *f, const pdl_attempts *a) {
     return false;
 }
 
-/* Returns true when the text of the attempt is on the terminal and cannot be taken back. */
-static bool was_shown(pdl_fiber *f) {
-    return block(f)->info->is_refusable && !f->run->opt.holds_refusable &&
-           (block(f)->print & PRINT_RESULT) && f->run->opt.stream != PDL_STREAM_NONE;
+#define REFUSED "The text above was refused.\n"
+
+/* Says that text was refused which is on the terminal. */
+static void note_refused(pdl_fiber *f) {
+    pdl_sinks_send(&f->run->opt.sinks, &(pdl_event){.kind = PDL_EVENT_note,
+                                                    .text = PDL_STR("\n" REFUSED),
+                                                    .value = pdl_absent(),
+                                                    .context = pdl_absent()});
 }
 
 static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
@@ -213,7 +218,7 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
     else
         pdl_buf_put(&b, pdl_str_of(a->err.msg));
     pdl_buf_putc(&b, '\n');
-    if (a->err.kind == PDL_E_type && was_shown(f)) PDL_PUT(&b, "The text above was refused.\n");
+    if (block(f)->info->is_refusable && a->was_sent) PDL_PUT(&b, REFUSED);
     /* a hint that quotes a redacted value is left out */
     if (a->err.hint && !hidden) pdl_buf_putf(&b, "%s\n", a->err.hint);
     pdl_buf_putc(&b, '\n');
@@ -431,6 +436,7 @@ pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_er
         pdl_err_move(err, &a->err);
         return PDL_STEP_FAIL;
     }
+    if (b->info->is_refusable && a->was_sent) note_refused(f);
     begin_fallback(f, a);
     f->pc = fallback;
     return PDL_STEP_DONE;
@@ -541,18 +547,29 @@ bool pdl_vm_expect_retry(pdl_fiber *f) {
     return a->unmet;
 }
 
+/* Ends the output of an attempt that an expectation wants better. Under a `spec` it is refused;
+ * else it is no failure, and is kept (as in the conformance kit). */
+static void end_unmet(pdl_fiber *f, const pdl_handler *h) {
+    const pdl_vm_block *b = block(f);
+    assert(f->out == h->out);
+    if (!b->info->is_refusable) return;
+    bool is_refused = b->info->block->rare->spec.type && !b->info->has_parser;
+    if (is_refused && pdl_out_was_sent(f, h->out_mark)) note_refused(f);
+    if (is_refused) {
+        pdl_out_forget(f, h->out_mark);
+    } else if (b->holds) {
+        pdl_out_accept(f);
+        pdl_out_hold(f);
+    }
+}
+
 /* Restores the handler's state and starts the attempt again, as a failure does. */
 void pdl_op_EXPECT_AGAIN(pdl_fiber *f, uint32_t attempt) {
     pdl_drop(pop(f)); /* the delay */
     pdl_drop(pop(f)); /* the result that did not satisfy the expectations */
-    if (was_shown(f))
-        pdl_sinks_send(&f->run->opt.sinks,
-                       &(pdl_event){.kind = PDL_EVENT_note,
-                                    .text = PDL_STR("\nThe text above was refused.\n"),
-                                    .value = pdl_absent(),
-                                    .context = pdl_absent()});
     set_val(&block(f)->child_messages, pdl_absent());
     pdl_handler h = pop_handler(f);
+    end_unmet(f, &h);
     pdl_scope_drop(f->scope);
     f->scope = h.scope;
     set_val(&f->ctx, h.ctx);

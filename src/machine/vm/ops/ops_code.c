@@ -122,7 +122,7 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         pdl_buf out = PDL_BUF_INIT(PDL_MAX_TEXT);
         pdl_buf_put(&out, pdl_str_get(errors));
         pdl_buf_putc(&out, '\n');
-        pdl_out_write(f, pdl_buf_str(&out), 2, pdl_label_of(r));
+        pdl_out_write_now(f, pdl_buf_str(&out), 2, pdl_label_of(r));
         pdl_buf_fini(&out);
     }
     if (pdl_int_get(pdl_dict_getz(r, "status"), &status) && status != 0) {

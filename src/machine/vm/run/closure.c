@@ -461,7 +461,8 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
     set_val(&f->sandbox, pdl_keep(code->sandbox));
     f->modules = code->modules;
     r->code.has_modules = r->code.has_modules || code->modules;
-    f->by_code = true;
+    f->by_code = f->is_for_code = true;
+    r->fibers.n_for_code++;
     pdl_inflight *asked = pdl_idmap_find(&r->effects.by_id, code->id);
     f->caller = asked ? asked->fiber : 0;
     /* the calling code waits in a block of the main fiber */

@@ -115,6 +115,7 @@ static void copy_handlers(pdl_fiber *t, const pdl_fiber *f) {
         h->scope = pdl_scope_keep(h->scope);
         h->ctx = pdl_keep(h->ctx);
         h->role = pdl_keep(h->role);
+        h->out = h->out ? h->out->twin : NULL;
     }
 }
 
@@ -191,7 +192,9 @@ static void copy_registers(pdl_fiber *t, const pdl_fiber *f) {
 static void copy_queue(pdl_outq *t, pdl_outq *q) {
     q->twin = t;
     t->n_added = q->n_added;
+    t->last_sent = q->last_sent;
     t->ended = q->ended;
+    t->is_held = q->is_held;
     for (const pdl_outitem *i = q->first; i; i = i->next) {
         pdl_outitem *c = PDL_NEW(pdl_outitem);
         *c = *i;
@@ -271,6 +274,7 @@ pdl_run *pdl_run_copy(const pdl_run *r, const pdl_run_options *o, const char **w
     copy_code(t, r);
     copy_queue(t->output.queue, r->output.queue);
     t->output.print_silent = r->output.print_silent;
+    t->output.held_bytes = r->output.held_bytes;
     t->effects.usage = r->effects.usage;
     t->effects.nested_usage = r->effects.nested_usage;
     t->outcome.score = r->outcome.score;

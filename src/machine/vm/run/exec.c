@@ -122,16 +122,6 @@ static void op_locals_open(pdl_fiber *f, size_t n) {
     for (size_t i = 0; i < n; i++) *pdl_vec_push(&f->locals) = pdl_absent();
 }
 
-/* Prints the output that was held until the result was accepted. */
-static pdl_step op_release(pdl_fiber *f, pdl_err *err) {
-    uint8_t muted = f->print;
-    if (!((muted ^ block(f)->print) & PRINT_RESULT)) return PDL_STEP_DONE;
-    f->print = block(f)->print;
-    pdl_step s = pdl_op_EMIT(f, false, err);
-    if (s != PDL_STEP_DONE) f->print = muted;
-    return s;
-}
-
 static void op_try(pdl_fiber *f, uint32_t pc) {
     pdl_handler *h = pdl_vec_push(&f->handlers);
     pdl_attempts *a = block(f)->attempts;
@@ -157,6 +147,7 @@ static void op_try(pdl_fiber *f, uint32_t pc) {
         .chosen = f->chosen,
         .attempt_control = f->attempt_control,
         .calls_from = f->n_calls,
+        .out = f->out,
         .out_mark = pdl_out_mark(f),
     };
 }
@@ -385,9 +376,12 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_MUTE: f->print &= (uint8_t)~PRINT_RESULT; break;
         case PDL_OP_UNMUTE: f->print = block(f)->print; break;
         case PDL_OP_HOLD:
-            if (f->run->opt.holds_refusable) f->print &= (uint8_t)~PRINT_RESULT;
+            block(f)->holds = f->run->opt.holds_refusable;
+            if (block(f)->holds) pdl_out_hold(f);
             break;
-        case PDL_OP_RELEASE: STEP(op_release(f, err)); break;
+        case PDL_OP_RELEASE:
+            if (block(f)->holds) pdl_out_accept(f);
+            break;
         case PDL_OP_EMIT_TEXT:
             if (f->print & PRINT_RESULT)
                 pdl_out_text(f, pdl_str_get(f->code->consts.p[i->c]), PDL_LOOK_PLAIN, 0);

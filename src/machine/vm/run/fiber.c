@@ -241,6 +241,7 @@ void pdl_fiber_free(pdl_fiber *f) {
     pdl_vec_fini(&f->locals);
     for (size_t i = 0; i < f->calls.n; i++) pdl_drop(f->calls.p[i].failed);
     pdl_vec_fini(&f->calls);
+    f->run->fibers.n_for_code -= f->is_for_code;
     pdl_free(f);
 }
 
@@ -474,11 +475,14 @@ bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
         }
         if (here) {
             pdl_handler h = pop_handler(f);
+            f->out = h.out;
+            bool was_sent = pdl_out_was_sent(f, h.out_mark);
             pdl_out_forget(f, h.out_mark);
             resume_at(f, &h);
             pdl_vm_chosen_by(f, err->label); /* the error chose that the fallback runs */
             pdl_inflight_forget(f, h.calls_from);
             pdl_attempts *a = block(f)->attempts;
+            a->was_sent = was_sent;
             pdl_err_fini(&a->err);
             pdl_err_move(&a->err, err);
             if (wants_blocks(f->run))
