@@ -138,6 +138,7 @@ typedef struct pdl_session_telemetry_options {
     pdl_str collector;
     bool content;                           /* spans have the texts of requests and replies */
     bool all;                               /* spans for the library's internals are sent, too */
+    bool is_off; /* no spans are sent: the program is ours, and not the user's */
     void (*note)(void *user, pdl_str text); /* called when a span is not sent; may be NULL */
 } pdl_session_telemetry_options;
 

@@ -308,12 +308,16 @@ def test_runs_beside_others(t):
     """Rows and particles are runs with the name of their program, and what they ask of models has a span, also where a particle is a copy of a run."""
     (t.work / "rows.pdl").write_text('text:\n- {def: plan, model: openai/some-model, input: "the question ${ n | default(0) }"}\n- {factor: 0.5}\n')
     (t.work / "rows.jsonl").write_text('{"n": 1, "want": "x"}\n{"n": 2, "want": "x"}\n')
+    (t.work / "some.pdl").write_text('defs: {style: a}\nmodel: openai/some-model\ninput: "${ style } ${ n }"\n')
+    (t.work / "nine.jsonl").write_text("".join('{"n": %d, "want": "x"}\n' % n for n in range(9)))
     for args, runs, calls in ((("batch", "rows.pdl", "-i", "rows.jsonl", "-o", "out.jsonl"), 2, 2), (("eval", "rows.pdl", "-i", "rows.jsonl", "--expect", "want"), 2, 2),
+                              (("optimize", "some.pdl", "--data", "nine.jsonl", "--expect", "want", "--vary", "style=a,b", "-o", "best.pdl"), 9, None),
                               (("infer", "rows.pdl", "-n", "3"), 3, 3), (("infer", "rows.pdl", "-n", "3", "--algo", "is", "--jobs", "1"), 3, 3)):
         code, out, err = t.run(args[0], "--otlp", t.url, *args[1:])
         names = [s["name"] for s in t.c.spans()]
-        check(" ".join(args), code == 0 and names.count("chat some-model") == calls and names.count("pdl rows.pdl") >= runs and not any(n.endswith(" ") for n in names),
+        check(" ".join(args), code == 0 and (calls is None or names.count("chat some-model") == calls) and names.count("pdl " + args[1]) >= runs and not any(n.endswith(" ") for n in names),
               names, err)
+        check("a metric of ours has no spans", not [n for n in names if n in ("pdl metric.pdl", "text_of", "fits")], names)
         asked = [s for s in t.c.spans() if s["name"] == "chat some-model"]
         ids = {s["spanId"] for s in t.c.spans()}
         check("each has its run around it", all(s["parentSpanId"] in ids for s in asked), asked)

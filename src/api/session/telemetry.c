@@ -16,7 +16,7 @@ static const char *env_of(void *user, const char *name) {
 bool pdl_session_open_telemetry(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     /* the environment asks for spans of runs, and explaining is not a run */
-    bool is_silent = o->run.explain && !o->telemetry.collector.n;
+    bool is_silent = o->telemetry.is_off || (o->run.explain && !o->telemetry.collector.n);
     if (s->group.shared || is_silent || o->files.offline || !s->around.env) return true;
     return pdl_otlp_new(&(pdl_otlp_options){.loop = s->around.loop,
                                             .url = o->telemetry.collector,
@@ -40,6 +40,7 @@ void pdl_session_close_telemetry(pdl_session *s) {
 }
 
 static pdl_otlp *exporter_of(const pdl_session *s) {
+    if (s->opt.telemetry.is_off) return NULL;
     return (s->group.shared ? s->group.shared : s)->around.otlp;
 }
 

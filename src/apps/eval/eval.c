@@ -205,6 +205,7 @@ typedef struct eval_stage {
     const pdl_str *columns; /* columns with which the judge is checked before its table exists */
     size_t n_columns;
     const char *role;         /* first part of the names of replies in the cache */
+    bool is_ours;             /* the program is a metric of the library */
     /* for a judge, the scores so far: a failed answer has a negative score, and the judge does not
      * get it; may be NULL */
     const eval_scores *asked;
@@ -267,6 +268,7 @@ static bool run_stage(const evaluation *e, const stage *g, pdl_batch_totals *t, 
     so.program.file = g->file;
     so.program.dir = pdl_file_folder(g->file);
     so.run.stream = PDL_STREAM_NONE;
+    so.telemetry.is_off = g->is_ours && !so.telemetry.all;
     if (!pdl_session_new(&so, &s, err)) return false;
     pdl_program *p = pdl_program_new();
     pdl_program_load(p, g->file, g->text, &loads);
@@ -420,6 +422,7 @@ static bool run_judge(const evaluation *e, const eval_scores *s, const char *ask
     pdl_val vars = pdl_dict_putz(pdl_dict_new(1), "metric", pdl_text(e->o->metric));
     stage g = {.file = e->o->judge.n ? e->o->judge : PDL_STR("metric.pdl"),
                .text = pdl_str_of(metric_program),
+               .is_ours = !e->o->judge.n,
                .input = ask,
                .output = score,
                .map = judged,

@@ -38,6 +38,15 @@ static pdl_session_options options_for(const opt_search *z, pdl_str file) {
     return so;
 }
 
+/* Returns the options for the judge; the metrics of the library are not the user's program, so they
+ * send no spans. */
+static pdl_session_options judge_options(const opt_search *z) {
+    bool own = z->o->judge.n;
+    pdl_session_options so = options_for(z, own ? z->o->judge : PDL_STR("metric.pdl"));
+    so.telemetry.is_off = !own && !so.telemetry.all;
+    return so;
+}
+
 /* --- variables -------------------------------------------------------------------------------- */
 
 /* Returns the variables of the command line and the values of those that vary; owned. */
@@ -161,9 +170,9 @@ static bool check_judge(const opt_search *z, pdl_err *err) {
 
 static bool open_judge(opt_search *z, pdl_err *err) {
     bool own = z->o->judge.n, loads;
-    pdl_str file = own ? z->o->judge : PDL_STR("metric.pdl");
     pdl_buf built_in = PDL_BUF;
-    pdl_session_options so = options_for(z, file);
+    pdl_session_options so = judge_options(z);
+    pdl_str file = so.program.file;
     pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
     char *path = pdl_str_dup(file);
     bool ok = !own || pdl_file_read(path, &text, err);
@@ -210,8 +219,7 @@ static void mask_folder(opt_search *z) {
 bool pdl_search_open(opt_search *z, pdl_err *err) {
     mask_folder(z);
     pdl_session_options so = options_for(z, z->o->program),
-                        judge = options_for(z, z->o->judge.n ? z->o->judge
-                                                             : PDL_STR("metric.pdl"));
+                        judge = judge_options(z);
     if (!so.files.cache.n) {
         pdl_buf path = PDL_BUF;
         pdl_buf_putf(&path, "%s/replies.db", z->folder);
