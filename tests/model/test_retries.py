@@ -71,7 +71,7 @@ def test_settings_from_a_file(build):
         same("sk-quoted" in (p.dir / "t.json").read_text("utf-8"), False, "the key is in the trace")
         p.env["OPENAI_API_KEY"] = "sk-other-012345"
         same(p.run("p.pdl", program=program)[0], 0)
-        same("bearer sk-other-012345" in s.heads[1].lower(), True, s.heads[1])
+        same("bearer sk-quoted-012345" in s.heads[1].lower(), True, s.heads[1])  # the address is that of the file, see test_env_files
         below = p.dir / "below"
         below.mkdir()
         (below / "q.pdl").write_text("model: openai/m\ninput: hi\n", encoding="utf-8")

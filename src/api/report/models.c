@@ -66,6 +66,6 @@ pdl_check_models pdl_models_for(const pdl_model_env *env, bool keys) {
 }
 
 pdl_check_models pdl_session_models(pdl_session *s, bool keys) {
-    s->around.models_env = (pdl_model_env){pdl_session_env_of, s};
+    s->around.models_env = (pdl_model_env){pdl_session_env_of, s, pdl_session_env_of_file};
     return pdl_models_for(&s->around.models_env, keys);
 }

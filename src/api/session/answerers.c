@@ -39,6 +39,7 @@ pdl_world *pdl_session_answer_world(pdl_session *s) {
         .loop = s->around.loop,
         .env = pdl_session_env_of,
         .env_user = s,
+        .env_of_file = pdl_session_env_of_file,
         .dir = o->program.dir,
         .debug = o->reports.debug,
         .terminal = o->host.terminal,

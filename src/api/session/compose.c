@@ -250,6 +250,7 @@ static pdl_world *tools_of(router *r, confined_backends *c) {
         c->mcp = pdl_mcp_world_new(r->opt.loop, &(pdl_mcp_options){
                                                     .env = r->opt.env,
                                                     .user = r->opt.env_user,
+                                                    .env_of_file = r->opt.env_of_file,
                                                     .debug = r->opt.debug,
                                                     .secrets = r->opt.secrets,
                                                     .confine = confine_server,
@@ -355,6 +356,7 @@ static pdl_world *model_of(router *r) {
         r->model = pdl_model_world_new(r->opt.loop, &(pdl_model_options){
                                                         .env = r->opt.env,
                                                         .user = r->opt.env_user,
+                                                        .env_of_file = r->opt.env_of_file,
                                                         .debug = r->opt.debug,
                                                         .timeouts = r->opt.timeouts,
                                                         .prices = r->opt.prices,

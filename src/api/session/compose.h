@@ -15,6 +15,8 @@ typedef struct pdl_compose_options {
     pdl_loop *loop;
     const char *(*env)(void *user, const char *name);
     void *env_user;
+    /* Returns the value of a variable in a file `.env`, see pdl_environ_of_file. */
+    const char *(*env_of_file)(void *user, const char *name);
     pdl_str dir;
     const pdl_debug *debug;
     const pdl_prices *prices; /* may be NULL */

@@ -103,7 +103,8 @@ pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
 /* Returns true when the request itself needs the model without a provider. The request then fails
  * with that error, and costs nothing. */
 static bool fails_itself(const pdl_session *s, const pdl_effect *e) {
-    const pdl_model_env env = {pdl_session_env_of, (void *)(uintptr_t)s};
+    const pdl_model_env env = {pdl_session_env_of, (void *)(uintptr_t)s,
+                                pdl_session_env_of_file};
     pdl_vref model = pdl_dict_getz(e->request, "model");
     pdl_buf why = PDL_BUF;
     bool known = !pdl_is_str(model) || pdl_model_is_known(pdl_str_get(model), &env, false, &why);

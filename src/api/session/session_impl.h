@@ -54,6 +54,8 @@ const char *pdl_session_tracestate(const pdl_session *s);
 
 /* Returns a variable of the environment of a session (user). */
 const char *pdl_session_env_of(void *user, const char *name);
+/* Returns the value of a variable in a file `.env`, see pdl_environ_of_file. */
+const char *pdl_session_env_of_file(void *user, const char *name);
 /* Returns a variable of the environment that is read for the given purpose or a stronger one; NULL
  * when it is not set, or not read for the purpose of this session. An error about its value
  * mentions the variable. */

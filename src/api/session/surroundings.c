@@ -15,6 +15,10 @@ const char *pdl_session_env_of(void *user, const char *name) {
     return pdl_environ_get(((pdl_session *)user)->around.env, name);
 }
 
+const char *pdl_session_env_of_file(void *user, const char *name) {
+    return pdl_environ_of_file(((pdl_session *)user)->around.env, name);
+}
+
 const char *pdl_session_setting(const pdl_session *s, pdl_session_purpose needed,
                                 const char *name) {
     return s->opt.run.purpose <= needed ? pdl_environ_get(s->around.env, name) : NULL;

@@ -175,7 +175,7 @@ static void read_statement(reader *r, const pdl_dotenv_user *to) {
     pdl_str v = pdl_buf_str(&value);
     if (!r->wrong && (memchr(name.p, 0, name.n) || (v.n && memchr(v.p, 0, v.n))))
         r->wrong = "a NUL";
-    if (!r->wrong && sets) to->put(to->user, name, v);
+    if (!r->wrong && sets) r->wrong = to->put(to->user, name, v);
     pdl_buf_fini(&raw);
     pdl_buf_fini(&value);
 }

@@ -10,7 +10,9 @@
 /* Receives the lines in the order of the file. Texts live during the call. */
 typedef struct pdl_dotenv_user {
     void *user;
-    void (*put)(void *user, pdl_str name, pdl_str value); /* neither contains a NUL */
+    /* Sets a variable; neither text contains a NUL. Returns the reason when it is not set, else
+     * NULL. */
+    const char *(*put)(void *user, pdl_str name, pdl_str value);
     /* Returns a variable that a value names as ${NAME}; NULL when it is not set. */
     const char *(*get)(void *user, const char *name);
     /* Reports that the statement which begins on this line sets nothing. */

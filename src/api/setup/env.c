@@ -32,27 +32,69 @@ typedef struct env_reading {
     const char *path;
     const pdl_environ_notes *notes;
     unsigned n_wrong;
+    const char *refused; /* why the statement that is read sets nothing; NULL: it is in order */
 } reading;
+
+/* Variables of this project that a file may set, because they choose neither what is executed, seen
+ * or sent, nor what a run may cost. A file may have come with the program. */
+static const char *const harmless[] = {"PDL_CODE_MEMORY", "PDL_CODE_TIMEOUT", "PDL_POLICY",
+                                       "PDL_TIMEOUT", "PDL_VERBOSE_ASYNC"};
+/* Other variables that choose which programs are executed, which folders code sees, or to whom
+ * spans are sent. */
+static const char *const choosing[] = {"HOME", "OTEL_EXPORTER_OTLP_ENDPOINT",
+                                       "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "PATH", "VIRTUAL_ENV"};
+
+static bool is_one_of(pdl_str name, const char *const *names, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (pdl_str_is(name, names[i])) return true;
+    return false;
+}
+
+static bool is_exported(pdl_str name) {
+    char *z = pdl_str_dup(name);
+    bool found = getenv(z) != NULL;
+    pdl_free(z);
+    return found;
+}
+
+static bool may_set(pdl_str name) {
+    if (pdl_str_starts(name, PDL_STR("PDL_")))
+        return is_one_of(name, harmless, sizeof harmless / sizeof *harmless);
+    return !is_one_of(name, choosing, sizeof choosing / sizeof *choosing);
+}
 
 static void note(const reading *r, pdl_str text) {
     if (r->notes && r->notes->fn) r->notes->fn(r->notes->user, text);
 }
 
-static void put(void *user, pdl_str name, pdl_str value) {
+static const char *put(void *user, pdl_str name, pdl_str value) {
     reading *r = user;
     pdl_arena *a = r->e->arena;
+    const char *refused = r->refused;
+    r->refused = NULL;
+    if (refused) return refused;
+    if (!may_set(name))
+        return is_exported(name) ? NULL : "only the environment of the process sets this variable";
     pdl_map_put(&r->e->vars, pdl_arena_str(a, name),
                 (void *)(uintptr_t)pdl_arena_str(a, value).p);
+    return NULL;
 }
 
+/* Keys of the process are not copied into variables of the file, which may have other purposes: an
+ * address, or a key for another host. */
 static const char *get(void *user, const char *name) {
-    return pdl_environ_get(((reading *)user)->e, name);
+    reading *r = user;
+    const char *value = getenv(name);
+    if (value && *value && pdl_is_secret_variable(pdl_str_of(name)))
+        r->refused = "it would copy a key of the environment";
+    return value ? value : pdl_environ_get(r->e, name);
 }
 
 static void wrong(void *user, unsigned line, const char *why) {
     enum { SHOWN = 5 };
     reading *r = user;
     pdl_buf b = PDL_BUF;
+    r->refused = NULL;
     if (++r->n_wrong > SHOWN) return;
     pdl_buf_putf(&b, "%s:%u: %s; the line sets nothing", r->path, line, why);
     if (r->n_wrong == SHOWN) PDL_PUT(&b, " (further ones are not shown)");
@@ -135,10 +177,11 @@ void pdl_environ_free(pdl_environ *e) {
 static bool binds_a_key_of_the_process(pdl_str name) {
     pdl_str end = PDL_STR("_HOSTS");
     if (!pdl_str_ends(name, end)) return false;
-    char *key = pdl_str_dup(pdl_str_sub(name, 0, name.n - end.n));
-    bool is_exported = *key && getenv(key);
-    pdl_free(key);
-    return is_exported;
+    return name.n > end.n && is_exported(pdl_str_sub(name, 0, name.n - end.n));
+}
+
+const char *pdl_environ_of_file(void *env, const char *name) {
+    return pdl_map_find(&((pdl_environ *)env)->vars, pdl_str_of(name));
 }
 
 const char *pdl_environ_get(void *env, const char *name) {

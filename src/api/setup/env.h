@@ -28,5 +28,9 @@ void pdl_environ_free(pdl_environ *e);
 /* Returns the value of a variable, NULL when it is not set; borrowed from e. Fits
  * pdl_model_options.env. */
 const char *pdl_environ_get(void *env, const char *name);
+/* Returns the value of a variable in the file `.env` alone, which may have come with the program;
+ * NULL when the file does not set it. It is the address that pdl_environ_get returns when the
+ * process does not have the variable. */
+const char *pdl_environ_of_file(void *env, const char *name);
 
 #endif

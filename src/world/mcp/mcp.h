@@ -21,6 +21,9 @@ typedef struct pdl_mcp_options {
     /* Returns the value of a variable. NULL: no variable is set. */
     const char *(*env)(void *user, const char *name);
     void *user;
+    /* Returns the value of a variable in a file `.env` alone: the same pointer as env when the
+     * process does not have the variable. NULL: there is no such file. */
+    const char *(*env_of_file)(void *user, const char *name);
     const pdl_debug *debug; /* categories mcp, http; may be NULL */
     /* Secrets that are removed from messages, before the messages are shortened; may be NULL. */
     const pdl_secrets *secrets;

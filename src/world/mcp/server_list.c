@@ -39,6 +39,8 @@ typedef struct config_reader {
     pdl_buf text; /* text of the file */
     pdl_str path[4];
     size_t depth;
+    /* the variable of a file `.env` that is a part of the server's address; NULL: none */
+    const char *file_variable;
 } reader;
 
 static const char *variable(const pdl_mcp_options *opt, const char *name) {
@@ -80,6 +82,30 @@ static void at_number(reader *r, size_t i) {
 
 static const char *copy(pdl_arena *a, pdl_str s) { return pdl_arena_str(a, s).p; }
 
+/* Finds the value of a variable in a text. A file `.env` may have come with the program. So it does
+ * not choose the command of a server, and an address that it chooses gets only keys of the file. */
+static bool find_value(reader *r, const char *key, const char *name, const char **value) {
+    const char *of_file = r->opt->env_of_file ? r->opt->env_of_file(r->opt->user, name) : NULL;
+    *value = variable(r->opt, name);
+    if (!*value) return wrong(r, "%s needs the variable %s, which is not set", key, name);
+    bool in_file = of_file == *value;
+    if (in_file && strcmp(key, "command") == 0)
+        return wrong(r,
+                     "command has %s of a file .env, which may have come with the program: export "
+                     "%s",
+                     name, name);
+    if (in_file && strcmp(key, "url") == 0) r->file_variable = name;
+    if (!r->file_variable || !pdl_is_secret_variable(pdl_str_of(name))) return true;
+    if (of_file && *of_file) {
+        *value = of_file;
+        return true;
+    }
+    return wrong(r,
+                 "%s has the key %s of the environment, which is not sent to an address with %s of "
+                 "a file .env: write the key into the file, or export %s",
+                 key, name, r->file_variable, r->file_variable);
+}
+
 /* Returns the text with ${NAME} replaced, in the arena. */
 static bool expand(reader *r, const char *key, pdl_vref v, const char **out) {
     if (!pdl_is_str(v))
@@ -93,12 +119,9 @@ static bool expand(reader *r, const char *key, pdl_vref v, const char **out) {
         size_t to = from == PDL_NOT_FOUND ? PDL_NOT_FOUND : pdl_str_find(s, PDL_STR("}"), from);
         if (to == PDL_NOT_FOUND) break;
         pdl_buf_put(&b, pdl_str_sub(s, 0, from));
-        const char *name = copy(r->a, pdl_str_sub(s, from + 2, to)),
-                   *value = variable(r->opt, name);
-        if (value)
-            pdl_buf_put(&b, pdl_str_of(value));
-        else
-            ok = wrong(r, "%s needs the variable %s, which is not set", key, name);
+        const char *value;
+        ok = find_value(r, key, copy(r->a, pdl_str_sub(s, from + 2, to)), &value);
+        if (ok) pdl_buf_put(&b, pdl_str_of(value));
         s = pdl_str_sub(s, to + 1, s.n);
     }
     pdl_buf_put(&b, s);
@@ -230,6 +253,7 @@ static bool read_http(reader *r, pdl_vref d, server_config *c) {
     if (pdl_text_is(pdl_dict_getz(d, "type"), "sse"))
         return wrong(r, "the transport sse is not supported, only streamable HTTP");
     at_field(r, "url");
+    r->file_variable = NULL;
     if (!expand(r, "url", url, &c->url)) return false;
     if (!pdl_str_starts(pdl_str_of(c->url), PDL_STR("http://")) &&
         !pdl_str_starts(pdl_str_of(c->url), PDL_STR("https://")))

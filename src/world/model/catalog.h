@@ -35,6 +35,9 @@ bool pdl_model_describe(pdl_str prefix, pdl_buf *out);
 typedef struct pdl_model_env {
     const char *(*get)(void *user, const char *name);
     void *user;
+    /* Returns the value of a variable in a file `.env` alone: the same pointer as get when the
+     * process does not have the variable. NULL: there is no such file. */
+    const char *(*of_file)(void *user, const char *name);
 } pdl_model_env;
 
 /* Returns true when there is a provider for a model of this name and, with reach, its address

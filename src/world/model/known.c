@@ -56,7 +56,9 @@ static bool can_sign(const pdl_route *r, pdl_vref params, const pdl_env *env, pd
 }
 
 bool pdl_model_is_known(pdl_str model, const pdl_model_env *env, bool reach, pdl_buf *why) {
-    pdl_env from = {env && env->get ? env->get : nothing, env ? env->user : NULL};
+    pdl_env from = {.get = env && env->get ? env->get : nothing};
+    if (env) from.user = env->user;
+    if (env && env->get) from.of_file = env->of_file;
     pdl_route route = {0};
     pdl_err err = {0};
     pdl_val params = pdl_dict_new(0);

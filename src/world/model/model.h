@@ -25,6 +25,9 @@ typedef struct pdl_model_options {
      * is set. */
     const char *(*env)(void *user, const char *name);
     void *user;
+    /* Returns the value of a variable in a file `.env` alone: the same pointer as env when the
+     * process does not have the variable. NULL: there is no such file. */
+    const char *(*env_of_file)(void *user, const char *name);
     const pdl_debug *debug; /* categories http, sse; borrowed */
     /* Time limits of the run, as pdl_timing_check reads them; borrowed. NULL: PDL_TIMEOUT, else the
      * defaults. */

@@ -29,7 +29,7 @@ static bool find_set(const char *names, const pdl_env *env, char name[MAX_NAME],
 void pdl_model_each_provider(const char *(*env)(void *user, const char *name), void *env_user,
                              bool (*is_exported)(const char *name),
                              void (*fn)(void *user, const pdl_provider_facts *f), void *user) {
-    pdl_env e = {env, env_user};
+    pdl_env e = {.get = env, .user = env_user};
     const pdl_provider *p;
     for (size_t i = 0; (p = pdl_provider_at(i)); i++) {
         char key[MAX_NAME], base[MAX_NAME];
@@ -84,7 +84,7 @@ unsigned pdl_provider_takes(const pdl_provider *p) {
 
 unsigned pdl_model_takes(pdl_str model, pdl_str platform, pdl_vref parameters,
                          const char *(*env)(void *user, const char *name), void *env_user) {
-    pdl_env e = {env, env_user};
+    pdl_env e = {.get = env, .user = env_user};
     pdl_route route = {0};
     pdl_err err = {0};
     bool found = pdl_route_find(model, platform, parameters, &e, &route, &err);

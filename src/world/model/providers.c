@@ -6,6 +6,7 @@
 #include "model/providers.h"
 
 #include "base/os.h"
+#include "effect/secret.h"
 #include "model/wire/dialect.h"
 
 #include "base/banned.h"
@@ -208,7 +209,9 @@ const pdl_provider *pdl_provider_find(pdl_str prefix) {
 }
 
 const char *pdl_env_get(const pdl_env *env, const char *name) {
-    const char *v = env->get ? env->get(env->user, name) : NULL;
+    bool of_file = env->file_keys_only && pdl_is_secret_variable(pdl_str_of(name));
+    const char *(*get)(void *, const char *) = of_file ? env->of_file : env->get;
+    const char *v = get ? get(env->user, name) : NULL;
     return v && *v ? v : NULL;
 }
 
@@ -304,30 +307,42 @@ bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, const pdl_
 
 /* --- address and key -------------------------------------------------------------------------- */
 
-/* Returns the first variable of the list that is set. */
-static const char *first_set(const char *names, const pdl_env *env) {
+/* Finds the first variable of the list that is set. *which gets its name, a slice of names. */
+static const char *first_of(const char *names, const pdl_env *env, pdl_str *which) {
     char name[64];
     for (pdl_str rest = pdl_str_of(names); rest.n;) {
-        pdl_str word = pdl_str_take(&rest, PDL_STR(" "));
-        if (word.n && word.n < sizeof name) {
-            memcpy(name, word.p, word.n);
-            name[word.n] = 0;
+        *which = pdl_str_take(&rest, PDL_STR(" "));
+        if (which->n && which->n < sizeof name) {
+            memcpy(name, which->p, which->n);
+            name[which->n] = 0;
             const char *v = pdl_env_get(env, name);
             if (v) return v;
         }
     }
+    *which = (pdl_str){0};
     return NULL;
 }
 
-const char *pdl_provider_env(const pdl_provider *p, const char *end, const pdl_env *env) {
-    char name[80];
+static const char *first_set(const char *names, const pdl_env *env) {
+    pdl_str ignored;
+    return first_of(names, env, &ignored);
+}
+
+enum { MAX_NAME = 80 };
+
+static void provider_variable(const pdl_provider *p, const char *end, char name[MAX_NAME]) {
     const char *prefix = p->prefix;
     size_t n = 0, m = strlen(end) + 1;
-    for (; prefix[n] && n < sizeof name - m; n++)
+    for (; prefix[n] && n < MAX_NAME - m; n++)
         name[n] = prefix[n] == '-'                       ? '_'
                   : prefix[n] >= 'a' && prefix[n] <= 'z' ? (char)(prefix[n] - 'a' + 'A')
                                                          : prefix[n];
     memcpy(name + n, end, m);
+}
+
+const char *pdl_provider_env(const pdl_provider *p, const char *end, const pdl_env *env) {
+    char name[MAX_NAME];
+    provider_variable(p, end, name);
     return pdl_env_get(env, name);
 }
 
@@ -382,15 +397,43 @@ static bool put_default(const pdl_provider *p, pdl_vref params, const pdl_env *e
     return true;
 }
 
+/* Returns the address in the variables of the provider; name gets the variable that has it. A
+ * variable <PREFIX>_API_BASE exists for every provider, so that gateways and tests need no
+ * option. */
+static pdl_str base_of_variables(const pdl_provider *p, const pdl_env *env, char name[MAX_NAME]) {
+    pdl_str which;
+    const char *v = first_of(p->base_env, env, &which);
+    provider_variable(p, "_API_BASE", name);
+    if (!v) return pdl_str_of(pdl_env_get(env, name));
+    memcpy(name, which.p, which.n);
+    name[which.n] = 0;
+    return pdl_str_of(v);
+}
+
+/* Notes the variable of a file `.env` that chooses where the key goes. The address that the
+ * provider has without any variable is not such a choice. */
+static void note_file(pdl_route *r, const char *name, const pdl_env *env) {
+    pdl_str own = without_slash(pdl_str_of(r->provider->base));
+    const char *v = pdl_env_get(env, name);
+    if (!v || !env->of_file || env->of_file(env->user, name) != v) return;
+    if (!pdl_str_eq(own, without_slash(pdl_str_of(v))))
+        memcpy(r->file_variable, name, strlen(name) + 1);
+}
+
 static bool find_base(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err) {
     const pdl_provider *p = r->provider;
     pdl_str given = given_base(params);
+    char name[MAX_NAME];
     r->base = PDL_BUF;
-    if (given.n == 0 && p->quirks & PDL_Q_WATSONX) given = text_param(params, "url");
-    if (given.n == 0) given = pdl_str_of(first_set(p->base_env, env));
-    /* A variable <PREFIX>_API_BASE exists for every provider, so that gateways and tests need no
-     * option. */
-    if (given.n == 0) given = pdl_str_of(pdl_provider_env(p, "_API_BASE", env));
+    r->file_variable[0] = 0;
+    if (p->quirks & PDL_Q_WATSONX) {
+        if (given.n == 0) given = text_param(params, "url");
+        note_file(r, "WATSONX_IAM_URL", env); /* the key is sent there */
+    }
+    if (given.n == 0) {
+        given = base_of_variables(p, env, name);
+        if (given.n) note_file(r, name, env);
+    }
     r->base_given = given.n > 0;
     if (given.n) {
         pdl_buf_put(&r->base, without_slash(given));
@@ -416,6 +459,21 @@ bool pdl_key_missing(const pdl_provider *p, pdl_err *err) {
     return false;
 }
 
+/* Refuses a call without a key whose key is in the environment of the process. */
+static bool withhold_key(const pdl_route *r, const pdl_env *env, pdl_err *err) {
+    pdl_env all = *env;
+    pdl_str which;
+    all.file_keys_only = false;
+    if (!env->file_keys_only || !first_of(r->provider->key_env, &all, &which)) return true;
+    pdl_buf base = PDL_BUF;
+    pdl_address_put(pdl_buf_str(&r->base), &base);
+    pdl_err_set(err, PDL_E_config, (pdl_loc){0},
+                "the key %.*s of the environment is not sent to %s, the %s of a file .env",
+                PDL_FMT(which), pdl_buf_z(&base), r->file_variable);
+    pdl_buf_fini(&base);
+    return false;
+}
+
 static bool find_key(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err) {
     const pdl_provider *p = r->provider;
     pdl_str key = text_param(params, "api_key");
@@ -423,11 +481,14 @@ static bool find_key(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err 
     if (key.n == 0 && p->quirks & PDL_Q_WATSONX) key = text_param(params, "apikey");
     if (key.n == 0) key = pdl_str_of(first_set(p->key_env, env));
     if (key.n) pdl_buf_put(&r->key, key);
+    if (key.n == 0 && !withhold_key(r, env, err)) return false;
     return key.n || !(p->quirks & PDL_Q_KEY) || pdl_key_missing(p, err);
 }
 
-bool pdl_route_reach(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err) {
-    return find_base(r, params, env, err) && find_key(r, params, env, err);
+bool pdl_route_reach(pdl_route *r, pdl_vref params, pdl_env *env, pdl_err *err) {
+    if (!find_base(r, params, env, err)) return false;
+    env->file_keys_only = r->file_variable[0] != 0;
+    return find_key(r, params, env, err);
 }
 
 void pdl_route_fini(pdl_route *r) {

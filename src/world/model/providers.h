@@ -69,9 +69,14 @@ typedef struct pdl_provider {
 typedef struct pdl_env {
     const char *(*get)(void *user, const char *name);
     void *user;
+    /* Returns the value in a file `.env` alone: the same pointer as get when the process does not
+     * have the variable. NULL: there is no such file. */
+    const char *(*of_file)(void *user, const char *name);
+    /* Keys are read from the file `.env` alone, because the address comes from it. */
+    bool file_keys_only;
 } pdl_env;
 
-/* Returns the value of a variable that is set and not empty, else NULL. */
+/* Returns the value of a variable that is set and not empty, and may be read; else NULL. */
 const char *pdl_env_get(const pdl_env *env, const char *name);
 
 /* Returns the value of the variable <PREFIX><end> of a provider, for example
@@ -89,6 +94,9 @@ typedef struct pdl_route {
     pdl_str name;    /* the model as the service knows it; borrowed from the call */
     pdl_buf base;    /* address without a slash at the end */
     bool base_given; /* the base is not the provider's default */
+    /* The variable of a file `.env` that names the address to which the key goes; empty: none.
+     * Such a file may have come with the program, so only keys of that file go there. */
+    char file_variable[80];
     pdl_buf key;     /* empty when there is none */
 } pdl_route;
 
@@ -96,9 +104,10 @@ typedef struct pdl_route {
  * "openai"; params is the dict of the call. Error: unknown_provider, with the reference's text. */
 PDL_MUST bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, const pdl_env *env,
                              pdl_route *r, pdl_err *err);
-/* Finds address and key of a route whose provider is known. Errors: auth (no key), config (no
- * address). */
-PDL_MUST bool pdl_route_reach(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err);
+/* Finds address and key of a route whose provider is known. When the address comes from a file
+ * `.env`, env gives only keys of that file from then on. Errors: auth (no key), config (no
+ * address, or a key that may not go there). */
+PDL_MUST bool pdl_route_reach(pdl_route *r, pdl_vref params, pdl_env *env, pdl_err *err);
 void pdl_route_fini(pdl_route *r);
 
 /* Sets the error auth for a provider without a key. Always returns false. */

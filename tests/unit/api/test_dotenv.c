@@ -6,8 +6,9 @@
 #include "api/setup/dotenv.h"
 #include "t.h"
 
-static void put(void *user, pdl_str name, pdl_str value) {
+static const char *put(void *user, pdl_str name, pdl_str value) {
     pdl_buf_putf(user, "%.*s=<%.*s>", PDL_FMT(name), PDL_FMT(value));
+    return NULL;
 }
 
 static const char *get(void *user, const char *name) {
@@ -92,12 +93,13 @@ struct last {
     unsigned n_wrong;
 };
 
-static void keep(void *user, pdl_str name, pdl_str value) {
+static const char *keep(void *user, pdl_str name, pdl_str value) {
     struct last *l = user;
     (void)name;
     pdl_free(l->value);
     l->value = pdl_str_dup(value);
     l->total += value.n;
+    return NULL;
 }
 
 static const char *last_of(void *user, const char *name) {

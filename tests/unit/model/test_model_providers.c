@@ -95,7 +95,7 @@ static void test_routes(void **state) {
     (void)state;
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
-        pdl_env env = {get_env, NULL};
+        pdl_env env = {.get = get_env};
         pdl_route r = {0};
         pdl_err err = {0};
         pdl_val params;

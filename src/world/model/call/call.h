@@ -118,6 +118,7 @@ struct pdl_call {
     pdl_val messages;
     size_t n_fallback; /* how many entries of `fallbacks` were tried */
     pdl_route route;
+    pdl_env env; /* the environment of the world, without keys that may not go to the address */
     pdl_ask ask;
     /* --- the request --- */
     pdl_buf url, body;

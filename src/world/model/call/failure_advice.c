@@ -64,6 +64,16 @@ static void advise_key(const pdl_call *c, pdl_err *err) {
                  PDL_FMT(base));
 }
 
+/* Explains that a key is missing because the address comes from a file `.env`. */
+static void advise_file(const pdl_call *c, pdl_err *err) {
+    const char *name = c->route.file_variable;
+    if (!*name || c->route.key.len) return;
+    pdl_err_hint(err,
+                 "the file may have come with the program, so this address gets only keys of the "
+                 "file: write the key into it, or export %s, too",
+                 name);
+}
+
 /* Explains that a server on this machine which does not answer has probably not been started. */
 static void advise_server(const pdl_call *c, pdl_err *err) {
     pdl_str base = pdl_buf_str(&c->route.base);
@@ -79,5 +89,6 @@ static void advise_server(const pdl_call *c, pdl_err *err) {
 void pdl_call_advise(const pdl_call *c, pdl_str model, pdl_err *err) {
     if (err->kind == PDL_E_unknown_provider) advise_provider(model, err);
     if (err->kind == PDL_E_auth && err->has_status && c->ask.provider) advise_key(c, err);
+    if (err->kind == PDL_E_auth || err->kind == PDL_E_config) advise_file(c, err);
     if (err->kind == PDL_E_connection) advise_server(c, err);
 }

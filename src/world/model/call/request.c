@@ -101,7 +101,7 @@ static void fill_ask(pdl_call *c, bool plain) {
     bool no_schema = c->ask.no_schema;
     c->ask = (pdl_ask){
         .provider = c->route.provider,
-        .env = &c->calls->env,
+        .env = &c->env,
         .name = c->route.name,
         .plain = plain,
         .stream = pdl_is_bool(stream) && pdl_bool_of(stream),
@@ -264,6 +264,7 @@ static void note_secrets(const pdl_call *c) {
 bool pdl_call_build(pdl_call *c, pdl_err *err) {
     char platform[16];
     pdl_call_reset(c);
+    c->env = c->calls->env;
     if (!find_platform(c->e->request, platform, err)) return false;
     if (!find_route(c, platform, err)) return false;
     c->clean = pdl_params_clean(c->given);
@@ -281,8 +282,7 @@ bool pdl_call_build(pdl_call *c, pdl_err *err) {
     /* a score has no text to show */
     if (!pdl_is_absent(pdl_score_of(&c->ask))) c->ask.stream = false;
     if (!check_media(c, err)) return false;
-    if (!pdl_route_reach(&c->route, c->given, &c->calls->env, err) || !write_body(c, err))
-        return false;
+    if (!pdl_route_reach(&c->route, c->given, &c->env, err) || !write_body(c, err)) return false;
     if (!check_keys(c, err) || !write_headers(c, err) || !sign(c, err)) return false;
     note_secrets(c);
     return pdl_headers_check(&c->headers, err);
