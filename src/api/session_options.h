@@ -74,6 +74,8 @@ typedef struct pdl_session_file_options {
     pdl_str cache;          /* file of replies that runs share; a replay does not use it */
     /* Other files that the run writes and confined code must not see; NULL-terminated. */
     const char *const *own;
+    /* Files that the run reads and confined code must not change; NULL-terminated; may be NULL. */
+    const char *const *inputs;
     bool offline; /* effects are answered by a durable journal only */
 } pdl_session_file_options;
 

@@ -78,10 +78,12 @@ struct pdl_confined {
     /* the last note, which is not repeated: blocks with one profile have the same note */
     pdl_buf noted;
     PDL_VEC(sandbox_row) rows;
+    PDL_VEC(char *) keep; /* files that confined code must not change */
 };
 
 enum { MAX_ROWS = 64 }; /* each may have a Python process */
 typedef PDL_VEC(char *) own_files;
+typedef PDL_VEC(const char *) kept_files;
 
 pdl_confined *pdl_confined_new(const pdl_session_options *o,
                                const char *(*env)(void *user, const char *name), void *user,
@@ -117,10 +119,38 @@ void pdl_confined_free(pdl_confined *c) {
         pdl_drop(c->rows.p[i].profiles);
         pdl_sandbox_free(c->rows.p[i].sandbox);
     }
+    for (size_t i = 0; i < c->keep.n; i++) pdl_free(c->keep.p[i]);
+    pdl_vec_fini(&c->keep);
     pdl_vec_fini(&c->rows);
     pdl_buf_fini(&c->noted);
     pdl_sandbox_free(c->run);
     pdl_free(c);
+}
+
+void pdl_confined_keep(pdl_confined *c, pdl_str path) {
+    for (size_t i = 0; i < c->keep.n; i++)
+        if (pdl_str_is(path, c->keep.p[i])) return;
+    char *name = pdl_str_dup(path);
+    *pdl_vec_push(&c->keep) = name;
+    if (c->run) pdl_sandbox_keep(c->run, name);
+    for (size_t i = 0; i < c->rows.n; i++) pdl_sandbox_keep(c->rows.p[i].sandbox, name);
+}
+
+/* Lists the files that code must not change: those that were added, inputs, and those that options
+ * and the environment name. All are borrowed. */
+static void list_kept(const pdl_confined *c, kept_files *out) {
+    const pdl_session_options *o = c->opt;
+    const char *const variables[] = {"PDL_PRICES", "PDL_MCP_CONFIG"};
+    const pdl_str named[] = {o->models.prices, o->guards.sandbox};
+    for (size_t i = 0; i < c->keep.n; i++) *pdl_vec_push(out) = c->keep.p[i];
+    for (const char *const *f = o->files.inputs; f && *f; f++) *pdl_vec_push(out) = *f;
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (named[i].n) *pdl_vec_push(out) = pdl_arena_str(c->arena, named[i]).p;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *v = c->env(c->user, variables[i]);
+        if (v) *pdl_vec_push(out) = v;
+    }
+    *pdl_vec_push(out) = NULL;
 }
 
 /* Adds the file, and the files that SQLite has beside it while it is open. */
@@ -139,10 +169,12 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
     const pdl_session_options *o = c->opt;
     pdl_buf note = PDL_BUF;
     own_files files = {0};
+    kept_files kept = {0};
     const pdl_str own[] = {o->files.record, o->files.replay, o->files.cache};
     for (size_t i = 0; i < 3; i++) add_own(&files, own[i]);
     for (const char *const *f = o->files.own; f && *f; f++) add_own(&files, pdl_str_of(*f));
     *pdl_vec_push(&files) = NULL;
+    list_kept(c, &kept);
     pdl_sandbox_options so = {
         .profile = o->guards.sandbox,
         .given = profile,
@@ -151,6 +183,7 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
         .process_is_enough = o->guards.sandbox_process,
         .dir = o->program.dir,
         .mask = (const char *const *)files.p,
+        .keep = kept.p,
         .env = c->env,
         .user = c->user,
         .helper = helper_of(c->env, c->user, c->arena),
@@ -164,6 +197,7 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
     }
     for (size_t i = 0; i < files.n; i++) pdl_free(files.p[i]);
     pdl_vec_fini(&files);
+    pdl_vec_fini(&kept);
     pdl_buf_fini(&note);
     return ok;
 }

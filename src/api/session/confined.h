@@ -21,6 +21,8 @@ pdl_confined *pdl_confined_new(const pdl_session_options *o,
                                const char *(*env)(void *user, const char *name), void *user,
                                const pdl_folders *folders, pdl_arena *arena);
 void pdl_confined_free(pdl_confined *c); /* c may be NULL */
+/* Adds a file that decides about the run, which confined code must not change from now on. */
+void pdl_confined_keep(pdl_confined *c, pdl_str path);
 
 /* Makes the sandbox of the whole run when the options request it or a policy of the user has a
  * profile. profile: a dict whose paths are relative to the folder of the file `name`; absent when

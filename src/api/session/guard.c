@@ -25,6 +25,12 @@
 
 #include "base/banned.h"
 
+/* Confined code must not change a policy, nor what the policy names. */
+static void keep_file(void *user, pdl_str path) {
+    pdl_confined *c = pdl_session_confined(user);
+    if (c) pdl_confined_keep(c, path);
+}
+
 static pdl_policy_source source_of(const pdl_session *s) {
     return (pdl_policy_source){
         .path = s->around.folders.path + s->around.folders.n_chosen,
@@ -32,6 +38,8 @@ static pdl_policy_source source_of(const pdl_session *s) {
         .secrets = s->around.secrets,
         .folder = s->opt.program.dir,
         .names = s->opt.program.label_names,
+        .on_file = keep_file,
+        .user = (pdl_session *)(uintptr_t)s,
     };
 }
 

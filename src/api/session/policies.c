@@ -64,6 +64,10 @@ static void begin(pdl_policies **all, const pdl_policy_source *from) {
     if (!*all) *all = pdl_policies_new(from->names);
 }
 
+static void note_file(const pdl_policy_source *from, const pdl_buf *file) {
+    if (from->on_file) from->on_file(from->user, pdl_buf_str(file));
+}
+
 static bool read_file(const char *file, pdl_buf *text, pdl_err *err) {
     pdl_err why = {0};
     if (pdl_file_read_within(file, PDL_FILE_FIFO_MS, text, &why)) return true;
@@ -79,7 +83,8 @@ static bool read_file(const char *file, pdl_buf *text, pdl_err *err) {
 
 /* Reads the lock file that the most recently added policy names, relative to the folder of the
  * policy. */
-static bool read_lock(pdl_policies *all, pdl_str policy, pdl_err *err) {
+static bool read_lock(pdl_policies *all, const pdl_policy_source *from, pdl_str policy,
+                      pdl_err *err) {
     pdl_loc loc;
     pdl_str path = pdl_policies_lock_path(all, &loc);
     if (!path.n) return true;
@@ -87,6 +92,7 @@ static bool read_lock(pdl_policies *all, pdl_str policy, pdl_err *err) {
     pdl_str folder = pdl_file_folder(policy);
     if (folder.n && path.p[0] != '/') pdl_buf_putf(&file, "%.*s/", PDL_FMT(folder));
     pdl_buf_put(&file, path);
+    note_file(from, &file);
     bool ok = pdl_file_read_within(pdl_buf_z(&file), PDL_FILE_FIFO_MS, &text, err);
     if (!ok) {
         /* The text is copied, because the policies are released when the session cannot be made. */
@@ -107,7 +113,8 @@ static bool read_lock(pdl_policies *all, pdl_str policy, pdl_err *err) {
 
 /* Reads the files with lists of values that the most recently added policy names, relative to the
  * folder of the policy. */
-static bool read_lists(pdl_policies *all, pdl_str policy, pdl_err *err) {
+static bool read_lists(pdl_policies *all, const pdl_policy_source *from, pdl_str policy,
+                       pdl_err *err) {
     bool ok = true;
     pdl_loc loc;
     pdl_str folder = pdl_file_folder(policy), path;
@@ -115,6 +122,7 @@ static bool read_lists(pdl_policies *all, pdl_str policy, pdl_err *err) {
         pdl_buf file = PDL_BUF, text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
         if (folder.n && path.n && path.p[0] != '/') pdl_buf_putf(&file, "%.*s/", PDL_FMT(folder));
         pdl_buf_put(&file, path);
+        note_file(from, &file);
         ok = pdl_file_read_within(pdl_buf_z(&file), PDL_FILE_FIFO_MS, &text, err);
         if (ok) pdl_policies_put_list(all, i, pdl_buf_str(&text));
         pdl_buf_fini(&file);
@@ -135,10 +143,11 @@ static bool read_named(pdl_policies **all, const pdl_policy_source *from, pdl_st
         bool moved = folder.n && name.n && name.p[0] != '/';
         if (moved) pdl_buf_putf(&file, "%.*s/", PDL_FMT(folder));
         pdl_buf_put(&file, name);
+        note_file(from, &file);
         ok = read_file(pdl_buf_z(&file), &text, err) &&
              pdl_policies_add(*all, pdl_buf_str(&file), pdl_buf_str(&text), false, err) &&
-             read_lock(*all, pdl_buf_str(&file), err) &&
-             read_lists(*all, pdl_buf_str(&file), err);
+             read_lock(*all, from, pdl_buf_str(&file), err) &&
+             read_lists(*all, from, pdl_buf_str(&file), err);
     }
     pdl_buf_fini(&text);
     pdl_buf_fini(&file);
@@ -154,9 +163,10 @@ bool pdl_policies_read_node(pdl_policies **all, const pdl_policy_source *from, p
                             const pdl_node *n, pdl_err *err) {
     begin(all, from);
     if (pdl_node_is_null(n)) return true;
+    if (from->on_file) from->on_file(from->user, file); /* the program names or has the policy */
     if (!pdl_node_is_str(n))
-        return pdl_policies_add_node(*all, file, n, err) && read_lock(*all, file, err) &&
-               read_lists(*all, file, err);
+        return pdl_policies_add_node(*all, file, n, err) && read_lock(*all, from, file, err) &&
+               read_lists(*all, from, file, err);
     if (read_named(all, from, from->folder, n->text, err)) return true;
     pdl_err_at(err, pdl_node_loc(n));
     return false;

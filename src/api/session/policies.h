@@ -15,6 +15,9 @@ typedef struct pdl_policy_source {
     pdl_secrets *secrets;
     pdl_str folder;         /* folder of the program, to which the name of its policy is relative */
     pdl_label_names *names; /* names of labels, shared with other runs; NULL: they are private */
+    /* Called for each file that is read; may be NULL. */
+    void (*on_file)(void *user, pdl_str path);
+    void *user;
 } pdl_policy_source;
 
 /* Appends the text of a built-in policy: lib/policies/NAME.yaml in the first of the folders that

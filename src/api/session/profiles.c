@@ -44,8 +44,6 @@ bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err) {
     pdl_str name = {0};
     pdl_str named = pdl_sandbox_named(pdl_session_setting(s, PDL_FOR_RUNS, "PDL_SANDBOX"));
     if (!s->opt.guards.sandbox.n && !s->opt.guards.no_sandbox) s->opt.guards.sandbox = named;
-    s->rules.confined =
-        pdl_confined_new(&s->opt, pdl_session_env_of, s, &s->around.folders, s->loaded.arena);
     if (!read_profile(s, 0, &profile, &name, err)) return false;
     bool ok = pdl_confined_begin(s->rules.confined, profile, name, err);
     bool says = named.n && pdl_str_eq(named, s->opt.guards.sandbox);

@@ -35,7 +35,7 @@ typedef struct shared_options {
     bool wire_failed;
     /* Files that confined code must not see: those of `files.own`, then those of options, owned. */
     PDL_VEC(const char *) own; /* ends with NULL */
-    pdl_cli_names written;
+    pdl_cli_names written, inputs;
 } shared_options;
 int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_session_options *o);
 /* Returns true when a session can have these options; otherwise it has printed the reason. */

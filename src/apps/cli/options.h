@@ -107,6 +107,9 @@ typedef PDL_VEC(char *) pdl_cli_names;
 /* Appends the names of the files that options let the command write, owned. A name may be there
  * twice. */
 void pdl_cli_written_files(const arguments *a, pdl_cli_names *out);
+/* Adds the names of the files that options read, which confined code must not change. Some of the
+ * names may be no files. The names are owned. */
+void pdl_cli_input_files(const arguments *a, pdl_cli_names *out);
 void pdl_cli_arguments_fini(arguments *a);
 /* Returns a word in the form that messages show; an empty word is shown as ''. */
 static inline pdl_str pdl_cli_visible(pdl_str word) { return word.n ? word : PDL_STR("''"); }

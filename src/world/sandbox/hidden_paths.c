@@ -9,6 +9,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,39 @@ static bool has_certificates_only(const char *path) {
     return ok;
 }
 
+/* Returns true for a database of this project: a recording, a cache or the list of runs, which can
+ * have any name. Only files with no ending, or with a usual one, are opened, because a folder may
+ * have a great many files; objects of git have no endings. */
+static bool is_our_database(const char *folder, const char *name, const char *path) {
+    static const char *const usual[] = {".db", ".sqlite", ".sqlite3", ".cache", ".rec"};
+    enum { ID_AT = 68, ID = 3 }; /* SQLite's header has the id of the application there */
+    char head[ID_AT + ID];
+    bool is_usual = !strchr(name, '.') && !strstr(folder, "/objects/");
+    for (size_t i = 0; !is_usual && i < sizeof usual / sizeof usual[0]; i++)
+        is_usual = ends(name, usual[i]);
+    if (!is_usual) return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool whole = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head;
+    if (fd >= 0) close(fd);
+    return whole && memcmp(head, "SQLite format 3", 16) == 0 &&
+           memcmp(head + ID_AT, "PDL", ID) == 0;
+}
+
+/* Returns true for a file that SQLite keeps beside such a database. */
+static bool is_beside_database(const char *folder, const char *name, const char *path) {
+    static const char *const endings[] = {"-wal", "-shm", "-journal"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        if (!ends(name, endings[i])) continue;
+        char *database = pdl_str_dup((pdl_str){path, strlen(path) - strlen(endings[i])});
+        bool found = is_our_database(folder, strrchr(database, '/') + 1, database);
+        pdl_free(database);
+        return found;
+    }
+    return false;
+}
+
 static bool is_secret(const char *folder, const char *name, const char *path) {
+    if (is_our_database(folder, name, path) || is_beside_database(folder, name, path)) return true;
     if (strncmp(name, ".env", 4) == 0 && (name[4] == 0 || name[4] == '.')) return true;
     if (strcmp(name, ".netrc") == 0 || ends(name, ".journal")) return true;
     if (ends(name, ".pem")) return !has_certificates_only(path);
@@ -61,6 +94,7 @@ static const char *const start_files[] = {
     ".zprofile", ".zshenv",  ".zlogin", ".gitconfig",    ".gitmodules", ".gitattributes", ".npmrc",
     ".mcp.json", ".vscode/", ".idea/",  ".envrc",        ".pypirc",     ".netrc",
     ".claude/",  ".cursor/", ".ssh/",   ".inputrc",      ".vimrc",      ".gdbinit",
+    "pdl.toml",
 };
 enum { N_START_FILES = sizeof start_files / sizeof start_files[0] };
 
@@ -76,19 +110,28 @@ static bool is_start_file(const char *name) {
 /* The files by which git recognises a bare repository, and the files that control git in it.
  * `commondir` names another folder whose `config` and `hooks` git obeys instead. */
 enum { HAS_HEAD = 1, HAS_OBJECTS = 2, HAS_REFS = 4, HAS_COMMON = 8, HAS_CONFIG = 16 };
+/* The files by which the folder of a search (`pdl optimize`) is recognised. They hold the right
+ * answers of its rows. */
+enum { HAS_CANDIDATES = 32, HAS_SCORES = 64 };
 static const struct {
     const char *name;
     unsigned part;
-} repository_parts[] = {
+} folder_parts[] = {
+    {"candidates.jsonl", HAS_CANDIDATES}, {"scores.jsonl", HAS_SCORES},
     {"HEAD", HAS_HEAD},        {"objects", HAS_OBJECTS}, {"refs", HAS_REFS},
     {"commondir", HAS_COMMON}, {"config", HAS_CONFIG},
 };
 static const char *const repository_starts[] = {"config", "hooks/", "config.worktree"};
 
-static unsigned repository_part(const char *name) {
-    for (size_t i = 0; i < sizeof repository_parts / sizeof repository_parts[0]; i++)
-        if (strcmp(repository_parts[i].name, name) == 0) return repository_parts[i].part;
+static unsigned folder_part(const char *name) {
+    for (size_t i = 0; i < sizeof folder_parts / sizeof folder_parts[0]; i++)
+        if (strcmp(folder_parts[i].name, name) == 0) return folder_parts[i].part;
     return 0;
+}
+
+static bool is_search(unsigned parts) {
+    enum { SEARCH = HAS_CANDIDATES | HAS_SCORES };
+    return (parts & SEARCH) == SEARCH;
 }
 
 static bool is_repository(unsigned parts) {
@@ -209,7 +252,7 @@ static walk_end look(const char *root, const char *folder, bool writable, path_l
     if (!d) return look_closed(folder, writable, out);
     for (struct dirent *e; end == WALK_DONE && (e = readdir(d));) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        parts |= repository_part(e->d_name);
+        parts |= folder_part(e->d_name);
         if (++out->n_entries > MAX_ENTRIES)
             end = WALK_TOO_MANY;
         else
@@ -217,6 +260,8 @@ static walk_end look(const char *root, const char *folder, bool writable, path_l
     }
     closedir(d);
     if (is_repository(parts)) note_repository(root, folder, writable, parts, out);
+    if (is_search(parts) && strcmp(root, folder) != 0)
+        pdl_paths_add(&out->masked, pdl_str_of(folder));
     return end;
 }
 
@@ -268,7 +313,8 @@ void pdl_walk_above(const sandbox_spec *s, path_list *out) {
     for (size_t i = 0; i < s->kept.n + s->masked.n; i++) {
         bool masked = i >= s->kept.n;
         const char *path = masked ? s->masked.p[i - s->kept.n] : s->kept.p[i];
-        for (size_t k = 0; is_fixed(path, masked) && k < s->rw.n; k++)
+        bool fixed = is_fixed(path, masked) || pdl_paths_have(&s->own, path);
+        for (size_t k = 0; fixed && k < s->rw.n; k++)
             if (pdl_path_is_under(path, s->rw.p[k])) add_folders_above(&all, path, s->rw.p[k]);
     }
     if (all.n) qsort(all.p, all.n, sizeof *all.p, by_text);

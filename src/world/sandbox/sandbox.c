@@ -41,6 +41,7 @@ static const struct {
     {"kept", offsetof(sandbox_spec, kept)},
     {"placeholders", offsetof(sandbox_spec, placeholders)},
     {"net", offsetof(sandbox_spec, net)},
+    {"own", offsetof(sandbox_spec, own)},
 };
 static const struct {
     const char *key;
@@ -326,6 +327,14 @@ static void add_readable(sandbox_spec *x, const path_list *from, const sandbox_p
     }
 }
 
+/* Protects a file in a folder that code may write, unless the profile names the file itself. */
+static void protect(sandbox_spec *x, const sandbox_profile *p, const char *path) {
+    bool is_hidden = any_holds(&x->masked, path) && !pdl_paths_have(&p->read, path);
+    if (any_holds(&x->rw, path) && !pdl_paths_have(&p->write, path) && !is_hidden &&
+        !pdl_paths_have(&x->kept, path))
+        pdl_paths_add(&x->kept, pdl_str_of(path));
+}
+
 static bool fill_spec(pdl_sandbox *s, pdl_err *err) {
     sandbox_spec *x = &s->spec;
     const sandbox_profile *p = &s->profile;
@@ -340,7 +349,9 @@ static bool fill_spec(pdl_sandbox *s, pdl_err *err) {
         mask_system(&x->masked);
         add_unless_named(&x->masked, &w.masked, p);
         add_unless_named(&x->masked, &s->mask, p);
+        add_unless_named(&x->own, &s->mask, p);
         add_all(&x->kept, &w.kept);
+        for (size_t i = 0; i < s->keep.n; i++) protect(x, p, s->keep.p[i]);
         add_all(&x->placeholders, &w.placeholders);
         pdl_planted_mark(s, &w);
         add_all(&x->net, &p->net);
@@ -365,6 +376,13 @@ static bool is_too_much_for_bwrap(const sandbox_spec *x) {
     return n > MAX_MOUNTS;
 }
 
+static void write_text(pdl_sandbox *s) {
+    pdl_buf b = PDL_BUF;
+    pdl_spec_write(&s->spec, &b);
+    pdl_free(s->text);
+    s->text = pdl_buf_take(&b);
+}
+
 static bool finish(pdl_sandbox *s, pdl_err *err) {
     enum { MAX_SPEC = 120000 };
     if (!fill_spec(s, err)) return false;
@@ -375,9 +393,7 @@ static bool finish(pdl_sandbox *s, pdl_err *err) {
         if (pdl_str_ends(path, PDL_STR("/"))) path = pdl_str_sub(path, 0, path.n - 1);
         pdl_paths_add(&s->spec.kept, path);
     }
-    pdl_buf b = PDL_BUF;
-    pdl_spec_write(&s->spec, &b);
-    s->text = pdl_buf_take(&b);
+    write_text(s);
     for (size_t i = 0; i < s->own_env.n; i++) *pdl_vec_push(&s->env) = s->own_env.p[i];
     *pdl_vec_push(&s->env) = NULL;
     if (strlen(s->text) <= MAX_SPEC && !is_too_much_for_bwrap(&s->spec)) return true;
@@ -586,6 +602,21 @@ static void add_masked(pdl_sandbox *s, pdl_str dir, const char *path, pdl_buf *n
     pdl_buf_fini(&b);
 }
 
+static void add_kept(pdl_sandbox *s, const char *path) {
+    char real[PATH_MAX];
+    if (*path && realpath(path, real) && pdl_file_kind_of(real) == PDL_FILE_REGULAR &&
+        !pdl_paths_have(&s->keep, real))
+        pdl_paths_add(&s->keep, pdl_str_of(real));
+}
+
+void pdl_sandbox_keep(pdl_sandbox *s, const char *path) {
+    size_t had = s->keep.n;
+    add_kept(s, path);
+    if (s->keep.n == had) return;
+    protect(&s->spec, &s->profile, s->keep.p[had]);
+    write_text(s);
+}
+
 bool pdl_sandbox_ok(const pdl_sandbox *s) {
     bool ok = (s->strength == PDL_SANDBOX_PROCESS) == (s->spec.backend == BACKEND_NONE) &&
               s->text && s->dir && s->spec.helper && s->env.n && !s->env.p[s->env.n - 1];
@@ -607,6 +638,7 @@ bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf 
         s->spec.helper = pdl_str_dup(pdl_str_of(opt->helper));
         if (getcwd(cwd, sizeof cwd)) s->spec.cwd = pdl_str_dup(pdl_str_of(cwd));
         for (const char *const *h = opt->mask; h && *h; h++) add_masked(s, opt->dir, *h, note);
+        for (const char *const *k = opt->keep; k && *k; k++) add_kept(s, *k);
         show_base(s, opt);
         show(&s->base, opt->helper);
         s->getenv = opt->env;
@@ -635,6 +667,7 @@ static bool derive(const pdl_sandbox *from, pdl_vref given, pdl_str folder, bool
     s->dir = pdl_str_dup(pdl_str_of(from->dir));
     add_all(&s->base, &from->base);
     add_all(&s->mask, &from->mask);
+    add_all(&s->keep, &from->keep);
     s->getenv = from->getenv;
     s->user = from->user;
     pdl_profile_source source = {.what = PDL_STR("sandbox"),
@@ -666,6 +699,7 @@ void pdl_sandbox_free(pdl_sandbox *s) {
     spec_fini(&s->spec);
     pdl_paths_fini(&s->base);
     pdl_paths_fini(&s->mask);
+    pdl_paths_fini(&s->keep);
     pdl_paths_fini(&s->own_env);
     pdl_planted_fini(s);
     pdl_vec_fini(&s->env);

@@ -36,6 +36,9 @@ typedef struct pdl_sandbox_options {
     /* Files that are masked: journals, caches; NULL-terminated. Devices, pipes and folders that
      * have the program or the working folder in them stay visible. */
     const char *const *mask;
+    /* Files that decide about the run: policies, profiles, prices. They can be read and not changed
+     * in folders that code may write; NULL-terminated; may be NULL. */
+    const char *const *keep;
     /* Returns a variable of the environment. The folders of the Python that it names (PDL_PYTHON,
      * VIRTUAL_ENV, PATH) are shown. */
     const char *(*env)(void *user, const char *name);
@@ -57,6 +60,9 @@ PDL_MUST bool pdl_sandbox_profile(pdl_str name, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,
                               pdl_err *err);
 void pdl_sandbox_free(pdl_sandbox *s); /* s may be NULL */
+
+/* Adds a file to those that processes started from now on cannot change. */
+void pdl_sandbox_keep(pdl_sandbox *s, const char *path);
 
 /* Makes a sandbox from s and the profile of a block (a dict), which may only take rights away.
  * Errors: schema, policy (the profile grants more). */

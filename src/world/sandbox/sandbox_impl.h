@@ -84,6 +84,7 @@ typedef enum { BACKEND_NATIVE, BACKEND_BWRAP, BACKEND_NONE } sandbox_backend;
 typedef struct sandbox_spec {
     sandbox_backend backend;
     path_list ro, rw, masked, kept, placeholders, net;
+    path_list own; /* masked files of this run; the folders above them cannot be renamed */
     int64_t processes, memory, tmp, file, landlock; /* landlock: the newest ABI that is used */
     char *cwd, *helper;
 } sandbox_spec;
@@ -119,6 +120,7 @@ struct pdl_sandbox {
     /* paths that every profile shows: the system, the interpreter and the program */
     path_list base;
     path_list mask;
+    path_list keep; /* files that code must not change */
     path_list own_env;
     const char *(*getenv)(void *user, const char *name);
     void *user;

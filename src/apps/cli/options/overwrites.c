@@ -55,6 +55,21 @@ static void add_name(pdl_str value, pdl_cli_names *out) {
     if (value.n && !pdl_str_is(value, "-")) *pdl_vec_push(out) = pdl_str_dup(value);
 }
 
+/* Options that name files which are read, and which decide what a run does or how it is judged. */
+static const opt_id inputs[] = {OPT_input, OPT_data_file, OPT_judge,      OPT_against,
+                                OPT_config, OPT_data_rows, OPT_candidates, OPT_keep_rows,
+                                OPT_method};
+
+void pdl_cli_input_files(const arguments *a, pdl_cli_names *out) {
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) add_name(a->value[inputs[i]], out);
+    for (size_t i = 0; i < a->values.n; i++) {
+        opt_id id = a->values.p[i].id;
+        pdl_str value = a->values.p[i].value;
+        if ((id == OPT_data || id == OPT_variable) && pdl_str_starts(value, PDL_STR("@")))
+            add_name(pdl_str_sub(value, 1, value.n), out);
+    }
+}
+
 void pdl_cli_written_files(const arguments *a, pdl_cli_names *out) {
     for (size_t i = 0; i < sizeof written / sizeof *written; i++)
         add_name(a->value[written[i]], out); /* the last value, or that of a resumed run */

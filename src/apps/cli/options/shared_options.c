@@ -145,17 +145,23 @@ bool pdl_cli_can_open(const arguments *a, const pdl_session_options *o) {
     return ok;
 }
 
-/* Adds the files that options name to those that confined code must not see. */
-static void mask_written(const arguments *a, shared_options *l, pdl_session_options *o) {
+/* Adds the files that options name to those that confined code must not see, or must not change. */
+static void mask_files(const arguments *a, shared_options *l, pdl_session_options *o) {
     pdl_cli_written_files(a, &l->written);
     char *journal = a->given[OPT_durable] ? pdl_cli_journal_hidden(a) : NULL;
     if (journal) *pdl_vec_push(&l->written) = journal;
     const char *debug = getenv("PDL_DEBUG_FILE");
     if (debug && *debug) *pdl_vec_push(&l->written) = pdl_str_dup(pdl_str_of(debug));
+    /* it is not written, but it has a key */
+    if (a->given[OPT_token_file])
+        *pdl_vec_push(&l->written) = pdl_str_dup(a->value[OPT_token_file]);
     for (const char *const *f = o->files.own; f && *f; f++) *pdl_vec_push(&l->own) = *f;
     for (size_t i = 0; i < l->written.n; i++) *pdl_vec_push(&l->own) = l->written.p[i];
     *pdl_vec_push(&l->own) = NULL;
     o->files.own = l->own.p;
+    pdl_cli_input_files(a, &l->inputs);
+    *pdl_vec_push(&l->inputs) = NULL;
+    o->files.inputs = (const char *const *)l->inputs.p;
 }
 
 int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_session_options *o) {
@@ -177,7 +183,7 @@ int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_sessi
     }
     if (open_wire(a, l) != 0) return 1;
     take_options(a, o);
-    mask_written(a, l, o);
+    mask_files(a, l, o);
     o->run.budget = a->given[OPT_budget] ? l->budget : NULL;
     o->models.prices = a->value[OPT_prices];
     o->models.wire = l->wire ? write_wire : NULL;
@@ -190,5 +196,7 @@ void pdl_cli_shared_options_fini(shared_options *l) {
     l->wire = NULL;
     for (size_t i = 0; i < l->written.n; i++) pdl_free(l->written.p[i]);
     pdl_vec_fini(&l->written);
+    for (size_t i = 0; i < l->inputs.n; i++) pdl_free(l->inputs.p[i]);
+    pdl_vec_fini(&l->inputs);
     pdl_vec_fini(&l->own);
 }

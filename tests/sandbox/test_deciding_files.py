@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that decide about a run lie in a folder that its confined code may write: policies with what they name, profiles, prices, tool servers, inputs. Code
+changes, replaces, moves and removes none of them. Files with keys or right answers, and those of other runs, are out of its sight."""
+import http.client
+import json
+import os
+import subprocess
+
+from .. import serve_of
+from ..checks import check
+
+CODE = """lang: python
+code: |
+  import os
+  told = []
+  for folder, _, names in os.walk('w'):
+      for path in [os.path.join(folder, n) for n in names if 'free' not in folder]:
+          for how in ("open(path, 'a').write('EVIL')", "os.rename(path, path + '.x')", "os.remove(path)", "open('w/free/n', 'w').close(); os.replace('w/free/n', path)",
+                      "os.truncate(path, 0)", "os.link(path, 'w/free/l'); open('w/free/l', 'a').write('EVIL')"):
+              try:
+                  exec(how)
+                  told.append('CHANGED ' + path)
+              except OSError: pass
+  try:
+      os.rename('w/sub', 'w/bus')
+      told.append('MOVED')
+  except OSError: pass
+  try:
+      open('w/pdl.toml', 'w').close()
+      told.append('MADE')
+  except OSError: pass
+  open('w/free/mine', 'w').write(' '.join(told))
+  result = 'ok'
+"""
+POLICY = "policy: 1\nlock: tools.lock\nlists: {us: {read: us.txt}}\nrules:\n- {sink: command, in: us, argument: 0}\notherwise: allow\n"
+FILES = {"p.yaml": POLICY, "tools.lock": '{"lock": 1, "servers": {}}', "us.txt": "ls\n", "box.yaml": "write: [../w, ../../w]\n", "prices.yaml": "{}\n", "vars.yaml": "a: 1\n",
+         "one.jsonl": '{"x": 1}\n', "servers.json": '{"mcpServers": {}}', "module.pdl": "policy: q.yaml\ndefs: {f: {function: {}, return: 1}}\n",
+         "q.yaml": "policy: 1\notherwise: allow\n"}
+# name: files of FILES, what comes before the program, what comes after it, the environment, the root of the program
+RUNS = {
+    "policy": (("p.yaml", "tools.lock", "us.txt"), ("--policy", "{w}/p.yaml"), (), {}, ""),
+    "policy of the environment": (("p.yaml", "tools.lock", "us.txt"), (), (), {"PDL_POLICY": "{w}/p.yaml"}, ""),
+    "policy of the program": (("p.yaml", "tools.lock", "us.txt"), (), (), {}, "policy: {w}/p.yaml\n"),
+    "policy of a module": (("module.pdl", "q.yaml"), (), (), {}, "defs: {m: {import: {w}/module}}\n"),
+    "profile": (("box.yaml",), (), (), {}, ""),
+    "prices": (("prices.yaml",), ("--prices", "{w}/prices.yaml"), (), {}, ""),
+    "prices of the environment": (("prices.yaml",), (), (), {"PDL_PRICES": "{w}/prices.yaml"}, ""),
+    "tool servers": (("servers.json",), (), (), {"PDL_MCP_CONFIG": "{w}/servers.json"}, ""),
+    "variables": (("vars.yaml",), ("-f", "{w}/vars.yaml"), (), {}, ""),
+    "variables of an option": (("vars.yaml",), ("-d", "@{w}/vars.yaml"), (), {}, ""),
+    "rows": (("one.jsonl",), ("batch",), ("-i", "{w}/one.jsonl", "-o", "out.jsonl"), {}, ""),
+}
+
+
+def run(pdl, home, strength, args, env):
+    return subprocess.run([pdl, *args], cwd=home, env={**os.environ, **strength.env, "HOME": str(home), "PDL_RUNS": str(home / "runs"), **env}, capture_output=True, text=True,
+                          timeout=120, stdin=subprocess.DEVNULL, check=False)
+
+
+def test_deciding_files(pdl, folder, strength):
+    for number, (name, (files, before, after, env, root)) in enumerate(RUNS.items()):
+        for where in ("w", "w/sub"):
+            home = folder / ("%d-%s" % (number, where.replace("/", "-")))
+            (home / where).mkdir(parents=True)
+            (home / "w/free").mkdir()
+            for file in files:
+                (home / where / file).write_text(FILES[file])
+            box = home / ("box.yaml" if name != "profile" else where + "/box.yaml")
+            box.write_text("write: [w]\n" if name != "profile" else "write: [%s]\n" % (home / "w"))
+            # a mapping whose last part is the code
+            told = root.replace("{w}", where) + "text:\n- " + CODE.replace("\n", "\n  ")
+            (home / "a.pdl").write_text(told)
+            fill = [x.replace("{w}", where) for x in before]
+            verb = [fill.pop(0)] if fill[:1] == ["batch"] else []
+            p = run(pdl, home, strength, [*verb, *strength.more, "--sandbox=" + str(box.relative_to(home)), *fill, "a.pdl", *(x.replace("{w}", where) for x in after)],
+                    {k: v.replace("{w}", where) for k, v in env.items()})
+            free = home / "w/free/mine"
+            seen = free.read_text() if free.exists() else "it did not run"
+            bad = [x for x in seen.split() if x != "CHANGED" and x != "w/free/mine"] if where == "w/sub" or "MOVED" not in seen else []
+            check(f"{name} in {where}: {strength.name}", p.returncode == 0 and not bad, seen, p.stdout, p.stderr)
+            changed = [f for f in files if not (home / where / f).exists() or (home / where / f).read_text() != (FILES[f] if f != "box.yaml" else box.read_text())]
+            if name == "policy of the program":
+                check(f"{name}: the program too: {strength.name}", (home / "a.pdl").read_text() == told)
+            check(f"{name} in {where} is whole: {strength.name}", not changed and "EVIL" not in box.read_text(), changed)
+
+
+SEE = """lang: python
+code: |
+  import os
+  seen = []
+  for folder, _, names in os.walk('.'):
+      for path in [os.path.join(folder, n) for n in names]:
+          try:
+              if os.path.getsize(path) and open(path, 'rb').read(): seen.append(path)
+          except OSError: pass
+  result = ' '.join(sorted(seen))
+"""
+
+
+def test_files_of_other_runs(pdl, folder, strength):
+    """Recordings, caches and the list of runs under any name, and the folders of searches."""
+    (folder / "o.pdl").write_text('defs: {form: {data: a}}\ntext: "no ${ form }"\n')
+    (folder / "rows.jsonl").write_text("".join(json.dumps({"q": n, "answer": "no b"}) + "\n" for n in range(12)))
+    (folder / "data.db").write_text("SQLite format 3 is what this text is about, and it is no database at all. PDLJ PDLC")
+    env = {"PDL_RUNS": str(folder / "kept/runs")}
+    for args in (("--record", "rec", "o.pdl"), ("--record", "kept.db", "o.pdl"), ("--cache", "answers.cache", "o.pdl"), ("--durable", "o.pdl"),
+                 ("optimize", "o.pdl", "--data", "rows.jsonl", "--expect", "answer", "--vary", "form=a,b", "-o", "best.pdl"),
+                 ("optimize", "o.pdl", "--data", "rows.jsonl", "--expect", "answer", "--vary", "form=a,b", "-o", "best.pdl", "--experiments-path", "elsewhere")):
+        (folder / "kept").mkdir(exist_ok=True)
+        p = run(pdl, folder, strength, args, env)
+        check(f"{args}", p.returncode == 0, p.stderr)
+    (folder / "link").symlink_to("rec")
+    (folder / "a.pdl").write_text(SEE)
+    p = run(pdl, folder, strength, (*strength.more, "--sandbox", "a.pdl"), env)
+    seen = [x for x in p.stdout.split() if x.startswith("./")]
+    check(f"what is seen: {strength.name}", p.returncode == 0 and seen == ["./" + x for x in ("a.pdl", "best.pdl", "data.db", "o.pdl", "rows.jsonl")], p.stdout, p.stderr)
+    (folder / "box.yaml").write_text("read: [rec]\n")
+    p = run(pdl, folder, strength, (*strength.more, "--sandbox=box.yaml", "a.pdl"), env)
+    check(f"what the profile names: {strength.name}", "./rec" in p.stdout and "./kept.db" not in p.stdout, p.stdout, p.stderr)
+
+
+def test_the_token_of_a_server(pdl, folder, strength):
+    (folder / "a.pdl").write_text(SEE)
+    (folder / "token").write_text("token-5f0e8c1b7a\n")
+    env = {**os.environ, **strength.env, "HOME": str(folder)}
+    p, port = serve_of.start(pdl, *strength.more, "--sandbox", "--token-file", "token", "a.pdl", env=env, cwd=folder)
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    c.request("POST", "/v1/chat/completions", json.dumps({"model": "a", "messages": [{"role": "user", "content": "x"}]}), {"Authorization": "Bearer token-5f0e8c1b7a"})
+    said = c.getresponse().read().decode()
+    p.terminate()
+    p.communicate(timeout=60)
+    check(f"the token: {strength.name}", "./a.pdl" in said and "./token" not in said, said)
+
+
+MOVE = """lang: python
+code: |
+  import os
+  try:
+      os.rename('w/sub', 'w/bus')
+      os.mkdir('w/sub')
+      result = 'MOVED'
+  except OSError: result = 'ok'
+"""
+
+
+def test_folders_of_own_files_stay(pdl, folder, strength):
+    """With another folder in its place, a journal of code would be the one that is resumed."""
+    for name, args in {"journal": ("--durable", "--record", "w/sub/j"), "cache": ("--cache", "w/sub/c"), "output": ("-o", "w/sub/out")}.items():
+        home = folder / name
+        (home / "w/sub").mkdir(parents=True)
+        (home / "box.yaml").write_text("write: [w]\n")
+        (home / "a.pdl").write_text("text:\n- {lang: command, code: cat a.pdl, contribute: []}\n- " + MOVE.replace("\n", "\n  "))
+        p = run(pdl, home, strength, (*strength.more, "--sandbox=box.yaml", *args, "a.pdl"), {})
+        check(f"{name}: {strength.name}", p.returncode == 0 and not (home / "w/bus").exists(), p.stdout, p.stderr)
