@@ -16,6 +16,7 @@ class Anthropic(Quiet):
         body = json.loads(text)
         s.raw.append(text)
         s.bodies.append(body)
+        s.drop()
         blocks = [("tools", x) for x in body.get("tools", [])] + [("system", x) for x in body.get("system", [])]
         blocks += [(m["role"], x) for m in body["messages"] for x in m["content"]]
         marks = [i for i, (_, x) in enumerate(blocks, 1) if x.pop("cache_control", None)]
@@ -23,6 +24,7 @@ class Anthropic(Quiet):
         found = max((i for m in marks for i in range(max(0, m - 20), m + 1) if starts[i] in s.kept), default=0)
         s.kept |= {starts[i] for i in marks}
         s.marks.append(len(marks))
+        s.found.append(len(starts[found]) // BYTES_OF_TOKEN)
         usage = {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": len(starts[found]) // BYTES_OF_TOKEN}
         self.reply(json.dumps({"content": [{"type": "text", "text": "ok"}], "stop_reason": "end_turn", "usage": usage}).encode())
 
@@ -33,17 +35,20 @@ class OpenAI(Quiet):
     def do_POST(self):
         body, s = json.loads(self.body()), self.server
         s.bodies.append(body)
+        s.drop()
         text = "".join(json.dumps(m, separators=(",", ":")) for m in body["messages"])
         found = max((len(os.path.commonprefix([text, x])) for x in s.kept), default=0) // BYTES_OF_TOKEN
         s.kept.add(text)
+        s.found.append(found)
         usage = {"prompt_tokens": len(text) // BYTES_OF_TOKEN, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 0 if found < 1024 else found - found % 128}}
         self.reply(json.dumps({"choices": [{"message": {"role": "assistant", "content": "w%d" % len(s.bodies)}}], "usage": usage}).encode())
 
 
-def start(kind):
-    """-> a service; its list `bodies` has what was asked."""
+def start(kind, expired=()):
+    """-> a service; its list `bodies` has what was asked. expired: the numbers of the requests, from 1, before which all that it keeps has expired."""
     server = serve(kind)
-    server.bodies, server.raw, server.kept, server.marks = [], [], set(), []
+    server.bodies, server.raw, server.kept, server.marks, server.found = [], [], set(), [], []
+    server.drop = lambda: server.kept.clear() if len(server.bodies) in expired else None
     return server
 
 
@@ -56,4 +61,4 @@ def surroundings(server):
     """The environment of programs whose models it answers."""
     base = "http://127.0.0.1:%d" % server.server_port
     return {**os.environ, "OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "OPENAI_BASE_URL": base + "/v1", "OPENAI_API_BASE": base + "/v1",
-            "ANTHROPIC_API_BASE": base, "ANTHROPIC_BASE_URL": base}
+            "ANTHROPIC_API_BASE": base, "ANTHROPIC_BASE_URL": base, "DEEPSEEK_API_KEY": "k", "DEEPSEEK_API_BASE": base}

@@ -194,6 +194,58 @@ def test_text(pdl, folder):
             check("refused: %s" % args, code_ == 2 and not out and err.startswith("pdl: error: "), code_, out, err)
 
 
+def expiring(pdl, folder, text, factor, expired=(3,)):
+    """The calls of a run whose third call comes a tenth of a second late, reported when a second of the caches is as long as `factor`; and what was found."""
+    (folder / "p.pdl").write_text(text)
+    (folder / "prices.json").write_text(json.dumps({"*": {"input": 1e-6, "output": 2e-6, "cached_input": 1e-7}}))
+    (folder / "j.journal").unlink(missing_ok=True)
+    server = start(Anthropic if "anthropic/" in text else OpenAI, expired)
+    try:
+        code_, _, err = run(pdl, folder, surroundings(server), "--record", "j.journal", "p.pdl")
+    finally:
+        stop(server)
+    check("it runs", code_ == 0 and len(server.found) == 4, err)
+    env = {**os.environ, "PDL_STRESS": "time:%s" % factor}
+    code_, out, err = run(pdl, folder, env, "trace", "--prefix", "j.journal", "--json", "--prices", "prices.json")
+    check("it is reported", code_ == 0 and not err, out, err)
+    text = run(pdl, folder, env, "trace", "--prefix", "j.journal", "--prices", "prices.json")[1]
+    return json.loads(out), server.found, text
+
+
+LATE = """for: {i: [1, 2, 3, 4]}
+repeat:
+  lastOf:
+  - if: ${ i == 3 }
+    then: {lang: command, code: sleep 0.1}
+  - model: %s
+    parameters: {%s}
+    input:
+      data:
+      - {role: system, content: %s}
+      - {role: user, content: "On ${ i }"}"""
+PLAIN, HOUR, AUTO = '"${ rules }"', '[{type: text, text: "${ rules }", cache_control: {type: ephemeral, ttl: 1h}}]', "cache: auto"
+
+
+@pytest.mark.parametrize("model, parameters, system, factor, kept, remedy", [
+    ("openai/m", "temperature: 0", PLAIN, 3e-4, 300, "prompt_cache_retention: 24h"), ("anthropic/m", AUTO, PLAIN, 3e-4, 300, "cache_control with ttl: 1h"),
+    ("openai/m", "prompt_cache_retention: 24h", PLAIN, 1e-6, 86400, None), ("anthropic/m", "temperature: 0", HOUR, 1e-5, 3600, None),
+    ("anthropic/m", AUTO, HOUR, 1e-5, 3600, None), ("openai/m", "temperature: 0", PLAIN, 1, None, None), ("anthropic/m", AUTO, HOUR, 3e-4, None, None),
+    ("anthropic/m", "temperature: 0", PLAIN, 1e-5, None, None), ("deepseek/m", "temperature: 0", PLAIN, 1e-6, None, None)])
+def test_expired(pdl, folder, model, parameters, system, factor, kept, remedy):
+    """A beginning that was kept too short is named, with what it cost and what would have kept it; a loss within its time, or of what is not kept, is not."""
+    r, found, said = expiring(pdl, folder, program("", LATE % (model, parameters, system)), factor)
+    ends = [c["expired"] for c in r["calls"]]
+    if kept is None:
+        check("nothing has expired that is known to", ends == [None] * 4 and r["total"]["expired"]["calls"] == 0 and "expired" not in said, ends, said)
+        return
+    e, others = ends[2], found[3]
+    check("the third call", [x is None for x in ends] == [True, True, False, True] and e["kept"] == kept and e["remedy"] == remedy and 0.1 <= e["seconds"] < 60, ends)
+    check("what it lost is what the next one found", others > 1024 and abs(e["tokens"] - others) <= 128 + 0.04 * others and abs(e["cost"] - e["tokens"] * 9e-7) < 1e-12, e, found)
+    check("the sum", r["total"]["expired"] == {"calls": 1, "tokens": e["tokens"], "cost": e["cost"]}, r["total"])
+    after = "%s would have kept it" % remedy if remedy else "no longer time that is known"
+    check("as text", "  expired: last used 0 s before, and kept for " in said and after in said and "; expired: about %d tokens" % e["tokens"] in said, said)
+
+
 def test_explain(pdl, folder):
     """Before the run what waits for a reply or for code is not known, and is said to be so."""
     with mock(pdl) as env:

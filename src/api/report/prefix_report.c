@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "base/idmap.h"
+#include "base/pace.h"
 #include "model/prefix.h"
 #include "model/preview.h"
 #include "value/int.h"
@@ -28,6 +29,7 @@ typedef struct unit {
     pdl_val json;    /* the bytes that are compared */
     pdl_val content; /* the text of a message, or absent */
     bool is_message;
+    bool ends; /* the provider keeps a beginning that ends here */
     uint64_t chain; /* hash of this unit and all units before it */
     size_t before;  /* the previous call with the same key, from 1; 0 when there is none */
 } unit;
@@ -38,6 +40,8 @@ typedef struct prefix_call {
     uint32_t line, id;
     pdl_val model, parameters, provider;
     int64_t cached; /* tokens that the service found in its cache; -1 when it does not say */
+    int64_t nanos;   /* when it was asked; 0 when that is not known */
+    int64_t kept;    /* seconds for which the provider keeps it after its last use; 0: unknown */
     bool is_earlier; /* the call was made by an earlier run */
     /* the earlier call that shares the longest beginning with this one, from 1; 0 when there is
      * none */
@@ -110,7 +114,8 @@ static uint64_t mixed(uint64_t x) {
     return x ^ x >> 31;
 }
 
-static void add_unit(prefix_call *c, pdl_vref v, bool is_message) {
+/* sent: the unit with its marks. */
+static void add_unit(prefix_call *c, pdl_vref v, pdl_vref sent, bool is_message) {
     pdl_buf b = PDL_BUF;
     pdl_err ignored = {0};
     if (!pdl_json_write(v, PDL_JSON_LOOSE, 0, &b, &ignored)) pdl_err_fini(&ignored);
@@ -120,49 +125,56 @@ static void add_unit(prefix_call *c, pdl_vref v, bool is_message) {
     *pdl_vec_push(&c->units) = (unit){
         .content = text_of(v),
         .is_message = is_message,
+        .ends = pdl_prefix_ends(pdl_str_get(c->provider), sent),
         .chain = mixed(mixed(before) + own),
     };
     c->units.p[c->units.n - 1].json = pdl_text_of_buf(&b);
 }
 
-static void add_member(prefix_call *c, pdl_vref body, pdl_str name) {
-    pdl_vref v = pdl_dict_gets(body, name);
+static void add_member(prefix_call *c, pdl_vref body, pdl_vref sent, pdl_str name) {
+    pdl_vref v = pdl_dict_gets(body, name), marked = pdl_dict_gets(sent, name);
     if (pdl_is_absent(v) || pdl_is_null(v)) return;
     bool messages = pdl_str_is(name, "messages") || pdl_str_is(name, "contents");
     if (messages && pdl_is_list(v))
-        for (size_t i = 0; i < pdl_list_len(v); i++) add_unit(c, pdl_list_at(v, i), true);
+        for (size_t i = 0; i < pdl_list_len(v); i++)
+            add_unit(c, pdl_list_at(v, i), pdl_list_at(marked, i), true);
     else
-        add_unit(c, v, false);
+        add_unit(c, v, marked, false);
 }
 
-static void add_units(prefix_call *c, pdl_vref body) {
+static void add_units(prefix_call *c, pdl_vref body, pdl_vref sent) {
     pdl_str order = pdl_str_of(pdl_prefix_facts_of(pdl_str_get(c->provider))->order);
     for (size_t from = 0; from < order.n;) {
         size_t blank = pdl_str_find(order, PDL_STR(" "), from),
                to = blank == PDL_NOT_FOUND ? order.n : blank;
-        add_member(c, body, pdl_str_sub(order, from, to));
+        add_member(c, body, sent, pdl_str_sub(order, from, to));
         from = to + 1;
     }
 }
 
-/* Returns the body that would be sent, and sets the name of the provider. Owned; absent for a call
+/* Adds the request as it would be sent, and sets the name of the provider. Returns false for a call
  * that sends nothing. */
-static pdl_val body_of(pdl_prefix *p, const pdl_effect *e, prefix_call *c) {
-    pdl_val shown = pdl_absent(), body;
+static bool add_request(pdl_prefix *p, const pdl_effect *e, prefix_call *c) {
+    pdl_val shown = pdl_absent();
     pdl_err ignored = {0};
     if (!pdl_model_preview(p->model, e, &shown, &ignored)) {
         /* when the request cannot be written, the values that the program gives are compared */
         pdl_err_fini(&ignored);
         c->provider = pdl_textz("");
-        return pdl_keep(e->request);
+        add_units(c, e->request, e->request);
+        return true;
     }
-    pdl_vref provider = pdl_dict_getz(shown, "provider");
+    pdl_vref provider = pdl_dict_getz(shown, "provider"), sent = pdl_dict_getz(shown, "body");
     c->provider = pdl_is_str(provider) ? pdl_keep(provider) : pdl_textz("");
-    pdl_vref in = pdl_dict_getz(shown, "body");
-    body = pdl_is_dict(in) ? pdl_prefix_unmarked(pdl_str_get(c->provider), pdl_keep(in))
-                           : pdl_absent();
+    bool is_request = pdl_is_dict(sent);
+    if (is_request) {
+        pdl_val body = pdl_prefix_unmarked(pdl_str_get(c->provider), pdl_keep(sent));
+        c->kept = pdl_prefix_kept(pdl_str_get(c->provider), sent);
+        add_units(c, body, sent);
+        pdl_drop(body);
+    }
     pdl_drop(shown);
-    return body;
+    return is_request;
 }
 
 /* Returns the key of a chain, never 0. On a machine with small addresses it has half of the
@@ -235,21 +247,18 @@ static void note_ends(pdl_prefix *p, size_t at) {
     pdl_idmap_put(&p->ends, model_key(c), number);
 }
 
-static void take_call(pdl_prefix *p, const pdl_effect *e) {
+static void take_call(pdl_prefix *p, const pdl_effect *e, int64_t nanos) {
     pdl_buf place = PDL_BUF;
     pdl_vref model = pdl_dict_getz(e->request, "model"),
              parameters = pdl_dict_getz(e->request, "parameters");
-    prefix_call c = {.id = e->id, .cached = -1, .provider = pdl_absent()};
+    prefix_call c = {.id = e->id, .cached = -1, .nanos = nanos, .provider = pdl_absent()};
     if (!pdl_is_str(model)) return;
     c.model = pdl_keep(model);
     c.parameters = pdl_is_absent(parameters) ? pdl_null() : pdl_keep(parameters);
-    pdl_val body = body_of(p, e, &c);
-    if (pdl_is_absent(body)) {
+    if (!add_request(p, e, &c)) {
         call_fini(&c);
         return;
     }
-    add_units(&c, body);
-    pdl_drop(body);
     pdl_path_text(e->place, &place);
     c.place = pdl_buf_take(&place);
     c.file = e->loc.src ? pdl_str_dup(e->loc.src->name) : NULL;
@@ -274,7 +283,7 @@ static void on_event(void *user, const pdl_event *e) {
     pdl_prefix *p = user;
     if (p->causes) pdl_made_texts_take(&p->made, e);
     if (e->kind == PDL_EVENT_effect && e->effect->kind == PDL_EFFECT_model)
-        take_call(p, e->effect);
+        take_call(p, e->effect, e->nanos);
     else if (e->kind == PDL_EVENT_reply && e->effect->kind == PDL_EFFECT_model)
         take_reply(p, e);
 }
@@ -333,9 +342,9 @@ static compared compare(const prefix_call *c, const prefix_call *with) {
 enum { BYTES_OF_TOKEN = 4 };
 
 typedef struct sums {
-    size_t calls, bytes, shared;
-    int64_t cached, lost;
-    double cost;
+    size_t calls, bytes, shared, expired_calls;
+    int64_t cached, lost, expired;
+    double cost, expired_cost;
     bool knows_cached, knows_cost;
     pdl_val by_origin; /* {origin: tokens} */
 } sums;
@@ -386,15 +395,92 @@ static pdl_val difference(const pdl_prefix *p, const prefix_call *c, compared *r
     return d;
 }
 
-static pdl_val lost_of(const pdl_prefix *p, const prefix_call *c, int64_t tokens, sums *all) {
+/* Stores what tokens cost more because they were not found; false when there is no price. */
+static bool price_of(const pdl_prefix *p, const prefix_call *c, int64_t tokens, double *cost) {
     pdl_price price;
     bool known = pdl_price_find(p->prices, pdl_str_get(c->model), c->parameters, &price);
-    double cost = known ? (double)tokens * (price.input - price.cached_input) : 0;
+    *cost = known ? (double)tokens * (price.input - price.cached_input) : 0;
+    return known;
+}
+
+static pdl_val lost_of(const pdl_prefix *p, const prefix_call *c, int64_t tokens, sums *all) {
+    double cost;
+    bool known = price_of(p, c, tokens, &cost);
     all->lost += tokens;
     all->cost += cost;
     all->knows_cost = all->knows_cost || known;
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "tokens", pdl_int(tokens));
     return pdl_dict_putz(d, "cost", known ? pdl_float(cost) : pdl_null());
+}
+
+/* --- times to live ---------------------------------------------------------------------------- */
+
+/* Returns how many tokens of c the provider finds while it keeps the other call. */
+static int64_t expected_tokens(const prefix_call *c, const prefix_call *other) {
+    const pdl_prefix_facts *f = pdl_prefix_facts_of(pdl_str_get(c->provider));
+    compared r = compare(c, other);
+    size_t bytes = f->marks ? 0 : r.bytes, all = 0;
+    for (size_t i = 0; f->marks && i < r.units; i++) {
+        all += json_of(c, i).n;
+        if (other->units.p[i].ends) bytes = all;
+    }
+    return pdl_prefix_found(f, (int64_t)(bytes / BYTES_OF_TOKEN));
+}
+
+/* Finds the last use of the beginning of c that an earlier call shares: the calls with the same
+ * first units are examined from the latest one on. *kept: the longest time for which one of them
+ * was kept. Returns NULL when no time is known, or when one of them was still kept. */
+static const prefix_call *last_use(const pdl_prefix *p, const prefix_call *c, const compared *r,
+                                   int64_t *kept) {
+    enum { MAX_COMPARED = 16 };
+    int64_t tokens = expected_tokens(c, r->with);
+    const prefix_call *last = NULL;
+    size_t at = r->units ? c->units.p[r->units - 1].before : c->before;
+    *kept = 0;
+    for (size_t i = 0; at && i < MAX_COMPARED; i++) {
+        const prefix_call *other = &p->calls.p[at - 1];
+        if (other->units.n < r->units) break;
+        bool has_it = expected_tokens(c, other) >= tokens;
+        int64_t kept_ms = (int64_t)pdl_pace_ms((uint64_t)other->kept * 1000);
+        if (has_it && (!other->nanos || !other->kept)) return NULL;
+        if (has_it && (c->nanos - other->nanos) / 1000000 < kept_ms) return NULL;
+        if (has_it && !last) last = other;
+        if (has_it && other->kept > *kept) *kept = other->kept;
+        at = r->units ? other->units.p[r->units - 1].before : other->before;
+    }
+    return last;
+}
+
+/* Returns how many tokens the provider did not find although an earlier call shared them; 0 when it
+ * found about as many as expected, or does not say. */
+static int64_t missed_tokens(const prefix_call *c, const compared *r) {
+    const pdl_prefix_facts *f = pdl_prefix_facts_of(pdl_str_get(c->provider));
+    int64_t tokens = expected_tokens(c, r->with), missed = tokens - c->cached;
+    /* the number of tokens is an estimate */
+    return c->cached >= 0 && missed > f->step + tokens / 25 ? missed : 0;
+}
+
+/* Describes the loss of a call that came when its beginning was no longer kept; null for other
+ * calls. Owned. */
+static pdl_val expired_of(const pdl_prefix *p, const prefix_call *c, const compared *r, sums *all) {
+    int64_t kept, missed = c->nanos && r->with ? missed_tokens(c, r) : 0;
+    const prefix_call *last = missed ? last_use(p, c, r, &kept) : NULL;
+    const pdl_prefix_facts *f = pdl_prefix_facts_of(pdl_str_get(c->provider));
+    double cost;
+    if (!last) return pdl_null();
+    double seconds = (double)(c->nanos - last->nanos) / 1e9;
+    bool longer = f->longer > kept &&
+                  seconds * 1000 < (double)pdl_pace_ms((uint64_t)f->longer * 1000);
+    bool known = price_of(p, c, missed, &cost);
+    all->expired_calls++;
+    all->expired += missed;
+    all->expired_cost += cost;
+    all->knows_cost = all->knows_cost || known;
+    pdl_val d = pdl_dict_putz(pdl_dict_new(5), "seconds", pdl_float(seconds));
+    d = pdl_dict_putz(d, "kept", pdl_int(kept));
+    d = pdl_dict_putz(d, "tokens", pdl_int(missed));
+    d = pdl_dict_putz(d, "cost", known ? pdl_float(cost) : pdl_null());
+    return pdl_dict_putz(d, "remedy", longer ? pdl_textz(f->how) : pdl_null());
 }
 
 static void count_origin(sums *all, pdl_str origin, int64_t tokens) {
@@ -430,6 +516,7 @@ static pdl_val report_call(const pdl_prefix *p, size_t at, sums *all) {
     if (lost) count_origin(all, origin, lost);
     d = pdl_dict_putz(d, "differs", differs);
     d = pdl_dict_putz(d, "lost", lost_of(p, c, lost, all));
+    d = pdl_dict_putz(d, "expired", expired_of(p, c, &r, all));
     all->calls++;
     all->bytes += length_of(c);
     all->shared += r.bytes;
@@ -459,6 +546,11 @@ pdl_val pdl_prefix_report(pdl_prefix *p) {
     lost = pdl_dict_putz(lost, "cost", all.knows_cost ? pdl_float(all.cost) : pdl_null());
     lost = pdl_dict_putz(lost, "by_origin", all.by_origin);
     t = pdl_dict_putz(t, "lost", lost);
+    pdl_val expired = pdl_dict_putz(pdl_dict_new(3), "calls", pdl_int((int64_t)all.expired_calls));
+    expired = pdl_dict_putz(expired, "tokens", pdl_int(all.expired));
+    expired = pdl_dict_putz(expired, "cost",
+                            all.knows_cost ? pdl_float(all.expired_cost) : pdl_null());
+    t = pdl_dict_putz(t, "expired", expired);
     pdl_val out = pdl_dict_putz(pdl_dict_new(2), "calls", calls);
     return pdl_dict_putz(out, "total", t);
 }

@@ -27,8 +27,9 @@ static bool open_record(pdl_session *s, pdl_err *err) {
 static bool open_replay(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     if (pdl_durable_is(o->files.replay)) return pdl_session_open_replay(s, err);
+    bool has_times = o->reports.trace || o->reports.prefix;
     return pdl_journal_replay(o->files.replay, &s->files.journal, err) &&
-           (!o->reports.trace || pdl_times_read(o->files.replay, &s->reports.times, err));
+           (!has_times || pdl_times_read(o->files.replay, &s->reports.times, err));
 }
 
 static void use_journal(pdl_session *s) {

@@ -5,15 +5,21 @@
 #include "model/prefix.h"
 
 #include "model/wire/marks.h"
+#include "value/member.h"
 
 #include "base/banned.h"
 
 static const pdl_prefix_facts rows[] = {
-#define P(provider, order, least, step, marks) {#provider, order, least, step, marks},
+#define P(provider, order, least, step, marks, kept, longer, how)                                  \
+    {#provider, order, least, step, marks, kept, longer, how},
 #include "model/prefix.def"
 };
 static const pdl_prefix_facts unknown = {
-    "", "tools toolConfig system systemInstruction messages contents prompt inputs input", 1, 1, 0};
+    .provider = "",
+    .order = "tools toolConfig system systemInstruction messages contents prompt inputs input",
+    .least = 1,
+    .step = 1,
+};
 
 const pdl_prefix_facts *pdl_prefix_facts_of(pdl_str provider) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -28,4 +34,20 @@ int64_t pdl_prefix_found(const pdl_prefix_facts *f, int64_t tokens) {
 pdl_val pdl_prefix_unmarked(pdl_str provider, pdl_val body) {
     const pdl_provider *p = pdl_provider_find(provider);
     return p && p->dialect->marks ? pdl_marks_remove(p->dialect->marks, body) : body;
+}
+
+int64_t pdl_prefix_kept(pdl_str provider, pdl_vref body) {
+    const pdl_prefix_facts *f = pdl_prefix_facts_of(provider);
+    const pdl_provider *p = pdl_provider_find(provider);
+    bool is_long = pdl_str_is(pdl_member_str(body, "prompt_cache_retention"), "24h");
+    if (f->marks && p && p->dialect->marks && !pdl_marks_are_in(p->dialect->marks, body, &is_long))
+        return 0;
+    return is_long && f->longer ? f->longer : f->kept;
+}
+
+bool pdl_prefix_ends(pdl_str provider, pdl_vref part) {
+    const pdl_provider *p = pdl_provider_find(provider);
+    bool wants = p && pdl_prefix_facts_of(provider)->marks;
+    const pdl_mark_form *form = wants ? p->dialect->marks : NULL;
+    return !form || pdl_marks_end(form, part);
 }

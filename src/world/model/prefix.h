@@ -24,6 +24,10 @@ typedef struct pdl_prefix_facts {
     int64_t least, step;
     /* how many marks a request may have; 0: the cache finds beginnings without marks */
     unsigned marks;
+    /* Seconds after its last use from which a beginning may be dropped, and the same when the
+     * request asks for a longer time; 0: unknown, or it cannot. */
+    int64_t kept, longer;
+    const char *how; /* the parameter that asks for the longer time; NULL when there is none */
 } pdl_prefix_facts;
 
 /* Returns the facts about the cache of a provider, found by its prefix. A provider that is not in
@@ -32,6 +36,14 @@ const pdl_prefix_facts *pdl_prefix_facts_of(pdl_str provider);
 
 /* Returns how many of `tokens` shared tokens at the beginning the provider's cache finds. */
 int64_t pdl_prefix_found(const pdl_prefix_facts *f, int64_t tokens);
+
+/* Returns how many seconds the provider keeps a request after its last use; 0 when that is not
+ * known, or when the request has no marks for a provider that needs them. */
+int64_t pdl_prefix_kept(pdl_str provider, pdl_vref body);
+
+/* Returns true when the provider keeps a beginning that ends with a part of a request: it needs no
+ * marks, or the part ends with one. */
+bool pdl_prefix_ends(pdl_str provider, pdl_vref part);
 
 /* Returns a request without its marks, for comparing requests. Takes body. */
 pdl_val pdl_prefix_unmarked(pdl_str provider, pdl_val body);

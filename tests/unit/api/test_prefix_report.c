@@ -11,7 +11,7 @@ static prefix_call call_of(const char *const *units, size_t n) {
     prefix_call c = {.model = pdl_textz("m"), .parameters = pdl_null(), .provider = pdl_textz("")};
     for (size_t i = 0; i < n; i++) {
         pdl_val v = pdl_textz(units[i]);
-        add_unit(&c, v, true);
+        add_unit(&c, v, v, true);
         pdl_drop(v);
     }
     return c;
@@ -46,14 +46,14 @@ static void whole_chain(void **state) {
     (void)state;
     prefix_call c = {.model = pdl_textz("m"), .parameters = pdl_null(), .provider = pdl_textz("")};
     pdl_val v = pdl_textz("unit");
-    add_unit(&c, v, true);
-    add_unit(&c, v, true);
+    add_unit(&c, v, v, true);
+    add_unit(&c, v, v, true);
     uint64_t after = c.units.p[1].chain;
     c.units.p[0].chain ^= UINT64_C(1) << 63;
     c.units.n = 1;
     pdl_drop(c.units.p[1].json);
     pdl_drop(c.units.p[1].content);
-    add_unit(&c, v, true);
+    add_unit(&c, v, v, true);
     t_assert(c.units.p[1].chain != after);
     pdl_drop(v);
     call_fini(&c);

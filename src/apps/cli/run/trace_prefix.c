@@ -48,6 +48,31 @@ static void put_lost(pdl_vref lost, pdl_buf *out) {
     if (pdl_is(cost, PDL_V_FLOAT)) pdl_buf_putf(out, ", $%.6g", pdl_float_of(cost));
 }
 
+static void put_seconds(int64_t s, pdl_buf *out) {
+    static const struct {
+        int64_t seconds;
+        const char *name;
+    } units[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
+    size_t i = 0;
+    while (i + 1 < sizeof units / sizeof *units && (s < units[i].seconds || s % units[i].seconds))
+        i++;
+    int64_t n = s / units[i].seconds;
+    pdl_buf_putf(out, "%lld %s%s", (long long)n, units[i].name, n == 1 ? "" : "s");
+}
+
+static void put_expired(pdl_vref e, pdl_buf *out) {
+    pdl_vref seconds = pdl_dict_getz(e, "seconds"), cost = pdl_dict_getz(e, "cost");
+    pdl_str remedy = pdl_member_str(e, "remedy");
+    pdl_buf_putf(out, "  expired: last used %.0f s before, and kept for ", pdl_float_of(seconds));
+    put_seconds(number(e, "kept"), out);
+    pdl_buf_putf(out, "; lost: about %lld tokens", (long long)number(e, "tokens"));
+    if (pdl_is(cost, PDL_V_FLOAT)) pdl_buf_putf(out, ", $%.6g", pdl_float_of(cost));
+    if (remedy.n)
+        pdl_buf_putf(out, "; %.*s would have kept it\n", PDL_FMT(remedy));
+    else
+        PDL_PUT(out, "; no longer time that is known would have kept it\n");
+}
+
 static void put_call(pdl_vref c, pdl_buf *out) {
     pdl_vref shared = pdl_dict_getz(c, "shared"), with = pdl_dict_getz(shared, "call"),
              differs = pdl_dict_getz(c, "differs"), lost = pdl_dict_getz(c, "lost");
@@ -68,6 +93,7 @@ static void put_call(pdl_vref c, pdl_buf *out) {
     if (found >= 0) pdl_buf_putf(out, "; the service found %lld tokens", (long long)found);
     PDL_PUT(out, "\n");
     if (pdl_is_dict(differs)) put_differs(differs, out);
+    if (pdl_is_dict(pdl_dict_getz(c, "expired"))) put_expired(pdl_dict_getz(c, "expired"), out);
     if (number(lost, "tokens") <= 0) return;
     PDL_PUT(out, "  ");
     put_lost(lost, out);
@@ -80,6 +106,15 @@ static void put_origins(pdl_vref by, pdl_buf *out) {
                      PDL_FMT(pdl_str_get(pdl_dict_key_at(by, i))),
                      (long long)pdl_int_of(pdl_dict_val_at(by, i)));
     if (pdl_is_dict(by) && pdl_dict_len(by)) PDL_PUT(out, ")");
+}
+
+static void put_expired_total(pdl_vref e, pdl_buf *out) {
+    int64_t calls = number(e, "calls");
+    pdl_vref cost = pdl_dict_getz(e, "cost");
+    if (calls <= 0) return;
+    pdl_buf_putf(out, "; expired: about %lld tokens", (long long)number(e, "tokens"));
+    if (pdl_is(cost, PDL_V_FLOAT)) pdl_buf_putf(out, ", $%.6g", pdl_float_of(cost));
+    pdl_buf_putf(out, " in %lld call%s", (long long)calls, calls == 1 ? "" : "s");
 }
 
 void pdl_cli_put_prefixes(pdl_vref report, pdl_buf *out) {
@@ -99,6 +134,7 @@ void pdl_cli_put_prefixes(pdl_vref report, pdl_buf *out) {
     PDL_PUT(out, "; ");
     put_lost(lost, out);
     put_origins(pdl_dict_getz(lost, "by_origin"), out);
+    put_expired_total(pdl_dict_getz(t, "expired"), out);
     PDL_PUT(out, "\n");
 }
 

@@ -93,6 +93,14 @@ function valuesOf(origin) {
 
 const ORIGINS = { clock: "the time", random: "chance", row: "the row", loop: "the loop", reply: "an answer", file: "a file", counter: "a counter", order: "the order of keys", program: "the program" };
 
+// Says that a beginning had expired in the prompt cache, and what would have kept it.
+function expiredOf(e) {
+  if (!e) return "";
+  const cost = e.cost ? `, $${e.cost.toPrecision(2)}` : "";
+  const remedy = e.remedy ? ` ${e.remedy} would have kept it.` : "";
+  return ` It had expired: last used ${plural(Math.round(e.seconds), "second")} before. Lost: about ${plural(e.tokens, "token")}${cost}.${remedy}`;
+}
+
 // Shows how much of the request a prompt cache can find, and which value of the program prevents more.
 function prefixOf(p) {
   if (!p) return null;
@@ -104,7 +112,7 @@ function prefixOf(p) {
   const made = d ? ` ${d.message === null ? "Before the messages" : `In message ${d.message + 1}`} ${value}, from ${ORIGINS[d.origin] ?? d.origin}${d.line === null ? "" : ` (${d.file}, line ${d.line})`}, is another.` : "";
   const cost = p.lost.cost ? `, $${p.lost.cost.toPrecision(2)}` : "";
   const lost = p.lost.tokens > 0 ? ` Lost: about ${plural(p.lost.tokens, "token")}${cost}; ${p.remedy}.` : "";
-  return make("p", { class: "prefix" }, `Prompt cache: ${share} % begins as call ${p.shared.call}${found}.${made}${lost}`);
+  return make("p", { class: "prefix" }, `Prompt cache: ${share} % begins as call ${p.shared.call}${found}.${made}${lost}${expiredOf(p.expired)}`);
 }
 
 export function callPanel(call, view, origin = null) {

@@ -92,6 +92,21 @@ static pdl_vref long_from(const pdl_mark_form *f, pdl_vref body, size_t first) {
     return found;
 }
 
+bool pdl_marks_are_in(const pdl_mark_form *f, pdl_vref body, bool *is_long) {
+    pdl_vref holder = f->tools_in ? pdl_member(body, f->tools_in) : body,
+             found = long_from(f, body, 0);
+    found = long_in(pdl_member(body, "system"), f->key, found);
+    *is_long = !pdl_is_absent(long_in(pdl_member(holder, "tools"), f->key, found));
+    return count(f, body) > 0;
+}
+
+bool pdl_marks_end(const pdl_mark_form *f, pdl_vref part) {
+    pdl_vref blocks = pdl_is_list(part) ? part : pdl_member(part, "content");
+    if (!pdl_is_list(blocks)) blocks = pdl_member(part, "tools");
+    size_t n = length(blocks);
+    return n && is_marked(pdl_list_at(blocks, n - 1), f->key);
+}
+
 /* --- one mark --------------------------------------------------------------------------------- */
 
 /* Returns true for a block after which a beginning may end. Services refuse a mark on a thought. */

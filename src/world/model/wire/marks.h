@@ -14,6 +14,12 @@
 pdl_val pdl_marks_put(const pdl_mark_form *f, unsigned most, pdl_str model, bool own,
                       pdl_val body);
 
+/* Returns true when a request has marks. *is_long: one of them is kept longer than usual. */
+bool pdl_marks_are_in(const pdl_mark_form *f, pdl_vref body, bool *is_long);
+/* Returns true when the last block of a part of a request is marked: a message, or the member that
+ * has the tools or the system prompt. */
+bool pdl_marks_end(const pdl_mark_form *f, pdl_vref part);
+
 /* Removes all marks. Takes body and returns it. */
 pdl_val pdl_marks_remove(const pdl_mark_form *f, pdl_val body);
 
