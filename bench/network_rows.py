@@ -10,6 +10,7 @@ import subprocess
 
 from harness import Machine, ROOT, SHARED, alternate, ended, span
 from peers import quiet_environment
+import prefix_first
 
 HERE = pathlib.Path(__file__).resolve().parent
 HEAD = ["work", "pdl", "limit", "peers (time, memory, times as long as pdl)"]
@@ -151,7 +152,7 @@ def served(a, peers, folder):
 PARTS = [first_call, many_calls,
          recorded("trace and journal: map of 10 000 calls of 50 ms", 10000, 10000, 50, 1.5),
          recorded("trace and journal: 1 000 calls one after another, no model to wait for", 1000, 1, 0, None),
-         streams, chunk_latency, served]
+         streams, chunk_latency, prefix_first.row, served]
 
 
 def rows(a, peers, folder):
