@@ -16,7 +16,8 @@ async function compiled() {
   }
   const answer = await fetch(url)
   if (!answer.ok) throw new Error(`${url} cannot be read: ${answer.status}`)
-  return WebAssembly.compile(await answer.arrayBuffer())
+  const isNamed = answer.headers.get('content-type') === 'application/wasm'
+  return isNamed ? WebAssembly.compileStreaming(answer) : WebAssembly.compile(await answer.arrayBuffer())
 }
 
 const module = await compiled()

@@ -1,5 +1,7 @@
 // app.js -- the playground: a program is written, checked while it is typed, run, and read as a document. All of it happens in this browser.
 // SPDX-License-Identifier: Apache-2.0
+import { Text } from '@codemirror/state'
+import { Assistant } from './assist.js'
 import { Editor } from './editor.js'
 import { Language } from './language.js'
 import { pack, unpack } from './link.js'
@@ -17,9 +19,8 @@ text:
 const FIRST_REPLIES = `- {when: in one sentence, reply: A prompt is the text that a language model continues or answers.}
 - {when: Shorter, reply: A text for a model.}
 `
+const MAIN = 'main.pdl'
 const STOP_MS = 1500 // a run that has not stopped by then is ended
-
-let files = {}
 
 // --- problems -------------------------------------------------------------------------------------
 
@@ -33,38 +34,62 @@ function item(p) {
   word.textContent = p.severity === 'error' ? 'Error' : 'Warning'
   button.type = 'button'
   button.append(word, ` ${p.line ? `line ${p.line}: ` : ''}${p.message}`)
-  if (p.hint) button.append(Object.assign(document.createElement('small'), { textContent: ` ${p.hint}` }))
-  button.onclick = () => editor.goTo(p.line, p.column)
+  button.onclick = () => editor.goTo(p.from)
   li.append(button)
+  for (const { name, apply } of p.actions.filter(a => a.isPreferred)) {
+    const fix = Object.assign(document.createElement('button'), { type: 'button', className: 'fix', textContent: name })
+    fix.onclick = () => (apply(), editor.view.focus())
+    li.append(fix)
+  }
   return li
 }
 
 const counted = (n, word) => `${n} ${word}${n === 1 ? '' : 's'}`
 
-function showProblems(problems) {
+function showProblems(problems, isNew) {
   editor.showProblems(problems)
   byId('list').replaceChildren(...problems.map(item))
+  if (!isNew) return
   const errors = problems.filter(p => p.severity === 'error').length, warnings = problems.length - errors
   const parts = [errors ? counted(errors, 'error') : '', warnings ? counted(warnings, 'warning') : ''].filter(Boolean)
   verdict(parts.length ? parts.join(', ') : 'No problems.')
   document.body.dataset.checked = String(Number(document.body.dataset.checked ?? 0) + 1)
 }
 
-let isChecking = false, isStale = false
-
-/** Checks what is in the editor; texts that came while one was checked are left out but for the last. */
 async function check() {
-  isStale = isChecking
-  if (isChecking) return
-  isChecking = true
   try {
-    showProblems(await checker.ask('check', { text: editor.text, files }))
+    await assistant.check(editor.view)
   } catch (why) {
     verdict(`The program cannot be checked: ${why.message}`)
   }
-  isChecking = false
-  if (isStale) check()
 }
+
+// --- files ----------------------------------------------------------------------------------------
+
+function tab(name) {
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.textContent = name
+  button.setAttribute('aria-pressed', String(name === editor.shown))
+  button.onclick = () => showFile(name)
+  return button
+}
+
+/** The files of the program, when it has more than one. */
+function showTabs() {
+  const { names } = editor
+  byId('files').hidden = names.length < 2
+  byId('files').replaceChildren(...names.map(tab))
+}
+
+function showFile(name) {
+  const view = editor.show(name)
+  showTabs()
+  check()
+  return view
+}
+
+const others = () => Object.fromEntries(editor.names.slice(1).map(name => [name, editor.text(name)]))
 
 // --- the run --------------------------------------------------------------------------------------
 
@@ -143,7 +168,7 @@ async function run() {
   const model = document.querySelector('[name=model]:checked').value
   listeners.clear()
   try {
-    await runner.ask('run', { text: editor.text, files, model, replies: byId('replies').value })
+    await runner.ask('run', { text: editor.text(), files: others(), model, replies: byId('replies').value })
   } catch (why) {
     verdict(placed(why))
     return setRunning(false)
@@ -169,10 +194,14 @@ async function stop() {
 
 // --- programs from elsewhere ----------------------------------------------------------------------
 
-function open({ program, replies = '', files: others = {} }) {
-  files = others
+function open({ program, replies = '', files = {} }) {
+  for (const name of editor.names.slice(1)) assistant.files.remove(name)
+  if (editor.main) editor.show(editor.main)
   byId('replies').value = replies
-  editor.text = program
+  editor.open(MAIN, program, files)
+  for (const name of Object.keys(files)) assistant.files.add(name, Text.of(files[name].split('\n')))
+  showTabs()
+  check()
 }
 
 async function fromLink() {
@@ -183,7 +212,8 @@ async function fromLink() {
 }
 
 async function share() {
-  const shared = { program: editor.text, ...(byId('replies').value ? { replies: byId('replies').value } : {}), ...(Object.keys(files).length ? { files } : {}) }
+  const files = others(), replies = byId('replies').value
+  const shared = { program: editor.text(), ...(replies ? { replies } : {}), ...(Object.keys(files).length ? { files } : {}) }
   history.replaceState(null, '', `#${await pack(shared)}`)
   const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false)
   verdict(copied ? 'The link was copied: it holds the program and its answers.' : 'The address of this page now holds the program and its answers.')
@@ -207,14 +237,19 @@ async function offerExamples() {
 
 async function format() {
   try {
-    editor.text = await checker.ask('format', { text: editor.text })
+    editor.replace(await assistant.format(editor.view))
   } catch (why) {
-    verdict(placed(why))
+    verdict(why.message)
   }
 }
 
-const checker = new Language(({ event, message }) => event === 'broken' && verdict(`The language cannot be loaded: ${message}`))
-const editor = new Editor(byId('editor'), { onChange: check, run, format })
+const language = new Language(({ event, message }) => {
+  if (event === 'lsp') assistant.receive(message)
+  if (event === 'ready') runner ??= newRunner() // the first run need not wait for it
+  if (event === 'broken') verdict(`The language cannot be loaded: ${message}`)
+})
+const assistant = new Assistant({ send: message => language.ask('lsp', { message }), show: showFile, onProblems: showProblems })
+const editor = new Editor(byId('editor'), { onChange: check, onShow: () => assistant.sync(), run, format, assist: name => assistant.extensions(name) })
 
 byId('run').onclick = run
 byId('stop').onclick = stop

@@ -24,7 +24,12 @@ const theme = EditorView.theme({
   '.cm-tooltip': { backgroundColor: 'var(--pane)', color: 'var(--front)', border: '1px solid var(--line)', maxWidth: '36rem' },
   '.cm-tooltip-autocomplete ul li[aria-selected]': { backgroundColor: 'var(--main)', color: 'var(--back)' },
   '.cm-diagnostic': { fontFamily: 'system-ui, sans-serif', whiteSpace: 'pre-wrap' },
-  '.cm-hover': { padding: '.3rem .6rem', font: '13px/1.45 system-ui, sans-serif', whiteSpace: 'pre-wrap', overflow: 'auto', maxHeight: '18rem' },
+  '.cm-lsp-documentation': { padding: '.2rem .6rem', font: '13px/1.45 system-ui, sans-serif', overflow: 'auto', maxHeight: '18rem' },
+  '.cm-lsp-documentation p': { margin: '.25rem 0' },
+  '.cm-lsp-documentation code, .cm-lsp-documentation pre': { font: '12.5px/1.45 ui-monospace, monospace', whiteSpace: 'pre-wrap' },
+  '.cm-diagnosticAction': { font: '13px system-ui, sans-serif', color: 'var(--back)', backgroundColor: 'var(--main)', borderRadius: '4px', padding: '.1rem .5rem' },
+  '.cm-panels': { backgroundColor: 'var(--pane)', color: 'var(--front)', borderColor: 'var(--line)' },
+  '.cm-dialog input, .cm-dialog button': { font: '13px system-ui, sans-serif', color: 'var(--front)', backgroundColor: 'var(--back)', border: '1px solid var(--line)' },
 })
 
 const colours = HighlightStyle.define([
@@ -34,22 +39,12 @@ const colours = HighlightStyle.define([
   { tag: [tags.keyword, tags.typeName, tags.labelName], color: 'light-dark(#7a3e9d, #c39be0)' },
 ])
 
-/** The place of a line and a column that counts characters, both from 1. */
-function place(doc, line, column = 1) {
-  if (!line || line > doc.lines) return doc.length
-  const { from, text } = doc.line(line)
-  return from + Math.min([...text].slice(0, column - 1).join('').length, text.length)
-}
-
-function mark(doc, p) {
-  const from = place(doc, p.line, p.column)
-  const to = p.endLine ? place(doc, p.endLine, p.endColumn) : from
-  return { from, to: Math.max(from, to), severity: p.severity, source: p.rule, message: p.hint ? `${p.message}\n${p.hint}` : p.message }
-}
-
 export class Editor {
-  /** onChange(text) is called for each change; onKey: {run, format}; more: extensions. */
-  constructor(host, { onChange, run, format, more = [] }) {
+  #states = new Map() // of the files that are not shown, by name
+  #shown
+
+  /** onChange() is called for each change; run, format: what keys do; assist(name): extensions for a file; onShow(name). */
+  constructor(host, { onChange, onShow, run, format, assist }) {
     const root = host.attachShadow({ mode: 'open' })
     const parent = document.createElement('div')
     const sheet = new CSSStyleSheet()
@@ -57,33 +52,67 @@ export class Editor {
     root.adoptedStyleSheets = [sheet]
     root.append(parent)
     const own = [{ key: 'Mod-Enter', run: () => (run(), true) }, { key: 'Shift-Alt-f', run: () => (format(), true) }]
+    this.assist = assist
+    this.onShow = onShow
     this.extensions = [
       keymap.of([...own, ...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...lintKeymap, indentWithTab]),
       lineNumbers(), history(), drawSelection(), highlightActiveLine(), bracketMatching(), closeBrackets(), indentOnInput(),
       indentUnit.of('  '), EditorState.tabSize.of(2), yaml(), syntaxHighlighting(colours), lintGutter(), theme, EditorView.lineWrapping,
       EditorView.contentAttributes.of({ 'aria-label': 'Program', spellcheck: 'false' }),
-      EditorView.updateListener.of(u => u.docChanged && onChange(u.state.doc.toString())), ...more,
+      EditorView.updateListener.of(u => u.docChanged && onChange()),
     ]
-    this.view = new EditorView({ parent, root, state: EditorState.create({ extensions: this.extensions }) })
+    this.view = new EditorView({ parent, root })
   }
 
-  get text() {
-    return this.view.state.doc.toString()
+  #stateOf(name, doc) {
+    return EditorState.create({ doc, extensions: [...this.extensions, this.assist(name)] })
   }
 
-  /** Puts another text in its place; one that is laid out anew keeps its history. */
-  set text(text) {
-    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text }, annotations: isolateHistory.of('full') })
+  get names() {
+    return [...new Set([this.main, ...this.#states.keys()])]
+  }
+
+  /** The text of a file. */
+  text(name = this.main) {
+    return (name === this.#shown ? this.view.state : this.#states.get(name)).doc.toString()
+  }
+
+  /** Opens a program with its other files. The text that was shown before can be taken back. */
+  open(main, text, others = {}) {
+    this.#states.clear()
+    for (const [name, doc] of Object.entries(others)) this.#states.set(name, this.#stateOf(name, doc))
+    if (this.#shown === main) this.replace([{ from: 0, to: this.view.state.doc.length, insert: text }])
+    else this.view.setState(this.#stateOf(main, text))
+    this.main = this.#shown = main
+  }
+
+  /** Changes the text in a step of its own. */
+  replace(changes) {
+    this.view.dispatch({ changes, annotations: isolateHistory.of('full') })
+  }
+
+  /** Shows another file. -> the view */
+  show(name) {
+    if (name === this.#shown) return this.view
+    const state = this.#states.get(name)
+    this.onShow(name)
+    this.#states.set(this.#shown, this.view.state)
+    this.#shown = name
+    this.view.setState(state)
+    return this.view
+  }
+
+  get shown() {
+    return this.#shown
   }
 
   showProblems(problems) {
     const { state } = this.view
-    this.view.dispatch(setDiagnostics(state, problems.map(p => mark(state.doc, p))))
+    this.view.dispatch(setDiagnostics(state, problems))
   }
 
-  goTo(line, column) {
-    const at = place(this.view.state.doc, line, column)
-    this.view.dispatch({ selection: { anchor: at }, scrollIntoView: true })
+  goTo(at) {
+    this.view.dispatch({ selection: { anchor: Math.min(at, this.view.state.doc.length) }, scrollIntoView: true })
     this.view.focus()
   }
 }

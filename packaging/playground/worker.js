@@ -1,8 +1,9 @@
-// worker.js -- the language in a thread of its own, so that the page never waits: it checks and formats programs, runs them, and answers what
-// the Live Document asks. The page asks with {id, ask, ...} and gets {id, value} or {id, error}; {event, ...} comes unasked.
+// worker.js -- the language in a thread of its own, so that the page never waits: it is a language server, runs programs, and
+// answers what the Live Document asks. The page asks with {id, ask, ...} and gets {id, value} or {id, error}; {event, ...} comes unasked.
 // SPDX-License-Identifier: Apache-2.0
-import { check, format, run, scripted } from '../npm/index.js'
+import { LanguageServer, run, scripted } from '../npm/index.js'
 
+let server = null // of the language
 let current = null // the run that is shown
 const questions = new Map() // of `read`, by their number: the function that takes the answer
 const calls = new Map() // model calls that the page answers, by their number
@@ -63,8 +64,10 @@ async function follow(shown) {
 }
 
 const handlers = {
-  check: ({ text, files }) => check(text, { files }),
-  format: ({ text }) => format(text),
+  lsp({ message }) {
+    server ??= new LanguageServer(said => postMessage({ event: 'lsp', message: said }))
+    server.send(message)
+  },
   run({ text, files, model, replies, strict }) {
     current?.close()
     questions.clear()

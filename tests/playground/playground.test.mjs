@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
+import { deflateRawSync } from 'node:zlib'
 
 const { PDL_PLAYGROUND: address, PDL_MODULES: modules, PDL_CHROMIUM: executablePath, PDL_PICTURES: pictures } = process.env
 const { chromium } = createRequire(`${modules}/x.js`)('playwright-core')
@@ -34,6 +35,8 @@ async function until(page, found, given) {
     if (Date.now() > end) assert.fail(`not found: ${found}; the page says: ${await page.textContent('#verdict')}`)
 }
 
+/** What is behind # of a link with a program. */
+const packed = shared => `#p=${deflateRawSync(JSON.stringify(shared)).toString('base64url')}`
 const close = page => page.context().close()
 const settled = page => page.waitForSelector('body[data-running="false"]')
 /** Where the document shows a text. */
@@ -93,6 +96,65 @@ test('a mistake has its mark while it is typed, and a list leads to it', { timeo
   await until(page, () => /^Line \d+: /.test(document.querySelector('#verdict').textContent))
   assert.equal(await page.getAttribute('body', 'data-running'), 'false')
   await close(page)
+})
+
+test('the editor completes, explains and mends', { timeout: 60_000 }, async () => {
+  const page = await open()
+  await write(page, 'defs:\n  greeting: <b>Hello</b>\ntext:\n- modl: openai/x\n- ${ greeting }\n')
+  await page.click('#list .fix')
+  await page.locator('.cm-line', { hasText: '- model: openai/x' }).waitFor()
+  await until(page, () => document.querySelector('#verdict').textContent === 'No problems.')
+  await page.locator('.cm-line', { hasText: '${ greeting }' }).hover({ position: { x: 60, y: 8 } })
+  await page.locator('.cm-lsp-hover-tooltip', { hasText: 'greeting: string' }).waitFor()
+  await page.mouse.move(900, 700)
+  await page.locator('.cm-lsp-hover-tooltip').waitFor({ state: 'detached' })
+  await page.click('.cm-content')
+  await page.keyboard.press('Control+End')
+  await page.keyboard.type('- mode')
+  await page.locator('.cm-tooltip-autocomplete li', { hasText: /^model$/ }).waitFor()
+  await page.locator('.cm-completionInfo', { hasText: 'model' }).waitFor()
+  await page.screenshot({ path: `${pictures}/playground-completion.png` })
+  await new Promise(done => setTimeout(done, 100)) // a list that has just appeared takes no key
+  await page.keyboard.press('Enter')
+  await page.keyboard.type('openai/y')
+  await page.locator('.cm-line', { hasText: /^- model: openai\/y$/ }).waitFor()
+  await page.keyboard.press('ArrowLeft')
+  await page.keyboard.press('Control+k')
+  await page.keyboard.press('Control+i')
+  await page.locator('.cm-lsp-hover-tooltip[role=status]', { hasText: 'Parameters' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.locator('.cm-lsp-hover-tooltip').waitFor({ state: 'detached' })
+  await close(page)
+})
+
+test('a program of several files: each is shown, checked and run', { timeout: 60_000 }, async () => {
+  const files = { 'lib.pdl': 'defs:\n  greet:\n    function: {}\n    return: Good day\n' }
+  const page = await open({}, packed({ program: 'defs:\n  lib: {import: lib}\ntext:\n- call: ${ lib.greet }\n', files }))
+  assert.equal(await page.textContent('#verdict'), 'No problems.')
+  assert.deepEqual(await page.locator('#files button').allTextContents(), ['main.pdl', 'lib.pdl'])
+  await page.locator('.cm-line', { hasText: 'lib.greet' }).click()
+  for (const key of ['End', 'ArrowLeft', 'ArrowLeft', 'ArrowLeft']) await page.keyboard.press(key)
+  await page.keyboard.press('F12')
+  await page.locator('#files button[aria-pressed=true]', { hasText: 'lib.pdl' }).waitFor()
+  await page.keyboard.type('h')
+  await page.locator('.cm-line', { hasText: /^ {2}hgreet:/ }).waitFor()
+  await page.click('#files button')
+  await until(page, () => document.querySelector('#verdict').textContent !== 'No problems.') // the other file has no greet any more
+  await page.click('#files button:nth-child(2)')
+  await page.click('.cm-content')
+  await page.keyboard.press('Control+z')
+  await page.click('#run')
+  await said(page, 'Good day').waitFor()
+  await settled(page)
+  await page.click('#share')
+  await until(page, () => document.querySelector('#verdict').textContent.includes('holds the program'))
+  const { hash } = new URL(page.url())
+  await close(page)
+  const other = await open({}, hash)
+  assert.deepEqual(await other.locator('#files button').allTextContents(), ['main.pdl', 'lib.pdl'])
+  await other.selectOption('#examples', '4. A conversation (5 minutes)')
+  await other.locator('#files').waitFor({ state: 'hidden' })
+  await close(other)
 })
 
 test('format lays the program out, and can be taken back', { timeout: 60_000 }, async () => {
