@@ -186,7 +186,7 @@ struct pdl_code {
 pdl_code *pdl_code_keep(pdl_code *c);
 void pdl_code_drop(pdl_code *c); /* c may be NULL */
 
-/* Gives the label of the text from which the code was made to its constants. For code that no run
+/* Gives the constants the label of the text from which the code was made. Only for code that no run
  * has begun. */
 void pdl_code_relabel(pdl_code *c, pdl_label label);
 

@@ -2,7 +2,7 @@
  *
  * The machine has a value stack and no registers for temporaries: operands are pushed in the order
  * in which Python evaluates them, and an instruction that must wait is executed again with its
- * operands still on the stack. Variables of closed template loops alone have numbered slots in the
+ * operands still on the stack. Only variables of closed template loops have numbered slots in the
  * frame, because they are read millions of times and no closure can see them. Chains of
  * left-associative operators are unrolled down their left spine, so C depth follows only what the
  * reader bounds (PDL_MAX_EXPR_DEPTH).
@@ -195,8 +195,9 @@ static void emit_undefined(pdl_emit *e, const char *why) {
     emit_UNDEFINED(e, pdl_emit_add_const(e, pdl_textz(why)));
 }
 
-/* Emits a if b else c if d ...: a chain is a loop, however long. Without the last `else` it gives
- * no value, which is an error where a value is needed and empty where it becomes text. */
+/* Emits a if b else c if d ...: a loop, since a chain may be long. A chain without a last `else`
+ * may have no value: this is an error where a value is needed, and empty where the value becomes
+ * text. */
 static void emit_cond(pdl_emit *e, const pdl_xnode *x, bool becomes_text) {
     PDL_VEC(uint32_t) overs = {0};
     emit_CHOICE(e);
@@ -323,7 +324,7 @@ static void emit_dict(pdl_emit *e, const pdl_xnode *x) {
     emit_DICT(e, x->u.dict.n);
 }
 
-/* Emits a slice that is not the whole key, x[1:2, 0]: no value has such an item. */
+/* Emits a slice that is only a part of the key, as in x[1:2, 0]: no value has such an item. */
 static void emit_stray_slice(pdl_emit *e, const pdl_xnode *x) {
     pdl_val what = pdl_list_push(pdl_list_new(2), pdl_textz("invalid syntax"));
     pdl_emit_set_span(e, x);

@@ -200,8 +200,8 @@ static void emit_autoescape(pdl_emit *e, const pdl_xnode *x) {
     emit_AUTOESCAPE_BACK(e);
 }
 
-/* Emits a block. It sees the template's variables; it sees the variables of a loop around it only
- * when it is `scoped`. The routines are in `self`. */
+/* Emits a block. The block sees the template's variables; it sees the variables of a loop around it
+ * only when it is `scoped`. The routines are in `self`. */
 static void emit_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.macro.scoped) {
         uint32_t from = emit_SCOPE_SAVE(e) + 1;

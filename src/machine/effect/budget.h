@@ -1,9 +1,9 @@
-/* budget.h -- a budget: how much a part of a run may use of the outside. It is charged together
- * with the budgets that enclose it.
+/* budget.h -- a budget: how many calls, tokens, seconds and so on a part of a run may use. It
+ * is charged together with the budgets that enclose it.
  *
  * The machine makes one for each block that has the field `budget` and for the run, and attaches
- * the innermost one to every effect. The world of world/budget, which is before the worlds that
- * answer, reserves, settles and refuses. Reference counted, not thread-safe.
+ * the innermost one to every effect. A front world (world/budget) reserves, settles and refuses.
+ * Reference counted, not thread-safe.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +28,7 @@ typedef enum {
         PDL_BUDGET_COUNT
 } pdl_budget_item;
 
-/* How fast requests go to models, for all runs of a session together. 0: without a limit. */
+/* The maximum rates of requests to models, for all runs of a session together. 0: no limit. */
 typedef struct pdl_rate_limits {
     double requests_per_second, tokens_per_minute;
 } pdl_rate_limits;

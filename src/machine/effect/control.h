@@ -1,4 +1,4 @@
-/* control.h -- what control.def says of a parameter of a model call. Private to effect.
+/* control.h -- the meaning of a parameter of a model call in control.def. Private to effect.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

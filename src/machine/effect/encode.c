@@ -3,8 +3,8 @@
  * JSON values are written unchanged. Everything else is an object whose first key is "$pdl": its
  * kind. A dict that has such a key, or a key that is not a string, is written in that way too, so
  * that reading is unambiguous. Labels are not written, except those of a reply that its reader
- * could not know from its kind and request. A context is its messages in order: independent groups
- * are read back as a sequence.
+ * could not know from its kind and request. A context is written as its messages in order:
+ * independent groups are read back as a sequence.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -33,7 +33,7 @@ static double positive(pdl_vref v) {
     return pdl_is(v, PDL_V_FLOAT) && pdl_float_of(v) > 0 ? pdl_float_of(v) : 0;
 }
 
-/* Finds the wait of a failure in the list of its attempts; each attempt has the time before the
+/* The waits of a failed call are in the list of its attempts: each attempt has the wait before the
  * next one. */
 double pdl_reply_waited(const pdl_reply *r) {
     double seconds = 0;

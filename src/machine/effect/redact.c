@@ -1,9 +1,9 @@
 /* redact.c -- see secret.h. Finds the secrets of the register in a text and replaces them.
  *
- * The register is a tree of bytes: a search at one position of a text takes as many steps as the
- * bytes there agree with a secret, however many secrets there are. A long secret (the key of a
- * service account) is registered in parts, so that the step back after a part that almost matched
- * is bounded and redaction is linear.
+ * The register is a tree of bytes: a search at one position of a text takes one step for each byte
+ * that agrees with a secret, however many secrets there are. A long secret (the key of a service
+ * account) is registered in parts, so that the step back after a part that almost matched is
+ * bounded and redaction is linear.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

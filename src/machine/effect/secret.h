@@ -1,13 +1,13 @@
 /* secret.h -- finds out what is a secret, and removes secrets from texts (spec execution 14.5).
  *
  * A key leaks in many ways: a service repeats it in an error, a log quotes a header, a trace holds
- * the parameters of a call. Redacting at each of these places would miss one. So a session has one
- * register, and every key that a run uses is registered when it becomes known, before the request
- * with it is written down or sent: from the environment and `.env`, the parameters of a call, its
- * headers, user, password and query of its address, the tokens that a key was exchanged for, the
- * configuration of tool servers. Everything that is written besides the program's own output
- * (recording, cache, trace, explanation, wire log, debug lines, errors) passes through the
- * register. An empty register, or none (NULL), costs one comparison.
+ * the parameters of a call. If each of these places redacted separately, one would be forgotten. So
+ * a session has one register, and every key that a run uses is registered when it becomes known,
+ * before the request with it is written down or sent: from the environment and `.env`, the
+ * parameters of a call, its headers, user, password and query of its address, the tokens that a key
+ * was exchanged for, the configuration of tool servers. Everything that is written besides the
+ * program's own output (recording, cache, trace, explanation, wire log, debug lines, errors) passes
+ * through the register. An empty register, or none (NULL), costs one comparison.
  *
  * There are two rules. A place is secret by its name (a parameter `api_key`, a header, the value of
  * a query): its content is replaced, however short. A registered text is replaced wherever it

@@ -59,7 +59,7 @@ typedef struct pdl_event {
     /* block_begin: `library` is set, and the function around the block was called from outside the
      * library */
     bool entered;
-    /* block_begin: a library called the program's function `key`, whose body this block is */
+    /* block_begin: this block is the body of the function `key`, which a library called */
     bool tool;
     bool handled;   /* reply: a failure that a block around handles and reports */
     bool untrusted; /* text, out, note: control sequences are neutralised on a terminal */

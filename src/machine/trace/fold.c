@@ -1,9 +1,9 @@
 /* fold.c -- see fold.h: makes nodes from events. fold_node.c decides when nodes are written and
  * freed, fold_write.c what they look like.
  *
- * Each fiber has its innermost running node. A block that begins becomes a child of it; the first
- * block of an iteration of a map becomes a child of the map's node, which is the innermost one of
- * the fiber that waits for the iteration.
+ * Each fiber has its innermost running node. A block that begins becomes a child of that node; the
+ * first block of an iteration of a map becomes a child of the map's node, which is the innermost
+ * one of the fiber that waits for the iteration.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -42,7 +42,8 @@ static void set_path(fold_node *n, const pdl_event *e) {
 }
 
 /* Returns true when both places are in iterations of one loop and the iteration of b is earlier:
- * the iterations of a map run in any order. Searches as far up as a body is deep. */
+ * the iterations of a map run in any order. Searches NEAR levels up, because bodies are hardly ever
+ * deeper. */
 static bool iterates_before(const pdl_path *a, const pdl_path *b) {
     enum { NEAR = 64 };
     for (int i = 0; a && b && i < NEAR; i++, a = a->up, b = b->up)

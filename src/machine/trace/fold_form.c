@@ -1,12 +1,13 @@
 /* fold_form.c -- see fold_form.h.
  *
  * Most of the JSON of a block is the same for all its executions: its kind, its fields as written,
- * the defaults. Making a tree of values for it each time, searching it for secrets and writing it
- * took nine tenths of the time of a run with a trace. So a block that is executed a second time
- * gets a form: that text, with slots where an execution differs. A form is made by the dump that
- * also makes the tree (lang/dump.h). The dump asks its view for each value and each child; while a
- * form is made, the view notes these questions and answers them with slots. Later executions answer
- * the same questions in the same order, and their answers are written between the pieces of text.
+ * the defaults. Making a tree of values for each execution, searching the tree for secrets and
+ * writing it took nine tenths of the time of a run with a trace. So a block that is executed a
+ * second time gets a form: that text, with slots where an execution differs. A form is made by the
+ * dump that also makes the tree (lang/dump.h). The dump asks its view for each value and each
+ * child; while a form is made, the view notes these questions and answers them with slots. Later
+ * executions answer the same questions in the same order, and their answers are written between the
+ * pieces of text.
  *
  * The text of a dump depends on which answers are missing or null. So a block has a form for each
  * such combination that was seen lately; an execution with another combination makes one more. What
@@ -25,7 +26,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_FORMS = 4 };                      /* forms of a block: an `if` has two */
+enum { MAX_FORMS = 4 };                      /* maximum for a block; an `if` has two forms */
 enum { FORM_LEVEL = PDL_MAX_JSON_DEPTH / 2 }; /* deeper nodes are written without a form */
 
 /* The place in a form for one answer. */

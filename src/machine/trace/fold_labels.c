@@ -1,6 +1,6 @@
 /* fold_labels.c -- the origins of a block's values: {"result": ["model"], ...}.
  *
- * The name is the name of the field that has the value. Parts of an object or of a list that have
+ * Each name is that of the field that has the value. Parts of an object or of a list that have
  * separate origins follow as result.KEY and result[INDEX]. A value that comes only from the
  * program's text has no entry.
  *

@@ -24,7 +24,7 @@
 #include "base/banned.h"
 
 enum { LOOKS = 2 };      /* nodes of the queue that are examined for each event */
-enum { MAX_TRIES = 20 }; /* after so many tries the pauses do not get longer */
+enum { MAX_TRIES = 20 }; /* number of tries after which the pauses do not get longer */
 
 /* --- life ------------------------------------------------------------------------------------- */
 
@@ -323,7 +323,7 @@ static void collect(pdl_fold *f, fold_series *s, fold_node *n) {
     give_up(f, n);
 }
 
-/* Writes n, and then each block around it of which this was the last part to be written. */
+/* Writes n, and then each block around it whose parts are all written now. */
 static void write_if_ready(pdl_fold *f, fold_node *n) {
     while (n && n->over && !n->n_left && !n->written && !n->queued) {
         if (!is_ready(n)) {

@@ -1,11 +1,11 @@
 /* fold_same.c -- lists of messages that repeat an earlier one.
  *
  * A conversation is in the trace with each of its model calls, in up to four members, and each time
- * it is a little longer: written whole, a trace grows with the square of the run (1.3 GB for 2 000
- * short calls). So a list that begins with one that is already in the trace names the block that
- * has it and holds the rest: {"pdl__same": ID, "pdl__more": [...]}. In `pdl__context` the list is
- * the `pdl__context` of block ID; elsewhere it is its `pdl__model_input`, or its `pdl__context`
- * when ID is the model itself.
+ * it is a little longer. Written whole, these lists would make a trace grow with the square of the
+ * run (1.3 GB for 2 000 short calls). So a list that begins like a list that is already in the
+ * trace names the block of that list, and holds only the rest: {"pdl__same": ID, "pdl__more":
+ * [...]}. A `pdl__context` repeats the `pdl__context` of block ID. Any other list repeats the
+ * `pdl__model_input` of block ID, or its `pdl__context` when ID is the model itself.
  *
  * What must stay true: the named block is in the trace at the end. A failed attempt removes its
  * blocks from the trace. A block therefore names only models that began before it in the same

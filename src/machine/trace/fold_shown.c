@@ -14,8 +14,8 @@
 
 enum { MAX_PIECES = 1000, MAX_BYTES = 1 << 18 };
 
-/* The list of a block begins with the sum of the bytes of its pieces, so that adding one does not
- * count them all again. */
+/* The list of a block begins with the sum of the bytes of its pieces, so that adding a piece does
+ * not count them all again. */
 enum { SUM, FIRST_PIECE };
 
 /* Adds a piece to the list. Takes list. */

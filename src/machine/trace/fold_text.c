@@ -22,7 +22,7 @@ enum { HOLE_ASIDE = 1, HOLE_WRITTEN, HOLE_TAKEN, HOLE_END };
 enum { HOLE_BYTES = 17 };
 /* shorter text is copied into the text around it, longer text is put aside */
 enum { SHORT = 1 << 13 };
-enum { CHUNK = 1 << 14 }; /* bytes of text that is read again at a time */
+enum { CHUNK = 1 << 14 }; /* number of bytes that are read back at a time */
 
 typedef struct hole {
     pdl_ext ext;

@@ -303,8 +303,8 @@ static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
     return taken ? pdl_bool(true) : pdl_absent();
 }
 
-/* Returns a list of messages in the `input` of a model. It may name that model, unless another
- * attempt may give the model another id. */
+/* Returns a list of messages in the `input` of a model. The list may name that model, unless
+ * another attempt may give the model another id. */
 static pdl_val as_input(const view_of *v, pdl_val x) {
     const fold_node *model = v->node->parent;
     if (!pdl_is_list(x) && !pdl_is(x, PDL_V_CONTEXT)) return as_shown(v->fold, x);

@@ -6,8 +6,8 @@
  * more than fits is folded in parts while it runs.
  *
  * Values are kept, not copied. So they live longer than the run needs them. The amount is limited:
- * bytes of texts, and a few values with too many parts to count. A value that is outside of this
- * process, or may change, is not kept.
+ * by the bytes of texts, and by the number of values with very many parts. A value that is outside
+ * of this process, or may change, is not kept.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -44,7 +44,7 @@ void pdl_err_move_to_call(pdl_err *err, pdl_loc call);
 /* Rewords err as an error of code: "LANGUAGE Code error: CLASS('message')". class_name is used when
  * err has no class. */
 void pdl_vm_code_error(const char *language, const char *class_name, pdl_loc loc, pdl_err *err);
-/* Rewords an error of a remote object as one of the expression that used it. */
+/* Rewords an error of a remote object as an error of the expression that used it. */
 void pdl_vm_expression_error(const pdl_expr *expr, pdl_err *err);
 
 #endif

@@ -7,7 +7,7 @@
  * fibers, and cancelling one means freeing what its stacks own. What must stay true: an instruction
  * that may wait changes nothing before it parks.
  *
- * Heights in frames and handlers only grow from bottom to top: RETURN and errors cut to them.
+ * Heights in frames and handlers only grow upwards: RETURN and errors cut the stacks to them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,8 +26,7 @@ typedef struct pdl_outq pdl_outq;
 typedef struct pdl_attempts pdl_attempts; /* vm/retry.h */
 typedef struct pdl_mapping pdl_mapping;   /* vm/loop.h */
 
-/* Bits of the register `print`: what the current position of the program prints, or that the
- * messages of a silent part are not read (vm/ops/ops_block.c). */
+/* Bits of the register `print`. MESSAGES_UNREAD: in a silent part (vm/ops/ops_block.c). */
 enum { PRINT_RESULT = 1, PRINT_CONTEXT = 2, MESSAGES_UNREAD = 4 };
 
 typedef struct pdl_outbuf {

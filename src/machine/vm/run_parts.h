@@ -68,7 +68,7 @@ typedef struct pdl_run_effects {
 /* Cancels the effects in flight: the world need not answer them any more. */
 void pdl_run_effects_cancel(const pdl_run *r);
 void pdl_run_effects_end(pdl_run_effects *e);
-/* Returns true when the head is within the queue, and no more is counted than is in flight. */
+/* Returns true when the head is within the queue, and no more effects count than are in flight. */
 bool pdl_run_effects_ok(const pdl_run_effects *e);
 
 typedef struct pdl_run_output {
@@ -114,7 +114,7 @@ typedef struct pdl_run_code {
     PDL_VEC(struct pdl_template *) template_list;
     PDL_VEC(pdl_code *) failed; /* kept: errors point into their sources */
     pdl_val tool_names; /* dict from names of tools, as models call them, to their servers */
-    pdl_val left_out;   /* dict from tools that servers have and the program lacks to reasons */
+    pdl_val left_out;   /* dict: tool that a server has and the program lacks -> the reason */
     uint32_t
         n_searched;   /* number of errors for which advise.c has searched the program */
     bool has_modules; /* code with a module's policy was built, or the run is part of such code */

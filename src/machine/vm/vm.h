@@ -34,7 +34,7 @@ typedef struct pdl_build_source {
 typedef bool pdl_build_fn(void *user, const pdl_build_source *source, pdl_code **out,
                           pdl_val *errors, pdl_err *err);
 
-/* Fills in default parameters of a model (installed from the model room). Takes params. */
+/* Fills in default parameters of a model (world/model has the function). Takes params. */
 typedef bool pdl_defaults_fn(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out,
                              pdl_err *err);
 
@@ -45,7 +45,7 @@ pdl_reserve *pdl_reserve_keep(pdl_reserve *v);
 void pdl_reserve_drop(pdl_reserve *v); /* v may be NULL */
 
 /* Called when a run that waited can continue, and at its start, so that a caller with thousands of
- * runs need not poll each of them. May be called more often than that; does not step the run. */
+ * runs need not poll each of them. May also be called at other times; does not step the run. */
 typedef struct pdl_run_waker {
     void (*fn)(void *user);
     void *user;
@@ -99,7 +99,7 @@ typedef struct pdl_run_options {
     pdl_str stdlib;     /* text of the standard library; empty: none */
     /* Nonzero when the run must end: checked in long operations; may be NULL. */
     pdl_cancel_flag *cancel;
-    /* a policy is in force; it is also asked about some actions that are no effects (permit) */
+    /* a policy is in force; it is also asked about some actions that are not effects (permit) */
     bool guarded;
     uint32_t capacity;          /* with guarded: the largest number of values of a bounded type */
     const pdl_redaction

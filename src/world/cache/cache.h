@@ -1,16 +1,16 @@
 /* cache.h -- replies of models that several runs share.
  *
- * One SQLite file in WAL mode, which any number of processes use at the same time. A reply is found
- * by the content of the request (model, platform, messages, parameters that shape the answer,
- * schema) and the number of the repetition: the nth time a run makes the same request it gets the
- * nth reply. Without the number a program that samples ten answers would get one answer ten times.
- * Where a program is run many times to be judged (`pdl eval`), each of its runs has a name (row and
- * sample), which is part of the key: two rows with the same request get two answers, and in a later
- * run each row gets its own answer again, in whatever order they run. The form of the key is a
- * promise, docs/internals/cache.md. Failures are not stored: their number is requested again. Keys
- * and other secrets are not in the file. Why not the journal: a journal belongs to one run and
- * answers by place, so that a changed program finds nothing; a cache answers by content and
- * outlives the program.
+ * The replies are in one SQLite file in WAL mode, which any number of processes use at the same
+ * time. A reply is found by the content of the request (model, platform, messages, parameters that
+ * shape the answer, schema) and the number of the repetition: the nth time a run makes the same
+ * request it gets the nth reply. Without the number a program that samples ten answers would get
+ * one answer ten times. Where a program is run many times to be judged (`pdl eval`), each of its
+ * runs has a name (row and sample), which is part of the key: two rows with the same request get
+ * two answers, and in a later run each row gets its own answer again, in whatever order they run.
+ * The form of the key is a promise, docs/internals/cache.md. Failures are not stored: their number
+ * is requested again. Keys and other secrets are not in the file. A journal does not suffice: it
+ * belongs to one run and answers by place, so that a changed program finds nothing; a cache answers
+ * by content and outlives the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

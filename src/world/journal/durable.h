@@ -133,7 +133,7 @@ pdl_world *pdl_durable_world(pdl_durable *d, pdl_world *next);
 
 /* --- while it runs ---------------------------------------------------------------------------- */
 
-/* Writes everything that is due to the file and the disk, then writes output. */
+/* Writes and syncs all waiting rows, then writes output. */
 void pdl_durable_flush(pdl_durable *d);
 /* Returns a sink that writes the decisions of policies. */
 pdl_sink pdl_durable_sink(pdl_durable *d);
@@ -224,7 +224,7 @@ PDL_MUST bool pdl_durable_each_question(pdl_str path,
  * recorded answer at this place is changed. Errors: runtime (no question, or several, or the run is
  * in progress), io. */
 PDL_MUST bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
-/* Registers the secrets in the rows that no variable names, such as tokens that services made. */
+/* Registers secrets that are in the rows and in no variable, such as tokens that services made. */
 void pdl_durable_note_secrets(const pdl_durable *d, pdl_secrets *s);
 /* Makes a copy as one file. With secrets, the copy contains no keys and none of these secrets, and
  * can only be replayed. With NULL the copy is exact. */
@@ -249,7 +249,7 @@ PDL_MUST bool pdl_durable_forget_unanswered(pdl_str path, pdl_err *err);
  * progress. */
 PDL_MUST bool pdl_durable_remove(pdl_str path, pdl_err *err);
 
-/* An effect, in lists that are in the order of time. */
+/* An effect of a run, for lists in the order of time. */
 typedef struct pdl_durable_row {
     pdl_str place, kind, request, reply, error;
     double start, end; /* seconds since the epoch; end is 0 while the effect is open */

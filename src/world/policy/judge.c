@@ -109,9 +109,9 @@ static pdl_str folder_of(const policy *p, pdl_str folder) { return p->module ? p
 /* Returns true for a rule that is limited to some values. */
 static bool is_for_some(const rule *r) { return r->matches.p || r->in_list || r->to.n; }
 
-/* Finds the rule that decides. A rule for other values decides by its `otherwise`, and *otherwise
- * is set: the first rule with an `otherwise` ends the search; without one, no later rule was for
- * this value. */
+/* Finds the rule that decides. When no rule is for this value, the first rule for other values
+ * decides by its `otherwise`, and *otherwise is set. A rule that has an `otherwise` ends the
+ * search. */
 static const rule *rule_for(const pdl_policies *all, const policy *p, const pdl_policy_ask *ask,
                             const pdl_argument *a, bool *otherwise, not_a_reader *why) {
     const rule *other = NULL;

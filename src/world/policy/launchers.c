@@ -50,7 +50,7 @@ static const launcher *find_launcher(pdl_str name) {
     return NULL;
 }
 
-/* Returns true when a list of words has this one. */
+/* Returns true when a list of words contains this word. */
 static bool has_word(const char *list, pdl_str word) {
     pdl_str rest = pdl_str_of(list);
     while (rest.n)

@@ -5,7 +5,7 @@
  * A label is one bit, and its readers differ from answer to answer. So the sets of readers are kept
  * beside the values: for each bit of a source (label.h) there is the set of readers that all
  * answers with this bit have in common. A value carries the bits of its sources, and its readers
- * are in all of their sets. That is exact for the first 16 sources of a run, and never allows too
+ * are in all of their sets. This is exact for the first 16 sources of a run, and never allows too
  * many readers. For a value from another run (PDL_LABEL_ELSEWHERE), only the names that the policy
  * itself gives are known.
  *

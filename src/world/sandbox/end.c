@@ -1,5 +1,5 @@
-/* end.c -- how the helper reports an end that the sandbox caused and not the command, and the error
- * that the engine makes of this report, so that `fallback` can distinguish such an end from a
+/* end.c -- how the helper reports that the sandbox, and not the command, has caused its end, and
+ * which error the engine makes of this report. So `fallback` can distinguish such an end from a
  * failure of the code.
  *
  * A command may end with any status, so the helper ends by signals that no program uses. When a

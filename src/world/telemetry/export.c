@@ -94,8 +94,8 @@ static bool is_passing(const pdl_http_reply *r) {
     return false;
 }
 
-/* Returns for how many ms to wait: as long as the collector asks, which sets *named, or else longer
- * with each attempt. */
+/* Returns the ms to wait: the time that the collector asks for (*named is set then), or else a time
+ * that grows with each attempt. */
 static uint64_t wait_of(const pdl_http_reply *r, unsigned tries, bool *named) {
     bool is_date;
     double seconds = pdl_http_retry_after(r, (double)pdl_clock_wall_ns() / 1e9, &is_date);

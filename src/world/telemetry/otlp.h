@@ -55,7 +55,7 @@ const char *pdl_otlp_tracestate(const pdl_otlp *o);
 typedef struct pdl_otlp_run pdl_otlp_run;
 
 /* Begins the spans of a run of the program `file`. id: id of a durable run, or empty. redaction:
- * values that a policy redacts everywhere, even in names and errors. o and mask are borrowed. */
+ * values that a policy redacts everywhere, even in names and errors. Borrows o and redaction. */
 pdl_otlp_run *pdl_otlp_run_new(pdl_otlp *o, const pdl_redaction *redaction, pdl_str file,
                                pdl_str id);
 pdl_sink pdl_otlp_run_sink(pdl_otlp_run *r);

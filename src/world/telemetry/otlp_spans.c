@@ -1,13 +1,13 @@
 /* otlp_spans.c -- turns events of a run into spans: the run, blocks that have a name, effects.
  *
  * A block has a span when it has `def` or `description`, or is the body of a function. Inside the
- * library, only effects that leave the process and bodies of functions that the program itself has
- * called have a span, unless all spans are requested. The reason is that an agent of the library
- * runs a hundred blocks for each call of a model. The parent of a span is the innermost span whose
- * place (a chain of shared parts) is around its own. A block may end before the answer that it has
- * requested has arrived, since values are awaited where they are used. The span of such a block
- * ends with the last span inside it. A queue may forward an effect after its block has ended, so
- * blocks that have ended are remembered, as many as there can be waiting calls.
+ * library, only two sorts have a span unless all spans are requested: effects that leave the
+ * process, and bodies of functions that the program itself has called. The reason is that an agent
+ * of the library runs a hundred blocks for each call of a model. The parent of a span is the
+ * innermost span whose place (a chain of shared parts) is around its own. A block may end before
+ * the answer that it has requested has arrived, since values are awaited where they are used. The
+ * span of such a block ends with the last span inside it. A queue may forward an effect after its
+ * block has ended. So as many ended blocks are remembered as there can be waiting calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -48,7 +48,7 @@ struct pdl_otlp {
     size_t n_bytes;               /* bytes of all batches */
     /* after a failure, batches are dropped until this time; 0 when there was none */
     uint64_t retry_ns;
-    /* until this time nothing is sent and nothing dropped, after a collector that was busy */
+    /* set when the collector was busy: until this time nothing is sent and nothing is dropped */
     uint64_t hold_ns;
     /* hold_ns when the collector has named that time, 0 otherwise */
     uint64_t named_ns;

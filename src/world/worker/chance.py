@@ -21,8 +21,8 @@ def _way(name, i):
 def _seed_one(name, seed):
     start = _way(name, 0)
     if start:
-        # Both generators begin a Mersenne Twister from such words. A third word makes the numbers of the two generators
-        # differ.
+        # Both generators start a Mersenne Twister from a list of words. A third word makes the numbers of the two
+        # generators differ.
         start(seed if name == "random" else [seed & 0xFFFFFFFF, seed >> 32, 1])
 
 

@@ -503,7 +503,7 @@ def _run_ipython(m):
 
 
 def _look_up(o, name, attribute_first):
-    """Attribute and item as templates see them; an undefined value when there is neither."""
+    """Returns the attribute or item as templates see it; an undefined value when there is neither."""
     def attribute():
         return getattr(o, name)
 

@@ -2,10 +2,10 @@
 """worker.py -- the other end of src/world/worker/python.c: runs Python code for a PDL run.
 
 Messages are JSON with their length in four bytes in front, on descriptor 3 (to us) and 4 (from us); descriptors 0, 1, 2
-belong to user code. Plain Python 3.8 or later, standard library only. Each block runs in a thread: the first in the
-main thread, one that arrives while others wait for an answer in a separate thread. A block runs while it holds the
-baton (a lock). It gives the baton to another block while it waits, so that blocks take turns at well-defined places. A
-thread that waits for an answer reads the messages for all threads. What most runs never need is in later.py.
+belong to user code. Plain Python 3.8 or later, standard library only. The first block runs in the main thread; a block that
+arrives while others wait for an answer runs in a separate thread. A block runs while it holds the baton (a lock). It
+gives the baton to another block while it waits, so that blocks take turns at well-defined places. A thread that waits for
+an answer reads the messages for all threads. What most runs never need is in later.py.
 """
 import _thread
 import io

@@ -68,7 +68,7 @@ struct worker {
     pdl_proc *proc;
     pdl_frame frame;
     bool ready;                /* the process handles signals */
-    /* set when the process has closed its messages: it is killed when this fires */
+    /* set when the process has closed its messages: when the timer fires, the process is killed */
     pdl_timer *shutdown_timer;
     uint32_t generation;       /* number of the process, part of the ids of handles */
     size_t n_python;           /* how many jobs the process is working on */

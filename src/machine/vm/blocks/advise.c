@@ -1,5 +1,5 @@
-/* advise.c -- help for errors of expressions. It is made where an error is reported, so that an
- * error that `is defined` tests or a fallback catches costs nothing.
+/* advise.c -- help for errors of expressions. The help is made where an error is reported, so that
+ * an error that `is defined` tests or a fallback catches costs nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,12 +1,12 @@
 /* out.c -- output in the order of the program: one cursor over a tree of queues.
  *
  * Model calls overlap and end in any order, but a person reads the output as if the program had
- * waited at each call. Printing each reply when it arrives would mix them; printing only at the end
- * would lose streaming. So output is queued: text after a model call that is still open waits, and
- * the call at the cursor prints its pieces as they arrive. An iteration of a map has its own queue,
- * which is an item of its parent's queue at the position of the iteration. When the cursor is at
- * the end, text is printed without being queued. What must stay true: what is printed, and its
- * order, does not depend on which call ends first.
+ * waited at each call. Printing each reply when it arrives would mix the replies; printing only at
+ * the end would lose streaming. So output is queued: text after a model call that is still open
+ * waits, and the call at the cursor prints its pieces as they arrive. An iteration of a map has its
+ * own queue, which is an item of its parent's queue at the position of the iteration. When the
+ * cursor is at the end, text is printed without being queued. What must stay true: what is printed,
+ * and its order, does not depend on which call ends first.
  *
  * A pipe and a file must not have what an attempt printed before it was refused. So a block with
  * attempts has a queue like that of an iteration, from which nothing is sent until the block has

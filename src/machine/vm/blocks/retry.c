@@ -1,12 +1,14 @@
-/* retry.c -- attempts, delays, which errors, expectations (spec execution 5.5, 5.7, 5.8, 5.9).
+/* retry.c -- retries of a block: attempts, delays, the errors that count, expectations (spec
+ * execution 5.5, 5.7, 5.8, 5.9).
  *
  * An attempt may print, change variables and leave calls open before it fails, and the next one
  * must start as if it had not happened. So a block that retries or has a fallback pushes a handler
  * that records the heights of all stacks, the scope and the position in the output. A failure
- * unwinds to it, drops queued output of the attempt and forgets its calls. Output that is printed
- * cannot be taken back: a pipe gets it when the block has succeeded, and a terminal at once, with a
- * word when it was refused. A model call is not waited for at its block, so the end of an attempt
- * waits for the attempt's calls: a failure that arrives later must still find its handler.
+ * unwinds to the handler, drops queued output of the attempt and forgets its calls. Printed output
+ * cannot be taken back. So a pipe gets the output of an attempt when the block has succeeded. A
+ * terminal gets it at once, and a note when it was refused. A model call is not waited for at its
+ * block, so the end of an attempt waits for the attempt's calls: a failure that arrives later must
+ * still find its handler.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

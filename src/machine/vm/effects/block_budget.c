@@ -1,14 +1,13 @@
 /* block_budget.c -- the field `budget` of a block: every effect that the block requests is charged
- * to it, until the block ends or its fallback begins. The room world/budget, which answers effects,
- * counts them.
+ * to it, until the block ends or its fallback begins. The world in world/budget counts them.
  *
  * Time is the one item that no effect reports: code that only computes requests nothing, so the
  * world would never notice that its seconds are over. The machine therefore reads the clock itself,
- * at turns of loops and at returns of functions. It counts these for budgets of turns, because they
- * are the same on every machine. Reading the clock every time would cost more than most turns do;
- * so the first FREE_TURNS turns after an effect are free (the world has just read the clock), then
- * every LOOK-th one reads it. Turns do not bound a single long operation, such as a sum over a
- * large list: base/cancel.h does.
+ * at turns of loops and at returns of functions. It also counts these turns, for budgets of turns:
+ * their number is the same on every computer. Reading the clock every time would cost more than
+ * most turns do; so the first FREE_TURNS turns after an effect are free (the world has just read
+ * the clock), then every LOOK-th one reads it. Turns do not bound a single long operation, such as
+ * a sum over a large list: base/cancel.h does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

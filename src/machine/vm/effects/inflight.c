@@ -238,8 +238,8 @@ static bool is_owned(pdl_effect_kind kind) {
 }
 
 /* Returns true when an unused failure is an error. A failed call of an object or a tool is an error
- * like a Python exception. A failed model call with an unused answer is no error (spec execution
- * L1), and a failed attribute is undefined. */
+ * like a Python exception. A failed model call with an unused answer is not an error (spec
+ * execution L1), and a failed attribute is undefined. */
 static bool raises_unnoticed(pdl_effect_kind kind, pdl_vref request) {
     return kind == PDL_EFFECT_tool || kind == PDL_EFFECT_http ||
            (kind == PDL_EFFECT_object && pdl_text_is(pdl_dict_getz(request, "op"), "call"));

@@ -167,8 +167,8 @@ void pdl_op_SURVIVED(pdl_fiber *f) {
 }
 
 /* Pushes the number of choices so far, which CHOSEN compares. The result of one choice among
- * constants is as bounded as the value that chose. A text of several such results is less bounded.
- * So each result gets its own labels here, and pdl_label_combined makes a text of several
+ * constants is as bounded as the value that chose it. A text of several such results is less
+ * bounded. So each result gets its own labels here, and pdl_label_combined makes a text of several
  * unbounded. */
 void pdl_op_CHOICE(pdl_fiber *f) { push(f, pdl_int(f->choices)); }
 

@@ -198,7 +198,7 @@ static bool int_compare(pdl_xop op, int64_t a, int64_t b, bool *out) {
     }
 }
 
-/* Compares with a lenient undefined: it equals undefined only, `in` finds nothing in it, and
+/* Compares with a lenient undefined: it equals only undefined, `in` finds nothing in it, and
  * everything else fails. */
 static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, bool *out,
                               pdl_err *err) {

@@ -95,8 +95,8 @@ pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info) {
 
 static uint32_t entry_of(const pdl_closure *c) { return pdl_compile_function(c->code, c->info); }
 
-/* Makes the scope of the body. It has the scope of the definition, the function's own name, and its
- * parameters as unbound, so that they hide outer variables of the same name. */
+/* Makes the scope of the body. It contains the scope of the definition, the function's own name,
+ * and the parameters as unbound variables, which hide outer variables of the same name. */
 static pdl_scope *body_scope(const pdl_closure *c, pdl_vref func) {
     pdl_scope *s = pdl_scope_keep(c->scope);
     if (c->info->name) s = pdl_scope_put(s, c->info->name, pdl_keep(func));

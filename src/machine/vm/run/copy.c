@@ -211,7 +211,7 @@ static void copy_queue(pdl_outq *t, pdl_outq *q) {
     }
 }
 
-/* Makes the copy an iteration of the map of its parent, which is the oldest and so copied
+/* Makes the copy an iteration of the map of its parent. The parent is older, so it is copied
  * already. */
 static void join_map(pdl_run *t, pdl_fiber *c, const pdl_fiber *f) {
     c->parent = pdl_idmap_find(&t->fibers.by_id, f->parent->id);

@@ -3,7 +3,7 @@
  * Builds with assertions check them at the entry and exit of functions that change a fiber, an
  * effect in flight, a queue of output or a run, so the function that breaks a structure is the one
  * reported. Each check examines a bounded number of members: what is below the top of a stack was
- * on top when it was checked. Input, which may be anything, is never checked this way.
+ * checked when it was on top. Input, which may be anything, is never checked this way.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

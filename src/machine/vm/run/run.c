@@ -204,7 +204,7 @@ static pdl_step settle(pdl_fiber *f, pdl_err *err) {
 }
 
 /* Adds the labels of an instruction's operands to its error, whose message may quote them: a key
- * that is not there, a text that is no number. Instructions fail before they take their
+ * that is not there, a text that is not a number. Instructions fail before they take their
  * operands. */
 static void label_of_operands(const pdl_fiber *f, pdl_err *err) {
     if (!f->pc || f->pc > f->code->ins.n) return;

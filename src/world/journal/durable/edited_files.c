@@ -1,6 +1,6 @@
-/* edited_files.c -- files that a program includes, as the user has changed them for this run alone.
- * The file on the disk is not changed. The changed text is used only while the file still has the
- * text that the user saw, because the change was made to that text.
+/* edited_files.c -- texts of included files that the user has changed for this run alone. The file
+ * on the disk is not changed. The changed text is used only while the file still has the text that
+ * the user saw, because the change was made to that text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,11 +1,11 @@
 /* forecast.c -- the verdict about a run that was checked with the present program; see forecast.h.
  *
- * A checked run gets every answer that its journal has, and the machine runs as far as these reach.
- * Requests that have no recorded answer are listed here. At the end it is decided which of these
- * requests lie before the point that the recorded run had reached. A request lies before that point
- * when another answer was recorded at its place, when its answer was recorded at another place, or
- * when the program made a recorded request after it. The recorded run would have made the other
- * requests anyway, since it had not reached them.
+ * A checked run gets every answer that its journal has, and the machine runs as far as these
+ * answers reach. Requests that have no recorded answer are listed here. At the end it is decided
+ * which of these requests lie before the point that the recorded run had reached. A request lies
+ * before that point when another answer was recorded at its place, when its answer was recorded at
+ * another place, or when the program made a recorded request after it. The recorded run would have
+ * made the other requests anyway, since it had not reached them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -109,8 +109,8 @@ static bool on_found(void *user, const store_effect *row) {
     return false;
 }
 
-/* Finds the same action in the journal when it was executed. Code that the worker refused before
- * any of it ran was not executed. */
+/* Finds the same action in the journal, if it was executed. Code that the worker refused before any
+ * of it ran was not executed. */
 static bool find_done(pdl_durable *d, const pending_effect *o, const identity *id,
                       found_action *out, pdl_err *err) {
     int64_t row;

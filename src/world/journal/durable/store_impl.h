@@ -59,9 +59,9 @@ typedef enum {
     ST_COUNT
 } statement;
 
-/* Rows sorted by a number, and equal numbers by the ids of the rows. The order is built in memory
- * when it is needed: an index in the file would be written with each effect, and only a resumed run
- * needs it. */
+/* Rows sorted by a number; rows with equal numbers are sorted by their ids. The order is built in
+ * memory when it is needed: an index in the file would be written with each effect, and only a
+ * resumed run needs it. */
 typedef struct row_keys {
     struct keyed_row {
         int64_t x, id;

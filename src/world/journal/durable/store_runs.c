@@ -1,5 +1,5 @@
 /* store_runs.c -- the table `runs`: several runs in one file. A server and a batch have many short
- * runs, for which a file each would cost too many syncs.
+ * runs: a separate file for each would cost too many syncs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -16,7 +16,7 @@
 #include "base/banned.h"
 
 enum {
-    MAX_PENDING = 4096, /* a transaction with so many writes is committed */
+    MAX_PENDING = 4096, /* number of writes after which a transaction is committed */
     COMMIT_MS = 20       /* before a wait that may be longer than this, rows are committed */
 };
 

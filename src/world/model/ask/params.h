@@ -63,7 +63,7 @@ typedef struct pdl_param_rule {
     bool list; /* a value that is not a list becomes a list with this one element */
 } pdl_param_rule;
 
-/* Where a dialect puts parameters: by rules, and those without a rule to `rest`. */
+/* The rules by which a dialect places parameters; parameters without a rule are put to `rest`. */
 typedef struct pdl_param_rules {
     const pdl_param_rule *p; /* n rules */
     size_t n;

@@ -1,4 +1,4 @@
-/* strict.c -- rewrites a schema into OpenAI's strict form and answers back into the schema; see
+/* strict.c -- rewrites a schema into OpenAI's strict form, and turns answers to it back; see
  * strict.h. Only a subset of JSON Schema has such a form, so each function may report that a schema
  * has none.
  *

@@ -1,5 +1,5 @@
-/* strict.h -- OpenAI's strict form of a schema, in which every property is required, and the way
- * back from an answer. OpenAI guarantees an answer only for such schemas. Private to model (spec
+/* strict.h -- converts a schema into OpenAI's strict form, in which every property is required, and
+ * turns answers back. OpenAI guarantees an answer only for such schemas. Private to model (spec
  * providers 15.1).
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -10,7 +10,7 @@
  * has no limit and costs nothing.
  *
  * Only pump admits waiting requests. The callbacks of these requests send at once and may call back
- * into this file; `pumping` keeps that from recursing, and the loop sees what they changed.
+ * into this file; `pumping` prevents recursion, and the loop sees what they changed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

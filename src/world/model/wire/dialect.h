@@ -110,7 +110,7 @@ typedef struct pdl_mark_form {
  *   read      turns a whole reply (taken, also on failure) into a response in OpenAI's form.
  *             Error: protocol.
  *   event     adds one event (text of a data line, or a line of NDJSON) to the reply builder. An
- *             error object of the server goes to its error. Error: protocol.
+ *             error object of the server becomes the builder's error. Error: protocol.
  *   sign      adds the credentials; NULL: "Authorization: Bearer KEY" when there is a key.
  *             Error: auth.
  *   by_prompt no field of the request constrains the answer: a schema is requested in words.

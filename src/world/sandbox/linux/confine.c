@@ -5,8 +5,8 @@
  *   monitor   first process of the namespaces; counts processes, ends all of them
  *   command   drops its rights and becomes the command
  *
- * The processes `outside` and `monitor` communicate over a pair of sockets. Over it, the monitor
- * sends the listening socket of the sandbox's network, and how the command ended.
+ * The processes `outside` and `monitor` communicate over a pair of sockets. The monitor sends over
+ * it the listening socket of the sandbox's network, and later how the command ended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -204,7 +204,7 @@ static int fail(const char *what) {
 static int monitor(const sandbox_spec *s, char **argv) {
     int port = 0;
     end_with_outside();
-    /* without a namespace of processes, the monitor has to end them itself */
+    /* without a namespace of processes, the monitor has to end the processes itself */
     if (s->backend == BACKEND_NONE) {
         prctl(PR_SET_CHILD_SUBREAPER, 1);
         prctl(PR_SET_PDEATHSIG, 0);
@@ -309,7 +309,7 @@ static void serve_network(int listener, const sandbox_spec *s) {
     close(listener);
 }
 
-/* Passes a signal that only this process received on to the group. A signal to the whole group has
+/* Passes on to the group a signal that only this process received. A signal to the whole group has
  * already reached all of it. */
 static void hand_on(int signals) {
     struct signalfd_siginfo info;
