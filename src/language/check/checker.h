@@ -197,4 +197,14 @@ void pdl_checker_soften(pdl_diag *d);
 /* These return the place of a field's value, or of its key. */
 pdl_loc pdl_checker_value_loc(const pdl_block *b, const char *key);
 
+/* records.c: the fields that are objects. pdl_checker_retry also checks what retry reads. */
+void pdl_checker_retry(pdl_checker *c, const pdl_block *b);
+void pdl_checker_budget(pdl_checker *c, const pdl_budget_field *budget);
+void pdl_checker_aggregator(pdl_checker *c, const pdl_agg *agg);
+/* Returns true when the value is known to be a number below `least`. */
+bool pdl_checker_is_below(const pdl_ty *t, double least);
+/* Warns of a boolean in place of a number, which counts as 0 or 1. Returns true when n is one. */
+bool pdl_checker_truth_counts(pdl_checker *c, pdl_rule_id rule, const char *name,
+                              const pdl_node *n);
+
 #endif

@@ -101,6 +101,10 @@ void pdl_loader_hint_items(pdl_loader *l, const pdl_node *n) {
     pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
     if (d->hint.n || !pdl_node_is_str(n) || !n->text.n || n->text.n >= 40) return;
     pdl_str text = n->text;
+    if (pdl_str_eq_nocase(text, PDL_STR("none")) || pdl_str_eq_nocase(text, PDL_STR("nothing"))) {
+        pdl_loader_hint(l, d, "write [], or leave it out");
+        return;
+    }
     pdl_buf b = PDL_BUF;
     bool has_commas = pdl_str_find(text, PDL_STR(","), 0) != PDL_NOT_FOUND, is_plain = true;
     for (size_t i = 0; i < text.n; i++) {

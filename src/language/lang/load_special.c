@@ -598,9 +598,9 @@ static PDL_NOINLINE void load_case(pdl_loader *l, const pdl_node *n, pdl_case *c
 void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
     const pdl_node *n = pair->value;
     if (!is_list(l, n, pdl_node_loc(pair->key))) {
-        if (n->kind == PDL_NODE_MAP)
-            pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1],
-                            "write each case as - case: ... and then: ...");
+        l->p->diags.p[l->p->diags.n - 1].hint = (pdl_str){0};
+        pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1],
+                        "write each case as - case: ... and then: ...");
         return;
     }
     out->n = n->n;
@@ -645,7 +645,11 @@ const pdl_fors *pdl_loader_fors(pdl_loader *l, const pdl_pair *pair) {
     f->node = n;
     if (!is_object(l, n, loc)) {
         pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
-        if (pdl_node_is_str(n) && !d->hint.n && n->text.n < 40)
+        bool is_number = n->kind == PDL_NODE_SCALAR && !pdl_node_is_str(n);
+        if (d->hint.n) return f;
+        if (is_number && n->type == PDL_NT_INT)
+            pdl_loader_hint(l, d, "a number of times is `maxIterations`");
+        else if (n->kind == PDL_NODE_SEQ || (pdl_node_is_str(n) && n->text.n < 40))
             pdl_loader_hint(l, d, "write for: {NAME: LIST}: the name is each item in turn");
         return f;
     }

@@ -331,7 +331,6 @@ static const struct {
     {"def", OBJECT | LIST, "write def: NAME; several values are in `defs`"},
     {"role", OBJECT | LIST, "write role: user, system or assistant"},
     {"context", LIST, "what a model is sent is `input`"},
-    {"with", SCALAR, "write each case as - case: ... and then: ..."},
     {"join", SCALAR, "write join: {as: array}"},
     {"retry", LIST, "write retry: {tries: N}"},
 };

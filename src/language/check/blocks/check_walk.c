@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "lang/exceptions.h"
 #include "lang/walk.h"
 #include "check/checker.h"
 
@@ -53,91 +52,6 @@ static PDL_NOINLINE void check_record(pdl_checker *c, pdl_record record, const v
     size_t n;
     const pdl_record_part *parts = pdl_record_parts(record, &n);
     for (size_t i = 0; i < n; i++) pdl_checker_tree(c, pdl_record_part_at(base, &parts[i]));
-}
-
-static void check_exception(pdl_checker *c, pdl_vref v, const pdl_node *n, pdl_loc loc) {
-    if (!pdl_is_str(v) || pdl_exception_is_known(pdl_str_get(v))) return;
-    pdl_loc mark = n ? pdl_node_loc(n) : loc;
-    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_retry_type, mark, mark,
-                                   "`retry` knows no error '%.*s'", PDL_FMT(pdl_str_get(v)));
-    pdl_str near = pdl_exception_near(pdl_str_get(v));
-    if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
-}
-
-/* Checks names of errors that are written as text; others are only known in a run. */
-static void check_exceptions(pdl_checker *c, const pdl_tree *t) {
-    if (t->kind == PDL_TREE_LIST)
-        for (uint32_t i = 0; i < t->n; i++) check_exceptions(c, t->items[i]);
-    if (t->kind != PDL_TREE_CONST) return;
-    if (!pdl_is_list(t->value)) {
-        check_exception(c, t->value, t->node, t->loc);
-        return;
-    }
-    size_t n = pdl_list_len(t->value);
-    bool placed = t->node && t->node->kind == PDL_NODE_SEQ && t->node->n == n;
-    for (size_t i = 0; i < n; i++)
-        check_exception(c, pdl_list_at(t->value, i), placed ? t->node->items[i] : t->node, t->loc);
-}
-
-/* Reports a negative number of tries, which is no bound, as in the reference. */
-static void report_tries(pdl_checker *c, pdl_loc loc, const pdl_node *n) {
-    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_retry_type, loc, n ? pdl_node_loc(n) : loc,
-                                   "`retry` is negative: it is tried again without end");
-    pdl_checker_soften(d);
-    pdl_checker_hint(c, d, "write how often it is tried again: retry: {tries: 3}");
-}
-
-static void check_tries(pdl_checker *c, const pdl_tree *part, const pdl_ty *t) {
-    bool number = t->has_value && t->kinds & (PDL_TY_INT | PDL_TY_FLOAT);
-    if (number && pdl_num_to_double(t->value) < 0) report_tries(c, part->loc, part->node);
-}
-
-/* The kinds that the numbers of `retry` may have. */
-enum { COUNTS = PDL_TY_NUMBER | PDL_TY_OTHER | PDL_TY_UNDEFINED | PDL_TY_NULL };
-
-static PDL_NOINLINE void check_retry(pdl_checker *c, const pdl_retry *retry) {
-    size_t n;
-    const pdl_record_part *parts = pdl_record_parts(PDL_RECORD_retry, &n);
-    if (!retry->is_object && retry->count < 0) report_tries(c, retry->loc, retry->node);
-    for (size_t i = 0; i < n; i++) {
-        const pdl_tree *part = pdl_record_part_at(retry, &parts[i]);
-        const pdl_ty *t = pdl_checker_tree(c, part);
-        bool number = parts[i].type == PDL_RT_XINT || parts[i].type == PDL_RT_XNUM;
-        if (part && parts[i].type == PDL_RT_WORDS) check_exceptions(c, part);
-        if (part && pdl_str_is(pdl_str_of(parts[i].key), "tries")) check_tries(c, part, t);
-        if (!part || !number || t->kinds & COUNTS) continue;
-        pdl_buf shown = PDL_BUF;
-        pdl_ty_show(t, &shown);
-        pdl_checker_diag(c, PDL_RULE_retry_type, part->loc,
-                         part->node ? pdl_node_loc(part->node) : part->loc,
-                         "`%s` of retry is a number, and this is %.*s", parts[i].key,
-                         PDL_FMT(pdl_buf_str(&shown)));
-        pdl_buf_fini(&shown);
-    }
-}
-
-static void report_limit(pdl_checker *c, const pdl_tree *part, const char *key, const pdl_ty *t) {
-    pdl_loc mark = part->node ? pdl_node_loc(part->node) : part->loc;
-    if (t->has_value && t->kinds & (PDL_TY_INT | PDL_TY_FLOAT) && pdl_num_to_double(t->value) < 0) {
-        pdl_checker_diag(c, PDL_RULE_budget_type, part->loc, mark, "`%s` of budget is negative",
-                         key);
-    } else if (!(t->kinds & COUNTS)) {
-        pdl_buf shown = PDL_BUF;
-        pdl_ty_show(t, &shown);
-        pdl_checker_diag(c, PDL_RULE_budget_type, part->loc, mark,
-                         "`%s` of budget is a number, and this is %.*s", key,
-                         PDL_FMT(pdl_buf_str(&shown)));
-        pdl_buf_fini(&shown);
-    }
-}
-
-static PDL_NOINLINE void check_budget(pdl_checker *c, const pdl_budget_field *budget) {
-    size_t n;
-    const pdl_record_part *parts = pdl_record_parts(PDL_RECORD_budget, &n);
-    for (size_t i = 0; i < n; i++) {
-        const pdl_tree *part = pdl_record_part_at(budget, &parts[i]);
-        if (part) report_limit(c, part, parts[i].key, pdl_checker_tree(c, part));
-    }
 }
 
 /* Checks `endorse`. In its expressions alone, pdl_value is the name of the result that is tested.
@@ -262,9 +176,9 @@ const pdl_ty *pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self
     c->assumed = false;
     if (w && w->before) w->before(w->user, b, c);
     pdl_checker_lint_block(c, b);
-    if (b->rare->budget) check_budget(c, b->rare->budget);
+    if (b->rare->budget) pdl_checker_budget(c, b->rare->budget);
     if (b->rare->defs.n) check_defs(c, b);
-    if (b->rare->retry) check_retry(c, b->rare->retry);
+    pdl_checker_retry(c, b);
     const pdl_ty *t = b->rare->fallback ? with_fallback(c, b, self) : attempt(c, b, self);
     if (b->def.s.p)
         pdl_checker_define(c, PDL_DEF_VARIABLE, b->def.s, t, pdl_checker_value_loc(b, "def"));

@@ -88,25 +88,60 @@ enum {
                PDL_TY_RANGE | PDL_TY_OTHER | PDL_TY_UNDEFINED
 };
 
-/* Reports `for: {i: range(3)}`, which loops over the characters of the text, although the value of
- * the expression is meant. */
-static void look_at_text(pdl_checker *c, const pdl_tree *list) {
-    if (c->quiet || c->opt->no_lint || list->kind != PDL_TREE_CONST || !pdl_is_str(list->value))
-        return;
-    pdl_str s = pdl_str_get(list->value);
+/* Returns true for "1-3". */
+static bool is_span(pdl_str s) {
+    size_t digits = 0, dash = PDL_NOT_FOUND;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '-' && i && dash == PDL_NOT_FOUND)
+            dash = i;
+        else if (s.p[i] >= '0' && s.p[i] <= '9')
+            digits++;
+        else
+            return false;
+    }
+    return dash != PDL_NOT_FOUND && dash + 1 < s.n && digits + 1 == s.n;
+}
+
+/* Appends what is meant by a text in place of a list; nothing when its characters may be meant. */
+static void put_meant(pdl_checker *c, pdl_str s, pdl_buf *out) {
     bool is_call =
         pdl_str_ends(s, PDL_STR(")")) && pdl_str_find(s, PDL_STR("("), 0) != PDL_NOT_FOUND;
-    if (!is_call && !pdl_scope_binding(&c->scope, s)) return;
+    bool plain = true;
+    for (size_t i = 0; i < s.n; i++)
+        plain = plain && !pdl_byte_in(s.p[i], PDL_STR("'\"`()[]{}:#$&|;<>\n"));
     pdl_str shown = pdl_utf8_cut(s, 60);
-    pdl_diag *d = pdl_checker_diag(
-        c, PDL_RULE_loop_text, list->loc, list->node ? pdl_node_loc(list->node) : list->loc,
-        "'%.*s' is a text: the loop goes through its characters", PDL_FMT(shown));
-    pdl_checker_hint(c, d, "its value is ${ %.*s }", PDL_FMT(shown));
+    if (is_call || pdl_scope_binding(&c->scope, s))
+        pdl_buf_putf(out, "its value is ${ %.*s }", PDL_FMT(shown));
+    else if (pdl_str_find(s, PDL_STR("\n"), 0) != PDL_NOT_FOUND)
+        PDL_PUT(out, "write a list with `-` before each item");
+    else if (plain && pdl_str_find(s, PDL_STR(","), 0) != PDL_NOT_FOUND)
+        pdl_buf_putf(out, "write the list: [%.*s]", PDL_FMT(shown));
+    else if (pdl_str_starts(s, PDL_STR("[")) && pdl_str_ends(s, PDL_STR("]")))
+        pdl_buf_putf(out, "write the list without quotes: %.*s", PDL_FMT(shown));
+    else if (is_span(s))
+        PDL_PUT(out, "numbers are ${ range(FIRST, LAST + 1) }");
+}
+
+/* Reports `for: {i: range(3)}` and `for: {i: "1,2"}`, which loop over the characters of the text,
+ * although the value of the expression or the items of the list are meant. */
+static void check_text_list(pdl_checker *c, const pdl_tree *list) {
+    if (c->quiet || c->opt->no_lint || list->kind != PDL_TREE_CONST || !pdl_is_str(list->value))
+        return;
+    pdl_buf meant = PDL_BUF;
+    pdl_str s = pdl_str_get(list->value);
+    put_meant(c, s, &meant);
+    if (meant.len) {
+        pdl_diag *d = pdl_checker_diag(
+            c, PDL_RULE_loop_text, list->loc, list->node ? pdl_node_loc(list->node) : list->loc,
+            "'%.*s' is a text: the loop goes through its characters", PDL_FMT(pdl_utf8_cut(s, 60)));
+        pdl_checker_hint(c, d, "%s", pdl_buf_z(&meant));
+    }
+    pdl_buf_fini(&meant);
 }
 
 static const pdl_ty *check_for_list(pdl_checker *c, const pdl_tree *list) {
     const pdl_ty *t = pdl_checker_tree(c, list);
-    look_at_text(c, list);
+    check_text_list(c, list);
     if (t->kinds & ITERABLE) return t;
     pdl_buf shown = PDL_BUF;
     pdl_ty_show(t, &shown);
@@ -128,8 +163,14 @@ static int64_t length_of(const pdl_tree *list, const pdl_ty *t) {
 
 /* Checks the lists of `for`. Sets *least to the number of iterations of the loop, -1 when that is
  * unknown or there are no lists. */
-static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_fors *f, int64_t *least) {
+static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_block *b, const pdl_fors *f,
+                                    int64_t *least) {
     *least = -1;
+    if (f && !f->n && f->node && f->node->kind == PDL_NODE_MAP) {
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_loop_type, f->loc, pdl_field_loc(b, "for"),
+                                       "`for` has no variable and no list");
+        pdl_checker_hint(c, d, "write for: {NAME: LIST}: the name is each item in turn");
+    }
     if (!f || !f->n) return;
     const pdl_ty **types = pdl_arena_new_n(pdl_checker_arena(c), const pdl_ty *, f->n);
     for (uint32_t i = 0; i < f->n; i++) {
@@ -156,25 +197,36 @@ static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_fors *f, int64_t *
 
 /* Reports a field whose value is never one of the kinds. The loader reads a text as an expression
  * or a number, and such a text is neither. */
-static void check_number(pdl_checker *c, const pdl_tree *value, pdl_rule_id rule, const char *key,
-                         unsigned kinds) {
+static const pdl_ty *check_number(pdl_checker *c, const pdl_tree *value, pdl_rule_id rule,
+                                  const char *key, unsigned kinds) {
     const pdl_ty *t = pdl_checker_tree(c, value);
-    if (t->kinds & (kinds | PDL_TY_OTHER | PDL_TY_UNDEFINED)) return;
+    if (t->kinds & (kinds | PDL_TY_OTHER | PDL_TY_UNDEFINED)) return t;
     pdl_buf shown = PDL_BUF;
     pdl_ty_show(t, &shown);
     pdl_checker_diag(c, rule, value->loc, value->node ? pdl_node_loc(value->node) : value->loc,
                      "`%s` needs a number, and this is %.*s", key, PDL_FMT(pdl_buf_str(&shown)));
     pdl_buf_fini(&shown);
+    return t;
 }
 
-static void check_bound(pdl_checker *c, const pdl_tree *max) {
-    if (max)
+/* Checks `maxIterations`. Returns true when it permits no iteration. */
+static bool permits_none(pdl_checker *c, const pdl_tree *max) {
+    if (!max) return false;
+    const pdl_ty *t =
         check_number(c, max, PDL_RULE_loop_type, "maxIterations", PDL_TY_NUMBER | PDL_TY_NULL);
+    (void)pdl_checker_truth_counts(c, PDL_RULE_loop_type, "maxIterations", max->node);
+    return max->kind == PDL_TREE_CONST && pdl_checker_is_below(t, 1);
 }
 
-static bool is_never(const pdl_tree *max, int64_t least) {
-    return least == 0 || (max && max->kind == PDL_TREE_CONST && pdl_is(max->value, PDL_V_INT) &&
-                          pdl_int_of(max->value) == 0);
+/* Reports a loop without iterations; none: `maxIterations` permits none. */
+static void report_never(pdl_checker *c, const pdl_block *b, const char *key, const pdl_tree *max,
+                         bool none) {
+    pdl_loc loc = pdl_field_loc(b, key);
+    bool negative = none && pdl_int_sign(max->value) < 0;
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_unreachable, loc, loc, "`%s` never runs: %s", key,
+                                   negative ? "`maxIterations` is negative"
+                                            : "there are no iterations");
+    if (negative) pdl_checker_hint(c, d, "leave `maxIterations` out to have no limit");
 }
 
 static bool is_null(const pdl_tree *t) {
@@ -212,11 +264,11 @@ static PDL_NOINLINE const pdl_ty *check_repeat(pdl_checker *c, const pdl_b_repea
     int64_t least;
     pdl_branches_begin(&c->scope, &branches);
     pdl_checker_loosen_body(c, b->body);
-    check_bound(c, max);
-    check_fors(c, b->fors, &least);
-    bool never = is_never(max, least) || constant_truth(c, b->while_) == NEVER;
+    bool none = permits_none(c, max);
+    check_fors(c, &b->head, b->fors, &least);
+    bool never = none || least == 0 || constant_truth(c, b->while_) == NEVER;
     bool once = !max && !b->while_ && (!b->fors || least > 0);
-    if (never) report_unreachable(c, &b->head, "repeat", "there are no iterations");
+    if (never) report_never(c, &b->head, "repeat", max, none);
     if (b->join && b->join->reduce) pdl_checker_reduce(c, b->join, least);
     if (b->index.s.p)
         pdl_checker_define(c, PDL_DEF_INDEX, b->index.s, &pdl_ty_int,
@@ -242,10 +294,13 @@ static PDL_NOINLINE const pdl_ty *check_map(pdl_checker *c, const pdl_b_map *b) 
     size_t mark = pdl_scope_mark(&c->scope);
     bool sure = c->sure, dead = c->dead, local = c->local;
     int64_t least;
-    check_bound(c, b->max);
-    check_fors(c, b->fors, &least);
-    bool never = is_never(b->max, least);
-    if (never) report_unreachable(c, &b->head, "map", "there are no iterations");
+    bool none = permits_none(c, b->max);
+    check_fors(c, &b->head, b->fors, &least);
+    bool never = none || least == 0;
+    if (never) report_never(c, &b->head, "map", b->max, none);
+    if (b->workers.given && b->workers.value < 0)
+        pdl_checker_diag(c, PDL_RULE_loop_type, pdl_field_loc(&b->head, "maxWorkers"),
+                         pdl_checker_value_loc(&b->head, "maxWorkers"), "`maxWorkers` is negative");
     if (b->join && b->join->reduce) pdl_checker_reduce(c, b->join, least);
     if (b->index.s.p)
         pdl_checker_define(c, PDL_DEF_INDEX, b->index.s, &pdl_ty_int,
@@ -475,16 +530,13 @@ static const pdl_ty *check_scalar(pdl_checker *c, const pdl_tree *value) {
 }
 
 static PDL_NOINLINE const pdl_ty *check_aggregator(pdl_checker *c, const pdl_agg *agg) {
-    size_t n;
-    const pdl_record_part *parts = pdl_record_parts(PDL_RECORD_aggregator, &n);
-    for (size_t i = 0; i < n; i++)
-        if (pdl_record_part_at(agg, &parts[i]))
-            pdl_checker_tree(c, pdl_record_part_at(agg, &parts[i]));
+    pdl_checker_aggregator(c, agg);
     return pdl_ty_of_kinds(pdl_checker_arena(c), PDL_TY_AGGREGATOR);
 }
 
 static const pdl_ty *check_factor(pdl_checker *c, const pdl_b_factor *b) {
-    check_number(c, b->factor, PDL_RULE_factor_type, "factor", PDL_TY_NUMBER);
+    (void)check_number(c, b->factor, PDL_RULE_factor_type, "factor", PDL_TY_NUMBER);
+    (void)pdl_checker_truth_counts(c, PDL_RULE_factor_type, "factor", b->factor->node);
     return &pdl_ty_str;
 }
 

@@ -113,8 +113,13 @@ static bool read_jitter(pdl_attempts *a, pdl_vref v, pdl_err *err) {
         if (pdl_list_len(v) != 2)
             return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
                                "jitter of retry is expected to be a number or a pair of numbers");
-        return number(pdl_list_at(v, 0), "jitter", &a->jitter_min, err) &&
-               number(pdl_list_at(v, 1), "jitter", &a->jitter_max, err);
+        if (!number(pdl_list_at(v, 0), "jitter", &a->jitter_min, err) ||
+            !number(pdl_list_at(v, 1), "jitter", &a->jitter_max, err))
+            return false;
+        double least = fmin(a->jitter_min, a->jitter_max);
+        a->jitter_max = fmax(a->jitter_min, a->jitter_max);
+        a->jitter_min = least;
+        return true;
     }
     if (!number(v, "jitter", &a->jitter_min, err)) return false;
     a->jitter_max = a->jitter_min;
