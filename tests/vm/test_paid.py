@@ -31,10 +31,10 @@ text: [{model: openai/slow-D1ms+say:one, input: x}, {model: openai/slow-D2ms+fai
 """, "one", "slow-D2ms+fail-400"),
     ("an attempt with a fallback", [], """
 text: [{text: ["Hi ", {model: openai/slow-D1ms+say:one, input: x}, " and ", "${ nope }"], fallback: F}, " end"]
-""", "F end", ""),
+""", "Hi one and F end", ""),
     ("a call that fails in an attempt", [], """
 text: [{text: ["Hi ", {model: openai/slow-D1ms+fail-400, input: x}, " and ", "${ nope }"], fallback: "F ${ pdl_error.kind }"}, " end"]
-""", "F bad_request end", ""),
+""", "Hi F bad_request end", ""),
     ("attempts", [], """
 text: [{text: ["Hi ", {model: openai/slow-D1ms+say:one, input: x}, "; ", "${ nope }"], retry: 1, fallback: F}, {model: openai/slow-D2ms+say:two, input: x}]
 """, "Ftwo", "[Retry 1/1]"),
@@ -55,7 +55,7 @@ map: {text: [{model: "openai/slow-${ [D1, D2, D3][i - 1] }ms+say:n${ i }", input
     ("an attempt in an iteration", ["--stream", "context"], """
 for: {i: [1, 2]}
 map: {text: [{model: "openai/slow-${ [D1, D2][i - 1] }ms+say:n${ i }", input: x}, "${ nope if i == 2 else i }"], fallback: F}
-""", "\nassistant: n1\nuser: 1\nuser: F", ""),
+""", "\nassistant: n1\nuser: 1\nassistant: n2\nuser: F", ""),
     ("nothing is shown", ["--stream", "none"], """
 text: ["Hi ", {model: openai/slow-D1ms+say:one, input: x}, " and ", "${ nope }"]
 """, "", NOPE),
