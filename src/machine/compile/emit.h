@@ -34,8 +34,8 @@ uint32_t pdl_emit_add_ptr(pdl_emit *e, const void *p, pdl_ptr_type type);
 pdl_name pdl_emit_intern(pdl_emit *e, pdl_str s);
 const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL-terminated */
 
-/* There is emit_OP(e, operands) for each row of ops.def. It returns the index of the instruction. A
- * target that is unknown is PDL_LATER and patched later. */
+/* There is emit_OP(e, operands) for each row of ops.def. Each returns the index of its instruction.
+ * A target that is unknown is PDL_LATER and patched later. */
 #define PDL_LATER UINT32_MAX
 #define PARAM_CONST_TYPE        uint32_t
 #define A_NONE                  0

@@ -189,7 +189,7 @@ PDL_MUST bool pdl_effect_canonical(pdl_effect_kind kind, pdl_vref request,
 pdl_val pdl_effect_error_facts(const pdl_err *err);
 /* Sets the facts of err from a dict of facts in JSON. Facts of another form are ignored. */
 void pdl_effect_error_facts_read(pdl_str json, pdl_err *err);
-/* Appends the canonical JSON of a model request independent of its place. It includes the
+/* Appends the canonical JSON of a model request independent of its place. The JSON includes the
  * parameters that configure the client but influence what the model reads (roles, templates,
  * another provider). It is the key of the cache. */
 PDL_MUST bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
@@ -224,24 +224,24 @@ bool pdl_is_control_key(pdl_str name);
 
 /* A world answers effects. Vtable contracts:
  *
- *   start   Takes e: the world frees it with pdl_effect_free after the reply was delivered or the
- *          effect was cancelled. May call e->sink.reply before it returns. Never blocks longer than
- *          a local file operation.
- *   cancel  Ends the effect with this id if it is still open: its sink is not called any more.
- *          Ignores unknown ids.
- *   poll    Delivers what is ready; waits at most timeout_ms (-1: until something happens, 0: does
- *          not wait). Returns false when nothing is open in this world, because waiting would never
- *          end. A front world forwards to the next one.
- *   close   Releases the world and what it owns. A front world does not close the next one.
+ *   `start`   takes e: the world frees it with pdl_effect_free after the reply was delivered or
+ *           the effect was cancelled. It may call e->sink.reply before it returns. It never blocks
+ *           longer than a local file operation.
+ *   `cancel`  ends the effect with this id if it is still open: its sink is not called any more.
+ *           Unknown ids are ignored.
+ *   `poll`    delivers what is ready; waits at most timeout_ms (-1: until something happens, 0:
+ *           does not wait). It returns false when nothing is open in this world, because waiting
+ *           would never end. A front world forwards to the next one.
+ *   `close`   releases the world and what it owns. A front world does not close the next one.
  *
  * A world may leave out the other members, which an earlier world of its chain uses through the
  * functions below:
  *
- *   may_repeat  Returns true when this world executes e so that it changes nothing outside. Then
- *               e may be executed a second time.
- *   charge      Counts the costs of e, which an earlier world has answered from a file.
- *   has_output  Returns true when this world holds output of the run that is not written.
- *   put_output  Writes it, and returns the bytes of the output that were written in all.
+ *   `may_repeat`  returns true when this world executes e so that it changes nothing outside.
+ *                 Then e may be executed a second time.
+ *   `charge`      counts the costs of e, which an earlier world has answered from a file.
+ *   `has_output`  returns true when this world holds output of the run that is not written.
+ *   `put_output`  writes that output, and returns the bytes of output that were written in all.
  */
 typedef struct pdl_world pdl_world;
 typedef struct pdl_world_ops {
@@ -272,8 +272,8 @@ void pdl_effect_answer(pdl_effect *e, pdl_val value, double seconds);
 void pdl_effect_refuse(pdl_effect *e, pdl_err *err);
 void pdl_effect_refuse_after(pdl_effect *e, pdl_err *err, double seconds);
 
-/* Returns a world that answers everything with an error. It is the world of a run that may send
- * nothing, such as a replay. Static lifetime. */
+/* Returns a world that answers everything with an error. A run that may send nothing, such as a
+ * replay, has this world. Static lifetime. */
 pdl_world *pdl_null_world(void);
 
 #endif

@@ -227,8 +227,9 @@ static pdl_str part_from(pdl_str path, size_t at) {
     return pdl_str_sub(path, at, slash == PDL_NOT_FOUND ? path.n : slash);
 }
 
-/* Returns the offset of the part of path below the folder, or PDL_NOT_FOUND. Both may contain "./"
- * or doubled slashes, because some folders are taken from file names as messages print them. */
+/* Returns the offset of the part of path below the folder, or PDL_NOT_FOUND. Paths and folders may
+ * contain "./" or doubled slashes, because some folders are taken from file names as messages print
+ * them. */
 static size_t below(pdl_str path, pdl_str folder) {
     if (pdl_str_starts(path, PDL_STR("/")) != pdl_str_starts(folder, PDL_STR("/")))
         return PDL_NOT_FOUND;

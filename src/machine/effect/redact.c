@@ -397,8 +397,8 @@ static size_t rest_of_line(pdl_str t, size_t at) {
     return (end == PDL_NOT_FOUND ? t.n : end) - at;
 }
 
-/* Returns how many bytes of t at `at` are the end of a secret whose beginning is not in t. It tries
- * each byte of each secret, so only the few excerpts of an error are searched. */
+/* Returns how many bytes of t at `at` are the end of a secret whose beginning is not in t. Each
+ * byte of each secret is tried, so only the few excerpts of an error are searched. */
 static size_t match_tail(const pdl_secrets *s, pdl_str t, size_t at) {
     walk w = {.s = s, .t = t};
     size_t best = 0;

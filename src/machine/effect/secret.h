@@ -95,9 +95,9 @@ typedef struct pdl_redactor {
 void pdl_redactor_feed(pdl_redactor *h, pdl_str piece, pdl_buf *out);
 void pdl_redactor_end(pdl_redactor *h, pdl_buf *out); /* writes the rest; h is empty again */
 
-/* These redact lines that carry JSON, such as the events of a stream. They also find secrets that
- * are spread over the texts of several lines, under the same key after the same beginning of the
- * line. Feed takes whole lines and returns whole lines, perhaps later. */
+/* These redact lines that carry JSON, such as the events of a stream. Secrets are also found when
+ * they are spread over the texts of several lines, under the same key after the same beginning of
+ * the line. Feed takes whole lines and returns whole lines, perhaps later. */
 void pdl_redact_lines(const pdl_secrets *s, pdl_str text, pdl_buf *out);
 void pdl_redactor_feed_lines(pdl_redactor *h, pdl_str lines, pdl_buf *out);
 void pdl_redactor_end_lines(pdl_redactor *h, pdl_buf *out);

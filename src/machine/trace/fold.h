@@ -1,8 +1,8 @@
 /* fold.h -- the trace of a run: events folded into the program's tree (spec execution 14).
  *
  * Every block that was executed is replaced by a record of its execution; the rest stays as
- * written. The machine does not build the tree itself. It reports events, and everything that shows
- * the run in another way (terminal, journal, telemetry) reads the same events. So none of them can
+ * written. The machine itself does not build the tree. The machine reports events, and everything
+ * else that shows the run (terminal, journal, telemetry) reads the same events. So none of them can
  * disagree with the trace, and a run without a trace pays nothing for it. Finished parts are made
  * into text during the run and written to a temporary file, so memory holds only what is open
  * (fold_node.c explains how).

@@ -2,10 +2,10 @@
  *
  * The JSON of a trace is ASCII without control characters, so a byte below 4 can mark a hole: that
  * byte, which is the kind, and 16 bytes. HOLE_ASIDE refers to spilled text by position and length.
- * HOLE_WRITTEN is a block that was not executed at this position. It shows the id of its last
+ * HOLE_WRITTEN is a block that was not executed at this position. The hole shows the id of its last
  * execution elsewhere, which is known only at the end; the hole has an index of pdl_fold.written.
- * HOLE_TAKEN is the same for a case. In the tree of a node that is being written holes are objects
- * of a private class, which no program can make.
+ * HOLE_TAKEN is the same for a case of a match. In the tree of a node that is being written holes
+ * are objects of a private class, which no program can make.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -15,8 +15,8 @@
 typedef struct pdl_sink {
     void *user;
     void (*event)(void *user, const pdl_event *e);
-    /* True: the sink also gets block_*, field and attempt events. They are made only if some sink
-     * wants them. */
+    /* True: the sink also gets block_*, field and attempt events. These events are made only if a
+     * sink wants them. */
     bool wants_blocks;
 } pdl_sink;
 

@@ -1,10 +1,10 @@
 /* particle.h -- a run that is one of many in an inference: where it parks for its engine. Private
  * to vm.
  *
- * An engine of inference (apps/infer) steps many runs of one program. It needs them parked at two
- * kinds of places: at a factor, where it may replace some by copies of others, and before the first
- * effect of chance, because all runs do the same until then. A parked fiber is HELD until
- * pdl_run_release.
+ * An engine of inference (apps/infer) steps many runs of one program. The engine needs the runs
+ * parked at two kinds of places: at a factor, where it may replace some by copies of others, and
+ * before the first effect of chance, because all runs do the same until then. A parked fiber is
+ * HELD until pdl_run_release.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,7 @@
 /* vm.h -- the machine: one run of one program.
  *
  * A run owns fibers (strands with stacks on the heap), the calls it has made to the outside, and
- * the queue of its output. It knows neither models nor files: everything outside is a pdl_effect
+ * the queue of its output. A run knows neither models nor files: everything outside is a pdl_effect
  * given to the world of the options. Single-threaded.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -37,8 +37,8 @@ typedef struct charge {
     pdl_price price;
     bool priced;
     pdl_timer *deadline;
-    /* A copy of an effect in flight that has a deadline. It receives the error when the time has
-     * passed. */
+    /* A copy of an effect in flight that has a deadline. The copy receives the error when the time
+     * has passed. */
     pdl_effect *twin;
     struct charge *prev, *next; /* neighbours in its list */
 } charge;

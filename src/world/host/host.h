@@ -29,20 +29,20 @@ typedef struct pdl_host_options {
 } pdl_host_options;
 
 /* Requests, beyond the table of effect.h:
- * read    "\r\n" and "\r" become "\n". Errors (PDL_E_io): "file SHOWN not found" with py_class
+ * `read`  "\r\n" and "\r" become "\n". Errors (PDL_E_io): "file SHOWN not found" with py_class
  *         "FileNotFoundError,OSError", "Fail to open file SHOWN" for the rest (a directory, no
  *         permission, bytes that are not UTF-8).
- * write   files stay open under their path until a request with close: true (text may then be
- *         empty) or the end of the world; mode is Python's (w, a, x, with + and t), encoding one of
- *         utf-8, utf-8-sig, ascii, latin-1, utf-16, utf-16-le, utf-16-be in Python's spellings, or
- *         null.
+ * `write` Files stay open under their path until a request with close: true (text may then be
+ *         empty) or the end of the world. The mode is Python's (w, a, x, with + and t). The
+ *         encoding is null or one of utf-8, utf-8-sig, ascii, latin-1, utf-16, utf-16-le and
+ *         utf-16-be, in Python's spellings.
  *         Every request reaches the file before its reply. Errors have Python's class and text:
  *         LookupError "unknown encoding: foo", ValueError "invalid mode: 'q'", FileExistsError,
  *         UnicodeEncodeError.
- * input   one line without its end, or null at the end of input; multiline: each line + "\n" until
- *         the end. Several may wait: they are answered in order. Bytes that are not UTF-8 become
- *         U+FFFD.
- * sleep   seconds may be an int or a float; not positive ones end at once.
+ * `input` The reply is one line without its end, or null at the end of input; multiline: each line
+ *         + "\n" until the end. Several may wait: they are answered in order. Bytes that are not
+ *         UTF-8 become U+FFFD.
+ * `sleep` The seconds may be an int or a float; a sleep that is not positive ends at once.
  *
  * Borrows loop, which must outlive the world. Close it with ops->close. */
 pdl_world *pdl_host_world_new(pdl_loop *loop, const pdl_host_options *opt);

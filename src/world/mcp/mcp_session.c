@@ -703,8 +703,8 @@ static uint64_t number_after(pdl_str text, size_t at) {
     return pdl_num_read_int(pdl_str_sub(text, from, to), &n) && n > 0 ? (uint64_t)n : 0;
 }
 
-/* Returns the call that is answered by a text that should be a message but is not JSON. It is the
- * call whose id is before the result or at the end of the text, or else the only possible
+/* Returns the call that is answered by a text that should be a message but is not JSON. The id of
+ * this call is before the result or at the end of the text; without an id, it is the only possible
  * call. */
 static call *meant_call(const session *s, pdl_str text) {
     pdl_str id = PDL_STR("\"id\"");

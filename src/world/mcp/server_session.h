@@ -38,8 +38,8 @@ typedef struct call {
     uint64_t start_ns;
 } call;
 
-/* Carries messages of one session. It reports failures through pdl_mcp_session_failed and the like,
- * never from inside these functions. */
+/* Carries messages of one session. A transport reports failures through pdl_mcp_session_failed and
+ * the like, never from inside these functions. */
 typedef struct transport {
     bool ordered; /* messages arrive in the order in which they are sent */
     bool (*open)(session *s, pdl_err *err);

@@ -1,5 +1,5 @@
 /* prices.c -- reads the table of prices, finds the row of a model and computes costs; see
- * prices.h. It also estimates the tokens of a request before it is sent, for budgets.
+ * prices.h. The file also estimates the tokens of a request before it is sent, for budgets.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -203,7 +203,7 @@ bool pdl_approvals_cancel(policy_front *r, uint32_t id);
 void pdl_approvals_close(policy_front *r);
 
 /* A forwarded effect whose answer the policies have to see, so its sink is replaced until the
- * answer arrives. It is code, whose process may get further labels meanwhile; a program that is
+ * answer arrives. This is code, whose process may get further labels meanwhile; a program that is
  * read; or the use of a tool, whose reply gets the labels that its server has received. */
 typedef struct flight {
     struct policy_front *front;

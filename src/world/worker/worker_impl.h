@@ -43,8 +43,8 @@ typedef struct question {
     struct question *next, **link;
 } question;
 
-/* The connection between handles and the world. It lives as long as the world or a handle; w is
- * NULL after the world was closed. */
+/* The connection between handles and the world. A lease lives as long as the world or a handle; w
+ * is NULL after the world was closed. */
 typedef struct lease {
     size_t refs;
     worker *w;

@@ -194,7 +194,7 @@ static bool pass_item(pdl_outq *q) {
 }
 
 /* Sends what may be sent. The walk over nested queues has no C recursion, since a program that
- * calls itself nests them as deep as its calls. */
+ * calls itself nests queues as deep as its calls. */
 static void flush(pdl_run *r) {
     pdl_outq *q = r->output.queue;
     for (;;) {

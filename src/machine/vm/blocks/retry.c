@@ -554,8 +554,9 @@ bool pdl_vm_expect_retry(pdl_fiber *f) {
     return a->unmet;
 }
 
-/* Ends the output of an attempt that an expectation wants better. Under a `spec` it is refused;
- * else it is no failure, and is kept (as in the conformance kit). */
+/* Ends the output of an attempt whose result does not meet an expectation. Under a `spec` the
+ * output is refused; else the attempt has not failed, and its output is kept (as in the conformance
+ * kit). */
 static void end_unmet(pdl_fiber *f, const pdl_handler *h) {
     const pdl_vm_block *b = block(f);
     assert(f->out == h->out);

@@ -278,8 +278,8 @@ static pdl_val add_profile(pdl_val list, pdl_val profile) {
     return list;
 }
 
-/* Steps down over the frames that began above n blocks or more, and collects the profiles and
- * modules of their code. Takes and returns the list. */
+/* Lowers *frames while the frame on top began with n blocks or more, and collects the profiles and
+ * modules of these frames. Takes and returns the list. */
 static pdl_val leave_frames(const pdl_fiber *f, size_t *frames, size_t n, pdl_effect *e,
                             pdl_val list) {
     while (*frames && f->frames.p[*frames - 1].blocks >= n) {

@@ -230,8 +230,8 @@ void pdl_op_PART_END(pdl_fiber *f) {
 }
 
 /* Keeps the messages of the iteration that has just ended, because `until` sees only these. The
- * instruction CHILD moves them away before `until` is tested, so the saved state has them in place
- * of the context. */
+ * instruction CHILD moves the messages away before `until` is tested, so the saved state has these
+ * messages in place of the context. */
 void pdl_op_UNTIL_SAVE_CONTEXT(pdl_fiber *f) {
     pdl_val seen = pdl_is_absent(f->background) ? pdl_context_empty() : pdl_keep(f->background);
     *pdl_vec_push(&f->saves) =
@@ -434,8 +434,8 @@ pdl_step pdl_op_TEXT_ADD(pdl_fiber *f, pdl_err *err) {
     return s;
 }
 
-/* Adds the separator in a context stream. It is a message of the loop when the loop has its own
- * role. */
+/* Adds the separator in a context stream. The separator is a message of the loop when the loop has
+ * its own role. */
 static void stream_separator(pdl_fiber *f, pdl_vref sep) {
     pdl_vref role = block(f)->info->role;
     if (pdl_is_absent(role))

@@ -425,8 +425,8 @@ pdl_step pdl_op_TEST(pdl_fiber *f, bool is_negated, const pdl_callsig *sh, pdl_e
     return filter(f, sh, true, is_negated, err);
 }
 
-/* Outputs the result of a filter whose operands were dropped. It may be a promise of the code
- * worker. */
+/* Outputs the result of a filter whose operands were dropped. The result may be a promise of the
+ * code worker. */
 static pdl_step out_filtered(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, &f->filtered, err);
     if (s == PDL_STEP_WAIT) return s;

@@ -172,8 +172,8 @@ void pdl_op_FOR_END(pdl_fiber *f) {
 
 /* --- map -------------------------------------------------------------------------------------- */
 
-/* Maximum number of iterations that are open at a time when maxWorkers is absent. It bounds memory
- * and does not change the order. */
+/* Maximum number of iterations that are open at a time when maxWorkers is absent. This bounds
+ * memory and does not change the order. */
 enum { OPEN_UNBOUNDED = 16384 };
 
 static void drop_fiber(pdl_run *r, pdl_fiber *c) {

@@ -479,7 +479,7 @@ bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
             bool was_sent = pdl_out_was_sent(f, h.out_mark);
             pdl_out_forget(f, h.out_mark);
             resume_at(f, &h);
-            pdl_vm_chosen_by(f, err->label); /* the error chose that the fallback runs */
+            pdl_vm_chosen_by(f, err->label); /* the fallback runs because of the error */
             pdl_inflight_forget(f, h.calls_from);
             pdl_attempts *a = block(f)->attempts;
             a->was_sent = was_sent;

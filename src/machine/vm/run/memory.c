@@ -21,7 +21,7 @@ enum {
     RESERVE = 2 *
         /* Enough for one instruction (large requests check first) and for leaving the program. */
         PDL_ALLOC_LARGE,
-    WORDS = 1 << 16, /* for the message */
+    WORDS = 1 << 16, /* bytes for the last message */
 };
 
 struct pdl_reserve {

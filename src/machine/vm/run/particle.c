@@ -1,6 +1,6 @@
-/* particle.c -- see particle.h: the functions of a run that is one of many in an inference. It
- * parks at factors and before chance, has its own random numbers and its own number, and ignores
- * factors when the engine only counts votes.
+/* particle.c -- see particle.h: the functions of a run that is one of many in an inference. Such a
+ * run parks at factors and before chance, has its own random numbers and its own number, and
+ * ignores factors when the engine only counts votes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,7 @@
 /* runs.c -- the folder of durable runs and its index; see runs.h. The index is a file runs.db
- * beside the journals. It has a row for each journal: a summary, and the size and time that the
- * journal had when the summary was made. The row of a changed journal is made again, and an index
- * that cannot be read is deleted.
+ * beside the journals. The index has a row for each journal: a summary, and the size and time that
+ * the journal had when the summary was made. The row of a changed journal is made again, and an
+ * index that cannot be read is deleted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -141,9 +141,9 @@ static bool look_for(replayer *r, struct lookup *l, const journal_form *form, pd
     return ok;
 }
 
-/* Searches with the identities that older versions recorded. Their requests had secrets in them,
- * and paths as the user wrote the program's path, also with "./" at their beginning. A request to
- * read a file had its path twice. */
+/* Searches with the identities that older versions recorded. In older versions, requests had
+ * secrets in them, and paths as the user wrote the program's path, also with "./" at their
+ * beginning. A request to read a file had its path twice. */
 static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
     journal_form form = pdl_journal_form_of(&r->base);
     const pdl_str prefixes[] = {{"", 0}, pdl_buf_str(&r->recorded), PDL_STR("./")};

@@ -87,8 +87,8 @@ enum {
     PDL_TRIED_NEW_TOKEN = 4,  /* a new token replaced a refused one */
 };
 
-/* The state of reading a stream. It is larger than the rest of a call and most open calls have
- * received nothing yet, so it is allocated with the first bytes. */
+/* The state of reading a stream. This state is larger than the rest of a call, and most open calls
+ * have received nothing yet, so it is allocated with the first bytes. */
 typedef struct pdl_call_stream {
     pdl_reply_builder builder;
     pdl_sse sse;

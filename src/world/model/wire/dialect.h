@@ -105,18 +105,18 @@ typedef struct pdl_mark_form {
 
 /* Contracts of the functions:
  *
- *   write     appends the path to path, which holds the address, and returns the body. Errors:
- *             unsupported_params, bad_request, config; msg is the message without prefixes.
- *   read      turns a whole reply (taken, also on failure) into a response in OpenAI's form.
- *             Error: protocol.
- *   event     adds one event (text of a data line, or a line of NDJSON) to the reply builder. An
- *             error object of the server becomes the builder's error. Error: protocol.
- *   sign      adds the credentials; NULL: "Authorization: Bearer KEY" when there is a key.
- *             Error: auth.
- *   by_prompt no field of the request constrains the answer: a schema is requested in words.
- *   embedder  NULL: the service embeds no texts.
- *   pending   returns true when the reply is an unfinished job, and fills job. NULL: replies are
- *             never jobs.
+ *   `write`     appends the path to `path`, which holds the address, and returns the body. Errors:
+ *               unsupported_params, bad_request, config; msg is the message without prefixes.
+ *   `read`      turns a whole reply (taken, also on failure) into a response in OpenAI's form.
+ *               Error: protocol.
+ *   `event`     adds one event (text of a data line, or a line of NDJSON) to the reply builder. An
+ *               error object of the server becomes the builder's error. Error: protocol.
+ *   `sign`      adds the credentials; NULL: "Authorization: Bearer KEY" when there is a key.
+ *               Error: auth.
+ *   `by_prompt` no field of the request constrains the answer: a schema is requested in words.
+ *   `embedder`  is NULL when the service embeds no texts.
+ *   `pending`   returns true when the reply is an unfinished job, and fills job. NULL: replies are
+ *               never jobs.
  *
  */
 struct pdl_dialect {
