@@ -107,7 +107,7 @@ def test_what_is_refused():
                        (["--durable", "--id", "r"], "there is a run r already")):
         code, out, err = t.run("p.pdl", "-d", "who=me", *args, word="infer", **env)
         t.check("refused: %s" % args, code in (1, 2) and said in err, code, err)
-    for args, said in ((["-d", "who=you"], "with the variables that it has"), (["--dry-run"], "is an inference"), (["--check"], "is an inference")):
+    for args, said in ((["-d", "who=you"], "with the variables that it has"), (["--dry-run"], "is an inference")):
         code, out, err = t.run("r", *args, word="resume", **env)
         t.check("resume refuses %s" % args, code and said in out + err, code, out, err)
     (t.folder / "p.pdl").write_text(ASK + "# other\n")
@@ -235,6 +235,36 @@ def test_prices_are_kept():
         code, out, err = elsewhere(*more, **env)
         usage = json.loads(out)["usage"] if code == 0 else None
         t.check("every answer has a price %s" % more, usage and usage["model_calls"] == 24 and usage["cost"] > 24 * 0.01, usage, code, err)
+
+
+def test_what_a_resume_would_do():
+    """The verdict of an inference that waits: it continues with the same program, and stops with another one."""
+    env = begin()
+    t.check("it is killed", killed(("infer", ["p.pdl", "-d", "who=you", "-n", "6", "--jobs", "1", "--json", "--durable", "--id", "it"]), 5, env))
+    before = t.service.settled()
+    code, out, err = t.run("--check", "p.pdl", "--json", word="runs", **env)
+    one = json.loads(out)["runs"][0] if out else {}
+    t.check("it continues", code == 0 and one["verdict"] == "continues" and 1 <= one["recorded"] == one["reused"] <= before and not one["asked"], code, out, err)
+    code, out, err = t.run("it", "--check", word="resume", **env)
+    t.check("alone, too", code == 0 and out.startswith("continues\n  %d of %d " % (one["reused"], one["recorded"])), code, out, err)
+    (t.folder / "p.pdl").write_text(ASK.replace("one", "1"))
+    code, out, err = t.run("it", "--check", word="resume", **env)
+    t.check("another program", code == 4 and out.startswith("stops: p.pdl has changed since the inference it began"), code, out, err)
+    t.check("as the resume says", t.run("it", word="resume", **env)[0] == 2)
+    (t.folder / "p.pdl").unlink()
+    t.check("a program that is gone is in the journal", t.run("it", "--check", word="resume", **env)[0] == 0)
+    t.check("nothing was asked", t.service.settled() == before)
+    code, out, err = t.run("it", word="resume", **env)
+    t.check("it does continue", code == 0 and json.loads(out)["runs"] == 6, code, err)
+
+
+def test_an_action_without_an_end():
+    """Whether a resume may repeat it is not known before, so that the verdict is the careful one."""
+    env = begin("lastOf:\n- {model: openai/m, input: \"ask ${ pdl_particle_id }\"}\n- {lang: command, code: sh -c 'kill -9 $PPID'}\n")
+    t.run("p.pdl", "-n", "2", "--durable", "--id", "it", word="infer", **env)
+    code, out, err = t.run("it", "--check", word="resume", **env)
+    t.check("it stops", code == 4 and "something began and has no end" in out, code, out, err)
+    t.check("and the resume does", t.run("it", word="resume", **env)[0] not in (0, 2))
 
 
 def test_a_journal_elsewhere():

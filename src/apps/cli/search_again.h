@@ -43,6 +43,10 @@ bool pdl_cli_is_one_run(const pdl_durable *run, pdl_err *err);
 /* Continues the inference of an open journal. a: the options of the command line that resumes
  * it. */
 int pdl_cli_infer_resume(const arguments *a, struct durable_command *l);
+/* Makes the forecast of the resume of an inference, which is not run for it. Returns false when err
+ * is set: the resume would stop. */
+bool pdl_cli_infer_forecast(const struct durable_command *l, pdl_str file,
+                            struct pdl_forecast *out, pdl_err *err);
 /* Checks that the program is unchanged. Returns false when err is set: usage. */
 bool pdl_cli_infer_is_unchanged(const struct durable_command *l, pdl_str text, pdl_err *err);
 

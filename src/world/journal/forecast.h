@@ -52,6 +52,9 @@ typedef struct pdl_forecast {
  * with which the checked run ended, or NULL. Error: io. */
 PDL_MUST bool pdl_durable_forecast(pdl_durable *d, const pdl_err *failure, pdl_forecast *out,
                                    pdl_err *err);
+/* Returns true for the kinds of effects that a forecast counts: models, code, tools, commands and
+ * people. */
+bool pdl_forecast_counts(pdl_effect_kind k);
 /* Fills the forecast of a run whose resume cannot even begin. why: the reason; it is not taken. */
 void pdl_forecast_stop(pdl_forecast *f, pdl_str place, const pdl_err *why);
 /* Returns an unanswered request to a model or tool that the resume would send; or NULL. */

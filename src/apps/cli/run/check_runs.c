@@ -15,6 +15,7 @@
 #include "cli/check_runs.h"
 #include "io/file.h"
 #include "cli/json_rows.h"
+#include "cli/search_again.h"
 
 #include "base/banned.h"
 
@@ -34,7 +35,9 @@ void pdl_cli_forecast(const arguments *given, bool quiet, pdl_forecast *out) {
     pdl_err err = {0};
     bool ok = pdl_cli_durable_open(&l, &a, PDL_DURABLE_CHECK, &err);
     drop_outputs(&a);
-    if (ok && pdl_cli_run_durable(&a, &l) != 0 && out->verdict != PDL_VERDICT_STOPS)
+    if (ok && pdl_cli_is_inference(pdl_durable_get_facts(l.run)))
+        ok = pdl_cli_infer_forecast(&l, a.files.p[0], out, &err);
+    else if (ok && pdl_cli_run_durable(&a, &l) != 0 && out->verdict != PDL_VERDICT_STOPS)
         pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "its options cannot be read any more");
     if (l.id) out->id = pdl_str_dup(pdl_str_of(l.id));
     if (err.kind) pdl_forecast_stop(out, (pdl_str){0}, &err);

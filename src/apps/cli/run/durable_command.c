@@ -278,11 +278,12 @@ bool pdl_cli_durable_open(durable_command *l, arguments *a, pdl_durable_use use,
     const pdl_durable_facts *f = pdl_durable_get_facts(l->run);
     l->id = pdl_str_dup(f->id);
     l->is_listed = pdl_runs_is_id(a->files.p[0]) && pdl_str_is(a->files.p[0], l->id);
-    if (use != PDL_DURABLE_CONTINUE && pdl_cli_is_inference(f))
+    bool is_shown = use != PDL_DURABLE_CONTINUE && !l->forecast;
+    if (is_shown && pdl_cli_is_inference(f))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "%s is an inference, of many runs: pdl resume %s continues it, and "
-                           "nothing else shows what it would do",
-                           l->id, l->id);
+                           "pdl resume %s --check says what that would do",
+                           l->id, l->id, l->id);
     if (use == PDL_DURABLE_CONTINUE || use == PDL_DURABLE_CHECK) enter_folder(l, a, f);
     a->files.p[0] = f->file;
     return take_options(l, a, f->options, err) && take_ways(l, a, err);

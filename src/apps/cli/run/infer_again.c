@@ -5,6 +5,8 @@
  */
 #include "cli/cli.h"
 #include "cli/search_again.h"
+#include "io/file.h"
+#include "journal/forecast.h"
 #include "value/json_read.h"
 
 #include "base/banned.h"
@@ -66,6 +68,49 @@ bool pdl_cli_infer_is_unchanged(const durable_command *l, pdl_str text, pdl_err 
                        "%.*s has changed since the inference %s began: begin another one",
                        PDL_FMT(f->file), l->id);
 }
+
+/* --- what a resume would do ------------------------------------------------------------------- */
+
+typedef struct counting {
+    pdl_forecast *out;
+    char *open; /* place of an action that began and has no end; owned; NULL when there is none */
+} counting;
+
+static bool on_row(void *user, const pdl_durable_row *row) {
+    counting *c = user;
+    pdl_effect_kind kind;
+    if (!pdl_effect_kind_find(row->kind, &kind)) return true;
+    c->out->recorded += row->end > 0 && pdl_forecast_counts(kind);
+    bool is_open_act = row->end <= 0 && pdl_effect_has(kind, PDL_EFFECT_ACTS);
+    if (is_open_act && !c->open) c->open = pdl_str_dup(row->place);
+    return true;
+}
+
+/* An unchanged program makes the same requests with the same lineages, so all answers are reused. A
+ * changed one is refused. */
+bool pdl_cli_infer_forecast(const durable_command *l, pdl_str file, pdl_forecast *out,
+                            pdl_err *err) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    counting c = {.out = out};
+    char *path = pdl_str_dup(file);
+    /* the journal has the text of a program whose file is gone */
+    bool is_gone = pdl_file_kind_of(path) != PDL_FILE_REGULAR;
+    bool ok = is_gone || (pdl_cli_read_program(file, &text, err) &&
+                          pdl_cli_infer_is_unchanged(l, pdl_buf_str(&text), err));
+    ok = ok && pdl_durable_each(pdl_str_of(l->path), on_row, &c, err);
+    if (ok && c.open)
+        ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                         "at %s something began and has no end, and whether a resume may repeat it "
+                         "is not known before",
+                         c.open);
+    out->reused = ok ? out->recorded : 0;
+    pdl_buf_fini(&text);
+    pdl_free(c.open);
+    pdl_free(path);
+    return ok;
+}
+
+/* --- the resume ------------------------------------------------------------------------------- */
 
 typedef struct continuing {
     const arguments *given;

@@ -23,9 +23,7 @@ const char *pdl_verdict_name(pdl_verdict v) {
     return names[v];
 }
 
-/* Returns true for the kinds of effects that a forecast counts: models, code, tools, commands and
- * people. */
-static bool counts(pdl_effect_kind k) {
+bool pdl_forecast_counts(pdl_effect_kind k) {
     return (pdl_effect_has(k, PDL_EFFECT_WAITS) || pdl_effect_has(k, PDL_EFFECT_ACTS)) &&
            k != PDL_EFFECT_write && k != PDL_EFFECT_sleep;
 }
@@ -70,7 +68,7 @@ void pdl_durable_forecast_recorded(pdl_durable *d, const pending_effect *o, bool
     for (size_t next; (next = next_branch(place, at)); at = next)
         see(&f->below, branch_key(pdl_str_sub(place, 0, at)), f->n_requests);
     see(&f->within, branch_key(pdl_str_sub(place, 0, at)), f->n_requests);
-    if (waits && counts(o->e->kind) && !f->waits_at) {
+    if (waits && pdl_forecast_counts(o->e->kind) && !f->waits_at) {
         f->waits_at = pdl_buf_take(&text);
         f->waits_loc = o->e->loc;
     }
@@ -98,7 +96,7 @@ static void note_open(pdl_durable *d, pending_effect *o, const identity *id) {
         pdl_durable_forecast_recorded(d, o, true);
         return;
     }
-    if (!counts(o->e->kind)) return;
+    if (!pdl_forecast_counts(o->e->kind)) return;
     pdl_str kind = pdl_str_of(pdl_effect_kind_name(o->e->kind));
     *pdl_vec_push(&f->unanswered) = (unanswered_request){
         .place = pdl_str_dup(pdl_buf_str(&id->place)),
@@ -217,8 +215,8 @@ static bool on_row(void *user, const store_effect *row) {
     pdl_durable *d = w->d;
     pdl_effect_kind kind;
     if (row->id > d->match.last_row) return false;
-    if (row->run != d->group.run || !pdl_effect_kind_find(row->kind, &kind) || !counts(kind))
-        return true;
+    if (row->run != d->group.run) return true;
+    if (!pdl_effect_kind_find(row->kind, &kind) || !pdl_forecast_counts(kind)) return true;
     bool used = pdl_idmap_find(&d->match.used, (uintptr_t)row->id) != NULL;
     bool answered = row->state == STORE_DONE && (row->reply.p || row->error.p);
     int64_t place = pdl_durable_place_key(d, row->place, row->seq, row->kind),
