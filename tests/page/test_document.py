@@ -329,3 +329,35 @@ def page_of(trace):
     out = pathlib.Path(str(trace) + ".html")
     subprocess.run([PDL, "view", str(trace), "--source", str(trace.with_suffix(".pdl")), "--html", str(out)], check=True, timeout=60)
     return "file://%s" % out
+
+
+ATTEMPTS = {"kind": "text", "pdl__id": "text", "defs": {}, "pdl__result": "Counted: 3\n", "pdl__timing": {"start_nanos": 1, "end_nanos": 9}, "text": [
+    {"kind": "data", "pdl__id": "text.0", "data": "Counted: ", "pdl__result": "Counted: ", "pdl__timing": {"start_nanos": 1, "end_nanos": 2}},
+    {"kind": "code", "pdl__id": "text.1", "lang": "command", "args": ["count", "<b>"], "pdl__result": "3\n", "pdl__timing": {"start_nanos": 2, "end_nanos": 5000000009},
+     "pdl__decisions": [{"sink": "command", "name": "count", "outcome": "approved", "answered": True, "nanos": 3000000002, "arguments": [
+         {"name": "0", "text": "\"<b>\"", "untrusted": True, "sources": "read notes.txt"}]}],
+     "pdl__abandoned": [{"kind": "error", "msg": "exit status 1", "program": {"kind": "code", "pdl__id": "text.1", "lang": "command", "args": ["count"], "pdl__result": "a half",
+                                                                              "pdl__timing": {"start_nanos": 2, "end_nanos": 3}}}]}]}
+
+
+def test_beside_the_text(b, folder):
+    """What a person approved, with its answer; an attempt that failed is one line, and opened it says why and what it made."""
+    (folder / "t.json").write_text(json.dumps(ATTEMPTS))
+    v = View(folder / "t.json")
+    b.read(v.address, {"viewport": {"width": 1280, "height": 800}})
+    asked = b.text(".approval")
+    marked = b.count(".approval b b")
+    closed = b.texts(".attempt .work-body")
+    b.click(".attempt .work-head")
+    opened = b.text(".attempt")
+    paper = b.texts(".paper")
+    problems = b.problems()
+    b.shot(picture("document-beside"))
+    out = b.run()
+    v.end()
+    check("what was asked, and the answer", "May this be done? command count: yes" in out[asked] and '"<b>" (untrusted, from read notes.txt)' in out[asked] and "after 3.00 s" in out[asked], out[asked])
+    check("as text", out[marked] == 0)
+    check("an attempt is closed", out[closed] == [""], out[closed])
+    check("opened", out[opened].startswith("Attempt 1 failed and was repeated") and "exit status 1" in out[opened] and "Not part of the document" in out[opened] and "a half" in out[opened], out[opened])
+    check("the text is without it", "".join(out[paper]) == "Counted: 3\n", out[paper])
+    check("no errors in the page", out[problems] == [], out[problems])

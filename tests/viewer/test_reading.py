@@ -20,7 +20,7 @@ PRINTED = ROOT / "tests/examples/expected"
 RECORDED = sorted(p.relative_to(EXAMPLES).with_suffix("") for p in EXAMPLES.glob("**/*.journal") if p.with_suffix(".pdl").exists())
 # What stands on standard output beside the text of the run: the prompts of `read`, and what was shown on the way.
 PROMPTS = {"chatbot": ["> "] * 4, "patterns/chatbot": ["What is your query?\n", "\nEnter a query or say \"quit\" to exit.\n", "\nEnter a query or say \"quit\" to exit.\n"]}
-TIME = re.compile(r"(, | \u00b7 | \()[\d.]+ (ms|s|min \d+ s)\b\)?")
+TIME = re.compile(r"(, | \u00b7 | \(| after )[\d.]+ (ms|s|min \d+ s)\b\)?")
 # Never in what a document says around the text of its run.
 NEVER = re.compile(r"pdl__|<function|litellm|\btext\.\d|lastOf|\bempty\b|NaN|undefined")
 

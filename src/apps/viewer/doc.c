@@ -21,6 +21,8 @@
  * has two */
 enum { MAX_BETWEEN = 16 };
 
+#define ABANDONED "abandoned" /* the step to an attempt that failed */
+
 /* --- what a block is -------------------------------------------------------------------------- */
 
 bool pdl_doc_is_fact(pdl_str key) { return pdl_str_starts(key, PDL_STR("pdl__")); }
@@ -91,6 +93,7 @@ static void add_child(box_walk *w, pdl_vref block) {
     }
     pdl_str step = pdl_arena_str(d->arena, pdl_buf_str(&w->step));
     pdl_box b = box_of(d, block, w->parent, step);
+    b.abandoned = d->boxes.p[w->parent].abandoned || pdl_str_starts(step, PDL_STR(ABANDONED "."));
     *pdl_vec_push(&d->boxes) = b;
 }
 
@@ -163,7 +166,9 @@ static bool may_hold_blocks(pdl_vref block, pdl_str key, bool has_trace) {
 static void add_children(pdl_doc *d, uint32_t i) {
     box_walk w = {d, i, PDL_BUF};
     pdl_vref block = d->boxes.p[i].block, trace = pdl_dict_getz(block, "pdl__trace");
+    pdl_vref abandoned = pdl_dict_getz(block, "pdl__abandoned");
     size_t first = d->boxes.n;
+    if (pdl_is_list(abandoned)) walk_part(&w, PDL_STR(ABANDONED), abandoned, 0);
     for (size_t k = 0; k < pdl_dict_len(block); k++) {
         pdl_vref key = pdl_dict_key_at(block, k);
         if (!pdl_is_str(key)) continue;
@@ -200,6 +205,10 @@ static void count_failures(pdl_doc *d) {
         pdl_box *b = &d->boxes.p[i], *up = &d->boxes.p[b->parent];
         /* the failed block is inside an error block, which has the message */
         bool in_error = i && pdl_str_is(up->kind, "error");
+        if (b->abandoned) { /* it was handled */
+            if (b->state == PDL_BOX_FAILED) b->state = PDL_BOX_RECOVERED;
+            continue;
+        }
         b->counts = b->state == PDL_BOX_FAILED && !below[i] && !in_error;
         if (!i || !(b->counts || below[i])) continue;
         below[b->parent] = true;

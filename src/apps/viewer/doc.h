@@ -37,6 +37,7 @@ typedef struct pdl_box {
     int64_t start, end;  /* ns since the epoch; 0 when unknown */
     pdl_box_state state;
     bool counts; /* the box failed, but no box inside it did; so each failure is counted once */
+    bool abandoned; /* an attempt of a block, or inside of one, that failed and was handled */
 } pdl_box;
 
 typedef struct pdl_doc {

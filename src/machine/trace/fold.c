@@ -12,6 +12,7 @@
 #include <assert.h>
 
 #include "effect/effect.h"
+#include "trace/fold_attempt.h"
 #include "trace/fold_form.h"
 #include "trace/fold_shown.h"
 #include "trace/fold_tree.h"
@@ -236,28 +237,46 @@ static void on_fail(pdl_fold *f, const pdl_event *e) {
     pdl_fold_node_over(f, n);
 }
 
-static bool stays_for_all_attempts(const char *key) {
-    static const char *const keys[] = {"pdl__attempts", "pdl__decisions", FOLD_CALL_NAME,
-                                       FOLD_CALL_ARGS, FOLD_TOOL, FOLD_SHOWN};
+static bool stays_for_all_attempts(const char *key, bool kept) {
+    static const char *const keys[] = {"pdl__decisions", FOLD_CALL_NAME, FOLD_CALL_ARGS, FOLD_TOOL,
+                                       FOLD_SHOWN};
+    if (strcmp(key, "pdl__attempts") == 0) return !kept;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i]) == 0) return true;
     return false;
 }
 
-/* Removes the parts of a failed attempt, but not the definitions, which were made before it. */
+/* Forgets what a failed attempt, which the trace shows, used and when. Only the call of a model has
+ * its own time; other blocks began with their first attempt. */
+static void forget_attempt(fold_node *n, int64_t now) {
+    n->kept.counts[0] += n->usage[0];
+    n->kept.counts[1] += n->usage[1];
+    n->kept.counts[2] += n->usage[2];
+    if (n->cost > 0) n->kept.cost += n->cost;
+    memset(n->usage, 0, sizeof n->usage);
+    n->cost = -1;
+    n->sent = n->first_piece = 0;
+    if (n->block->kind == PDL_BLOCK_model) n->start = now;
+}
+
+/* Puts the parts of a failed attempt aside, but not the definitions, which were made before it. */
 static void on_attempt(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber);
     if (!n || n->block != e->block) return;
+    char *message = failure_text(f, e->err, NULL);
+    bool kept = pdl_fold_keep_attempt(f, n, message, e->nanos);
+    pdl_free(message);
+    if (kept) forget_attempt(n, e->nanos);
     set_path(n, e); /* the path has a segment for the attempt */
     executed(f, e->block, e->path);
-    pdl_fold_give_up_parts(f, n);
+    pdl_fold_give_up_parts(f, n, kept);
     n->part_failed = n->waits = false;
     pdl_free(n->answer_failed);
     n->answer_failed = NULL;
     size_t kept_facts = 0; /* the requests of a failed model call are shown for all attempts */
     for (size_t i = 0; i < n->facts.n; i++) {
         const char *key = n->facts.p[i].key;
-        if (stays_for_all_attempts(key))
+        if (stays_for_all_attempts(key, kept))
             n->facts.p[kept_facts++] = n->facts.p[i];
         else
             pdl_drop(n->facts.p[i].value);
@@ -372,6 +391,14 @@ static void on_piece(pdl_fold *f, const pdl_event *e) {
     if (n && !n->first_piece) n->first_piece = e->nanos;
 }
 
+/* Returns a decision for the trace, owned. It has the moment of the answer when a person was
+ * asked. */
+static pdl_val decision_of(const pdl_event *e) {
+    bool answered = !pdl_is_absent(pdl_dict_getz(e->value, "answered"));
+    pdl_val d = pdl_keep(e->value);
+    return answered ? pdl_dict_putz(d, "nanos", pdl_int(e->nanos)) : d;
+}
+
 /* Records what a policy decided about an effect of the block. */
 static void on_decision(pdl_fold *f, const pdl_event *e) {
     fold_node *n = e->caller ? pdl_idmap_find(&f->calls, (uintptr_t)e->caller) : NULL;
@@ -379,10 +406,10 @@ static void on_decision(pdl_fold *f, const pdl_event *e) {
     if (!n || n->silent) return;
     fold_fact *old = pdl_fold_fact(n, "pdl__decisions", 0);
     if (old)
-        old->value = pdl_list_push(old->value, pdl_keep(e->value));
+        old->value = pdl_list_push(old->value, decision_of(e));
     else
         pdl_fold_fact_add(n, intern_key(f, PDL_STR("pdl__decisions")), 0,
-                          pdl_list_push(pdl_list_new(1), pdl_keep(e->value)));
+                          pdl_list_push(pdl_list_new(1), decision_of(e)));
 }
 
 /* Events without a function are not in a trace. */

@@ -18,6 +18,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "trace/fold_attempt.h"
 #include "trace/fold_tree.h"
 #include "value/promise.h"
 
@@ -35,7 +36,7 @@ fold_node *pdl_fold_node_new(pdl_fold *f, fold_node *up) {
     n->context = pdl_absent();
     n->cost = -1;
     n->tick = f->tick;
-    n->text = n->rounds.items = n->calls.items = PDL_BUF;
+    n->text = n->rounds.items = n->calls.items = n->attempts.items = PDL_BUF;
     n->older = f->all;
     if (f->all) f->all->newer = n;
     f->all = n;
@@ -156,6 +157,7 @@ static void release_content(pdl_fold *f, fold_node *n) {
     n->path = n->place = NULL;
     series_clear(&n->rounds);
     series_clear(&n->calls);
+    series_clear(&n->attempts);
 }
 
 static void node_free(pdl_fold *f, fold_node *n) {
@@ -180,6 +182,7 @@ fold_usage pdl_fold_usage_of(const fold_node *n) {
     fold_usage u = {{n->usage[0], n->usage[1], n->usage[2]}, n->cost > 0 ? n->cost : 0};
     add_usage(&u, &n->inside);
     add_usage(&u, &n->lost);
+    add_usage(&u, &n->kept);
     for (const fold_node *c = n->first; c; c = c->next) {
         fold_usage part = pdl_fold_usage_of(c);
         add_usage(&u, &part);
@@ -207,17 +210,18 @@ static void give_up(pdl_fold *f, fold_node *n) {
     if (n->over && !n->queued) node_free(f, n);
 }
 
-void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n) {
+void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n, bool kept) {
+    fold_usage *to = kept ? &n->kept : &n->lost;
     pdl_fold_same_forget(f, n);
     for (fold_node *c = n->first, *next; c; c = next) {
         next = c->next;
         if (c->entry == PDL_ENTRY_DEF) continue;
-        keep_usage(&n->lost, c);
+        keep_usage(to, c);
         unlink_child(n, c);
         if (!c->written) n->n_left--;
         give_up(f, c);
     }
-    add_usage(&n->lost, &n->inside); /* iterations and calls of that attempt */
+    add_usage(to, &n->inside); /* iterations and calls of that attempt */
     n->inside = (fold_usage){0};
     n->cursor = NULL;
     series_clear(&n->rounds);
@@ -291,6 +295,34 @@ static void write_all(pdl_fold *f, fold_node *n) {
 
 void pdl_fold_write_rest(pdl_fold *f) {
     if (f->root && !f->root->written) write_all(f, f->root);
+}
+
+/* The values of n are those of the attempt, and its message is that of the error that was handled.
+ * For the time of the writing, n is a block that has ended. */
+bool pdl_fold_keep_attempt(pdl_fold *f, fold_node *n, const char *message, int64_t now) {
+    pdl_buf text = PDL_BUF;
+    if (f->whole || n->silent || f->err.kind || n->depth > FOLD_DEEPEST_ATTEMPT) return false;
+    for (fold_node *c = n->first; c; c = c->next) {
+        if (c->written || c->entry == PDL_ENTRY_DEF) continue;
+        write_all(f, c); /* its answer has not arrived and is not waited for */
+        c->silent = true;
+        n->n_left--;
+    }
+    char *failure = n->failure;
+    int64_t end = n->end;
+    n->failure = pdl_str_dup(pdl_str_of(message));
+    n->end = now;
+    n->over = n->is_attempt = true;
+    pdl_cancel_enter_grace(&f->grace);
+    pdl_fold_attempt_write(f, n, &text);
+    pdl_cancel_leave_grace(&f->grace);
+    n->over = n->is_attempt = false;
+    n->end = end;
+    pdl_free(n->failure);
+    n->failure = failure;
+    if (!f->err.kind) pdl_fold_add_item(f, &n->attempts, &text);
+    pdl_buf_fini(&text);
+    return !f->err.kind;
 }
 
 /* Adds the waiting texts whose numbers follow the number of the last collected item without a

@@ -90,15 +90,16 @@ typedef struct fold_node {
     int64_t usage[3]; /* calls, completion, prompt */
     double cost;      /* negative: unknown */
     fold_usage inside; /* usage of parts that are written and freed */
-    fold_usage lost;   /* usage of failed attempts, whose parts are freed */
+    fold_usage lost;   /* usage of failed attempts that the trace does not show */
+    fold_usage kept;   /* usage of failed attempts that the trace shows */
     char *failure;    /* owned: set for the innermost block that failed */
     /* Owned, of a model: the error of its answer, when it arrived before the block's end. */
     char *answer_failed;
     pdl_buf text;       /* the JSON of the node, with holes (fold_text.c) */
     fold_series rounds; /* used by a loop */
     fold_series calls;  /* calls in the expressions of the block */
-    bool over;          /* ended or failed */
-    bool part_failed;
+    fold_series attempts; /* attempts that failed */
+    bool over, part_failed; /* over: the node ended or failed */
     bool fell_back; /* the result is from the fallback */
     bool silent;    /* the trace does not show the node */
     bool in_input;  /* the result is the `input` of a model */
@@ -106,6 +107,7 @@ typedef struct fold_node {
     bool waits;     /* a model that waits for its reply */
     bool queued, written;
     bool given_up; /* part of a failed attempt: freed once nothing refers to it */
+    bool is_attempt; /* the node is being written as an attempt that failed */
 } fold_node;
 
 /* The lists of messages that a model has in the trace. */
@@ -169,8 +171,6 @@ void pdl_fold_node_link(fold_node *n);
 void pdl_fold_node_over(pdl_fold *f, fold_node *n);
 /* Examines nodes that wait. */
 void pdl_fold_queue_turn(pdl_fold *f);
-/* Marks the parts of n except its definitions as those of a failed attempt. */
-void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n);
 /* Finds a fact. A block with many parts has a fact for each part, such as a match for each case. */
 fold_fact *pdl_fold_fact(const fold_node *n, const char *key, uint32_t index); /* NULL: none */
 /* Adds a fact that is not there. Takes value; key is interned. */

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "lang/dump.h"
+#include "trace/fold_attempt.h"
 #include "trace/fold_form.h"
 #include "trace/fold_shown.h"
 #include "trace/fold_tree.h"
@@ -190,6 +191,7 @@ static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, cons
                     uint32_t index) {
     const view_of *v = user;
     fold_node *c = pdl_fold_is_loop_body(b, child) ? NULL : child_node(v->node, child);
+    if (c && v->node->is_attempt && c->entry == PDL_ENTRY_DEF) c = NULL; /* they stay */
     pdl_fold_note_question(
         v->answers,
         (fold_question){.what = FOLD_ASKS_CHILD, .key = key, .index = index, .child = child});
@@ -461,6 +463,12 @@ static pdl_val calls_of(const view_of *v) {
     return s->begun ? items_of(v, s) : pdl_absent();
 }
 
+/* Returns the attempts that failed and were handled, each as an error block. */
+static pdl_val abandoned_of(const view_of *v) {
+    fold_series *s = &v->node->attempts;
+    return s->items.len ? pdl_fold_hole_items(&s->items) : pdl_absent();
+}
+
 /* Adds the body of the called function, or the main block of the file. */
 static pdl_val called(const view_of *v, pdl_val dict) {
     fold_node *found = NULL;
@@ -580,6 +588,8 @@ static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_va
     case PDL_DUMP_RESULT: return result(v, b, dict);
     case PDL_DUMP_TAIL: {
         pdl_vref decisions = fact_of(v->node, "pdl__decisions", 0);
+        if (v->node->is_attempt)
+            return add_timing(v, true, add(v, dict, "pdl__calls", calls_of(v)));
         if (!pdl_is_absent(decisions) && !v->fold->whole)
             dict = add(v, dict, "pdl__decisions", pdl_keep(decisions));
         dict = add(v, dict, FOLD_PARSED, own_fact(v, FOLD_PARSED));
@@ -588,6 +598,7 @@ static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_va
         if (v->node->lost.counts[0] && b->kind != PDL_BLOCK_model && !v->fold->whole)
             dict = add(v, dict, "pdl__usage", usage_of(v));
         dict = add(v, dict, "pdl__calls", calls_of(v));
+        dict = add(v, dict, "pdl__abandoned", abandoned_of(v));
         return add_timing(v, true, labels(v, dict));
     }
     }
@@ -639,7 +650,7 @@ static pdl_val node_value(pdl_fold *f, fold_node *n) {
  * block that failed are cut. */
 static bool has_form(const fold_node *n) {
     const pdl_block *b = n->block;
-    if (!n->over || n->failure || n->part_failed) return false;
+    if (!n->over || n->failure || n->part_failed || n->attempts.items.len) return false;
     if (b->kind == PDL_BLOCK_model || b->kind == PDL_BLOCK_function) return false;
     return b->kind != PDL_BLOCK_code || !PDL_AS(code, b)->args;
 }
@@ -661,15 +672,21 @@ static pdl_val dump_for_form(void *user, fold_answers *a) {
     return pdl_block_dump(v.node->block, &(pdl_dump_view){&v, part, value, more});
 }
 
-static bool put_node(pdl_fold *f, fold_node *n) {
+static bool put_node(pdl_fold *f, fold_node *n, pdl_buf *out) {
     view_of of = {f, n, (pdl_str){0}, NULL};
     const fold_form_calls calls = {&of, ask, dump_for_form};
-    if (has_form(n) && pdl_fold_form_put(f, n, &calls, &n->text)) return true;
+    if (has_form(n) && pdl_fold_form_put(f, n, &calls, out)) return true;
     if (f->err.kind) return false;
     pdl_val v = pdl_redact_val(f->secrets, pdl_redact_labelled(f->redaction, node_value(f, n)));
-    bool ok = pdl_check_walk(&f->err) && pdl_fold_put_node(f, v, n->level, &n->text);
+    bool ok = pdl_check_walk(&f->err) && pdl_fold_put_node(f, v, n->level, out);
     pdl_drop(v);
     return ok;
+}
+
+void pdl_fold_attempt_write(pdl_fold *f, fold_node *n, pdl_buf *out) {
+    if (!f->began) f->n_secrets = pdl_secrets_size(f->secrets);
+    f->began = true;
+    (void)put_node(f, n, out);
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
@@ -740,12 +757,12 @@ void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
     n->plain = n->in_input && is_plain(f, n);
     if (!f->began) f->n_secrets = pdl_secrets_size(f->secrets);
     f->began = true;
-    if (!put_node(f, n) && pdl_err_is_cancel(&f->err)) {
+    if (!put_node(f, n, &n->text) && pdl_err_is_cancel(&f->err)) {
         pdl_err_fini(&f->err);
         pdl_fold_forget_values(n);
         /* Without a limit, since the long values are gone. */
         const pdl_cancel *scope = pdl_cancel_enter(NULL);
-        (void)put_node(f, n);
+        (void)put_node(f, n, &n->text);
         (void)pdl_cancel_enter(scope);
     }
     if (f->err.kind) PDL_PUT(&n->text, "null");

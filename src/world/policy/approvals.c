@@ -57,8 +57,11 @@ static judging take_out(pending *p) {
     return j;
 }
 
-static void resume(policy_front *r, pending *p, bool yes, const char *why) {
+/* Continues after the question. answered: a person has answered it; otherwise there was no way to
+ * ask. */
+static void resume(policy_front *r, pending *p, bool answered, bool yes, const char *why) {
     judging j = take_out(p);
+    j.decision.answered = answered;
     if (!yes) {
         pdl_policy_refuse(r, &j, "refused", why);
         return;
@@ -83,7 +86,7 @@ static void answered(void *user, const pdl_effect *e, const pdl_reply *reply) {
     (void)e;
     asked->id = 0;
     if (!none) r->answers = pdl_dict_put(r->answers, pdl_keep(key), pdl_bool(yes));
-    for (pending *p; (p = find_same(r, key));) resume(r, p, yes, why);
+    for (pending *p; (p = find_same(r, key));) resume(r, p, !none, yes, why);
     pdl_drop(key);
     pdl_free(why);
 }

@@ -160,6 +160,7 @@ typedef struct pdl_decision {
     pdl_str unread_by;
     pdl_str policy;   /* name of the policy */
     uint32_t line;    /* line of the rule or its `otherwise`; 0 when it is unknown */
+    bool answered;    /* a person saw the values of the arguments, and has answered */
 } pdl_decision;
 
 pdl_decision pdl_policies_judge(const pdl_policies *p, const pdl_policy_ask *ask);

@@ -291,11 +291,12 @@ pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const ch
 pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
                                   const pdl_policy_ask *ask, const pdl_decision *d,
                                   const char *outcome) {
-    pdl_val v = pdl_dict_new(6);
+    pdl_val v = pdl_dict_new(7);
     v = pdl_dict_putz(v, "sink", pdl_textz(pdl_sink_name(ask->sink)));
     v = pdl_dict_putz(v, "name", pdl_with_label(pdl_text(ask->name), ask->name_label));
     v = pdl_dict_putz(v, "outcome", pdl_textz(outcome));
     v = pdl_dict_putz(v, "policy", pdl_text(d->policy));
     v = pdl_dict_putz(v, "line", pdl_int(d->line));
-    return pdl_dict_putz(v, "arguments", shown_arguments(p, s, ask, false));
+    if (d->answered) v = pdl_dict_putz(v, "answered", pdl_bool(true));
+    return pdl_dict_putz(v, "arguments", shown_arguments(p, s, ask, d->answered));
 }

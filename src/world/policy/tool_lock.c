@@ -31,6 +31,7 @@ typedef struct listing {
     pdl_val left_out;  /* the other tools: name -> reason, as a part of a sentence */
     size_t next;       /* index of the tool that is examined */
     bool looks, again; /* looks: look_on is running; again: a question was answered while it ran */
+    bool answered;     /* a person has answered the last question, which is not reported yet */
     char hash[65];     /* hash of the examined definition */
     double seconds;
     struct listing *link;
@@ -206,6 +207,7 @@ static void on_answer(void *user, const pdl_effect *q, const pdl_reply *reply) {
     listing *l = user;
     bool yes = !reply->err.kind && pdl_is_bool(reply->value) && pdl_bool_of(reply->value);
     (void)q;
+    l->answered = !reply->err.kind;
     pdl_val key = answer_key(l, name_of(pdl_list_at(l->tools, l->next)));
     l->front->answers = pdl_dict_put(l->front->answers, key, pdl_bool(yes));
     l->again = true;
@@ -214,7 +216,9 @@ static void on_answer(void *user, const pdl_effect *q, const pdl_reply *reply) {
 
 static void report(listing *l, const pdl_policy_ask *ask, pdl_str lock, const char *outcome) {
     policy_front *r = l->front;
-    pdl_decision d = {.verdict = PDL_VERDICT_APPROVE, .arg = ask->args, .policy = lock};
+    pdl_decision d = {
+        .verdict = PDL_VERDICT_APPROVE, .arg = ask->args, .policy = lock, .answered = l->answered};
+    l->answered = false;
     if (!l->e->sink.decided) return;
     pdl_val v = pdl_policy_decision_value(r->opt.policies, &r->sources, ask, &d, outcome);
     l->e->sink.decided(l->e->sink.user, l->e, v);

@@ -186,14 +186,15 @@ export class DocumentView extends Marks {
   // --- work ---
 
   async work(item) {
-    const rest = /^(How )(.*)( came about): (.*)$/.exec(item.title ?? "") ?? [];
+    const rest = /^(How )?(.*?)( came about)?: (.*)$/.exec(item.title ?? "") ?? [];
     const isOpen = !item.inside || (await this.run.inside(item.id, 0, 1)).total <= FEW;
     const head = make("button", { type: "button", class: "work-head", "aria-expanded": String(isOpen) },
       make("span", {}, rest[1], item.name ? make("code", {}, rest[2]) : rest[2], rest[3]), make("small", {}, rest[4] ?? ""));
     const body = make("div", { class: "work-body", hidden: !isOpen });
     if (item.unused && !this.isLive && !this.article.querySelector(".also")) this.article.append(make("h2", { class: "also" }, "Also ran"));
-    const section = make("section", { class: "work", id: `item-${item.id}`, "data-title": rest[2], "data-took": took(item.took) || null }, make("h2", {}, head), body);
-    const fill = async () => body.childElementCount || body.append(...(await this.inside(item)));
+    const section = make("section", { class: "work", id: `item-${item.id}`, "data-title": `${rest[1] ?? ""}${rest[2]}`, "data-took": took(item.took) || null }, make("h2", {}, head), body);
+    const task = item.task ? [make("div", { class: "turn" }, make("span", { class: "label" }, "Task"), make("p", { class: "said" }, item.task))] : [];
+    const fill = async () => body.childElementCount || body.append(...task, ...(await this.inside(item)));
     if (isOpen) await fill();
     this.row(section, this.lines.of([item, ...(isOpen ? await this.toolsIn(item) : [])]));
     head.addEventListener("click", async () => {
@@ -231,7 +232,7 @@ export class DocumentView extends Marks {
   }
 
   async part(item) {
-    const make_ = { turn: this.turn, step: this.step, tool: this.tool, loop: this.loop, map: this.map, row: this.turn, quiet: this.quiet, shown: this.shown,
+    const make_ = { turn: this.turn, step: this.step, tool: this.tool, loop: this.loop, map: this.map, row: this.turn, quiet: this.quiet, shown: this.shown, approval: this.approval, attempt: this.attempt,
       failure: this.failure, typed: this.typed, question: this.question, piece: this.text, work: this.turn }[item.shape] ?? this.step;
     const made = await make_.call(this, item);
     made.id ||= `item-${item.id}`;
@@ -267,21 +268,6 @@ export class DocumentView extends Marks {
       item.text && !isSaid ? make("span", { class: "gives", tabindex: isLong(item.text) ? "0" : null }, item.text.trim(), item.cut ? " …" : "") : null, tookOf(item));
     if (!kids.length) return use;
     return make("div", { class: "tool", id: `item-${item.id}`, "data-title": item.name }, use, make("div", { class: "inside" }, ...kids));
-  }
-
-  // Shows output that the run printed meanwhile and that is not a part of its text.
-  shown(item) {
-    return shortened(make("div", { class: "shown" }, make("span", { class: "label" }, item.title), make("span", { class: "shown-text" }, (item.text ?? "").trim(), item.cut ? " …" : "")), wordsOf([item]));
-  }
-
-  quiet(item) {
-    const text = make("pre", { class: "quiet-text", hidden: true }, item.text ?? "");
-    const head = make("button", { type: "button", class: "quiet", "aria-expanded": "false" }, item.title);
-    head.addEventListener("click", () => {
-      text.hidden = !text.hidden;
-      head.setAttribute("aria-expanded", String(!text.hidden));
-    });
-    return make("div", {}, head, text);
   }
 
   failure(item) {

@@ -1,9 +1,9 @@
 // marks.js -- marks items of a document, and goes to an item: everything around the item is opened for that.
 // SPDX-License-Identifier: Apache-2.0
+import { Asides } from "./asides.js";
 import { byId } from "./dom.js";
-import { Rounds } from "./rounds.js";
 
-export class Marks extends Rounds {
+export class Marks extends Asides {
   // Dims the items that had not begun at this moment; with null, no item is dimmed.
   setMoment(moment) {
     for (const [id, item] of this.items) {
@@ -48,7 +48,7 @@ export class Marks extends Rounds {
       if (!e) break;
       found = e;
       if (e.matches(".fold") && id !== way[0]) e.open = true;
-      const head = e.querySelector(":scope > h2 > .work-head[aria-expanded=false]");
+      const head = e.querySelector(":scope > h2 > .work-head[aria-expanded=false], :scope > .work-head[aria-expanded=false]");
       if (head && id !== way[0]) await this.pressed(head);
     }
     found?.scrollIntoView({ block: "center" });

@@ -10,7 +10,7 @@ function entryOf(e) {
   if (e.matches(SAID)) return ["text", "What it said"];
   if (e.matches(".fold")) return ["set-up", "Set-up"];
   if (e.matches(".fault")) return ["failure", "Failed"];
-  if (e.matches(".work")) return ["work", `How ${e.dataset.title}`];
+  if (e.matches(".work")) return ["work", e.dataset.title];
   return [e.matches(".tool") ? "tool" : e.matches(".loop, .rows") ? "loop" : "turn", e.dataset.title];
 }
 
@@ -30,7 +30,7 @@ export class Outline {
 
   fill(article) {
     this.entries = [];
-    for (const e of article.querySelectorAll(`.fold, ${SAID}, .work, .work-body:not([hidden]) [data-title], .fault`)) {
+    for (const e of article.querySelectorAll(`.fold, ${SAID}, .work:not(.attempt), .work-body:not([hidden]) [data-title], .fault`)) {
       const said = e.matches(SAID);
       if (said && this.entries.some((x) => x.said)) continue;
       let depth = 1;

@@ -5,10 +5,13 @@
 #include "viewer/reading/digest.h"
 
 #include "viewer/box_json.h"
+#include "viewer/reading/policy_answers.h"
 
 #include "base/banned.h"
 
 bool pdl_box_is_kind(const pdl_box *b, const char *kind) { return pdl_str_is(b->kind, kind); }
+
+bool pdl_box_is_run(const pdl_box *b) { return pdl_box_is_kind(b, "run"); }
 
 /* Returns the arguments of a call by name; absent when they are unknown. */
 pdl_vref pdl_box_arguments(const pdl_box *b) {
@@ -58,7 +61,9 @@ bool pdl_box_reads_file(const pdl_box *b) {
 static void count_one(const pdl_box *b, pdl_digest *g) {
     bool model = pdl_box_is_kind(b, "model");
     g->models += model;
-    g->asked += model || pdl_box_is_kind(b, "read") || pdl_box_is_code(b) || pdl_box_tool(b).n;
+    g->asked += model || pdl_box_is_kind(b, "read") || pdl_box_is_code(b) || pdl_box_tool(b).n ||
+                pdl_box_was_approved(b) || pdl_box_is_run(b);
+    g->runs += pdl_box_is_run(b) && !g->runs; /* a run about other runs is not counted */
     g->tools += pdl_box_tool(b).n > 0;
     g->functions += pdl_box_is_kind(b, "function");
     g->tokens_in += pdl_usage_count(pdl_box_get(b, "pdl__usage"), "prompt_tokens");
@@ -73,6 +78,7 @@ static void count_one(const pdl_box *b, pdl_digest *g) {
 static void add(pdl_digest *to, const pdl_digest *g, bool is_tool) {
     to->asked += g->asked;
     to->tools += g->tools;
+    to->runs += g->runs;
     to->functions += g->functions;
     to->shown += g->shown;
     to->tokens_in += g->tokens_in;

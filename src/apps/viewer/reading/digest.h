@@ -15,6 +15,7 @@ typedef struct pdl_digest {
     uint32_t asked;   /* requests inside it to models, code, people and files */
     uint32_t models;  /* model calls inside it, except those inside of a tool */
     uint32_t functions; /* number of function definitions in it */
+    uint32_t runs;    /* runs of programs in records of many runs */
     uint32_t tools;   /* tool calls inside it, including the box itself */
     int64_t tokens_in, tokens_out; /* tokens of all model calls inside it */
     int64_t start, end; /* first and last moment inside it, in ns; 0 when unknown */
@@ -35,6 +36,8 @@ pdl_vref pdl_box_tool_arguments(const pdl_box *b);
 pdl_vref pdl_box_arguments(const pdl_box *b);
 /* Returns the lists of `for`, by the names of its variables; absent when there are none. */
 pdl_vref pdl_box_loop_lists(const pdl_box *b);
+/* Returns true for a run in the records of many runs (records/many_runs.h). */
+bool pdl_box_is_run(const pdl_box *b);
 bool pdl_box_is_kind(const pdl_box *b, const char *kind);
 /* Returns true for code that runs outside of the interpreter, such as Python or a command. The
  * interpreter itself runs templates and PDL code. */

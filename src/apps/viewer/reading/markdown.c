@@ -265,6 +265,20 @@ static void put_place(const paper *p, uint32_t i) {
     pdl_buf_fini(&place);
 }
 
+/* Writes why an attempt failed, and the text that it had made. */
+static void put_attempt(const paper *p, uint32_t i) {
+    pdl_buf gone = PDL_BUF;
+    PDL_PUT(p->out, "**");
+    put_title(p, i);
+    PDL_PUT(p->out, "**");
+    put_place(p, i);
+    (void)put_text_after(p, i, ": ");
+    pdl_item_gone(p->r, i, &gone);
+    if (gone.len) PDL_PUT(p->out, "; not part of the document: ");
+    put_short(p, pdl_buf_str(&gone));
+    pdl_buf_fini(&gone);
+}
+
 /* Writes the content of an item on one line. */
 static void put_saying(const paper *p, uint32_t i) {
     const pdl_item *x = &p->r->items.p[i];
@@ -272,7 +286,8 @@ static void put_saying(const paper *p, uint32_t i) {
     switch ((int)x->shape) {
     case PDL_SHAPE_step:
         if (x->maker != PDL_MADE_BY_model) put_title(p, i);
-        if (!put_text_after(p, i, x->maker == PDL_MADE_BY_model ? "" : ": "))
+        if (x->maker != PDL_MADE_BY_model) PDL_PUT(p->out, ": ");
+        if (!put_text_after(p, i, ""))
             pdl_buf_put(p->out, pdl_str_of(pdl_item_no_text(p->r, i)));
         return;
     case PDL_SHAPE_tool:
@@ -287,8 +302,12 @@ static void put_saying(const paper *p, uint32_t i) {
         put_place(p, i);
         (void)put_text_after(p, i, ": ");
         return;
+    case PDL_SHAPE_attempt:
+        put_attempt(p, i);
+        return;
     case PDL_SHAPE_typed:
     case PDL_SHAPE_shown:
+    case PDL_SHAPE_approval:
         PDL_PUT(p->out, "**");
         put_title(p, i);
         PDL_PUT(p->out, "**");
@@ -325,6 +344,14 @@ static void put_heading(paper *p, uint32_t i) {
     pdl_buf_put(p->out, x->unused ? PDL_STR("### ") : PDL_STR("## "));
     put_title(p, i);
     PDL_PUT(p->out, "\n\n");
+    pdl_buf task = PDL_BUF;
+    pdl_item_task(p->r, i, &task);
+    if (task.len) {
+        PDL_PUT(p->out, "Task: ");
+        put_short(p, pdl_buf_str(&task));
+        PDL_PUT(p->out, "\n\n");
+    }
+    pdl_buf_fini(&task);
 }
 
 /* Returns how many nested lists contain an item; headings do not count as lists. */

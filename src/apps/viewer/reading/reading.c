@@ -18,7 +18,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "value/member.h"
 #include "viewer/box_json.h"
+#include "viewer/reading/policy_answers.h"
+#include "viewer/reading/failed_attempts.h"
 #include "viewer/reading/printing.h"
 #include "viewer/reading/uses.h"
 
@@ -66,6 +69,7 @@ typedef struct reading_walk {
     PDL_VEC(pdl_item) setup; /* definitions, which come first in the document */
     /* names in setup; a definition that is repeated in every round becomes only one item */
     pdl_map defined;
+    uint32_t n_pieces, last_piece; /* number of pieces so far; item of the last one */
     uint32_t n_tools;        /* number of tools whose item is open */
     bool stopped; /* a block that prints has failed, so the run printed nothing more */
     pdl_uses uses;
@@ -177,6 +181,10 @@ static void put_shown(walk *w, uint32_t box, bool with_parts) {
     pdl_vec_fini(&rest);
 }
 
+static void put_approval(walk *w, uint32_t box) {
+    if (pdl_box_was_approved(box_at(w, box))) put_due(w, PDL_SHAPE_approval, box);
+}
+
 /* --- pieces ----------------------------------------------------------------------------------- */
 
 static bool is_blank(pdl_str s) { return !pdl_str_trim(s).n; }
@@ -205,15 +213,16 @@ static void show_aside(walk *w, uint32_t i) {
     x->name = a.name;
     x->unused = a.unused;
     if (a.shape == PDL_SHAPE_work) push_inside(w, a.box, true, false);
+    if (a.shape == PDL_SHAPE_attempt) push_inside(w, a.box, false, false);
 }
 
-/* Adds white space that another block made to the piece before it. Returns false when the text is
- * not only white space, or when no piece is before it. */
+/* Adds white space that another block made to the piece before it, so that it is no sheet without a
+ * word. Returns false when the text is not only white space, or when no piece is before it. */
 static bool extend(walk *w, size_t from) {
-    pdl_item *last = w->r->items.n ? &w->r->items.p[w->r->items.n - 1] : NULL;
+    pdl_item *last = w->n_pieces ? &w->r->items.p[w->last_piece] : NULL;
     pdl_str text = pdl_str_sub(pdl_buf_str(&w->r->text), from, w->r->text.len);
-    if (!last || last->shape != PDL_SHAPE_piece || last->depth != w->open.n || !is_blank(text))
-        return false;
+    if (!last || last->depth != w->open.n || !is_blank(text)) return false;
+    if (w->open.n && last->parent != w->open.p[w->open.n - 1]) return false;
     if (last->to == last->from) return false; /* the answer of that piece is still arriving */
     last->to = w->r->text.len;
     return true;
@@ -229,6 +238,8 @@ static void add_piece(walk *w, uint32_t box, pdl_maker maker, size_t from) {
     pdl_item *x = add_item(w, PDL_SHAPE_piece, box);
     x->maker = maker;
     x->from = from;
+    w->last_piece = (uint32_t)w->r->items.n - 1;
+    w->n_pieces++;
     x->name = pdl_box_variable(box_at(w, box));
 }
 
@@ -317,7 +328,14 @@ static void print_result(walk *w, uint32_t i) {
     use_parts(w, i);
     w->needs = false;
     if (pdl_box_variable(b).n) pdl_uses_follow(&w->uses, pdl_box_variable(b), b->block);
-    if (digest_of(w, i)->asked > leaf) put_due(w, PDL_SHAPE_work, i);
+    uint32_t attempts = pdl_box_attempts(w->doc, i), asked = digest_of(w, i)->asked;
+    for (uint32_t k = b->first; k < b->first + attempts; k++) asked -= digest_of(w, k)->asked;
+    if (asked > leaf) {
+        put_due(w, PDL_SHAPE_work, i);
+        return;
+    }
+    put_approval(w, i);
+    for (uint32_t k = 0; k < attempts; k++) put_due(w, PDL_SHAPE_attempt, b->first + k);
 }
 
 /* Returns true when a fallback ran. A block that has a result may have failed, too, when its parser
@@ -352,6 +370,7 @@ static void print(walk *w, uint32_t i) {
         add_item(w, PDL_SHAPE_question, i);
     } else if (is_arriving(w, i)) {
         add_item(w, PDL_SHAPE_piece, i)->maker = PDL_MADE_BY_model;
+        w->n_pieces = 0; /* later white space does not belong to an earlier piece */
     } else if (how == PDL_PRINTS_NOTHING) {
         put_shown(w, i, true);
         if (digest_of(w, i)->asked)
@@ -360,7 +379,8 @@ static void print(walk *w, uint32_t i) {
             keep_setup(w, i);
     } else if (fell_back(w, i)) {
         put_shown(w, i, false);
-        put_due(w, PDL_SHAPE_failure, i);
+        put_approval(w, i);
+        if (!pdl_box_attempts(w->doc, i)) put_due(w, PDL_SHAPE_failure, i);
         push(w, i, true)->falls_back = how == PDL_PRINTS_RESULT;
     } else if (is_plain_call(w, i) || (how == PDL_PRINTS_RESULT && b->state == PDL_BOX_DONE)) {
         print_result(w, i);
@@ -368,9 +388,11 @@ static void print(walk *w, uint32_t i) {
         add_item(w, PDL_SHAPE_step, i)->maker = PDL_MADE_BY_code;
     } else if (how == PDL_PRINTS_RESULT) {
         w->stopped = w->stopped || b->state == PDL_BOX_FAILED;
+        put_approval(w, i);
         push(w, i, false);
     } else {
         put_shown(w, i, false);
+        put_approval(w, i);
         walk_parts(w, i);
     }
 }
@@ -419,6 +441,10 @@ static void pass_by(walk *w, uint32_t i) {
 
 static void visit_part(walk *w, reading_frame *f, uint32_t i) {
     const pdl_box *b = box_at(w, i), *up = box_at(w, f->box);
+    if (pdl_box_is_attempt(b)) {
+        put_due(w, PDL_SHAPE_attempt, i);
+        return;
+    }
     bool prints = f->falls_back ? pdl_step_is_in(b, "fallback") : pdl_child_prints(up, b);
     if (!prints) {
         pass_by(w, i);
@@ -461,8 +487,10 @@ static uint32_t take_reply(walk *w, uint32_t box, pdl_str tool) {
 }
 
 static void visit_tool(walk *w, uint32_t i) {
-    pdl_str name = pdl_box_tool(box_at(w, i));
-    uint32_t model = take_reply(w, i, name);
+    const pdl_box *b = box_at(w, i);
+    bool is_run = pdl_box_is_run(b);
+    pdl_str name = is_run ? pdl_member_str(b->block, "run") : pdl_box_tool(b);
+    uint32_t model = is_run ? i : take_reply(w, i, name);
     pdl_item *x = add_item(w, PDL_SHAPE_tool, i);
     x->name = name;
     x->call_box = model;
@@ -484,7 +512,8 @@ static bool visit_loop(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     bool repeats = pdl_box_is_kind(b, "repeat"), maps = pdl_box_is_kind(b, "map");
     uint32_t n = repeats ? count_parts(w, i, "repeat") : maps ? count_parts(w, i, "map") : 0;
-    bool is_long = n >= (repeats ? (uint32_t)LONG_LOOP : (uint32_t)LONG_MAP);
+    bool is_long = n >= (repeats ? (uint32_t)LONG_LOOP : (uint32_t)LONG_MAP) ||
+                   (maps && n && pdl_box_is_run(box_at(w, b->first)));
     if (!n || (maps && !is_long) || (repeats && !digest_of(w, i)->models)) return false;
     if (!is_long && w->n_tools) return false;
     if (is_long) {
@@ -502,11 +531,12 @@ static void visit_in_work(walk *w, uint32_t i) {
     const pdl_digest *g = digest_of(w, i);
     use(w, i); /* the works that the loop uses are shown after it */
     if (!g->asked && !g->failed) return;
+    if (pdl_box_was_approved(b)) add_item(w, PDL_SHAPE_approval, i);
     if (pdl_box_is_kind(b, "model") || pdl_box_is_code(b) || pdl_box_reads_file(b))
         visit_step(w, i, PDL_SHAPE_step);
     else if (pdl_box_is_kind(b, "read"))
         visit_step(w, i, is_question(b) ? PDL_SHAPE_question : PDL_SHAPE_typed);
-    else if (pdl_box_tool(b).n)
+    else if (pdl_box_tool(b).n || pdl_box_is_run(b))
         visit_tool(w, i);
     else if (!visit_loop(w, i))
         push(w, i, false);
@@ -525,6 +555,11 @@ static uint32_t turns_before(const walk *w) {
 
 static void visit_of_work(walk *w, reading_frame *f, uint32_t i) {
     const pdl_box *b = box_at(w, i);
+    if (pdl_box_is_attempt(b)) {
+        add_item(w, PDL_SHAPE_attempt, i);
+        push_inside(w, i, false, false);
+        return;
+    }
     bool is_row = f->rounds && pdl_step_is_in(b, "map"),
          is_round = f->rounds && pdl_step_is_in(b, "repeat");
     if (is_round && f->parts == 0 && !f->has_item) f->before = turns_before(w);

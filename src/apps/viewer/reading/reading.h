@@ -92,6 +92,12 @@ void pdl_reading_text(const pdl_reading *r, pdl_buf *out);
 void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out);
 /* Returns the words that are shown for a reply that has no text. */
 const char *pdl_item_no_text(const pdl_reading *r, uint32_t i);
+/* Appends what an agent was asked: the last message of a user in its first call. Appends nothing
+ * for another item, and for a long message, which is a prompt with examples. */
+void pdl_item_task(const pdl_reading *r, uint32_t i, pdl_buf *out);
+/* Appends the text that an attempt had made, without escape sequences, when no item inside of it
+ * has the same text. */
+void pdl_item_gone(const pdl_reading *r, uint32_t i, pdl_buf *out);
 /* Appends the text of the item, without escape sequences that control terminals. */
 void pdl_item_text(const pdl_reading *r, uint32_t i, pdl_buf *out);
 /* Appends the title of the document: the description of the program, the first sentence of its

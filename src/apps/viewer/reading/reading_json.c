@@ -114,7 +114,9 @@ static pdl_vref value_of(const pdl_box *b, const char *key) {
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-static bool shows_source(const pdl_item *x) {
+/* Records of many runs have no program. */
+static bool shows_source(const pdl_reading *r, const pdl_item *x) {
+    if (r->digests[0].runs) return false;
     return x->shape != PDL_SHAPE_note && (x->shape != PDL_SHAPE_setup || x->name.n);
 }
 
@@ -170,6 +172,15 @@ static bool fills_lines(const pdl_reading *r, const pdl_item *x) {
     return begins && (x->to == text.n || text.p[x->to] == '\n' || text.p[x->to - 1] == '\n');
 }
 
+/* Appends the text that `make` makes of the item, unless it is empty. */
+static void put_made(const pdl_reading *r, uint32_t i, const char *name,
+                     void (*make)(const pdl_reading *, uint32_t, pdl_buf *), pdl_buf *out) {
+    pdl_buf text = PDL_BUF;
+    make(r, i, &text);
+    if (text.len) put_cut(name, pdl_buf_str(&text), out);
+    pdl_buf_fini(&text);
+}
+
 static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i, pdl_buf *out) {
     const pdl_item *x = &r->items.p[i];
     const pdl_box *b = box_of(r, x);
@@ -187,9 +198,11 @@ static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
     if (title.len) put_cut("title", pdl_buf_str(&title), out);
     if (x->name.n) pdl_json_put_text(out, "name", pdl_utf8_cut(x->name, 200));
     put_text(r, i, out);
+    if (x->shape == PDL_SHAPE_attempt) put_made(r, i, "gone", pdl_item_gone, out);
+    if (x->shape == PDL_SHAPE_work) put_made(r, i, "task", pdl_item_task, out);
     if (x->shape == PDL_SHAPE_tool) put_arguments(b, out);
     if (call) pdl_json_put_int(out, "call", call);
-    if (shows_source(x)) put_source(s, x->box, out);
+    if (shows_source(r, x)) put_source(s, x->box, out);
     if (x->shape != PDL_SHAPE_note) put_took(&r->digests[x->box], out);
     if (call && pdl_doc_waited(r->doc, x->call_box))
         pdl_json_put_int(out, "waited", pdl_doc_waited(r->doc, x->call_box) / NANOS_PER_MICRO);
@@ -271,6 +284,7 @@ void pdl_reading_json_head(const pdl_reading *r, const pdl_view_source *s, pdl_b
     pdl_json_put_text(out, "title", pdl_utf8_cut(pdl_buf_str(&title), 400));
     pdl_json_put_text(out, "ended", pdl_str_of(pdl_reading_state(r)));
     pdl_json_put_text(out, "facts", pdl_buf_str(&facts));
+    if (r->digests[0].runs) pdl_json_put_bool(out, "many", true);
     pdl_buf_fini(&title);
     pdl_buf_fini(&facts);
 }

@@ -5,8 +5,11 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
+#include "value/member.h"
 #include "value/text.h"
 #include "viewer/box_json.h"
+#include "viewer/reading/policy_answers.h"
+#include "viewer/reading/failed_attempts.h"
 #include "viewer/reading/printing.h"
 #include "viewer/reading/reading.h"
 
@@ -135,6 +138,8 @@ static void put_answer(const pdl_reading *r, uint32_t box, pdl_buf *out) {
                         : pdl_absent();
     if (pdl_is_str(text))
         pdl_buf_put(out, pdl_str_get(text));
+    else if (pdl_box_is_run(&r->doc->boxes.p[box]))
+        pdl_buf_put(out, pdl_member_str(r->doc->boxes.p[box].block, "said"));
     else
         pdl_box_print(r->doc, box, out);
 }
@@ -153,18 +158,37 @@ void pdl_item_text(const pdl_reading *r, uint32_t i, pdl_buf *out) {
         pdl_buf_put(&text, pdl_str_sub(pdl_buf_str(&r->text), x->from, x->to));
     else if (x->shape == PDL_SHAPE_note)
         pdl_buf_put(&text, pdl_str_of(r->doc->notice));
-    else if (x->shape == PDL_SHAPE_failure && pdl_is_str(pdl_box_get(b, "msg")))
+    else if ((x->shape == PDL_SHAPE_failure || x->shape == PDL_SHAPE_attempt) &&
+             pdl_is_str(pdl_box_get(b, "msg")))
         pdl_buf_put(&text, pdl_str_get(pdl_box_get(b, "msg")));
     else if (x->shape == PDL_SHAPE_quiet)
         put_messages(r, x->box, &text);
     else if (x->shape == PDL_SHAPE_tool)
         put_answer(r, x->box, &text);
+    else if (x->shape == PDL_SHAPE_approval)
+        pdl_put_approval_text(b, &text);
     else if (x->shape == PDL_SHAPE_shown)
         pdl_box_put_shown(r->doc, x->box, &text);
     else if (has_result_as_text(x->shape))
         pdl_box_print(r->doc, x->box, &text);
     pdl_put_unescaped(pdl_buf_str(&text), out);
     pdl_buf_fini(&text);
+}
+
+void pdl_item_gone(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    const pdl_item *x = &r->items.p[i];
+    pdl_buf made = PDL_BUF, gone = PDL_BUF;
+    pdl_attempt_put_text(r->doc, x->box, &made);
+    pdl_put_unescaped(pdl_buf_str(&made), &gone);
+    bool again = !pdl_str_trim(pdl_buf_str(&gone)).n;
+    for (uint32_t k = i + 1; !again && k < x->end; k = r->items.p[k].end) {
+        pdl_buf_clear(&made);
+        pdl_item_text(r, k, &made);
+        again = pdl_str_eq(pdl_str_trim(pdl_buf_str(&made)), pdl_str_trim(pdl_buf_str(&gone)));
+    }
+    if (!again) pdl_buf_put(out, pdl_buf_str(&gone));
+    pdl_buf_fini(&made);
+    pdl_buf_fini(&gone);
 }
 
 static size_t count_words(pdl_str s) {
@@ -208,9 +232,41 @@ static void put_how(const pdl_reading *r, uint32_t i, pdl_buf *out) {
         put_between(start, comma, out);
         put_count(g->tools, "tool call", "tool calls", out);
     }
+    if (g->runs) {
+        put_between(start, comma, out);
+        put_count(g->runs, "run", "runs", out);
+    }
     if (out->len == start)
         pdl_buf_put(out, pdl_box_reads_file(b) ? PDL_STR("a file") : PDL_STR("code"));
     put_took(g, comma, out);
+}
+
+/* Returns the box of the first model call inside of the item; the number of all boxes when there is
+ * none. */
+static uint32_t first_call(const pdl_reading *r, uint32_t i) {
+    uint32_t first = 0;
+    for (uint32_t k = i + 1; k < r->items.p[i].end; k++) {
+        uint32_t call = r->calls[r->items.p[k].call_box];
+        if (call && (!first || call < first)) first = call;
+    }
+    return first ? r->by_number[first - 1] : (uint32_t)r->doc->boxes.n;
+}
+
+void pdl_item_task(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    enum { MAX_TASK = 400 };
+    bool is_agent = r->items.p[i].shape == PDL_SHAPE_work && digest_of(r, i)->tools &&
+                    count_turns(r, i);
+    uint32_t box = is_agent ? first_call(r, i) : (uint32_t)r->doc->boxes.n;
+    if (box >= r->doc->boxes.n) return;
+    pdl_str member = PDL_STR("pdl__model_input");
+    pdl_val sent = pdl_doc_messages(r->doc, box, member,
+                                    pdl_box_get(&r->doc->boxes.p[box], "pdl__model_input"));
+    pdl_str task = {0};
+    for (size_t k = 0; pdl_is_list(sent) && k < pdl_list_len(sent); k++)
+        if (pdl_str_is(pdl_member_str(pdl_list_at(sent, k), "role"), "user"))
+            task = pdl_str_trim(pdl_member_str(pdl_list_at(sent, k), "content"));
+    if (task.n <= MAX_TASK) pdl_put_unescaped(task, out);
+    pdl_drop(sent);
 }
 
 static void put_setup(const pdl_reading *r, uint32_t i, pdl_buf *out) {
@@ -328,9 +384,9 @@ void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out) {
             put_definition(r, i, out);
         return;
     case PDL_SHAPE_work:
-        PDL_PUT(out, "How ");
+        if (!digest_of(r, i)->runs) PDL_PUT(out, "How ");
         pdl_buf_put(out, x->name.n ? x->name : PDL_STR("this"));
-        PDL_PUT(out, " came about: ");
+        pdl_buf_put(out, digest_of(r, i)->runs ? PDL_STR(": ") : PDL_STR(" came about: "));
         put_how(r, i, out);
         return;
     case PDL_SHAPE_turn:
@@ -350,6 +406,8 @@ void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out) {
         put_question(box_of(r, i), out);
         return;
     case PDL_SHAPE_shown: PDL_PUT(out, "Shown"); return;
+    case PDL_SHAPE_attempt: pdl_attempt_put_title(r->doc, x->box, out); return;
+    case PDL_SHAPE_approval: pdl_put_approval(box_of(r, i), out); return;
     case PDL_SHAPE_question:
         PDL_PUT(out, "Question");
         put_question(box_of(r, i), out);
@@ -367,6 +425,7 @@ const char *pdl_item_no_text(const pdl_reading *r, uint32_t i) {
     pdl_vref inner = pdl_is_dict(given) ? pdl_dict_getz(given, "pdl__result") : pdl_absent();
     if (pdl_is_dict(inner)) given = inner;
     bool has_tools = pdl_is_dict(given) && !pdl_is_absent(pdl_dict_getz(given, "tools"));
+    if (!pdl_box_is_kind(box_of(r, i), "model")) return "no output";
     if (box_of(r, i)->state == PDL_BOX_FAILED) return "no answer";
     return has_tools ? "no words (it has tools)" : "an empty answer";
 }
@@ -462,6 +521,7 @@ static void put_usage(const pdl_reading *r, size_t start, pdl_str between, pdl_b
 const char *pdl_reading_state(const pdl_reading *r) {
     if (r->doc->notice && !r->doc->cut) return "Cut";
     if (r->doc->running) return "Running";
+    if (pdl_member_bool(r->doc->trace, "not_ended")) return "Not ended";
     return r->doc->boxes.p[0].state == PDL_BOX_FAILED ? "Failed" : "Finished";
 }
 
@@ -490,6 +550,10 @@ void pdl_reading_facts(const pdl_reading *r, const pdl_view_source *s, pdl_str b
     if (all->tools) {
         put_between(start, between, out);
         put_count(all->tools, "tool call", "tool calls", out);
+    }
+    if (all->runs) {
+        put_between(start, between, out);
+        put_count(all->runs, "run", "runs", out);
     }
     put_usage(r, start, between, out);
 }

@@ -1,0 +1,44 @@
+// asides.js -- shows what happened beside the text of a run: output on the way, messages that only the model saw,
+// questions of policies, and attempts that failed.
+// SPDX-License-Identifier: Apache-2.0
+import { make } from "./dom.js";
+import { shortened, wordsOf } from "./long_text.js";
+import { Rounds } from "./rounds.js";
+
+export class Asides extends Rounds {
+  // Shows output that the run printed meanwhile and that is not a part of its text.
+  shown(item) {
+    return shortened(make("div", { class: "shown" }, make("span", { class: "label" }, item.title), make("span", { class: "shown-text" }, (item.text ?? "").trim(), item.cut ? " …" : "")), wordsOf([item]));
+  }
+
+  // Shows an attempt that failed: why, and, when it is opened, what it had made. None of that is a part of the text.
+  attempt(item) {
+    const body = make("div", { class: "work-body", hidden: true });
+    const head = make("button", { type: "button", class: "quiet work-head", "aria-expanded": "false" }, item.title);
+    head.addEventListener("click", async () => {
+      if (!body.childElementCount) {
+        body.append(make("p", { class: "why" }, item.text ?? ""), make("p", { class: "label" }, "Not part of the document:"));
+        if (item.gone) body.append(make("pre", { class: "gone" }, item.gone));
+        body.append(...(await this.inside(item)));
+      }
+      this.setOpen(head, body.hidden);
+    });
+    return make("section", { class: "work attempt", "aria-label": item.title }, head, body);
+  }
+
+  // Shows what a person was asked by a policy, and the answer.
+  approval(item) {
+    return make("section", { class: "approval", "aria-label": "Approval" }, make("span", { class: "label" }, "Approval"),
+      make("div", {}, make("b", {}, item.title), make("pre", {}, item.text ?? "")));
+  }
+
+  quiet(item) {
+    const text = make("pre", { class: "quiet-text", hidden: true }, item.text ?? "");
+    const head = make("button", { type: "button", class: "quiet", "aria-expanded": "false" }, item.title);
+    head.addEventListener("click", () => {
+      text.hidden = !text.hidden;
+      head.setAttribute("aria-expanded", String(!text.hidden));
+    });
+    return make("div", {}, head, text);
+  }
+}

@@ -1,0 +1,21 @@
+/* failed_attempts.h -- private to viewer: attempts of a block that failed, because of which the
+ * block was executed again or its fallback was. What they made is not a part of the document.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VIEWER_FAILED_ATTEMPTS_H
+#define PDL_VIEWER_FAILED_ATTEMPTS_H
+
+#include "base/buf.h"
+#include "viewer/doc.h"
+
+/* Returns true when the box is such an attempt of the block around it. */
+bool pdl_box_is_attempt(const pdl_box *b);
+/* Returns how many of the first children of the box are such attempts. */
+uint32_t pdl_box_attempts(const pdl_doc *d, uint32_t i);
+/* Appends what followed the attempt: "Attempt 1 failed and was repeated". */
+void pdl_attempt_put_title(const pdl_doc *d, uint32_t i, pdl_buf *out);
+/* Appends the text that the attempt had made. */
+void pdl_attempt_put_text(const pdl_doc *d, uint32_t i, pdl_buf *out);
+
+#endif

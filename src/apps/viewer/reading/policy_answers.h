@@ -1,0 +1,18 @@
+/* policy_answers.h -- private to viewer: the questions of policies that a person has answered.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VIEWER_POLICY_ANSWERS_H
+#define PDL_VIEWER_POLICY_ANSWERS_H
+
+#include "base/buf.h"
+#include "viewer/doc.h"
+
+/* Returns true when a person was asked whether the box may do what it does, and has answered. */
+bool pdl_box_was_approved(const pdl_box *b);
+/* Appends what was asked and answered, such as "May this be done? command echo: yes". */
+void pdl_put_approval(const pdl_box *b, pdl_buf *out);
+/* Appends, a line each, what the person saw, such as `0: "echo"`, and when the answer came. */
+void pdl_put_approval_text(const pdl_box *b, pdl_buf *out);
+
+#endif

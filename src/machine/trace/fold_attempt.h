@@ -1,0 +1,28 @@
+/* fold_attempt.h -- attempts of a block that failed and were handled by its retry or fallback. The
+ * trace shows each as an error block in `pdl__abandoned`. Private to trace.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_TRACE_FOLD_ATTEMPT_H
+#define PDL_TRACE_FOLD_ATTEMPT_H
+
+#include "trace/fold_tree.h"
+
+/* Depth down to which attempts that failed are shown: each adds three levels of JSON. */
+enum { FOLD_DEEPEST_ATTEMPT = 64 };
+
+/* --- fold_node.c ------------------------------------------------------------------------------ */
+
+/* Writes what an attempt of n made, which failed now with this message, as an item of n->attempts.
+ * Returns false when the trace does not show it. */
+bool pdl_fold_keep_attempt(pdl_fold *f, fold_node *n, const char *message, int64_t now);
+/* Marks the parts of n except its definitions as those of a failed attempt. kept: the trace shows
+ * that attempt. */
+void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n, bool kept);
+
+/* --- fold_write.c ----------------------------------------------------------------------------- */
+
+/* Appends the JSON of n as an attempt that failed. All its parts are written. */
+void pdl_fold_attempt_write(pdl_fold *f, fold_node *n, pdl_buf *out);
+
+#endif
