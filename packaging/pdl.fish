@@ -11,7 +11,7 @@ complete -c pdl -n __fish_use_subcommand -a eval -d 'Run a program over question
 complete -c pdl -n __fish_use_subcommand -a infer -d 'Run a program many times, weigh the results by its factors, and print one sample.'
 complete -c pdl -n __fish_use_subcommand -a optimize -d 'Find the texts and parameters of a program that score best on a table, and write it.'
 complete -c pdl -n __fish_use_subcommand -a test -d 'Run the tests beside programs: NAME.test.yaml, or all in a folder and below it.'
-complete -c pdl -n __fish_use_subcommand -a view -d 'Show a run as a document in a browser: the text that it made, and how that came about. FILE is a trace, ours or the reference'\''s, or a recording; ID is a durable run. With OTHER: two runs side by side. Nothing is run by it, unless --run names a program; what may limit a run goes with it.'
+complete -c pdl -n __fish_use_subcommand -a view -d 'Show a run as a document in a browser: the text that it made, and how that came about. FILE is a trace, ours or the reference'\''s, or a recording; ID is a durable run. Records of many runs are a table: the folder of a search (also as ID), what pdl eval -o wrote, and what pdl infer --json printed. With OTHER: two runs side by side. Nothing is run by it, unless --run names a program; what may limit a run goes with it.'
 complete -c pdl -n __fish_use_subcommand -a resume -d 'Continue a durable run: what was answered comes from its journal, the rest is done.'
 complete -c pdl -n __fish_use_subcommand -a runs -d 'Durable runs, newest first.'
 complete -c pdl -n __fish_use_subcommand -a answer -d 'Answer the question of a run that waits (--park). TEXT - is standard input.'

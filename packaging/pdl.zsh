@@ -14,7 +14,7 @@ _pdl() {
         'infer:Run a program many times, weigh the results by its factors, and print one sample.'
         'optimize:Find the texts and parameters of a program that score best on a table, and write it.'
         'test:Run the tests beside programs\: NAME.test.yaml, or all in a folder and below it.'
-        'view:Show a run as a document in a browser\: the text that it made, and how that came about. FILE is a trace, ours or the reference'\''s, or a recording; ID is a durable run. With OTHER\: two runs side by side. Nothing is run by it, unless --run names a program; what may limit a run goes with it.'
+        'view:Show a run as a document in a browser\: the text that it made, and how that came about. FILE is a trace, ours or the reference'\''s, or a recording; ID is a durable run. Records of many runs are a table\: the folder of a search (also as ID), what pdl eval -o wrote, and what pdl infer --json printed. With OTHER\: two runs side by side. Nothing is run by it, unless --run names a program; what may limit a run goes with it.'
         'resume:Continue a durable run\: what was answered comes from its journal, the rest is done.'
         'runs:Durable runs, newest first.'
         'answer:Answer the question of a run that waits (--park). TEXT - is standard input.'

@@ -50,6 +50,19 @@ typedef struct pdl_view_program {
  * damaged trace is shown as far as possible. */
 PDL_MUST bool pdl_view_run_new(pdl_str name, pdl_str trace, const pdl_view_program *program,
                                pdl_view_run **out, pdl_err *err);
+/* The files in the folder of a search. report is empty while the search continues. */
+typedef struct pdl_view_search {
+    pdl_str candidates, scores, report;
+} pdl_view_search;
+/* These make a document of the records of many runs: of a search, of the rows that pdl eval -o
+ * wrote, and of the output of pdl infer --json. name: the file or folder; copied. */
+PDL_MUST bool pdl_view_search_new(pdl_str name, const pdl_view_search *files, pdl_view_run **out,
+                                  pdl_err *err);
+PDL_MUST bool pdl_view_rows_new(pdl_str name, pdl_str lines, pdl_view_run **out, pdl_err *err);
+PDL_MUST bool pdl_view_distribution_new(pdl_str name, pdl_str json, pdl_view_run **out,
+                                        pdl_err *err);
+bool pdl_view_are_rows(pdl_str text);
+bool pdl_view_is_distribution(pdl_str text);
 void pdl_view_run_free(pdl_view_run *r); /* NULL is fine */
 
 /* Returns how much the model calls of a run share at their beginnings: the report of

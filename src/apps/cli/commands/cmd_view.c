@@ -154,6 +154,57 @@ static bool has_no_variables(const shower *s, pdl_str name, pdl_err *err) {
                        PDL_FMT(name));
 }
 
+/* --- records of many runs --------------------------------------------------------------------- */
+
+static bool read_in(pdl_str folder, const char *file, pdl_buf *out, pdl_err *err) {
+    pdl_buf path = PDL_BUF;
+    pdl_buf_putf(&path, "%.*s/%s", PDL_FMT(folder), file);
+    bool ok = pdl_file_read(pdl_buf_z(&path), out, err);
+    pdl_buf_fini(&path);
+    return ok;
+}
+
+/* Returns the folder of a search that is named by its path, or by its name in experiments; owned.
+ * NULL when there is none. */
+static char *search_folder(pdl_str name) {
+    bool is_path = pdl_str_find(name, PDL_STR("/"), 0) != PDL_NOT_FOUND;
+    for (int i = 0; i < 2 - is_path; i++) {
+        pdl_buf folder = PDL_BUF, file = PDL_BUF;
+        pdl_buf_putf(&folder, "%s%.*s", i ? "experiments/" : "", PDL_FMT(name));
+        pdl_buf_putf(&file, "%s/candidates.jsonl", pdl_buf_z(&folder));
+        bool is = pdl_file_kind_of(pdl_buf_z(&file)) == PDL_FILE_REGULAR;
+        pdl_buf_fini(&file);
+        if (is) return pdl_buf_take(&folder);
+        pdl_buf_fini(&folder);
+    }
+    return NULL;
+}
+
+/* Shows a search. A search in progress has no report yet. */
+static bool open_search(shower *s, pdl_str folder, pdl_err *err) {
+    pdl_buf candidates = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), scores = candidates,
+            report = PDL_BUF;
+    pdl_err none = {0};
+    pdl_view_run *view = NULL;
+    bool ok = read_in(folder, "candidates.jsonl", &candidates, err) &&
+              read_in(folder, "scores.jsonl", &scores, err);
+    if (ok && !read_in(folder, "report.md", &report, &none)) pdl_err_fini(&none);
+    pdl_view_search files = {pdl_buf_str(&candidates), pdl_buf_str(&scores), pdl_buf_str(&report)};
+    ok = ok && pdl_view_search_new(folder, &files, &view, err);
+    if (ok) *pdl_vec_push(&s->runs) = view;
+    pdl_buf_fini(&candidates);
+    pdl_buf_fini(&scores);
+    pdl_buf_fini(&report);
+    return ok;
+}
+
+static bool show_text(const shower *s, pdl_str name, pdl_str text, pdl_str source,
+                      pdl_view_run **out, pdl_err *err) {
+    if (pdl_view_are_rows(text)) return pdl_view_rows_new(name, text, out, err);
+    if (pdl_view_is_distribution(text)) return pdl_view_distribution_new(name, text, out, err);
+    return show_trace(s, name, text, source, out, err);
+}
+
 static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     pdl_buf bytes = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), text = PDL_BUF;
     pdl_str given = s->a->value[OPT_source], source = {0};
@@ -167,7 +218,7 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
         ok = has_no_variables(s, name, err) && read_file(name, &bytes, err) &&
              (!given.p || read_file(given, &text, err));
         if (given.p) source = text.len ? pdl_buf_str(&text) : PDL_STR("");
-        ok = ok && show_trace(s, name, pdl_buf_str(&bytes), source, &view, err);
+        ok = ok && show_text(s, name, pdl_buf_str(&bytes), source, &view, err);
     }
     if (view) *pdl_vec_push(&s->runs) = view;
     pdl_buf_fini(&bytes);
@@ -196,6 +247,12 @@ static bool open_recorded(shower *s, pdl_str name, pdl_err *err) {
 }
 
 static bool open_run(shower *s, pdl_str name, pdl_err *err) {
+    char *search = search_folder(name);
+    if (search) {
+        bool ok = open_search(s, pdl_str_of(search), err);
+        pdl_free(search);
+        return ok;
+    }
     char *journal = durable_path(name);
     char *file = pdl_str_dup(name);
     bool may_be_id = pdl_str_find(name, PDL_STR("/"), 0) == PDL_NOT_FOUND,

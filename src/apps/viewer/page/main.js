@@ -271,7 +271,8 @@ function showHead(runs) {
     byId("totals").textContent = "Two runs, one beside the other";
     return;
   }
-  const kinds = { [s.ended]: { Finished: "ok", Running: "runs" }[s.ended] ?? "bad" };
+  const kinds = { [s.ended]: { Finished: "ok", Running: "runs", "Not ended": "runs" }[s.ended] ?? "bad" };
+  document.body.classList.toggle("many", Boolean(s.many)); // records of many runs: they have no program and no boxes
   const facts = s.facts.split("\n").concat(s.live && s.failed ? [`${s.failed} failed`] : []);
   clear(byId("totals")).append(...facts.map((f, i) => {
     const sort = sortOf(f);

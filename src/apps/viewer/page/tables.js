@@ -11,6 +11,9 @@ function tokensOf(x) {
 }
 
 // The table of the rows of one map. view: the document that shows it.
+const [SHORT_CELL, LONG_CELL] = [14, 40]; // characters
+const MAX_HISTOGRAM = 80; // characters of the values that are counted below a title
+
 export class RowTable {
   constructor(view, item) {
     Object.assign(this, { view, item, sort: "", where: "", from: 0 });
@@ -38,8 +41,8 @@ export class RowTable {
     const times = columns.find((c) => c.kind === "time");
     this.grid.setAttribute("aria-rowcount", String(total + 1));
     this.head.replaceChildren(this.title("row", "", "num"), ...names.map((c) => this.title(c.name, c.name, "", this.few(c))),
-      this.title("time", "time", "num", times.most >= 1000 ? `median ${took(times.median) || "under 1 ms"}, 99 % ${took(times.most)}` : ""), ...(hasTokens ? [this.title("tokens", "tokens", "num")] : []), this.title("", "state"));
-    this.body.replaceChildren(...items.map((x, i) => this.row(x, i, hasTokens)));
+      ...(times.most ? [this.title("time", "time", "num", times.most >= 1000 ? `median ${took(times.median) || "under 1 ms"}, 99 % ${took(times.most)}` : "")] : []), ...(hasTokens ? [this.title("tokens", "tokens", "num")] : []), this.title("", "state"));
+    this.body.replaceChildren(...items.map((x, i) => this.row(x, i, times.most, hasTokens)));
     this.failed.hidden = !failed;
     this.failed.textContent = `Failed ${failed.toLocaleString("en")}`;
     this.failed.setAttribute("aria-pressed", String(this.where === "failed"));
@@ -51,7 +54,8 @@ export class RowTable {
   }
 
   few({ values = [] }) {
-    return values.length > 1 || values[0]?.n > 1 ? values.map((v) => `${v.text} ${v.n.toLocaleString("en")}`).join(", ") : "";
+    const text = values.filter((v) => v.text).map((v) => `${v.text} ${v.n.toLocaleString("en")}`).join(", ");
+    return values.some((v) => v.n > 1) && text.length < MAX_HISTOGRAM ? text : "";
   }
 
   title(text, sort, style = "", below = "") {
@@ -62,11 +66,11 @@ export class RowTable {
     return make("th", { scope: "col", role: "columnheader", class: style, "aria-sort": is && sort ? (down ? "descending" : "ascending") : null }, button, below ? make("span", { class: "hist" }, below) : null);
   }
 
-  row(x, i, hasTokens) {
-    const cells = x.cells.map((c) => make("td", { role: "gridcell" }, c));
+  row(x, i, hasTimes, hasTokens) {
+    const cells = x.cells.map((c) => make("td", { role: "gridcell", class: c.length > LONG_CELL ? "long" : c.length < SHORT_CELL ? "brief" : null }, c));
     const open = x.inside ? make("button", { type: "button", class: "n", "aria-expanded": "false", "aria-label": `row ${x.number}`, onclick: () => this.open(x, row, open) }, String(x.number)) : String(x.number);
     const row = make("tr", { role: "row", id: `item-${x.id}`, "aria-rowindex": this.from + i + 2, class: x.state === "failed" ? "bad" : null }, make("td", { role: "gridcell", class: "num" }, open), ...cells,
-      make("td", { role: "gridcell", class: "num" }, took(x.took)), hasTokens ? make("td", { role: "gridcell", class: "num" }, tokensOf(x)) : null, make("td", { role: "gridcell" }, x.state ?? ""));
+      hasTimes ? make("td", { role: "gridcell", class: "num" }, took(x.took)) : null, hasTokens ? make("td", { role: "gridcell", class: "num" }, tokensOf(x)) : null, make("td", { role: "gridcell" }, x.state ?? ""));
     return row;
   }
 

@@ -1,0 +1,56 @@
+/* many_runs.h -- private to viewer: a document about many runs, made of their records.
+ *
+ * A search, an evaluation and an inference leave records of many runs, and no trace. Their document
+ * is that of a trace which is made here: a text with a table below it, in which each row is a block
+ * of the kind "run". So such a document has the same page, Markdown and search as one of a run.
+ *
+ *   run   the name of what ran            args   what it was given
+ *   said  what is shown of it when it is opened   pdl__result   a column for each member
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VIEWER_MANY_RUNS_H
+#define PDL_VIEWER_MANY_RUNS_H
+
+#include "base/err.h"
+#include "base/buf.h"
+#include "value/val.h"
+#include "viewer/viewer.h"
+
+/* A table that is being made. All-zero is not valid. */
+typedef struct pdl_run_table {
+    pdl_val lists; /* the columns of what the runs were given: name -> list */
+    pdl_val rows;  /* blocks */
+} pdl_run_table;
+
+pdl_run_table pdl_run_table_begin(void);
+/* Adds a value to a column of `lists`. Takes v. A row that has no value in a column gets null. */
+void pdl_run_table_given(pdl_run_table *t, pdl_str column, pdl_val v);
+/* Ends a row. Takes args, result and inside; args may be absent, and so may inside, which is the
+ * table of the runs that the row is about. */
+void pdl_run_table_add(pdl_run_table *t, pdl_str run, pdl_val args, pdl_str said, pdl_val result,
+                       pdl_val inside);
+/* Returns the table as a block, owned, and leaves t empty. name: the name of the table. */
+pdl_val pdl_run_table_take(pdl_run_table *t, const char *name);
+
+/* The words above the table. Everything is borrowed. */
+typedef struct pdl_many_runs {
+    pdl_str file; /* the file or folder of the records */
+    pdl_str title, text;
+    const char *name; /* the name of the table */
+    bool not_ended;   /* there may be more runs later */
+} pdl_many_runs;
+
+/* Makes the document. Takes table. */
+PDL_MUST bool pdl_many_runs_new(const pdl_many_runs *m, pdl_val table, pdl_view_run **out,
+                                pdl_err *err);
+
+/* Returns the next line of *rest as JSON, owned, or absent when there is none. Lines that are no
+ * JSON object are left out. */
+pdl_val pdl_next_record(pdl_str *rest);
+/* Returns a number of a record, or NAN when it has none. */
+double pdl_record_number(pdl_vref record, const char *key);
+/* Returns a number that is shown with three decimals. */
+pdl_val pdl_rounded(double x);
+
+#endif

@@ -1,0 +1,125 @@
+/* record_rows.c -- the document of an evaluation, made of the rows that pdl eval -o writes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "value/json_write.h"
+#include "value/member.h"
+#include "value/text.h"
+#include "viewer/records/record_rows.h"
+
+#include "base/banned.h"
+
+/* The members of a row that the evaluation adds; all others are of the table. */
+static const char *const added[] = {"program", "candidate", "row",   "part",  "result",
+                                    "error",   "place",     "score", "right", "feedback"};
+
+static bool is_added(pdl_vref key) {
+    bool is = false;
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++) is = is || pdl_text_is(key, added[i]);
+    return is;
+}
+
+static pdl_val given_of(pdl_vref record) {
+    pdl_val d = pdl_dict_new(4);
+    for (size_t i = 0; i < pdl_dict_len(record); i++) {
+        pdl_vref key = pdl_dict_key_at(record, i);
+        if (is_added(key)) continue;
+        d = pdl_dict_put(d, pdl_keep(key), pdl_keep(pdl_dict_val_at(record, i)));
+    }
+    return d;
+}
+
+static bool is_there(pdl_vref v) { return !pdl_is_absent(v) && !pdl_is_null(v); }
+
+/* Adds a member of the record to the result, when it has a value. */
+static pdl_val with(pdl_val result, pdl_vref record, const char *key) {
+    pdl_vref v = pdl_member(record, key);
+    return is_there(v) ? pdl_dict_putz(result, key, pdl_keep(v)) : result;
+}
+
+/* Appends the answer, and below it the score and the judge's words. */
+static void put_said(pdl_vref record, pdl_buf *out) {
+    pdl_vref result = pdl_member(record, "result"), score = pdl_member(record, "score");
+    pdl_str error = pdl_member_str(record, "error"), feedback = pdl_member_str(record, "feedback");
+    pdl_err ignored = {0};
+    if (error.n)
+        pdl_buf_putf(out, "failed: %.*s", PDL_FMT(error));
+    else if (is_there(result) && !pdl_stringify(result, out, &ignored))
+        pdl_err_fini(&ignored);
+    if (is_there(score)) PDL_PUT(out, "\n\nScore ");
+    if (is_there(score) && !pdl_stringify(score, out, &ignored)) pdl_err_fini(&ignored);
+    if (feedback.n) pdl_buf_putf(out, "%s%.*s", is_there(score) ? ": " : "\n\n", PDL_FMT(feedback));
+}
+
+void pdl_record_rows_add(pdl_run_table *t, pdl_vref record) {
+    pdl_val given = given_of(record), result = pdl_dict_new(6);
+    pdl_buf said = PDL_BUF;
+    for (size_t i = 0; i < pdl_dict_len(given); i++)
+        pdl_run_table_given(t, pdl_str_get(pdl_dict_key_at(given, i)),
+                            pdl_keep(pdl_dict_val_at(given, i)));
+    result = with(with(with(result, record, "part"), record, "result"), record, "error");
+    result = with(with(with(result, record, "score"), record, "right"), record, "feedback");
+    put_said(record, &said);
+    pdl_run_table_add(t, pdl_member_str(record, "program"), given, pdl_buf_str(&said), result,
+                      pdl_absent());
+    pdl_buf_fini(&said);
+}
+
+bool pdl_view_are_rows(pdl_str text) {
+    pdl_str first = pdl_str_take(&text, PDL_STR("\n"));
+    pdl_val record = pdl_next_record(&first);
+    bool are = !pdl_is_absent(record) && pdl_is_absent(pdl_member(record, "kind")) &&
+               pdl_member_str(record, "program").n && !pdl_is_absent(pdl_member(record, "score"));
+    if (!pdl_is_absent(record)) pdl_drop(record);
+    return are;
+}
+
+/* The sums of the rows of one program. */
+typedef struct row_sums {
+    uint64_t rows, right, failed, scored;
+    double score;
+} row_sums;
+
+static void count(row_sums *s, pdl_vref record) {
+    double score = pdl_record_number(record, "score");
+    s->rows++;
+    s->right += pdl_member_bool(record, "right");
+    s->failed += pdl_member_str(record, "error").n > 0;
+    if (score == score) { /* not NAN */
+        s->scored++;
+        s->score += score;
+    }
+}
+
+static void put_sums(pdl_vref program, const row_sums *s, pdl_buf *out) {
+    pdl_buf_putf(out, "%.*s: %llu of %llu right", PDL_FMT(pdl_str_get(program)),
+                 (unsigned long long)s->right, (unsigned long long)s->rows);
+    if (s->scored) pdl_buf_putf(out, ", mean score %.3f", s->score / (double)s->scored);
+    if (s->failed) pdl_buf_putf(out, ", %llu failed", (unsigned long long)s->failed);
+    pdl_buf_putc(out, '\n');
+}
+
+bool pdl_view_rows_new(pdl_str name, pdl_str lines, pdl_view_run **out, pdl_err *err) {
+    enum { MAX_PROGRAMS = 16 };
+    pdl_val programs = pdl_list_new(2);
+    row_sums all[MAX_PROGRAMS] = {{0}};
+    pdl_run_table t = pdl_run_table_begin();
+    pdl_buf text = PDL_BUF;
+    for (pdl_val record; !pdl_is_absent(record = pdl_next_record(&lines)); pdl_drop(record)) {
+        pdl_val program = pdl_text(pdl_member_str(record, "program"));
+        size_t i = 0;
+        while (i < pdl_list_len(programs) && !pdl_val_eq(pdl_list_at(programs, i), program)) i++;
+        if (i == pdl_list_len(programs) && i < MAX_PROGRAMS)
+            programs = pdl_list_push(programs, pdl_keep(program));
+        if (i < MAX_PROGRAMS) count(&all[i], record);
+        pdl_drop(program);
+        pdl_record_rows_add(&t, record);
+    }
+    for (size_t i = 0; i < pdl_list_len(programs); i++)
+        put_sums(pdl_list_at(programs, i), &all[i], &text);
+    pdl_many_runs m = {name, PDL_STR("Evaluation"), pdl_buf_str(&text), "rows", false};
+    bool ok = pdl_many_runs_new(&m, pdl_run_table_take(&t, "rows"), out, err);
+    pdl_drop(programs);
+    pdl_buf_fini(&text);
+    return ok;
+}

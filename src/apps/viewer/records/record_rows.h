@@ -1,0 +1,13 @@
+/* record_rows.h -- private to viewer: rows of an evaluation, in the table of their runs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VIEWER_RECORD_ROWS_H
+#define PDL_VIEWER_RECORD_ROWS_H
+
+#include "viewer/records/many_runs.h"
+
+/* Adds a row as pdl eval -o and the scores.jsonl of a search have it. */
+void pdl_record_rows_add(pdl_run_table *t, pdl_vref record);
+
+#endif
