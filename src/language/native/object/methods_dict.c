@@ -55,11 +55,13 @@ static bool m_values(PDL_ARGS) {
 static bool m_pop(PDL_ARGS) {
     if (!need_key(argv[1], err)) return false;
     pdl_vref v = pdl_dict_find(argv[0], argv[1]);
+    pdl_label chosen = pdl_label_of(argv[1]); /* what is left was chosen by the key */
     if (!pdl_is_absent(v)) {
         pdl_val x = pdl_keep(v);
-        return changed(pdl_dict_del(pdl_keep(argv[0]), argv[1]), x, out);
+        return changed(pdl_with_label(pdl_dict_del(pdl_keep(argv[0]), argv[1]), chosen), x, out);
     }
-    if (!pdl_is_absent(argv[2])) return changed(pdl_keep(argv[0]), pdl_keep(argv[2]), out);
+    if (!pdl_is_absent(argv[2]))
+        return changed(pdl_with_label(pdl_keep(argv[0]), chosen), pdl_keep(argv[2]), out);
     pdl_buf b = PDL_BUF;
     pdl_val_show(argv[1], true, 300, &b);
     pdl_err_host(err, "KeyError", "%s", pdl_buf_z(&b));

@@ -72,7 +72,9 @@ static bool m_remove(PDL_ARGS) {
     size_t at = place_of(argv[0], argv[1], 0, pdl_list_len(argv[0]));
     if (at == PDL_NOT_FOUND)
         return pdl_err_host(err, "ValueError", "list.remove(x): x not in list");
-    return changed(chosen_by(pdl_list_remove(pdl_keep(argv[0]), at), argv[1]), pdl_null(), out);
+    /* which item is equal depends on the items, too */
+    pdl_val self = chosen_by(pdl_list_remove(pdl_keep(argv[0]), at), argv[0]);
+    return changed(chosen_by(self, argv[1]), pdl_null(), out);
 }
 
 static bool m_reverse(PDL_ARGS) {
@@ -91,7 +93,7 @@ static bool m_sort(PDL_ARGS) {
     if (!pdl_arg_truth(env, argv[2], &reverse, err) ||
         !pdl_sorted(argv[0], argv[0], reverse, &r, err))
         return false;
-    return changed(chosen_by(r, argv[2]), pdl_null(), out);
+    return changed(chosen_by(chosen_by(r, argv[0]), argv[2]), pdl_null(), out);
 }
 
 static bool m_count(PDL_ARGS) {
