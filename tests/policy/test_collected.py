@@ -22,6 +22,7 @@ BLOCKS = {
     "a model": {"model": "openai/m", "input": "${ x }", "parameters": {"mock_response": "a"}}, "its answer": {"model": "openai/m", "input": "q", "parameters": {"mock_response": "${ x }"}},
     "the name of a model": {"model": "openai/${ x }", "input": "q", "parameters": {"mock_response": "a"}}, "the name of a service": {"model": "${ x }/m", "input": "q"},
     "a parameter": {"model": "openai/m", "input": "q", "parameters": {"mock_response": "a", "stop": ["${ x }"]}}, "a model that fails": {"model": "openai/m", "input": "q", "parameters": {"api_base": "http://127.0.0.1:9/${ x }", "num_retries": 0}},
+    "a model that is tried next": {"model": "openai/m", "input": "q", "parameters": {"api_base": "http://127.0.0.1:9", "num_retries": 0, "fallbacks": ["openai/${ x }"]}},
     "a model that answers wrongly": {"model": "openai/m", "input": "q", "parser": "json", "spec": "integer", "parameters": {"mock_response": "\"${ x }\""}},
     "embeddings": "${ stdlib.embed('openai/' ~ x, ['a']) }", "texts": "${ stdlib.embed('openai/m', [x], parameters={'api_base': 'http://127.0.0.1:9', 'num_retries': 0}) }",
     "a path": {"read": "./${ x }"}, "fail": "${ stdlib.fail(x) }", "a key": "${ {}[x] }", "an index": "${ [1][x] }", "an attribute of nothing": "${ x.a.b }", "arithmetic": "${ x + 1 }",

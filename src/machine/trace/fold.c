@@ -322,18 +322,40 @@ static void on_usage(pdl_fold *f, const pdl_event *e) {
         n->cost = (n->cost > 0 ? n->cost : 0) + pdl_num_to_double(cost);
 }
 
+/* Returns the failed attempts of a call without texts that the trace does not show: which model was
+ * asked, and what the service said, who may repeat the request. Owned. */
+static pdl_val attempts_shown(const pdl_fold *f, pdl_vref attempts, const pdl_effect *e) {
+    static const char *const texts[] = {"model", "message"};
+    pdl_label label = e ? pdl_effect_label(e) : 0;
+    if (!pdl_is_list(attempts) || !pdl_redaction_covers(f->redaction, label))
+        return pdl_keep(attempts);
+    pdl_val out = pdl_list_new(pdl_list_len(attempts));
+    for (size_t i = 0; i < pdl_list_len(attempts); i++) {
+        pdl_val one = pdl_keep(pdl_list_at(attempts, i));
+        for (size_t k = 0; pdl_is_dict(one) && k < sizeof texts / sizeof texts[0]; k++) {
+            pdl_vref text = pdl_dict_getz(one, texts[k]);
+            if (pdl_is_absent(text)) continue;
+            one = pdl_dict_putz(one, texts[k],
+                                pdl_redact_leaves(f->redaction, label, pdl_keep(text)));
+        }
+        out = pdl_list_push(out, one);
+    }
+    return out;
+}
+
 /* Records how a call went: the reply's value, {attempts, structured}, or absent. */
-static void note_call(pdl_fold *f, fold_node *n, pdl_vref how) {
+static void note_call(pdl_fold *f, fold_node *n, pdl_vref how, const pdl_effect *e) {
     static const char *const names[][2] = {{"attempts", "pdl__attempts"},
                                            {"structured", "pdl__structured"}};
     for (size_t i = 0; pdl_is_dict(how) && i < sizeof names / sizeof names[0]; i++) {
-        pdl_vref v = pdl_dict_getz(how, names[i][0]);
-        if (pdl_is_absent(v)) continue;
+        if (pdl_is_absent(pdl_dict_getz(how, names[i][0]))) continue;
+        pdl_val v = attempts_shown(f, pdl_dict_getz(how, names[i][0]), e);
         fold_fact *old = pdl_fold_fact(n, names[i][1], 0);
         if (old && pdl_is_list(old->value) && pdl_is_list(v))
             old->value = pdl_list_concat(old->value, v);
         else if (!old)
             pdl_fold_fact_add(n, intern_key(f, pdl_str_of(names[i][1])), 0, pdl_keep(v));
+        pdl_drop(v);
     }
 }
 
@@ -378,7 +400,7 @@ static void on_reply(pdl_fold *f, const pdl_event *e) {
     n->end = e->nanos;
     n->waits = false;
     if (!f->whole && !e->err && e->reply && !has_counts(e->reply->value)) n->usage[0]++;
-    note_call(f, n, e->value);
+    note_call(f, n, e->value, e->effect);
     note_sent(n, e->reply, e->value);
     if (!e->err || n->failure || n->part_failed) return;
     char **failure = n->over ? &n->failure : &n->answer_failed;
