@@ -68,3 +68,18 @@ def test_a_batch_that_keeps(pdl, folder):
                        timeout=60, check=False)
         kept = (folder / "out.jsonl.journal").read_bytes()
         check("--keep, %s" % sinks, (b"HIDDEN" in kept) == (sinks == ["output"]), kept)
+
+
+def test_errors_in_a_recording(pdl, folder):
+    """The facts of an error name models, and have what services said to each attempt."""
+    (folder / "note").write_text("HIDDEN")
+    (folder / "p.yaml").write_text(json.dumps({**POLICY, "rules": [{"sink": "journal", "deny": ["secret"]}]}))
+    for name, more in (("attempts", {"fallbacks": ["openai/${ x }"]}), ("a service", {"fallbacks": ["${ x }/m"]})):
+        block = {"model": "openai/m", "input": "${ x }", "fallback": "${ pdl_error.kind }", "parameters": {"api_base": "http://127.0.0.1:9", "api_key": "k", "num_retries": 0, **more}}
+        (folder / "a.pdl").write_text(json.dumps({"lastOf": [{"def": "x", "read": "note", "contribute": []}, block]}))
+        (folder / "j").unlink(missing_ok=True)
+        p = subprocess.run([pdl, "--policy", "p.yaml", "--record", "j", "a.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+        kept = (folder / "j").read_bytes()
+        check(name, p.returncode == 0 and b"HIDDEN" not in kept and b"secret" in kept, p.stdout, p.stderr)
+        again = subprocess.run([pdl, "--policy", "p.yaml", "--replay", "j", "a.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+        check(name + ": replayed", again.stdout == p.stdout, again.stdout, again.stderr)

@@ -120,6 +120,26 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     if (o->asker.piece) o->asker.piece(o->asker.user, e, text);
 }
 
+/* Redacts the facts of an error, which are JSON in a text: names of models, and what services said
+ * to attempts. Takes v. */
+static pdl_val redacted_detail(const pdl_redaction *m, pdl_label label, pdl_val v) {
+    pdl_val facts;
+    pdl_buf text = PDL_BUF;
+    pdl_err ignored = {0};
+    pdl_vref detail = pdl_dict_getz(v, "detail");
+    if (!pdl_is_str(detail)) return v;
+    if (pdl_effect_decode(pdl_str_get(detail), &facts, &ignored)) {
+        facts = pdl_redact_leaves(m, label, facts);
+        if (!pdl_effect_encode(facts, &text, &ignored)) pdl_buf_clear(&text);
+        pdl_drop(facts);
+    }
+    if (!text.len) PDL_PUT(&text, "{}");
+    v = pdl_dict_putz(v, "detail", pdl_text_of_buf(&text));
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&text);
+    return v;
+}
+
 /* Returns the placeholder for a value that the redaction covers. The placeholder has the type that
  * a replay needs for this kind of effect; an error keeps its kind. Takes v. */
 static pdl_val redacted_answer(const pdl_redaction *m, pdl_label label, pdl_val v,
@@ -127,7 +147,7 @@ static pdl_val redacted_answer(const pdl_redaction *m, pdl_label label, pdl_val 
     if (!reply->err.kind) return pdl_redact_leaves(m, label, v);
     pdl_buf text = PDL_BUF;
     pdl_redaction_put(m, label, &text);
-    v = pdl_dict_putz(v, "message", pdl_text_of_buf(&text));
+    v = redacted_detail(m, label, pdl_dict_putz(v, "message", pdl_text_of_buf(&text)));
     return pdl_dict_putz(v, "hint", pdl_textz(""));
 }
 
