@@ -1,6 +1,6 @@
-/* records.c -- checks the numbers, texts and names in the fields that are objects: retry, budget and
- * the aggregator of a file. What a run refuses is an error here, and what it takes without any use
- * is a warning.
+/* records.c -- checks the numbers, texts and names in the fields that are objects: retry, budget
+ * and the aggregator of a file. What a run refuses is an error here, and what it takes without any
+ * use is a warning.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
