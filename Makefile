@@ -72,7 +72,8 @@ test-editors: all ## the language server and the debugger in real editors: Neovi
 	@$(SUITE) tests/editors
 
 site: ## $(BUILD)/site: the pages of docs/ as static HTML with search (Material for MkDocs, fetched when it is absent)
-	@$(PY) tools/make-site $(BUILD)
+	@$(MAKE) -s playground || true
+	@$(PY) tools/make-site $(BUILD) --playground build-wasm/playground
 
 wasm: ## build-wasm/libpdl.wasm and the npm package build-wasm/pdl-lang; fetches a compiler and sources on first use
 	@$(PY) packaging/wasm/make-wasm $(ARGS) && $(PY) packaging/npm/make-npm

@@ -4,7 +4,10 @@
 A program runs there when it needs no process, no socket and no file but those of its page. tests/docs runs all programs of the manual and says
 what its fences mean.
 """
+import base64
+import json
 import re
+import zlib
 
 from pages import without_code
 
@@ -70,3 +73,20 @@ def examples(docs):
         title = re.search(r"^# (.*)$", text, re.M).group(1)
         out.append({"page": title, "programs": list(found.values())})
     return out
+
+
+def link(sample):
+    """What is behind # of a link to the playground that opens a sample (packaging/playground/link.js reads it)."""
+    shared = json.dumps({k: v for k, v in sample.items() if k in ("program", "replies", "files")}, ensure_ascii=False, separators=(",", ":"))
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = deflate.compress(shared.encode()) + deflate.flush()
+    return "p=" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def with_links(text, playground):
+    """A page with "Try it" below each program that runs in a browser; playground: the address of its folder, from the page."""
+    out, last = [], 0
+    for s in samples(text):
+        out += [text[last:s["end"]], '\n\n<p class="try" data-search-exclude><a href="%s/index.html#%s">Try it</a></p>\n' % (playground, link(s))]
+        last = s["end"]
+    return "".join([*out, text[last:]])

@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
-const { modules, chromium: executablePath, site, pages, pictures } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const { modules, chromium: executablePath, site, pages, pictures, served } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const { chromium } = createRequire(`${modules}/x.js`)("playwright-core");
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 const out = { asked: [], errors: [], background: {}, contrast: {}, found: {}, answers: {}, phone: [], print: [] };
@@ -51,5 +51,30 @@ for (const name of pages) {
   }
 }
 await paper.close();
+
+// "Try it" opens the program beside its page, or in place of it where there is no room.
+if (served) {
+  const wide = await browser.newPage({ viewport: { width: 1300, height: 900 } });
+  wide.on("pageerror", (e) => out.errors.push(String(e)));
+  await wide.goto(`${served}/manual/guide.html`);
+  out.offered = await wide.locator(".try a").count();
+  await wide.locator(".try a").first().click();
+  const tried = wide.frameLocator("#tried iframe");
+  await tried.locator("#verdict", { hasText: "No problems." }).waitFor({ timeout: 60000 });
+  await tried.locator("#run").click();
+  await tried.frameLocator("#document").locator("#document").getByText("Hello").first().waitFor({ timeout: 60000 });
+  await wide.screenshot({ path: `${pictures}/site-try-it.png` });
+  out.beside = await wide.evaluate(() => document.querySelector("article").getBoundingClientRect().right <= document.querySelector("#tried").getBoundingClientRect().left);
+  await wide.keyboard.press("Shift+Tab");
+  await wide.locator("#tried button").click();
+  out.closed = (await wide.isHidden("#tried")) && (await wide.evaluate(() => document.activeElement.closest(".try") !== null));
+  await wide.close();
+  const narrow = await browser.newPage({ viewport: { width: 390, height: 844 } });
+  await narrow.goto(`${served}/manual/guide.html`);
+  await narrow.locator(".try a").first().click();
+  await narrow.locator("#verdict", { hasText: "No problems." }).waitFor({ timeout: 60000 });
+  out.narrow = new URL(narrow.url()).pathname;
+  await narrow.close();
+}
 await browser.close();
 console.log(JSON.stringify(out));

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_site.py -- `make site`: every page is there, links lead somewhere, and in Chromium pages that are opened as files are light and dark, are
 searched, fit on a phone and on paper, and ask nothing of the network. Pictures are left in BUILD/pictures. Skipped where generator or browser are absent."""
+import contextlib
+import functools
 import html.parser
+import http.server
 import json
 import re
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -47,7 +51,7 @@ def pages():
                 outside += [link] if re.search(r"\.(js|css|woff2?|png|svg)\b|shim", link) else []
             elif target and not re.match(r"[a-z]+:", target) and not (page.parent / target).exists():
                 broken.append("%s: %s" % (page.relative_to(SITE), link))
-            elif part and not re.match(r"[a-z]+:|_", link) and not part.startswith("_") and to in ids and part not in ids[to]:
+            elif part and not re.match(r"[a-z]+:|_", link) and not part.startswith(("_", "p=")) and to in ids and part not in ids[to]:
                 broken.append("%s: %s: no such heading" % (page.relative_to(SITE), link))
     check("links lead somewhere", not broken, *broken[:10])
     check("scripts, styles and pictures are its own", not outside, *outside[:5])
@@ -57,7 +61,35 @@ def pages():
     check("programs are shown with colours", any('class="nt"' in w for w in words), len(words))
 
 
-def browser():
+def playground():
+    """The folder of the playground, made from what is there; None, and a word, where it cannot be made."""
+    for tool in ("wasm/make-wasm", "playground/make-playground"):
+        p = subprocess.run([sys.executable, ROOT / "packaging" / tool, *([] if Choice.fetch else ["--no-fetch"])], cwd=ROOT, text=True, capture_output=True,
+                           timeout=1500, check=False)
+        if p.returncode:
+            skip('"Try it"', p.stdout.strip() + p.stderr[-300:])
+            return None
+    return ROOT / "build-wasm" / "playground"
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@contextlib.contextmanager
+def over_http(is_wanted):
+    """-> the address of the site; None when it is not wanted"""
+    if not is_wanted:
+        yield None
+        return
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(SITE)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield "http://127.0.0.1:%d" % server.server_port
+    server.shutdown()
+
+
+def browser(is_tried):
     modules, why = node_of.modules(BUILD, "playwright-core@1.49.0")
     chromium, none = browser_of.browser()
     if not modules or not chromium:
@@ -66,8 +98,9 @@ def browser():
     pictures = BUILD / "pictures"
     pictures.mkdir(exist_ok=True)
     file = BUILD / "site-steps.json"
-    file.write_text(json.dumps({"modules": modules, "chromium": chromium, "site": str(SITE), "pages": PAGES, "pictures": str(pictures)}))
-    r = subprocess.run(["node", str(ROOT / "tests/site/site.mjs"), str(file)], capture_output=True, text=True, timeout=300, check=False)
+    with over_http(is_tried) as served:
+        file.write_text(json.dumps({"modules": modules, "chromium": chromium, "site": str(SITE), "pages": PAGES, "pictures": str(pictures), "served": served}))
+        r = subprocess.run(["node", str(ROOT / "tests/site/site.mjs"), str(file)], capture_output=True, text=True, timeout=300, check=False)
     check("the browser", r.returncode == 0, r.stderr[-800:])
     if r.returncode:
         return
@@ -80,6 +113,10 @@ def browser():
     check("nothing is wider than a phone", not out["phone"], out["phone"])
     check("no menus on paper", not out["print"], out["print"])
     check("the search finds", all(n > 0 for n in out["found"].values()), out["found"])
+    if is_tried:
+        check('"Try it" is below each program that runs in a browser', out["offered"] > 20, out["offered"])
+        check("it opens beside the page, and closes", out["beside"] and out["closed"], out)
+        check("on a phone in place of the page", out["narrow"] == "/playground/index.html", out["narrow"])
     check("a question leads to its page", all("manual/calls.html" in to for to in out["answers"].values()), out["answers"])
 
 
@@ -87,12 +124,13 @@ def browser():
 @pytest.mark.roomy
 @pytest.mark.seconds(1500)
 def test_site():
-    r = subprocess.run([sys.executable, ROOT / "tools" / "make-site", BUILD], capture_output=True, text=True, timeout=1200, check=False)
+    tried = playground()
+    r = subprocess.run([sys.executable, ROOT / "tools" / "make-site", BUILD, *(["--playground", tried] if tried else [])], capture_output=True, text=True, timeout=1200, check=False)
     if r.returncode == 77:
         skip("the site", r.stderr.strip())
     else:
         check("make site", r.returncode == 0 and (SITE / "index.html").is_file(), r.stderr[-800:])
         if not r.returncode:
             pages()
-            browser()
+            browser(bool(tried))
 
