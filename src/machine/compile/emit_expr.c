@@ -1,7 +1,7 @@
 /* emit_expr.c -- expressions to bytecode.
  *
- * The machine has a value stack and no registers for temporaries: operands are pushed in the order
- * in which Python evaluates them, and an instruction that must wait is executed again with its
+ * The machine has a value stack and no registers for temporaries. Operands are pushed in the order
+ * in which Python evaluates them. An instruction that must wait is executed again, with its
  * operands still on the stack. Only variables of closed template loops have numbered slots in the
  * frame, because they are read millions of times and no closure can see them. Chains of
  * left-associative operators are unrolled down their left spine, so C depth follows only what the

@@ -206,10 +206,10 @@ PDL_MUST bool pdl_effect_encode_redacted(pdl_vref v, const pdl_secrets *secrets,
                                          pdl_err *err);
 PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
 
-/* Calls fn for each URL that the program names for a request to the web, or for a call of a model
- * or of embeddings, also for its fallbacks, until fn returns false. labels: the labels of the URL
- * and of the values that contain it. Parts that are nested too deep to be examined are passed
- * whole. Returns false when fn did. */
+/* Calls fn for each URL that the program names, until fn returns false: for a request to the web,
+ * or for a call of a model or of embeddings and its fallbacks. labels: the labels of the URL and of
+ * the values that contain it. Parts that are nested too deep to be examined are passed whole.
+ * Returns false when fn did. */
 typedef bool pdl_address_fn(void *user, pdl_vref address, pdl_label labels);
 bool pdl_effect_each_address(const pdl_effect *e, pdl_address_fn *fn, void *user);
 

@@ -1,8 +1,8 @@
 /* redact_lines.c -- see secret.h: lines that carry JSON.
  *
- * A service that streams its answer letter by letter writes one letter of a key per event. So the
- * texts of all lines with the same beginning before the JSON and the same key are joined, secrets
- * are searched in the joined text, and the letters of a secret are removed from their lines.
+ * A service that streams its answer letter by letter writes one letter of a key per event. So texts
+ * are joined when their lines have the same beginning before the JSON and the same key. Secrets are
+ * searched in the joined text, and their letters are removed from the lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,9 +1,9 @@
 /* fold.c -- see fold.h: makes nodes from events. fold_node.c decides when nodes are written and
  * freed, fold_write.c what they look like.
  *
- * Each fiber has its innermost running node. A block that begins becomes a child of that node; the
+ * Each fiber has its innermost running node. A block that begins becomes a child of that node. The
  * first block of an iteration of a map becomes a child of the map's node, which is the innermost
- * one of the fiber that waits for the iteration.
+ * node of the waiting fiber.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,8 @@
 /* fold_node.c -- when the nodes of a trace are written and freed.
  *
  * The trace of a long run does not fit in memory, and its form makes it hard to write as the run
- * proceeds: in JSON the parts of a block precede its result, the fields of a loop precede its
- * iterations, and a block that was not executed here shows the id of its last execution elsewhere,
+ * proceeds. In JSON the parts of a block precede its result, and the fields of a loop precede its
+ * iterations. A block that was not executed here shows the id of its last execution elsewhere,
  * which may be later. So the tree is written from the leaves. As soon as a block has ended, all its
  * parts are written and the promises in its values are filled, it becomes text (fold_write.c). The
  * texts of its parts are copied into it or, when they are long, spilled and referred to

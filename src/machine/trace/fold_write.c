@@ -176,9 +176,9 @@ static bool is_plain(const pdl_fold *f, const fold_node *n) {
     return true;
 }
 
-/* Returns true when the blocks of `input` are written as if they were not executed:
- * `pdl__model_input` has the messages that they made, and the blocks would be most of the trace of
- * a short call. A text or an expression as `input` is one block, which stays. */
+/* Returns true when the blocks of `input` are written as if they were not executed. They would be
+ * most of the trace of a short call, and `pdl__model_input` has the messages that they made. A text
+ * or an expression as `input` is one block, which stays. */
 static bool shows_source(const view_of *v, const fold_node *input) {
     pdl_block_kind k = input->block->kind;
     return input->in_input && !v->node->in_input && input->plain && k != PDL_BLOCK_scalar &&

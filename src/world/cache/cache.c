@@ -1,6 +1,6 @@
-/* cache.c -- the world that answers from the file; see cache.h. poll delivers hits, in the order of
- * their requests: a run expects answers of models only while it polls, so that a reply never
- * arrives inside start.
+/* cache.c -- the world that answers from the file; see cache.h. A run expects answers of models
+ * only while it polls. So `poll` delivers the hits, in the order of their requests, and a reply
+ * never arrives inside `start`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,15 +2,15 @@
  *
  * The replies are in one SQLite file in WAL mode, which any number of processes use at the same
  * time. A reply is found by the content of the request (model, platform, messages, parameters that
- * shape the answer, schema) and the number of the repetition: the nth time a run makes the same
- * request it gets the nth reply. Without the number a program that samples ten answers would get
- * one answer ten times. Where a program is run many times to be judged (`pdl eval`), each of its
- * runs has a name (row and sample), which is part of the key: two rows with the same request get
- * two answers, and in a later run each row gets its own answer again, in whatever order they run.
- * The form of the key is a promise, docs/internals/cache.md. Failures are not stored: their number
- * is requested again. Keys and other secrets are not in the file. A journal does not suffice: it
- * belongs to one run and answers by place, so that a changed program finds nothing; a cache answers
- * by content and outlives the program.
+ * shape the answer, schema) and the number of the repetition. When a run makes the same request for
+ * the nth time, it gets the nth reply. Without the number a program that samples ten answers would
+ * get one answer ten times. Where a program is run many times to be judged (`pdl eval`), each of
+ * its runs has a name (row and sample), which is part of the key. So two rows with the same request
+ * get two answers. In a later run each row gets its own answer again, in whatever order the rows
+ * run. The form of the key is a promise, docs/internals/cache.md. Failures are not stored: their
+ * number is requested again. Keys and other secrets are not in the file. A journal does not
+ * suffice: it belongs to one run and answers by place, so that a changed program finds nothing; a
+ * cache answers by content and outlives the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +27,7 @@ typedef struct pdl_cache pdl_cache;
 PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out,
                              pdl_err *err);
 
-/* Lets calls whose values the redaction (borrowed) covers bypass the cache. */
+/* Calls whose values the redaction (borrowed) covers bypass the cache from now on. */
 void pdl_cache_redact(pdl_cache *c, const pdl_redaction *redaction);
 
 /* Opens the cache for listing and pruning, without making a file. Errors: as for pdl_cache_open. */

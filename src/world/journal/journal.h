@@ -2,7 +2,7 @@
  *
  * A journal is one SQLite file with a row for each effect: its place and number, the request (kind,
  * canonical form, hash), and the result (pieces, reply or error). Recording writes the row when the
- * effect starts and completes it with the reply; the file of a killed run is valid, and has all
+ * effect starts and completes it with the reply. The file of a killed run is valid, and has all
  * answers but those of the last fraction of a second. Replaying answers from the rows and forwards
  * nothing.
  *

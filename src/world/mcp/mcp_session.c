@@ -3,10 +3,10 @@
  *
  * The run does not know about sessions: it sends effects at any time, many at once. So jobs queue
  * here until the handshake is done. The list of tools is read when a program wants it, and again
- * after the server announced a change; a call does not wait for the list, because the
+ * after the server announced a change. A call does not wait for the list, because the
  * configuration's allow list decides what may be called. A server may restart at any time and
- * forget the session: `epoch` counts sessions, so that a late answer of the old one is recognised,
- * and a job is sent again at most once, because its tool may have acted already.
+ * forget the session. So `epoch` counts sessions, and a late answer of an old session is
+ * recognised. A job is sent again at most once, because its tool may have acted already.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,9 +1,9 @@
 /* approvals.c -- effects that wait until a person has approved or refused them.
  *
  * A rule may say `approve`. The question goes to the next world as a separate effect, so that a
- * journal keeps its answer, and the effect waits here together with its judgement: after the answer
- * the examination continues with the next sink. The person decides about the action that the
- * question showed, even if files that a rule reads have changed since.
+ * journal keeps its answer. The effect waits here together with its judgement: after the answer the
+ * examination continues with the next sink. The person decides about the action that the question
+ * showed, even if files that a rule reads have changed since.
  *
  * The same question is asked only once: another effect that needs the answer meanwhile waits for
  * it, and a later effect gets it at once.

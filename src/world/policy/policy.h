@@ -1,10 +1,9 @@
 /* policy.h -- where values may go, by their labels: rules, verdicts, and the world that asks the
  * policies (spec trust, sections 2 and 3).
  *
- * A policy is a YAML file; several are asked together, and the strictest verdict counts. The
- * world is the first one that an effect meets, so that a refused action does not happen, and so
- * that a question to a person is an effect like any other: recorded, replayed, answered by a
- * host program.
+ * A policy is a YAML file; several are asked together, and the strictest verdict counts. An effect
+ * meets this world first, so that a refused action does not happen, and so that a question to a
+ * person is an effect like any other. It is recorded, replayed, or answered by a host program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -230,7 +229,7 @@ typedef struct pdl_policy_options {
     /* the ids of the world's own effects are the numbers after this one */
     uint32_t first_id;
     /* Returns true when the process of e (code or a command) may write a file that remains after
-     * the process. The function may be NULL: then every process may. */
+     * the process. The function may be NULL: then every process may write such a file. */
     bool (*leaves_files)(void *user, const pdl_effect *e);
     void *user;
     /* The run is durable, so its values are written to a journal: values whose labels `durable:

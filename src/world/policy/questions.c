@@ -1,9 +1,9 @@
 /* questions.c -- texts for people: why an effect is refused, and the questions of approvals.
  *
  * A question is shown outside the program's output. An attacker may have written a part of it, so
- * no value controls the terminal or looks like a part of the question: each value is one line
- * between quotes, its control characters visible, its middle cut, and marked when it is not
- * trusted.
+ * no value may control the terminal or look like a part of the question. Each value is one line
+ * between quotes. Its control characters are visible, its middle may be cut, and it is marked when
+ * it is not trusted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

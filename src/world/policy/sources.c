@@ -1,6 +1,6 @@
 /* sources.c -- finds the effects that a value came from. A run has 16 bits for its sources, which
- * travel with the labels (label.h): each source takes the next bit, so the first 16 are
- * distinguished exactly, and a later one shares its bit with every 16th source before it.
+ * travel with the labels (label.h). Each source takes the next bit. So the first 16 are
+ * distinguished exactly, and a later source shares its bit with every 16th source before it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

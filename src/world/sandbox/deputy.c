@@ -1,14 +1,14 @@
 /* deputy.c -- checks what the engine does for confined code, or in folders that such code could
  * write.
  *
- * The engine has rights that the code does not have. If it uses them carelessly, two ways lead
- * around the sandbox: code asks the engine to read a file for it (through a program that it
- * executes, or a function of the program that it calls), and code puts a link into a folder that it
- * may write, which the engine follows later. In the first case the profile of the code is applied.
- * In the second case such paths are opened in a way that cannot leave the folder, even if the
- * folder is changed meanwhile. Code may combine both ways: it exchanges a link after the path was
- * judged, for example in its folder of temporary files when that is not inside a namespace. So the
- * place that was judged is opened, and not the path.
+ * The engine has rights that the code does not have. If the engine uses them carelessly, two ways
+ * lead around the sandbox. Code asks the engine to read a file for it, through a program that the
+ * code executes or a function that it calls. Or code puts a link into a folder that it may write,
+ * and the engine follows the link later. In the first case the profile of the code is applied. In
+ * the second case such paths are opened in a way that cannot leave the folder, even if the folder
+ * is changed meanwhile. Code may combine both ways: it exchanges a link after the path was judged,
+ * for example in its folder of temporary files when that is not inside a namespace. So the place
+ * that was judged is opened, and not the path.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

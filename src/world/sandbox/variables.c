@@ -1,7 +1,7 @@
 /* variables.c -- passes the environment of the command through the helper.
  *
  * The helper and bubblewrap run with all rights until the command begins, and the dynamic loader
- * obeys variables (LD_PRELOAD, LD_LIBRARY_PATH, LD_AUDIT) before main: with such a variable, the
+ * obeys variables (LD_PRELOAD, LD_LIBRARY_PATH, LD_AUDIT) before main. With such a variable, the
  * configuration of a tool server could load a library outside the sandbox. A list of dangerous
  * names would never be complete, and passing the variables as arguments would show them to every
  * user of the machine. So each variable is passed with a mark before its name, and neither the

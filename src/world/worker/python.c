@@ -3,7 +3,7 @@
  *
  * Ending a block is the difficult part. Python code cannot be stopped from outside, and other
  * blocks of the run may live in the same process. So a cancelled block is first interrupted (SIGINT
- * raises KeyboardInterrupt), several times because code may catch it, and when the block still runs
+ * raises KeyboardInterrupt), several times because code may catch it. When the block still runs
  * after that, the process is killed, and every other job in it fails. Only the block that computes
  * can be interrupted; one that waits for the run ends when its question is answered with a
  * cancellation.

@@ -123,8 +123,8 @@ typedef struct pdl_worker_options {
  *
  * Values that travel into Python: JSON values, tuple, set, bytes, dates, range; PDL functions as
  * callables (effect->call_in starts them); contexts as lists of messages; records with their
- * attributes; handles as their objects; the rest opaque. Back come the same kinds,
- * everything else as a handle; a PDL function or opaque value that comes back is the same value.
+ * attributes; handles as their objects; the rest opaque. The same kinds come back, and everything
+ * else comes back as a handle; a PDL function or opaque value that comes back is the same value.
  *
  * Borrows loop, which must outlive the world. Handles may outlive it. Closing ends the process (and
  * what it started). */

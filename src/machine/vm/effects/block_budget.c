@@ -5,9 +5,9 @@
  * world would never notice that its seconds are over. The machine therefore reads the clock itself,
  * at turns of loops and at returns of functions. It also counts these turns, for budgets of turns:
  * their number is the same on every computer. Reading the clock every time would cost more than
- * most turns do; so the first FREE_TURNS turns after an effect are free (the world has just read
- * the clock), then every LOOK-th one reads it. Turns do not bound a single long operation, such as
- * a sum over a large list: base/cancel.h does.
+ * most turns do. So the first FREE_TURNS turns after an effect are free, because the world has just
+ * read the clock. Then every LOOK-th turn reads it. Turns do not bound a single long operation,
+ * such as a sum over a large list: base/cancel.h does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

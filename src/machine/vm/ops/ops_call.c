@@ -2,9 +2,10 @@
  *
  * A call lays its arguments on the stack in the order of the call site, whose form (pdl_callsig) is
  * known when it is compiled. So the usual call copies nothing: a native reads its arguments where
- * they are, and only `*list` and `**dict` make vectors of them. The called value may be a native
- * (its result is available at once), a closure or macro (a frame is pushed, and the result is
- * available when it returns), or something outside (an effect; the result is a promise).
+ * they are, and only `*list` and `**dict` make vectors of them. The called value may be a native,
+ * whose result is available at once. It may be a closure or macro: a frame is pushed, and the
+ * result is available when it returns. Or it is outside of the machine: then the result is the
+ * promise of an effect.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

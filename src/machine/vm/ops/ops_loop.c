@@ -2,7 +2,7 @@
  *
  * A map runs each iteration in a separate fiber, so that the model calls of all iterations overlap.
  * Results, messages and output are nevertheless in the order of the list, and the error of the
- * smallest index is the one raised: a program must not be able to observe which call ended first.
+ * smallest index is raised. So a program cannot observe which call ended first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

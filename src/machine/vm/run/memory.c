@@ -1,8 +1,8 @@
 /* memory.c -- running out of memory becomes an error of the program.
  *
  * Every allocation may fail, but code that handled each failure would be most of the code and never
- * be tested. So allocation never fails for its caller (base/alloc.h): there is a reserve, which is
- * released when malloc fails, and the next block, call or turn of a loop raises an ordinary error
+ * be tested. So allocation never fails for its caller (base/alloc.h). There is a reserve, which is
+ * released when malloc fails; the next block, call or turn of a loop then raises an ordinary error
  * with its place. When even the reserve was not enough, the process ends, and its last message
  * names the place. Runs of one session have their turns one after another, so they share a reserve:
  * otherwise the 2000 runs of a batch would keep 4 GB of address space aside.

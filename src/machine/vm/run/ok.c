@@ -1,7 +1,7 @@
 /* ok.c -- the invariants of the machine's structures, asserted where they are changed.
  *
  * Builds with assertions check them at the entry and exit of functions that change a fiber, an
- * effect in flight, a queue of output or a run, so the function that breaks a structure is the one
+ * effect in flight, a queue of output or a run. So the function that breaks a structure is
  * reported. Each check examines a bounded number of members: what is below the top of a stack was
  * checked when it was on top. Input, which may be anything, is never checked this way.
  *

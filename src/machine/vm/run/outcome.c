@@ -1,7 +1,7 @@
 /* outcome.c -- how a run ends: with its result, or with the error that nothing in it caught.
  *
  * The run ends (spec execution L6) when the main fiber has ended, the result is resolved and all
- * calls have ended: a call whose reply is unused may still fail, and its failure may be an error of
+ * calls have ended. A call whose reply is unused may still fail, and its failure may be an error of
  * the program.
  *
  * SPDX-License-Identifier: Apache-2.0

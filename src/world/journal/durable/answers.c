@@ -1,10 +1,10 @@
 /* answers.c -- changes answers of a run in a copy of its journal; see durable.h.
  *
- * The copy shows what the run would have done with another answer: the new answer replaces the
- * recorded one in its row, and a run that continues from the copy sends again all requests that
- * depend on this answer. A text of a row may have a reference instead of a key (keyring.h). The
- * user sees [REDACTED] there; parts that the user does not change keep their references, and no
- * typed text can become a reference.
+ * The copy shows what the run would have done with another answer. The new answer replaces the
+ * recorded one in its row. A run that continues from the copy sends again all requests that depend
+ * on this answer. A text of a row may have a reference instead of a key (keyring.h). The user sees
+ * [REDACTED] there; parts that the user does not change keep their references, and no typed text
+ * can become a reference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,14 +1,13 @@
 /* structured.h -- structured output: the schema of a spec as the constraint that a service
  * understands (spec providers 15). Private to model.
  *
- * A block with a `spec` wants a value of that form, and every service has another way to get it: a
+ * A block with a `spec` wants a value of that form. Services have different ways to get it: a
  * response format, a strict variant of it, a forced tool, a grammar, or only words in the prompt.
  * Always asking in words would waste what services can guarantee; always sending the field would
- * fail where it is unknown. So the dialect selects the strongest form that its service has, the
- * call records which form it was (for the trace), and when a service refuses the field, it is
- * dropped and the prompt asks for the form in words. What must stay true: the program gets the same
- * value in every form, and the spec is still checked here, because no service can be trusted to
- * follow the schema.
+ * fail where it is unknown. So the dialect selects the strongest form that its service has, and the
+ * call records it for the trace. When a service refuses the field, the field is dropped, and the
+ * prompt asks for the form in words. What must stay true: the program gets the same value in every
+ * form, and the spec is still checked here, because no service can be trusted to follow the schema.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

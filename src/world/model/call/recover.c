@@ -9,7 +9,7 @@
  *
  * A retry is only right as long as no part of the answer was shown, because a model never says the
  * same twice. `retry_after_output` allows a retry after that, for programs that prefer the chance
- * of success to an immediate error: receive.c then compares the new stream with the text that was
+ * of success to an immediate error. Then receive.c compares the new stream with the text that was
  * shown, and fails the call if they differ. A failure before anything was sent (a bad parameter, a
  * missing key) does not pass by itself and is never retried.
  *

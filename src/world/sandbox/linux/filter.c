@@ -1,9 +1,10 @@
 /* filter.c -- the seccomp filter, written by hand: a list of system calls that are refused with
  * EPERM.
  *
- * libseccomp is not used: the list is short, its rules compare one argument at most, and the helper
- * starts for each command, so loading a library would cost more than all its other work. A call of
- * another architecture (32 bit) or of x32 would bypass the numbers, so it ends the process.
+ * The filter does not use libseccomp: the list is short, and its rules compare one argument at
+ * most. The helper starts for each command, so loading a library would cost more than all its other
+ * work. A call of another architecture (32 bit) or of x32 would bypass the numbers, so it ends the
+ * process.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

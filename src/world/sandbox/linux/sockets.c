@@ -3,7 +3,7 @@
  * the sandbox can be reached.
  *
  * The network namespace separates abstract names and TCP. But a socket in a folder that is shown is
- * the same file inside and outside, and may be made there at any time: neither a read-only mount
+ * the same file inside and outside, and may be made there at any time. Neither a read-only mount
  * nor Landlock (before its ABI 9) forbids connecting to it, and a filter of system calls does not
  * see the path. So the filter passes each connect() to the monitor, which copies descriptor and
  * address and connects in place of the caller. The address that was judged is the one that is used,
