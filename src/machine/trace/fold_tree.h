@@ -191,7 +191,7 @@ void pdl_fold_node_write(pdl_fold *f, fold_node *n);
 /* Appends the JSON of a block that was not executed, in its state at the end. */
 PDL_MUST bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out,
                                     pdl_err *err);
-/* Makes the text of a call of the body of a function that an expression called. n is written. */
+/* n is the body of a function that an expression called, and is written. Makes the call's text. */
 void pdl_fold_call_write(pdl_fold *f, fold_node *n);
 /* Returns true when child is an iteration of the loop b. */
 bool pdl_fold_is_loop_body(const pdl_block *b, const pdl_block *child);

@@ -181,7 +181,7 @@ static bool keep(pdl_later *l, const pdl_event *e) {
 
 /* The stored values that belong to one event. */
 typedef struct besides {
-    later_event context, error, place, name; /* all-zero except the value: none */
+    later_event context, error, place, name; /* missing: value absent, rest zero */
 } besides;
 
 static void give(const pdl_later *l, const pdl_sink *to, const later_event *x, const besides *b) {

@@ -1,13 +1,13 @@
 /* run_parts.h -- the parts of a run, each with its file: what it holds, how it ends, and what is
  * always true of it (its _ok, asserted at each step in builds with assertions). Private to vm.
  *
- *   fibers    run/schedule.c       the fibers, and which of them has its turn
- *   effects   effects/inflight.c   what was asked of the outside, and what it used
- *   output    blocks/out.c         what the program prints and writes to files
- *   outcome   run/outcome.c        how the run ended
- *   code      run/run_globals.c    names, and what was read and compiled while it ran
- *   memory    run/memory.c         what ends the run when time or memory is out
- *   random    run/random_source.c  the random numbers of the program
+ *   `fibers`  in run/schedule.c: the fibers, and which of them has its turn.
+ *   `effects` in effects/inflight.c: what was asked of the outside, and what it used.
+ *   `output`  in blocks/out.c: what the program prints and writes to files.
+ *   `outcome` in run/outcome.c: how the run ended.
+ *   `code`    in run/run_globals.c: names, and what was read and compiled while it ran.
+ *   `memory`  in run/memory.c: what ends the run when time or memory is out.
+ *   `random`  in run/random_source.c: the random numbers of the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

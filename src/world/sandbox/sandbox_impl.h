@@ -1,28 +1,28 @@
 /* sandbox_impl.h -- the types and functions that the files of the sandbox share.
  *
- *   sandbox_profile.c  profiles: reading, defaults, narrowing
- *   hidden_paths.c     what in a folder is masked or protected
- *   planted.c          start files that are new after a run
- *   sandbox.c          profile and machine -> the instructions of the helper
- *   deputy.c           actions of the engine for confined code, or in folders that it may write
- *   net_items.c        the items of `net:`
- *   end.c              messages of the ends that are not the command's
- *   variables.c        the environment of the command, passed through the helper
+ *   `sandbox_profile.c` profiles: reading, defaults, narrowing.
+ *   `hidden_paths.c`    what in a folder is masked or protected.
+ *   `planted.c`         start files that are new after a run.
+ *   `sandbox.c`         profile and machine -> the instructions of the helper.
+ *   `deputy.c`          actions of the engine for confined code, or in folders that it may write.
+ *   `net_items.c`       the items of `net:`.
+ *   `end.c`             messages of the ends that are not the command's.
+ *   `variables.c`       the environment of the command, passed through the helper.
  *
  * in linux/:
- *   probe.c            the abilities of the machine
- *   confine.c          the helper: outside, waits, answers signals, limits processes
- *   processes.c        the processes of a sandbox
- *   namespaces.c       namespaces and mounts with direct system calls
- *   bwrap.c            namespaces and mounts by bubblewrap
- *   restrict.c         the helper: limits, Landlock, seccomp, then the command
- *   filter.c           the seccomp filter
- *   sockets.c          unix sockets inside
- *   pair.c             messages between the processes of the helper
- *   proxy.c            the network of a profile with `net:`
+ *   `probe.c`           the abilities of the machine.
+ *   `confine.c`         the helper: outside, waits, answers signals, limits processes.
+ *   `processes.c`       the processes of a sandbox.
+ *   `namespaces.c`      namespaces and mounts with direct system calls.
+ *   `bwrap.c`           namespaces and mounts by bubblewrap.
+ *   `restrict.c`        the helper: limits, Landlock, seccomp, then the command.
+ *   `filter.c`          the seccomp filter.
+ *   `sockets.c`         unix sockets inside.
+ *   `pair.c`            messages between the processes of the helper.
+ *   `proxy.c`           the network of a profile with `net:`.
  *
  * in darwin/:
- *   seatbelt.c         the abilities of macOS, and the helper, by sandbox-exec
+ *   `seatbelt.c`        the abilities of macOS, and the helper, by sandbox-exec.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

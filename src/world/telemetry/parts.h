@@ -1,9 +1,9 @@
 /* parts.h -- spans, facts about them, and the exporter. Private to telemetry.
  *
- *   otel_env.c    the environment: address, headers, resource
- *   facts.c       attributes of effects, by the conventions for generative AI
- *   otlp_spans.c  events of a run become spans
- *   export.c      sends batches of spans to the collector
+ *   `otel_env.c`   the environment: address, headers, resource.
+ *   `facts.c`      attributes of effects, by the conventions for generative AI.
+ *   `otlp_spans.c` events of a run become spans.
+ *   `export.c`     sends batches of spans to the collector.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,9 +1,9 @@
 /* worker_impl.h -- the state of the world, its jobs, and the wire. Private to worker.
  *
- *    worker.c   the world: effects become jobs, jobs get replies
- *    python.c   the Python process: start, messages, questions, end
- *    wire.c     values <-> the JSON of the protocol
- *    command.c  commands
+ *    `worker.c`  the world: effects become jobs, jobs get replies.
+ *    `python.c`  the Python process: start, messages, questions, end.
+ *    `wire.c`    values <-> the JSON of the protocol.
+ *    `command.c` commands.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,19 +1,19 @@
 /* durable_impl.h -- the types and functions that the files of durable runs share. Private to
  * journal.
  *
- *   durable.c        the world: holds, requests, writes and delivers effects
- *   pending.c        the lists of effects that the machine waits for
- *   row_match.c      finds the recorded row that answers an effect
- *   moved.c          actions that were executed at another place; rows that were not reused
- *   rebuild.c        code that runs again to restore its worker
- *   forecast.c       what a resume would do, from a check
- *   group.c          many runs of a server in one file
- *   effect_rows.c    effects and replies as rows
- *   written_files.c  files that the program writes
- *   run_open.c       making, opening, owning, ending
- *   found_secrets.c  secrets that were found while it ran
- *   run_info.c       summaries, answers, copies, without running it
- *   answers.c        answers that a person changes, in a copy
+ *   `durable.c`       the world: holds, requests, writes and delivers effects.
+ *   `pending.c`       the lists of effects that the machine waits for.
+ *   `row_match.c`     finds the recorded row that answers an effect.
+ *   `moved.c`         actions that were executed at another place; rows that were not reused.
+ *   `rebuild.c`       code that runs again to restore its worker.
+ *   `forecast.c`      what a resume would do, from a check.
+ *   `group.c`         many runs of a server in one file.
+ *   `effect_rows.c`   effects and replies as rows.
+ *   `written_files.c` files that the program writes.
+ *   `run_open.c`      making, opening, owning, ending.
+ *   `found_secrets.c` secrets that were found while it ran.
+ *   `run_info.c`      summaries, answers, copies, without running it.
+ *   `answers.c`       answers that a person changes, in a copy.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

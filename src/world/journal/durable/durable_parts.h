@@ -1,13 +1,13 @@
 /* durable_parts.h -- the parts of a durable run, each with its file: its members, the function that
  * releases it (_end), and the check of its invariants (_ok, for asserts). Private to journal.
  *
- *   setup     run_open.c    the options of the caller
- *   file      run_open.c    the file of the run, and what the file says about it
- *   group     group.c       the server of a run, and the runs of a server
- *   pending   pending.c     effects that the machine waits for
- *   match     row_match.c   recorded rows, and which effects they have answered
- *   rebuild   rebuild.c     code that runs again to restore its worker
- *   progress  pending.c     how far the run is: the time it has run, its output, its end
+ *   `setup`    in run_open.c: the options of the caller.
+ *   `file`     in run_open.c: the file of the run, and what the file says about it.
+ *   `group`    in group.c: the server of a run, and the runs of a server.
+ *   `pending`  in pending.c: effects that the machine waits for.
+ *   `match`    in row_match.c: recorded rows, and which effects they have answered.
+ *   `rebuild`  in rebuild.c: code that runs again to restore its worker.
+ *   `progress` in pending.c: how far the run is: the time it has run, its output, its end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

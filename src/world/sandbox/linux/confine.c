@@ -1,9 +1,9 @@
 /* confine.c -- the helper (sandbox.h): three processes, so that each does one thing.
  *
- *   outside   stays as it was started; forwards signals, serves the network of `net:`, removes the
- *             mount points that were made, ends as the command did
- *   monitor   first process of the namespaces; counts processes, ends all of them
- *   command   drops its rights and becomes the command
+ *   `outside` stays as it was started. It forwards signals, serves the network of `net:`, removes
+ *             the mount points that were made, and ends as the command did.
+ *   `monitor` is the first process of the namespaces. It counts processes, and ends all of them.
+ *   `command` drops its rights and becomes the command.
  *
  * The processes `outside` and `monitor` communicate over a pair of sockets. The monitor sends over
  * it the listening socket of the sandbox's network, and later how the command ended.
