@@ -140,6 +140,41 @@ def test_streams(folder):
     m.end()
 
 
+def test_choices(folder):
+    """A request for n choices takes as many items; one that refuses answers the next request."""
+    file = folder / "replies.yaml"
+    file.write_text('[one, two words, {reply: three, times: 1, logprobs: {three: -1}}, {status: 429, error: busy, times: 1}, four, {when: strange, status: 500, error: never}]')
+    m = Mock("--replies", file)
+    status, _, r = m.chat("say", n=4)
+    said = [(c["index"], c["message"]["content"], c["finish_reason"]) for c in r["choices"]]
+    check("three, and a refusal waits", status == 200 and said == [(0, "one", "stop"), (1, "two words", "stop"), (2, "three", "stop")], r)
+    check("all of them are counted", r["usage"] == {"prompt_tokens": 1, "completion_tokens": 4, "total_tokens": 5}, r["usage"])
+    check("numbers are those of their item", [c.get("logprobs") is not None for c in r["choices"]] == [False, False, True], r)
+    check("the refusal", m.chat("say", n=2)[0] == 429)
+    _, _, r = m.chat("say it", n=3)
+    check("then the request is repeated", [c["message"]["content"] for c in r["choices"]] == ["four", "say it", "say it"], r)
+    check("a refusal of the first", m.chat("strange", n=3)[0] == 500)
+    for n in (0, -1, 129, 1.5, "3", True, [3]):
+        status, _, r = m.chat("x", n=n)
+        check("n: %r is refused" % (n,), status == 400 and "n: expected a whole number from 1 to 128" in r["error"]["message"], status, r)
+    check("null is one, and 128 are given", [len(m.chat("x", n=n)[2]["choices"]) for n in (None, 1, 128)] == [1, 1, 128])
+    got = json.loads(m.ask("/v1/completions", {"model": "upper", "prompt": ["a", "b"], "n": 2})[2])["choices"]
+    check("prompts and choices", [(c["index"], c["text"]) for c in got] == [(0, "A"), (1, "A"), (2, "B"), (3, "B")], got)
+    text = m.ask(body={"model": "upper", "n": 2, "stream": True, "stream_options": {"include_usage": True}, "messages": [{"role": "user", "content": "a b"}]})[2]
+    chunks = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+    streamed = ["".join(c["choices"][0]["delta"].get("content") or "" for c in chunks if c["choices"] and c["choices"][0]["index"] == i) for i in (0, 1)]
+    check("streamed", streamed == ["A B", "A B"] and text.count("[DONE]") == 1 and chunks[-1]["usage"]["completion_tokens"] == 4 and
+          [c["choices"][0]["index"] for c in chunks if c["choices"] and c["choices"][0]["finish_reason"]] == [0, 1], text)
+    text = m.ask("/v1/completions", {"model": "upper", "n": 2, "stream": True, "prompt": "a"})[2]
+    check("a stream of completions", text.count('"A"') == 2 and text.count("[DONE]") == 1, text)
+    check("Ollama has none", "message" in json.loads(m.ask("/api/chat", {"model": "upper", "n": 3, "stream": False, "messages": [{"role": "user", "content": "a"}]})[2]))
+    log = [json.loads(x) for x in m.end()[1].splitlines()]
+    check("the log has all", log[0]["said"] == ["one", "two words", "three"] and log[1].get("status") == 429, log[:2])
+    m = Mock("--strict", "--replies", file)
+    check("strict: as many as there are", len(m.chat("say", n=5)[2]["choices"]) == 3)
+    m.end()
+
+
 def test_wrong(folder):
     file = folder / "wrong.yaml"
     for text, told in [("a: 1", "should be a list"), ("- 1", "item 1"), ("- x\n- {whem: y, reply: z}", "did you mean when?"), ("- {reply: 1}", "reply should be"), ("- {when: x}", "neither reply nor status"),

@@ -170,14 +170,21 @@ static const char *reason_of(const pdl_mock_answer *a) {
 }
 
 pdl_val pdl_mock_chat_whole(const pdl_mock_answer *a) {
-    pdl_val c = choice_of(0, "message", pdl_keep(a->message), reason_of(a));
-    if (wants_logprobs(a)) c = pdl_dict_putz(c, "logprobs", chat_logprobs(entries_of(a)));
-    pdl_val v = pdl_dict_putz(envelope(a, "chat.completion"), "choices", only(c));
+    pdl_val choices = pdl_list_new(a->choices.n);
+    pdl_mock_answer one = *a;
+    for (size_t i = 0; i < a->choices.n; i++) {
+        pdl_mock_choose(&one, i);
+        pdl_val c = choice_of(i, "message", pdl_keep(one.message), reason_of(&one));
+        if (wants_logprobs(&one))
+            c = pdl_dict_putz(c, "logprobs", chat_logprobs(entries_of(&one)));
+        choices = pdl_list_push(choices, c);
+    }
+    pdl_val v = pdl_dict_putz(envelope(a, "chat.completion"), "choices", choices);
     return pdl_dict_putz(v, "usage", usage_of(a));
 }
 
 static void put_delta(const pdl_mock_answer *a, pdl_val delta, const char *reason) {
-    put_chunk(a, "chat.completion.chunk", only(choice_of(0, "delta", delta, reason)),
+    put_chunk(a, "chat.completion.chunk", only(choice_of(a->choice, "delta", delta, reason)),
               pdl_absent());
 }
 
@@ -189,7 +196,7 @@ static void chat_begin(const pdl_mock_answer *a) {
 static void chat_word(const pdl_mock_answer *a, pdl_str word) {
     bool first = a->at == word.n, written = a->item && pdl_is_list(a->item->logprobs);
     pdl_val delta = pdl_dict_putz(pdl_dict_new(1), "content", pdl_text(word));
-    pdl_val c = choice_of(0, "delta", delta, NULL);
+    pdl_val c = choice_of(a->choice, "delta", delta, NULL);
     if (wants_logprobs(a) && (first || !written))
         c = pdl_dict_putz(
             c, "logprobs",
@@ -204,8 +211,9 @@ static void chat_end(const pdl_mock_answer *a) {
         put_delta(a, pdl_dict_putz(pdl_dict_new(1), "tool_calls", only(call)), NULL);
     }
     put_delta(a, pdl_dict_new(0), reason_of(a));
-    put_end(a, "chat.completion.chunk");
 }
+
+static void chat_done(const pdl_mock_answer *a) { put_end(a, "chat.completion.chunk"); }
 
 /* --- text completions ------------------------------------------------------------------------- */
 
@@ -226,28 +234,35 @@ static pdl_val completion_choice(const pdl_mock_answer *a, size_t number) {
         logprobs = said_logprobs(a, pdl_buf_str(&text));
     pdl_buf_fini(&prompt);
     pdl_drop(said);
-    pdl_val c = choice_of(number, "text", pdl_text_of_buf(&text), weighs ? "length" : "stop");
+    size_t index = number * a->choices.n + a->choice;
+    pdl_val c = choice_of(index, "text", pdl_text_of_buf(&text), weighs ? "length" : "stop");
     return pdl_dict_putz(c, "logprobs", logprobs);
 }
 
 static pdl_val completion_whole(const pdl_mock_answer *a) {
     pdl_val choices = pdl_list_new(1);
-    for (size_t i = 0; i < pdl_mock_prompts(a); i++)
-        choices = pdl_list_push(choices, completion_choice(a, i));
+    pdl_mock_answer one = *a;
+    for (size_t i = 0; i < pdl_mock_prompts(a); i++) {
+        for (size_t k = 0; k < a->choices.n; k++) {
+            pdl_mock_choose(&one, k);
+            choices = pdl_list_push(choices, completion_choice(&one, i));
+        }
+    }
     pdl_val v = pdl_dict_putz(envelope(a, "text_completion"), "choices", choices);
     return pdl_dict_putz(v, "usage", usage_of(a));
 }
 
 static void completion_word(const pdl_mock_answer *a, pdl_str word) {
-    put_chunk(a, "text_completion", only(choice_of(0, "text", pdl_text(word), NULL)),
+    put_chunk(a, "text_completion", only(choice_of(a->choice, "text", pdl_text(word), NULL)),
               pdl_absent());
 }
 
 static void completion_end(const pdl_mock_answer *a) {
-    put_chunk(a, "text_completion", only(choice_of(0, "text", pdl_textz(""), "stop")),
+    put_chunk(a, "text_completion", only(choice_of(a->choice, "text", pdl_textz(""), "stop")),
               pdl_absent());
-    put_end(a, "text_completion");
 }
+
+static void completion_done(const pdl_mock_answer *a) { put_end(a, "text_completion"); }
 
 static pdl_val error_of(int status, pdl_str why) {
     pdl_val e = pdl_dict_putz(pdl_dict_new(4), "message", pdl_text(why));
@@ -262,16 +277,20 @@ static pdl_val error_of(int status, pdl_str why) {
 
 const pdl_mock_form pdl_mock_chat = {.path = "/chat/completions",
                                      .streams = "text/event-stream",
+                                     .has_n = true,
                                      .whole = pdl_mock_chat_whole,
                                      .begin = chat_begin,
                                      .word = chat_word,
                                      .end = chat_end,
+                                     .done = chat_done,
                                      .error = error_of};
 
 const pdl_mock_form pdl_mock_completion = {.path = "/completions",
                                            .streams = "text/event-stream",
                                            .by_prompt = true,
+                                           .has_n = true,
                                            .whole = completion_whole,
                                            .word = completion_word,
                                            .end = completion_end,
+                                           .done = completion_done,
                                            .error = error_of};

@@ -46,21 +46,36 @@ static void begin_stream(pdl_mock_answer *a) {
     a->began = true;
 }
 
-/* Sends words, each after the delay. When there is no delay, sends all at once. */
-static void stream_on(void *user) {
-    pdl_mock_answer *a = user;
+/* Sends the words of the present choice, each after the delay. When there is no delay, sends all at
+ * once. Returns false when it waits. */
+static bool stream_choice(pdl_mock_answer *a) {
     pdl_str said = pdl_mock_said(a);
-    a->timer = NULL;
-    if (!a->began) begin_stream(a);
     for (pdl_str word = pdl_mock_next_word(said, &a->at); word.n;
          word = pdl_mock_next_word(said, &a->at)) {
         a->form->word(a, word);
         if (!a->opt->delay_ms) continue;
         wait_for(a, a->opt->delay_ms, stream_on);
-        return;
+        return false;
     }
     a->form->end(a);
-    pdl_exchange_end(a->x);
+    return true;
+}
+
+/* Sends one choice after another. */
+static void stream_on(void *user) {
+    pdl_mock_answer *a = user;
+    a->timer = NULL;
+    if (!a->began) begin_stream(a);
+    while (stream_choice(a)) {
+        if (a->choice + 1 == a->choices.n) {
+            if (a->form->done) a->form->done(a);
+            pdl_exchange_end(a->x);
+            return;
+        }
+        pdl_mock_choose(a, a->choice + 1);
+        a->at = 0;
+        if (a->form->begin) a->form->begin(a);
+    }
 }
 
 static void answer_now(void *user) {
@@ -82,6 +97,16 @@ static void answer_now(void *user) {
     }
 }
 
+/* Returns what is said: a text, or a list when there are several choices. */
+static pdl_val said_of(const pdl_mock_answer *a) {
+    if (a->choices.n == 1) return pdl_keep(pdl_dict_getz(a->message, "content"));
+    pdl_val list = pdl_list_new(a->choices.n);
+    for (size_t i = 0; i < a->choices.n; i++)
+        list = pdl_list_push(list,
+                             pdl_keep(pdl_dict_getz(a->choices.p[i].message, "content")));
+    return list;
+}
+
 static void log_answer(const pdl_mock_answer *a) {
     pdl_buf b = PDL_BUF, asked = PDL_BUF;
     if (!a->opt->log) return;
@@ -92,7 +117,7 @@ static void log_answer(const pdl_mock_answer *a) {
     if (a->item && a->item->status)
         v = pdl_dict_putz(v, "status", pdl_int(a->item->status));
     else
-        v = pdl_dict_putz(v, "said", pdl_keep(pdl_dict_getz(a->message, "content")));
+        v = pdl_dict_putz(v, "said", said_of(a));
     pdl_mock_put_json(v, &b);
     pdl_buf_putc(&b, '\n');
     a->opt->log(a->opt->user, pdl_buf_str(&b));
@@ -103,9 +128,14 @@ static void log_answer(const pdl_mock_answer *a) {
 void pdl_mock_answer_start(const pdl_mock_options *o, pdl_mock_script *script, uint64_t number,
                            const pdl_mock_form *form, pdl_exchange *x, pdl_val request) {
     pdl_mock_answer *a = PDL_NEW(pdl_mock_answer);
-    *a = (pdl_mock_answer){.opt = o, .form = form, .x = x, .request = request};
+    *a = (pdl_mock_answer){
+        .opt = o, .form = form, .x = x, .request = request, .message = pdl_absent()};
     a->streams = pdl_mock_asks(request, "stream", form->by_default);
     pdl_exchange_set(x, a);
+    if (pdl_mock_wanted(form, request) < 0) {
+        pdl_mock_refuse(form, x, 400, PDL_STR("n: expected a whole number from 1 to 128"));
+        return;
+    }
     pdl_mock_decide(a, script, number);
     log_answer(a);
     int64_t delay = (a->item ? a->item->delay_ms : 0) + o->delay_ms;
@@ -119,6 +149,6 @@ void pdl_mock_answer_free(pdl_mock_answer *a) {
     if (!a) return;
     pdl_timer_stop(a->timer);
     pdl_drop(a->request);
-    pdl_drop(a->message);
+    pdl_mock_choices_fini(a);
     pdl_free(a);
 }

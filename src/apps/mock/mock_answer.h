@@ -13,6 +13,8 @@
 
 enum { PDL_MOCK_ID_BYTES = 48 };
 
+enum { PDL_MOCK_MAX_CHOICES = 128 }; /* the maximum number that OpenAI gives to a request */
+
 typedef struct pdl_mock_answer pdl_mock_answer;
 
 /* An interface of model servers. */
@@ -21,16 +23,24 @@ typedef struct pdl_mock_form {
     const char *streams; /* content type of a stream */
     bool by_prompt;      /* the request has a prompt, not messages */
     bool by_default;    /* the answer streams unless the request says `stream: false` */
+    bool has_n;         /* the request may ask for several choices, by `n` */
     pdl_val (*whole)(const pdl_mock_answer *a);
     void (*begin)(const pdl_mock_answer *a); /* NULL when nothing is sent before the first word */
     void (*word)(const pdl_mock_answer *a, pdl_str word);
-    void (*end)(const pdl_mock_answer *a);
+    void (*end)(const pdl_mock_answer *a);  /* the end of a choice */
+    void (*done)(const pdl_mock_answer *a); /* the end of all; NULL when there is nothing to say */
     pdl_val (*error)(int status, pdl_str why);
 } pdl_mock_form;
 
 /* The first two are interfaces of OpenAI (form_openai.c), the others of Ollama (form_ollama.c). */
 extern const pdl_mock_form pdl_mock_chat, pdl_mock_completion;
 extern const pdl_mock_form pdl_mock_ollama_chat, pdl_mock_ollama_generate;
+
+/* A choice of an answer. */
+typedef struct pdl_mock_choice {
+    pdl_val message;           /* {role, content, tool_calls}; owned */
+    const pdl_mock_item *item; /* NULL when no item answers; borrowed */
+} pdl_mock_choice;
 
 /* An answer that is being sent; it ends with its exchange. */
 struct pdl_mock_answer {
@@ -39,8 +49,12 @@ struct pdl_mock_answer {
     pdl_exchange *x;
     pdl_timer *timer;          /* NULL while it does not wait */
     pdl_val request;           /* owned, like the members below */
-    pdl_val message;           /* {role, content, tool_calls} */
-    const pdl_mock_item *item; /* NULL when no item answers; borrowed */
+    /* The choice that the functions of a form write, and its number. It is the first one until a
+     * stream has sent it. Borrowed from the list, in which one choice is in any case. */
+    pdl_vref message;
+    const pdl_mock_item *item;
+    size_t choice;
+    PDL_VEC(pdl_mock_choice) choices;
     char id[PDL_MOCK_ID_BYTES];
     bool streams, began;
     size_t at; /* how many bytes of the content were streamed */
@@ -50,6 +64,9 @@ struct pdl_mock_answer {
 void pdl_mock_answer_start(const pdl_mock_options *o, pdl_mock_script *script, uint64_t number,
                            const pdl_mock_form *form, pdl_exchange *x, pdl_val request);
 void pdl_mock_answer_free(pdl_mock_answer *a); /* a may be NULL */
+/* Makes the functions write another choice. */
+void pdl_mock_choose(pdl_mock_answer *a, size_t choice);
+void pdl_mock_choices_fini(pdl_mock_answer *a);
 
 /* Chooses the item for the request of a, and makes the message, or the reason why the request is
  * refused (mock_said.c). */
@@ -76,7 +93,12 @@ pdl_val pdl_mock_said_to(const pdl_mock_answer *a, size_t number);
 size_t pdl_mock_prompts(const pdl_mock_answer *a); /* 1 when the request has messages */
 bool pdl_mock_has_calls(const pdl_mock_answer *a);
 
-/* These return how many words the request and the answer have, as estimates of tokens. */
+/* Returns the number of choices that a request asks for; -1 when it is not from 1 to
+ * PDL_MOCK_MAX_CHOICES. */
+int64_t pdl_mock_wanted(const pdl_mock_form *form, pdl_vref request);
+
+/* These return how many words the request has, and how many all choices have, as estimates of
+ * tokens. */
 int64_t pdl_mock_words_asked(const pdl_mock_answer *a);
 int64_t pdl_mock_words_said(const pdl_mock_answer *a);
 

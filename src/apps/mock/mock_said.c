@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "mock/mock_answer.h"
+#include "value/int.h"
 #include "value/json_write.h"
 #include "value/parts_text.h"
 
@@ -56,7 +57,12 @@ static int64_t count_words(pdl_str s) {
     return n;
 }
 
-int64_t pdl_mock_words_said(const pdl_mock_answer *a) { return count_words(pdl_mock_said(a)); }
+int64_t pdl_mock_words_said(const pdl_mock_answer *a) {
+    int64_t n = 0;
+    for (size_t i = 0; i < a->choices.n; i++)
+        n += count_words(text_or(pdl_dict_getz(a->choices.p[i].message, "content"), ""));
+    return n;
+}
 
 int64_t pdl_mock_words_asked(const pdl_mock_answer *a) {
     pdl_vref list = pdl_dict_getz(a->request, "messages");
@@ -149,14 +155,51 @@ bool pdl_mock_has_calls(const pdl_mock_answer *a) {
     return !pdl_is_absent(pdl_dict_getz(a->message, "tool_calls"));
 }
 
+int64_t pdl_mock_wanted(const pdl_mock_form *form, pdl_vref request) {
+    pdl_vref v = form->has_n ? pdl_dict_getz(request, "n") : pdl_absent();
+    int64_t n;
+    if (pdl_is_absent(v) || pdl_is_null(v)) return 1;
+    bool fits = pdl_is(v, PDL_V_INT) && pdl_int_get(v, &n) && n >= 1 && n <= PDL_MOCK_MAX_CHOICES;
+    return fits ? n : -1;
+}
+
+void pdl_mock_choose(pdl_mock_answer *a, size_t choice) {
+    a->choice = choice;
+    a->item = a->choices.p[choice].item;
+    a->message = a->choices.p[choice].message;
+}
+
+void pdl_mock_choices_fini(pdl_mock_answer *a) {
+    for (size_t i = 0; i < a->choices.n; i++) pdl_drop(a->choices.p[i].message);
+    pdl_vec_fini(&a->choices);
+}
+
+/* Adds a choice that is made of an item. */
+static void add_choice(pdl_mock_answer *a, const pdl_mock_item *item) {
+    a->item = item;
+    pdl_val message = message_of(a);
+    *pdl_vec_push(&a->choices) = (pdl_mock_choice){message, item};
+}
+
+/* The first choice is answered as a request for one choice is. A request gets fewer choices when an
+ * item refuses one of the others: the next request meets the refusal. */
 void pdl_mock_decide(pdl_mock_answer *a, pdl_mock_script *script, uint64_t number) {
     pdl_buf asked = PDL_BUF;
+    int64_t wanted = pdl_mock_wanted(a->form, a->request);
+    pdl_str model = text_or(pdl_dict_getz(a->request, "model"), "");
+    bool refuses = false;
     snprintf(a->id, sizeof a->id, "chatcmpl-mock-%llu", (unsigned long long)number);
     pdl_mock_put_asked(a, 0, &asked);
-    a->item = pdl_mock_script_next(script, text_or(pdl_dict_getz(a->request, "model"), ""),
-                                   pdl_buf_str(&asked));
+    add_choice(a, pdl_mock_script_next(script, model, pdl_buf_str(&asked)));
+    bool is_refused = a->item && a->item->status;
+    for (int64_t i = 1; i < wanted && !is_refused; i++) {
+        const pdl_mock_item *x =
+            pdl_mock_script_other(script, model, pdl_buf_str(&asked), &refuses);
+        if (refuses || (!x && a->opt && a->opt->strict)) break;
+        add_choice(a, x);
+    }
     pdl_buf_fini(&asked);
-    a->message = message_of(a);
+    pdl_mock_choose(a, 0);
 }
 
 pdl_str pdl_mock_why(const pdl_mock_answer *a) {
@@ -168,8 +211,9 @@ pdl_str pdl_mock_why(const pdl_mock_answer *a) {
 
 pdl_mock_reply pdl_mock_reply_to(pdl_mock_script *s, bool strict, uint64_t number,
                                  pdl_vref request) {
-    static const pdl_mock_form chat = {0}; /* a form that has messages and no prompt */
-    pdl_mock_answer a = {.form = &chat, .request = pdl_keep(request)};
+    static const pdl_mock_form chat = {.has_n = true}; /* a form that has messages and no prompt */
+    const pdl_mock_options o = {.strict = strict};
+    pdl_mock_answer a = {.opt = &o, .form = &chat, .request = pdl_keep(request)};
     pdl_mock_reply r = {.status = 200, .retry_after = -1, .body = pdl_absent()};
     pdl_mock_decide(&a, s, number);
     if (a.item && a.item->status) {
@@ -181,6 +225,6 @@ pdl_mock_reply pdl_mock_reply_to(pdl_mock_script *s, bool strict, uint64_t numbe
     r.delay_ms = a.item ? a.item->delay_ms : 0;
     r.body = r.status == 200 ? pdl_mock_chat_whole(&a) : pdl_text(pdl_mock_why(&a));
     pdl_drop(a.request);
-    pdl_drop(a.message);
+    pdl_mock_choices_fini(&a);
     return r;
 }

@@ -172,14 +172,29 @@ void pdl_mock_script_fini(pdl_mock_script *s) { pdl_vec_fini(&s->items); }
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-const pdl_mock_item *pdl_mock_script_next(pdl_mock_script *s, pdl_str model, pdl_str last) {
+static pdl_mock_item *find_item(pdl_mock_script *s, pdl_str model, pdl_str last) {
     for (size_t i = 0; i < s->items.n; i++) {
         pdl_mock_item *x = &s->items.p[i];
         if (!x->left || (x->model.p && !pdl_glob_fits(x->model, model, 0))) continue;
-        if (x->when.p && pdl_str_find(last, x->when, 0) == PDL_NOT_FOUND) continue;
-        if (x->left > 0) x->left--;
-        assert(pdl_mock_script_ok(s));
-        return x;
+        if (!x->when.p || pdl_str_find(last, x->when, 0) != PDL_NOT_FOUND) return x;
     }
     return NULL;
+}
+
+static const pdl_mock_item *use_item(pdl_mock_item *x) {
+    if (x && x->left > 0) x->left--;
+    return x;
+}
+
+const pdl_mock_item *pdl_mock_script_next(pdl_mock_script *s, pdl_str model, pdl_str last) {
+    assert(pdl_mock_script_ok(s));
+    return use_item(find_item(s, model, last));
+}
+
+const pdl_mock_item *pdl_mock_script_other(pdl_mock_script *s, pdl_str model, pdl_str last,
+                                           bool *refuses) {
+    pdl_mock_item *x = find_item(s, model, last);
+    assert(pdl_mock_script_ok(s));
+    *refuses = x && x->status;
+    return *refuses ? NULL : use_item(x);
 }

@@ -37,6 +37,10 @@ bool pdl_mock_script_ok(const pdl_mock_script *s);
 
 /* Returns the item that answers this request, and counts its use; NULL when there is none. */
 const pdl_mock_item *pdl_mock_script_next(pdl_mock_script *s, pdl_str model, pdl_str last);
+/* Returns the item for another choice of the request. An item that refuses makes no choice: then
+ * *refuses is set, and nothing is counted. */
+const pdl_mock_item *pdl_mock_script_other(pdl_mock_script *s, pdl_str model, pdl_str last,
+                                           bool *refuses);
 
 /* An answer of the script, for a host that has no server. */
 typedef struct pdl_mock_reply {
