@@ -280,9 +280,21 @@ def test_a_journal_elsewhere():
 def test_it_is_not_shown_as_one_run():
     env = begin()
     t.run("p.pdl", "-d", "who=you", "-n", "2", "--durable", "--id", "v", word="infer", **env)
-    for word, args in (("trace", []), ("trace", ["--prefix"]), ("trace", ["--format", "html"]), ("view", ["--text", "-"]), ("view", ["--html", "x.html"])):
+    for word, args in (("trace", []), ("trace", ["--prefix"]), ("trace", ["--format", "html"]), ("view", ["--run", "p.pdl"])):
         code, out, err = t.run("v", *args, word=word, **env)
         t.check("%s %s" % (word, args), code == 2 and "v is an inference" in err and "pdl resume v" in err and not out, code, out, err)
+
+
+def test_its_runs_are_shown():
+    """pdl view has a row for each run, in the order of lineage, with the prompts and answers of its calls."""
+    env = begin()
+    t.run("p.pdl", "-d", "who=you", "-n", "3", "--durable", "--id", "v", word="infer", **env)
+    code, out, err = t.run("v", "--md", "-", "--all", word="view", **env)
+    at = [out.find("- run %d (" % i) if "- run %d (" % i in out else out.find("- run %d" % i) for i in (1, 2, 3)]
+    t.check("its runs", code == 0 and "# Inference of p.pdl" in out and -1 not in at and at == sorted(at) and "The inference has ended." in out, code, out, err)
+    t.check("each call with its prompt", out.count("; sent:") == 6 and "user:" in out, out)
+    code, out, err = t.run("v", "--text", "-", word="view", **env)
+    t.check("the text", code == 0 and out.strip() == "3 runs asked models 6 times. The inference has ended.", code, out, err)
 
 
 def test_a_name_with_a_dash():

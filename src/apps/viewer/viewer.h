@@ -61,6 +61,19 @@ PDL_MUST bool pdl_view_search_new(pdl_str name, const pdl_view_search *files, pd
 PDL_MUST bool pdl_view_rows_new(pdl_str name, pdl_str lines, pdl_view_run **out, pdl_err *err);
 PDL_MUST bool pdl_view_distribution_new(pdl_str name, pdl_str json, pdl_view_run **out,
                                         pdl_err *err);
+/* A request of an inference, and its answer. Borrowed. */
+typedef struct pdl_view_asked {
+    pdl_str place, kind;
+    pdl_vref request, reply, messages; /* absent: unknown */
+    double start, end;                 /* seconds since the epoch */
+} pdl_view_asked;
+/* The requests in the journal of an inference, from which a document of its runs is made. */
+typedef struct pdl_view_inference pdl_view_inference;
+pdl_view_inference *pdl_view_inference_begin(void);
+void pdl_view_inference_add(pdl_view_inference *x, const pdl_view_asked *a);
+/* Makes the document, and frees x. name: the program. state: such as "has ended". */
+PDL_MUST bool pdl_view_inference_end(pdl_view_inference *x, pdl_str name, const char *state,
+                                     pdl_view_run **out, pdl_err *err);
 bool pdl_view_are_rows(pdl_str text);
 bool pdl_view_is_distribution(pdl_str text);
 void pdl_view_run_free(pdl_view_run *r); /* NULL is fine */

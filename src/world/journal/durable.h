@@ -254,7 +254,16 @@ typedef struct pdl_durable_row {
     pdl_str place, kind, request, reply, error;
     double start, end; /* seconds since the epoch; end is 0 while the effect is open */
     int64_t attempt;
+    struct pdl_store *store; /* where the messages of the request are; NULL: nowhere */
+    int64_t messages;
 } pdl_durable_row;
+/* The values of a row, owned; absent when the row has none or they cannot be read. messages: those
+ * of the request of a model, as a list. */
+typedef struct pdl_durable_values {
+    pdl_val request, reply, messages;
+} pdl_durable_values;
+/* Returns the values of a row that is being received. */
+pdl_durable_values pdl_durable_row_values(const pdl_durable_row *row);
 PDL_MUST bool pdl_durable_each(pdl_str path, bool (*fn)(void *user, const pdl_durable_row *row),
                                void *user, pdl_err *err);
 

@@ -138,7 +138,7 @@ static bool put_event(void *user, const pdl_durable_row *row) {
 static bool put_recorded(void *user, const pdl_journal_row *row) {
     double end = row->seconds >= 0 ? row->start + row->seconds : 0;
     return put_event(user, &(pdl_durable_row){row->place, row->kind, row->request, row->reply,
-                                              row->error, row->start, end, 1});
+                                              row->error, row->start, end, 1, NULL, 0});
 }
 
 static bool show_perfetto(pdl_durable *run, pdl_str path, pdl_err *err) {

@@ -88,6 +88,41 @@ static bool has_changed(const pdl_durable *run, pdl_str text) {
     return text.p && !pdl_str_eq(text, pdl_durable_get_facts(run)->text);
 }
 
+static bool add_asked(void *user, const pdl_durable_row *row) {
+    pdl_durable_values v = pdl_durable_row_values(row);
+    pdl_view_inference_add(user, &(pdl_view_asked){row->place, row->kind, v.request, v.reply,
+                                                   v.messages, row->start, row->end});
+    pdl_drop(v.request);
+    pdl_drop(v.reply);
+    pdl_drop(v.messages);
+    return true;
+}
+
+static const char *state_words(pdl_run_state state) {
+    static const char *const words[] = {[PDL_RUN_RUNNING] = "is in progress",
+                                        [PDL_RUN_ENDED] = "has ended",
+                                        [PDL_RUN_FAILED] = "has failed",
+                                        [PDL_RUN_KILLED] = "was killed",
+                                        [PDL_RUN_WAITING] = "waits for an answer"};
+    return words[state];
+}
+
+/* Shows the runs of a durable inference, each with what it asked. */
+static bool open_inference(shower *s, pdl_durable *run, pdl_str path, pdl_err *err) {
+    pdl_durable_summary summary;
+    pdl_view_run *view = NULL;
+    if (!pdl_durable_summary_read(path, &summary, err)) return false;
+    pdl_view_inference *x = pdl_view_inference_begin();
+    bool read = pdl_durable_each(path, add_asked, x, err);
+    pdl_err ignored = {0};
+    bool ok = pdl_view_inference_end(x, pdl_durable_get_facts(run)->file,
+                                     state_words(summary.state), &view, read ? err : &ignored);
+    if (!read) pdl_err_fini(&ignored);
+    if (ok) *pdl_vec_push(&s->runs) = view;
+    pdl_durable_summary_fini(&summary);
+    return ok && read;
+}
+
 /* Opens the journal of a durable run, which contains its program. While the run is in progress, it
  * is shown up to this moment. */
 static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
@@ -95,8 +130,13 @@ static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
     pdl_view_run *view = NULL;
     bool given = s->a->given[OPT_view_run], beside = s->a->given[OPT_source];
     pdl_str file = s->a->value[given ? OPT_view_run : OPT_source];
-    bool ok = pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err) &&
-              pdl_cli_is_one_run(run, err);
+    bool ok = pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err);
+    if (ok && pdl_cli_is_inference(pdl_durable_get_facts(run)) && !given) {
+        ok = open_inference(s, run, path, err);
+        pdl_durable_close(run);
+        return ok;
+    }
+    ok = ok && pdl_cli_is_one_run(run, err);
     if (ok && (given || beside) && !s->program.len) ok = read_file(file, &s->program, err);
     pdl_str text = given || beside ? pdl_buf_str(&s->program) : (pdl_str){0};
     if (ok && given && has_changed(run, text))

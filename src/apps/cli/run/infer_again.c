@@ -56,8 +56,8 @@ bool pdl_cli_is_one_run(const pdl_durable *run, pdl_err *err) {
     pdl_err_fini(&ignored);
     pdl_free(listed);
     return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                       "%.*s is an inference, of many runs, and is not shown as one: pdl runs show "
-                       "%.*s lists what it asked, pdl resume %.*s continues it",
+                       "%.*s is an inference, of many runs, and is not shown as one: pdl view %.*s "
+                       "shows its runs, pdl resume %.*s continues it",
                        PDL_FMT(name), PDL_FMT(name), PDL_FMT(name));
 }
 

@@ -52,7 +52,7 @@ function panel(title, list, body, acts) {
 }
 
 export function inBoxes(box, title = "Its box") {
-  return make("button", { type: "button", class: "act", onclick: () => document.dispatchEvent(new CustomEvent("boxes", { detail: box })) }, title);
+  return make("button", { type: "button", class: "act to-box", onclick: () => document.dispatchEvent(new CustomEvent("boxes", { detail: box })) }, title);
 }
 
 function copies(name, text) {

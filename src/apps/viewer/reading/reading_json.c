@@ -416,7 +416,7 @@ void pdl_reading_json_call(const pdl_reading *r, const pdl_view_source *s, uint3
     if (pdl_is_list(attempts)) pdl_json_put_int(out, "attempts", (int64_t)pdl_list_len(attempts));
     if (pdl_is_list(attempts)) put_tries(attempts, out);
     if (b->place.n) put_prefix(r, number, b->place, out);
-    put_source(s, box, out);
+    if (!r->digests[0].runs) put_source(s, box, out);
     pdl_buf_putc(out, '}');
     pdl_buf_fini(&reply);
     pdl_buf_fini(&shown);

@@ -49,6 +49,12 @@ void pdl_run_table_add(pdl_run_table *t, pdl_str run, pdl_val args, pdl_str said
     t->rows = pdl_list_push(t->rows, pdl_dict_putz(b, "pdl__result", result));
 }
 
+void pdl_run_table_time(pdl_run_table *t, pdl_val timing) {
+    size_t last = pdl_list_len(t->rows) - 1;
+    pdl_val b = pdl_keep(pdl_list_at(t->rows, last));
+    t->rows = pdl_list_set(t->rows, last, pdl_dict_putz(b, "pdl__timing", timing));
+}
+
 pdl_val pdl_run_table_take(pdl_run_table *t, const char *name) {
     pdl_val b = pdl_dict_putz(new_block("map"), "def", pdl_textz(name));
     b = pdl_dict_putz(b, "for", evaluated("", t->lists));

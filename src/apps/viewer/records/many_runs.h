@@ -27,9 +27,11 @@ pdl_run_table pdl_run_table_begin(void);
 /* Adds a value to a column of `lists`. Takes v. A row that has no value in a column gets null. */
 void pdl_run_table_given(pdl_run_table *t, pdl_str column, pdl_val v);
 /* Ends a row. Takes args, result and inside; args may be absent, and so may inside, which is the
- * table of the runs that the row is about. */
+ * table of the runs that the row is about, or the list of what the run did. */
 void pdl_run_table_add(pdl_run_table *t, pdl_str run, pdl_val args, pdl_str said, pdl_val result,
                        pdl_val inside);
+/* Sets the times of the last row. Takes timing: {start_nanos, end_nanos}. */
+void pdl_run_table_time(pdl_run_table *t, pdl_val timing);
 /* Returns the table as a block, owned, and leaves t empty. name: the name of the table. */
 pdl_val pdl_run_table_take(pdl_run_table *t, const char *name);
 

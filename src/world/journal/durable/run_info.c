@@ -309,12 +309,34 @@ bool pdl_durable_remove(pdl_str path, pdl_err *err) {
 struct each_row {
     bool (*fn)(void *user, const pdl_durable_row *row);
     void *user;
+    pdl_store *store;
 };
+
+static pdl_val decoded(pdl_str text) {
+    pdl_val v = pdl_absent();
+    pdl_err ignored = {0};
+    if (!text.n || pdl_effect_decode(text, &v, &ignored)) return v;
+    pdl_err_fini(&ignored);
+    return pdl_absent();
+}
+
+pdl_durable_values pdl_durable_row_values(const pdl_durable_row *row) {
+    pdl_buf messages = PDL_BUF;
+    pdl_err ignored = {0};
+    if (row->store && row->messages &&
+        !pdl_store_messages(row->store, row->messages, &messages, &ignored))
+        pdl_err_fini(&ignored);
+    pdl_durable_values v = {decoded(row->request), decoded(row->reply),
+                            decoded(pdl_buf_str(&messages))};
+    pdl_buf_fini(&messages);
+    return v;
+}
 
 static bool on_effect(void *user, const store_effect *e) {
     struct each_row *x = user;
     pdl_durable_row row = {e->place, e->kind,  e->request, e->reply,
-                           e->error, e->start, e->end,     e->attempt};
+                           e->error, e->start, e->end,     e->attempt,
+                           x->store, e->messages};
     return x->fn(x->user, &row);
 }
 
@@ -322,7 +344,7 @@ bool pdl_durable_each(pdl_str path, bool (*fn)(void *user, const pdl_durable_row
                       pdl_err *err) {
     pdl_store *s = NULL;
     bool ok = pdl_store_open(path, false, false, &s, err) &&
-              pdl_store_each(s, STORE_ALL, 0, on_effect, &(struct each_row){fn, user}, err);
+              pdl_store_each(s, STORE_ALL, 0, on_effect, &(struct each_row){fn, user, s}, err);
     pdl_store_close(s, false);
     return ok;
 }
