@@ -48,9 +48,11 @@ export interface ModelReply {
 /** Texts one after the other; the last item may be the whole reply, with its usage. */
 export type ModelAnswer = string | ModelReply | AsyncIterable<string | ModelReply>
 
+/** Answers a model call: a text, a reply in OpenAI's form, or texts one after the other. */
+export type Model = (request: ModelRequest, signal: AbortSignal) => ModelAnswer | Promise<ModelAnswer>
+
 export interface RunOptions {
-  /** Answers a model call: a text, a reply in OpenAI's form, or texts one after the other. */
-  model?: (request: ModelRequest, signal: AbortSignal) => ModelAnswer | Promise<ModelAnswer>
+  model?: Model
   /** Answers a `read` without a file; null is the end of input. */
   read?: (request: { message: string; multiline: boolean; id: number }, signal: AbortSignal) => string | null | Promise<string | null>
   /** Runs a code block and gives its result. */
@@ -168,6 +170,6 @@ export class LanguageServer {
   close(): void
 }
 /** A model whose answers are written by hand: a YAML list with the rules of `pdl mock --replies`. */
-export function scripted(replies?: string, options?: { strict?: boolean; delay?: number }): NonNullable<RunOptions['model']>
+export function scripted(replies?: string, options?: { strict?: boolean; delay?: number }): Model
 /** Starts a program: its text, or the tree that the text would hold. */
 export function run(program: string | object, options?: RunOptions): Run

@@ -2,14 +2,17 @@
 """The npm package pdl-lang in Node: its functions (api.test.mjs), its types, its archive, and the programs of the conformance kit."""
 import collections
 import concurrent.futures
+import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
 
+from .. import node_of
 from ..checks import check, skip
 from ..conformance import run as kit
 from ..harness.choice import Choice, ROOT
@@ -42,6 +45,33 @@ def test_api(package):
     p = subprocess.run(["node", "--test", HERE / "api.test.mjs"], env={"PATH": "/usr/bin:/bin", "PDL_NPM": str(package)}, capture_output=True,
                        text=True, timeout=300, check=False)
     check("the functions do what they say", p.returncode == 0, p.stdout[-6000:], p.stderr[-2000:])
+
+
+TSCONFIG = {"compilerOptions": {"strict": True, "noEmit": True, "target": "es2022", "module": "nodenext", "types": ["node"], "lib": ["es2022", "dom", "dom.asynciterable"],
+                               "allowJs": True, "checkJs": True, "noImplicitAny": False, "noFallthroughCasesInSwitch": True}, "include": ["types.ts", "readme.js", "names.js"]}
+
+
+@pytest.mark.builds
+def test_types(package, tmp_path):
+    """The compiler of TypeScript reads index.d.ts, a program in TypeScript, the samples of the README, and a use of each name that the package has."""
+    modules, why = node_of.modules(Choice.build, "typescript@5.8.3", "@types/node@20.19.0")
+    if not modules:
+        skip("the types", why)
+        return
+    names = subprocess.run(["node", "--input-type=module", "-e", "console.log(Object.keys(await import('%s/index.js')).join(' '))" % package],
+                           capture_output=True, text=True, check=True).stdout.split()
+    check("names of the package", "LanguageServer" in names and "run" in names, names)
+    (tmp_path / "node_modules").mkdir()
+    shutil.copytree(package, tmp_path / "node_modules" / "pdl-lang")
+    (tmp_path / "node_modules" / "@types").symlink_to(pathlib.Path(modules) / "@types")
+    (tmp_path / "node_modules" / "undici-types").symlink_to(pathlib.Path(modules) / "undici-types")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "tsconfig.json").write_text(json.dumps(TSCONFIG))
+    shutil.copy(HERE / "types.ts", tmp_path)
+    (tmp_path / "names.js").write_text("import * as all from 'pdl-lang'\n" + "".join("console.log(all.%s)\n" % n for n in names))
+    (tmp_path / "readme.js").write_text("\n".join(re.findall(r"^```js\n(.*?)^```$", (package / "README.md").read_text("utf-8"), re.M | re.S)))
+    p = subprocess.run(["node", str(pathlib.Path(modules) / "typescript/bin/tsc"), "-p", tmp_path], capture_output=True, text=True, timeout=120, check=False)
+    check("the types are those of the package", p.returncode == 0, p.stdout[-3000:], p.stderr[-1000:])
 
 
 @pytest.mark.builds
