@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// pdl.mjs -- the command as far as the conformance kit uses it, by means of the package: `pdl.mjs [-d DATA] [-f FILE] [--stream HOW] FILE`.
-// PDL_NPM: the folder of the package. Ends with status 77 and a word on standard error when a program needs what the module has not.
+// pdl.mjs -- the command as far as the conformance kit uses it, by means of the package: `[-d DATA] [-f FILE] [--stream HOW] FILE`. One process
+// runs many programs, one after the other: a line {argv, cwd, base, stdin} of its input is answered by a line {code, out, err}. PDL_NPM: the
+// folder of the package. The code is 77, with a word in err, when a program needs what the module has not.
 import fs from 'node:fs'
+import path from 'node:path'
+import readline from 'node:readline'
 
 const { PdlError, run } = await import(`${process.env.PDL_NPM}/index.js`)
 
+class Skipped extends Error {}
+
 function skip(why) {
-  fs.writeSync(2, `skipped: ${why}\n`)
-  process.exit(77)
+  throw new Skipped(why)
 }
 
-function options() {
-  const o = { stream: 'result', data: [] }, args = process.argv.slice(2)
+function options(argv, cwd) {
+  const o = { stream: 'result', data: [] }, args = [...argv]
   while (args.length) {
     const [, name, inline] = /^(--?[a-z-]+)(?:=(.*))?$/s.exec(args[0]) ?? []
     if (!name) break
@@ -19,7 +23,7 @@ function options() {
     const value = () => inline ?? args.shift()
     if (name === '--stream') o.stream = value()
     else if (name === '-d' || name === '--data') o.data.push(value())
-    else if (name === '-f' || name === '--data-file') o.data.unshift(fs.readFileSync(value(), 'utf8'))
+    else if (name === '-f' || name === '--data-file') o.data.unshift(fs.readFileSync(path.join(cwd, value()), 'utf8'))
     else if (name !== '--whole') skip(`the option ${name} is the command's`)
   }
   if (args.length !== 1) skip('it is about the command line')
@@ -27,11 +31,12 @@ function options() {
 }
 
 /** The files of the folder of the case. */
-function files() {
+function files(cwd) {
   const all = {}
-  for (const name of fs.readdirSync('.', { recursive: true })) {
-    if (!fs.statSync(name).isFile()) continue
-    const bytes = fs.readFileSync(name)
+  for (const name of fs.readdirSync(cwd, { recursive: true })) {
+    const file = path.join(cwd, name)
+    if (!fs.statSync(file).isFile()) continue
+    const bytes = fs.readFileSync(file)
     if (!Buffer.from(bytes.toString('utf8'), 'utf8').equals(bytes)) skip('a file is not UTF-8')
     all[name] = bytes.toString('utf8')
   }
@@ -45,19 +50,20 @@ function judge(message) {
   for (const [words, why] of Object.entries(unwanted)) if (String(message).includes(words)) skip(why)
 }
 
-let lines
-
-function line({ multiline }) {
-  lines ??= fs.readFileSync(0, 'utf8').replaceAll('\r\n', '\n').split(/(?<=\n)/).filter(Boolean)
-  if (multiline) return lines.splice(0).map(l => l.replace(/\n$/, '') + '\n').join('')
-  return lines.length ? lines.shift().replace(/\n$/, '') : null
+/** Answers `read` from a text. */
+function input(stdin) {
+  let lines
+  return ({ multiline }) => {
+    lines ??= stdin.replaceAll('\r\n', '\n').split(/(?<=\n)/).filter(Boolean)
+    if (multiline) return lines.splice(0).map(l => l.replace(/\n$/, '') + '\n').join('')
+    return lines.length ? lines.shift().replace(/\n$/, '') : null
+  }
 }
 
-const base = process.env.OPENAI_API_BASE
-
-async function model({ model: name, messages, parameters, schema, stream }, signal) {
+/** The service of the kit at an address. onSkip(why) is called when a program calls another one. */
+const service = (base, onSkip) => async ({ model: name, messages, parameters, schema, stream }, signal) => {
   const { provider, rest } = /^(?<provider>[a-z_]+)\/(?<rest>.*)$/s.exec(name)?.groups ?? {}
-  if (provider !== 'openai') skip('it calls another service than that of the kit')
+  if (provider !== 'openai') onSkip('it calls another service than that of the kit')
   const { user: _user, ...sent } = parameters // the service of the kit shows what it gets
   const body = { model: rest, messages, ...sent, ...(stream ? { stream: true } : {}) }
   if (schema && !body.response_format) body.response_format = { type: 'json_schema', json_schema: { name: 'schema', schema, strict: true } }
@@ -102,25 +108,38 @@ async function variables(text) {
   }
 }
 
-const o = options()
-o.variables = Object.assign({}, ...(await Promise.all(o.data.map(variables))))
-delete o.data
-if (!['none', 'result', 'context'].includes(o.stream)) skip('it is about the command line')
-const all = files()
-if (all[o.name] === undefined) skip('it is about the command line')
-const running = run(all[o.name], { ...o, files: all, model, read: line, code: () => skip('it runs Python') })
-for await (const event of running) {
-  if (event.type === 'text') fs.writeSync(1, event.text)
-  if (event.type === 'message') fs.writeSync(1, `\n${event.role}: ${event.text}`)
-  if (event.type === 'note') fs.writeSync(2, event.text)
-  judge(event.error?.message ?? event.message)
+/** One program. -> {code, out, err} */
+async function command({ argv, cwd, base, stdin }) {
+  const said = { code: 0, out: '', err: '' }, o = options(argv, cwd)
+  o.variables = Object.assign({}, ...(await Promise.all(o.data.map(variables))))
+  delete o.data
+  if (!['none', 'result', 'context'].includes(o.stream)) skip('it is about the command line')
+  const all = files(cwd)
+  if (all[o.name] === undefined) skip('it is about the command line')
+  let lacks // a function of the run would hand an exception to the program
+  const note = why => (running.stop(), (lacks ??= why))
+  const running = run(all[o.name], { ...o, files: all, model: service(base, note), read: input(stdin), code: () => note('it runs Python') })
+  try {
+    for await (const event of running) {
+      if (event.type === 'text') said.out += event.text
+      if (event.type === 'message') said.out += `\n${event.role}: ${event.text}`
+      if (event.type === 'note') said.err += event.text
+      if (!lacks) judge(event.error?.message ?? event.message)
+    }
+    const { text } = await running
+    said.out += o.stream === 'none' ? `${text}\n` : '\n'
+  } catch (why) {
+    if (lacks) skip(lacks)
+    if (!(why instanceof PdlError)) throw why
+    judge(why.message)
+    said.err += why.text
+    said.code = why.exitCode
+  }
+  if (lacks) skip(lacks)
+  return said
 }
-try {
-  const { text } = await running
-  fs.writeSync(1, o.stream === 'none' ? `${text}\n` : '\n')
-} catch (why) {
-  if (!(why instanceof PdlError)) throw why
-  judge(why.message)
-  fs.writeSync(2, why.text)
-  process.exit(why.exitCode)
+
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  const said = await command(JSON.parse(line)).catch(why => why instanceof Skipped ? { code: 77, out: '', err: `skipped: ${why.message}\n` } : { code: 70, out: '', err: String(why.stack) })
+  process.stdout.write(`${JSON.stringify(said)}\n`)
 }

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -85,28 +86,63 @@ def test_archive(package, tmp_path):
     check("in 2 MB", made.is_file() and made.stat().st_size <= 2 << 20, made)
 
 
+class Node:
+    """pdl.mjs, started once for each thread that asks: starting it takes longer than most programs of the kit."""
+
+    def __init__(self, package):
+        self.package, self.own, self.all = package, threading.local(), []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for p in self.all:
+            p.kill()
+            p.wait()
+
+    def process(self):
+        p = getattr(self.own, "process", None)
+        if p is None or p.poll() is not None:
+            p = self.own.process = subprocess.Popen(["node", str(HERE / "pdl.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
+                                                    env={**os.environ, "PDL_NPM": str(self.package), "TZ": "UTC"})
+            self.all.append(p)
+        return p
+
+    def __call__(self, argv, cwd, env, stdin, timeout):
+        p = self.process()
+        clock = threading.Timer(timeout, p.kill)
+        clock.start()
+        p.stdin.write(json.dumps({"argv": argv, "cwd": cwd, "base": env["OPENAI_API_BASE"], "stdin": stdin}) + "\n")
+        p.stdin.flush()
+        line = p.stdout.readline()
+        clock.cancel()
+        if not line:
+            return "timeout", "", "the process has ended: %s" % p.wait()
+        said = json.loads(line)
+        return said["code"], said["out"], said["err"]
+
+
 @pytest.mark.builds
 def test_programs_of_the_kit(package):
     """Each program once, with the probe behind it, judged as the kit judges the command (pdl.mjs stands for it)."""
-    os.environ["PDL_NPM"] = str(package)
-    server, command = kit.Server(), kit.subprocess_runner("node %s" % (HERE / "pdl.mjs"))
+    server, command = kit.Server(), Node(package)
     passed, failed, skipped = [], [], collections.Counter()
 
     def judge(one):
         lacks = []
 
         def runner(argv, cwd, env, stdin, timeout):
-            code, out, err = command(argv, cwd, {**env, "PDL_NPM": str(package)}, stdin, timeout)
+            code, out, err = command(argv, cwd, env, stdin, timeout)
             if code == ABSENT and err.startswith("skipped: "):
                 lacks.append(err.split("skipped: ", 1)[1].strip())
             return code, out, err
-        runner.whole = command.whole
+        runner.whole = []
         if "env" in one.spec:
             return one, [], ["it is about the environment of the command"]
         if one.id in OTHERWISE:
             return one, [], [OTHERWISE[one.id]]
         return one, kit.failures(one, one.golden(), runner, server, 60, once=True), lacks
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with command, concurrent.futures.ThreadPoolExecutor(2) as pool:
         for one, bad, lacks in pool.map(judge, kit.load_cases([kit.DEFAULT_ROOT])):
             if lacks:
                 skipped[lacks[0]] += 1
