@@ -122,6 +122,7 @@ const placed = ({ line, message }) => `${line ? `Line ${line}: ` : ''}${message}
 
 const events = {
   ready: () => null,
+  note: ({ text }) => verdict(text),
   changed: () => listeners.forEach(f => f()),
   model: answerCall,
   abandon: ({ call }) => abandoned.get(call)?.abort(),

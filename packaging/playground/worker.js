@@ -2,6 +2,7 @@
 // answers what the Live Document asks. The page asks with {id, ask, ...} and gets {id, value} or {id, error}; {event, ...} comes unasked.
 // SPDX-License-Identifier: Apache-2.0
 import { LanguageServer, run, scripted } from '../npm/index.js'
+import { noPython, python } from './python.js'
 
 let server = null // of the language
 let current = null // the run that is shown
@@ -10,6 +11,7 @@ const calls = new Map() // model calls that the page answers, by their number
 let lastCall = 0
 let delay = 20 // milliseconds between two words of the scripted model
 
+/* global HAS_PYTHON: what make-playground says */
 const said = event => postMessage(event)
 
 /** Texts and a reply that the page sends for one call, as they arrive. */
@@ -73,7 +75,8 @@ const handlers = {
     questions.clear()
     calls.clear()
     const answers = model === 'service' ? service : scripted(replies, { strict, delay })
-    current = run(text, { files, model: answers, read, view: true, name: 'main.pdl' })
+    const code = HAS_PYTHON ? python(() => said({ event: 'note', text: 'Python is being loaded.' })) : noPython
+    current = run(text, { files, model: answers, read, code, view: true, name: 'main.pdl' })
     follow(current)
   },
   stop: () => current?.stop(),

@@ -202,6 +202,14 @@ test('a run without an end leaves the page alive and can be stopped', { timeout:
   await close(page)
 })
 
+test('a playground without Python says so', { timeout: 60_000 }, async () => {
+  const page = await open()
+  await run(page, 'text:\n- lang: python\n  code: result = 1\n')
+  await settled(page)
+  assert.match(await page.textContent('#verdict'), /^Line 2: this playground has no Python: `make playground PYODIDE=1`/)
+  await close(page)
+})
+
 test('read asks in the document and takes the answer', { timeout: 60_000 }, async () => {
   const page = await open()
   await run(page, 'text:\n- read:\n  message: Your name?\n  def: name\n  contribute: []\n- Hello, ${ name }!\n')

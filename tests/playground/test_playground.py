@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The playground in a real browser (playground.test.mjs): the folder that packaging/playground makes, over HTTP."""
+import contextlib
 import functools
 import http.server
 import os
@@ -44,16 +45,16 @@ def playground(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def address(playground):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(playground)))
+@contextlib.contextmanager
+def served(folder):
+    """-> the address of a folder"""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield "http://127.0.0.1:%d" % server.server_port
     server.shutdown()
 
 
-@pytest.mark.builds
-def test_in_chromium(address):
+def in_chromium(folder, steps):
     modules, why = node_of.modules(Choice.build, *MODULES)
     chromium, none = browser_of.browser()
     if not modules or not chromium:
@@ -61,10 +62,27 @@ def test_in_chromium(address):
         pytest.skip("there is no browser")
     pictures = Choice.build / "pictures"
     pictures.mkdir(exist_ok=True)
-    p = subprocess.run(["node", str(ROOT / "tests/playground/playground.test.mjs")], capture_output=True, text=True, timeout=400, check=False,
-                       env={"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/tmp"), "PDL_PLAYGROUND": address, "PDL_MODULES": modules, "PDL_CHROMIUM": chromium,
-                            "PDL_PICTURES": str(pictures)})
+    with served(folder) as address:
+        p = subprocess.run(["node", str(ROOT / "tests/playground" / steps)], capture_output=True, text=True, timeout=400, check=False,
+                           env={"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/tmp"), "PDL_PLAYGROUND": address, "PDL_MODULES": modules,
+                                "PDL_CHROMIUM": chromium, "PDL_PICTURES": str(pictures)})
     check("people can use it", p.returncode == 0, p.stdout[-8000:], p.stderr[-2000:])
+
+
+@pytest.mark.builds
+def test_in_chromium(playground):
+    in_chromium(playground, "playground.test.mjs")
+
+
+@pytest.mark.builds
+@pytest.mark.seconds(400)
+def test_python_in_chromium(playground, tmp_path):
+    folder = tmp_path / "site"
+    made([ROOT / "packaging/playground/make-playground", "--python", "--out", folder])
+    if not (folder / "pyodide").is_dir():
+        skip("Python in the playground", "there is no pyodide")
+        pytest.skip("there is no pyodide")
+    in_chromium(folder, "python.test.mjs")
 
 
 @pytest.mark.builds

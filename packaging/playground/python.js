@@ -1,0 +1,48 @@
+// python.js -- code blocks of Python, by Pyodide from the same folder. It is loaded when a program has the first of them.
+// SPDX-License-Identifier: Apache-2.0
+
+const BEFORE = `
+import json, types
+
+def pdl_run(code, variables, session):
+    names = {"PDL_SESSION": session, **json.loads(variables)}
+    exec(compile(code, "<code>", "exec"), names)
+    if "result" not in names:
+        raise AttributeError("'types.SimpleNamespace' object has no attribute 'result'")
+    return json.dumps(names["result"], allow_nan=False)
+`
+let loading = null
+
+async function load() {
+  const { loadPyodide } = await import(new URL('./pyodide/pyodide.mjs', import.meta.url))
+  const python = await loadPyodide({ indexURL: new URL('./pyodide/', import.meta.url).href })
+  python.runPython(BEFORE)
+  return { run: python.globals.get('pdl_run'), newSession: python.globals.get('types').SimpleNamespace }
+}
+
+const refused = message => Object.assign(new Error(message), { kind: 'code' })
+
+/** The `code` of one run; its blocks share PDL_SESSION. onLoad() is called when Python has to be loaded first. */
+export function python(onLoad) {
+  let session = null
+  return async ({ lang, code, variables }) => {
+    if (lang !== 'python') throw refused(`code of ${lang} does not run in a browser`)
+    if (!loading) onLoad()
+    loading ??= load().catch(why => {
+      loading = null
+      throw refused(`Python cannot be loaded: ${why.message}`)
+    })
+    const { run, newSession } = await loading
+    session ??= newSession()
+    try {
+      return JSON.parse(run(code, JSON.stringify(variables), session))
+    } catch (why) {
+      throw refused(String(why.message).trim().split('\n').at(-1)) // the last line of a traceback says what it is
+    }
+  }
+}
+
+/** The `code` of a playground without Python. */
+export function noPython() {
+  throw refused('this playground has no Python: `make playground PYODIDE=1` makes one that has')
+}
