@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Invariants: bytes [0, in_file) are in fd, [in_file, in_file + rest.len) in rest. All-zero with fd
- * -1 is empty. */
+/* Invariants: bytes [0, in_file) are in fd, [in_file, in_file + rest.len) in rest. An empty
+ * spill has fd -1 and no bytes. */
 typedef struct pdl_spill {
     int fd; /* -1: the file is not open yet */
     uint64_t in_file;

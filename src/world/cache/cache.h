@@ -7,10 +7,10 @@
  * get one answer ten times. Where a program is run many times to be judged (`pdl eval`), each of
  * its runs has a name (row and sample), which is part of the key. So two rows with the same request
  * get two answers. In a later run each row gets its own answer again, in whatever order the rows
- * run. The form of the key is a promise, docs/internals/cache.md. Failures are not stored: their
- * number is requested again. Keys and other secrets are not in the file. A journal does not
- * suffice: it belongs to one run and answers by place, so that a changed program finds nothing; a
- * cache answers by content and outlives the program.
+ * run. Later versions keep the form of the key (docs/internals/cache.md). Failures are not stored:
+ * the next equal request takes their number. Keys and other secrets are not in the file. A journal
+ * does not suffice: it belongs to one run and answers by place, so that a changed program finds
+ * nothing; a cache answers by content and outlives the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -136,7 +136,7 @@ bool pdl_sandbox_ok(const pdl_sandbox *s);
 void pdl_planted_mark(pdl_sandbox *s, const walk_result *w);
 void pdl_planted_fini(pdl_sandbox *s);
 
-/* For the file of each platform: the first ABIs of Landlock that restrict truncate(), signals. */
+/* The first ABI of Landlock that restricts truncate(), and the first that restricts signals. */
 enum { LANDLOCK_TRUNCATES = 3, LANDLOCK_SCOPES = 6 };
 typedef struct sandbox_machine {
     bool namespaces, seccomp, bwrap;
