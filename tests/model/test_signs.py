@@ -27,6 +27,12 @@ OBJECTS = {
     "apigee": {"fault": {"faultstring": BOOM, "detail": {"errorcode": "x"}}},
     "oauth": {"error": "invalid_grant", "error_description": BOOM},
     "minimax": {"id": "x", "choices": None, "base_resp": {"status_code": 1004, "status_msg": BOOM}},
+    "status beside message": {"timestamp": "t", "status": 500, "error": "Internal Server Error", "message": BOOM, "path": "/x"},
+    "reasons": {"error": {"message": "Your input was flagged", "code": 403, "metadata": {"reasons": [BOOM], "flagged_input": "x"}}},
+    "envelope": {"type": "response.failed", "response": {"status": "failed", "error": {"code": "x", "message": BOOM}}},
+    "errmsg": {"errcode": 40001, "errmsg": BOOM},
+    "capitals": {"Error": {"Message": BOOM, "Code": "x"}},
+    "cause": {"cause": {"message": BOOM}},
     "other": {"state": BOOM},
 }
 TEXTS = {"text": BOOM, "page": "<html>\n<body>%s</body></html>" % BOOM, "list": json.dumps([{"error": {"message": BOOM}}]), "a json text": json.dumps(BOOM)}
@@ -53,8 +59,8 @@ def events(peer):
 
 def bodies():
     """{name: bytes} of whole replies with status 200."""
-    made = {"object: " + k: json.dumps(v).encode() for k, v in OBJECTS.items() if k != "other"}
-    made.update({"indented: " + k: json.dumps(v, indent=1).encode() for k, v in OBJECTS.items() if k != "other"})
+    made = {"object: " + k: json.dumps(v).encode() for k, v in OBJECTS.items()}
+    made.update({"indented: " + k: json.dumps(v, indent=1).encode() for k, v in OBJECTS.items()})
     made.update({"body " + k: v.encode() for k, v in TEXTS.items()})
     return made
 

@@ -53,26 +53,52 @@ static void put_inner_words(pdl_vref v, pdl_buf *out) {
         PDL_PUT(out, ": ");
         pdl_buf_put(out, pdl_buf_str(&inner));
     }
+    pdl_buf_clear(&inner);
+    if (pdl_is_list(pdl_member(meta, "reasons")) && put_any(pdl_member(meta, "reasons"), 1, &inner))
+        pdl_buf_putf(out, ": %s", pdl_buf_z(&inner));
     pdl_buf_fini(&inner);
 }
 
-/* Appends the words of the first of these members that has some. The error of OAuth is a name
- * beside its description. */
+/* Appends what explains an `error` that is a text: the description of OAuth, or the message beside
+ * the name of a status. */
+static void put_beside(pdl_vref v, pdl_buf *out) {
+    static const char *const keys[] = {"error_description", "message"};
+    pdl_str error = pdl_str_trim(pdl_member_str(v, "error"));
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        pdl_str more = pdl_str_trim(pdl_member_str(v, keys[i]));
+        if (!more.n || pdl_str_find(error, more, 0) != PDL_NOT_FOUND) continue;
+        pdl_buf_putf(out, ": %.*s", PDL_FMT(more));
+        return;
+    }
+}
+
+/* Appends the words of an error inside of an envelope. */
+static bool find_in_envelope(pdl_vref v, unsigned depth, pdl_buf *out) {
+    static const char *const keys[] = {"response", "data", "output", "result", "body"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        pdl_vref inner = pdl_member(v, keys[i]);
+        if (pdl_peer_fails(inner) && put_any(inner, depth, out)) return true;
+    }
+    return false;
+}
+
+/* Appends the words of the first of these members that has some. */
 static bool find_in_object(pdl_vref v, unsigned depth, pdl_buf *out) {
     static const char *const keys[] = {
         "error",         "message",           "errors",      "detail",     "msg",
         "errorMessage",  "error_msg",         "Message",     "err_msg",    "originalMessage",
         "base_resp",     "error_description", "reason",      "status_msg", "statusText",
         "title",         "exception",         "fault",       "failure",    "failed_reason",
-        "faultstring",   "choices"};
+        "faultstring",   "choices",           "errmsg",      "Error",      "cause"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         if (!put_any(pdl_member(v, keys[i]), depth, out)) continue;
-        pdl_str more = pdl_member_str(v, "error_description");
-        if (i == 0 && pdl_is_str(pdl_member(v, "error")) && more.n)
-            pdl_buf_putf(out, ": %.*s", PDL_FMT(more));
+        if (i == 0 && pdl_is_str(pdl_member(v, "error"))) put_beside(v, out);
         return true;
     }
-    return !pdl_is_absent(pdl_member(v, "error_code")) && put_text(pdl_member(v, "text"), out);
+    if (find_in_envelope(v, depth, out)) return true;
+    bool coded =
+        !pdl_is_absent(pdl_member(v, "error_code")) || !pdl_is_absent(pdl_member(v, "code"));
+    return coded && put_text(pdl_member(v, "text"), out);
 }
 
 static bool find_words(pdl_vref v, unsigned depth, pdl_buf *out) {

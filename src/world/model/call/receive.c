@@ -28,6 +28,7 @@
 #include "value/json_read.h"
 #include "value/member.h"
 #include "value/peer_words.h"
+#include "value/text.h"
 
 #include "base/banned.h"
 
@@ -217,15 +218,25 @@ static bool is_error(pdl_vref json) {
 
 /* Makes the fault of a reply that does not have the form of an answer. An error message in the
  * reply says more than `err`. Takes err, json. */
-static void fault_of_body(pdl_err *err, pdl_val json, int status, pdl_fault *f) {
-    pdl_buf words = PDL_BUF;
+static void fault_of_body(const pdl_call *c, pdl_err *err, pdl_val json, int status,
+                          pdl_fault *f) {
+    pdl_buf words = PDL_BUF, shown = PDL_BUF;
     int code = pdl_fault_code(json);
+    bool is_foreign = pdl_str_starts(pdl_str_of(err->msg), PDL_STR("the answer has no "));
     if (pdl_peer_words(json, &words)) {
         pdl_err_fini(err);
         pdl_fault_of_object(code ? code : status, json, f);
     } else {
         pdl_fault_of_err(err, status, f);
+        /* the form is unknown, and so is the member that has the words */
+        if (is_foreign) {
+            pdl_val_show(json, true, SHOWN, &words);
+            pdl_redact_cut(c->calls->opt.secrets, pdl_utf8_cut(pdl_buf_str(&words), SHOWN),
+                           &shown);
+            pdl_buf_putf(&f->msg, ": '%s'", pdl_buf_z(&shown));
+        }
     }
+    pdl_buf_fini(&shown);
     pdl_buf_fini(&words);
     pdl_drop(json);
 }
@@ -236,7 +247,7 @@ static void read_vectors(pdl_call *c, pdl_val json, int status) {
     pdl_err err = {0};
     if (!c->ask.provider->dialect->embedder->read(&c->ask, json, &reply, &err)) {
         pdl_fault f = {0};
-        fault_of_body(&err, kept, status, &f);
+        fault_of_body(c, &err, kept, status, &f);
         pdl_call_fail(c, &f);
         return;
     }
@@ -256,7 +267,7 @@ static bool read_response(pdl_call *c, pdl_val json, int status, pdl_val *raw, p
     if (ok)
         pdl_drop(kept);
     else
-        fault_of_body(&err, kept, status, f);
+        fault_of_body(c, &err, kept, status, f);
     return ok;
 }
 

@@ -138,11 +138,15 @@ static void refuse(pdl_vref json, pdl_err *err) {
     size_t at = log.n;
     while (at && log.p[at - 1] != '\n') at--;
     log = pdl_utf8_cut(pdl_str_sub(log, at, log.n), LOG_SHOWN);
+    if (!pdl_is_str(s)) {
+        pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no status");
+        return;
+    }
     bool ended =
         pdl_text_is(s, "failed") || pdl_text_is(s, "canceled") || pdl_text_is(s, "aborted");
     pdl_err_set(err, ended ? PDL_E_server : PDL_E_protocol, (pdl_loc){0},
                 "the prediction did not succeed: %s%s%.*s",
-                pdl_is_str(s) ? pdl_str_get(s).p : "no status", log.n ? ": " : "", PDL_FMT(log));
+                pdl_str_get(s).p, log.n ? ": " : "", PDL_FMT(log));
 }
 
 static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
