@@ -63,3 +63,10 @@ def test_other_commands(pdl, folder):
     out = shown(pdl, folder, "text: a\n", "batch", "--input", "table.jsonl", "p.pdl")
     check("batch, rows", b"\xc2\x9b31m" not in out and b"\\u001b]0;evil" in out, out)
     harmless("repl, errors of code", shown(pdl, folder, "a", "repl", typed=("pdl> ", 'lang: python\ncode: "import os, time; os.write(2, (chr(27) + \']0;evil\' + chr(7)).encode()); time.sleep(0.3); result = 1"\n\n\x04')))
+
+
+def test_doctor(pdl, folder):
+    """It shows values of the environment."""
+    t = Terminal([pdl, "doctor"], folder, env={"PDL_PYTHON": ESCAPE, "OPENAI_BASE_URL": "http://" + ESCAPE})
+    t.wait_for("never")
+    harmless("doctor", t.bytes)

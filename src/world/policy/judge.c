@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/glob.h"
+#include "base/utf8.h"
 #include "policy/policy_impl.h"
 
 #include "base/banned.h"
@@ -79,25 +80,53 @@ static bool is_of_host(const rule *r) {
     return r->sink == PDL_SINK_url && r->argument.p && pdl_str_is(r->argument, "host");
 }
 
-/* Returns true when the rule is for this value. A text that lists several recipients does not fit,
- * because the stars of a pattern match no separators. */
-static bool value_fits(const policy *p, const rule *r, const pdl_policy_ask *ask, pdl_vref value) {
-    static const char separators[] = " \t\r\n,;|<>\"'\\";
+/* Returns true for a character that the stars of a pattern match. Others separate several values in
+ * one text (also commas and signs of other scripts), or cannot be seen. */
+static bool is_of_one_value(uint32_t cp) {
+    static const uint32_t separators[] = {' ',    ',',    ';',    '|',    '<',    '>',    '"',
+                                          '\'',   '\\',   0x060C, 0x061B, 0x3001, 0xFE10, 0xFE11,
+                                          0xFE14, 0xFE50, 0xFE51, 0xFE54, 0xFE6B, 0xFF0C, 0xFF1B,
+                                          0xFF1C, 0xFF1E, 0xFF20, 0xFF5C, 0xFF64};
+    for (size_t i = 0; i < sizeof separators / sizeof *separators; i++)
+        if (cp == separators[i]) return false;
+    return pdl_cp_is_printable(cp);
+}
+
+static size_t count_at_signs(pdl_str s) {
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) n += s.p[i] == '@';
+    return n;
+}
+
+/* Returns true when the stars of the pattern match nothing in the text that makes it several
+ * values. An address has one sign @, so a pattern with this sign fits no text with more of them. */
+static bool is_one_value(pdl_str pattern, pdl_str text) {
+    for (const char *at = text.p; at < text.p + text.n;) {
+        const char *from = at;
+        bool ok = is_of_one_value(pdl_utf8_next(&at));
+        pdl_str one = {from, (size_t)(at - from)};
+        if (!ok && pdl_str_find(pattern, one, 0) == PDL_NOT_FOUND) return false;
+    }
+    size_t n = count_at_signs(pattern);
+    return !n || n == count_at_signs(text);
+}
+
+/* Returns true when the rule is for this argument. A text that lists several recipients does not
+ * fit, nor does a part of an object under a name that untrusted text chose. */
+static bool value_fits(const policy *p, const rule *r, const pdl_policy_ask *ask,
+                       const pdl_argument *a) {
     bool host = is_of_host(r);
+    pdl_vref value = a->value;
     if (!r->matches.p && !r->in_list) return true;
+    if (pdl_label_origins(a->name_label) && !(r->argument.p && pdl_str_eq(r->argument, a->name)))
+        return false;
     if (!host && !pdl_is_str(value)) return false;
     pdl_str text = host ? ask->name : pdl_str_get(value);
     if (host) text = pdl_str_sub(text, 0, pdl_str_find(text, PDL_STR(":"), 0));
     if (r->in_list && pdl_is_absent(pdl_dict_gets(p->lists.p[r->in_list - 1].texts, text)))
         return false;
     if (!r->matches.p) return true;
-    for (size_t i = 0; i < sizeof separators - 1; i++) {
-        pdl_str one = {&separators[i], 1};
-        if (pdl_str_find(text, one, 0) != PDL_NOT_FOUND &&
-            pdl_str_find(r->matches, one, 0) == PDL_NOT_FOUND)
-            return false;
-    }
-    return pdl_glob_fits(r->matches, text, PDL_GLOB_ONE);
+    return is_one_value(r->matches, text) && pdl_glob_fits(r->matches, text, PDL_GLOB_ONE);
 }
 
 static bool in_force(const policy *p, uint64_t modules) {
@@ -124,7 +153,7 @@ static const rule *rule_for(const pdl_policies *all, const policy *p, const pdl_
             continue;
         if (r->only_reading && !pdl_policy_is_read_only(all, ask->name)) continue;
         if (ask->without_values && is_for_some(r)) return r;
-        bool fits = value_fits(p, r, ask, a->value);
+        bool fits = value_fits(p, r, ask, a);
         bool known = fits && r->to.n;
         if (fits && (!known || pdl_readers_fit(p, &r->to, ask, a->label, &fault))) return r;
         if (known && !other) *why = fault;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "api/doctor.h"
+#include "base/termsafe.h"
 #include "cli/cli.h"
 #include "value/json_write.h"
 #include "value/text.h"
@@ -17,6 +18,7 @@ static pdl_str text_at(pdl_vref row, const char *key) {
     return pdl_str_get(pdl_dict_getz(row, key));
 }
 
+/* The texts have values of variables and answers of services, which may have control sequences. */
 static void put_row(pdl_vref row, bool color, pdl_buf *out) {
     static const struct {
         const char *state, *color;
@@ -25,10 +27,14 @@ static void put_row(pdl_vref row, bool color, pdl_buf *out) {
     const char *look = "";
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
         if (pdl_str_is(state, looks[i].state)) look = looks[i].color;
-    pdl_buf_putf(out, "%s%-8.*s%s %-13.*s %.*s\n", color ? look : "", PDL_FMT(state),
-                 color ? "\033[0m" : "", PDL_FMT(text_at(row, "topic")),
-                 PDL_FMT(text_at(row, "text")));
-    if (advice.n) pdl_buf_putf(out, "%23s%.*s\n", "", PDL_FMT(advice));
+    pdl_buf_putf(out, "%s%-8.*s%s %-13.*s ", color ? look : "", PDL_FMT(state),
+                 color ? "\033[0m" : "", PDL_FMT(text_at(row, "topic")));
+    pdl_buf_put_shown(out, text_at(row, "text"));
+    pdl_buf_putc(out, '\n');
+    if (!advice.n) return;
+    pdl_buf_putf(out, "%23s", "");
+    pdl_buf_put_shown(out, advice);
+    pdl_buf_putc(out, '\n');
 }
 
 static bool put_rows(pdl_vref rows, bool json, pdl_buf *out, pdl_err *err) {
