@@ -168,9 +168,9 @@ pdl_val pdl_record_default(pdl_record record, const char *key);
  * written. */
 pdl_loc pdl_field_loc(const pdl_block *b, const char *key);
 
-/* Returns the place at which a failure of what the block does is shown: that of the block, or, when
- * a description or definitions come first, of the first key that only blocks of its kind have, such
- * as `model`. */
+/* Returns the place at which a failure of what the block does is shown: that of the block. When
+ * definitions come first, it is the first key that only blocks of its kind have, such as
+ * `model`. */
 pdl_loc pdl_block_own_loc(const pdl_block *b);
 
 #endif

@@ -299,12 +299,17 @@ bool pdl_block_kind_find(pdl_str name, pdl_block_kind *out) {
     return false;
 }
 
+/* Returns true when the block begins with its definitions, which may be long. */
+static bool begins_with_defs(const pdl_node *n) {
+    return n && n->kind == PDL_NODE_MAP && n->n && pdl_str_is(n->pairs[0].key->text, "defs");
+}
+
 pdl_loc pdl_block_own_loc(const pdl_block *b) {
-    if (!b->node || b->node->kind != PDL_NODE_MAP) return b->loc;
-    for (size_t i = 0; i < b->node->n; i++) {
+    if (!begins_with_defs(b->node)) return b->loc;
+    for (size_t i = 1; i < b->node->n; i++) {
         const pdl_node *key = b->node->pairs[i].key;
         const pdl_field *f = pdl_field_find(b->kind, key->text);
-        if (f && f->kind >= 0) return i ? pdl_node_loc(key) : b->loc;
+        if (f && f->kind >= 0) return pdl_node_loc(key);
     }
     return b->loc;
 }

@@ -194,8 +194,7 @@ struct pdl_fiber {
     pdl_path *base, *base_from;
     pdl_outq *out;
     uint32_t wait_id;   /* used by WAIT_CALL */
-    uint32_t wait_from; /* WAIT_CALLS: calls numbered from here */
-    uint32_t wait_left; /* WAIT_CALLS: number of those calls that are still open */
+    uint32_t wait_from, wait_left; /* WAIT_CALLS: first of the calls, and number still open */
     uint32_t nested;    /* number of frames of lang: pdl, whose model calls are counted apart */
     uint32_t n_open;    /* number of `calls` that are still open */
     bool handled;       /* a fiber above this one has a handler */
