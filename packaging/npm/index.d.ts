@@ -20,6 +20,9 @@ export interface Problem {
   fix?: unknown
 }
 
+/** The table of `pdl --prices`, or its text: dollars for one token, by a pattern of model names. There is none built in. */
+export type Prices = string | Record<string, { input: number; output: number; cached_input?: number }>
+
 export interface Message {
   role: string
   content: unknown
@@ -67,6 +70,8 @@ export interface RunOptions {
   files?: Files
   /** What text events show: the result as it is made, the messages, or nothing. */
   stream?: 'result' | 'context' | 'none'
+  /** What models cost, for `usage.cost`. */
+  prices?: Prices
   /** Keeps what the page of the Live Document shows, for page() and changes(); the run then lives until close(). */
   view?: boolean
   /** Stops the run when it is aborted. */
@@ -77,6 +82,8 @@ export interface Usage {
   model_calls: number
   prompt_tokens: number
   completion_tokens: number
+  /** Dollars, of the calls whose price is known. */
+  cost?: number
 }
 
 export interface Result {
@@ -144,15 +151,24 @@ export function check(text: string, options?: { name?: string; files?: Files }):
 /** Lays a program out as `pdl fmt` does. Throws PdlError when it cannot be read. */
 export function format(text: string, options?: { name?: string }): string
 export interface Explanation {
-  calls: { call: number; line: number | null; model: string; messages: Message[]; parameters: Record<string, unknown>; [key: string]: unknown }[]
-  total: { calls: number; prompt_tokens: number; answer_tokens_at_most: number; [key: string]: unknown }
+  calls: {
+    call: number
+    line: number | null
+    model: string
+    messages: Message[]
+    parameters: Record<string, unknown>
+    tokens: { prompt: number; answer_at_most: number | null }
+    cost: number | null
+    [key: string]: unknown
+  }[]
+  total: { calls: number; prompt_tokens: number; answer_tokens_at_most: number; calls_without_price: number; [key: string]: unknown }
   /** What was not done, because it would have acted on something outside. */
   notDone?: unknown[]
   notKnown?: unknown[]
   notReached?: unknown[]
 }
 /** Says which models a program would call, without calling them. */
-export function explain(text: string, options?: { variables?: Record<string, unknown>; name?: string; files?: Files }): Explanation
+export function explain(text: string, options?: { variables?: Record<string, unknown>; name?: string; files?: Files; prices?: Prices }): Explanation
 /** A message of the Language Server Protocol. */
 export interface LspMessage {
   jsonrpc?: '2.0'

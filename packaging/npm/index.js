@@ -3,7 +3,7 @@
 
 import { PdlError } from './errors.js'
 import { instance } from './module.js'
-import { Run } from './run.js'
+import { Run, tableOf } from './run.js'
 import { scriptedModel } from './scripted.js'
 import { LanguageServer } from './server.js'
 
@@ -28,8 +28,8 @@ export function format(text, { name = 'main.pdl' } = {}) {
 }
 
 /** Says which models would be called, as far as that is known without an answer. -> {calls, total, notDone, notKnown, notReached} */
-export function explain(text, { variables = {}, name = 'main.pdl', files } = {}) {
-  return ask({ ask: 'explain', text, name, files, variables })
+export function explain(text, { variables = {}, name = 'main.pdl', files, prices } = {}) {
+  return ask({ ask: 'explain', text, name, files, variables, prices: tableOf(prices) })
 }
 
 /** A model whose answers are written by hand, with the rules of `pdl mock --replies`: `replies` is a YAML list. The result is what run()

@@ -23,6 +23,11 @@ function textOf(program) {
   return typeof program === 'string' ? program : JSON.stringify(program)
 }
 
+/** A table of prices as text. */
+export function tableOf(prices) {
+  return prices === undefined || typeof prices === 'string' ? prices : JSON.stringify(prices)
+}
+
 export class Run {
   #module = null
   #number = 0
@@ -149,9 +154,9 @@ export class Run {
   }
 
   #start(text) {
-    const { variables, data, name = 'main.pdl', files, stream, view } = this.#options
+    const { variables, data, name = 'main.pdl', files, stream, view, prices } = this.#options
     this.#module = instance()
-    this.#number = this.#ask('start', { text, name, files, stream, view, variables: variables ?? data ?? {} }).run
+    this.#number = this.#ask('start', { text, name, files, stream, view, prices: tableOf(prices), variables: variables ?? data ?? {} }).run
   }
 
   async #steps() {

@@ -53,6 +53,20 @@ test('explain says what would be asked', () => {
   assert.throws(() => explain('textt: a'), why => why instanceof PdlError && why.kind === 'schema')
 })
 
+test('prices: of a plan, and of what was used', async () => {
+  const prices = { 'openai/*': { input: 0.5, output: 2 } }, program = 'array:\n- {model: openai/x, input: hi, parameters: {max_tokens: 10}}\n- {model: other/y, input: hi}\n'
+  const plan = explain(program, { prices })
+  assert.equal(plan.calls[0].cost, 0.5 * plan.calls[0].tokens.prompt + 2 * 10)
+  assert.equal(plan.total.calls_without_price, 1)
+  assert.equal(explain(program).total.calls_without_price, 2)
+  const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }
+  const model = () => ({ choices: [{ index: 0, message: { role: 'assistant', content: 'a' } }], usage })
+  assert.equal((await run(program, { model, prices: JSON.stringify(prices) })).usage.cost, 3 * 0.5 + 4 * 2)
+  assert.equal('cost' in (await run(program, { model })).usage, false)
+  assert.equal((await failure(run(program, { model, prices: '{"a": 1}' }))).kind, 'config')
+  assert.throws(() => explain(program, { prices: '[' }), PdlError)
+})
+
 test('a run has text, value, usage and messages', async () => {
   const r = await run('text:\n- a\n- ${ 2 ** 70 }\n', {})
   assert.equal(r.text, 'a1180591620717411303424')

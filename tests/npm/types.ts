@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // types.ts -- what a user of TypeScript writes; the compiler reads it, nobody runs it.
 import { LanguageServer, PdlError, Run, check, explain, format, run, scripted } from 'pdl-lang'
-import type { Explanation, LspMessage, Model, ModelRequest, Problem, Result, RunEvent } from 'pdl-lang'
+import type { Explanation, LspMessage, Model, ModelRequest, Prices, Problem, Result, RunEvent } from 'pdl-lang'
 
 const text: string = format('text: a')
 const problems: Problem[] = check(text, { name: 'a.pdl', files: { 'b.pdl': 'text: b' } })
@@ -39,8 +39,9 @@ try {
 } catch (why) {
   if (why instanceof PdlError) show({ type: 'error', kind: why.kind, message: why.text })
 }
-const plan: Explanation = explain('text: a', { variables: { n: 1 } })
-const most: number = plan.total.answer_tokens_at_most
+const prices: Prices = { 'openai/*': { input: 1e-6, output: 2e-6 } }
+const plan: Explanation = explain('text: a', { variables: { n: 1 }, prices })
+const most: number = plan.total.answer_tokens_at_most + plan.calls[0].tokens.prompt + (plan.calls[0].cost ?? 0)
 
 const server = new LanguageServer((message: LspMessage) => message.result)
 server.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { capabilities: {} } })

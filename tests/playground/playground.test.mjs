@@ -271,6 +271,68 @@ test('a service of the user gets what the program sends, and nobody else', { tim
   server.close()
 })
 
+const TOOLS = `defs:
+  area:
+    description: Area of a rectangle
+    function: {width: number, height: number}
+    return: \${ width * height }
+text:
+- {text: "How large are 3 by 4 and 5 by 6?", contribute: [context]}
+- repeat:
+    text:
+    - model: openai/gpt-x
+      parameters: {tools: ["\${ area }"]}
+    - call: \${ stdlib.call_tools }
+      args: {tool_calls: "\${ pdl_context[-1].tool_calls | default([]) }", tools: ["\${ area }"]}
+      contribute: [context]
+  until: \${ pdl_context[-1].role != 'tool' }
+`
+/** What a service streams for two calls side by side, in pieces. */
+const CALLS = [
+  { index: 0, id: 'c1', type: 'function', function: { name: 'area', arguments: '' } },
+  { index: 0, function: { arguments: '{"width": 3, ' } },
+  { index: 1, id: 'c2', type: 'function', function: { name: 'area', arguments: '{"wid' } },
+  { index: 0, function: { arguments: '"height": 4}' } },
+  { index: 1, function: { arguments: 'th": 5, "height": 6}' } },
+]
+
+test('calls of tools come from a service, in pieces and whole', { timeout: 60_000 }, async () => {
+  for (const streams of [true, false]) {
+    const asked = []
+    const server = createServer((request, answer) => {
+      const allow = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Headers': '*' }
+      if (request.method === 'OPTIONS') return answer.writeHead(204, allow).end()
+      let body = ''
+      request.on('data', part => (body += part))
+      request.on('end', () => {
+        asked.push(JSON.parse(body))
+        const isFirst = asked.length === 1, content = isFirst ? null : '12 and 30.'
+        if (!streams) {
+          const calls = [['c1', '{"width": 3, "height": 4}'], ['c2', '{"width": 5, "height": 6}']].map(([id, args]) => ({ id, type: 'function', function: { name: 'area', arguments: args } }))
+          const message = { role: 'assistant', content, ...(isFirst ? { tool_calls: calls } : {}) }
+          return answer.writeHead(200, { ...allow, 'Content-Type': 'application/json' }).end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }))
+        }
+        answer.writeHead(200, { ...allow, 'Content-Type': 'text/event-stream' })
+        for (const delta of isFirst ? CALLS.map(c => ({ tool_calls: [c] })) : [{ content }]) answer.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`)
+        answer.end('data: [DONE]\n\n')
+      })
+    })
+    await new Promise(done => server.listen(0, '127.0.0.1', done))
+    const page = await open()
+    await page.check('[value=service]')
+    await page.fill('#address', `http://127.0.0.1:${server.address().port}/v1`)
+    await write(page, TOOLS)
+    await page.click('#run')
+    await said(page, '12 and 30.').waitFor()
+    await settled(page)
+    assert.equal(asked[0].tools[0].function.name, 'area')
+    assert.deepEqual(asked[1].messages.slice(-2).map(m => [m.role, m.tool_call_id, m.content]), [['tool', 'c1', '12'], ['tool', 'c2', '30']])
+    assert.deepEqual(asked[1].messages.at(-3).tool_calls.map(c => [c.id, JSON.parse(c.function.arguments)]), [['c1', { width: 3, height: 4 }], ['c2', { width: 5, height: 6 }]])
+    await close(page)
+    server.close()
+  }
+})
+
 test('an example of the manual opens and runs', { timeout: 60_000 }, async () => {
   const page = await open()
   const offered = await page.locator('#examples option').count()

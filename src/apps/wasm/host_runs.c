@@ -135,6 +135,12 @@ static void note_deprecated(void *user, pdl_loc loc, const char *old, const char
     pdl_buf_fini(&b);
 }
 
+/* Reads the table of prices of a question, which may have none. */
+static bool read_prices(wasm_run *r, pdl_err *err) {
+    pdl_str table = pdl_wasm_text(r->question, "prices");
+    return !table.n || pdl_prices_read(table, "prices", &r->world.prices, err);
+}
+
 /* Makes a run of the program in a question, which has not begun. Returns NULL on failure; then out
  * has the errors of the program, or err is set. The caller drops *variables. */
 static wasm_run *run_new(pdl_vref question, bool all, pdl_val *variables, pdl_buf *out,
@@ -155,7 +161,8 @@ static wasm_run *run_new(pdl_vref question, bool all, pdl_val *variables, pdl_bu
         pdl_wasm_put_refusal(r->program, out);
     }
     pdl_vref given = pdl_dict_getz(r->question, "variables");
-    if (!ok || !may_run(r->program, err) || !pdl_session_variables(given, variables, err)) {
+    if (!ok || !may_run(r->program, err) || !read_prices(r, err) ||
+        !pdl_session_variables(given, variables, err)) {
         run_free(r);
         return NULL;
     }
@@ -342,10 +349,11 @@ static pdl_val messages_of(const pdl_run *run) {
     return settled(pdl_is(context, PDL_V_CONTEXT) ? pdl_context_to_list(context) : pdl_list_new(0));
 }
 
-static pdl_val usage_of(const pdl_run *run) {
+static pdl_val usage_of(const wasm_run *r) {
     int64_t calls, completion, prompt;
-    pdl_run_usage(run, &calls, &completion, &prompt);
-    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "model_calls", pdl_int(calls));
+    pdl_run_usage(r->run, &calls, &completion, &prompt);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "model_calls", pdl_int(calls));
+    if (r->world.cost > 0) d = pdl_dict_putz(d, "cost", pdl_float(r->world.cost));
     d = pdl_dict_putz(d, "completion_tokens", pdl_int(completion));
     return pdl_dict_putz(d, "prompt_tokens", pdl_int(prompt));
 }
@@ -358,7 +366,7 @@ bool pdl_wasm_result(pdl_vref question, pdl_buf *out, pdl_err *err) {
     pdl_val value = settled(pdl_keep(pdl_run_result(r->run)));
     bool ok = put_text_of(value, out, err);
     put_val(out, "value", value);
-    put_val(out, "usage", usage_of(r->run));
+    put_val(out, "usage", usage_of(r));
     put_val(out, "messages", messages_of(r->run));
     return ok;
 }
@@ -401,7 +409,7 @@ static void put_notes(pdl_buf *out, pdl_vref notes) {
 
 /* Runs the program until every fiber waits for an answer. No effect is answered. */
 static void explore(wasm_run *r, pdl_vref variables, pdl_buf *out) {
-    pdl_world *notes = pdl_explain_world_new(&r->world.world, 0, NULL, NULL);
+    pdl_world *notes = pdl_explain_world_new(&r->world.world, 0, r->world.prices, NULL);
     pdl_reached *reached = pdl_reached_new();
     pdl_run_options o = options_of(r);
     o.world = notes;

@@ -7,6 +7,7 @@
 #define PDL_WASM_HOST_RUNS_H
 
 #include "base/idmap.h"
+#include "model/prices.h"
 #include "vm/vm.h"
 #include "wasm/given_files.h"
 
@@ -18,6 +19,8 @@ typedef struct pdl_wasm_world {
     size_t n_open;
     pdl_buf asked;       /* effects that the host has not seen yet: JSON objects, with commas */
     pdl_buf cancelled;   /* ids of effects whose answer is not needed any more */
+    pdl_prices *prices;  /* the host's table; NULL when it gave none; owned */
+    double cost;         /* dollars, of the answers so far whose price is known */
 } pdl_wasm_world;
 
 void pdl_wasm_world_open(pdl_wasm_world *w, pdl_vref files);

@@ -197,6 +197,7 @@ void pdl_wasm_world_close(pdl_wasm_world *w) {
     pdl_idmap_fini(&w->open);
     pdl_buf_fini(&w->asked);
     pdl_buf_fini(&w->cancelled);
+    pdl_prices_free(w->prices);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -224,6 +225,16 @@ static bool give_text(pdl_wasm_world *w, uint32_t id, const pdl_effect *e, bool 
     return pdl_idmap_find(&w->open, id) != NULL;
 }
 
+/* Adds the cost to a reply, which is taken, and to the sum of the run. */
+static pdl_val with_cost(pdl_wasm_world *w, const pdl_effect *e, pdl_val reply) {
+    if (e->kind != PDL_EFFECT_model) return reply;
+    pdl_vref parameters = pdl_dict_getz(e->request, "parameters");
+    reply = pdl_prices_mark(w->prices, pdl_wasm_text(e->request, "model"), parameters, reply);
+    pdl_vref cost = pdl_dict_getz(pdl_dict_getz(reply, "usage"), "cost");
+    if (pdl_is_int(cost) || pdl_is(cost, PDL_V_FLOAT)) w->cost += pdl_num_to_double(cost);
+    return reply;
+}
+
 bool pdl_wasm_world_answer(pdl_wasm_world *w, uint32_t id, pdl_vref v, double seconds) {
     asked_effect *x = pdl_idmap_find(&w->open, id);
     if (!x) return false;
@@ -239,7 +250,7 @@ bool pdl_wasm_world_answer(pdl_wasm_world *w, uint32_t id, pdl_vref v, double se
     pdl_effect *e = take(w, id, &pieces);
     pdl_buf_fini(&pieces);
     if (ok)
-        pdl_effect_answer(e, reply, seconds);
+        pdl_effect_answer(e, with_cost(w, e, reply), seconds);
     else
         pdl_effect_refuse(e, &err);
     return true;
