@@ -37,6 +37,11 @@ def test_forms():
     assert form == "response_json_schema" and body["generationConfig"]["response_json_schema"] == PERSON
     form, body, _ = form_of("watsonx/m")
     assert form == "json_schema"
+    for schema, strict in ((PERSON, True), (LIST, True), (ENUM, True), ({**PERSON, "required": ["name"]}, False), ({"type": "object"}, False),
+                           ({"type": "object", "properties": {"a": {**PERSON, "required": []}}, "required": ["a"]}, False)):
+        form, body, _ = form_of("openai/my-model", schema=schema)
+        sent = body["response_format"]["json_schema"]
+        assert form == "json_schema" and sent["schema"] == schema and sent["strict"] is strict, (schema, sent)
     form, body, _ = form_of("azure/m")
     assert form == "json_schema, strict" and body["response_format"]["json_schema"]["schema"]["additionalProperties"] is False
     for schema in ({"type": "object"}, {"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "integer"}}):

@@ -25,7 +25,6 @@ pdl_val pdl_structured_format(pdl_vref schema) {
     return format(pdl_keep(schema), pdl_strict_is_form(schema));
 }
 
-pdl_val pdl_structured_plain(pdl_vref schema) { return format(pdl_keep(schema), true); }
 
 pdl_vref pdl_structured_schema(pdl_vref response_format) {
     if (!pdl_is_dict(response_format) ||
@@ -128,6 +127,14 @@ pdl_val pdl_structured_prompt(pdl_vref messages, pdl_vref schema) {
 }
 
 /* --- OpenAI's strict mode --------------------------------------------------------------------- */
+
+pdl_val pdl_structured_plain(pdl_vref schema) {
+    bool nullable = false;
+    pdl_val strict = pdl_strict_form(schema, &nullable);
+    bool is_whole = !pdl_is_absent(strict) && !nullable;
+    pdl_drop(strict);
+    return format(pdl_keep(schema), is_whole);
+}
 
 pdl_val pdl_structured_openai(pdl_ask *a) {
     pdl_val schema = as_object(a, a->schema), strict = pdl_strict_form(schema, &a->nullable);

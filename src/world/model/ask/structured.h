@@ -19,8 +19,9 @@
 /* Returns response_format {type: json_schema, json_schema: {name: schema, schema, strict}}.
  * strict is true only for a schema that keeps OpenAI's rules (strict.h). */
 pdl_val pdl_structured_format(pdl_vref schema);
-/* Returns the response_format with strict: true whatever the schema, for servers at the user's
- * address; the reference does so. */
+/* Returns the response_format for servers at the user's address, which get the schema unchanged.
+ * strict is true when its strict form has the same properties, all required: a service may refuse
+ * others. */
 pdl_val pdl_structured_plain(pdl_vref schema);
 
 /* The names of the forms, for the trace. */
