@@ -3,11 +3,11 @@
  *
  * A block passes more than its value to its neighbours: the variables that it defined, the messages
  * that it added, its role, and whether it may print. These are registers of the fiber (vm/fiber.h).
- * ENTER and LEAVE save and restore those of a block, PART_BEGIN and PART_END those of a part that
- * contributes nothing itself. The compiler places these instructions, because it sees where they
- * are not needed: a plain value in a list needs none of them. What must stay true: each begin has
- * its end on every path through the code; an error skips the ends, so handlers restore what they
- * recorded (vm/blocks/retry.c).
+ * ENTER saves them at the start of a block, and LEAVE restores them; PART_BEGIN and PART_END do so
+ * for a part that contributes nothing itself. The compiler places these instructions, because it
+ * sees where they are not needed: a plain value in a list needs none of them. What must stay true:
+ * each begin has its end on every path through the code; an error skips the ends, so handlers
+ * restore what they recorded (vm/blocks/retry.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -56,7 +56,7 @@ typedef struct pdl_vm_frame {
     uint32_t below;    /* MACRO: index of the next frame below with other code */
     uint32_t begun_ms; /* with reports_tools: the clock of events */
 
-    /* These are the caller's registers. */
+    /* the caller's registers, restored when the frame ends */
     uint32_t local_base;
     pdl_scope *scope;
     pdl_val ctx, role, background;

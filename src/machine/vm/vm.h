@@ -38,7 +38,7 @@ typedef bool pdl_build_fn(void *user, const pdl_build_source *source, pdl_code *
 typedef bool pdl_defaults_fn(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out,
                              pdl_err *err);
 
-/* Memory that is kept aside for the moment when there is no other (memory.c). */
+/* Memory in reserve, released when malloc fails (memory.c). */
 typedef struct pdl_reserve pdl_reserve;
 pdl_reserve *pdl_reserve_new(void);
 pdl_reserve *pdl_reserve_keep(pdl_reserve *v);

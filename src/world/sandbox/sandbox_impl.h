@@ -9,7 +9,7 @@
  *   `end.c`             messages of the ends that are not the command's.
  *   `variables.c`       the environment of the command, passed through the helper.
  *
- * in linux/:
+ * In linux/:
  *   `probe.c`           the abilities of the machine.
  *   `confine.c`         the helper: outside, waits, answers signals, limits processes.
  *   `processes.c`       the processes of a sandbox.
@@ -21,8 +21,8 @@
  *   `pair.c`            messages between the processes of the helper.
  *   `proxy.c`           the network of a profile with `net:`.
  *
- * in darwin/:
- *   `seatbelt.c`        the abilities of macOS, and the helper, by sandbox-exec.
+ * In darwin/:
+ *   `seatbelt.c`        the abilities of macOS; the helper with sandbox-exec.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -150,7 +150,7 @@ void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap);
 typedef struct sandbox_weakness {
     const char *text;
     bool of_write;    /* counts only for profiles with folders to write */
-    /* ABI of Landlock from which on the promise is kept; 0 when no ABI keeps it */
+    /* first ABI of Landlock that keeps the promise; 0 when no ABI keeps it */
     int has_landlock;
 } sandbox_weakness;
 extern const sandbox_weakness pdl_weaknesses[];

@@ -182,8 +182,8 @@ static bool is_last(const pdl_code *code, size_t pc) {
 
 /* Returns true when the answer of the call that f makes now will be the run's, whatever it says. A
  * client of `pdl serve` then gets the model's calls of tools and its thoughts while they arrive.
- * Most programs between a client and a model end with the model; where this cannot be known yet (a
- * handler, a parser, a loop) the client gets them at the end of the run. */
+ * Most served programs end with the model. Where this is not certain yet (a handler, a parser, a
+ * loop), the client gets the calls and thoughts at the end of the run. */
 static bool gives_result(const pdl_fiber *f) {
     const pdl_run_options *opt = &f->run->opt;
     if (!opt->keep_answers || opt->stream == PDL_STREAM_NONE || !(f->print & PRINT_RESULT))

@@ -2,9 +2,9 @@
  * separately.
  *
  * Inference replaces light particles by copies of heavy ones. Values are immutable or shared until
- * they are changed, so only the stacks are copied. A held run has nothing in flight; what is
- * outside of it (objects of code, open files) cannot be copied, and pdl_run_copy returns the block
- * that made it.
+ * they are changed, so only the stacks are copied. A held run has nothing in flight. A run whose
+ * code left an object, or whose aggregator writes a file, cannot be copied; pdl_run_copy then
+ * returns the reason.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
