@@ -29,7 +29,7 @@ const theme = EditorView.theme({
   '.cm-lsp-documentation code, .cm-lsp-documentation pre': { font: '12.5px/1.45 ui-monospace, monospace', whiteSpace: 'pre-wrap' },
   '.cm-diagnosticAction': { font: '13px system-ui, sans-serif', color: 'var(--back)', backgroundColor: 'var(--main)', borderRadius: '4px', padding: '.1rem .5rem' },
   '.cm-panels': { backgroundColor: 'var(--pane)', color: 'var(--front)', borderColor: 'var(--line)' },
-  '.cm-dialog input, .cm-dialog button': { font: '13px system-ui, sans-serif', color: 'var(--front)', backgroundColor: 'var(--back)', border: '1px solid var(--line)' },
+  '.cm-dialog input, .cm-dialog button': { font: '13px system-ui, sans-serif', color: 'var(--front)', backgroundColor: 'var(--back)', backgroundImage: 'none', border: '1px solid var(--line)' },
 })
 
 const colours = HighlightStyle.define([
@@ -48,7 +48,8 @@ export class Editor {
     const root = host.attachShadow({ mode: 'open' })
     const parent = document.createElement('div')
     const sheet = new CSSStyleSheet()
-    sheet.replaceSync(':host { display: block } div:first-of-type { height: 100% }')
+    sheet.replaceSync(':host { display: block } .whole { height: 100% }')
+    parent.className = 'whole'
     root.adoptedStyleSheets = [sheet]
     root.append(parent)
     const own = [{ key: 'Mod-Enter', run: () => (run(), true) }, { key: 'Shift-Alt-f', run: () => (format(), true) }]
@@ -58,7 +59,7 @@ export class Editor {
       keymap.of([...own, ...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...lintKeymap, indentWithTab]),
       lineNumbers(), history(), drawSelection(), highlightActiveLine(), bracketMatching(), closeBrackets(), indentOnInput(),
       indentUnit.of('  '), EditorState.tabSize.of(2), yaml(), syntaxHighlighting(colours), lintGutter(), theme, EditorView.lineWrapping,
-      EditorView.contentAttributes.of({ 'aria-label': 'Program', spellcheck: 'false' }),
+      EditorView.contentAttributes.of({ 'aria-label': 'Program', 'aria-description': 'Escape, then Tab leaves the editor.', spellcheck: 'false' }),
       EditorView.updateListener.of(u => u.docChanged && onChange()),
     ]
     this.view = new EditorView({ parent, root })
