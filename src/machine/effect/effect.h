@@ -234,8 +234,8 @@ bool pdl_is_control_key(pdl_str name);
  *           would never end. A front world forwards to the next one.
  *   `close`   releases the world and what it owns. A front world does not close the next one.
  *
- * A world may leave out the other members, which an earlier world of its chain uses through the
- * functions below:
+ * A world may leave out the other members. Earlier worlds of the chain use them through the
+ * functions below.
  *
  *   `may_repeat`  returns true when this world executes e so that it changes nothing outside.
  *                 Then e may be executed a second time.

@@ -84,7 +84,7 @@ typedef struct pdl_vm_block {
     uint32_t iter;           /* number of the iteration, for the ids of its parts */
     uint32_t effects;        /* number of effects that were started at the block's place */
     uint32_t instances;      /* number of calls that its expressions have made */
-    uint8_t print_in, print; /* the parent's `print`, and output of this block's position */
+    uint8_t print_in, print; /* the fiber's `print`: around the block, and in it */
     bool holds;              /* output waits until the block has succeeded: pdl_out_hold */
     pdl_label control_in;    /* the parent's `control` */
     pdl_budget *budget;      /* owned; made by this block: NULL without one */
@@ -194,7 +194,7 @@ struct pdl_fiber {
     pdl_path *base, *base_from;
     pdl_outq *out;
     uint32_t wait_id;   /* used by WAIT_CALL */
-    uint32_t wait_from, wait_left; /* WAIT_CALLS: first of the calls, and number still open */
+    uint32_t wait_from, wait_left; /* WAIT_CALLS: first call, and how many are still open */
     uint32_t nested;    /* number of frames of lang: pdl, whose model calls are counted apart */
     uint32_t n_open;    /* number of `calls` that are still open */
     bool handled;       /* a fiber above this one has a handler */

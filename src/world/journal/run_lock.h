@@ -27,8 +27,8 @@ bool pdl_lock_refuse(pdl_str path, pdl_err *err);
 
 /* Takes the lock of a new file before another process reads it. When two processes begin at once,
  * one of them is refused; the error names the owner. replace: an existing file is removed. NEW: the
- * file is empty. THERE: it is not empty, or cannot be made, and its maker reports why. The
- * descriptor stays open as in pdl_lock_take; -1: there is no lock. Errors: runtime, io. */
+ * file is empty. THERE: the file is not empty, or cannot be made; whoever makes the file reports
+ * why. The descriptor stays open as in pdl_lock_take; -1: there is no lock. Errors: runtime, io. */
 typedef enum { CLAIM_NEW, CLAIM_THERE, CLAIM_FAILED } claim_state;
 claim_state pdl_lock_claim(pdl_str path, bool replace, int *fd, pdl_err *err);
 

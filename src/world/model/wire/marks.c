@@ -117,8 +117,8 @@ static bool takes_mark(const pdl_mark_form *f, pdl_vref block) {
     return !pdl_str_is(type, "thinking") && !pdl_str_is(type, "redacted_thinking");
 }
 
-/* How marks are set: how many are left, and a mark of the program that comes later and is kept
- * longer, or absent. */
+/* How marks are set. left: number of marks that may still be added. later: a long mark that the
+ * program set after this point; absent: none. */
 typedef struct marking {
     unsigned left;
     pdl_val later;
