@@ -261,18 +261,18 @@ static size_t param_index(const pdl_native *row, pdl_str name) {
 }
 
 /* Binds keywords to their places of argv, or to *extra. */
-static bool bind_keywords(const call *c, pdl_val *argv, const pdl_str *names, const pdl_val *kw,
-                          size_t n, pdl_val *extra) {
-    for (size_t i = 0; i < n; i++) {
-        size_t at = param_index(c->row, names[i]);
+static bool bind_keywords(const call *c, pdl_val *argv, const pdl_call_args *args, pdl_val *extra) {
+    for (size_t i = 0; i < args->n_kw; i++) {
+        pdl_str name = args->kw_names[i];
+        size_t at = param_index(c->row, name);
         if (at == PDL_NOT_FOUND) {
-            if (!(c->row->flags & PDL_N_KWARGS)) return wrong_keyword(c, names[i]);
-            if (pdl_is_absent(*extra)) *extra = pdl_dict_new(n);
-            *extra = pdl_dict_puts(*extra, names[i], pdl_keep(kw[i]));
+            if (!(c->row->flags & PDL_N_KWARGS)) return wrong_keyword(c, name);
+            if (pdl_is_absent(*extra)) *extra = pdl_dict_new(args->n_kw);
+            *extra = pdl_dict_puts(*extra, name, pdl_keep(args->kw[i]));
         } else if (!pdl_is_absent(argv[at])) {
-            return given_twice(c, names[i]);
+            return given_twice(c, name);
         } else {
-            argv[at] = kw[i]; /* borrowed, like all of argv */
+            argv[at] = args->kw[i]; /* borrowed, like all of argv */
         }
     }
     return true;
@@ -286,44 +286,41 @@ static bool check_undefined(const pdl_native *row, const pdl_native_env *env, co
     return true;
 }
 
-static bool call_bound(const pdl_native *row, const pdl_native_env *env, const pdl_val *argv,
-                       size_t argc, pdl_vref extra, pdl_val *out, pdl_err *err) {
-    pdl_val r;
-    if (!row->fn(env, argv, argc, extra, &r, err)) return false;
-    if (row->flags & PDL_N_LABELS) {
-        *out = r;
-        return true;
-    }
+/* Gives the result r of a native the labels of the arguments. Takes r. */
+static pdl_val with_labels(const pdl_native *row, const pdl_val *argv, size_t argc, pdl_vref extra,
+                           pdl_val r) {
+    if (row->flags & PDL_N_LABELS) return r;
     pdl_label l = pdl_is_absent(extra) ? 0 : pdl_label_of(extra);
     for (size_t i = 0; i < argc; i++) l = pdl_label_combined(l, pdl_label_of(argv[i]));
     if (pdl_is_bool(r) && l) {
         l = pdl_label_of_truth(l);
         r = pdl_relabelled(r, pdl_label_of_truth(pdl_label_of(r)));
     }
-    *out = pdl_with_label(r, l);
-    return true;
+    return pdl_with_label(r, l);
 }
 
 /* Binds arguments of a call that has fewer than parameters, too many, or named ones. */
-static bool bind_and_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos,
-                          size_t n_pos, const pdl_str *kw_names, const pdl_val *kw, size_t n_kw,
-                          pdl_val *out, pdl_err *err) {
+static bool bind_and_call(const pdl_native *row, const pdl_native_env *env,
+                          const pdl_call_args *args, pdl_val *out, pdl_err *err) {
+    const pdl_val *pos = args->pos;
+    size_t n = n_params(row), n_pos = args->n_pos;
     call c = {row, pos, n_pos, err};
-    size_t n = n_params(row);
-    if (n_kw > 0 && takes_no_keywords(row)) return wrong_keyword(&c, kw_names[0]);
+    if (args->n_kw > 0 && takes_no_keywords(row)) return wrong_keyword(&c, args->kw_names[0]);
     if (row->style == PDL_NS_NAMED ? n_pos > 1 : n_pos > n && !(row->flags & PDL_N_VARARGS))
         return wrong_count(&c);
-    if (!check_undefined(row, env, pos, n_pos, err) || !check_undefined(row, env, kw, n_kw, err))
+    if (!check_undefined(row, env, pos, n_pos, err) ||
+        !check_undefined(row, env, args->kw, args->n_kw, err))
         return false;
 
     pdl_val local[PDL_NATIVE_MAX_ARGS], *argv = local, extra = pdl_absent();
     size_t argc = n_pos > n ? n_pos : n;
     if (argc > PDL_NATIVE_MAX_ARGS) argv = PDL_NEW_N(pdl_val, argc);
     for (size_t i = 0; i < argc; i++) argv[i] = i < n_pos ? pos[i] : pdl_absent();
-    bool ok = bind_keywords(&c, argv, kw_names, kw, n_kw, &extra);
+    bool ok = bind_keywords(&c, argv, args, &extra);
     for (size_t i = 0; ok && i < row->n_min; i++)
         if (pdl_is_absent(argv[i])) ok = missing(&c, argv);
-    ok = ok && call_bound(row, env, argv, argc, extra, out, err);
+    ok = ok && row->fn(env, argv, argc, extra, out, err);
+    if (ok) *out = with_labels(row, argv, argc, extra, *out);
     pdl_drop(extra);
     if (argv != local) pdl_free(argv);
     return ok;
@@ -345,16 +342,23 @@ static inline bool with_result(bool ok, pdl_val out, pdl_err *err) {
     return pdl_check_walk(err);
 }
 
-bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos,
-                     size_t n_pos, const pdl_str *kw_names, const pdl_val *kw, size_t n_kw,
+static bool call_as_given(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos,
+                          size_t n, pdl_val *out, pdl_err *err) {
+    if (!check_undefined(row, env, pos, n, err) || !row->fn(env, pos, n, pdl_absent(), out, err))
+        return false;
+    *out = with_labels(row, pos, n, pdl_absent(), *out);
+    return true;
+}
+
+bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_call_args *args,
                      pdl_val *out, pdl_err *err) {
-    assert(row->fn && env && (n_pos == 0 || pos) && (n_kw == 0 || (kw_names && kw)));
+    assert(row->fn && env && (args->n_pos == 0 || args->pos));
+    assert(args->n_kw == 0 || (args->kw_names && args->kw));
     /* a filter such as map calls other natives for many items */
     if (!pdl_check_cancel_often(err)) return false;
-    bool ok = PDL_UNLIKELY(n_kw || !takes_as_given(row, n_pos))
-                  ? bind_and_call(row, env, pos, n_pos, kw_names, kw, n_kw, out, err)
-                  : check_undefined(row, env, pos, n_pos, err) &&
-                        call_bound(row, env, pos, n_pos, pdl_absent(), out, err);
+    bool ok = PDL_UNLIKELY(args->n_kw || !takes_as_given(row, args->n_pos))
+                  ? bind_and_call(row, env, args, out, err)
+                  : call_as_given(row, env, args->pos, args->n_pos, out, err);
     return with_result(ok, *out, err);
 }
 
@@ -378,9 +382,10 @@ pdl_native_writer *pdl_filter_writer(const pdl_native *row, size_t n) {
 }
 
 bool pdl_native_write(const pdl_native *row, pdl_native_writer *write, const pdl_native_env *env,
-                      const pdl_val *argv, size_t argc, pdl_buf *out, pdl_err *err) {
-    return pdl_check_cancel_often(err) && check_undefined(row, env, argv, argc, err) &&
-           write(env, argv, argc, out, err);
+                      const pdl_call_args *args, pdl_buf *out, pdl_err *err) {
+    assert(!args->n_kw);
+    return pdl_check_cancel_often(err) && check_undefined(row, env, args->pos, args->n_pos, err) &&
+           write(env, args->pos, args->n_pos, out, err);
 }
 
 /* --- bound methods and globals as values ------------------------------------------------------ */

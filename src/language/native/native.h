@@ -141,21 +141,27 @@ pdl_str pdl_attribute_advice(pdl_str name);
 void pdl_fields_advise(pdl_vref x, pdl_str name, struct pdl_buf *out);
 pdl_str pdl_failure_advice(pdl_str msg);
 
-/* Binds positional and keyword arguments to the row's parameters and calls it. pos[0] is the
- * receiver / piped value for filters, tests, methods. kw_names/kw may be NULL when n_kw is 0.
- * Errors in Python's words ("do_round() got an unexpected keyword argument 'x'", "upper() takes no
+/* The arguments of a call. All is borrowed. */
+typedef struct pdl_call_args {
+    const pdl_val *pos; /* positional ones; of filters, tests, methods the first is the receiver */
+    size_t n_pos;
+    const pdl_str *kw_names; /* names of the keyword arguments; NULL: there are none */
+    const pdl_val *kw;       /* their values */
+    size_t n_kw;
+} pdl_call_args;
+
+/* Binds the arguments to the row's parameters and calls it. Errors in Python's words ("do_round() got an unexpected keyword argument 'x'", "upper() takes no
  * arguments (1 given)", "... missing 1 required positional argument: 'y'"). */
-PDL_MUST bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos,
-                              size_t n_pos, const pdl_str *kw_names, const pdl_val *kw, size_t n_kw,
-                              pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_native_call(const pdl_native *row, const pdl_native_env *env,
+                              const pdl_call_args *args, pdl_val *out, pdl_err *err);
 
 /* Returns the writer for a filter that is called with n arguments, the piped value included, none
  * of them by name. NULL: there is none; pdl_native_call is used. */
 pdl_native_writer *pdl_filter_writer(const pdl_native *filter, size_t n);
-/* Works as pdl_native_call for such a filter, outside of autoescape. On an error out may hold a
- * part of the text. */
+/* Works as pdl_native_call for such a filter, outside of autoescape. The arguments have no
+ * keywords. On an error out may hold a part of the text. */
 PDL_MUST bool pdl_native_write(const pdl_native *row, pdl_native_writer *write,
-                               const pdl_native_env *env, const pdl_val *argv, size_t argc,
+                               const pdl_native_env *env, const pdl_call_args *args,
                                struct pdl_buf *out, pdl_err *err);
 
 /* Makes a value of a bound method or a global: it prints as in Python ("<built-in method upper of

@@ -25,9 +25,8 @@ static inline pdl_closure *closure_of(pdl_vref v) {
 }
 
 pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info);
-/* Pushes the frame of a call from an expression. Takes the arguments. */
-pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos,
-                             const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err);
+/* Pushes the frame of a call from an expression. Takes func and the values of the arguments. */
+pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_call_args *args, pdl_err *err);
 /* Executes RETURN. *ended: the fiber has no frame left. */
 pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended);
 /* Starts a call from outside (Python code that got a function): a new fiber runs it, and `done`

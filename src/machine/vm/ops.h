@@ -66,8 +66,7 @@ bool pdl_vm_loop_next(pdl_fiber *f, pdl_val *item);
 /* Returns false when x is not a loop object, or has no such attribute. */
 bool pdl_vm_loop_attr(pdl_vref x, pdl_str name, pdl_val *out);
 pdl_val pdl_vm_macro_new(pdl_fiber *f, const pdl_macro_info *m);
-pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos,
-                          const pdl_str *kw, const pdl_val *kwv, size_t n_kw, bool *handled,
+pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_call_args *args, bool *handled,
                           pdl_val *out, pdl_err *err);
 
 #endif

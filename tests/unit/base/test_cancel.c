@@ -108,7 +108,8 @@ static bool calls(pdl_vref receiver, const char *method, const pdl_val *args, si
     const pdl_native_env env = {0};
     pdl_val pos[3] = {receiver}, out;
     for (size_t i = 0; i < n; i++) pos[i + 1] = args[i];
-    if (!pdl_native_call(row, &env, pos, n + 1, NULL, NULL, 0, &out, err)) return false;
+    const pdl_call_args given = {.pos = pos, .n_pos = n + 1};
+    if (!pdl_native_call(row, &env, &given, &out, err)) return false;
     pdl_drop(out);
     return true;
 }

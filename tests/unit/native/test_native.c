@@ -55,8 +55,8 @@ static void check(const row *r, const pdl_native_env *env) {
     }
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
-    if (pdl_native_call(n, env, pos, 1 + pdl_list_len(args), names, kv, pdl_dict_len(kw), &got,
-                        &err)) {
+    const pdl_call_args given = {pos, 1 + pdl_list_len(args), names, kv, pdl_dict_len(kw)};
+    if (pdl_native_call(n, env, &given, &got, &err)) {
         t_assert(pdl_val_repr(got, &b, &err));
         pdl_drop(got);
     } else {
@@ -231,15 +231,14 @@ static void cells_keep_state(void **state) {
     pdl_val ns, x, j;
     const pdl_str names[] = {PDL_STR("n")};
     const pdl_val values[] = {pdl_int(1)};
-    t_assert(pdl_native_call(pdl_global_find(t_str("namespace")), &env, NULL, 0, names, values, 1,
-                             &ns, &err));
+    const pdl_call_args named = {NULL, 0, names, values, 1}, nothing = {0};
+    t_assert(pdl_native_call(pdl_global_find(t_str("namespace")), &env, &named, &ns, &err));
     t_assert(pdl_is_namespace(ns) && pdl_namespace_set(ns, t_str("n"), pdl_int(5), &err));
     t_assert(pdl_attr(ns, t_str("n"), &x, &err) && pdl_int_of(x) == 5);
     t_assert(
         !pdl_namespace_set(ns, t_str("me"), pdl_list_push(pdl_list_new(1), pdl_keep(ns)), &err));
     pdl_err_fini(&err);
-    t_assert(
-        pdl_native_call(pdl_global_find(t_str("joiner")), &env, NULL, 0, NULL, NULL, 0, &j, &err));
+    t_assert(pdl_native_call(pdl_global_find(t_str("joiner")), &env, &nothing, &j, &err));
     const char *const want[] = {"", ", ", ", "};
     for (size_t i = 0; i < T_LEN(want); i++) {
         bool handled;
@@ -256,8 +255,8 @@ static void labels_join(void **state) {
     pdl_err err = {0};
     pdl_val x, pos[3] = {pdl_with_label(pdl_textz("ab"), 1), pdl_textz("b"),
                          pdl_with_label(pdl_textz("c"), 4)};
-    t_assert(
-        pdl_native_call(pdl_filter_find(t_str("replace")), &env, pos, 3, NULL, NULL, 0, &x, &err));
+    const pdl_call_args args = {.pos = pos, .n_pos = 3};
+    t_assert(pdl_native_call(pdl_filter_find(t_str("replace")), &env, &args, &x, &err));
     t_assert(pdl_text_is(x, "ac") && pdl_label_origins(pdl_label_of(x)) == 5);
     pdl_drop(x);
     for (size_t i = 0; i < 3; i++) pdl_drop(pos[i]);

@@ -88,7 +88,8 @@ static void check(const row *r) {
     t_assert(pdl_json_read(t_str(r->args), 0, &args, NULL, &err));
     for (size_t i = 0; i < pdl_list_len(args); i++) pos[i] = pdl_list_at(args, i);
     pdl_buf b = PDL_BUF;
-    if (pdl_native_call(n, &env, pos, pdl_list_len(args), NULL, NULL, 0, &got, &err)) {
+    const pdl_call_args given = {.pos = pos, .n_pos = pdl_list_len(args)};
+    if (pdl_native_call(n, &env, &given, &got, &err)) {
         t_assert(pdl_val_repr(got, &b, &err));
         pdl_drop(got);
     } else {
@@ -230,8 +231,8 @@ static void calculations(void **state) {
         pdl_val args[2] = {pdl_textz(sums[i].text), pdl_bool(sums[i].floats)}, got;
         pdl_err err = {0};
         pdl_buf b = PDL_BUF;
-        if (pdl_native_call(pdl_global_find(t_str("pdl_calculate")), &env, args, 2, NULL, NULL, 0,
-                            &got, &err)) {
+        const pdl_call_args given = {.pos = args, .n_pos = 2};
+        if (pdl_native_call(pdl_global_find(t_str("pdl_calculate")), &env, &given, &got, &err)) {
             t_assert(pdl_val_repr(got, &b, &err));
             pdl_drop(got);
         } else {
@@ -256,8 +257,8 @@ static void calculates(const char *open, const char *middle, const char *close, 
     const pdl_native_env env = {0};
     pdl_val got, text = pdl_text_of_buf(&b);
     pdl_err err = {0};
-    bool ok = pdl_native_call(pdl_global_find(t_str("pdl_calculate")), &env, &text, 1, NULL, NULL,
-                              0, &got, &err);
+    const pdl_call_args given = {.pos = &text, .n_pos = 1};
+    bool ok = pdl_native_call(pdl_global_find(t_str("pdl_calculate")), &env, &given, &got, &err);
     t_assert(ok == good);
     if (ok) pdl_drop(got);
     pdl_err_fini(&err);

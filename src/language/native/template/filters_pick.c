@@ -13,10 +13,9 @@ typedef struct {
     const pdl_native_env *env;
     const pdl_native *row;
     pdl_val *pos; /* [0] is set to the item for each call; the others are owned */
-    size_t n_pos;
     pdl_str *kw_names;
     pdl_val *kw;
-    size_t n_kw;
+    pdl_call_args args; /* of these */
 } action;
 
 static bool no_such(const char *what, pdl_vref name, pdl_err *err) {
@@ -27,30 +26,29 @@ static bool no_such(const char *what, pdl_vref name, pdl_err *err) {
     return false;
 }
 
-/* Starts an action: args[0] is the name, the rest its arguments. */
-static bool action_init(action *a, const pdl_native_env *env, bool test, const pdl_val *args,
-                        size_t n, pdl_vref kwargs, pdl_err *err) {
-    *a = (action){.env = env};
+/* Starts an action: pos[0] is the name of its filter or test, the rest are its arguments. */
+static bool action_init(action *a, bool test, const pdl_val *pos, size_t n, pdl_vref kwargs,
+                        pdl_err *err) {
     if (n == 0) return true;
-    pdl_str name = pdl_is_str(args[0]) ? pdl_str_get(args[0]) : (pdl_str){"", 0};
+    pdl_str name = pdl_is_str(pos[0]) ? pdl_str_get(pos[0]) : (pdl_str){"", 0};
     a->row = test ? pdl_test_find(name) : pdl_filter_find(name);
-    if (!a->row) return no_such(test ? "test" : "filter", args[0], err);
-    a->n_pos = n;
+    if (!a->row) return no_such(test ? "test" : "filter", pos[0], err);
+    size_t n_kw = pdl_is_absent(kwargs) ? 0 : pdl_dict_len(kwargs);
     a->pos = PDL_NEW_N(pdl_val, n);
-    for (size_t i = 1; i < n; i++) a->pos[i] = pdl_keep(args[i]);
-    a->n_kw = pdl_is_absent(kwargs) ? 0 : pdl_dict_len(kwargs);
-    a->kw_names = PDL_NEW_N(pdl_str, a->n_kw + 1);
-    a->kw = PDL_NEW_N(pdl_val, a->n_kw + 1);
-    for (size_t i = 0; i < a->n_kw; i++) {
+    for (size_t i = 1; i < n; i++) a->pos[i] = pdl_keep(pos[i]);
+    a->kw_names = PDL_NEW_N(pdl_str, n_kw + 1);
+    a->kw = PDL_NEW_N(pdl_val, n_kw + 1);
+    for (size_t i = 0; i < n_kw; i++) {
         a->kw_names[i] = pdl_str_get(pdl_dict_key_at(kwargs, i));
         a->kw[i] = pdl_keep(pdl_dict_val_at(kwargs, i));
     }
+    a->args = (pdl_call_args){a->pos, n, a->kw_names, a->kw, n_kw};
     return true;
 }
 
 static void action_fini(action *a) {
-    for (size_t i = 1; i < a->n_pos; i++) pdl_drop(a->pos[i]);
-    for (size_t i = 0; i < a->n_kw; i++) pdl_drop(a->kw[i]);
+    for (size_t i = 1; i < a->args.n_pos; i++) pdl_drop(a->pos[i]);
+    for (size_t i = 0; i < a->args.n_kw; i++) pdl_drop(a->kw[i]);
     pdl_free(a->pos);
     pdl_free(a->kw_names);
     pdl_free(a->kw);
@@ -64,8 +62,7 @@ static bool action_call(const action *a, pdl_vref item, pdl_val *out, pdl_err *e
         return true;
     }
     a->pos[0] = pdl_keep(item);
-    bool ok =
-        pdl_native_call(a->row, a->env, a->pos, a->n_pos, a->kw_names, a->kw, a->n_kw, out, err);
+    bool ok = pdl_native_call(a->row, a->env, &a->args, out, err);
     pdl_drop(a->pos[0]);
     return ok;
 }
@@ -120,8 +117,8 @@ bool pdl_f_map(PDL_ARGS) {
     if (by_attribute) {
         ok = map_by_attribute(items, kwargs, out, err);
     } else {
-        action a;
-        ok = action_init(&a, env, false, argv + 1, argc - 1, kwargs, err) &&
+        action a = {.env = env};
+        ok = action_init(&a, false, argv + 1, argc - 1, kwargs, err) &&
              map_filter(&a, items, out, err);
         action_fini(&a);
     }
@@ -151,12 +148,15 @@ static bool keep_items(const action *a, const pdl_getter *g, pdl_vref items, boo
     return true;
 }
 
+/* What select and its like do with their items. */
 typedef struct {
+    const pdl_native_env *env;
     bool want, attribute;
 } picking;
 
-static bool pick(const pdl_native_env *env, const pdl_val *argv, size_t argc, pdl_vref kwargs,
-                 picking how, pdl_val *out, pdl_err *err) {
+static bool pick(picking how, const pdl_val *argv, size_t argc, pdl_vref kwargs, pdl_val *out,
+                 pdl_err *err) {
+    const pdl_native_env *env = how.env;
     bool truth;
     if (!pdl_arg_truth(env, argv[0], &truth, err)) return false;
     if (!truth) {
@@ -169,9 +169,9 @@ static bool pick(const pdl_native_env *env, const pdl_val *argv, size_t argc, pd
     pdl_val items;
     if (!pdl_arg_list(env, argv[0], &items, err)) return false;
     pdl_getter g;
-    action a;
+    action a = {.env = env};
     pdl_getter_init(&g, how.attribute ? argv[1] : pdl_absent(), false, false);
-    bool ok = action_init(&a, env, true, argv + off, argc - off, kwargs, err) &&
+    bool ok = action_init(&a, true, argv + off, argc - off, kwargs, err) &&
               keep_items(&a, &g, items, how.want, out, err);
     action_fini(&a);
     pdl_getter_fini(&g);
@@ -180,14 +180,14 @@ static bool pick(const pdl_native_env *env, const pdl_val *argv, size_t argc, pd
 }
 
 bool pdl_f_select(PDL_ARGS) {
-    return pick(env, argv, argc, kwargs, (picking){true, false}, out, err);
+    return pick((picking){env, true, false}, argv, argc, kwargs, out, err);
 }
 bool pdl_f_reject(PDL_ARGS) {
-    return pick(env, argv, argc, kwargs, (picking){false, false}, out, err);
+    return pick((picking){env, false, false}, argv, argc, kwargs, out, err);
 }
 bool pdl_f_selectattr(PDL_ARGS) {
-    return pick(env, argv, argc, kwargs, (picking){true, true}, out, err);
+    return pick((picking){env, true, true}, argv, argc, kwargs, out, err);
 }
 bool pdl_f_rejectattr(PDL_ARGS) {
-    return pick(env, argv, argc, kwargs, (picking){false, true}, out, err);
+    return pick((picking){env, false, true}, argv, argc, kwargs, out, err);
 }

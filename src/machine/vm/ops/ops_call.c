@@ -34,11 +34,7 @@
 /* The arguments of a call as laid on the stack, with *list and **dict spread out. The values are
  * borrowed: from the stack, from the containers that are spread, and from `walked`. */
 typedef struct spread {
-    pdl_val *pos;
-    size_t n_pos;
-    const pdl_str *kw;
-    pdl_val *kwv;
-    size_t n_kw;
+    pdl_call_args args;
     PDL_VEC(pdl_val) all;
     PDL_VEC(pdl_str) names;
     pdl_val walked; /* items of a value that is not a list, or absent */
@@ -82,20 +78,16 @@ static bool lay_out(pdl_fiber *f, const pdl_callsig *sh, size_t first, spread *s
     size_t n = sh->n_pos + sh->n_kw + sh->star + sh->starstar;
     pdl_val *base = f->stack.p + f->stack.n - n - first;
     *s = (spread){
-        .pos = base,
-        .n_pos = first + sh->n_pos,
-        .kw = sh->kw,
-        .kwv = base + first + sh->n_pos,
-        .n_kw = sh->n_kw,
+        .args = {base, first + sh->n_pos, sh->kw, base + first + sh->n_pos, sh->n_kw},
         .walked = pdl_absent(),
     };
     if (!sh->star && !sh->starstar) return true;
-    for (size_t i = 0; i < s->n_pos; i++) *pdl_vec_push(&s->all) = base[i];
+    for (size_t i = 0; i < s->args.n_pos; i++) *pdl_vec_push(&s->all) = base[i];
     if (sh->star && !spread_star(s, base[first + sh->n_pos + sh->n_kw], f->code->jinja, err))
         return false;
-    s->n_pos = s->all.n;
+    s->args.n_pos = s->all.n;
     for (size_t i = 0; i < sh->n_kw; i++) {
-        *pdl_vec_push(&s->all) = s->kwv[i];
+        *pdl_vec_push(&s->all) = s->args.kw[i];
         *pdl_vec_push(&s->names) = sh->kw[i];
     }
     if (sh->starstar) {
@@ -113,10 +105,10 @@ static bool lay_out(pdl_fiber *f, const pdl_callsig *sh, size_t first, spread *s
                 pdl_with_label(pdl_lent(pdl_dict_val_at(d, i)), pdl_label_of_part(d));
         }
     }
-    s->pos = s->all.p;
-    s->kw = s->names.p;
-    s->kwv = s->all.p + s->n_pos;
-    s->n_kw = s->names.n;
+    s->args.pos = s->all.p;
+    s->args.kw_names = s->names.p;
+    s->args.kw = s->all.p + s->args.n_pos;
+    s->args.n_kw = s->names.n;
     return true;
 }
 
@@ -130,20 +122,20 @@ static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_callsig *
     const pdl_native_env *env = pdl_vm_native_env(f);
     if (PDL_LIKELY(!sh->star && !sh->starstar)) { /* the arguments are in the right order already */
         const pdl_val *pos = under(f, (size_t)sh->n_pos + sh->n_kw);
-        return pdl_native_call(row, env, pos, sh->n_pos + 1, sh->kw, pos + 1 + sh->n_pos, sh->n_kw,
-                               out, err);
+        const pdl_call_args args = {pos, sh->n_pos + 1, sh->kw, pos + 1 + sh->n_pos, sh->n_kw};
+        return pdl_native_call(row, env, &args, out, err);
     }
     spread s;
-    bool ok = lay_out(f, sh, 1, &s, err) &&
-              pdl_native_call(row, env, s.pos, s.n_pos, s.kw, s.kwv, s.n_kw, out, err);
+    bool ok = lay_out(f, sh, 1, &s, err) && pdl_native_call(row, env, &s.args, out, err);
     spread_fini(&s);
     return ok;
 }
 
 static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
-    pdl_val pos = pdl_list_new(s->n_pos), kw = pdl_dict_new(s->n_kw);
-    for (size_t i = 0; i < s->n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s->pos[i]));
-    for (size_t i = 0; i < s->n_kw; i++) kw = pdl_dict_puts(kw, s->kw[i], pdl_keep(s->kwv[i]));
+    pdl_val pos = pdl_list_new(s->args.n_pos), kw = pdl_dict_new(s->args.n_kw);
+    for (size_t i = 0; i < s->args.n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s->args.pos[i]));
+    for (size_t i = 0; i < s->args.n_kw; i++)
+        kw = pdl_dict_puts(kw, s->args.kw_names[i], pdl_keep(s->args.kw[i]));
     pdl_vm_start_call(f, pdl_keep(callee), pdl_absent(), pos, kw);
     return true;
 }
@@ -188,11 +180,12 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
     bool handled = false;
     if (pdl_is(callee, PDL_V_FUNC)) {
         pdl_val func = pdl_keep(callee);
-        pdl_val *kept = PDL_NEW_N(pdl_val, s->n_pos + s->n_kw);
-        for (size_t i = 0; i < s->n_pos; i++) kept[i] = pdl_keep(s->pos[i]);
-        for (size_t i = 0; i < s->n_kw; i++) kept[s->n_pos + i] = pdl_keep(s->kwv[i]);
-        pdl_step st =
-            pdl_vm_call_closure(f, func, kept, s->n_pos, s->kw, kept + s->n_pos, s->n_kw, err);
+        pdl_val *kept = PDL_NEW_N(pdl_val, s->args.n_pos + s->args.n_kw);
+        for (size_t i = 0; i < s->args.n_pos; i++) kept[i] = pdl_keep(s->args.pos[i]);
+        for (size_t i = 0; i < s->args.n_kw; i++) kept[s->args.n_pos + i] = pdl_keep(s->args.kw[i]);
+        const pdl_call_args args = {kept, s->args.n_pos, s->args.kw_names, kept + s->args.n_pos,
+                                    s->args.n_kw};
+        pdl_step st = pdl_vm_call_closure(f, func, &args, err);
         pdl_free(kept);
         return st == PDL_STEP_DONE ? drop_under_frame(f, drop, false) : st;
     }
@@ -205,12 +198,12 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         pdl_vref receiver = pdl_native_receiver(callee);
         size_t n = 0;
         if (!pdl_is_absent(receiver)) with[n++] = pdl_lent(receiver);
-        if (s->n_pos > PDL_NATIVE_MAX_ARGS)
+        if (s->args.n_pos > PDL_NATIVE_MAX_ARGS)
             return step_of(
                 pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
-        for (size_t i = 0; i < s->n_pos; i++) with[n++] = s->pos[i];
-        if (!pdl_native_call(row, pdl_vm_native_env(f), with, n, s->kw, s->kwv, s->n_kw, &out, err))
-            return PDL_STEP_FAIL;
+        for (size_t i = 0; i < s->args.n_pos; i++) with[n++] = s->args.pos[i];
+        const pdl_call_args args = {with, n, s->args.kw_names, s->args.kw, s->args.n_kw};
+        if (!pdl_native_call(row, pdl_vm_native_env(f), &args, &out, err)) return PDL_STEP_FAIL;
         if (row->flags & PDL_N_EFFECT) {
             pdl_step st = call_effect(f, out, pdl_label_of(callee), &out, err);
             if (st != PDL_STEP_DONE) return st;
@@ -223,8 +216,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         out = pdl_with_label(out, pdl_label_of(callee));
     } else if (pdl_is(callee, PDL_V_CELL)) {
         size_t before = f->stack.n;
-        pdl_step st = pdl_vm_cell_call(f, callee, s->pos, s->n_pos, s->kw, s->kwv, s->n_kw,
-                                       &handled, &out, err);
+        pdl_step st = pdl_vm_cell_call(f, callee, &s->args, &handled, &out, err);
         if (st != PDL_STEP_DONE) return st;
         if (!handled)
             return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable",
@@ -272,9 +264,10 @@ static pdl_step method_of_handle(pdl_fiber *f, const pdl_callsig *sh, pdl_err *e
         spread_fini(&s);
         return PDL_STEP_FAIL;
     }
-    pdl_val pos = pdl_list_new(s.n_pos), kw = pdl_dict_new(s.n_kw);
-    for (size_t i = 0; i < s.n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s.pos[i]));
-    for (size_t i = 0; i < s.n_kw; i++) kw = pdl_dict_puts(kw, s.kw[i], pdl_keep(s.kwv[i]));
+    pdl_val pos = pdl_list_new(s.args.n_pos), kw = pdl_dict_new(s.args.n_kw);
+    for (size_t i = 0; i < s.args.n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s.args.pos[i]));
+    for (size_t i = 0; i < s.args.n_kw; i++)
+        kw = pdl_dict_puts(kw, s.args.kw_names[i], pdl_keep(s.args.kw[i]));
     spread_fini(&s);
     pdl_vm_start_call(f, pdl_keep(*under(f, n)), pdl_text(sh->name), pos, kw);
     pdl_val out = pop(f);
@@ -451,7 +444,8 @@ pdl_step pdl_op_OUT_FILTER(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     pdl_outbuf *to = outbuf(f);
     const pdl_val *argv = under(f, n - 1);
     for (size_t i = 0; i < n; i++) to->label |= pdl_label_of(argv[i]);
-    if (!pdl_native_write(sh->row, sh->writer, pdl_vm_native_env(f), argv, n, &to->text, err))
+    const pdl_call_args args = {.pos = argv, .n_pos = n};
+    if (!pdl_native_write(sh->row, sh->writer, pdl_vm_native_env(f), &args, &to->text, err))
         return PDL_STEP_FAIL;
     pdl_vm_cut_stack(f, f->stack.n - n);
     return PDL_STEP_DONE;

@@ -385,7 +385,10 @@ pdl_step pdl_op_REDUCE_NEXT(pdl_fiber *f, uint32_t end, pdl_err *err) {
                         : PDL_STEP_DONE; /* a function of Python gets a value */
     if (s != PDL_STEP_DONE) return s;
     pdl_val args[2] = {pop(f), pdl_list_part(l->lists[0], l->i++)};
-    if (!python) return pdl_vm_call_closure(f, pdl_keep(l->func), args, 2, NULL, NULL, 0, err);
+    if (!python) {
+        const pdl_call_args both = {.pos = args, .n_pos = 2};
+        return pdl_vm_call_closure(f, pdl_keep(l->func), &both, err);
+    }
     pdl_val list = pdl_list_push(pdl_list_push(pdl_list_new(2), args[0]), args[1]);
     pdl_vm_start_call(f, pdl_keep(l->func), pdl_absent(), list, pdl_absent());
     return PDL_STEP_DONE;

@@ -378,14 +378,14 @@ static void bind_special(pdl_fiber *f, macro_args *a, const pdl_macro_info *info
                                                    : pdl_keep(a->caller));
 }
 
-static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_t n_pos,
-                           const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err) {
+static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_call_args *args, pdl_err *err) {
     const pdl_macro_info *info = m->info;
-    size_t given = n_pos < info->n_params ? n_pos : info->n_params;
+    size_t n_pos = args->n_pos, given = n_pos < info->n_params ? n_pos : info->n_params;
     macro_args a = {template_scope(f, m), pdl_dict_new(0), pdl_absent(), {0}};
-    bind_positions(&a, info, pos, given);
-    for (size_t i = 0; i < n_kw; i++) bind_keyword(&a, info, given, kw[i], kwv[i]);
-    bind_special(f, &a, info, pos, n_pos);
+    bind_positions(&a, info, args->pos, given);
+    for (size_t i = 0; i < args->n_kw; i++)
+        bind_keyword(&a, info, given, args->kw_names[i], args->kw[i]);
+    bind_special(f, &a, info, args->pos, n_pos);
     bool ok = check_macro_args(&a, info, n_pos, err) && !too_deep(f, err);
     pdl_drop(a.extra);
     pdl_drop(a.caller);
@@ -444,14 +444,15 @@ static bool loop_method(pdl_vref callee, const pdl_val *pos, size_t n_pos, pdl_v
     return true;
 }
 
-pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos,
-                          const pdl_str *kw, const pdl_val *kwv, size_t n_kw, bool *handled,
+pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_call_args *args, bool *handled,
                           pdl_val *out, pdl_err *err) {
+    const pdl_val *pos = args->pos;
+    size_t n_pos = args->n_pos;
     macro_obj *m = macro_of(callee);
     loop_obj *l = loop_of(callee);
     *handled = true;
     *out = pdl_absent();
-    if (m) return macro_call(f, m, pos, n_pos, kw, kwv, n_kw, err);
+    if (m) return macro_call(f, m, args, err);
     if (l) return loop_call(f, callee, l, pos, n_pos, err);
     if (pdl_class_of(callee) == &bound_class.base && loop_method(callee, pos, n_pos, out, err))
         return err->kind ? PDL_STEP_FAIL : PDL_STEP_DONE;

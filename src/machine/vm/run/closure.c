@@ -312,8 +312,10 @@ static void push_instance(pdl_fiber *f, pdl_closure *c) {
     };
 }
 
-pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos,
-                             const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err) {
+pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_call_args *args, pdl_err *err) {
+    const pdl_val *pos = args->pos, *kwv = args->kw;
+    const pdl_str *kw = args->kw_names;
+    size_t n_pos = args->n_pos, n_kw = args->n_kw;
     pdl_closure *c = closure_of(func);
     const pdl_func_info *info = c->info;
     bool ok = !too_deep(f, err);
@@ -481,7 +483,8 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
     pdl_handles_made(args, pdl_label_of(args));
     pdl_handles_made(kwargs, pdl_label_of(kwargs));
     f->pc = entry_of(c) + 1; /* an error in the call itself is then reported at the right place */
-    pdl_step s = pdl_vm_call_closure(f, func, vals, n, names, vals + n, n_kw, &err);
+    const pdl_call_args given = {vals, n, names, vals + n, n_kw};
+    pdl_step s = pdl_vm_call_closure(f, func, &given, &err);
     pdl_free(vals);
     pdl_free(names);
     pdl_drop(args);
