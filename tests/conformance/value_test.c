@@ -358,18 +358,19 @@ static bool ev_types(pdl_vref c, pdl_val *out, fault *f) {
     pdl_err err = {0};
     const pdl_type *t;
     pdl_val spec = decode(pdl_dict_getz(c, "spec")), value = decode(pdl_dict_getz(c, "value"));
-    bool ok = false, fits;
-    pdl_problems problems = {0};
+    bool ok = false;
+    pdl_type_verdict found;
     if (!pdl_type_from_val(a, spec, &t, &err)) {
         pdl_err_fini(&err);
         spec_error(f, "the type does not respect the schema");
-    } else if (!pdl_type_check(t, value, NULL, a, &fits, &problems, &err)) {
+    } else if (!pdl_type_check(t, value, NULL, a, &found, &err)) {
         fail(&err, f);
         f->kind = "Internal:SchemaError";
-    } else if (fits) {
+    } else if (found.fits) {
         *out = pdl_textz("ok");
         ok = true;
     } else {
+        pdl_problems problems = found.problems;
         pdl_val lines = pdl_list_new(problems.n);
         for (size_t i = 0; i < problems.n; i++)
             lines = pdl_list_push(lines, pdl_textf("line 0 - %.*s", PDL_FMT(problems.p[i].text)));
@@ -488,8 +489,7 @@ static bool ev_json(pdl_vref c, pdl_val *out, fault *f) {
 /* Schemas that $ref names by http://localhost:1234/PATH are files below PDL_SCHEMA_REMOTES. */
 static pdl_val remotes;
 
-static pdl_vref remote(void *user, pdl_str uri) {
-    (void)user;
+static pdl_vref remote(pdl_str uri) {
     static const char base[] = "http://localhost:1234/";
     pdl_vref known = pdl_dict_gets(remotes, uri);
     const char *dir = getenv("PDL_SCHEMA_REMOTES");
@@ -517,14 +517,13 @@ static pdl_vref remote(void *user, pdl_str uri) {
 static bool ev_schema(pdl_vref c, pdl_val *out, fault *f) {
     pdl_arena *a = pdl_arena_make();
     pdl_err err = {0};
-    bool fits;
-    pdl_problems problems = {0};
-    bool ok = pdl_schema_validate(pdl_dict_getz(c, "schema"), pdl_dict_getz(c, "value"), remote,
-                                  NULL, &fits, &problems, a, &err);
+    pdl_type_verdict found;
+    bool ok = pdl_schema_validate(pdl_dict_getz(c, "schema"), pdl_dict_getz(c, "value"), remote, a,
+                                  &found, &err);
     if (!ok)
         fail(&err, f);
     else
-        *out = pdl_bool(fits);
+        *out = pdl_bool(found.fits);
     pdl_arena_free(a);
     return ok;
 }

@@ -12,7 +12,7 @@
 #include "types/fail.h"
 #include "types/schema.h"
 
-typedef pdl_vref pdl_remote_fn(void *user, pdl_str uri);
+typedef pdl_vref pdl_remote_fn(pdl_str uri);
 
 typedef struct pdl_remote_doc {
     pdl_schema *s;
@@ -33,7 +33,6 @@ typedef struct pdl_check {
     pdl_fails *fails; /* NULL: failures are not collected */
     const pdl_step *path, *path_start;
     pdl_remote_fn *remote;
-    void *user;
     pdl_remote_doc *docs; /* documents fetched during this check */
     pdl_resource *metas;
 } pdl_check;

@@ -340,14 +340,14 @@ bool pdl_schema_shape(pdl_arena *a, pdl_vref v, unsigned draft, pdl_err *err) {
     return finish(&w, err);
 }
 
-bool pdl_schema_open(pdl_arena *a, pdl_vref v, pdl_str uri, unsigned draft, bool lenient,
-                     pdl_schema **out, pdl_err *err) {
+bool pdl_schema_open(pdl_arena *a, pdl_vref v, const pdl_schema_form *form, pdl_schema **out,
+                     pdl_err *err) {
     pdl_schema *s = pdl_arena_new(a, pdl_schema);
     s->arena = a;
     s->held = pdl_keep(v);
-    walk w = {.s = s, .a = a, .lenient = lenient, .fault = PDL_BUF};
-    if (pdl_is_dict(v)) draft = draft_of(v, draft);
-    pdl_resource *res = new_resource(&w, v, uri, draft);
+    walk w = {.s = s, .a = a, .lenient = form->lenient, .fault = PDL_BUF};
+    unsigned draft = pdl_is_dict(v) ? draft_of(v, form->draft) : form->draft;
+    pdl_resource *res = new_resource(&w, v, form->uri, draft);
     walk_schema(&w, v, res);
     if (!finish(&w, err)) {
         pdl_schema_close(s);

@@ -21,11 +21,11 @@ static const pdl_resource *find_in(const pdl_schema *s, pdl_str uri) {
 
 static const pdl_resource *fetch(pdl_check *c, pdl_str uri, unsigned draft) {
     if (!c->remote) return NULL;
-    pdl_vref v = c->remote(c->user, uri);
+    pdl_vref v = c->remote(uri);
     if (pdl_is_absent(v)) return NULL;
     pdl_schema *s = NULL;
     pdl_err err = {0};
-    if (!pdl_schema_open(c->arena, v, uri, draft, true, &s, &err)) {
+    if (!pdl_schema_open(c->arena, v, &(pdl_schema_form){uri, draft, true}, &s, &err)) {
         pdl_err_fini(&err);
         return NULL;
     }

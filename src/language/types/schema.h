@@ -43,10 +43,16 @@ typedef struct pdl_schema {
     pdl_map ids;     /* maps each uri to its resource */
 } pdl_schema;
 
+/* How a schema is to be read. */
+typedef struct pdl_schema_form {
+    pdl_str uri;    /* the address from which it was fetched, or empty */
+    unsigned draft; /* a PDL_D*, where $schema names none */
+    bool lenient;   /* the forms of keywords are not checked */
+} pdl_schema_form;
+
 /* Makes schema v ready for checks, in arena a. The caller calls pdl_schema_close before the arena
- * is freed. uri: the address from which it was fetched, or empty. lenient: forms are not checked.
- * Error: PDL_E_schema with the validator's words, PDL_E_limit. */
-PDL_MUST bool pdl_schema_open(pdl_arena *a, pdl_vref v, pdl_str uri, unsigned draft, bool lenient,
+ * is freed. Error: PDL_E_schema with the validator's words, PDL_E_limit. */
+PDL_MUST bool pdl_schema_open(pdl_arena *a, pdl_vref v, const pdl_schema_form *form,
                               pdl_schema **out, pdl_err *err);
 void pdl_schema_close(pdl_schema *s);
 /* Returns the published metaschema at uri, as a resource in arena a; NULL when there is none at

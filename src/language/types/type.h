@@ -96,12 +96,18 @@ typedef struct pdl_problems {
     size_t n;
 } pdl_problems;
 
-/* Checks v, which holds no promises. When *ok is false, problems lists what is wrong (spec syntax
- * 3.5), made in scratch. `args_node` (may be NULL) is a node whose tree mirrors the value, for
- * places; without it the places are those of the type. Error: PDL_E_schema, "Invalid type in spec:
- * ...", when the schema itself is invalid; PDL_E_limit when it is too deep. */
+/* What a check found. */
+typedef struct pdl_type_verdict {
+    bool fits;
+    pdl_problems problems; /* empty when the value fits */
+} pdl_type_verdict;
+
+/* Checks v, which holds no promises. When it does not fit, the problems list what is wrong (spec
+ * syntax 3.5), made in scratch. `args_node` (may be NULL) is a node whose tree mirrors the value,
+ * for places; without it the places are those of the type. Error: PDL_E_schema, "Invalid type in
+ * spec: ...", when the schema itself is invalid; PDL_E_limit when it is too deep. */
 PDL_MUST bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node,
-                             pdl_arena *scratch, bool *ok, pdl_problems *problems, pdl_err *err);
+                             pdl_arena *scratch, pdl_type_verdict *out, pdl_err *err);
 /* Returns true when v is a single value (no list, dict, promise or object) that fits, or t accepts
  * everything. Returns false also when only pdl_type_check knows. */
 bool pdl_type_fits_single(const pdl_type *t, pdl_vref v);
@@ -109,9 +115,8 @@ bool pdl_type_fits_single(const pdl_type *t, pdl_vref v);
 /* Validates v against a raw JSON Schema value (draft 2020-12 or the one that $schema names): the
  * validator alone, for the public suite and tool arguments. `remote` (may be NULL) resolves
  * absolute URIs to schemas (borrowed) or absent. */
-PDL_MUST bool pdl_schema_validate(pdl_vref schema, pdl_vref v,
-                                  pdl_vref (*remote)(void *user, pdl_str uri), void *user, bool *ok,
-                                  pdl_problems *problems, pdl_arena *scratch, pdl_err *err);
+PDL_MUST bool pdl_schema_validate(pdl_vref schema, pdl_vref v, pdl_vref (*remote)(pdl_str uri),
+                                  pdl_arena *scratch, pdl_type_verdict *out, pdl_err *err);
 
 /* Returns v, which fits t, with the labels of what it can be. Values that are one of at most
  * `capacity`, and those of a known form, lose the bits of label.h that say that they may be

@@ -139,18 +139,27 @@ static void say_validator(pdl_analysis *an, pdl_vref v, pdl_fails *fails) {
     pdl_buf_fini(&text);
 }
 
+/* A slow check: what is checked against which type, and where the answer goes. */
+typedef struct {
+    const pdl_type *t;
+    const pdl_node *args_node;
+    pdl_arena *scratch;
+    pdl_type_verdict *out;
+    pdl_err *err;
+} slow_check;
+
 /* Checks v against the ready schema s. */
-static bool check_schema(const pdl_type *t, const pdl_schema *s, pdl_vref v,
-                         const pdl_node *args_node, pdl_arena *scratch, bool *ok,
-                         pdl_problems *problems, pdl_err *err) {
+static bool check_schema(const slow_check *of, const pdl_schema *s, pdl_vref v) {
+    pdl_arena *scratch = of->scratch;
+    pdl_problems *problems = &of->out->problems;
     pdl_check c;
-    pdl_check_init(&c, s, scratch, err);
+    pdl_check_init(&c, s, scratch, of->err);
     pdl_dyn dyn = {s->first, NULL};
     bool valid = pdl_check_run(&c, s->first->root, v, &dyn, NULL);
-    if (!valid && !c.stopped && problems) {
+    if (!valid && !c.stopped) {
         pdl_problem_vec out = {0};
         pdl_fails fails = {0};
-        pdl_analysis an = {&c, scratch, args_node ? args_node : t->node, &out};
+        pdl_analysis an = {&c, scratch, of->args_node ? of->args_node : of->t->node, &out};
         pdl_analyze(&an, s->first->root, v);
         if (!out.n) say_validator(&an, v, &fails);
         problems->n = out.n;
@@ -159,8 +168,8 @@ static bool check_schema(const pdl_type *t, const pdl_schema *s, pdl_vref v,
         pdl_vec_fini(&out);
     }
     pdl_check_fini(&c);
-    if (c.stopped) return wrap_invalid(err, t);
-    *ok = valid;
+    if (c.stopped) return wrap_invalid(of->err, of->t);
+    of->out->fits = valid;
     return true;
 }
 
@@ -195,39 +204,38 @@ static pdl_val seen_args(const pdl_type *t, pdl_vref v) {
     return d;
 }
 
-static bool check_slow(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch,
-                       bool *ok, pdl_problems *problems, pdl_err *err) {
-    if (t->ready) return check_schema(t, t->ready, v, args_node, scratch, ok, problems, err);
-    if (t->bad.p) return invalid_type(err, t, t->bad);
+static bool check_slow(const slow_check *of, pdl_vref v) {
+    const pdl_type *t = of->t;
+    if (t->ready) return check_schema(of, t->ready, v);
+    if (t->bad.p) return invalid_type(of->err, t, t->bad);
     pdl_schema *s = NULL;
     pdl_val schema = pdl_type_schema(t, true);
-    bool good = pdl_schema_open(scratch, schema, (pdl_str){0}, PDL_D20, false, &s, err);
+    bool good =
+        pdl_schema_open(of->scratch, schema, &(pdl_schema_form){.draft = PDL_D20}, &s, of->err);
     pdl_drop(schema);
-    if (!good) return wrap_invalid(err, t);
-    good = check_schema(t, s, v, args_node, scratch, ok, problems, err);
+    if (!good) return wrap_invalid(of->err, t);
+    good = check_schema(of, s, v);
     pdl_schema_close(s);
     return good;
 }
 
-static bool check(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch,
-                  bool *ok, pdl_problems *problems, pdl_err *err) {
-    if (!pdl_check_walk(err)) return false;
-    if (!t->params || !pdl_is_dict(v))
-        return check_slow(t, v, args_node, scratch, ok, problems, err);
-    pdl_val args = seen_args(t, v);
-    bool good = check_slow(t, args, args_node, scratch, ok, problems, err);
+static bool check(const slow_check *of, pdl_vref v) {
+    if (!pdl_check_walk(of->err)) return false;
+    if (!of->t->params || !pdl_is_dict(v)) return check_slow(of, v);
+    pdl_val args = seen_args(of->t, v);
+    bool good = check_slow(of, args);
     pdl_drop(args);
     return good;
 }
 
 bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch,
-                    bool *ok, pdl_problems *problems, pdl_err *err) {
-    if (problems) *problems = (pdl_problems){0};
+                    pdl_type_verdict *out, pdl_err *err) {
+    *out = (pdl_type_verdict){0};
     if (!t || fits_fast(t, v, scratch)) {
-        *ok = true;
+        out->fits = true;
         return true;
     }
-    bool good = check(t, v, args_node, scratch, ok, problems, err);
+    bool good = check(&(slow_check){t, args_node, scratch, out, err}, v);
     if (PDL_LIKELY(!pdl_is_walk_cancelled())) return good;
     if (!good) pdl_err_fini(err);
     return pdl_check_walk(err);

@@ -262,7 +262,7 @@ static void make_ready(pdl_arena *a, pdl_type *t) {
     if (t->plain) return;
     pdl_err err = {0};
     pdl_val s = pdl_type_schema(t, true);
-    if (pdl_schema_open(a, s, (pdl_str){0}, PDL_D20, false, &t->ready, &err)) {
+    if (pdl_schema_open(a, s, &(pdl_schema_form){.draft = PDL_D20}, &t->ready, &err)) {
         pdl_arena_defer(a, close_schema, t->ready);
     } else {
         t->ready = NULL;

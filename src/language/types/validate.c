@@ -271,25 +271,26 @@ static void put_one_problem(pdl_arena *a, const pdl_fail *f, pdl_problems *out) 
     pdl_buf_fini(&path);
 }
 
-bool pdl_schema_validate(pdl_vref schema, pdl_vref v, pdl_remote_fn *remote, void *user, bool *ok,
-                         pdl_problems *problems, pdl_arena *scratch, pdl_err *err) {
+bool pdl_schema_validate(pdl_vref schema, pdl_vref v, pdl_remote_fn *remote, pdl_arena *scratch,
+                         pdl_type_verdict *out, pdl_err *err) {
     pdl_schema *s = NULL;
-    if (!pdl_schema_open(scratch, schema, (pdl_str){0}, PDL_D20, false, &s, err)) return false;
+    *out = (pdl_type_verdict){0};
+    if (!pdl_schema_open(scratch, schema, &(pdl_schema_form){.draft = PDL_D20}, &s, err))
+        return false;
     pdl_check c;
     pdl_fails fails = {0};
     pdl_check_init(&c, s, scratch, err);
     c.remote = remote;
-    c.user = user;
     pdl_dyn dyn = {s->first, NULL};
     bool fits = pdl_check_run(&c, schema, v, &dyn, NULL);
-    if (!fits && !c.stopped && problems) {
+    if (!fits && !c.stopped) {
         c.fails = &fails;
         (void)pdl_check_run(&c, schema, v, &dyn, NULL);
-        if (!c.stopped) put_one_problem(scratch, pdl_fail_best(&fails), problems);
+        if (!c.stopped) put_one_problem(scratch, pdl_fail_best(&fails), &out->problems);
     }
     pdl_check_fini(&c);
     pdl_schema_close(s);
     if (c.stopped) return false;
-    *ok = fits;
+    out->fits = fits;
     return true;
 }

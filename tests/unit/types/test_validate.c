@@ -22,12 +22,11 @@ static void verdict(const char *schema, const char *value, pdl_buf *out) {
     pdl_arena *a = pdl_arena_make();
     pdl_val s = json(schema), v = json(value);
     pdl_err err = {0};
-    pdl_problems p = {0};
-    bool ok = false;
-    if (!pdl_schema_validate(s, v, NULL, NULL, &ok, &p, a, &err))
+    pdl_type_verdict found;
+    if (!pdl_schema_validate(s, v, NULL, a, &found, &err))
         pdl_buf_putf(out, "! %s", err.msg);
-    else if (!ok)
-        pdl_buf_put(out, p.p[0].text);
+    else if (!found.fits)
+        pdl_buf_put(out, found.problems.p[0].text);
     pdl_err_fini(&err);
     pdl_drop(s);
     pdl_drop(v);

@@ -16,22 +16,22 @@ enum {
 };
 
 static bool value_fits(pdl_arena *a, pdl_vref v, const pdl_type *spec, pdl_buf *problem) {
-    pdl_problems found;
+    pdl_type_verdict found;
     pdl_err err = {0};
-    bool ok;
-    if (!pdl_type_check(spec, v, NULL, a, &ok, &found, &err)) {
+    if (!pdl_type_check(spec, v, NULL, a, &found, &err)) {
         pdl_err_fini(&err); /* an invalid schema has its own rule */
         return true;
     }
-    if (ok) return true;
-    for (size_t i = 0; i < found.n && problem && i < 1; i++) {
-        pdl_str path = found.p[i].path;
+    if (found.fits) return true;
+    const pdl_problem *p = found.problems.p;
+    for (size_t i = 0; i < found.problems.n && problem && i < 1; i++) {
+        pdl_str path = p[i].path;
         if (path.n && path.p[0] == '.') path = pdl_str_sub(path, 1, path.n);
-        if (found.p[i].help.n)
+        if (p[i].help.n)
             pdl_buf_putf(problem, "%.*s %.*s", PDL_FMT(path.n ? path : PDL_STR("it")),
-                         PDL_FMT(found.p[i].help));
+                         PDL_FMT(p[i].help));
         else
-            pdl_buf_put(problem, found.p[i].text);
+            pdl_buf_put(problem, p[i].text);
     }
     return false;
 }

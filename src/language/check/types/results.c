@@ -139,13 +139,12 @@ static bool has_schema(const pdl_type *t, unsigned depth) {
 /* Reports a broken JSON Schema, which fails at the first check of any value. Returns NULL when it
  * is intact, else the problem. */
 static pdl_diag *check_schema(pdl_checker *c, const pdl_type *t, pdl_loc loc, pdl_loc mark) {
-    pdl_problems found;
+    pdl_type_verdict found;
     pdl_err err = {0};
     pdl_diag *d = NULL;
-    bool ok;
     if (c->quiet || !has_schema(t, 0)) return NULL;
     pdl_arena *scratch = pdl_arena_make();
-    if (!pdl_type_check(t, pdl_null(), NULL, scratch, &ok, &found, &err))
+    if (!pdl_type_check(t, pdl_null(), NULL, scratch, &found, &err))
         d = pdl_checker_diag(c, PDL_RULE_spec_invalid, loc, mark, "%s", err.msg);
     pdl_err_fini(&err);
     pdl_arena_free(scratch);

@@ -22,12 +22,12 @@ static const char spec_checking[] = "during spec checking";
 
 static bool fits_type(pdl_run *r, const pdl_type *t, pdl_vref v) {
     pdl_mark m = pdl_arena_mark(r->memory.scratch);
-    pdl_problems problems = {0};
+    pdl_type_verdict found;
     pdl_err err = {0};
-    bool fits = false, done = pdl_type_check(t, v, NULL, r->memory.scratch, &fits, &problems, &err);
+    bool done = pdl_type_check(t, v, NULL, r->memory.scratch, &found, &err);
     pdl_err_fini(&err);
     pdl_arena_reset(r->memory.scratch, m);
-    return done && fits;
+    return done && found.fits;
 }
 
 /* Chooses one of several JSON values in a reply (thoughts, an example, the answer): when the list
@@ -88,23 +88,22 @@ bool pdl_vm_put_faults(pdl_run *r, const pdl_block *b, pdl_vref answer, pdl_buf 
     const pdl_parser *parser = b->rare->parser ? b->rare->parser->parser : NULL;
     const pdl_type *t = b->rare->spec.type;
     pdl_mark m = pdl_arena_mark(r->memory.scratch);
-    pdl_problems problems = {0};
+    pdl_type_verdict found = {.fits = true};
     pdl_err err = {0};
     pdl_val v = pdl_absent();
-    bool fits = true;
     if (!parser)
         v = pdl_keep(answer);
     else if (!pdl_parse(parser, answer, &v, &err))
         v = pdl_absent();
-    if (t && !pdl_is_absent(v) &&
-        !pdl_type_check(t, v, NULL, r->memory.scratch, &fits, &problems, &err))
-        fits = true; /* a value that cannot be checked has no faults to report */
-    if (!fits && problems.n) pdl_buf_putf(out, "Type errors %s:\n", spec_checking);
-    for (size_t i = 0; !fits && i < problems.n; i++) put_fault(&problems.p[i], out);
+    if (t && !pdl_is_absent(v) && !pdl_type_check(t, v, NULL, r->memory.scratch, &found, &err))
+        found.fits = true; /* a value that cannot be checked has no faults to report */
+    const pdl_problems *problems = &found.problems;
+    if (!found.fits && problems->n) pdl_buf_putf(out, "Type errors %s:\n", spec_checking);
+    for (size_t i = 0; !found.fits && i < problems->n; i++) put_fault(&problems->p[i], out);
     if (!pdl_is_absent(v)) pdl_drop(v);
     pdl_arena_reset(r->memory.scratch, m);
     pdl_err_fini(&err);
-    return !fits && problems.n > 0;
+    return !found.fits && problems->n > 0;
 }
 
 /* Applies parser and spec in order; each stage takes the value of the previous one. */
@@ -218,20 +217,20 @@ bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_val *value, const pdl
                         pdl_err *err) {
     pdl_vref v = *value;
     pdl_mark m = pdl_arena_mark(r->memory.scratch);
-    pdl_problems problems = {0};
-    bool fits = false;
-    bool done = pdl_type_check(t, v, of->args, r->memory.scratch, &fits, &problems, err);
+    pdl_type_verdict found;
+    bool done = pdl_type_check(t, v, of->args, r->memory.scratch, &found, err);
+    bool fits = done && found.fits;
     PDL_TRACE(r->opt.debug, types, "%.*s:%u value %s", of->loc.src ? (int)of->loc.src->name.n : 0,
               of->loc.src ? of->loc.src->name.p : "", pdl_loc_line(of->loc),
               fits ? "fits" : "does not fit");
     if (!done)
         pdl_err_at(err, of->loc);
     else if (!fits)
-        report_problems(&problems, of, err);
-    if (!done || !fits) err->label |= pdl_label_of(v);
+        report_problems(&found.problems, of, err);
+    if (!fits) err->label |= pdl_label_of(v);
     pdl_arena_reset(r->memory.scratch, m);
-    if (done && fits && r->opt.guarded) *value = pdl_type_bound(t, *value, r->opt.capacity);
-    return done && fits;
+    if (fits && r->opt.guarded) *value = pdl_type_bound(t, *value, r->opt.capacity);
+    return fits;
 }
 
 pdl_step pdl_op_CHECK(pdl_fiber *f, bool fallback, const pdl_block *b, pdl_err *err) {

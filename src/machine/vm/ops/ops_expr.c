@@ -45,19 +45,18 @@ static bool env_check(void *user, pdl_vref type, pdl_vref v, pdl_err *err) {
     (void)user;
     /* parts of a type must be released, which a reset to a mark does not do */
     pdl_arena *own = pdl_arena_make();
-    pdl_problems problems = {0};
+    pdl_type_verdict found = {0};
     const pdl_type *t = NULL;
-    bool fits = false;
-    bool done = pdl_type_from_val(own, type, &t, err) &&
-                pdl_type_check(t, v, NULL, own, &fits, &problems, err);
-    if (done && !fits) {
+    bool done =
+        pdl_type_from_val(own, type, &t, err) && pdl_type_check(t, v, NULL, own, &found, err);
+    if (done && !found.fits) {
         pdl_buf b = PDL_BUF;
-        for (size_t i = 0; i < problems.n; i++) put_problem(&b, &problems.p[i]);
+        for (size_t i = 0; i < found.problems.n; i++) put_problem(&b, &found.problems.p[i]);
         pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "%s", pdl_buf_z(&b));
         pdl_buf_fini(&b);
     }
     pdl_arena_free(own);
-    return done && fits;
+    return done && found.fits;
 }
 
 static pdl_val env_bound(void *user, pdl_vref type, pdl_val v) {
