@@ -523,11 +523,14 @@ static bool open_window(batch *b, pdl_err *err) {
 
 static bool open_writer(batch *b, pdl_err *err) {
     mark from;
-    b->writer.ledger = b->ledger;
-    b->writer.order = pdl_batch_sample_of(b->n_rows, b->o->sample);
+    writer *w = &b->writer;
+    w->ledger = b->ledger;
+    w->unordered = b->o->unordered;
+    w->order = pdl_batch_sample_of(b->n_rows, b->o->sample);
     if (!find_mark(b, &from, err) ||
-        !pdl_batch_writer_open(&b->writer, b->o, b->header.p, b->header.n, &from, b->totals->reused,
-                               err))
+        !pdl_batch_output_open(&b->o->output, b->header.p, b->header.n, from.bytes, &w->output,
+                               err) ||
+        !pdl_batch_writer_open(w, &from, b->totals->reused, err))
         return false;
     for (size_t i = 0; pdl_rows_type(b->rows, i); i++)
         pdl_batch_output_type(b->writer.output, pdl_rows_type(b->rows, i));

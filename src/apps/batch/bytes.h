@@ -15,6 +15,7 @@ typedef struct batch_bytes {
     int fd;
     bool owns; /* fd is closed together with this struct */
     bool ended, regular;
+    bool too_long; /* the beginning of the record at pos was left out (rows_impl.h) */
     pdl_buf buf;
     size_t pos;
     uint64_t line; /* line of the byte at pos, from 1 */

@@ -214,7 +214,7 @@ static void hand_out(bytes *b, size_t n, pdl_str *out) {
 static void forget(bytes *b) { b->pos = b->buf.len; }
 
 pdl_rows_step pdl_batch_record(bytes *b, bytes_end_fn *end, void *user, bool wait, pdl_str *out,
-                               bool *long_one, pdl_err *err) {
+                               pdl_err *err) {
     for (;;) {
         pdl_str rest = pdl_batch_bytes_rest(b);
         size_t n = end(user, rest, b->ended);
@@ -224,7 +224,7 @@ pdl_rows_step pdl_batch_record(bytes *b, bytes_end_fn *end, void *user, bool wai
         }
         if (b->ended) return PDL_ROWS_END;
         if (rest.n > BATCH_MAX_ROW) {
-            *long_one = true;
+            b->too_long = true;
             forget(b);
         }
         switch (pdl_batch_bytes_fill(b, wait, err)) {

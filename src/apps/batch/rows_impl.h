@@ -43,12 +43,12 @@ pdl_val pdl_batch_cell(pdl_str text, bool types);
 /* The longest row, in bytes: a few of them are in memory at a time. */
 enum { BATCH_MAX_ROW = 64 << 20 };
 /* Finds the end of a record in the available bytes. Returns its length with the line break, or 0
- * when it is incomplete. pdl_batch_record then returns the record without the line break; *out
- * lives until the next call. A record longer than BATCH_MAX_ROW is left out and *long_one is
- * set. */
+ * when it is incomplete. */
 typedef size_t bytes_end_fn(void *user, pdl_str rest, bool last);
+/* Reads the next record, which lives until the next call. A record longer than BATCH_MAX_ROW is
+ * left out and b->too_long is set, which the caller resets. */
 PDL_MUST pdl_rows_step pdl_batch_record(bytes *b, bytes_end_fn *end, void *user, bool wait,
-                                        pdl_str *out, bool *long_one, pdl_err *err);
+                                        pdl_str *out, pdl_err *err);
 /* Sets the problem of a row. */
 PDL_PRINTF(2, 3) void pdl_batch_row_broken(pdl_row *row, const char *fmt, ...);
 

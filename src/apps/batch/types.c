@@ -49,16 +49,14 @@ static const pdl_diag *find_error(const pdl_batch_options *o, const kinds *k, bo
     return pdl_program_certain_error(o->program);
 }
 
-/* Appends "n is a string, tags is a list". */
-static void put_kinds(const pdl_batch_options *o, const pdl_str *columns, size_t n,
-                      const pdl_row *rows, size_t n_rows, pdl_arena *a, pdl_buf *out) {
+/* Appends "n is a string, tags is a list": the variables with a kind that is known. */
+static void put_kinds(const kinds *k, pdl_arena *a, pdl_buf *out) {
     enum { SHOWN = 6 };
     size_t shown = 0;
-    for (size_t i = 0; i < n && shown < SHOWN; i++) {
-        uint32_t of = kinds_of(columns[i], rows, n_rows, a);
+    for (size_t i = 0; i < k->names.n && shown < SHOWN; i++) {
+        uint32_t of = k->kinds.p[i];
         if (!of) continue;
-        pdl_buf_putf(out, "%s%.*s: ", shown++ ? ", " : "",
-                     PDL_FMT(pdl_batch_plan_variable(o, columns[i])));
+        pdl_buf_putf(out, "%s%.*s: ", shown++ ? ", " : "", PDL_FMT(k->names.p[i]));
         pdl_ty_show(pdl_ty_of_kinds(a, of & ~(uint32_t)PDL_TY_UNDEFINED), out);
     }
 }
@@ -104,7 +102,7 @@ bool pdl_batch_plan_types(const pdl_batch_options *o, const pdl_str *columns, si
     const pdl_diag *d = find_error(o, &k, false);
     if (d && pdl_batch_plan_asks(o->program)) ok = refuse_program(d, err);
     if (!d && any && (d = find_error(o, &k, true))) {
-        put_kinds(o, columns, n, rows, n_rows, a, &text);
+        put_kinds(&k, a, &text);
         ok = refuse(o, d, pdl_buf_z(&text), err);
     }
     pdl_buf_fini(&text);

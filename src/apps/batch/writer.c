@@ -141,12 +141,9 @@ static bool append_rest(writer *w, const mark *from, pdl_err *err) {
     return true;
 }
 
-bool pdl_batch_writer_open(writer *w, const pdl_batch_options *o, const pdl_str *columns, size_t n,
-                           const mark *from, uint64_t finished, pdl_err *err) {
-    w->unordered = o->unordered;
+bool pdl_batch_writer_open(writer *w, const mark *from, uint64_t finished, pdl_err *err) {
     w->written = from->written;
     w->waiting = finished > from->written ? finished - from->written : 0;
-    if (!pdl_batch_output_open(&o->output, columns, n, from->bytes, &w->output, err)) return false;
     if (w->unordered) return append_rest(w, from, err);
     w->want = pdl_batch_sample_next(&w->order);
     for (uint64_t i = 0; i < from->written; i++) w->want = pdl_batch_sample_next(&w->order);

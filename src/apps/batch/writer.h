@@ -57,10 +57,9 @@ typedef struct batch_mark {
 PDL_MUST bool pdl_batch_mark_get(pdl_ledger *l, mark *out, pdl_err *err);
 PDL_MUST bool pdl_batch_mark_put(pdl_ledger *l, const mark *m, pdl_err *err);
 
-/* Opens the output at a mark, and appends the rows that may follow. finished: how many rows the
- * journal has. */
-PDL_MUST bool pdl_batch_writer_open(writer *w, const pdl_batch_options *o, const pdl_str *columns,
-                                    size_t n, const mark *from, uint64_t finished, pdl_err *err);
+/* Continues at a mark, and appends the rows that may follow. The caller has set ledger, output,
+ * unordered and order. finished: how many rows the journal has. */
+PDL_MUST bool pdl_batch_writer_open(writer *w, const mark *from, uint64_t finished, pdl_err *err);
 /* Adds a finished row; takes the content of json. r has no number and output. */
 PDL_MUST bool pdl_batch_writer_add(writer *w, uint64_t number, const pdl_ledger_row *r,
                                    pdl_buf *json, pdl_err *err);

@@ -114,11 +114,15 @@ static bool ends_all(const evaluation *e, const pdl_err *err) {
            err->kind == PDL_E_usage;
 }
 
-/* Runs the inference of a row. When the program fails, `failure` is set, *place has the place of
- * the error (owned, or NULL), and the distribution is absent. An error that ends the evaluation is
- * in err. */
-static bool infer_row(inferring *g, size_t at, pdl_vref row, pdl_val *out, pdl_err *failure,
-                      char **place, pdl_err *err) {
+/* What came of a row: a distribution, or an error of the program. All is owned. */
+typedef struct {
+    pdl_val distribution; /* absent when the program failed */
+    pdl_err failure;
+    char *place; /* of the error, or NULL */
+} row_end;
+
+/* Runs the inference of a row. An error that ends the evaluation is in err. */
+static bool infer_row(inferring *g, size_t at, pdl_vref row, row_end *out, pdl_err *err) {
     const evaluation *e = g->e;
     pdl_infer_options o = *e->o->infer;
     pdl_infer_use use = {0};
@@ -134,16 +138,16 @@ static bool infer_row(inferring *g, size_t at, pdl_vref row, pdl_val *out, pdl_e
     o.draw = pdl_buf_str(&draw);
     o.note = on_note;
     o.user = g;
-    bool ok = pdl_infer_run(&o, out, &use, failure);
+    bool ok = pdl_infer_run(&o, &out->distribution, &use, &out->failure);
     pdl_drop(variables);
     pdl_buf_fini(&draw);
-    *place = use.place;
+    out->place = use.place;
     count_use(g, &use, !ok);
     if (ok) return true;
-    pdl_drop(*out); /* a part of a distribution does not count as an answer */
-    *out = pdl_absent();
-    if (!ends_all(e, failure)) return true;
-    pdl_err_move(err, failure);
+    pdl_drop(out->distribution); /* a part of a distribution does not count as an answer */
+    out->distribution = pdl_absent();
+    if (!ends_all(e, &out->failure)) return true;
+    pdl_err_move(err, &out->failure);
     return false;
 }
 
@@ -234,21 +238,21 @@ static bool put_said(inferring *g, pdl_vref d, const pdl_err *failure, const cha
 }
 
 static bool take_row(inferring *g, size_t at, pdl_err *err) {
-    pdl_val row, d = pdl_absent();
-    pdl_err failure = {0};
-    char *place = NULL;
+    pdl_val row;
+    row_end end = {.distribution = pdl_absent()};
     inferred_row r = {.first = g->leads.n, .sure = -1};
     if (!pdl_eval_data_row(g->e, at, &row, err)) return false;
     row = pdl_eval_without_answer(g->e, row);
-    bool ok = infer_row(g, at, row, &d, &failure, &place, err);
+    bool ok = infer_row(g, at, row, &end, err);
+    pdl_vref d = end.distribution;
     r.failed = pdl_is_absent(d);
     ok = ok && (r.failed || take_distribution(g, at, d, &r, err)) &&
-         put_said(g, d, &failure, place, err);
+         put_said(g, d, &end.failure, end.place, err);
     r.n_leads = g->leads.n - r.first;
     *pdl_vec_push(&g->rows) = r;
-    pdl_err_fini(&failure);
-    pdl_free(place);
-    pdl_drop(d);
+    pdl_err_fini(&end.failure);
+    pdl_free(end.place);
+    pdl_drop(end.distribution);
     pdl_drop(row);
     return ok;
 }

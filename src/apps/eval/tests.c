@@ -502,20 +502,28 @@ static bool read_tests(pdl_str file, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-static bool run_all(pdl_vref list, pdl_str program, pdl_str text,
-                    const pdl_session_options *session, pdl_test_report_fn *report, void *user,
-                    pdl_err *err) {
+/* The program of a file of tests, and how its tests are run. */
+typedef struct {
+    pdl_str program, text; /* its path and source */
+    const pdl_session_options *session;
+    pdl_test_report_fn *report;
+    void *user;
+} tested;
+
+static bool run_all(const tested *p, pdl_vref list, pdl_err *err) {
+    const pdl_session_options *session = p->session;
     for (size_t i = 0; i < pdl_list_len(list); i++) {
-        test t = {
-            .spec = pdl_list_at(list, i), .program = program, .folder = pdl_file_folder(program)};
+        test t = {.spec = pdl_list_at(list, i),
+                  .program = p->program,
+                  .folder = pdl_file_folder(p->program)};
         pdl_vref name = part(t.spec, "name");
         pdl_buf number = PDL_BUF;
         pdl_buf_putf(&number, "test %zu", i + 1);
         pdl_err why = {0};
-        if (!run_test(&t, text, session, &why)) complain(&t, "%s", why.msg);
+        if (!run_test(&t, p->text, session, &why)) complain(&t, "%s", why.msg);
         pdl_err_fini(&why);
-        report(user, program, pdl_is_str(name) ? pdl_str_get(name) : pdl_buf_str(&number),
-               pdl_buf_str(&t.problem));
+        p->report(p->user, p->program, pdl_is_str(name) ? pdl_str_get(name) : pdl_buf_str(&number),
+                  pdl_buf_str(&t.problem));
         pdl_buf_fini(&number);
         release(&t);
         if (session->run.cancel && *session->run.cancel)
@@ -530,9 +538,9 @@ bool pdl_tests_run(pdl_str file, const pdl_session_options *session, pdl_test_re
     pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES), program = PDL_BUF;
     if (!read_tests(file, &tests, err)) return false;
     pdl_buf_putf(&program, "%.*s.pdl", (int)(file.n - (sizeof suffix - 1)), file.p);
-    bool ok = check_file(tests, file, err) && pdl_file_read(pdl_buf_z(&program), &text, err) &&
-              run_all(part(tests, "tests"), pdl_buf_str(&program), pdl_buf_str(&text), session,
-                      report, user, err);
+    bool ok = check_file(tests, file, err) && pdl_file_read(pdl_buf_z(&program), &text, err);
+    const tested p = {pdl_buf_str(&program), pdl_buf_str(&text), session, report, user};
+    ok = ok && run_all(&p, part(tests, "tests"), err);
     pdl_buf_fini(&program);
     pdl_buf_fini(&text);
     pdl_drop(tests);

@@ -54,13 +54,18 @@ static bool read_text(pdl_vref item, const char *key, size_t i, pdl_str *out, pd
     return true;
 }
 
-static bool read_number(pdl_vref item, const char *key, size_t i, int64_t least, int64_t most,
-                        int64_t *out, pdl_err *err) {
-    pdl_vref v = pdl_dict_getz(item, key);
+/* A key with a whole number, and what the number may be. */
+typedef struct {
+    const char *key;
+    int64_t least, most;
+} number_key;
+
+static bool read_number(pdl_vref item, size_t i, number_key k, int64_t *out, pdl_err *err) {
+    pdl_vref v = pdl_dict_getz(item, k.key);
     if (pdl_is_absent(v)) return true;
-    if (!pdl_is(v, PDL_V_INT) || pdl_int_of(v) < least || pdl_int_of(v) > most)
-        return wrong(err, i, "%s should be a whole number from %lld to %lld", key, (long long)least,
-                     (long long)most);
+    if (!pdl_is(v, PDL_V_INT) || pdl_int_of(v) < k.least || pdl_int_of(v) > k.most)
+        return wrong(err, i, "%s should be a whole number from %lld to %lld", k.key,
+                     (long long)k.least, (long long)k.most);
     *out = pdl_int_of(v);
     return true;
 }
@@ -129,12 +134,12 @@ static bool read_dict(pdl_vref item, size_t i, pdl_mock_item *out, pdl_err *err)
     return read_text(item, "when", i, &out->when, err) &&
            read_text(item, "model", i, &out->model, err) &&
            read_text(item, "error", i, &out->error, err) &&
-           read_number(item, "times", i, 1, MAX_TIMES, &out->left, err) &&
-           read_number(item, "status", i, 400, 599, &out->status, err) &&
-           read_number(item, "delay", i, 0, MAX_DELAY, &out->delay_ms, err) &&
+           read_number(item, i, (number_key){"times", 1, MAX_TIMES}, &out->left, err) &&
+           read_number(item, i, (number_key){"status", 400, 599}, &out->status, err) &&
+           read_number(item, i, (number_key){"delay", 0, MAX_DELAY}, &out->delay_ms, err) &&
            read_seconds(item, i, &out->retry_after, err) &&
-           read_scores(item, i, &out->scores, err) &&
-           read_logprobs(item, i, &out->logprobs, err) && read_reply(item, i, out, err);
+           read_scores(item, i, &out->scores, err) && read_logprobs(item, i, &out->logprobs, err) &&
+           read_reply(item, i, out, err);
 }
 
 bool pdl_mock_script_read(pdl_vref list, pdl_mock_script *out, pdl_err *err) {

@@ -66,10 +66,10 @@ static int32_t search(const pdl_str *a, int32_t n, const pdl_str *b, int32_t m, 
     return -1;
 }
 
-/* Finds the script backwards from the end. */
-static void trace(diff_script *s, const pdl_str *a, int32_t n, const pdl_str *b, int32_t m,
-                  int32_t *v, int32_t d) {
-    int32_t x = n, y = m;
+/* Adds the rows of d edits, from the last to the first: x lines of a become y lines of b. v: the
+ * rows that the search filled. */
+static void trace(diff_script *s, size_t head, int32_t x, int32_t y, int32_t *v, int32_t d) {
+    const pdl_str *a = s->a.p + head, *b = s->b.p + head;
     for (; d > 0; d--) {
         const int32_t *prev = row_of(v, d - 1);
         int32_t k = x - y, from = step_x(prev, d, k);
@@ -96,7 +96,7 @@ static void find_script(diff_script *s) {
     int32_t *v = PDL_NEW_N(int32_t, most + 1);
     int32_t d = search(a, (int32_t)n, b, (int32_t)m, v);
     for (size_t i = 0; i < tail; i++) add_row(s, ' ', s->a.p[na - 1 - i]);
-    if (d >= 0) trace(s, a, (int32_t)n, b, (int32_t)m, v, d);
+    if (d >= 0) trace(s, head, (int32_t)n, (int32_t)m, v, d);
     for (size_t i = m; d < 0 && i; i--) add_row(s, '+', b[i - 1]);
     for (size_t i = n; d < 0 && i; i--) add_row(s, '-', a[i - 1]);
     for (size_t i = head; i; i--) add_row(s, ' ', s->a.p[i - 1]);

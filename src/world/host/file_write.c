@@ -183,15 +183,21 @@ static host_file *find_file(host *h, const char *key) {
     return NULL;
 }
 
+/* The file that an effect names, as Python's open() gets it. */
+typedef struct {
+    pdl_str path, mode, encoding;
+} file_name;
+
 /* Opens a file. e->continues: the content of the file stays, whatever the mode. */
-static host_file *open_file(host *h, const pdl_effect *e, const char *key, pdl_str path,
-                            pdl_str mode, pdl_str enc, pdl_err *err) {
+static host_file *open_file(host *h, const pdl_effect *e, const char *key, const file_name *name,
+                            pdl_err *err) {
+    pdl_str path = name->path, enc = name->encoding;
     int flags = O_RDONLY, encoding_of = ENC_UTF8;
     if (!path.p || memchr(path.p, 0, path.n)) {
         pdl_err_host(err, "ValueError,Exception", "embedded null byte");
         return NULL;
     }
-    if (!read_mode(mode, &flags, err) || (enc.p && !find_encoding(enc, &encoding_of, err)))
+    if (!read_mode(name->mode, &flags, err) || (enc.p && !find_encoding(enc, &encoding_of, err)))
         return NULL;
     if (e->continues) flags &= ~(O_TRUNC | O_EXCL);
     int fd = pdl_host_open(h, e, path.p, flags, 0666, err);
@@ -213,14 +219,16 @@ static bool write_text(host_file *f, pdl_str text, pdl_err *err) {
 }
 
 void pdl_host_write_file(host *h, pdl_effect *e) {
-    pdl_str path = pdl_host_text(e, "path"), mode = pdl_host_text(e, "mode"),
-            enc = pdl_host_text(e, "encoding"), text = pdl_host_text(e, "text");
+    file_name name = {pdl_host_text(e, "path"), pdl_host_text(e, "mode"),
+                      pdl_host_text(e, "encoding")};
+    pdl_str text = pdl_host_text(e, "text");
     pdl_err err = {0};
     pdl_buf key = PDL_BUF;
-    if (!mode.p) mode = PDL_STR("w");
-    pdl_buf_putf(&key, "%.*s\n%.*s\n%.*s", PDL_FMT(mode), PDL_FMT(enc), PDL_FMT(path));
+    if (!name.mode.p) name.mode = PDL_STR("w");
+    pdl_buf_putf(&key, "%.*s\n%.*s\n%.*s", PDL_FMT(name.mode), PDL_FMT(name.encoding),
+                 PDL_FMT(name.path));
     host_file *f = find_file(h, pdl_buf_z(&key));
-    if (!f) f = open_file(h, e, pdl_buf_z(&key), path, mode, enc, &err);
+    if (!f) f = open_file(h, e, pdl_buf_z(&key), &name, &err);
     bool ok = f && (!text.n || write_text(f, text, &err));
     if (f && pdl_host_flag(e, "close")) close_file(h, f);
     pdl_buf_fini(&key);

@@ -200,18 +200,24 @@ static void note_target(const char *root, const char *path, bool hidden, bool st
         pdl_paths_add(&out->kept, pdl_str_of(real));
 }
 
-/* Adds one entry of a folder to the lists of out, as far as it must be masked or protected. Returns
- * false when there are more paths to mask than the kernel allows, or more than can be compared in a
- * moment. */
-static bool note(const char *root, const char *folder, const char *name, unsigned char type,
-                 bool writable, const char *path, walk_result *out) {
+/* An entry of a folder. */
+typedef struct {
+    const char *folder, *name, *path;
+    unsigned char type; /* a DT_* */
+    bool writable;
+} entry;
+
+/* Adds an entry to the lists of out, as far as it must be masked or protected. Returns false when
+ * there are more paths to mask than the kernel allows, or more than can be compared in a moment. */
+static bool note(const char *root, const entry *e, walk_result *out) {
     enum { MAX_NOTED = 4000 };
-    bool hidden = (type == DT_REG || type == DT_LNK) && is_secret(folder, name, path);
-    bool starts = writable && is_start_file(name);
-    if (type == DT_SOCK || hidden) pdl_paths_add(&out->masked, pdl_str_of(path));
-    if (starts) pdl_paths_add(&out->starts, pdl_str_of(path));
-    if (starts && !hidden) pdl_paths_add(&out->kept, pdl_str_of(path));
-    if (type == DT_LNK && (starts || hidden)) note_target(root, path, hidden, starts, out);
+    bool hidden =
+        (e->type == DT_REG || e->type == DT_LNK) && is_secret(e->folder, e->name, e->path);
+    bool starts = e->writable && is_start_file(e->name);
+    if (e->type == DT_SOCK || hidden) pdl_paths_add(&out->masked, pdl_str_of(e->path));
+    if (starts) pdl_paths_add(&out->starts, pdl_str_of(e->path));
+    if (starts && !hidden) pdl_paths_add(&out->kept, pdl_str_of(e->path));
+    if (e->type == DT_LNK && (starts || hidden)) note_target(root, e->path, hidden, starts, out);
     return out->masked.n + out->kept.n <= MAX_NOTED;
 }
 
@@ -224,7 +230,7 @@ static walk_end look_at(const char *root, const char *folder, const struct diren
     unsigned char type = e->d_type;
     if (type == DT_UNKNOWN && lstat(path, &st) == 0)
         type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISSOCK(st.st_mode) ? DT_SOCK : DT_REG;
-    bool ok = note(root, folder, e->d_name, type, writable, path, out);
+    bool ok = note(root, &(entry){folder, e->d_name, path, type, writable}, out);
     if (type == DT_DIR) pdl_paths_add(folders, pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return ok ? WALK_DONE : WALK_TOO_MANY_MASKED;

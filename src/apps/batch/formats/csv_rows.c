@@ -23,7 +23,7 @@ typedef struct csv {
     size_t looked;
     uint64_t breaks; /* line breaks inside the current row */
     uint64_t number;
-    bool types, too_long;
+    bool types;
     char separator;
     bool cr;       /* a CR alone ends a line, as in files of old Macs and in some exports */
     pdl_csv cells; /* cells of the current row */
@@ -82,7 +82,7 @@ static size_t row_end(void *user, pdl_str rest, bool last) {
 static pdl_rows_step next_record(csv *v, bool wait, pdl_str *out, uint64_t *line, bool *open,
                                  pdl_err *err) {
     for (;;) {
-        pdl_rows_step step = pdl_batch_record(&v->bytes, row_end, v, wait, out, &v->too_long, err);
+        pdl_rows_step step = pdl_batch_record(&v->bytes, row_end, v, wait, out, err);
         if (step != PDL_ROWS_ROW) return step;
         *line = v->bytes.line;
         *open = v->state == IN_QUOTED;
@@ -91,7 +91,7 @@ static pdl_rows_step next_record(csv *v, bool wait, pdl_str *out, uint64_t *line
         v->state = AT_START;
         if (*line == 1) *out = pdl_utf8_unmarked(*out);
         while (out->n && (out->p[out->n - 1] == '\n' || out->p[out->n - 1] == '\r')) out->n--;
-        if (out->n || v->too_long) return PDL_ROWS_ROW;
+        if (out->n || v->bytes.too_long) return PDL_ROWS_ROW;
     }
 }
 
@@ -147,8 +147,8 @@ static pdl_rows_step next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) 
     out->number = ++v->number;
     out->columns = pdl_dict_new(r->columns.n);
     size_t bad = pdl_utf8_check(row);
-    if (!v->too_long && !open) read_cells(v, row, out);
-    if (v->too_long)
+    if (!v->bytes.too_long && !open) read_cells(v, row, out);
+    if (v->bytes.too_long)
         pdl_batch_row_broken(out, "the row is longer than %d MB", BATCH_MAX_ROW >> 20);
     else if (open)
         pdl_batch_row_broken(out,
@@ -157,7 +157,7 @@ static pdl_rows_step next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) 
                              (unsigned long long)(out->line + breaks_in(row)));
     else if (bad != PDL_NOT_FOUND)
         pdl_batch_row_broken(out, "the row is not UTF-8 (byte %zu)", bad + 1);
-    v->too_long = false;
+    v->bytes.too_long = false;
     return PDL_ROWS_ROW;
 }
 
@@ -181,12 +181,12 @@ static bool read_header(csv *v, pdl_err *err) {
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "%s is empty: the first row names the columns", v->rows.name);
     bool foreign = pdl_utf8_check(row) != PDL_NOT_FOUND;
-    if (v->too_long || open || foreign) {
+    if (v->bytes.too_long || open || foreign) {
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s:%llu: the header cannot be read: %s",
                     v->rows.name, (unsigned long long)line,
-                    foreign       ? "it is not UTF-8"
-                    : v->too_long ? "it is too long"
-                                  : "a quote is not closed");
+                    foreign             ? "it is not UTF-8"
+                    : v->bytes.too_long ? "it is too long"
+                                        : "a quote is not closed");
         /* the encoding is never guessed; the message says how the file is converted to UTF-8 */
         if (foreign)
             pdl_err_hint(err, "`iconv -f WINDOWS-1252 -t UTF-8 %s` writes it as UTF-8",

@@ -16,7 +16,6 @@ typedef struct jsonl {
     size_t looked; /* bytes of the rest without a line break */
     uint64_t number;
     pdl_json_keys keys;
-    bool too_long; /* the current line is too long */
 } jsonl;
 
 static size_t line_end(void *user, pdl_str rest, bool last) {
@@ -60,12 +59,11 @@ static pdl_rows_step next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) 
     jsonl *j = (jsonl *)(void *)r;
     for (;;) {
         pdl_str line;
-        pdl_rows_step step =
-            pdl_batch_record(&j->bytes, line_end, j, wait, &line, &j->too_long, err);
+        pdl_rows_step step = pdl_batch_record(&j->bytes, line_end, j, wait, &line, err);
         if (step != PDL_ROWS_ROW) return step;
         uint64_t at = j->bytes.line++;
-        bool too_long = j->too_long;
-        j->too_long = false;
+        bool too_long = j->bytes.too_long;
+        j->bytes.too_long = false;
         if (at == 1 && !pdl_batch_bytes_are_text(line, j->rows.name, err)) return PDL_ROWS_FAIL;
         if (at == 1) line = pdl_utf8_unmarked(line);
         line = pdl_str_trim(line);

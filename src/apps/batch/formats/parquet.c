@@ -616,11 +616,19 @@ static bool put_arrow(duck *d, const pdl_batch_output *s, const structure *found
     return ok;
 }
 
-static bool copy(duck *d, const pdl_batch_output *s, const char *rows, size_t longest,
-                 const structure *found, const how *h, const char *made, pdl_err *err) {
+/* The rows that are copied into a Parquet file. */
+typedef struct {
+    const char *path;
+    size_t longest; /* the longest line, in bytes */
+    structure *found;
+} rows_file;
+
+static bool copy(duck *d, const pdl_batch_output *s, const rows_file *rows, const how *h,
+                 const char *made, pdl_err *err) {
+    const structure *found = rows->found;
     pdl_buf sql = PDL_BUF;
     PDL_PUT(&sql, "COPY (");
-    put_select(s, rows, longest, found, h, &sql);
+    put_select(s, rows->path, rows->longest, found, h, &sql);
     PDL_PUT(&sql, ") TO ");
     pdl_batch_duck_put_text(pdl_str_of(made), &sql);
     PDL_PUT(&sql, " (FORMAT PARQUET");
@@ -632,21 +640,20 @@ static bool copy(duck *d, const pdl_batch_output *s, const char *rows, size_t lo
     return ok;
 }
 
-static bool convert(const pdl_batch_output *s, const char *rows, const char *made, pdl_err *err) {
+static bool convert(const pdl_batch_output *s, const char *path, const char *made, pdl_err *err) {
     duck *d;
-    size_t longest = 0;
-    structure *found = NULL;
+    rows_file rows = {.path = path};
     pdl_err ignored = {0};
-    if (s->size && !longest_line(rows, &longest, err)) return false;
+    if (s->size && !longest_line(path, &rows.longest, err)) return false;
     if (!pdl_batch_duck_open(&d, err)) return false;
-    bool ok = make_room(d, longest, err), done = false;
-    if (ok && s->size && !find_structure(s, rows, &found, &ignored)) pdl_err_fini(&ignored);
-    int i = s->size && !found ? WAYS - 1 : 0;
+    bool ok = make_room(d, rows.longest, err), done = false;
+    if (ok && s->size && !find_structure(s, path, &rows.found, &ignored)) pdl_err_fini(&ignored);
+    int i = s->size && !rows.found ? WAYS - 1 : 0;
     for (; ok && !done && i < WAYS; i++) {
         pdl_err_fini(err);
-        done = copy(d, s, rows, longest, found, &ways[i], made, err);
+        done = copy(d, s, &rows, &ways[i], made, err);
     }
-    pdl_batch_structure_free(found);
+    pdl_batch_structure_free(rows.found);
     pdl_batch_duck_close(d);
     return ok && done;
 }

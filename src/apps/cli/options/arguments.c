@@ -119,25 +119,32 @@ static const option *find_letter(const command *c, char letter) {
     return NULL;
 }
 
-/* Takes the option at argv[*i] with its value, which may be the next argument. attached: the value
- * when it is in the same word. */
-static bool take_with_value(arguments *a, const option *o, pdl_str attached, int argc, char **argv,
-                            int *i, char **message) {
+/* The words of the command, and which of them is read. */
+typedef struct {
+    char **argv;
+    int argc, at;
+} words;
+
+/* Takes an option with its value, which may be the next word. attached: the value when it is in the
+ * same word. */
+static bool take_with_value(arguments *a, const option *o, pdl_str attached, words *w,
+                            char **message) {
     if (o->kind == OPT_FLAG) {
         if (attached.p) return wrong(message, "argument --%s: takes no value", o->name);
         return take(a, o, attached, message);
     }
     if (attached.p || o->kind == OPT_ATTACHED) return take(a, o, attached, message);
-    bool next = *i + 1 < argc && (argv[*i + 1][0] != '-' || argv[*i + 1][1] == 0 ||
-                                  (option_needs_value(o) && strchr(argv[*i + 1], ' ')));
-    if (next) return take(a, o, pdl_str_of(argv[++*i]), message);
+    const char *next = w->at + 1 < w->argc ? w->argv[w->at + 1] : NULL;
+    bool is_value =
+        next && (next[0] != '-' || next[1] == 0 || (option_needs_value(o) && strchr(next, ' ')));
+    if (is_value) return take(a, o, pdl_str_of(w->argv[++w->at]), message);
     if (o->kind == OPT_MAYBE) return take(a, o, attached, message);
     if (!o->letter) return wrong(message, "argument --%s: expected one argument", o->name);
     return wrong(message, "argument -%c/--%s: expected one argument", o->letter, o->name);
 }
 
-static bool read_one(arguments *a, int argc, char **argv, int *i, char **message) {
-    pdl_str word = pdl_str_of(argv[*i]);
+static bool read_one(arguments *a, words *w, char **message) {
+    pdl_str word = pdl_str_of(w->argv[w->at]);
     if (pdl_str_starts(word, PDL_STR("--"))) {
         size_t eq = pdl_str_find(word, PDL_STR("="), 0);
         pdl_str name = pdl_str_sub(word, 2, eq == PDL_NOT_FOUND ? word.n : eq);
@@ -145,12 +152,12 @@ static bool read_one(arguments *a, int argc, char **argv, int *i, char **message
         if (!o) return false;
         pdl_str value =
             eq == PDL_NOT_FOUND ? (pdl_str){0} : (pdl_str){word.p + eq + 1, word.n - eq - 1};
-        return take_with_value(a, o, value, argc, argv, i, message);
+        return take_with_value(a, o, value, w, message);
     }
     const option *o = find_letter(a->command, word.p[1]);
-    if (!o) return wrong(message, "unrecognized arguments: %s", argv[*i]);
+    if (!o) return wrong(message, "unrecognized arguments: %s", w->argv[w->at]);
     pdl_str value = word.n > 2 ? (pdl_str){word.p + 2, word.n - 2} : (pdl_str){0};
-    return take_with_value(a, o, value, argc, argv, i, message);
+    return take_with_value(a, o, value, w, message);
 }
 
 /* Returns the maximum number of operands. The maximum is the number of words in the description;
@@ -189,13 +196,14 @@ bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **
                 i = 1;
             }
     bool only_files = false;
-    for (; i < argc; i++) {
-        bool is_option = !only_files && argv[i][0] == '-' && argv[i][1];
-        if (is_option && strcmp(argv[i], "--") == 0)
+    for (words w = {argv, argc, i}; w.at < argc; w.at++) {
+        const char *arg = argv[w.at];
+        bool is_option = !only_files && arg[0] == '-' && arg[1];
+        if (is_option && strcmp(arg, "--") == 0)
             only_files = true;
         else if (!is_option)
-            *pdl_vec_push(&out->files) = pdl_str_of(argv[i]);
-        else if (!read_one(out, argc, argv, &i, message))
+            *pdl_vec_push(&out->files) = pdl_str_of(arg);
+        else if (!read_one(out, &w, message))
             return false;
     }
     size_t most = most_operands(out->command);

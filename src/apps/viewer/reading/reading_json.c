@@ -221,16 +221,20 @@ static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
     pdl_buf_fini(&title);
 }
 
-/* Appends the items from i up to end, without the items inside of them. The first `from` items are
- * skipped. */
+/* n items from the number `from` on. */
+typedef struct {
+    uint32_t from, n;
+} page;
+
+/* Appends a page of the items from i up to end, without the items inside of them. */
 static void put_range(const pdl_reading *r, const pdl_view_source *s, uint32_t i, uint32_t end,
-                      uint32_t from, uint32_t n, pdl_buf *out) {
+                      page p, pdl_buf *out) {
     uint32_t at = 0;
     pdl_json_open(out, '{');
     pdl_json_put_key(out, "items");
     pdl_json_open(out, '[');
     for (; i < end; i = r->items.p[i].end, at++)
-        if (at >= from && at - from < n) put_item(r, s, i, out);
+        if (at >= p.from && at - p.from < p.n) put_item(r, s, i, out);
     pdl_buf_putc(out, ']');
     pdl_json_put_int(out, "total", at);
     pdl_buf_putc(out, '}');
@@ -238,12 +242,12 @@ static void put_range(const pdl_reading *r, const pdl_view_source *s, uint32_t i
 
 void pdl_reading_json_items(const pdl_reading *r, const pdl_view_source *s, uint32_t from,
                             uint32_t n, pdl_buf *out) {
-    put_range(r, s, 0, (uint32_t)r->items.n, from, n, out);
+    put_range(r, s, 0, (uint32_t)r->items.n, (page){from, n}, out);
 }
 
 void pdl_reading_json_inside(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
                              uint32_t from, uint32_t n, pdl_buf *out) {
-    put_range(r, s, i + 1, r->items.p[i].end, from, n, out);
+    put_range(r, s, i + 1, r->items.p[i].end, (page){from, n}, out);
 }
 
 static void put_flat(const pdl_reading *r, const pdl_view_source *s, uint32_t from,

@@ -78,15 +78,20 @@ static void put_repeat(pdl_buf *out, char c, int n) {
     for (int i = 0; i < n; i++) pdl_buf_putc(out, c);
 }
 
-/* Writes the part of line that is in view from byte `from`; measures columns before and inside of
- * [start, end). */
-static void put_window(pdl_str line, size_t from, size_t start, size_t end, int *before,
-                       int *inside, pdl_buf *out) {
+/* The marked part of a line, and what is shown of it: columns before the mark and inside of it. */
+typedef struct {
+    size_t start, end;
+    int before, inside;
+} marked;
+
+/* Writes the part of line in which the mark is in view, and measures the columns. */
+static void put_window(pdl_str line, marked *m, pdl_buf *out) {
+    size_t from = window_start(line, m->start);
     int column = 0;
-    *before = *inside = 0;
+    m->before = m->inside = 0;
     if (from > 0) {
         PDL_PUT(out, "...");
-        *before = 3;
+        m->before = 3;
     }
     for (size_t i = from; i < line.n;) {
         const char *p = line.p + i;
@@ -98,10 +103,10 @@ static void put_window(pdl_str line, size_t from, size_t start, size_t end, int 
         }
         put_shown(cp, out);
         column += width;
-        if (i < start)
-            *before += width;
-        else if (i < end)
-            *inside += width;
+        if (i < m->start)
+            m->before += width;
+        else if (i < m->end)
+            m->inside += width;
         i = (size_t)(p - line.p);
     }
 }
@@ -197,9 +202,9 @@ static void put_excerpt(const pdl_err *err, pdl_loc mark, pdl_buf *out) {
         if (err->hint) put_hint("  ", err->hint, out);
         return;
     }
-    int before, inside;
+    marked m = {.start = start, .end = end};
     pdl_buf_putf(out, "%*u | ", GUTTER, line1);
-    put_window(line, window_start(line, start), start, end, &before, &inside, out);
+    put_window(line, &m, out);
     pdl_buf_putc(out, '\n');
     if (mark.end <= mark.start) {
         if (err->hint) {
@@ -209,8 +214,8 @@ static void put_excerpt(const pdl_err *err, pdl_loc mark, pdl_buf *out) {
         return;
     }
     pdl_buf_putf(out, "%*s | ", GUTTER, "");
-    put_repeat(out, ' ', before);
-    put_repeat(out, '^', inside > 0 ? inside : 1);
+    put_repeat(out, ' ', m.before);
+    put_repeat(out, '^', m.inside > 0 ? m.inside : 1);
     put_note(err, pdl_source_column(src, mark.start), out);
 }
 

@@ -64,27 +64,33 @@ static pdl_vref item_at(pdl_vref list, size_t i, const char *name) {
     return name ? get(x, name) : x;
 }
 
-/* Makes the reply, with vectors in the order of the texts. Takes json and usage. */
-static bool answer(const pdl_ask *a, pdl_val json, pdl_vref list, const char *name, pdl_val usage,
-                   pdl_val *out, pdl_err *err) {
+/* Where the vectors of an answer are, and what they cost. */
+typedef struct {
+    pdl_vref list;
+    const char *name; /* of the vector in each item; NULL: the item is the vector */
+    pdl_val usage;    /* owned */
+} found_vectors;
+
+/* Makes the reply, with vectors in the order of the texts. Takes json and the usage. */
+static bool answer(const pdl_ask *a, pdl_val json, found_vectors f, pdl_val *out, pdl_err *err) {
     size_t n = n_texts(a);
     pdl_val vectors = pdl_list_new(n);
-    bool ok = pdl_is_list(list) && pdl_list_len(list) == n;
+    bool ok = pdl_is_list(f.list) && pdl_list_len(f.list) == n;
     for (size_t i = 0; ok && i < n; i++) {
-        pdl_val v = vector_of(item_at(list, i, name));
+        pdl_val v = vector_of(item_at(f.list, i, f.name));
         ok = !pdl_is_absent(v);
         if (ok) vectors = pdl_list_push(vectors, v);
     }
     if (ok) {
         pdl_vref model = get(json, "model");
         pdl_val r = pdl_dict_putz(pdl_dict_new(3), "embeddings", vectors);
-        r = pdl_dict_putz(r, "usage", usage);
+        r = pdl_dict_putz(r, "usage", f.usage);
         *out = pdl_dict_putz(r, "model", pdl_is_str(model) ? pdl_keep(model) : pdl_text(a->name));
     } else {
         pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
                     "the answer does not have a vector for each of %zu texts", n);
         pdl_drop(vectors);
-        pdl_drop(usage);
+        pdl_drop(f.usage);
     }
     pdl_drop(json);
     return ok;
@@ -141,8 +147,10 @@ static bool read_openai(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *e
     pdl_vref data = get(json, "data"), u = get(json, "usage");
     int64_t prompt = pdl_count_of(u, "prompt_tokens", pdl_count_of(u, "total_tokens", -1));
     pdl_val list = pdl_is_list(data) ? in_order(data) : pdl_absent();
-    bool ok = answer(a, json, list, "embedding",
-                     usage_of(prompt, pdl_count_of(u, "total_tokens", -1)), out, err);
+    bool ok = answer(
+        a, json,
+        (found_vectors){list, "embedding", usage_of(prompt, pdl_count_of(u, "total_tokens", -1))},
+        out, err);
     pdl_drop(list);
     return ok;
 }
@@ -178,7 +186,7 @@ static bool write_huggingface(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err 
 
 static bool read_huggingface(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err) {
     if (!pdl_is_list(json)) return read_openai(a, json, out, err);
-    return answer(a, json, json, NULL, pdl_null(), out, err);
+    return answer(a, json, (found_vectors){json, NULL, pdl_null()}, out, err);
 }
 
 const pdl_embedder pdl_embedder_huggingface = {.write = write_huggingface,
@@ -208,8 +216,10 @@ static bool write_ollama(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
 }
 
 static bool read_ollama(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err) {
-    return answer(a, json, get(json, "embeddings"), NULL,
-                  usage_of(pdl_count_of(json, "prompt_eval_count", -1), -1), out, err);
+    return answer(a, json,
+                  (found_vectors){get(json, "embeddings"), NULL,
+                                  usage_of(pdl_count_of(json, "prompt_eval_count", -1), -1)},
+                  out, err);
 }
 
 const pdl_embedder pdl_embedder_ollama = {.write = write_ollama, .read = read_ollama};
@@ -245,8 +255,10 @@ static bool write_watsonx(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err
 }
 
 static bool read_watsonx(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err) {
-    return answer(a, json, get(json, "results"), "embedding",
-                  usage_of(pdl_count_of(json, "input_token_count", -1), -1), out, err);
+    return answer(a, json,
+                  (found_vectors){get(json, "results"), "embedding",
+                                  usage_of(pdl_count_of(json, "input_token_count", -1), -1)},
+                  out, err);
 }
 
 const pdl_embedder pdl_embedder_watsonx = {.write = write_watsonx, .read = read_watsonx};
@@ -284,7 +296,8 @@ static bool write_gemini(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
 }
 
 static bool read_gemini(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err) {
-    return answer(a, json, get(json, "embeddings"), "values", pdl_null(), out, err);
+    return answer(a, json, (found_vectors){get(json, "embeddings"), "values", pdl_null()}, out,
+                  err);
 }
 
 const pdl_embedder pdl_embedder_gemini = {.write = write_gemini, .read = read_gemini};
@@ -340,7 +353,7 @@ static bool read_vertex(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *e
         tokens = n < 0 || tokens < 0 ? -1 : tokens + n;
         list = pdl_list_push(list, pdl_is_absent(v) ? pdl_null() : pdl_keep(v));
     }
-    bool ok = answer(a, json, list, NULL, usage_of(tokens, -1), out, err);
+    bool ok = answer(a, json, (found_vectors){list, NULL, usage_of(tokens, -1)}, out, err);
     pdl_drop(list);
     return ok;
 }
@@ -370,8 +383,10 @@ static bool write_bedrock(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err
 static bool read_bedrock(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err) {
     pdl_vref v = get(json, "embedding");
     pdl_val list = pdl_is_absent(v) ? pdl_list_new(0) : pdl_list_push(pdl_list_new(1), pdl_keep(v));
-    bool ok = answer(a, json, list, NULL,
-                     usage_of(pdl_count_of(json, "inputTextTokenCount", -1), -1), out, err);
+    bool ok = answer(
+        a, json,
+        (found_vectors){list, NULL, usage_of(pdl_count_of(json, "inputTextTokenCount", -1), -1)},
+        out, err);
     pdl_drop(list);
     return ok;
 }

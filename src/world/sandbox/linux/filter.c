@@ -204,19 +204,28 @@ static void refuse_value(program *f, int nr, unsigned arg, uint32_t value) {
     load_number(f);
 }
 
-/* Refuses a call unless the argument, under the mask, is one of the values. */
-static void refuse_other_values(program *f, int nr, unsigned arg, uint32_t mask,
-                                const uint32_t *values, uint8_t n, int e) {
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, (uint8_t)(n + 4), (uint32_t)nr);
-    load_argument(f, arg);
-    add(f, BPF_ALU | BPF_AND | BPF_K, 0, 0, mask);
-    for (uint8_t i = 0; i < n; i++)
-        add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(n - i), 0, values[i]);
+/* The values that an argument of a call may have, under a mask. */
+typedef struct {
+    int nr; /* of the call */
+    unsigned arg;
+    uint32_t mask;
+    uint8_t n;
+    uint32_t values[4];
+} allowed_values;
+
+/* Refuses a call with another value. */
+static void refuse_other_values(program *f, const allowed_values *a, int e) {
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, (uint8_t)(a->n + 4), (uint32_t)a->nr);
+    load_argument(f, a->arg);
+    add(f, BPF_ALU | BPF_AND | BPF_K, 0, 0, a->mask);
+    for (uint8_t i = 0; i < a->n; i++)
+        add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(a->n - i), 0, a->values[i]);
     refuse_with(f, e);
     load_number(f);
 }
 
-enum { ANY_BIT = -1, TYPE_OF_SOCKET = 0xf, MULTIPATH_TCP = 262 };
+enum { TYPE_OF_SOCKET = 0xf, MULTIPATH_TCP = 262 };
+static const uint32_t any_bit = UINT32_MAX;
 
 /* Lets the monitor make each connect() to a unix socket (sockets.c). */
 static void allow_unix(program *f) {
@@ -237,27 +246,34 @@ static void allow_unix(program *f) {
 /* Allows the sockets that common programs use: other families and protocols are code of the kernel
  * that is rarely used, and some are loaded on demand. */
 static void limit_sockets(program *f, bool unix_too) {
-    static const uint32_t families[] = {AF_INET, AF_INET6}, types[] = {SOCK_STREAM, SOCK_DGRAM},
-                          protocols[] = {0, IPPROTO_TCP, IPPROTO_UDP, MULTIPATH_TCP};
+    const allowed_values families = {SYS_socket, 0, any_bit, 2, {AF_INET, AF_INET6}},
+                         types = {SYS_socket, 1, TYPE_OF_SOCKET, 2, {SOCK_STREAM, SOCK_DGRAM}},
+                         protocols = {SYS_socket,
+                                      2,
+                                      any_bit,
+                                      4,
+                                      {0, IPPROTO_TCP, IPPROTO_UDP, MULTIPATH_TCP}};
     if (unix_too) allow_unix(f);
-    refuse_other_values(f, SYS_socket, 0, (uint32_t)ANY_BIT, families, 2, EAFNOSUPPORT);
-    refuse_other_values(f, SYS_socket, 1, TYPE_OF_SOCKET, types, 2, EPERM);
-    refuse_other_values(f, SYS_socket, 2, (uint32_t)ANY_BIT, protocols, 4, EPROTONOSUPPORT);
+    refuse_other_values(f, &families, EAFNOSUPPORT);
+    refuse_other_values(f, &types, EPERM);
+    refuse_other_values(f, &protocols, EPROTONOSUPPORT);
 }
 
 /* Allows only pairs of connected sockets. A datagram socket of a pair may send to any other socket
  * by its path, which neither mounts nor Landlock prevent. */
 static void limit_pairs(program *f) {
-    static const uint32_t families[] = {AF_UNIX}, types[] = {SOCK_STREAM, SOCK_SEQPACKET};
-    refuse_other_values(f, SYS_socketpair, 0, (uint32_t)ANY_BIT, families, 1, EAFNOSUPPORT);
-    refuse_other_values(f, SYS_socketpair, 1, TYPE_OF_SOCKET, types, 2, EPERM);
+    const allowed_values families = {SYS_socketpair, 0, any_bit, 1, {AF_UNIX}},
+                         types = {
+                             SYS_socketpair, 1, TYPE_OF_SOCKET, 2, {SOCK_STREAM, SOCK_SEQPACKET}};
+    refuse_other_values(f, &families, EAFNOSUPPORT);
+    refuse_other_values(f, &types, EPERM);
 }
 
 /* Refuses memory layouts that weaken programs. The argument -1 only asks for the present layout. */
 static void limit_personality(program *f) {
     enum { UNAME26 = 0x20000 };
-    static const uint32_t harmless[] = {0, UNAME26, (uint32_t)-1};
-    refuse_other_values(f, SYS_personality, 0, (uint32_t)ANY_BIT, harmless, 3, EPERM);
+    const allowed_values harmless = {SYS_personality, 0, any_bit, 3, {0, UNAME26, (uint32_t)-1}};
+    refuse_other_values(f, &harmless, EPERM);
 }
 
 /* Refuses to set limits of other processes. Where code sees the processes outside, it could

@@ -97,31 +97,38 @@ static bool any_under(const path_list *l, const char *folder) {
     return false;
 }
 
+/* What is granted below a folder. */
+typedef struct {
+    uint64_t access;
+    const path_list *masked; /* nothing is granted here */
+    const path_list *kept;   /* of_kept alone is granted here; NULL: there are none */
+    uint64_t of_kept;
+} grants;
+
 /* Grants a folder. A rule applies to everything below a folder, so a folder with exceptions is
  * granted entry by entry; as a result, no file can be created directly in such a folder. */
-static void grant_but(int rules, const char *path, uint64_t access, const path_list *masked,
-                      const path_list *kept, uint64_t of_kept, unsigned depth) {
+static void grant_but(int rules, const char *path, const grants *g, unsigned depth) {
     enum { MAX_DEPTH = 24 };
-    bool hides = any_under(masked, path), keeps = kept && any_under(kept, path);
-    if (pdl_paths_have(masked, path) || depth > MAX_DEPTH) return;
+    const path_list *kept = g->kept;
+    bool hides = any_under(g->masked, path), keeps = kept && any_under(kept, path);
+    if (pdl_paths_have(g->masked, path) || depth > MAX_DEPTH) return;
     if (kept && pdl_paths_have(kept, path)) {
-        grant_but(rules, path, of_kept, masked, NULL, 0, depth);
+        grant_but(rules, path, &(grants){.access = g->of_kept, .masked = g->masked}, depth);
         return;
     }
     DIR *d = hides || keeps ? opendir(path) : NULL;
     if (!d) {
-        grant(rules, path, access);
+        grant(rules, path, g->access);
         return;
     }
-    grant(rules, path, access & LANDLOCK_ACCESS_FS_READ_DIR);
+    grant(rules, path, g->access & LANDLOCK_ACCESS_FS_READ_DIR);
     for (struct dirent *e; (e = readdir(d));) {
         char below[PATH_MAX];
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
         struct stat st;
         if (snprintf(below, sizeof below, "%s/%s", path, e->d_name) >= (int)sizeof below) continue;
         /* a rule for a link would apply to its target */
-        if (lstat(below, &st) == 0 && !S_ISLNK(st.st_mode))
-            grant_but(rules, below, access, masked, kept, of_kept, depth + 1);
+        if (lstat(below, &st) == 0 && !S_ISLNK(st.st_mode)) grant_but(rules, below, g, depth + 1);
     }
     closedir(d);
 }
@@ -132,12 +139,12 @@ static void grant_all(int rules, const sandbox_spec *s, uint64_t all) {
     static const path_list none;
     bool mounted = s->backend != BACKEND_NONE;
     const path_list *masked = mounted ? &none : &s->masked, *kept = mounted ? NULL : &s->kept;
-    for (size_t i = 0; i < s->ro.n; i++)
-        grant_but(rules, s->ro.p[i], LL_READ & all, masked, NULL, 0, 0);
+    const grants read = {.access = LL_READ & all, .masked = masked};
+    for (size_t i = 0; i < s->ro.n; i++) grant_but(rules, s->ro.p[i], &read, 0);
     /* a socket there would be reachable from outside, too */
-    uint64_t write = all & ~(uint64_t)LANDLOCK_ACCESS_FS_MAKE_SOCK;
-    for (size_t i = 0; i < s->rw.n; i++)
-        grant_but(rules, s->rw.p[i], write, masked, kept, LL_READ & all, 0);
+    const grants write = {all & ~(uint64_t)LANDLOCK_ACCESS_FS_MAKE_SOCK, masked, kept,
+                          LL_READ & all};
+    for (size_t i = 0; i < s->rw.n; i++) grant_but(rules, s->rw.p[i], &write, 0);
 }
 
 static bool landlock(const sandbox_spec *s) {
