@@ -31,7 +31,7 @@ static pdl_effect *effect_new(uint32_t id, int *replies) {
     pdl_val request = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(3), "model", pdl_textz("m")),
                                     "messages", messages);
     const pdl_effect_sink sink = {.user = replies, .piece = no_piece, .reply = count_reply};
-    return pdl_effect_new(PDL_EFFECT_model, id, NULL, id - 1, (pdl_loc){0},
+    return pdl_effect_new(PDL_EFFECT_model, (pdl_effect_at){.id = id, .seq = id - 1},
                           pdl_dict_putz(request, "n", pdl_int(id)), sink);
 }
 

@@ -117,7 +117,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
 static void ask(pdl_world *w, uint32_t id, pdl_val request, size_t *answered) {
     pdl_effect_sink sink = {.user = answered, .reply = on_reply};
     request = pdl_dict_putz(request, "server", pdl_textz("s"));
-    w->ops->start(w, pdl_effect_new(PDL_EFFECT_tool, id, NULL, 0, (pdl_loc){0}, request, sink));
+    w->ops->start(w, pdl_effect_new(PDL_EFFECT_tool, (pdl_effect_at){.id = id}, request, sink));
 }
 
 static void use_server(const char *config) {

@@ -91,8 +91,8 @@ static void start(driver *d, pdl_vref call, uint32_t id) {
     pdl_effect_sink sink = {.user = d, .piece = on_piece, .reply = on_reply};
     bool embed = !pdl_is_absent(pdl_dict_getz(r, "input"));
     d->open++;
-    d->world->ops->start(d->world, pdl_effect_new(embed ? PDL_EFFECT_embed : PDL_EFFECT_model, id,
-                                                  NULL, 0, (pdl_loc){0}, r, sink));
+    d->world->ops->start(d->world, pdl_effect_new(embed ? PDL_EFFECT_embed : PDL_EFFECT_model,
+                                                  (pdl_effect_at){.id = id}, r, sink));
 }
 
 static int64_t number(pdl_vref job, const char *key, int64_t dflt) {

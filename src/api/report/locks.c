@@ -38,7 +38,7 @@ static bool list_tools(pdl_session *s, pdl_str server, uint32_t id, pdl_val *out
     request = pdl_dict_putz(request, "op", pdl_textz("list"));
     pdl_path *place = pdl_path_name(NULL, "lock");
     pdl_effect *e =
-        pdl_effect_new(PDL_EFFECT_tool, id, place, 0, (pdl_loc){0}, request,
+        pdl_effect_new(PDL_EFFECT_tool, (pdl_effect_at){.id = id, .place = place}, request,
                        (pdl_effect_sink){.user = &a, .piece = no_piece, .reply = on_reply});
     pdl_path_drop(place);
     pdl_world *w = pdl_session_chain(s)->rows[PDL_CHAIN_budget];

@@ -92,9 +92,9 @@ void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer
     pdl_val request = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt", pdl_textz("")),
                                     "multiline", pdl_bool(false));
     uint32_t n = ++s->running.next_input;
-    pdl_effect *e =
-        pdl_effect_new(PDL_EFFECT_input, 0x80000000u | n, code->place, n, code->loc, request,
-                       (pdl_effect_sink){.user = a, .piece = no_piece, .reply = input_reply});
+    pdl_effect *e = pdl_effect_new(
+        PDL_EFFECT_input, (pdl_effect_at){0x80000000u | n, code->place, n, code->loc}, request,
+        (pdl_effect_sink){.user = a, .piece = no_piece, .reply = input_reply});
     pdl_world *world = member_of(s, code)->chain.first;
     world->ops->start(world, e);
 }
@@ -206,7 +206,8 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
             vars = pdl_session_with_defaults(scope, pdl_effect_label(code));
     pdl_drop(scope);
     bool all = pdl_text_is(pdl_dict_getz(request, "output"), "all");
-    if (!pdl_subruns_start(s->running.subs, code, &o, built, vars, all, done, done_user, &err))
+    const pdl_subrun_start sub = {built, vars, all, done, done_user};
+    if (!pdl_subruns_start(s->running.subs, code, &o, &sub, &err))
         done(done_user, pdl_absent(), &err);
     pdl_err_fini(&err);
     pdl_drop(vars);

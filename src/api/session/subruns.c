@@ -60,16 +60,18 @@ uint32_t pdl_subruns_root(const pdl_subruns *s, uint32_t effect) {
     return sub ? sub->root : 0;
 }
 
-bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run_options *o, pdl_code *code,
-                       pdl_vref variables, bool all, pdl_sub_done_fn *done, void *done_user,
-                       pdl_err *err) {
+bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run_options *o,
+                       const pdl_subrun_start *start, pdl_err *err) {
     uint32_t range = free_range(s);
     if (!range)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
                            "more than %d programs run inside others", PDL_SUB_RANGES - 1);
     subrun *sub = PDL_NEW(subrun);
-    *sub = (subrun){
-        .done = done, .done_user = done_user, .all = all, .range = range, .next = s->first};
+    *sub = (subrun){.done = start->done,
+                    .done_user = start->done_user,
+                    .all = start->all,
+                    .range = range,
+                    .next = s->first};
     sub->root = pdl_subruns_root(s, asker->id);
     sub->dir = pdl_str_dup(o->dir);
     s->taken[range] = true;
@@ -79,7 +81,7 @@ bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run_options 
     o->place = pdl_path_numbered(asker->place, "exec", ++s->n_made);
     sub->run = pdl_run_new(o);
     pdl_path_drop(o->place);
-    pdl_run_start(sub->run, code, variables);
+    pdl_run_start(sub->run, start->code, start->variables);
     s->first = sub;
     return true;
 }

@@ -19,12 +19,19 @@ void pdl_subruns_free(pdl_subruns *s); /* The programs are ended without answers
 typedef void pdl_sub_done_fn(void *user, pdl_val result,
                              const pdl_err *err); /* result is taken; it is absent on failure */
 
+/* A program for a code block, and who gets its result. */
+typedef struct pdl_subrun_start {
+    pdl_code *code;
+    pdl_vref variables;
+    bool all; /* the result is {result, scope, trace, replay, usage} */
+    pdl_sub_done_fn *done;
+    void *done_user;
+} pdl_subrun_start;
+
 /* Runs a program for the code block `asker`. o: the options of the run but for its ids and place;
- * o->dir is copied. all: the result is {result, scope, trace, replay, usage}. Error: limit, when
- * too many run already. */
+ * o->dir is copied. Error: limit, when too many run already. */
 PDL_MUST bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run_options *o,
-                                pdl_code *code, pdl_vref variables, bool all, pdl_sub_done_fn *done,
-                                void *done_user, pdl_err *err);
+                                const pdl_subrun_start *start, pdl_err *err);
 
 /* Steps all programs. Returns true when one of the programs ended. */
 bool pdl_subruns_step(pdl_subruns *s);

@@ -119,9 +119,15 @@ PDL_MUST bool pdl_cli_durable_path(pdl_str name, char **out, pdl_err *err);
     "argument --view-frame: expected origins, as https://a.example, or schemes of applications, "  \
     "as vscode-webview:"
 struct pdl_view_run;
-struct pdl_view_files; /* gets the files that the run read; may be NULL */
-PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, bool whole, struct pdl_view_files *files,
-                                pdl_fold_put_fn *put, void *user, pdl_err *err);
+struct pdl_view_files;
+/* Where a trace goes, and what is in it. */
+typedef struct trace_wish {
+    bool whole;                   /* nothing is cut */
+    struct pdl_view_files *files; /* gets the files that the run read; may be NULL */
+    pdl_fold_put_fn *put;
+    void *user; /* put gets it */
+} trace_wish;
+PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, const trace_wish *w, pdl_err *err);
 PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edited,
                                  struct pdl_view_run **out, pdl_err *err);
 /* recorded_trace.c. Runs the program of a recording, and answers its effects from that recording.
@@ -129,8 +135,7 @@ PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, b
  */
 struct pdl_journal_program;
 PDL_MUST bool pdl_cli_recording_trace(const struct pdl_journal_program *p, pdl_str journal,
-                                      bool whole, struct pdl_view_files *files,
-                                      pdl_fold_put_fn *put, void *user, pdl_err *err);
+                                      const trace_wish *w, pdl_err *err);
 PDL_MUST bool pdl_cli_recording_view(const arguments *a, pdl_str journal, pdl_str source,
                                      struct pdl_view_run **out, pdl_err *err);
 /* Opens a recording. Its program is the file `source`, or the recorded program when `source` is

@@ -114,11 +114,11 @@ static bool ends_all(const evaluation *e, const pdl_err *err) {
            err->kind == PDL_E_usage;
 }
 
-/* What came of a row: a distribution, or an error of the program. All is owned. */
+/* The end of a row: a distribution, or an error of the program. All is owned. */
 typedef struct {
     pdl_val distribution; /* absent when the program failed */
     pdl_err failure;
-    char *place; /* of the error, or NULL */
+    char *place; /* where the error is, or NULL */
 } row_end;
 
 /* Runs the inference of a row. An error that ends the evaluation is in err. */

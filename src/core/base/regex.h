@@ -43,9 +43,16 @@ typedef struct {
     size_t start, end;
 } pdl_span;
 
-/* Matches s from byte `from`. Sets *hit; on a hit fills spans (groups + 1 of them). Error:
- * PDL_E_limit when the step limit is reached. */
-PDL_MUST bool pdl_regex_match(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode,
-                              bool *hit, pdl_span *spans, pdl_err *err);
+/* Where and how a match is sought. */
+typedef struct pdl_regex_search {
+    pdl_str text;
+    size_t from; /* the first byte that may be in the match */
+    pdl_regex_mode mode;
+} pdl_regex_search;
+
+/* Sets *hit; on a hit fills spans (groups + 1 of them). Error: PDL_E_limit when the step limit is
+ * reached. */
+PDL_MUST bool pdl_regex_match(const pdl_regex *re, pdl_regex_search of, bool *hit, pdl_span *spans,
+                              pdl_err *err);
 
 #endif

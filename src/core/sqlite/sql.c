@@ -396,8 +396,7 @@ static bool prepare(sql *q, size_t i, pdl_err *err) {
            failed(q, err);
 }
 
-bool pdl_sql_run(sql *q, size_t i, const sql_arg *args, size_t n,
-                 bool (*fn)(void *user, sql *q, sql_row *row), void *user, pdl_err *err) {
+bool pdl_sql_run(sql *q, size_t i, const sql_arg *args, size_t n, sql_rows rows, pdl_err *err) {
     sqlite3_stmt **st = &q->st[i];
     if (!prepare(q, i, err)) return false;
     for (size_t k = 0; k < n; k++)
@@ -406,7 +405,7 @@ bool pdl_sql_run(sql *q, size_t i, const sql_arg *args, size_t n,
     q->bad_text = false;
     while (ok && more) {
         int rc = q->api.step(*st);
-        more = rc == SQLITE_ROW && (!fn || fn(user, q, *st));
+        more = rc == SQLITE_ROW && (!rows.fn || rows.fn(rows.user, q, *st));
         ok = rc == SQLITE_ROW || rc == SQLITE_DONE || failed(q, err);
     }
     if (ok && q->bad_text && !err->kind) /* fn may have set an error itself */

@@ -79,10 +79,16 @@ typedef struct sql_arg {
 #define SQL_D(x) ((sql_arg){.type = SQL_NUM, .d = (x)})
 #define SQL_S(x) ((sql_arg){.type = SQL_TEXT, .s = (x)})
 
-/* Runs statement `st` of the use and calls fn (NULL: rows are ignored) for each row until it
- * returns false. */
-PDL_MUST bool pdl_sql_run(sql *q, size_t st, const sql_arg *args, size_t n,
-                          bool (*fn)(void *user, sql *q, sql_row *row), void *user, pdl_err *err);
+/* What gets the rows of a statement, until it returns false. */
+typedef struct pdl_sql_rows {
+    bool (*fn)(void *user, sql *q, sql_row *row); /* NULL: rows are ignored */
+    void *user;
+} sql_rows;
+#define SQL_NO_ROWS ((sql_rows){NULL, NULL})
+
+/* Runs statement `st` of the use. */
+PDL_MUST bool pdl_sql_run(sql *q, size_t st, const sql_arg *args, size_t n, sql_rows rows,
+                          pdl_err *err);
 
 /* Returns a column of a row as text, which lives during the call. A text that is not UTF-8 is empty
  * here, and pdl_sql_run then fails. */

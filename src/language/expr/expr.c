@@ -98,7 +98,7 @@ static void reader_init(pdl_reader *r, pdl_arena *a, const normal *src, const pd
     r->n_cuts = src->n_cuts;
     assert(pdl_lex_has_end(src->text));
     pdl_names_init(&r->names, a);
-    pdl_lex_init(&r->lexer, a, &r->holder, &r->fail, src->text, opt, inside);
+    pdl_lex_init(&r->lexer, &r->holder, &r->fail, src->text, opt, inside);
 }
 
 static void reader_fini(pdl_reader *r) {

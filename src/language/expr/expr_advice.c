@@ -26,7 +26,7 @@ static void look(const pdl_reader *r, spot *s) {
     pdl_xfail none = {0};
     pdl_holder holder = r->holder;
     pdl_lexer x;
-    pdl_lex_init(&x, r->arena, &holder, &none, r->lexer.src, r->lexer.opt, r->base != 0);
+    pdl_lex_init(&x, &holder, &none, r->lexer.src, r->lexer.opt, r->base != 0);
     *s = (spot){.r = r, .at = pdl_str_sub(r->lexer.src, r->fail.start, r->lexer.src.n)};
     s->here.kind = PDL_TK_VAR_BEGIN;
     do {

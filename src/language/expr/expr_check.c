@@ -187,7 +187,8 @@ static bool loop_is_set(const pdl_xnode *loop) {
 PDL_PRINTF(3, 4) static bool refuse(pdl_reader *r, const pdl_xnode *n, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    pdl_xfail_vset(&r->fail, r->arena, "TemplateAssertionError", n->start, n->end, fmt, ap);
+    pdl_xfail_vset(&r->fail, r->arena, "TemplateAssertionError", (pdl_xspan){n->start, n->end}, fmt,
+                   ap);
     va_end(ap);
     r->fail.as_written = true;
     return false;

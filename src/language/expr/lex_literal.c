@@ -154,7 +154,8 @@ bool pdl_lex_string(pdl_lexer *x, pdl_token *t) {
     t->text = (pdl_str){x->src.p + x->pos + 1, at - x->pos - 1};
     const char *wrong;
     if (!plain && !decode(x, t->text, &t->text, &wrong)) {
-        pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", t->start, t->end, "%s", wrong);
+        pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", (pdl_xspan){t->start, t->end}, "%s",
+                      wrong);
         t->kind = PDL_TK_ERROR;
     }
     x->pos = at + 1;
@@ -237,7 +238,8 @@ static void read_int(pdl_lexer *x, pdl_str digits, int base, pdl_token *t) {
         if (PDL_MUL_OVERFLOWS(v, base, &v) ||
             PDL_ADD_OVERFLOWS(v, pdl_hex_digit(digits.p[i]), &v)) {
             if (!pdl_int_read(digits, base, &t->value)) {
-                pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", t->start, t->end,
+                pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError",
+                              (pdl_xspan){t->start, t->end},
                               "an integer of %zu digits is too large", digits.n);
                 t->kind = PDL_TK_ERROR;
                 return;

@@ -168,7 +168,7 @@ PDL_COLD static void fail_char(pdl_lexer *x, pdl_token *t) {
     }
     const char *quote = cp == '\'' ? "\"" : "'";
     size_t index = pdl_utf8_count((pdl_str){x->src.p, x->pos});
-    pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, next,
+    pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", (pdl_xspan){x->pos, next},
                   "unexpected char %s%.*s%s at %zu", quote, PDL_FMT(at), quote, index);
     *t = (pdl_token){.kind = PDL_TK_ERROR, .start = x->pos, .end = next};
 }
@@ -239,7 +239,7 @@ PDL_COLD static bool take_foreign_name(pdl_lexer *x, pdl_token *t) {
     *t = (pdl_token){
         .kind = PDL_TK_NAME, .start = x->pos, .end = at, .text = {x->src.p + x->pos, at - x->pos}};
     if (!valid) {
-        pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, at,
+        pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", (pdl_xspan){x->pos, at},
                       "Invalid character in identifier");
         t->kind = PDL_TK_ERROR;
     }
@@ -296,18 +296,19 @@ static bool count_bracket(pdl_lexer *x, pdl_tk kind) {
     else if (kind == PDL_TK_RPAREN || kind == PDL_TK_RBRACKET || kind == PDL_TK_RBRACE) {
         char c = x->src.p[x->pos];
         if (!x->n_brackets)
-            return pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, x->pos + 1,
-                                 "unexpected '%c'", c);
+            return pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError",
+                                 (pdl_xspan){x->pos, x->pos + 1}, "unexpected '%c'", c);
         due = x->brackets[--x->n_brackets];
-        return due == c || pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos,
-                                         x->pos + 1, "unexpected '%c', expected '%c'", c, due);
+        return due == c || pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError",
+                                         (pdl_xspan){x->pos, x->pos + 1},
+                                         "unexpected '%c', expected '%c'", c, due);
     } else {
         return true;
     }
     if (x->n_brackets == PDL_LX_BRACKETS)
-        return pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, x->pos + 1,
-                             "expression is nested too deeply (more than %d levels)",
-                             (int)PDL_MAX_EXPR_DEPTH);
+        return pdl_xfail_set(
+            x->fail, x->arena, "TemplateSyntaxError", (pdl_xspan){x->pos, x->pos + 1},
+            "expression is nested too deeply (more than %d levels)", (int)PDL_MAX_EXPR_DEPTH);
     x->brackets[x->n_brackets++] = due;
     return true;
 }

@@ -21,9 +21,9 @@ static void add_rule(pdl_lexer *x, pdl_lx_state state, pdl_str open) {
     if (open.n) x->firsts[(unsigned char)open.p[0] >> 5] |= 1u << (open.p[0] & 31);
 }
 
-void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_str src,
-                  const pdl_xoptions *opt, bool inside) {
-    x->arena = a;
+void pdl_lex_init(pdl_lexer *x, pdl_holder *h, pdl_xfail *f, pdl_str src, const pdl_xoptions *opt,
+                  bool inside) {
+    x->arena = h->arena;
     x->holder = h;
     x->fail = f;
     x->src = src;
@@ -225,7 +225,8 @@ static bool missing_end(pdl_lexer *x, pdl_token *t, const char *msg) {
     *t = (pdl_token){.kind = PDL_TK_EOF, .start = x->pos, .end = x->pos};
     /* an opening that ends the text opens nothing, as in the reference */
     if (x->pos == x->src.n) return true;
-    pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pending_at, x->pos, "%s", msg);
+    pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", (pdl_xspan){x->pending_at, x->pos},
+                  "%s", msg);
     t->kind = PDL_TK_ERROR;
     return true;
 }

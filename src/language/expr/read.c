@@ -207,7 +207,7 @@ PDL_APART static void check_repeated(pdl_reader *r, const pdl_xargs *args, uint3
     for (uint32_t i = 0; again.p && i < args->n_kw; i++)
         by_dict = by_dict || is_python_keyword(args->kw_names[i]);
     if (again.p && !by_dict)
-        pdl_xfail_set(&r->late, r->arena, "SyntaxError", start, r->last_end,
+        pdl_xfail_set(&r->late, r->arena, "SyntaxError", (pdl_xspan){start, r->last_end},
                       "keyword argument repeated: %.*s", PDL_FMT(again));
 }
 
@@ -338,7 +338,7 @@ static const pdl_xnode *read_dot(pdl_reader *r, const pdl_xnode *obj) {
     pdl_token t = r->t;
     pdl_read_advance(r);
     if (t.kind != PDL_TK_INT) {
-        pdl_xfail_set(&r->fail, r->arena, "TemplateSyntaxError", t.start, t.end,
+        pdl_xfail_set(&r->fail, r->arena, "TemplateSyntaxError", (pdl_xspan){t.start, t.end},
                       "expected name or number");
         return NULL;
     }

@@ -331,7 +331,7 @@ static void check_params(pdl_reader *r, const pdl_xnode *n) {
     pdl_map seen = {0};
     for (uint32_t i = 0; i < n->u.macro.n_params; i++)
         if (pdl_map_put(&seen, n->u.macro.params[i], &seen))
-            pdl_xfail_set(&r->late, r->arena, "SyntaxError", r->t.start, r->t.end,
+            pdl_xfail_set(&r->late, r->arena, "SyntaxError", (pdl_xspan){r->t.start, r->t.end},
                           "duplicate argument '%.*s' in function definition",
                           PDL_FMT(n->u.macro.params[i]));
     pdl_map_fini(&seen);
@@ -489,7 +489,8 @@ static bool read_imported_name(pdl_reader *r) {
     pdl_str name;
     if (!read_plain_name(r, &name)) return false;
     if (name.p[0] == '_') {
-        pdl_xfail_set(&r->fail, r->arena, "TemplateAssertionError", r->t.start, r->t.end,
+        pdl_xfail_set(&r->fail, r->arena, "TemplateAssertionError",
+                      (pdl_xspan){r->t.start, r->t.end},
                       "names starting with an underline can not be imported");
         return false;
     }

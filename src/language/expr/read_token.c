@@ -17,21 +17,21 @@
 
 #include "base/banned.h"
 
-void pdl_xfail_vset(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
-                    const char *fmt, va_list ap) {
+void pdl_xfail_vset(pdl_xfail *f, pdl_arena *a, const char *cls, pdl_xspan at, const char *fmt,
+                    va_list ap) {
     if (f->msg.p) return;
     pdl_buf b = PDL_BUF;
     pdl_buf_vputf(&b, fmt, ap);
     *f = (pdl_xfail){
-        .msg = pdl_arena_str(a, pdl_buf_str(&b)), .cls = cls, .start = start, .end = end};
+        .msg = pdl_arena_str(a, pdl_buf_str(&b)), .cls = cls, .start = at.start, .end = at.end};
     pdl_buf_fini(&b);
 }
 
-bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
-                   const char *fmt, ...) {
+bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, pdl_xspan at, const char *fmt,
+                   ...) {
     va_list ap;
     va_start(ap, fmt);
-    pdl_xfail_vset(f, a, cls, start, end, fmt, ap);
+    pdl_xfail_vset(f, a, cls, at, fmt, ap);
     va_end(ap);
     return false;
 }
@@ -39,7 +39,8 @@ bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, 
 pdl_xnode *pdl_read_fail(pdl_reader *r, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    pdl_xfail_vset(&r->fail, r->arena, "TemplateSyntaxError", r->t.start, r->t.end, fmt, ap);
+    pdl_xfail_vset(&r->fail, r->arena, "TemplateSyntaxError", (pdl_xspan){r->t.start, r->t.end},
+                   fmt, ap);
     va_end(ap);
     return NULL;
 }

@@ -83,13 +83,17 @@ typedef struct pdl_xfail {
     bool no_filter, no_test; /* no filter (test) has the name that is read */
 } pdl_xfail;
 
+/* A part of the normalised source. */
+typedef struct pdl_xspan {
+    uint32_t start, end;
+} pdl_xspan;
+
 /* Fills f unless it is set. Always false. */
-PDL_PRINTF(6, 7)
-bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
-                   const char *fmt, ...);
-PDL_PRINTF(6, 0)
-void pdl_xfail_vset(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
-                    const char *fmt, va_list ap);
+PDL_PRINTF(5, 6)
+bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, pdl_xspan at, const char *fmt, ...);
+PDL_PRINTF(5, 0)
+void pdl_xfail_vset(pdl_xfail *f, pdl_arena *a, const char *cls, pdl_xspan at, const char *fmt,
+                    va_list ap);
 
 typedef enum {
     PDL_LX_ROOT,
@@ -131,10 +135,10 @@ typedef struct pdl_lexer {
     char brackets[PDL_LX_BRACKETS];
 } pdl_lexer;
 
-/* Starts a lexer at the start of src. opt has all its delimiters, and outlives the lexer. With
- * inside, src is the inside of one expression. */
-void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_str src,
-                  const pdl_xoptions *opt, bool inside);
+/* Starts a lexer at the start of src, which works in the arena of h. opt has all its delimiters,
+ * and outlives the lexer. With inside, src is the inside of one expression. */
+void pdl_lex_init(pdl_lexer *x, pdl_holder *h, pdl_xfail *f, pdl_str src, const pdl_xoptions *opt,
+                  bool inside);
 
 /* These are parts of the lexer: lex_text.c (outside of tags), lex_tag.c (inside), lex_literal.c
  * (strings and numbers). */

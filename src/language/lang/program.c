@@ -71,24 +71,19 @@ pdl_str pdl_program_vtext(pdl_program *p, const char *fmt, va_list ap) {
     return kept;
 }
 
-pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc,
-                           pdl_loc mark, const char *fmt, ...) {
+pdl_diag *pdl_program_diag(pdl_program *p, pdl_diag without_text, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    pdl_diag *d = pdl_program_vdiag(p, sev, code, loc, mark, fmt, ap);
+    pdl_diag *d = pdl_program_vdiag(p, without_text, fmt, ap);
     va_end(ap);
     return d;
 }
 
-pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc,
-                            pdl_loc mark, const char *fmt, va_list ap) {
+pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_diag without_text, const char *fmt, va_list ap) {
     if (p->diags.n >= MAX_DIAGS) p->diags.n--; /* the last one is overwritten again and again */
     pdl_diag *d = pdl_vec_push(&p->diags);
-    *d = (pdl_diag){.severity = sev,
-                    .code = code,
-                    .loc = loc,
-                    .mark = mark,
-                    .text = pdl_program_vtext(p, fmt, ap)};
+    *d = without_text;
+    d->text = pdl_program_vtext(p, fmt, ap);
     return d;
 }
 

@@ -88,14 +88,12 @@ void pdl_program_drop(pdl_program *p); /* NULL is fine */
 void pdl_programs_add(pdl_idmap *set, pdl_program *p);
 void pdl_programs_fini(pdl_idmap *set);
 
-/* Adds a diagnostic; text is formatted into the arena. Returns the diagnostic, to which the caller
- * may add a hint. */
-PDL_PRINTF(6, 7)
-pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc,
-                           pdl_loc mark, const char *fmt, ...);
-PDL_PRINTF(6, 0)
-pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc,
-                            pdl_loc mark, const char *fmt, va_list ap);
+/* Adds a diagnostic, whose text is formatted into the arena. Returns the diagnostic, to which the
+ * caller may add a hint. */
+PDL_PRINTF(3, 4)
+pdl_diag *pdl_program_diag(pdl_program *p, pdl_diag without_text, const char *fmt, ...);
+PDL_PRINTF(3, 0)
+pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_diag without_text, const char *fmt, va_list ap);
 /* Adds a diagnostic of another program, which must live as long as p. Returns false when there are
  * too many. */
 bool pdl_program_copy_diag(pdl_program *p, const pdl_diag *d);

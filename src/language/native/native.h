@@ -150,8 +150,9 @@ typedef struct pdl_call_args {
     size_t n_kw;
 } pdl_call_args;
 
-/* Binds the arguments to the row's parameters and calls it. Errors in Python's words ("do_round() got an unexpected keyword argument 'x'", "upper() takes no
- * arguments (1 given)", "... missing 1 required positional argument: 'y'"). */
+/* Binds the arguments to the row's parameters and calls it. Errors in Python's words ("do_round()
+ * got an unexpected keyword argument 'x'", "upper() takes no arguments (1 given)", "... missing 1
+ * required positional argument: 'y'"). */
 PDL_MUST bool pdl_native_call(const pdl_native *row, const pdl_native_env *env,
                               const pdl_call_args *args, pdl_val *out, pdl_err *err);
 

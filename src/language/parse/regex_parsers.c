@@ -24,7 +24,7 @@ typedef struct {
 static bool walk_next(walk *w, bool *hit, pdl_err *err) {
     pdl_regex_mode mode = w->was_empty ? PDL_RE_SEARCH_ON : PDL_RE_SEARCH;
     if (!pdl_check_cancel(err) ||
-        !pdl_regex_match(w->re, w->text, w->from, mode, hit, w->spans, err))
+        !pdl_regex_match(w->re, (pdl_regex_search){w->text, w->from, mode}, hit, w->spans, err))
         return false;
     if (*hit) {
         w->from = w->spans[0].end;
@@ -61,7 +61,9 @@ static bool match_once(const pdl_parser *p, walk *w, pdl_val *out, pdl_err *err)
         [PDL_PM_FULLMATCH] = PDL_RE_FULLMATCH,
     };
     bool hit;
-    if (!pdl_regex_match(w->re, w->text, 0, modes[p->mode], &hit, w->spans, err)) return false;
+    if (!pdl_regex_match(w->re, (pdl_regex_search){w->text, 0, modes[p->mode]}, &hit, w->spans,
+                         err))
+        return false;
     if (!hit) {
         *out = pdl_null();
         return true;

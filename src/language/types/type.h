@@ -96,7 +96,7 @@ typedef struct pdl_problems {
     size_t n;
 } pdl_problems;
 
-/* What a check found. */
+/* The result of a check. */
 typedef struct pdl_type_verdict {
     bool fits;
     pdl_problems problems; /* empty when the value fits */

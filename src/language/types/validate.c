@@ -177,7 +177,8 @@ bool pdl_check_match(pdl_check *c, pdl_vref pattern, pdl_str s) {
     if (!re) return false;
     size_t n = pdl_regex_groups(re) + 1;
     pdl_span few[16], *spans = n <= 16 ? few : pdl_arena_new_n(c->arena, pdl_span, n);
-    if (!pdl_regex_match(re, s, 0, PDL_RE_SEARCH, &hit, spans, c->err)) c->stopped = true;
+    if (!pdl_regex_match(re, (pdl_regex_search){s, 0, PDL_RE_SEARCH}, &hit, spans, c->err))
+        c->stopped = true;
     return hit && !c->stopped;
 }
 

@@ -32,15 +32,15 @@ pdl_val pdl_effect_http_reply(pdl_val given) {
     return d;
 }
 
-pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place, uint32_t seq,
-                           pdl_loc loc, pdl_val request, pdl_effect_sink sink) {
+pdl_effect *pdl_effect_new(pdl_effect_kind kind, pdl_effect_at from, pdl_val request,
+                           pdl_effect_sink sink) {
     assert((unsigned)kind < PDL_EFFECT_COUNT);
     pdl_effect *e = PDL_NEW(pdl_effect);
     e->kind = kind;
-    e->id = id;
-    e->place = place ? pdl_path_keep(place) : NULL;
-    e->seq = seq;
-    e->loc = e->user_loc = loc;
+    e->id = from.id;
+    e->place = from.place ? pdl_path_keep(from.place) : NULL;
+    e->seq = from.seq;
+    e->loc = e->user_loc = from.loc;
     e->request = request;
     e->sink = sink;
     e->sandbox = pdl_absent();

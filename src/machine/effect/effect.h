@@ -38,13 +38,14 @@ typedef struct pdl_effect pdl_effect;
 /* How the code of an effect calls a PDL function (declared here, implemented by vm). start begins a
  * call of `func` with arguments, which it takes; `done` is called when the call has ended. The
  * worker uses it for callbacks from Python. */
+typedef struct pdl_call_done {
+    void (*fn)(void *user, pdl_val result /* taken; absent on failure */, const pdl_err *err);
+    void *user;
+} pdl_call_done;
 typedef struct pdl_call_in {
     void *user;
     void (*start)(void *user, const pdl_effect *code, pdl_val func, pdl_val args /* list */,
-                  pdl_val kwargs /* dict */,
-                  void (*done)(void *done_user, pdl_val result /* taken; absent on failure */,
-                               const pdl_err *err),
-                  void *done_user);
+                  pdl_val kwargs /* dict */, pdl_call_done done);
 } pdl_call_in;
 
 /* The final answer. Exactly one of value (present) and err (kind set) is set. */
@@ -123,8 +124,15 @@ struct pdl_effect {
     bool continues;  /* write: an earlier process began the file, whose content stays */
 };
 
-pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place /* borrowed */,
-                           uint32_t seq, pdl_loc loc, pdl_val request /* taken */,
+/* The number and place of an effect in its run. */
+typedef struct pdl_effect_at {
+    uint32_t id;
+    pdl_path *place; /* borrowed */
+    uint32_t seq;
+    pdl_loc loc;
+} pdl_effect_at;
+
+pdl_effect *pdl_effect_new(pdl_effect_kind kind, pdl_effect_at from, pdl_val request /* taken */,
                            pdl_effect_sink sink);
 void pdl_effect_free(pdl_effect *e);
 /* Makes the same effect for the next world, which frees it; its answer goes to sink. The caller

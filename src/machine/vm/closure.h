@@ -32,6 +32,6 @@ pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended);
 /* Starts a call from outside (Python code that got a function): a new fiber runs it, and `done`
  * gets the result. Takes the values. */
 void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val args, pdl_val kwargs,
-                     void (*done)(void *, pdl_val, const pdl_err *), void *done_user);
+                     pdl_call_done done);
 
 #endif

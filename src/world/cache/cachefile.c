@@ -146,14 +146,14 @@ pdl_str pdl_cachefile_path(const cachefile *f) { return pdl_sql_path(f->q); }
 
 static bool begin(cachefile *f, pdl_err *err) {
     if (!f->in_transaction)
-        f->in_transaction = pdl_sql_run(f->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
+        f->in_transaction = pdl_sql_run(f->q, ST_BEGIN, NULL, 0, SQL_NO_ROWS, err);
     return f->in_transaction;
 }
 
 bool pdl_cachefile_commit(cachefile *f, pdl_err *err) {
     if (!f->in_transaction) return true;
     f->in_transaction = false;
-    return pdl_sql_run(f->q, ST_COMMIT, NULL, 0, NULL, NULL, err);
+    return pdl_sql_run(f->q, ST_COMMIT, NULL, 0, SQL_NO_ROWS, err);
 }
 
 struct cachefile_found {
@@ -173,7 +173,8 @@ static bool on_found(void *user, sql *q, sql_row *row) {
 bool pdl_cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found, pdl_buf *reply,
                         pdl_err *err) {
     struct cachefile_found x = {.reply = reply};
-    if (!pdl_sql_run(f->q, ST_FIND, (sql_arg[]){SQL_S(key), SQL_I(number)}, 2, on_found, &x, err))
+    if (!pdl_sql_run(f->q, ST_FIND, (sql_arg[]){SQL_S(key), SQL_I(number)}, 2,
+                     (sql_rows){on_found, &x}, err))
         return false;
     *found = x.found;
     if (x.found && !x.is_sound)
@@ -181,7 +182,7 @@ bool pdl_cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found, 
     return !x.found ||
            (begin(f, err) &&
             pdl_sql_run(f->q, ST_USED, (sql_arg[]){SQL_I(now_s()), SQL_S(key), SQL_I(number)}, 3,
-                        NULL, NULL, err));
+                        SQL_NO_ROWS, err));
 }
 
 bool pdl_cachefile_add(cachefile *f, const pdl_cache_row *row, pdl_err *err) {
@@ -190,7 +191,7 @@ bool pdl_cachefile_add(cachefile *f, const pdl_cache_row *row, pdl_err *err) {
     sql_arg args[] = {SQL_S(row->key), SQL_I(row->number), SQL_S(row->model), SQL_S(row->request),
                       SQL_S(reply),    SQL_I(now_s()),     SQL_I(now_s())};
     bool ok = begin(f, err) &&
-              pdl_sql_run(f->q, ST_ADD, args, sizeof args / sizeof *args, NULL, NULL, err);
+              pdl_sql_run(f->q, ST_ADD, args, sizeof args / sizeof *args, SQL_NO_ROWS, err);
     pdl_buf_fini(&b);
     return ok;
 }
@@ -220,14 +221,13 @@ static bool on_row(void *user, sql *q, sql_row *row) {
 bool pdl_cachefile_each(cachefile *f, bool (*fn)(void *user, const pdl_cache_row *row), void *user,
                         pdl_err *err) {
     struct cachefile_each x = {.fn = fn, .user = user};
-    return pdl_sql_run(f->q, ST_ALL, NULL, 0, on_row, &x, err) &&
-           (!x.is_damaged ||
-            refuse(f, FLIPPED, err));
+    return pdl_sql_run(f->q, ST_ALL, NULL, 0, (sql_rows){on_row, &x}, err) &&
+           (!x.is_damaged || refuse(f, FLIPPED, err));
 }
 
 bool pdl_cachefile_prune(cachefile *f, int64_t before, pdl_str model, int64_t *n, pdl_err *err) {
     sql_arg args[] = {SQL_I(before), SQL_S(model.n ? model : (pdl_str){0})};
-    if (!pdl_sql_run(f->q, ST_PRUNE, args, 2, NULL, NULL, err)) return false;
+    if (!pdl_sql_run(f->q, ST_PRUNE, args, 2, SQL_NO_ROWS, err)) return false;
     *n = pdl_sql_changes(f->q);
     return pdl_sql_exec(f->q, "VACUUM", err);
 }

@@ -40,8 +40,14 @@ typedef struct db_effect {
 
 PDL_MUST bool pdl_journal_db_begin_effect(db *d, const db_effect *e, int64_t *id, pdl_err *err);
 PDL_MUST bool pdl_journal_db_end_effect(db *d, const db_effect *e, pdl_err *err);
-PDL_MUST bool pdl_journal_db_put_block(db *d, pdl_str place, const char *kind, int64_t start,
-                                       int64_t end, bool failed, pdl_err *err);
+/* A block that ended. */
+typedef struct pdl_db_block {
+    pdl_str place;
+    const char *kind;
+    int64_t start, end; /* in nanoseconds */
+    bool failed;
+} db_block;
+PDL_MUST bool pdl_journal_db_put_block(db *d, const db_block *b, pdl_err *err);
 
 /* Calls fn for every row, answered or not. Texts that fn replaces with pdl_journal_db_rewrite do
  * not remain in the file. */

@@ -149,12 +149,18 @@ bool pdl_durable_is_ready(const pdl_durable *d);
 
 /* --- runs of a server: one file, one sync for all in a turn (group.c) ------------------------- */
 
+/* How the journal of a server is opened. */
+typedef struct pdl_durable_server {
+    const pdl_durable_facts *facts; /* a new journal gets them */
+    bool full;                      /* each sync reaches the disk */
+    bool take_over;                 /* another process may seem to own the journal */
+} pdl_durable_server;
+
 /* Opens the journal of a server, or makes it when it does not exist. The journal must have no other
  * owner. Keys are registered before the first run. Errors: those of pdl_durable_create and
  * pdl_durable_open. */
-PDL_MUST bool pdl_durable_open_server(pdl_str path, const pdl_durable_facts *facts, bool full,
-                                      bool take_over, pdl_durable **out, pdl_buf *note,
-                                      pdl_err *err);
+PDL_MUST bool pdl_durable_open_server(pdl_str path, const pdl_durable_server *how,
+                                      pdl_durable **out, pdl_buf *note, pdl_err *err);
 /* Returns the world of the server, which also serves runs that need no journal. The poll of this
  * world serves all runs. */
 pdl_world *pdl_durable_server_world(pdl_durable *server, pdl_world *next);

@@ -99,7 +99,7 @@ static void put_question(policy_front *r, pending *p) {
     pdl_val request = pdl_policy_question(r->opt.policies, &r->sources, NULL, ask_of(&p->judged),
                                           &p->judged.decision);
     pdl_effect *question =
-        pdl_effect_new(PDL_EFFECT_approval, p->id, place, e->seq, e->loc, request,
+        pdl_effect_new(PDL_EFFECT_approval, (pdl_effect_at){p->id, place, e->seq, e->loc}, request,
                        (pdl_effect_sink){.user = p, .piece = no_piece, .reply = answered});
     pdl_path_drop(place);
     r->world.next->ops->start(r->world.next, question);

@@ -162,8 +162,9 @@ pdl_label pdl_sources_put(const source_log *s, pdl_label of, pdl_label origins, 
 void pdl_sources_fini(source_log *s);
 
 /* questions.c */
-void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
-                        const pdl_decision *d, const char *why, pdl_loc loc, pdl_err *err);
+typedef struct policy_front policy_front;
+void pdl_policy_refusal(const policy_front *r, const pdl_policy_ask *ask, const pdl_decision *d,
+                        const char *why, pdl_loc loc, pdl_err *err);
 /* Returns the request of an approval, an owned dict. what: a question about a tool, or NULL.
  * decision: the decision that made the question necessary, or NULL. */
 pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const char *what,
@@ -174,8 +175,6 @@ pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
                                   const char *outcome);
 
 /* --- the world: policy_world.c, approvals.c, tool_lock.c -------------------------------------- */
-
-typedef struct policy_front policy_front;
 
 /* An effect that is being judged. The sinks that it would reach are found once, and examined one
  * after the other; an approval may be needed in between. */

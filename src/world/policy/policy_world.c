@@ -48,7 +48,7 @@ void pdl_policy_refuse(policy_front *r, judging *j, const char *outcome, const c
     const pdl_policy_ask *ask = &j->asks.asks.p[j->next];
     pdl_err err = {0};
     report(r, j->e, ask, &j->decision, outcome);
-    pdl_policy_refusal(r->opt.policies, &r->sources, ask, &j->decision, why, j->e->loc, &err);
+    pdl_policy_refusal(r, ask, &j->decision, why, j->e->loc, &err);
     pdl_asks_fini(&j->asks);
     pdl_effect_refuse(j->e, &err);
 }
@@ -200,7 +200,7 @@ static bool may_be_run(policy_front *r, pdl_effect_sink asker, const pdl_effect 
     pdl_decision d = pdl_policies_judge(r->opt.policies, ask);
     bool ok = d.verdict == PDL_VERDICT_ALLOW;
     report_to(r, asker, e, ask, &d, ok ? "allow" : "deny");
-    if (!ok) pdl_policy_refusal(r->opt.policies, &r->sources, ask, &d, why, e->loc, err);
+    if (!ok) pdl_policy_refusal(r, ask, &d, why, e->loc, err);
     return ok;
 }
 

@@ -82,8 +82,10 @@ static void put_unread(refusal *r, const pdl_decision *d) {
     pdl_policies_put_label(r->p, d->unread, &r->text);
 }
 
-void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
-                        const pdl_decision *d, const char *why, pdl_loc loc, pdl_err *err) {
+void pdl_policy_refusal(const policy_front *front, const pdl_policy_ask *ask, const pdl_decision *d,
+                        const char *why, pdl_loc loc, pdl_err *err) {
+    const pdl_policies *p = front->opt.policies;
+    const source_log *s = &front->sources;
     static const pdl_sink_id shows[] = {PDL_SINK_output, PDL_SINK_trace, PDL_SINK_journal};
     refusal r = {.p = p, .redaction = {.user = p, .name = put_names}, .text = PDL_BUF};
     pdl_buf from = PDL_BUF;

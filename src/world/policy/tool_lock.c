@@ -232,11 +232,10 @@ static void ask_person(listing *l, const char *why, const pdl_policy_ask *ask) {
     l->id = r->opt.first_id + ++r->next_id;
     pdl_path *at = pdl_path_name(l->e->place, "definition");
     pdl_path *place = pdl_path_index(at, (uint32_t)l->next);
-    pdl_effect *question =
-        pdl_effect_new(PDL_EFFECT_approval, l->id, place, l->e->seq, l->e->loc,
-                       pdl_policy_question(r->opt.policies, &r->sources, pdl_buf_z(&what), ask,
-                                           NULL),
-                       (pdl_effect_sink){.user = l, .piece = no_piece, .reply = on_answer});
+    pdl_effect *question = pdl_effect_new(
+        PDL_EFFECT_approval, (pdl_effect_at){l->id, place, l->e->seq, l->e->loc},
+        pdl_policy_question(r->opt.policies, &r->sources, pdl_buf_z(&what), ask, NULL),
+        (pdl_effect_sink){.user = l, .piece = no_piece, .reply = on_answer});
     pdl_buf_fini(&what);
     pdl_path_drop(place);
     pdl_path_drop(at);
@@ -376,7 +375,7 @@ static void begin(policy_front *r, pdl_effect *e) {
     request = pdl_dict_putz(request, "op", pdl_textz("list"));
     pdl_path *place = is_list(e) ? pdl_path_keep(e->place) : pdl_path_name(e->place, "definitions");
     pdl_effect *list =
-        pdl_effect_new(PDL_EFFECT_tool, l->id, place, e->seq, e->loc, request,
+        pdl_effect_new(PDL_EFFECT_tool, (pdl_effect_at){l->id, place, e->seq, e->loc}, request,
                        (pdl_effect_sink){.user = l, .piece = no_piece, .reply = on_list});
     pdl_path_drop(place);
     r->world.next->ops->start(r->world.next, list);

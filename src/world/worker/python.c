@@ -389,7 +389,8 @@ static bool on_call(worker *w, question *q, job *j, pdl_vref m, pdl_err *err) {
     if (ok) kwargs = pdl_with_label(kwargs, pdl_effect_label(j->e));
     if (ok && pdl_is(func, PDL_V_FUNC) && pdl_is_list(args) && pdl_is_dict(kwargs) &&
         j->e->call_in) {
-        j->e->call_in->start(j->e->call_in->user, j->e, func, args, kwargs, on_value, q);
+        j->e->call_in->start(j->e->call_in->user, j->e, func, args, kwargs,
+                             (pdl_call_done){on_value, q});
         return true;
     }
     pdl_drop(func);

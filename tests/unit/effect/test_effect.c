@@ -150,14 +150,14 @@ static void test_canonical(void **state) {
              "\"s3\",\"api_base\":\"u\",\"timeout\":3,"
              "\"X-Subscription-Key\":\"s\"},\"messages\":[{\"role\":\"user\",\"content\":\"c\"}]}");
     pdl_effect *e =
-        pdl_effect_new(PDL_EFFECT_model, 1, NULL, 0, (pdl_loc){0}, r, (pdl_effect_sink){0});
+        pdl_effect_new(PDL_EFFECT_model, (pdl_effect_at){.id = 1}, r, (pdl_effect_sink){0});
     t_assert(pdl_effect_canonical(e->kind, e->request, NULL, &b, &err));
     t_assert_str(pdl_buf_str(&b),
                  "{\"messages\":[{\"content\":\"c\",\"role\":\"user\"}],\"model\":\"m\","
                  "\"parameters\":{\"temperature\":0.5}}");
     pdl_effect_free(e);
     pdl_buf_clear(&b);
-    e = pdl_effect_new(PDL_EFFECT_code, 1, NULL, 0, (pdl_loc){0},
+    e = pdl_effect_new(PDL_EFFECT_code, (pdl_effect_at){.id = 1},
                        json("{\"vars\":{\"token\":\"s\",\"n\":1}}"), (pdl_effect_sink){0});
     t_assert(pdl_effect_canonical(e->kind, e->request, NULL, &b, &err));
     t_assert_str(pdl_buf_str(&b), "{\"vars\":{\"n\":1,\"token\":\"[REDACTED]\"}}");
@@ -177,9 +177,9 @@ static void test_forward(void **state) {
     static const pdl_sender sender = {0};
     const double limits[PDL_BUDGET_COUNT] = {1};
     pdl_path *place = pdl_path_name(NULL, "here");
-    pdl_effect *e = pdl_effect_new(PDL_EFFECT_code, 7, place, 3, (pdl_loc){.start = 5, .end = 5},
-                                   json("{\"code\":\"a text that is not short\"}"),
-                                   (pdl_effect_sink){.user = place});
+    pdl_effect *e = pdl_effect_new(
+        PDL_EFFECT_code, (pdl_effect_at){7, place, 3, (pdl_loc){.start = 5, .end = 5}},
+        json("{\"code\":\"a text that is not short\"}"), (pdl_effect_sink){.user = place});
     pdl_path_drop(place);
     e->call_in = &call_in;
     e->sender = &sender;
@@ -236,7 +236,7 @@ static void run_script(const char *script, int order, int n, uint32_t cancel,
     pdl_world *w = s.world = script_world_new(json(script), order);
     pdl_effect_sink sink = {.user = &s, .piece = on_piece, .reply = on_reply};
     for (int i = 1; i <= n; i++)
-        w->ops->start(w, pdl_effect_new(PDL_EFFECT_now, (uint32_t)i, NULL, 0, (pdl_loc){0},
+        w->ops->start(w, pdl_effect_new(PDL_EFFECT_now, (pdl_effect_at){.id = (uint32_t)i},
                                         pdl_dict_new(0), sink));
     w->ops->cancel(w, cancel);
     for (int left = n; left > 2 && w->ops->poll(w, -1); left--) {}
@@ -261,7 +261,7 @@ static void test_worlds(void **state) {
     seen s = {.log = PDL_BUF};
     pdl_world *w = pdl_null_world();
     w->ops->start(
-        w, pdl_effect_new(PDL_EFFECT_read, 7, NULL, 0, (pdl_loc){0}, pdl_dict_new(0),
+        w, pdl_effect_new(PDL_EFFECT_read, (pdl_effect_at){.id = 7}, pdl_dict_new(0),
                           (pdl_effect_sink){.user = &s, .piece = on_piece, .reply = on_reply}));
     t_assert_str(pdl_buf_str(&s.log), "7!runtime:nothing outside can be reached: read ");
     t_assert(!w->ops->poll(w, -1));
@@ -341,7 +341,7 @@ static void test_forms(void **state) {
         T_ROW(i);
         pdl_err err = {0};
         pdl_val v;
-        pdl_effect *e = pdl_effect_new(rows[i].kind, 1, NULL, 0, (pdl_loc){0},
+        pdl_effect *e = pdl_effect_new(rows[i].kind, (pdl_effect_at){.id = 1},
                                        json(rows[i].request), (pdl_effect_sink){0});
         bool ok = pdl_effect_read(e, t_str(rows[i].reply), &v, &err);
         if (ok) pdl_drop(v);

@@ -81,7 +81,7 @@ static uint32_t start(pdl_effect_kind kind, const char *request) {
     assert_true(pdl_json_read(pdl_buf_str(&b), 0, &v, NULL, &err));
     pdl_buf_fini(&b);
     pdl_effect_sink sink = {.user = NULL, .piece = NULL, .reply = on_reply};
-    t.world->ops->start(t.world, pdl_effect_new(kind, ++id, NULL, 0, (pdl_loc){0}, v, sink));
+    t.world->ops->start(t.world, pdl_effect_new(kind, (pdl_effect_at){.id = ++id}, v, sink));
     return id;
 }
 

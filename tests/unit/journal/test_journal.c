@@ -48,7 +48,7 @@ static void ask(pdl_world *w, uint32_t id, pdl_effect_kind kind, const char *pla
                 const char *request) {
     pdl_path *p = pdl_path_name(NULL, place);
     pdl_effect *e =
-        pdl_effect_new(kind, id, p, seq, (pdl_loc){0}, json(request),
+        pdl_effect_new(kind, (pdl_effect_at){.id = id, .place = p, .seq = seq}, json(request),
                        (pdl_effect_sink){.user = NULL, .piece = on_piece, .reply = on_reply});
     pdl_path_drop(p);
     w->ops->start(w, e);

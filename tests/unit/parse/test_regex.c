@@ -95,7 +95,7 @@ static void matches(void **state) {
         T_ROW(i);
         pdl_str text = t_str(rows[i].text);
         t_assert(pdl_regex_new(t_str(rows[i].pattern), rows[i].flags, &re, &err));
-        t_assert(pdl_regex_match(re, text, 0, rows[i].mode, &hit, spans, &err));
+        t_assert(pdl_regex_match(re, (pdl_regex_search){text, 0, rows[i].mode}, &hit, spans, &err));
         t_assert(hit == (rows[i].whole != NULL));
         if (hit) t_assert_str(pdl_str_sub(text, spans[0].start, spans[0].end), rows[i].whole);
         pdl_regex_free(re);
@@ -113,16 +113,24 @@ static void groups(void **state) {
     t_assert(pdl_regex_group_index(re, PDL_STR("x")) == 1 &&
              pdl_regex_group_index(re, PDL_STR("\xc3\xa9")) == 3);
     t_assert(pdl_regex_group_index(re, PDL_STR("y")) == 0);
-    t_assert(pdl_regex_match(re, PDL_STR("abc"), 1, PDL_RE_SEARCH, &hit, spans, &err) && hit);
+    t_assert(pdl_regex_match(re, (pdl_regex_search){PDL_STR("abc"), 1, PDL_RE_SEARCH}, &hit, spans,
+                             &err) &&
+             hit);
     t_assert(spans[0].start == 1 && spans[0].end == 2 && spans[2].start == 1);
     t_assert(spans[1].start == PDL_NOT_FOUND && spans[3].start == PDL_NOT_FOUND);
-    t_assert(pdl_regex_match(re, PDL_STR("abc"), 4, PDL_RE_SEARCH, &hit, spans, &err) && !hit);
-    t_assert(pdl_regex_match(re, (pdl_str){0}, 0, PDL_RE_SEARCH, &hit, spans, &err) && !hit);
+    t_assert(pdl_regex_match(re, (pdl_regex_search){PDL_STR("abc"), 4, PDL_RE_SEARCH}, &hit, spans,
+                             &err) &&
+             !hit);
+    t_assert(pdl_regex_match(re, (pdl_regex_search){(pdl_str){0}, 0, PDL_RE_SEARCH}, &hit, spans,
+                             &err) &&
+             !hit);
     pdl_regex_free(re);
     pdl_regex_free(NULL);
     t_assert(pdl_regex_new(PDL_STR("(a)*+b|c"), 0, &re,
                            &err)); /* a bug of PCRE2's machine code, avoided */
-    t_assert(pdl_regex_match(re, PDL_STR("aaxc"), 0, PDL_RE_SEARCH, &hit, spans, &err) && hit);
+    t_assert(pdl_regex_match(re, (pdl_regex_search){PDL_STR("aaxc"), 0, PDL_RE_SEARCH}, &hit, spans,
+                             &err) &&
+             hit);
     t_assert(spans[0].start == 3 && spans[1].start == PDL_NOT_FOUND);
     pdl_regex_free(re);
 }
@@ -135,7 +143,8 @@ static void limits(void **state) {
     pdl_span spans[2];
     bool hit = false;
     t_assert(pdl_regex_new(PDL_STR("(a+)+$"), 0, &re, &err));
-    t_assert(!pdl_regex_match(re, t_str(text), 0, PDL_RE_SEARCH, &hit, spans, &err));
+    t_assert(
+        !pdl_regex_match(re, (pdl_regex_search){t_str(text), 0, PDL_RE_SEARCH}, &hit, spans, &err));
     t_assert(err.kind == PDL_E_limit);
     pdl_err_fini(&err);
     pdl_regex_free(re);

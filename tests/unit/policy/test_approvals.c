@@ -104,8 +104,7 @@ static void on_decided(void *user, const pdl_effect *e, pdl_vref d) {
 
 static void ask(test *t, pdl_effect_kind kind, uint32_t id, pdl_val request, bool reports) {
     pdl_effect_sink sink = {.user = t, .reply = on_reply, .decided = reports ? on_decided : NULL};
-    t->world->ops->start(t->world,
-                         pdl_effect_new(kind, id, NULL, 0, (pdl_loc){0}, request, sink));
+    t->world->ops->start(t->world, pdl_effect_new(kind, (pdl_effect_at){.id = id}, request, sink));
 }
 
 static void ask_command(test *t, uint32_t id, const char *word) {

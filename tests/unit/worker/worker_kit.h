@@ -84,7 +84,7 @@ static inline pdl_val func_new(void) {
 }
 
 static inline uint32_t start(pdl_effect_kind kind, pdl_val request, pdl_effect_sink sink) {
-    pdl_effect *e = pdl_effect_new(kind, ++t.id, NULL, 0, (pdl_loc){0}, request, sink);
+    pdl_effect *e = pdl_effect_new(kind, (pdl_effect_at){.id = ++t.id}, request, sink);
     e->call_in = &call_in;
     t.world->ops->start(t.world, e);
     return e ? t.id : 0;
@@ -145,8 +145,7 @@ static inline void nest(pending p) {
 }
 
 static inline void call_start(void *user, const pdl_effect *code, pdl_val func, pdl_val args,
-                              pdl_val kwargs, void (*done)(void *, pdl_val, const pdl_err *),
-                              void *done_user) {
+                              pdl_val kwargs, pdl_call_done done) {
     pdl_err err = {0};
     (void)user;
     (void)code;
@@ -161,11 +160,11 @@ static inline void call_start(void *user, const pdl_effect *code, pdl_val func, 
         err.has_status = true;
     }
     if (pdl_text_is(a, "nest"))
-        nest((pending){done, done_user});
+        nest((pending){done.fn, done.user});
     else if (err.kind)
-        done(done_user, pdl_absent(), &err);
+        done.fn(done.user, pdl_absent(), &err);
     else
-        done(done_user, pdl_keep(a), NULL);
+        done.fn(done.user, pdl_keep(a), NULL);
     pdl_drop(a);
     pdl_err_fini(&err);
 }

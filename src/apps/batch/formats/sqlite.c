@@ -86,8 +86,8 @@ static bool look(pdl_str path, pdl_str table, thing *out, pdl_err *err) {
     *out = (thing){0};
     if (!pdl_sql_open(path, &looking, &q, err)) return false;
     const sql_arg name[] = {SQL_S(table)};
-    bool ok = pdl_sql_run(q, 0, name, 1, on_thing, out, err) &&
-              pdl_sql_run(q, 1, name, 1, on_column, out, err);
+    bool ok = pdl_sql_run(q, 0, name, 1, (sql_rows){on_thing, out}, err) &&
+              pdl_sql_run(q, 1, name, 1, (sql_rows){on_column, out}, err);
     out->paged = out->paged && free_rowid(out->taken);
     pdl_sql_close(q);
     return ok;
@@ -160,7 +160,8 @@ static pdl_rows_step next(pdl_rowset *base, bool wait, pdl_row *out, pdl_err *er
     (void)wait;
     if (r->taken == r->n && !r->ended) {
         r->taken = r->n = 0;
-        if (!pdl_sql_run(r->q, ST_PAGE, (sql_arg[]){SQL_I(r->last)}, 1, on_page_row, r, err))
+        if (!pdl_sql_run(r->q, ST_PAGE, (sql_arg[]){SQL_I(r->last)}, 1, (sql_rows){on_page_row, r},
+                         err))
             return PDL_ROWS_FAIL;
         r->ended = r->n < PAGE;
     }
@@ -358,7 +359,7 @@ static void put_statements(sqlite_writer *w, pdl_buf *create) {
 
 static bool enter(sqlite_writer *w, pdl_err *err) {
     if (w->in_transaction) return true;
-    return w->in_transaction = pdl_sql_run(w->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
+    return w->in_transaction = pdl_sql_run(w->q, ST_BEGIN, NULL, 0, SQL_NO_ROWS, err);
 }
 
 /* Binds a value. Types that SQLite has are stored directly; lists, objects and results are stored
@@ -396,7 +397,7 @@ static bool put_row(pdl_batch_output *base, pdl_str json, pdl_err *err) {
         ok = bind_value(pdl_dict_getz(row, base->columns.p[i]), result, &texts[i], &args[i + 1],
                         err);
     }
-    ok = ok && pdl_sql_run(w->q, ST_PUT, args, n + 1, NULL, NULL, err);
+    ok = ok && pdl_sql_run(w->q, ST_PUT, args, n + 1, SQL_NO_ROWS, err);
     for (size_t i = 0; i < n; i++) pdl_buf_fini(&texts[i]);
     pdl_free(texts);
     pdl_free(args);
@@ -407,7 +408,7 @@ static bool put_row(pdl_batch_output *base, pdl_str json, pdl_err *err) {
 static bool flush(pdl_batch_output *base, bool sync, pdl_err *err) {
     sqlite_writer *w = (sqlite_writer *)(void *)base;
     (void)sync; /* every commit of SQLite syncs */
-    if (w->in_transaction && !pdl_sql_run(w->q, ST_COMMIT, NULL, 0, NULL, NULL, err)) return false;
+    if (w->in_transaction && !pdl_sql_run(w->q, ST_COMMIT, NULL, 0, SQL_NO_ROWS, err)) return false;
     w->in_transaction = false;
     base->size = w->put;
     return true;
@@ -456,7 +457,7 @@ bool pdl_batch_output_sqlite_begin(pdl_batch_output *base, uint64_t keep, pdl_er
     bool ok = make_file(base->table.path, err) && pdl_sql_make(base->table.path, NULL, err) &&
               pdl_sql_open(base->table.path, &w->use, &w->q, err) &&
               pdl_sql_exec(w->q, pdl_buf_z(&create), err) &&
-              pdl_sql_run(w->q, ST_CUT, (sql_arg[]){SQL_I((int64_t)keep)}, 1, NULL, NULL, err);
+              pdl_sql_run(w->q, ST_CUT, (sql_arg[]){SQL_I((int64_t)keep)}, 1, SQL_NO_ROWS, err);
     pdl_buf_fini(&create);
     return ok;
 }

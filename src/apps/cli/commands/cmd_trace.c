@@ -26,8 +26,7 @@ static bool put_piece(void *user, pdl_str piece, pdl_err *err) {
     return !*code || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write to standard output");
 }
 
-bool pdl_cli_trace_run(pdl_durable *run, bool whole, pdl_view_files *files, pdl_fold_put_fn *put,
-                       void *user, pdl_err *err) {
+bool pdl_cli_trace_run(pdl_durable *run, const trace_wish *w, pdl_err *err) {
     const pdl_durable_facts *f = pdl_durable_get_facts(run);
     pdl_session *s = NULL;
     pdl_val inputs = pdl_absent();
@@ -36,9 +35,9 @@ bool pdl_cli_trace_run(pdl_durable *run, bool whole, pdl_view_files *files, pdl_
         .program = {.file = f->file, .dir = pdl_file_folder(f->file)},
         .run = {.stream = PDL_STREAM_RESULT, .cancel = pdl_cli_signal_received()},
         .files.offline = true,
-        .reports = {.trace = true, .trace_whole = whole, .labels = true},
+        .reports = {.trace = true, .trace_whole = w->whole, .labels = true},
     };
-    if (files) pdl_view_files_listen(files, &o.reports.sink);
+    if (w->files) pdl_view_files_listen(w->files, &o.reports.sink);
     if (!pdl_session_new(&o, &s, err)) return false;
     pdl_session_name_keys(s, run);
     bool ok = pdl_durable_inputs(run, &inputs, err);
@@ -49,7 +48,7 @@ bool pdl_cli_trace_run(pdl_durable *run, bool whole, pdl_view_files *files, pdl_
     if (ok) {
         pdl_session_attach(s, run, &(pdl_durable_options){0}, inputs);
         if (pdl_session_run(s) == PDL_STEP_WAIT) pdl_session_stop(s);
-        ok = pdl_session_trace(s, put, user, err);
+        ok = pdl_session_trace(s, w->put, w->user, err);
     }
     pdl_session_free(s);
     pdl_drop(inputs);
@@ -60,12 +59,13 @@ bool pdl_cli_trace_run(pdl_durable *run, bool whole, pdl_view_files *files, pdl_
 static bool show_json(pdl_durable *run, pdl_str path, bool whole, pdl_err *err) {
     int code = 0;
     pdl_journal_program p;
+    const trace_wish wish = {.whole = whole, .put = put_piece, .user = &code};
     bool ok;
     if (run) {
-        ok = pdl_cli_trace_run(run, whole, NULL, put_piece, &code, err);
+        ok = pdl_cli_trace_run(run, &wish, err);
     } else {
         if (!pdl_cli_recording_open(NULL, path, (pdl_str){0}, &p, err)) return false;
-        ok = pdl_cli_recording_trace(&p, path, whole, NULL, put_piece, &code, err);
+        ok = pdl_cli_recording_trace(&p, path, &wish, err);
         pdl_journal_program_fini(&p);
     }
     return ok && put_piece(&code, PDL_STR("\n"), err);
@@ -78,7 +78,8 @@ bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edite
     pdl_view_program program = {text.p ? file : f->file, text.p ? text : f->text,
                                 pdl_view_files_open, pdl_view_files_new(),
                                 edited ? NULL : pdl_session_redact_program, false};
-    bool ok = pdl_cli_trace_run(run, false, program.user, pdl_fold_put_buf, &trace, err) &&
+    const trace_wish wish = {.files = program.user, .put = pdl_fold_put_buf, .user = &trace};
+    bool ok = pdl_cli_trace_run(run, &wish, err) &&
               pdl_view_run_new(f->id, pdl_buf_str(&trace), &program, out, err);
     pdl_view_files_free(program.user);
     pdl_buf_fini(&trace);

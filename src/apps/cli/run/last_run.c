@@ -120,15 +120,16 @@ static void find(newest_run *s) {
 static bool make_trace(pdl_str path, pdl_buf *out, pdl_err *err) {
     pdl_durable *run = NULL;
     pdl_journal_program p;
+    const trace_wish wish = {.put = pdl_fold_put_buf, .user = out};
     bool ok;
     if (pdl_durable_is(path)) {
         ok = pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err) &&
-             pdl_cli_trace_run(run, false, NULL, pdl_fold_put_buf, out, err);
+             pdl_cli_trace_run(run, &wish, err);
         pdl_durable_close(run);
         return ok;
     }
     if (!pdl_cli_recording_open(NULL, path, (pdl_str){0}, &p, err)) return false;
-    ok = pdl_cli_recording_trace(&p, path, false, NULL, pdl_fold_put_buf, out, err);
+    ok = pdl_cli_recording_trace(&p, path, &wish, err);
     pdl_journal_program_fini(&p);
     return ok;
 }

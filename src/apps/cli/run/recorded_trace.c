@@ -50,23 +50,22 @@ bool pdl_cli_recording_load(pdl_session *s, pdl_str text, pdl_err *err) {
     return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the program of the recording cannot be read");
 }
 
-bool pdl_cli_recording_trace(const pdl_journal_program *p, pdl_str journal, bool whole,
-                             pdl_view_files *files, pdl_fold_put_fn *put, void *user,
+bool pdl_cli_recording_trace(const pdl_journal_program *p, pdl_str journal, const trace_wish *w,
                              pdl_err *err) {
     pdl_str file = pdl_buf_str(&p->file);
     pdl_session_options o = {
         .program = {.file = file, .dir = pdl_file_folder(file), .variables = p->inputs},
         .run = {.stream = PDL_STREAM_RESULT, .cancel = pdl_cli_signal_received()},
         .files.replay = journal,
-        .reports = {.trace = true, .trace_whole = whole, .labels = true},
+        .reports = {.trace = true, .trace_whole = w->whole, .labels = true},
     };
     pdl_session *s;
-    if (files) pdl_view_files_listen(files, &o.reports.sink);
+    if (w->files) pdl_view_files_listen(w->files, &o.reports.sink);
     if (!pdl_session_new(&o, &s, err)) return false;
     bool ok = pdl_cli_recording_load(s, pdl_buf_str(&p->text), err);
     if (ok) {
         pdl_session_run(s);
-        ok = pdl_session_trace(s, put, user, err);
+        ok = pdl_session_trace(s, w->put, w->user, err);
     }
     pdl_session_free(s);
     return ok;
@@ -81,8 +80,8 @@ bool pdl_cli_recording_view(const arguments *a, pdl_str journal, pdl_str source,
     pdl_view_program shown = {pdl_buf_str(&p.file), pdl_buf_str(&p.text), pdl_view_files_open,
                               pdl_view_files_new(),
                               edited ? NULL : pdl_session_redact_program, false};
-    bool ok = pdl_cli_recording_trace(&p, journal, false, shown.user, pdl_fold_put_buf, &trace,
-                                      err) &&
+    const trace_wish wish = {.files = shown.user, .put = pdl_fold_put_buf, .user = &trace};
+    bool ok = pdl_cli_recording_trace(&p, journal, &wish, err) &&
               pdl_view_run_new(journal, pdl_buf_str(&trace), &shown, out, err);
     pdl_view_files_free(shown.user);
     pdl_buf_fini(&trace);

@@ -139,16 +139,16 @@ static void fill_spans(const pdl_regex *re, pcre2_match_data *data, pdl_span *sp
     }
 }
 
-bool pdl_regex_match(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode, bool *hit,
-                     pdl_span *spans, pdl_err *err) {
+bool pdl_regex_match(const pdl_regex *re, pdl_regex_search of, bool *hit, pdl_span *spans,
+                     pdl_err *err) {
     assert(err->kind == PDL_E_NONE);
-    if (from > s.n) {
+    if (of.from > of.text.n) {
         *hit = false;
         return true;
     }
     make_fast(re);
     pcre2_match_data *data = pcre2_match_data_create_from_pattern(re->code, re->memory);
-    int n = run(re, s, from, mode, data);
+    int n = run(re, of.text, of.from, of.mode, data);
     if (n > 0) fill_spans(re, data, spans);
     pcre2_match_data_free(data);
     if (n > 0 || n == PCRE2_ERROR_NOMATCH) {

@@ -15,7 +15,7 @@ typedef struct {
     pdl_val *pos; /* [0] is set to the item for each call; the others are owned */
     pdl_str *kw_names;
     pdl_val *kw;
-    pdl_call_args args; /* of these */
+    pdl_call_args args; /* has the three before */
 } action;
 
 static bool no_such(const char *what, pdl_vref name, pdl_err *err) {
@@ -148,7 +148,7 @@ static bool keep_items(const action *a, const pdl_getter *g, pdl_vref items, boo
     return true;
 }
 
-/* What select and its like do with their items. */
+/* Says which items a filter such as select keeps. */
 typedef struct {
     const pdl_native_env *env;
     bool want, attribute;

@@ -79,7 +79,7 @@ static word cut(pdl_str s) {
 
 static bool matches(linker *l, const pdl_regex *re, pdl_str s, bool *hit) {
     pdl_span spans[32];
-    return pdl_regex_match(re, s, 0, PDL_RE_MATCH, hit, spans, l->err);
+    return pdl_regex_match(re, (pdl_regex_search){s, 0, PDL_RE_MATCH}, hit, spans, l->err);
 }
 
 static void put_shown(linker *l, pdl_str s) {

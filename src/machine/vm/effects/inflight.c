@@ -328,7 +328,7 @@ void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_p
     pdl_effect_sink sink = {r, on_piece, on_reply, on_decision, c->gives_result ? on_extra : NULL};
     assert(pdl_inflight_ok(c) && !c->effect && !c->done);
     assert(pdl_effect_is_request(c->kind, request));
-    c->effect = pdl_effect_new(c->kind, c->id, place, seq, c->loc, request, sink);
+    c->effect = pdl_effect_new(c->kind, (pdl_effect_at){c->id, place, seq, c->loc}, request, sink);
     if (c->library_entry_loc.src) c->effect->user_loc = c->library_entry_loc;
     c->effect->control = f->control;
     c->effect->chosen = f->chosen;

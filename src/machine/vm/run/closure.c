@@ -443,12 +443,12 @@ pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended) {
 /* --- calls from outside ----------------------------------------------------------------------- */
 
 void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val args, pdl_val kwargs,
-                     void (*finished)(void *, pdl_val, const pdl_err *), void *done_user) {
+                     pdl_call_done done) {
     pdl_run *r = user;
     pdl_err err = {0};
     if (!pdl_is(func, PDL_V_FUNC)) {
         pdl_err_host(&err, "TypeError", "'%s' object is not callable", pdl_type_name(func));
-        finished(done_user, pdl_absent(), &err);
+        done.fn(done.user, pdl_absent(), &err);
         pdl_err_fini(&err);
         pdl_drop(func);
         pdl_drop(args);
@@ -457,8 +457,8 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
     }
     pdl_closure *c = closure_of(func);
     pdl_fiber *f = pdl_fiber_new(r, c->code, entry_of(c));
-    f->done = finished;
-    f->done_user = done_user;
+    f->done = done.fn;
+    f->done_user = done.user;
     f->out = r->fibers.main->out;
     set_val(&f->sandbox, pdl_keep(code->sandbox));
     f->modules = code->modules;
@@ -492,7 +492,7 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
     if (s == PDL_STEP_FAIL) {
         pdl_err_move(&f->err, &err);
         f->state = FIBER_FAILED;
-        finished(done_user, pdl_absent(), &f->err);
+        done.fn(done.user, pdl_absent(), &f->err);
         f->done = NULL;
         f->out = NULL;
         pdl_fiber_free(f);

@@ -257,25 +257,25 @@ void pdl_durable_leave(pdl_durable *d) {
 
 /* --- the server's file ------------------------------------------------------------------------ */
 
-static bool make_server(pdl_str path, const pdl_durable_facts *facts, bool full, pdl_durable **out,
+static bool make_server(pdl_str path, const pdl_durable_server *how, pdl_durable **out,
                         pdl_buf *note, pdl_err *err) {
-    if (!pdl_durable_create(path, full, out, note, err)) return false;
+    if (!pdl_durable_create(path, how->full, out, note, err)) return false;
     if (pdl_store_put((*out)->file.store, "server", PDL_STR("yes"), err) &&
-        pdl_durable_begin(*out, facts, pdl_absent(), err))
+        pdl_durable_begin(*out, how->facts, pdl_absent(), err))
         return true;
     pdl_durable_close(*out);
     return false;
 }
 
-bool pdl_durable_open_server(pdl_str path, const pdl_durable_facts *facts, bool full,
-                             bool take_over, pdl_durable **out, pdl_buf *note, pdl_err *err) {
+bool pdl_durable_open_server(pdl_str path, const pdl_durable_server *how, pdl_durable **out,
+                             pdl_buf *note, pdl_err *err) {
     char *name = pdl_str_dup(path);
     bool ok = access(name, F_OK) == 0 && !pdl_store_is_unbegun(path);
     pdl_free(name);
     if (!ok)
-        ok = make_server(path, facts, full, out, note, err);
+        ok = make_server(path, how, out, note, err);
     else
-        ok = pdl_durable_reopen_server(path, full, take_over, out, err);
+        ok = pdl_durable_reopen_server(path, how->full, how->take_over, out, err);
     if (!ok) return false;
     pdl_durable *s = *out;
     s->group.is_server = true;

@@ -271,7 +271,7 @@ static void put_row(sql *q, pdl_str name, const struct stat *st, const pdl_durab
                       SQL_I(s->tokens),
                       SQL_I(s->effects),
                       SQL_D(s->cost)};
-    if (!pdl_sql_run(q, ST_PUT, args, sizeof args / sizeof *args, NULL, NULL, &ignored))
+    if (!pdl_sql_run(q, ST_PUT, args, sizeof args / sizeof *args, SQL_NO_ROWS, &ignored))
         pdl_err_fini(&ignored);
 }
 
@@ -386,7 +386,7 @@ bool pdl_runs_each(const char *folder, const pdl_runs_use *use, pdl_err *err) {
     struct index_listing l = {.use = use, .arena = pdl_arena_make()};
     pdl_err ignored = {0};
     sql *q = open_index(folder);
-    if (q && !(pdl_sql_run(q, ST_ALL, NULL, 0, on_row, &l, &ignored) &&
+    if (q && !(pdl_sql_run(q, ST_ALL, NULL, 0, (sql_rows){on_row, &l}, &ignored) &&
                pdl_sql_exec(q, "BEGIN", &ignored)))
         pdl_err_fini(&ignored);
     for (struct dirent *x; (x = readdir(d));)

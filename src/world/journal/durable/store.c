@@ -334,14 +334,14 @@ static bool begin(pdl_store *s, pdl_err *err) {
         if (!set_log(s, NULL, err) || !sync_folder(s, err)) return false;
     }
     s->in_transaction =
-        set_level(s, s->next_level, err) && pdl_sql_run(s->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
+        set_level(s, s->next_level, err) && pdl_sql_run(s->q, ST_BEGIN, NULL, 0, SQL_NO_ROWS, err);
     return s->in_transaction;
 }
 
 bool pdl_store_write(pdl_store *s, statement st, const sql_arg *args, size_t n, pdl_err *err) {
     s->pending++;
     s->dirty = true;
-    return begin(s, err) && pdl_sql_run(s->q, st, args, n, NULL, NULL, err);
+    return begin(s, err) && pdl_sql_run(s->q, st, args, n, SQL_NO_ROWS, err);
 }
 
 void pdl_store_expect(pdl_store *s, bool sync) { s->next_level = sync && s->full ? 2 : 1; }
@@ -350,7 +350,7 @@ static bool end(pdl_store *s, pdl_err *err) {
     s->pending = 0;
     if (!s->in_transaction) return true;
     s->in_transaction = false;
-    return pdl_sql_run(s->q, ST_COMMIT, NULL, 0, NULL, NULL, err);
+    return pdl_sql_run(s->q, ST_COMMIT, NULL, 0, SQL_NO_ROWS, err);
 }
 
 /* Commits. At level 2 a commit also syncs the log, with everything that was appended before. */
@@ -374,7 +374,7 @@ void pdl_store_roll_back(pdl_store *s) {
     s->pending = 0;
     if (!s->in_transaction) return;
     s->in_transaction = false;
-    if (!pdl_sql_run(s->q, ST_ROLL_BACK, NULL, 0, NULL, NULL, &ignored)) pdl_err_fini(&ignored);
+    if (!pdl_sql_run(s->q, ST_ROLL_BACK, NULL, 0, SQL_NO_ROWS, &ignored)) pdl_err_fini(&ignored);
 }
 
 bool pdl_store_is_dirty(const pdl_store *s) { return s->dirty; }
@@ -402,7 +402,8 @@ static bool on_text(void *user, sql *q, sql_row *row) {
 }
 
 bool pdl_store_get(pdl_store *s, const char *key, pdl_buf *out, pdl_err *err) {
-    return pdl_sql_run(s->q, ST_GET, (sql_arg[]){SQL_S(pdl_str_of(key))}, 1, on_text, out, err);
+    return pdl_sql_run(s->q, ST_GET, (sql_arg[]){SQL_S(pdl_str_of(key))}, 1,
+                       (sql_rows){on_text, out}, err);
 }
 
 bool pdl_store_put(pdl_store *s, const char *key, pdl_str value, pdl_err *err) {
@@ -562,7 +563,7 @@ static int in_order(const void *a, const void *b) {
 static bool read_keys(pdl_store *s, pdl_err *err) {
     if (s->has_keys) return true;
     s->has_keys = true;
-    if (!pdl_sql_run(s->q, ST_KEYS, NULL, 0, on_keys, s, err)) return false;
+    if (!pdl_sql_run(s->q, ST_KEYS, NULL, 0, (sql_rows){on_keys, s}, err)) return false;
     if (s->by_key.n) qsort(s->by_key.p, s->by_key.n, sizeof *s->by_key.p, in_order);
     if (s->by_parent.n) qsort(s->by_parent.p, s->by_parent.n, sizeof *s->by_parent.p, in_order);
     return true;
@@ -580,7 +581,7 @@ static bool each_keyed(pdl_store *s, const row_keys *k, int64_t x, struct each_e
     each->more = true;
     for (size_t i = place_of(k, x); i < k->n && k->p[i].x == x && each->more; i++) {
         sql_arg id = SQL_I(k->p[i].id);
-        if (!pdl_sql_run(s->q, ST_BY_ID, &id, 1, on_effect, each, err)) return false;
+        if (!pdl_sql_run(s->q, ST_BY_ID, &id, 1, (sql_rows){on_effect, each}, err)) return false;
     }
     return true;
 }
@@ -597,8 +598,8 @@ bool pdl_store_each(pdl_store *s, store_by by, int64_t x, store_fn *fn, void *us
         by == STORE_BY_KEY || by == STORE_BY_PARENT
             ? read_keys(s, err) &&
                   each_keyed(s, by == STORE_BY_KEY ? &s->by_key : &s->by_parent, x, &each, err)
-            : pdl_sql_run(s->q, statements[by], &arg, 1, by == STORE_BRIEF ? on_brief : on_effect,
-                          &each, err);
+            : pdl_sql_run(s->q, statements[by], &arg, 1,
+                          (sql_rows){by == STORE_BRIEF ? on_brief : on_effect, &each}, err);
     if (ok && each.damaged)
         ok = pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
                          "what was answered at %s is not what was written", pdl_buf_z(&each.place));
@@ -613,7 +614,7 @@ static bool on_last(void *user, sql *q, sql_row *row) {
 
 bool pdl_store_last(pdl_store *s, int64_t *id, pdl_err *err) {
     *id = 0;
-    return pdl_sql_run(s->q, ST_LAST, NULL, 0, on_last, id, err);
+    return pdl_sql_run(s->q, ST_LAST, NULL, 0, (sql_rows){on_last, id}, err);
 }
 
 static bool on_sums(void *user, sql *q, sql_row *row) {
@@ -625,7 +626,7 @@ static bool on_sums(void *user, sql *q, sql_row *row) {
 }
 
 bool pdl_store_sums(pdl_store *s, store_sums *out, pdl_err *err) {
-    return pdl_sql_run(s->q, ST_SUMS, NULL, 0, on_sums, out, err);
+    return pdl_sql_run(s->q, ST_SUMS, NULL, 0, (sql_rows){on_sums, out}, err);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -645,7 +646,8 @@ bool pdl_store_message(pdl_store *s, int64_t up, pdl_str hash, pdl_str text, int
     struct found_message f = {0};
     /* inside the transaction that follows, reading costs no further locks */
     if (s->writes && s->level && !begin(s, err)) return false;
-    if (!pdl_sql_run(s->q, ST_FIND_MESSAGE, (sql_arg[]){SQL_S(hash)}, 1, on_message, &f, err))
+    if (!pdl_sql_run(s->q, ST_FIND_MESSAGE, (sql_arg[]){SQL_S(hash)}, 1, (sql_rows){on_message, &f},
+                     err))
         return false;
     *id = f.id;
     if (f.id || !s->writes) return true;
@@ -675,7 +677,8 @@ bool pdl_store_messages(pdl_store *s, int64_t id, pdl_buf *out, pdl_err *err) {
     while (ok && id > 0) {
         pdl_buf text = PDL_BUF;
         struct message_node n = {0, &text};
-        ok = pdl_sql_run(s->q, ST_AT_MESSAGE, (sql_arg[]){SQL_I(id)}, 1, on_node, &n, err);
+        ok = pdl_sql_run(s->q, ST_AT_MESSAGE, (sql_arg[]){SQL_I(id)}, 1, (sql_rows){on_node, &n},
+                         err);
         *pdl_vec_push(&all) = text;
         if (ok && n.up >= id)
             ok = pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "%s is damaged: a ring of messages",
@@ -720,7 +723,8 @@ static bool on_file(void *user, sql *q, sql_row *row) {
 
 bool pdl_store_each_file(pdl_store *s, bool (*fn)(void *user, const store_file *f), void *user,
                          pdl_err *err) {
-    return pdl_sql_run(s->q, ST_FILES, NULL, 0, on_file, &(struct each_file){fn, user}, err);
+    return pdl_sql_run(s->q, ST_FILES, NULL, 0, (sql_rows){on_file, &(struct each_file){fn, user}},
+                       err);
 }
 
 bool pdl_store_decide(pdl_store *s, double at, pdl_str place, pdl_str text, pdl_err *err) {

@@ -73,7 +73,7 @@ bool pdl_store_rewrite(pdl_store *s, void (*fn)(void *user, pdl_str text, pdl_bu
                        pdl_err *err) {
     struct rewriting r = {s, fn, user, err, true};
     return pdl_sql_exec(s->q, "PRAGMA secure_delete = ON", err) &&
-           pdl_sql_run(s->q, ST_TEXTS, NULL, 0, on_texts, &r, err) && r.ok &&
-           pdl_sql_run(s->q, ST_MESSAGE_TEXTS, NULL, 0, on_message_text, &r, err) && r.ok &&
-           pdl_sql_run(s->q, ST_FACTS, NULL, 0, on_fact, &r, err) && r.ok;
+           pdl_sql_run(s->q, ST_TEXTS, NULL, 0, (sql_rows){on_texts, &r}, err) && r.ok &&
+           pdl_sql_run(s->q, ST_MESSAGE_TEXTS, NULL, 0, (sql_rows){on_message_text, &r}, err) &&
+           r.ok && pdl_sql_run(s->q, ST_FACTS, NULL, 0, (sql_rows){on_fact, &r}, err) && r.ok;
 }

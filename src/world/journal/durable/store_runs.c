@@ -27,7 +27,8 @@ static bool on_run(void *user, sql *q, sql_row *row) {
 
 bool pdl_store_find_run(pdl_store *s, pdl_str key, store_run *out, pdl_err *err) {
     *out = (store_run){.body = PDL_BUF, .answer = PDL_BUF};
-    return pdl_sql_run(s->q, ST_FIND_RUN, (sql_arg[]){SQL_S(key)}, 1, on_run, out, err) &&
+    return pdl_sql_run(s->q, ST_FIND_RUN, (sql_arg[]){SQL_S(key)}, 1, (sql_rows){on_run, out},
+                       err) &&
            (!out->is_damaged || pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
                                             "%s is damaged: a kept answer is not what was written",
                                             pdl_store_path(s).p));
@@ -113,13 +114,14 @@ static bool is_sound(const pdl_store *s, const row_reader *r, pdl_err *err) {
 
 bool pdl_store_find_row(pdl_store *s, int64_t number, store_row_fn *fn, void *user, pdl_err *err) {
     row_reader r = {fn, user, 0};
-    return pdl_sql_run(s->q, ST_GET_ROW, (sql_arg[]){SQL_I(number)}, 1, on_row, &r, err) &&
+    return pdl_sql_run(s->q, ST_GET_ROW, (sql_arg[]){SQL_I(number)}, 1, (sql_rows){on_row, &r},
+                       err) &&
            is_sound(s, &r, err);
 }
 
 bool pdl_store_each_row(pdl_store *s, int64_t after, store_row_fn *fn, void *user, pdl_err *err) {
     row_reader r = {fn, user, 0};
-    return pdl_sql_run(s->q, ST_ROWS, (sql_arg[]){SQL_I(after)}, 1, on_row, &r, err) &&
+    return pdl_sql_run(s->q, ST_ROWS, (sql_arg[]){SQL_I(after)}, 1, (sql_rows){on_row, &r}, err) &&
            is_sound(s, &r, err);
 }
 

@@ -175,15 +175,15 @@ static bool put(db *d, statement s, const sql_arg *args, size_t n, pdl_err *err)
     assert(s != ST_BEGIN && s != ST_COMMIT && (n == 0 || args));
     d->pending++;
     if (!d->in_transaction)
-        d->in_transaction = pdl_sql_run(d->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
-    return d->in_transaction && pdl_sql_run(d->q, s, args, n, NULL, NULL, err);
+        d->in_transaction = pdl_sql_run(d->q, ST_BEGIN, NULL, 0, SQL_NO_ROWS, err);
+    return d->in_transaction && pdl_sql_run(d->q, s, args, n, SQL_NO_ROWS, err);
 }
 
 bool pdl_journal_db_commit(db *d, pdl_err *err) {
     if (!d->in_transaction) return true;
     d->in_transaction = false;
     d->pending = 0;
-    return pdl_sql_run(d->q, ST_COMMIT, NULL, 0, NULL, NULL, err);
+    return pdl_sql_run(d->q, ST_COMMIT, NULL, 0, SQL_NO_ROWS, err);
 }
 
 bool pdl_journal_db_put_info(db *d, const char *key, pdl_str value, pdl_err *err) {
@@ -216,10 +216,9 @@ bool pdl_journal_db_end_effect(db *d, const db_effect *e, pdl_err *err) {
     return put_answer(d, ST_END, SQL_D(e->seconds), e, err);
 }
 
-bool pdl_journal_db_put_block(db *d, pdl_str place, const char *kind, int64_t start, int64_t end,
-                              bool is_failed, pdl_err *err) {
-    sql_arg args[] = {SQL_S(place), SQL_S(pdl_str_of(kind)), SQL_I(start), SQL_I(end),
-                      SQL_I(is_failed)};
+bool pdl_journal_db_put_block(db *d, const db_block *b, pdl_err *err) {
+    sql_arg args[] = {SQL_S(b->place), SQL_S(pdl_str_of(b->kind)), SQL_I(b->start), SQL_I(b->end),
+                      SQL_I(b->failed)};
     return put(d, ST_BLOCK, args, sizeof args / sizeof *args, err);
 }
 
@@ -259,7 +258,7 @@ static bool on_row(void *user, sql *q, sql_row *row) {
 static bool each(db *d, statement s, const sql_arg *arg, bool (*fn)(void *, const db_effect *),
                  void *user, pdl_err *err) {
     struct db_each x = {.fn = fn, .user = user};
-    bool ok = pdl_sql_run(d->q, s, arg, arg ? 1 : 0, on_row, &x, err);
+    bool ok = pdl_sql_run(d->q, s, arg, arg ? 1 : 0, (sql_rows){on_row, &x}, err);
     if (ok && x.damaged)
         ok = pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
                          "replay: %.*s is damaged: the answer of %s is not what was written",
@@ -290,8 +289,8 @@ static bool on_info(void *user, sql *q, sql_row *row) {
 }
 
 bool pdl_journal_db_get_info(db *d, const char *key, pdl_buf *out, pdl_err *err) {
-    return pdl_sql_run(d->q, ST_GET_INFO, (sql_arg[]){SQL_S(pdl_str_of(key))}, 1, on_info, out,
-                       err);
+    return pdl_sql_run(d->q, ST_GET_INFO, (sql_arg[]){SQL_S(pdl_str_of(key))}, 1,
+                       (sql_rows){on_info, out}, err);
 }
 
 struct each_block {
@@ -307,5 +306,6 @@ static bool on_block(void *user, sql *q, sql_row *row) {
 bool pdl_journal_db_each_block(db *d,
                                bool (*fn)(void *user, pdl_str place, int64_t start, int64_t end),
                                void *user, pdl_err *err) {
-    return pdl_sql_run(d->q, ST_BLOCKS, NULL, 0, on_block, &(struct each_block){fn, user}, err);
+    return pdl_sql_run(d->q, ST_BLOCKS, NULL, 0,
+                       (sql_rows){on_block, &(struct each_block){fn, user}}, err);
 }

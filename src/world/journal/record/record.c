@@ -298,10 +298,9 @@ static void write_block(recorder *r, const pdl_event *e) {
     pdl_buf place = PDL_BUF;
     PDL_PUT(&place, "");
     pdl_path_text(e->path, &place);
-    bool failed = e->kind == PDL_EVENT_block_fail;
-    bool ok = r->base.problem.kind || pdl_journal_db_put_block(r->base.db, pdl_buf_str(&place),
-                                                               pdl_block_trace_name(b.block->kind),
-                                                               b.start, e->nanos, failed, &err);
+    const db_block ended = {pdl_buf_str(&place), pdl_block_trace_name(b.block->kind), b.start,
+                            e->nanos, e->kind == PDL_EVENT_block_fail};
+    bool ok = r->base.problem.kind || pdl_journal_db_put_block(r->base.db, &ended, &err);
     if (!ok) note_problem(r, &err);
     pdl_buf_fini(&place);
     commit_if_many(r);

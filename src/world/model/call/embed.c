@@ -184,7 +184,8 @@ static void start_batch(pdl_embedding *m) {
     pdl_effect_sink sink = {.user = m, .piece = NULL, .reply = on_batch};
     pdl_val request = pdl_dict_putz(pdl_keep(m->e->request), "input", texts);
     pdl_effect *batch =
-        pdl_effect_new(PDL_EFFECT_embed, m->e->id, NULL, (uint32_t)from, m->e->loc, request, sink);
+        pdl_effect_new(PDL_EFFECT_embed, (pdl_effect_at){m->e->id, NULL, (uint32_t)from, m->e->loc},
+                       request, sink);
     batch->sender = m->e->sender;
     pdl_call_start(m->calls, batch);
 }

@@ -273,9 +273,9 @@ bool pdl_call_build(pdl_call *c, pdl_err *err) {
         pdl_messages_identified(c->ask.messages, c->route.provider->quirks & PDL_Q_SHORT_IDS);
     c->ask.messages = c->messages;
     bool pieces = c->ask.stream && c->route.provider->dialect->framing != PDL_STREAM_NONE;
-    if (!pdl_timing_of(c->route.provider, c->given, &c->calls->env, c->calls->opt.timeouts, pieces,
-                       &c->timing, err))
-        return false;
+    const pdl_timing_sources limits = {c->route.provider, c->given, &c->calls->env,
+                                       c->calls->opt.timeouts};
+    if (!pdl_timing_of(&limits, pieces, &c->timing, err)) return false;
     if (pdl_is_absent(c->ask.texts) && pdl_mock_is(&c->ask)) return true;
     ask_in_words(c);
     if (!pdl_score_check(&c->ask, err)) return false;

@@ -105,18 +105,17 @@ static bool read_block(pdl_vref given, bool stream, layer *l, pdl_err *err) {
 
 static uint64_t ms(double s) { return (uint64_t)(s * 1000 + 0.5); }
 
-bool pdl_timing_of(const pdl_provider *p, pdl_vref given, const pdl_env *env, const char *run,
-                   bool stream, pdl_timing *out, pdl_err *err) {
-    const char *own = p ? pdl_provider_env(p, "_TIMEOUT", env) : NULL,
-               *texts[] = {run && *run ? run : NULL, own};
+bool pdl_timing_of(const pdl_timing_sources *s, bool stream, pdl_timing *out, pdl_err *err) {
+    const char *own = s->provider ? pdl_provider_env(s->provider, "_TIMEOUT", s->env) : NULL,
+               *texts[] = {s->run && *s->run ? s->run : NULL, own};
     layer all = stream ? streamed : plain, l;
-    if (!texts[0]) texts[0] = pdl_env_get(env, "PDL_TIMEOUT");
+    if (!texts[0]) texts[0] = pdl_env_get(s->env, "PDL_TIMEOUT");
     for (size_t i = 0; i < 2; i++) {
         if (!texts[i]) continue;
         if (!read_text(pdl_str_of(texts[i]), &l, err)) return false;
         put_over(&all, &l, stream);
     }
-    if (!read_block(given, stream, &l, err)) return false;
+    if (!read_block(s->given, stream, &l, err)) return false;
     put_over(&all, &l, stream);
     *out = (pdl_timing){ms(all.s[CONNECT]), ms(all.s[FIRST]), ms(all.s[IDLE]), ms(all.s[TOTAL])};
     if (!stream) out->first = out->idle = 0;

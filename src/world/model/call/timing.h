@@ -16,10 +16,16 @@ typedef struct pdl_timing {
     uint64_t total; /* from the request to its end, also for a stream */
 } pdl_timing;
 
-/* Computes the limits of a call to the provider p (NULL when it is not known yet) with these
- * parameters. run: the limits of the run as a text (pdl_timing_check), or NULL. Error: bad_request
- * for a limit that is not a number of seconds. */
-PDL_MUST bool pdl_timing_of(const pdl_provider *p, pdl_vref given, const pdl_env *env,
-                            const char *run, bool stream, pdl_timing *out, pdl_err *err);
+/* The places that may set the limits of a call. */
+typedef struct pdl_timing_sources {
+    const pdl_provider *provider; /* NULL when it is not known yet */
+    pdl_vref given;               /* the parameters of the block */
+    const pdl_env *env;
+    const char *run; /* the limits of the run as a text (pdl_timing_check), or NULL */
+} pdl_timing_sources;
+
+/* Computes the limits of a call. Error: bad_request for a limit that is not a number of seconds. */
+PDL_MUST bool pdl_timing_of(const pdl_timing_sources *s, bool stream, pdl_timing *out,
+                            pdl_err *err);
 
 #endif

@@ -206,7 +206,7 @@ static void refuse_value(program *f, int nr, unsigned arg, uint32_t value) {
 
 /* The values that an argument of a call may have, under a mask. */
 typedef struct {
-    int nr; /* of the call */
+    int nr; /* the number of the call */
     unsigned arg;
     uint32_t mask;
     uint8_t n;

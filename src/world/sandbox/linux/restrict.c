@@ -97,7 +97,7 @@ static bool any_under(const path_list *l, const char *folder) {
     return false;
 }
 
-/* What is granted below a folder. */
+/* The rights that are granted below a folder. */
 typedef struct {
     uint64_t access;
     const path_list *masked; /* nothing is granted here */

@@ -265,9 +265,9 @@ static bool open_journal(server *v, pdl_err *err) {
                            .folder = pdl_str_of(cwd),
                            .options = PDL_STR("{}"),
                            .version = PDL_STR(PDL_VERSION)};
+    const pdl_durable_server how = {&f, pdl_cli_syncs_fully(a), a->given[OPT_take_over]};
     bool ok = pdl_cli_journal_path(a, pdl_buf_str(&id), &path, err) &&
-              pdl_durable_open_server(pdl_str_of(path), &f, pdl_cli_syncs_fully(a),
-                                      a->given[OPT_take_over], &v->journal, &note, err);
+              pdl_durable_open_server(pdl_str_of(path), &how, &v->journal, &note, err);
     if (ok) {
         pdl_session_name_keys(v->session, v->journal);
         for (size_t i = 0; i < a->values.n; i++)
