@@ -79,9 +79,7 @@ static void warn(checker *c, pdl_rule_id id, pdl_loc loc, const char *text) {
     size_t n;
     const pdl_rule *r = &pdl_rules(&n)[id];
     const pdl_block *at = c->file->at;
-    pdl_diag *d = pdl_program_diag(
-        c->p, (pdl_diag){.severity = r->severity, .code = r->name, .loc = loc, .mark = loc}, "%s",
-        text);
+    pdl_diag *d = pdl_program_diag(c->p, PDL_DIAG_OF(r->severity, r->name, loc, loc), "%s", text);
     if (at)
         pdl_program_relate(c->p, d, at->loc,
                            at->kind == PDL_BLOCK_import ? "imported here" : "included here");

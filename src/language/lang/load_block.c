@@ -30,9 +30,7 @@ pdl_diag *pdl_loader_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc 
                           const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    pdl_diag *d = pdl_program_vdiag(
-        l->p, (pdl_diag){.severity = PDL_DIAG_ERROR, .code = code, .loc = loc, .mark = mark}, fmt,
-        ap);
+    pdl_diag *d = pdl_program_vdiag(l->p, PDL_DIAG_OF(PDL_DIAG_ERROR, code, loc, mark), fmt, ap);
     va_end(ap);
     d->at_load = true;
     return d;
@@ -685,11 +683,9 @@ static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_nod
                         "write data: or lastOf: before the list");
         return NULL;
     }
-    pdl_diag *d = pdl_program_diag(
-        l->p,
-        (pdl_diag){
-            .severity = PDL_DIAG_WARNING, .code = "bare-list", .loc = loc, .mark = pdl_node_loc(n)},
-        "a list without `lastOf:` is refused by the reference interpreter");
+    pdl_diag *d =
+        pdl_program_diag(l->p, PDL_DIAG_OF(PDL_DIAG_WARNING, "bare-list", loc, pdl_node_loc(n)),
+                         "a list without `lastOf:` is refused by the reference interpreter");
     d->reference_only = true;
     pdl_b_lastOf *b = new_block(l, PDL_BLOCK_lastOf, n, loc);
     b->items.loc = loc;
@@ -793,9 +789,7 @@ void pdl_program_load(pdl_program *p, pdl_str name, pdl_str bytes, bool *ok) {
     }
     /* the place where a quote opens, not the end of the file */
     pdl_loc at = err.mark.src ? err.mark : err.loc;
-    pdl_diag *d = pdl_program_diag(
-        p, (pdl_diag){.severity = PDL_DIAG_ERROR, .code = "yaml", .loc = at, .mark = at}, "%s",
-        err.msg);
+    pdl_diag *d = pdl_program_diag(p, PDL_DIAG_OF(PDL_DIAG_ERROR, "yaml", at, at), "%s", err.msg);
     d->at_load = true;
     if (err.hint) d->hint = pdl_arena_str(p->arena, pdl_str_of(err.hint));
     pdl_err_fini(&err);

@@ -88,6 +88,8 @@ void pdl_program_drop(pdl_program *p); /* NULL is fine */
 void pdl_programs_add(pdl_idmap *set, pdl_program *p);
 void pdl_programs_fini(pdl_idmap *set);
 
+/* A diagnostic that has no text yet. */
+#define PDL_DIAG_OF(s, c, l, m) ((pdl_diag){.severity = (s), .code = (c), .loc = (l), .mark = (m)})
 /* Adds a diagnostic, whose text is formatted into the arena. Returns the diagnostic, to which the
  * caller may add a hint. */
 PDL_PRINTF(3, 4)

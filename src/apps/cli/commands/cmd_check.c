@@ -138,8 +138,7 @@ static void report_profile(void *user, pdl_loc loc, pdl_err_kind kind, pdl_str t
     const pdl_rule *r = &pdl_rules(&n)[PDL_RULE_sandbox_profile];
     /* the profile may be enforceable on another machine */
     pdl_severity severity = kind == PDL_E_policy ? PDL_DIAG_WARNING : r->severity;
-    pdl_program_diag(p, (pdl_diag){.severity = severity, .code = r->name, .loc = loc, .mark = loc},
-                     "%.*s", PDL_FMT(text));
+    pdl_program_diag(p, PDL_DIAG_OF(severity, r->name, loc, loc), "%.*s", PDL_FMT(text));
 }
 
 /* Checks the sandbox profiles of blocks whose file names are known. */

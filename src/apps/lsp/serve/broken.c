@@ -84,9 +84,8 @@ void pdl_lsp_broken_settle(const lsp_broken *b) {
     for (size_t i = 0; i < b->tree->n_notes; i++) {
         const pdl_ytree_note *n = &b->tree->notes[i];
         pdl_loc at = {b->tree->src, n->mark, n->mark_end};
-        pdl_diag *d = pdl_program_diag(
-            p, (pdl_diag){.severity = PDL_DIAG_ERROR, .code = "yaml", .loc = at, .mark = at},
-            "%.*s", PDL_FMT(n->msg));
+        pdl_diag *d = pdl_program_diag(p, PDL_DIAG_OF(PDL_DIAG_ERROR, "yaml", at, at), "%.*s",
+                                       PDL_FMT(n->msg));
         d->at_load = true;
         d->hint = n->hint;
     }

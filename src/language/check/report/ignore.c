@@ -136,14 +136,13 @@ static bool report_unknown(void *user, pdl_str name) {
     size_t n;
     const pdl_rule *r = &pdl_rules(&n)[PDL_RULE_ignore_unknown];
     if (named) {
-        pdl_program_diag(
-            u->p, (pdl_diag){.severity = r->severity, .code = r->name, .loc = loc, .mark = loc},
-            "the rule '%.*s' cannot be ignored: no program with its error runs", PDL_FMT(name));
+        pdl_program_diag(u->p, PDL_DIAG_OF(r->severity, r->name, loc, loc),
+                         "the rule '%.*s' cannot be ignored: no program with its error runs",
+                         PDL_FMT(name));
         return true;
     }
-    pdl_diag *d = pdl_program_diag(
-        u->p, (pdl_diag){.severity = r->severity, .code = r->name, .loc = loc, .mark = loc},
-        "there is no rule '%.*s'", PDL_FMT(name));
+    pdl_diag *d = pdl_program_diag(u->p, PDL_DIAG_OF(r->severity, r->name, loc, loc),
+                                   "there is no rule '%.*s'", PDL_FMT(name));
     pdl_str near = pdl_rule_near(name);
     pdl_buf hint = PDL_BUF;
     if (near.n) pdl_buf_putf(&hint, "did you mean '%.*s'?", PDL_FMT(near));

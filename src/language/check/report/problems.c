@@ -22,12 +22,8 @@ pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_rule_id rule, pdl_loc loc, pdl_lo
         r->severity == PDL_DIAG_ERROR && !r->at_load && (c->caught || c->dead || c->assumed);
     va_list ap;
     va_start(ap, fmt);
-    pdl_diag *d = pdl_program_vdiag(c->p,
-                                    (pdl_diag){.severity = softer ? PDL_DIAG_WARNING : r->severity,
-                                               .code = r->name,
-                                               .loc = loc,
-                                               .mark = mark},
-                                    fmt, ap);
+    pdl_diag *d = pdl_program_vdiag(
+        c->p, PDL_DIAG_OF(softer ? PDL_DIAG_WARNING : r->severity, r->name, loc, mark), fmt, ap);
     va_end(ap);
     d->reference_only = r->strict;
     d->certain = d->severity == PDL_DIAG_ERROR && c->sure && !c->may_exit && !c->caught && !c->dead;
