@@ -50,6 +50,8 @@ typedef struct pdl_session_run_options {
     /* Equal model calls become one request for several answers. Such calls wait until
      * pdl_session_send_waiting is called. */
     bool merges_calls;
+    /* Answers are kept by place, for particles that are run again from them. */
+    bool keeps_answers;
     /* With merges_calls: seed for the choices of models whose servers take one; may be NULL. */
     const uint64_t *model_seed;
     /* seed for the random generators of Python code, for each block; may be NULL */

@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "api/calls/merge.h"
+#include "api/calls/replays.h"
 #include "api/session/compose.h"
 #include "api/session/session_impl.h"
 #include "model/model.h"
@@ -46,6 +47,12 @@ static void preview(pdl_world *outside, const pdl_effect *e, pdl_val *request, p
 static pdl_world *open_explain(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     (void)run;
     return pdl_explain_world_new(next, s->reports.allowed, s->around.prices, preview);
+}
+
+static pdl_world *open_replays(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
+    (void)s;
+    (void)run;
+    return pdl_replays_world_new(next);
 }
 
 static pdl_world *open_durable(pdl_session *s, const pdl_spawn *run, pdl_world *next) {

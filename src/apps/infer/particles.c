@@ -151,6 +151,7 @@ static void take_slot(particle *q) {
 }
 
 static void forget(particle *q) {
+    pdl_particle_forget_way(q);
     pdl_drop(q->result);
     q->result = pdl_absent();
     if (q->err) pdl_err_fini(q->err);
@@ -176,15 +177,12 @@ static void end_as_shared(population *p, particle *q) {
     q->result = pdl_keep(pdl_run_result(p->shared));
 }
 
-/* Begins a particle. When the shared part cannot be copied, each particle runs it again. */
-static void begin(population *p, particle *q) {
+/* When the shared part cannot be copied, each particle runs it again. */
+void pdl_particle_start(particle *q) {
+    population *p = q->of;
     spawning s;
     const char *why;
     pdl_loc loc;
-    if (p->is_shared_ended) {
-        end_as_shared(p, q);
-        return;
-    }
     assert(!has_run(q));
     take_slot(q);
     q->state = PARTICLE_RUNS;
@@ -195,6 +193,22 @@ static void begin(population *p, particle *q) {
     } else {
         pdl_run_pool_begin(p->pool, q->slot, s.spawn);
     }
+    spawn_fini(&s);
+}
+
+static void begin(population *p, particle *q) {
+    if (p->is_shared_ended) {
+        end_as_shared(p, q);
+        return;
+    }
+    pdl_particle_begin_part(q);
+    pdl_particle_start(q);
+}
+
+void pdl_particle_rename(particle *q) {
+    spawning s;
+    spawn_init(q->of, q, &s);
+    pdl_run_pool_rename(q->of->pool, q->slot, s.spawn);
     spawn_fini(&s);
 }
 
@@ -279,7 +293,7 @@ static bool stepped(void *user, uint32_t slot, pdl_step step, pdl_err *err) {
     population *p = user;
     particle *q = &p->all[p->in_slot[slot]];
     take_step(p, q, step);
-    return ended(p->work, q, err);
+    return !p->work || ended(p->work, q, err); /* without work, it is a replay */
 }
 
 static bool step_all(const work *w, pdl_err *err) {
@@ -340,6 +354,7 @@ static void release_held(work *w, uint32_t from) {
         particle *q = &w->p->all[i];
         if (q->state != PARTICLE_HELD) continue;
         q->state = PARTICLE_RUNS;
+        pdl_particle_begin_part(q);
         pdl_run_pool_continue(w->p->pool, q->slot);
     }
 }
@@ -390,44 +405,71 @@ static bool cannot_copy(const particle *q, const char *why, pdl_loc loc, pdl_err
     pdl_buf name = PDL_BUF;
     pdl_particle_put_name(q, &name);
     pdl_err_set(err, PDL_E_runtime, loc, "resampling cannot copy %s: %s", pdl_buf_z(&name), why);
-    pdl_err_hint(err, "--algo is weighs runs without copying them; code that returns plain data "
-                      "and keeps nothing in PDL_SESSION can be copied");
+    if (pdl_run_is_replayable(pdl_particle_run(q)))
+        pdl_err_hint(err, "without --record, --replay and --durable it is replayed from its "
+                          "answers; --algo is weighs runs without copying them");
+    else
+        pdl_err_hint(err, "--algo is weighs runs without copying them; code that keeps nothing in "
+                          "PDL_SESSION can be copied");
     pdl_buf_fini(&name);
     return false;
 }
 
-bool pdl_population_copy(population *p, uint32_t from, uint32_t to, uint32_t generation,
-                         pdl_err *err) {
-    particle *f = &p->all[from], *t = &p->all[to];
+static void note_replay(population *p, pdl_loc loc) {
+    pdl_buf b = PDL_BUF;
+    if (p->noted || !p->o->note) return;
+    p->noted = true;
+    pdl_buf_putf(&b, "%.*s:%u left an object of Python, which cannot be copied: particles are "
+                     "replayed from their answers",
+                 PDL_FMT(loc.src ? loc.src->name : (pdl_str){0}), pdl_loc_line(loc));
+    p->o->note(p->o->user, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+}
+
+/* Gives t a run that is at the same place as that of f. */
+static bool copy_run(population *p, const particle *f, particle *t, pdl_err *err) {
     const char *why = NULL;
     pdl_loc loc = {0};
     spawning s;
-    if (from != to) pdl_population_reset(p, to);
-    t->generation = generation;
-    t->number = to;
-    t->state = f->state;
-    t->weight = 0;
-    t->taken = f->taken;
-    if (from != to) t->result = pdl_keep(f->result);
-    if (!has_run(f)) return true;
-    if (from == to) {
-        spawn_init(p, t, &s);
-        pdl_run_pool_rename(p->pool, t->slot, s.spawn);
-        spawn_fini(&s);
-        return true;
-    }
     take_slot(t);
+    t->state = PARTICLE_HELD;
     spawn_init(p, t, &s);
     bool ok = pdl_run_pool_copy(p->pool, t->slot, s.spawn, pdl_particle_run(f), &why, &loc);
     spawn_fini(&s);
     if (ok) {
         t->counted = pdl_run_pool_use(p->pool, t->slot);
-        assert(pdl_particle_ok(t));
         return true;
     }
     pdl_run_pool_end(p->pool, t->slot);
     t->state = PARTICLE_NEW;
-    return cannot_copy(f, why, loc, err);
+    if (!p->keeps_ways || !pdl_run_is_replayable(pdl_particle_run(f)))
+        return cannot_copy(f, why, loc, err);
+    note_replay(p, loc);
+    return pdl_particle_replay(t, f, err);
+}
+
+bool pdl_population_copy(population *p, uint32_t from, uint32_t to, uint32_t generation,
+                         pdl_err *err) {
+    particle *f = &p->all[from], *t = &p->all[to];
+    if (from != to) pdl_population_reset(p, to);
+    t->generation = generation;
+    t->number = to;
+    t->weight = 0;
+    t->taken = f->taken;
+    if (from != to) t->result = pdl_keep(f->result);
+    if (!has_run(f)) {
+        t->state = f->state;
+        return true;
+    }
+    if (from == to) {
+        pdl_particle_rename(t);
+        return true;
+    }
+    t->way = f->way;
+    if (t->way) t->way->refs++;
+    bool ok = copy_run(p, f, t, err);
+    assert(!ok || pdl_particle_ok(t));
+    return ok;
 }
 
 /* --- what is shared --------------------------------------------------------------------------- */
@@ -453,6 +495,10 @@ static bool open_session(population *p, pdl_err *err) {
     so.run.counts_all_jobs = true;
     so.run.code_seed = &p->seed;
     so.run.merges_calls = true;
+    /* A recording and a journal would have each effect that is done again twice. */
+    p->keeps_ways = o->algorithm == PDL_INFER_SMC && !o->attach && !so.files.record.n &&
+                    !so.files.replay.n;
+    so.run.keeps_answers = p->keeps_ways;
     so.run.model_seed = o->has_seed ? &p->seed : NULL;
     p->on_input = (pdl_hook){PDL_EFFECT_input, {"", 0}, on_input, p};
     so.host.hooks = &p->on_input;

@@ -23,6 +23,14 @@ typedef enum {
 
 typedef struct population population;
 
+/* A part of the way of a particle, from its beginning or a factor to the next factor, with the
+ * lineage that the particle had there. Particles share the parts of their ancestors. */
+typedef struct particle_part {
+    uint32_t refs;
+    uint32_t generation, number, try;
+    struct particle_part *before; /* NULL: it was the first part */
+} particle_part;
+
 /* A particle. Its lineage consists of the round of resampling that made it, its number in that
  * round, and for rejection the number of the try. */
 typedef struct particle {
@@ -36,6 +44,7 @@ typedef struct particle {
     pdl_err *err;   /* the error when the state is FAILED, owned; otherwise NULL */
     char *place;    /* place of that error as FILE:LINE, owned; NULL when it has none */
     pdl_run_use counted; /* the part of its run's use that was counted already */
+    particle_part *way;  /* the last part of its way; NULL when ways are not kept */
 } particle;
 
 struct population {
@@ -58,6 +67,8 @@ struct population {
     bool is_shared_ended;
     bool sharing;         /* the shared part is running */
     bool is_attached;     /* the inference is durable, and has opened its journal */
+    bool keeps_ways;      /* particles that cannot be copied are replayed */
+    bool noted;           /* the note that particles are replayed was given */
     pdl_run_pool *pool;   /* the runs of the particles */
     uint32_t *in_slot;    /* for each of its n_slots slots, the particle in it */
     uint32_t n_slots;
@@ -85,10 +96,23 @@ bool pdl_particle_ok(const particle *q);
 PDL_MUST bool pdl_population_run(population *p, uint32_t from, uint32_t to,
                              bool (*decided)(void *user), void *user, pdl_err *err);
 /* Makes the particle at `to` a copy of the held or ended particle at `from`, with a new lineage.
- * When both are the same, the particle only gets a new lineage. Error: a state that cannot be
- * copied. */
+ * When both are the same, the particle only gets a new lineage. A particle whose
+ * state has objects of code is replayed. Error: a state that cannot be copied or replayed. */
 PDL_MUST bool pdl_population_copy(population *p, uint32_t from, uint32_t to, uint32_t generation,
                               pdl_err *err);
+/* Starts the run of a particle that has none, in a slot. */
+void pdl_particle_start(particle *q);
+/* Gives the held run of a particle the names of its lineage. */
+void pdl_particle_rename(particle *q);
+/* particle_replay.c. Adds a part to the way of a particle, which begins there with its present
+ * lineage. */
+void pdl_particle_begin_part(particle *q);
+void pdl_particle_forget_way(particle *q);
+/* particle_replay.c. Runs a particle, whose way is that of the held particle `of`, from the answers
+ * of that particle up to the factor where it is held. Errors: those of the run; runtime when it
+ * does not come to that factor. */
+PDL_MUST bool pdl_particle_replay(particle *q, const particle *of, pdl_err *err);
+
 /* Releases the run of a particle and forgets its outcome, so that it is NEW again. */
 void pdl_population_reset(population *p, uint32_t i);
 /* Returns a number that depends only on the seed and the lineage. */

@@ -25,8 +25,8 @@ static inline pdl_step pdl_await_chance(pdl_fiber *f, bool acts) {
 /* Returns true when an effect must not be sent, because the run is held at chance and this effect
  * was not foreseen by pdl_await_chance. The run is then useless: pdl_run_missed_chance. */
 bool pdl_run_misses_chance(pdl_run *r, pdl_effect_kind kind, bool is_repeatable);
-/* Reports that code left something outside of the run, which a copy would share: an object, or a
- * session. */
-void pdl_run_cannot_copy(pdl_run *r, pdl_loc loc);
+/* Reports that code left something outside of the run, which a copy would share: an object, or
+ * something in PDL_SESSION, which all runs share. */
+void pdl_run_cannot_copy(pdl_run *r, pdl_loc loc, bool is_session);
 
 #endif

@@ -42,6 +42,7 @@ typedef struct pdl_run_fibers {
     /* an effect of chance was requested although the run had to be held before it */
     bool missed_chance;
     pdl_loc not_copied; /* block that left something that no copy can have; all-zero: none */
+    bool has_session;   /* code used PDL_SESSION, which all runs share */
 } pdl_run_fibers;
 /* Takes the next runnable fiber from the queue; NULL: all wait. */
 pdl_fiber *pdl_run_next_fiber(pdl_run *r);

@@ -197,6 +197,9 @@ bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str name, pdl_vref old
  * result comes from another block. Borrowed. */
 pdl_vref pdl_run_answer(const pdl_run *r);
 double pdl_run_score(const pdl_run *r);
+/* Returns true when a held run cannot be copied only because of an object of code, so that the same
+ * run, made again from its answers, can take its place. */
+bool pdl_run_is_replayable(const pdl_run *r);
 /* Returns the place of the factor that made the score -infinity; all-zero: there is none. */
 pdl_loc pdl_run_impossible(const pdl_run *r);
 /* Returns {model_calls, completion_tokens, prompt_tokens}. */

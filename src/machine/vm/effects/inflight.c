@@ -521,11 +521,13 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
     pdl_err_fini(&err);
 }
 
-/* Returns true when code keeps something in its process that later code may use. */
-static bool leaves_state(const pdl_effect *e, const pdl_reply *reply) {
+/* Reports what code has left outside of the run. */
+static void note_state(pdl_run *r, const pdl_effect *e, const pdl_reply *reply, pdl_loc loc) {
     pdl_vref text = pdl_dict_getz(e->request, "code");
-    if (!pdl_is_absent(reply->value) && pdl_vm_has_object(reply->value)) return true;
-    return pdl_is_str(text) && pdl_ident_is_in(pdl_str_get(text), PDL_STR("PDL_SESSION"));
+    bool is_object = !pdl_is_absent(reply->value) && pdl_vm_has_object(reply->value);
+    bool is_session = pdl_is_str(text) &&
+                      pdl_ident_is_in(pdl_str_get(text), PDL_STR("PDL_SESSION"));
+    if (is_object || is_session) pdl_run_cannot_copy(r, loc, is_session);
 }
 
 void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply *reply) {
@@ -544,8 +546,7 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply
         fill_model(c, reply->value);
     else
         fill_value(c, e, reply->value);
-    if (c->kind == PDL_EFFECT_code && leaves_state(e, reply))
-        pdl_run_cannot_copy(r, c->loc);
+    if (c->kind == PDL_EFFECT_code) note_state(r, e, reply, c->loc);
     pdl_val failed = !c->failed                    ? pdl_absent()
                      : c->kind == PDL_EFFECT_model ? pdl_keep(c->text)
                                                    : pdl_keep(c->value);

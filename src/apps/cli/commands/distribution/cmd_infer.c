@@ -138,6 +138,16 @@ static bool read_text(const inferrer *n, pdl_buf *text, pdl_err *err) {
                    : pdl_cli_read_program(file, text, err);
 }
 
+/* Errors of runs are not about an option, even when they have a word that is the value of one. */
+static void print_error(const arguments *a, const pdl_err *err) {
+    bool is_of_options =
+        err->kind == PDL_E_usage || err->kind == PDL_E_config || err->kind == PDL_E_io;
+    if (is_of_options)
+        pdl_cli_print_option_error(a, err, NULL);
+    else
+        pdl_cli_print_error(err, NULL);
+}
+
 static int infer(inferrer *n) {
     const arguments *a = n->a;
     shared_options limits = {0};
@@ -171,7 +181,7 @@ static int infer(inferrer *n) {
     if (!pdl_is_absent(result)) code = print(n, result, ok);
     if (!ok) {
         code = err.kind == PDL_E_usage ? 2 : pdl_err_exit_code(&err);
-        pdl_cli_print_option_error(a, &err, NULL);
+        print_error(a, &err);
     }
     pdl_err_fini(&err);
     if (!pdl_is_absent(result)) pdl_drop(result);

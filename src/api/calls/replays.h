@@ -1,0 +1,19 @@
+/* replays.h -- keeps the answers of particles, so that a particle that cannot be copied can be run
+ * again from them. Private to api.
+ *
+ * The effects of a particle have places that no other particle has. So an effect whose place and
+ * number are known already is one of a particle that is run again. It gets the answer that is kept
+ * and nothing is asked or done twice. Only what needs an object of Python, or left one there, is
+ * done again, because the particle needs its own object.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_API_REPLAYS_H
+#define PDL_API_REPLAYS_H
+
+#include "effect/effect.h"
+
+/* Makes a world that keeps the answers of the next world, which it borrows. */
+pdl_world *pdl_replays_world_new(pdl_world *next);
+
+#endif
