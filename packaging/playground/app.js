@@ -89,6 +89,12 @@ function showFile(name) {
   return view
 }
 
+/** Changes a file that is not shown; the one that is shown may have other problems then. */
+function changeFile(name, update) {
+  queueMicrotask(check)
+  return editor.change(name, update)
+}
+
 const others = () => Object.fromEntries(editor.names.slice(1).map(name => [name, editor.text(name)]))
 
 // --- the run --------------------------------------------------------------------------------------
@@ -249,7 +255,7 @@ const language = new Language(({ event, message }) => {
   if (event === 'ready') runner ??= newRunner() // the first run need not wait for it
   if (event === 'broken') verdict(`The language cannot be loaded: ${message}`)
 })
-const assistant = new Assistant({ send: message => language.ask('lsp', { message }), show: showFile, onProblems: showProblems })
+const assistant = new Assistant({ send: message => language.ask('lsp', { message }), show: showFile, change: changeFile, onProblems: showProblems })
 const editor = new Editor(byId('editor'), { onChange: check, onShow: () => assistant.sync(), run, format, assist: name => assistant.extensions(name) })
 
 byId('run').onclick = run

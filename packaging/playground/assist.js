@@ -28,9 +28,10 @@ class Files extends Workspace {
   files = []
   #versions = new Map()
 
-  constructor(client, show) {
+  constructor(client, { show, change }) {
     super(client)
     this.show = show
+    this.change = change
   }
 
   #next(uri) {
@@ -81,8 +82,10 @@ class Files extends Workspace {
   updateFile(uri, update) {
     const file = this.getFile(uri)
     if (!file) return
-    const shown = file.view ?? this.show(nameOf(uri))
-    shown.dispatch(update)
+    if (file.view) return file.view.dispatch(update)
+    file.doc = this.change(nameOf(uri), update)
+    file.version = this.#next(uri)
+    this.client.notification('textDocument/didChange', { textDocument: { uri, version: file.version }, contentChanges: [{ text: file.doc.toString() }] })
   }
 }
 
@@ -153,11 +156,12 @@ export class Assistant {
   #isBusy = false
   #isStale = false
 
-  /** send(message) gives a message to the server; show(name) shows a file and gives its view; onProblems(problems, isNew) gets those of what is
+  /** send(message) gives a message to the server; show(name) shows a file and gives its view; change(name, update) changes one that is not shown
+   * and gives its text; onProblems(problems, isNew) gets those of what is
    * shown, and once more when it is known what can be done about them. */
-  constructor({ send, show, onProblems }) {
+  constructor({ send, show, change, onProblems }) {
     this.onProblems = onProblems
-    this.#client = new LSPClient({ timeout: MAX_MS, rootUri: null, sanitizeHTML: clean, workspace: client => new Files(client, show) })
+    this.#client = new LSPClient({ timeout: MAX_MS, rootUri: null, sanitizeHTML: clean, workspace: client => new Files(client, { show, change }) })
     this.#client.connect({
       send: text => send(JSON.parse(text)),
       subscribe: handler => (this.#handler = handler),
@@ -179,7 +183,7 @@ export class Assistant {
   /** What the editor of a file needs. */
   extensions(name) {
     return [
-      this.#client.plugin(uriOf(name), 'pdl'), autocompletion({ override: [context => this.#complete(context)] }), hoverTooltips(), signatureHelp(), explanation, atPointer,
+      this.#client.plugin(uriOf(name), 'pdl'), autocompletion({ override: [context => this.#complete(context)], icons: false }), hoverTooltips(), signatureHelp(), explanation, atPointer,
       keymap.of([...renameKeymap, ...jumpToDefinitionKeymap, ...findReferencesKeymap, { key: 'Mod-k Mod-i', run: explain }, { key: 'Escape', run: hide }]),
     ]
   }

@@ -27,6 +27,7 @@ const theme = EditorView.theme({
   '.cm-lsp-documentation': { padding: '.2rem .6rem', font: '13px/1.45 system-ui, sans-serif', overflow: 'auto', maxHeight: '18rem' },
   '.cm-lsp-documentation p': { margin: '.25rem 0' },
   '.cm-lsp-documentation code, .cm-lsp-documentation pre': { font: '12.5px/1.45 ui-monospace, monospace', whiteSpace: 'pre-wrap' },
+  '.cm-tooltip.cm-completionInfo': { whiteSpace: 'normal' },
   '.cm-diagnosticAction': { font: '13px system-ui, sans-serif', color: 'var(--back)', backgroundColor: 'var(--main)', borderRadius: '4px', padding: '.1rem .5rem' },
   '.cm-panels': { backgroundColor: 'var(--pane)', color: 'var(--front)', borderColor: 'var(--line)' },
   '.cm-dialog input, .cm-dialog button': { font: '13px system-ui, sans-serif', color: 'var(--front)', backgroundColor: 'var(--back)', backgroundImage: 'none', border: '1px solid var(--line)' },
@@ -101,6 +102,13 @@ export class Editor {
     this.#shown = name
     this.view.setState(state)
     return this.view
+  }
+
+  /** Changes a file that is not shown. -> its text */
+  change(name, update) {
+    const { state } = this.#states.get(name).update(update)
+    this.#states.set(name, state)
+    return state.doc
   }
 
   get shown() {

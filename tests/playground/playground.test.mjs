@@ -145,6 +145,13 @@ test('a program of several files: each is shown, checked and run', { timeout: 60
   await page.click('#files button:nth-child(2)')
   await page.click('.cm-content')
   await page.keyboard.press('Control+z')
+  await page.click('#files button')
+  await page.locator('.cm-line', { hasText: 'lib.greet' }).click()
+  for (const key of ['End', 'ArrowLeft', 'ArrowLeft', 'ArrowLeft', 'F2']) await page.keyboard.press(key)
+  await page.fill('.cm-lsp-rename-panel input', 'salute')
+  await page.keyboard.press('Enter')
+  await page.locator('.cm-line', { hasText: 'lib.salute' }).waitFor()
+  await until(page, () => document.querySelector('#verdict').textContent === 'No problems.') // the file that is not shown has the name, too
   await page.click('#run')
   await said(page, 'Good day').waitFor()
   await settled(page)
