@@ -74,3 +74,20 @@ def test_explain(pdl, folder):
     Collector.got = 1
     check("but not for the environment alone, which speaks of runs", Collector.got == 1, Collector.got)
     collector.shutdown()
+
+
+def test_what_is_allowed_is_judged(pdl, folder):
+    """--allow does what a run would do, so a policy is in force: of the command line, the environment and the program."""
+    action = "defs: {x: {read: mail}}\nlang: command\nargs: [sh, -c, '${ x }']\n"
+    (folder / "mail").write_text("touch executed")
+    (folder / "inner.pdl").write_text("policy: strict\n" + action)
+    ways = {"none": ("", (), {}), "an option": ("", ("--policy", "careful"), {}), "the environment": ("", (), {"PDL_POLICY": "careful"}),
+            "the program": ("policy: careful\n", (), {}), "a module": (None, (), {})}
+    for name, (root, args, env) in ways.items():
+        (folder / "a.pdl").write_text(root + action if root is not None else "text: [{include: inner.pdl}]\n")
+        p = subprocess.run([pdl, "explain", "--allow", "read,command", *args, "a.pdl"], cwd=folder, env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False)
+        done = (folder / "executed").exists()
+        (folder / "executed").unlink(missing_ok=True)
+        check("policy of %s" % name, done == (name == "none") and ("refuses argument 2 of sink command sh" in p.stderr) != done, p.stdout, p.stderr)
+    p = subprocess.run([pdl, "explain", "--policy", "nothing", "a.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    check("a policy that is not there", p.returncode == 2 and "there is no policy 'nothing'" in p.stderr, p.returncode, p.stderr)

@@ -25,6 +25,12 @@ MISTAKES = [
 ]
 
 
+FOLDERS = [
+    ["-f", "."], ["-d", "@."], ["--prices", "."], ["--replay", "."], ["-o", "."], ["--cache", "."], ["--wire", "."], ["--policy", "./"], ["--sandbox=./"],
+    ["batch", "-i", "."], ["eval", "-i", ".", "--expect", "a"], ["serve", "--token-file", "."], ["mock", "--replies", "."], ["pack", "--command", "."], ["serve", "--log", "."],
+]
+
+
 def table():
     """name -> [(letter, value, choices, words)], command -> names"""
     text = source("cli/options/options.c").read_text("utf-8")
@@ -84,6 +90,9 @@ def test_mistakes_are_exit_code_2(pdl, folder):
     for args in MISTAKES:
         code, out, err = said(pdl, folder, *args)
         check(" ".join(args), code == 2 and not out and "there is no file" in err, code, out, err)
+    for args in FOLDERS:
+        code, out, err = said(pdl, folder, *args, *([] if args[0] == "mock" else ["a.pdl"]))
+        check("%s, a folder" % " ".join(args), code == 2 and not out and "is a folder, not a file\n" in err, code, out, err)
     for command, old, now in RENAMED:
         code, _, err = said(pdl, folder, command, "--" + old)
         check("%s --%s" % (command, old), code == 2 and "did you mean --%s?" % now in err, err)

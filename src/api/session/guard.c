@@ -25,6 +25,10 @@
 
 #include "base/banned.h"
 
+bool pdl_session_does_nothing(const pdl_session *s) {
+    return s->opt.run.explain && !s->opt.run.allow.n;
+}
+
 /* Confined code must not change a policy, nor what the policy names. */
 static void keep_file(void *user, pdl_str path) {
     pdl_confined *c = pdl_session_confined(user);
@@ -120,13 +124,17 @@ static bool read_own(const pdl_session *s, const pdl_program *p, pdl_str file, p
 }
 
 bool pdl_session_read_policies(pdl_session *s, pdl_err *err) {
-    return read_given(s, &s->rules.policies, err);
+    pdl_policies *unused = NULL;
+    if (!pdl_session_does_nothing(s)) return read_given(s, &s->rules.policies, err);
+    bool ok = read_given(s, &unused, err); /* a mistake in them is reported all the same */
+    pdl_policies_free(unused);
+    return ok;
 }
 
 static bool take_policy(pdl_session *s, const pdl_program *p, pdl_str file, pdl_err *err) {
     assert(!s->chain.first);
     size_t before = s->rules.policies ? pdl_policies_count(s->rules.policies) : 0;
-    if (!s->opt.run.explain && !read_own(s, p, file, &s->rules.policies, err)) return false;
+    if (!pdl_session_does_nothing(s) && !read_own(s, p, file, &s->rules.policies, err)) return false;
     if (!pdl_session_add_profile(s, before, err)) return false;
     if (!pdl_session_keep_profiles(s, p, err)) return false;
     pdl_session_fill_redactions(s);
@@ -183,7 +191,7 @@ static bool profile_of_module(const pdl_session *s, uint64_t bit, pdl_val *out, 
 
 bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_code *code,
                              pdl_err *err) {
-    if (s->opt.run.explain || !p->main || !p->main->rare->policy) return true;
+    if (pdl_session_does_nothing(s) || !p->main || !p->main->rare->policy) return true;
     int64_t n;
     uint64_t bit = 0;
     pdl_buf name = PDL_BUF;

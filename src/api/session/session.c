@@ -96,7 +96,7 @@ static bool open_all(pdl_session *s, pdl_err *err) {
     s->rules.confined =
         pdl_confined_new(&s->opt, pdl_session_env_of, s, &s->around.folders, s->loaded.arena);
     if (!check_timeouts(o, err) || !pdl_session_open_telemetry(s, err) ||
-        (!o->run.explain && !read_policies(s, err)) || !pdl_session_open_sandbox(s, err))
+        !read_policies(s, err) || !pdl_session_open_sandbox(s, err))
         return false;
     if (!s->group.shared)
         pdl_mcp_secrets(&(pdl_mcp_options){.env = pdl_session_env_of, .user = s},

@@ -1,8 +1,8 @@
 /* named_files.c -- checks that the files of a command line exist.
  *
  * A misspelt name is a mistake on the command line, whatever kind of file it names: it is reported
- * in one sentence, before anything is done, and the exit code is 2. Files that exist and cannot be
- * read are reported by their readers.
+ * in one sentence, before anything is done, and the exit code is 2. So is a folder in place of a
+ * file. Files that exist and cannot be read are reported by their readers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,11 +28,11 @@ static const struct {
                 {pdl_cli_cmd_eval, false},  {pdl_cli_cmd_optimize, false},
                 {pdl_cli_cmd_infer, false}, {pdl_cli_cmd_pack, false}};
 
-static bool is_there(pdl_str name) {
+static pdl_file_kind kind_of(pdl_str name) {
     char *path = pdl_str_dup(name);
     pdl_file_kind kind = pdl_file_kind_of(path);
     pdl_free(path);
-    return kind != PDL_FILE_NONE;
+    return kind;
 }
 
 /* Options that name a file which is written: its folder has to exist. --trace is missing because a
@@ -64,18 +64,28 @@ static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
     return is_one_of(id, reading, sizeof reading / sizeof *reading) ? value : (pdl_str){0};
 }
 
+/* Appends what is wrong with the file that a value names; appends nothing when nothing is. */
+static void put_fault(const arguments *a, opt_id id, pdl_str value, pdl_buf *out) {
+    bool writes = is_one_of(id, writing, sizeof writing / sizeof *writing);
+    pdl_str file = value.n ? file_in(a, id, value) : (pdl_str){0}, named = writes ? value : file;
+    if (pdl_str_is(named, "-") || !named.n) return;
+    if (file.n && kind_of(file) == PDL_FILE_NONE)
+        pdl_buf_putf(out, "there is no %s '%.*s'", writes ? "folder" : "file", PDL_FMT(file));
+    else if (kind_of(named) == PDL_FILE_DIR)
+        pdl_buf_putf(out, "'%.*s' is a folder, not a file", PDL_FMT(named));
+}
+
 static bool has_options(const arguments *a, char **message) {
     for (size_t i = 0; i < a->values.n; i++) {
         const option *o = pdl_cli_option_of(a->values.p[i].id);
-        pdl_str value = a->values.p[i].value,
-                file = value.n ? file_in(a, o->id, value) : (pdl_str){0};
-        if (!file.n || pdl_str_is(file, "-") || is_there(file)) continue;
-        pdl_buf b = PDL_BUF;
-        bool writes = is_one_of(o->id, writing, sizeof writing / sizeof *writing);
-        pdl_buf_putf(&b, "argument --%s: there is no %s '%.*s'", o->name,
-                     writes ? "folder" : "file", PDL_FMT(file));
-        *message = pdl_buf_take(&b);
-        return false;
+        pdl_buf fault = PDL_BUF, b = PDL_BUF;
+        put_fault(a, o->id, a->values.p[i].value, &fault);
+        if (fault.len) {
+            pdl_buf_putf(&b, "argument --%s: %s", o->name, pdl_buf_z(&fault));
+            *message = pdl_buf_take(&b);
+        }
+        pdl_buf_fini(&fault);
+        if (*message) return false;
     }
     return true;
 }
