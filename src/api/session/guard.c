@@ -134,7 +134,8 @@ bool pdl_session_read_policies(pdl_session *s, pdl_err *err) {
 static bool take_policy(pdl_session *s, const pdl_program *p, pdl_str file, pdl_err *err) {
     assert(!s->chain.first);
     size_t before = s->rules.policies ? pdl_policies_count(s->rules.policies) : 0;
-    if (!pdl_session_does_nothing(s) && !read_own(s, p, file, &s->rules.policies, err)) return false;
+    bool reads = !pdl_session_does_nothing(s);
+    if (reads && !read_own(s, p, file, &s->rules.policies, err)) return false;
     if (!pdl_session_add_profile(s, before, err)) return false;
     if (!pdl_session_keep_profiles(s, p, err)) return false;
     pdl_session_fill_redactions(s);
