@@ -29,19 +29,8 @@ FLAGS = ("-std=c17 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Wstr
 LIBRARIES = ["libuv", "libpcre2-8", "libutf8proc", "gmp"]
 LIBRARIES_OPENED = ["libpdl-http.so", "libpdl-sqlite.so"]
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the date of all files in the zip, so that the same input gives the same wheel
-CROSS = """[binaries]
-c = '%s'
-ar = 'ar'
-strip = 'strip'
-pkgconfig = 'pkg-config'
-[properties]
-pkg_config_libdir = '%s'
-[host_machine]
-system = 'linux'
-cpu_family = 'x86_64'
-cpu = 'x86_64'
-endian = 'little'
-"""
+# Inside of the command and of the extension where the C library has no shared ones of ours beside it.
+ARCHIVES = ["libcurl.a", "libnghttp2.a", "libssl.a", "libcrypto.a", "libz.a", "libsqlite3.a"]
 
 
 # --- the extension -------------------------------------------------------------------------------------------------------------------
@@ -52,14 +41,16 @@ def folder():
     return "python-debug" if hasattr(sys, "gettotalrefcount") else "python"
 
 
-def sources():
-    return sorted(PACKAGE.glob("_*.c"))
+def sources(system=sys.platform):
+    """Returns the files of the extension; those of other systems are named by them."""
+    others = {"linux", "darwin"} - {system}
+    return sorted(p for p in PACKAGE.glob("_*.c") if p.stem.rpartition("_")[2] not in others)
 
 
-def extension_command(cc, target, include, more):
+def extension_command(cc, target, include, more, system=sys.platform):
     """Returns the command line that compiles the extension to the file `target`."""
     return [*shlex.split(cc), *FLAGS, "-I%s" % (ROOT / "include"), *(a for i in include for a in ("-isystem", str(i))), "-shared",
-            "-o", str(target), *map(str, sources()), *more]
+            "-o", str(target), *map(str, sources(system)), *more]
 
 
 def python_headers(place):
@@ -82,34 +73,61 @@ def run(argv, **env):
     return p.stdout
 
 
+def way_of(target):
+    """Returns where a package for a target of the compiler finds libcurl and SQLite: "system", "beside" (in the wheel, opened), "inside"
+    (linked into the extension, for musl), or "macos" (parts of that system)."""
+    if target is None:
+        return "system"
+    return "macos" if kit.is_macos(target) else "inside" if target.endswith("-musl") else "beside"
+
+
+def linked_with(way, third, place):
+    """Returns the options with which the linker makes the extension, besides its libraries."""
+    if way == "macos":  # Python's own functions are found when it loads the extension.
+        return ["-Wl,-undefined,dynamic_lookup", "-Wl,-dead_strip", "-s"]
+    options = ["-lpthread", "-ldl", "-lm", "-Wl,--gc-sections", "-Wl,-z,relro", "-Wl,-z,now"]
+    if way == "inside":
+        (place / "shown.map").write_text("{ global: PyInit__pdl; local: *; };\n", "utf-8")
+        return [*(third / "lib" / name for name in ARCHIVES), *options, "-Wl,--version-script=%s" % (place / "shown.map"), "-s"]
+    return options + (["-Wl,-rpath,$ORIGIN/_lib", "-s"] if way == "beside" else [])
+
+
 def build_native(settings):
     """Returns {name in the package: file}: the extension, the command, and the files that they open. settings: {} for
-    the libraries of the system, or third-party, the folder that packaging/parts/third-party made, and cc."""
-    third = settings.get("third-party")
+    the libraries of the system, or third-party, the folder that packaging/parts/third-party made, cc, and target, that of the compiler; and,
+    where the command is one that has all inside, command and objects: its file, and the folder that it was built in."""
+    third, target = settings.get("third-party"), settings.get("target")
+    way = way_of(target)
     # The build folder is in the same place as the one of `make`: paths to the sources are then the same, and a compiler
     # cache can use its earlier results.
-    objects = ROOT / ("build-wheel" if third else "build-pip")
+    objects = ROOT / ("build-wheel-" + target if third else "build-pip")
     place = objects.with_name(objects.name + "-made")
     place.mkdir(parents=True, exist_ok=True)
-    cc, pkg_config, options, rpath = os.environ.get("CC", "cc"), {}, ["-Dtests=false"], ""
+    cc, pkg_config, options = os.environ.get("CC", "cc"), {}, ["-Dtests=false"]
     if third:
         third, cc = pathlib.Path(third).resolve(), settings["cc"]
         pkg_config = {"PKG_CONFIG_LIBDIR": str(third / "lib" / "pkgconfig")}
-        (place / "cross.ini").write_text(CROSS % (cc, third / "lib" / "pkgconfig"), "utf-8")
-        options += ["--cross-file", str(place / "cross.ini"), "-Dbundled=true", "-Dwerror=false", "-Dprefix=/nonexistent",
-                   "-Dc_link_args=-Wl,-rpath,$ORIGIN/../_lib"]
-        rpath = "-Wl,-rpath,$ORIGIN/_lib"
-    run(["sh", "tools/setup", objects, *options])
-    run(["ninja", "-j", os.environ.get("JOBS", "2"), "-C", objects, "libpdl.a", "pdl"])
+        kit.cross_file(place / "cross.ini", third, target)
+        options += ["--cross-file", str(place / "cross.ini"), "-Dwerror=false", "-Dprefix=/nonexistent"]
+    if way == "beside":
+        options += ["-Dbundled=true", "-Dc_link_args=-Wl,-rpath,$ORIGIN/../_lib -s"]
+    if way == "macos":
+        options += ["-Dc_link_args=-s"]
+    command = settings.get("command")
+    if command:
+        objects = settings["objects"]
+    else:
+        run(["sh", "tools/setup", objects, *options])
+        run(["ninja", "-j", os.environ.get("JOBS", "2"), "-C", objects, "libpdl.a", "pdl"])
     libraries = shlex.split(run(["pkg-config", "--libs", *LIBRARIES], **pkg_config))
     extension = place / "_pdl.abi3.so"
     run(extension_command(cc, extension, python_headers(place / "include"), [
-        objects / "libpdl.a", *libraries, "-lpthread", "-ldl", "-lm", "-Wl,--gc-sections", "-Wl,-z,relro", "-Wl,-z,now",
-        *([rpath] if rpath else [])]))
-    shutil.copy2(objects / "pdl", place / "pdl")
-    run(["strip", "--strip-unneeded", extension, place / "pdl"])
+        objects / "libpdl.a", *libraries, *linked_with(way, third, place)], "darwin" if way == "macos" else sys.platform))
+    shutil.copy2(command or objects / "pdl", place / "pdl")
+    if way == "system":
+        run(["strip", "--strip-unneeded", extension, place / "pdl"])
     found = {"_pdl.abi3.so": extension, "bin/pdl": place / "pdl"}
-    return {**found, **{"_lib/" + name: third / "lib" / name for name in (LIBRARIES_OPENED if third else [])}}
+    return {**found, **{"_lib/" + name: third / "lib" / name for name in (LIBRARIES_OPENED if way == "beside" else [])}}
 
 
 # --- wheels --------------------------------------------------------------------------------------------------------------------------
@@ -154,7 +172,7 @@ def write_wheel(folder, table, tag, files, readme):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
         for arcname, what in sorted(files.items()):
             data = what if isinstance(what, bytes) else pathlib.Path(what).read_bytes()
-            is_program = data[:4] == b"\x7fELF"
+            is_program = data[:4] in (b"\x7fELF", b"\xcf\xfa\xed\xfe")
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record.write("%s,sha256=%s,%d\n" % (arcname, digest, len(data)))
             put(z, arcname, data, 0o755 if is_program else 0o644)

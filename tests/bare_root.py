@@ -4,12 +4,14 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 
 SECONDS = 1200
 
 
-def make(place, packages, release=None):
-    """Makes the root once, of this machine's release or another one. -> None, or why there is none."""
+def make(place, packages, release=None, processor=None):
+    """Makes the root once, of this machine's release or another one. -> None, or why there is none. The packages of another processor are
+    unpacked, since their scripts do not run here, and nothing is entered."""
     if os.geteuid() != 0 or not pathlib.Path("/etc/debian_version").is_file():
         return "that takes Debian and root"
     missing = [name for name in ("mmdebstrap", "bwrap") if not shutil.which(name)]
@@ -20,15 +22,24 @@ def make(place, packages, release=None):
         new = place.with_name(place.name + ".new")
         shutil.rmtree(new, ignore_errors=True)
         try:
-            subprocess.run(["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", "--include=" + ",".join(packages),
+            kind = ["--variant=extract", "--arch=" + processor] if processor else ["--variant=minbase"]
+            subprocess.run(["mmdebstrap", "--quiet", "--mode=root", *kind, "--include=" + ",".join(packages),
                             release or own.get("VERSION_CODENAME", "stable").strip('"'), str(new)], check=True, capture_output=True, timeout=SECONDS)
         except (OSError, subprocess.SubprocessError) as e:
             shutil.rmtree(new, ignore_errors=True)
             return "mmdebstrap makes none (%s)" % type(e).__name__
         new.rename(place)
-    if subprocess.run(enter(place, "true"), capture_output=True, check=False).returncode != 0:
+    if not processor and subprocess.run(enter(place, "true"), capture_output=True, check=False).returncode != 0:
         return "bwrap cannot enter it"
     return None
+
+
+def wait_for(path, seconds=60):
+    """-> does a file get text in that time?"""
+    until = time.monotonic() + seconds
+    while not (path.is_file() and path.stat().st_size) and time.monotonic() < until:
+        time.sleep(0.1)
+    return path.is_file() and path.stat().st_size > 0
 
 
 def cache(place):

@@ -15,6 +15,25 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 ABSENT = 77  # exit status where something cannot be fetched
 GLIBC = "2.28"
+# What a wheel is for, as its tag begins and ends: the target of the compiler. The first is that of the machines that builds are made on.
+TARGETS = {
+    "manylinux_x86_64": "x86_64-linux-gnu." + GLIBC, "manylinux_aarch64": "aarch64-linux-gnu." + GLIBC,
+    "musllinux_x86_64": "x86_64-linux-musl", "musllinux_aarch64": "aarch64-linux-musl",
+    "macosx_arm64": "aarch64-macos.11.0", "macosx_x86_64": "x86_64-macos.11.0",
+}
+CROSS = """[binaries]
+c = '%(cc)s'
+ar = '%(ar)s'
+strip = 'strip'
+pkgconfig = 'pkg-config'
+[properties]
+pkg_config_libdir = '%(third)s/lib/pkgconfig'
+[host_machine]
+system = '%(system)s'
+cpu_family = '%(processor)s'
+cpu = '%(processor)s'
+endian = 'little'
+"""
 
 
 def version(root=ROOT):
@@ -86,6 +105,17 @@ def fetched_tools():
             sys.exit(ABSENT)
         stamp.write_bytes(wanted)
     return folder
+
+
+def is_macos(target):
+    return "-macos" in target
+
+
+def cross_file(path, third, target):
+    """Writes what meson has to know to build for another system over the libraries in the folder `third`."""
+    values = {"cc": HERE / "compiler", "ar": HERE / "archiver" if is_macos(target) else "ar", "third": third,
+              "system": "darwin" if is_macos(target) else "linux", "processor": target.split("-")[0]}
+    path.write_text(CROSS % values, "utf-8")
 
 
 def libraries(target):

@@ -158,6 +158,9 @@ void pdlpy_called(void *user, pdl_request *request); /* a pdl_handler_fn; user: 
 void pdlpy_answer(pdlpy_bound *b, pdl_request *request, PyObject *result);
 /* Returns the exception that is set, and clears it. */
 PyObject *pdlpy_caught(void);
+/* Returns true in the thread that the process began with, which is the one that signals reach in
+ * Python. Each system has a file for it: _thread_linux.c, _thread_darwin.c. */
+bool pdlpy_is_first_thread(void);
 /* Implements Run(engine, program, options); see _run.c. */
 PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs);
 

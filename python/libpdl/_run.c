@@ -7,8 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 typedef struct run {
     PyObject_HEAD pdlpy_engine *engine;
@@ -334,7 +332,7 @@ static bool raises_interrupt(void) {
 
 static bool watch_ctrl_c(run *r) {
     struct sigaction before, ours = {.sa_handler = on_ctrl_c};
-    if (watched || getpid() != (pid_t)syscall(SYS_gettid) || !raises_interrupt() ||
+    if (watched || !pdlpy_is_first_thread() || !raises_interrupt() ||
         sigaction(SIGINT, NULL, &before) != 0 || (before.sa_flags & SA_SIGINFO) ||
         before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)
         return false;

@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT / "packaging" / "parts"))
 import kit  # noqa: E402
 
 BUILD = Choice.build
+DIST = pathlib.Path(os.environ.get("PDL_DIST", ROOT / "dist"))  # make-release says where it made them
 PY = "/venv/bin/python /t/use.py "
 ABSENT = 77  # of make-wheel: something cannot be fetched
 SERVE = ("rm -f /t/port; python3 /t/https.py /t/cert.pem /t/key.pem /t/port & server=$!; trap 'kill $server' EXIT; "
@@ -63,7 +64,8 @@ def are_parts_there():
 
 
 def wheel_of(name):
-    found = sorted((ROOT / "dist").glob("%s-%s-*.whl" % (name, kit.version())))
+    system = "manylinux_*_%s" % os.uname().machine if name == "libpdl" else "any"
+    found = sorted(DIST.glob("%s-%s-*%s.whl" % (name, kit.version(), system)))
     return found[-1] if found else None
 
 

@@ -77,9 +77,12 @@ extern const size_t pdl_n_modules_inside;
 #define PDL_CRYPTO_NAMES PDL_INSIDE_NAME
 #define PDL_SQLITE_NAMES PDL_INSIDE_NAME
 #else
-#define PDL_CURL_NAMES   "libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so"
-#define PDL_CRYPTO_NAMES "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so"
-#define PDL_SQLITE_NAMES "libsqlite3.so.0", "libsqlite3.so", "libsqlite3.dylib"
+/* The last name is that of macOS. It kills a process that opens its own libcrypto, which is why
+ * that name has the version of a package. */
+#define PDL_CURL_NAMES                                                                             \
+    "libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so", "/usr/lib/libcurl.4.dylib"
+#define PDL_CRYPTO_NAMES "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so", "libcrypto.3.dylib"
+#define PDL_SQLITE_NAMES "libsqlite3.so.0", "libsqlite3.so", "/usr/lib/libsqlite3.dylib"
 #endif
 /* No package of libpdl contains DuckDB. PDL_DUCKDB names another file. */
 #define PDL_DUCKDB_NAMES "libduckdb.so", "libduckdb.so.1", "libduckdb.dylib"
