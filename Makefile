@@ -111,8 +111,8 @@ container: ## dist/pdl-VERSION-PROCESSOR.oci.tar: the static command as an image
 deb: ## dist/*.deb: the packages of Debian, from the last commit; ends when lintian finds an error or a warning
 	@sh tools/install-deps deb && $(PY) packaging/deb/make-deb $(ARGS)
 
-release: ## dist/: every package, with hashes, a bill of materials and a page of what is in it; ARGS=--check makes all of it twice and compares
-	@sh tools/install-deps wheel && sh tools/install-deps deb && $(PY) packaging/release/make-release $(ARGS)
+release: ## dist/: every package, with hashes, a bill of materials and a page of what is in it; ARGS=--check runs each, makes all of it twice and compares
+	@sh tools/install-deps wheel && sh tools/install-deps deb && sh tools/install-deps release && $(PY) packaging/release/make-release $(ARGS)
 
 test-deb: deb ## the packages of Debian, installed, used and removed in a bare Debian root (as root, with mmdebstrap and bubblewrap)
 	@$(SUITE) tests/deb
@@ -123,7 +123,7 @@ test-container: container ## the image: validated, unpacked, and run in its own 
 test-static: static ## the static command in an empty root, and the suites that know how
 	@$(SUITE) tests/static
 
-wheel: ## dist/libpdl-*.whl and dist/libpdl_compat-*.whl, with all that they need; fetches a compiler and sources on first use
+wheel: ## dist/libpdl-*.whl and dist/libpdl_compat-*.whl, with all that they need; fetches a compiler and sources on first use; ARGS='--target all': for musl, arm64 and macOS, too
 	@sh tools/install-deps wheel && $(PY) packaging/wheel/make-wheel $(ARGS)
 
 debug: ## build-debug/: with assertions, and all that a debugger wants to know
@@ -222,7 +222,7 @@ dist: all ## source archive of the last commit
 	@git archive --format=tar.gz --prefix=libpdl/ -o $(BUILD)/libpdl.tar.gz HEAD && echo $(BUILD)/libpdl.tar.gz
 
 clean: ## remove the build directories
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-debug $(BUILD)-static $(BUILD)-static-* $(BUILD)-cov $(BUILD)-wheel $(BUILD)-pip $(BUILD)-deb dist dist-again
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-debug $(BUILD)-static $(BUILD)-static-* $(BUILD)-cov $(BUILD)-wheel* $(BUILD)-pip* $(BUILD)-deb dist dist-again
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile

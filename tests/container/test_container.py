@@ -47,7 +47,7 @@ class Image:
 
 
 def image():
-    found = sorted((ROOT / "dist").glob("pdl-*-%s.oci.tar" % os.uname().machine))
+    found = sorted(pathlib.Path(os.environ.get("PDL_DIST", ROOT / "dist")).glob("pdl-*-%s.oci.tar" % os.uname().machine))
     return Image(found[-1]) if found else None
 
 

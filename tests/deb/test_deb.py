@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The packages of `make deb` in a Debian of its own (mmdebstrap), entered without network (bubblewrap): installed, tried by their own tests
-(debian/tests), and removed. Skipped, with a line that says so, where they were not made or where such a root cannot be made."""
+(debian/tests), and removed. Before that, an earlier version is upgraded: the same packages under a lower number, with a file that is gone since. Skipped, with a line that says so, where they were not made or where such a root cannot be made."""
+import os
 import pathlib
 import re
 import shutil
@@ -12,12 +13,13 @@ from .. import bare_root
 from ..checks import check, skip
 from ..harness.choice import Choice, ROOT
 
-DIST = ROOT / "dist"
+DIST = pathlib.Path(os.environ.get("PDL_DIST", ROOT / "dist"))  # make-release says where it made them
+EARLIER = "0.0.9-1"
 PACKAGES = {"pdl", "libpdl0", "libpdl-dev", "python3-libpdl", "pdl-doc"}
 # What the packages need, and what their tests need.
 BELOW = ["ca-certificates", "gcc", "libc6-dev", "libcurl4", "libgmp-dev", "libpcre2-dev", "libsqlite3-0", "libutf8proc-dev", "libuv1-dev",
          "pkg-config", "python3"]
-OURS = "find / -xdev \\( -name '*pdl*' -o -path '*jupyter*' \\) ! -path '/proc/*' ! -path '/debs*' ! -path '/tests*' ! -path '/var/log/*' ! -path '/var/tmp/*' ! -path '/tmp/*' ! -path '/root/*'"
+OURS = "find / -xdev \\( -name '*pdl*' -o -path '*jupyter*' \\) ! -path '/proc/*' ! -path '/debs*' ! -path '/earlier*' ! -path '/tests*' ! -path '/var/log/*' ! -path '/var/tmp/*' ! -path '/tmp/*' ! -path '/root/*'"
 
 
 def made():
@@ -50,9 +52,24 @@ def check_packages(found):
     check("the library is where the loader looks", any(re.fullmatch(r"/usr/lib/[^/]+/libpdl\.so\.0", p) for p in held["libpdl0"]), held["libpdl0"])
 
 
+GONE = "/usr/share/pdl/lib/gone.pdl"
+
+
+def write_earlier(path, out, scratch):
+    """The package as it would have been in an earlier version."""
+    tree = scratch / path.name
+    subprocess.run(["dpkg-deb", "-R", path, tree], check=True)
+    control = tree / "DEBIAN" / "control"
+    now = fields(path)["Version"]
+    control.write_text(control.read_text("utf-8").replace(now, EARLIER).replace(now.split("-")[0] + ")", EARLIER + ")"), "utf-8")
+    if fields(path)["Package"] == "pdl":
+        (tree / GONE.lstrip("/")).write_text("text: gone\n", "utf-8")
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree, out / path.name], check=True, capture_output=True)
+
+
 @pytest.mark.builds
 @pytest.mark.seconds(3600)
-def test_packages():
+def test_packages(folder):
     found = made()
     if not found:
         skip("the packages of Debian", "there are none: make deb")
@@ -63,14 +80,18 @@ def test_packages():
     if why:
         skip("a Debian of its own", why)
         return
-    for used in ("debs", "tests"):
+    for used in ("debs", "earlier", "tests"):
         shutil.rmtree(place / used, ignore_errors=True)
-    (place / "debs").mkdir()
+    for used in ("debs", "earlier"):
+        (place / used).mkdir()
     for path in found.values():
         shutil.copy(path, place / "debs")
+        write_earlier(path, place / "earlier", folder)
     shutil.copytree(ROOT / "debian" / "tests", place / "tests")
     names = " ".join(sorted(PACKAGES))
-    for name, line in [("nothing of ours is there before", "test -z \"$(%s)\"" % OURS), ("they are installed", "dpkg -i /debs/*.deb && dpkg --audit"),
+    for name, line in [("nothing of ours is there before", "test -z \"$(%s)\"" % OURS), 
+                       ("an earlier version is installed", "dpkg -i /earlier/*.deb && test -f " + GONE),
+                       ("they are upgraded", "dpkg -i /debs/*.deb && test -z \"$(dpkg --audit)\" && ! test -e %s && ! dpkg -l | grep -F %s" % (GONE, EARLIER)),
                        *(("test of the packages: " + t.name, "/tests/" + t.name) for t in sorted((ROOT / "debian/tests").iterdir()) if t.name != "control"),
                        ("they are removed", "dpkg --purge " + names), ("nothing of ours is left", "left=$(%s); echo \"$left\"; test -z \"$left\"" % OURS)]:
         p = subprocess.run(bare_root.enter(place, line), capture_output=True, text=True, timeout=600, check=False)

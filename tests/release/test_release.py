@@ -4,11 +4,12 @@ between two releases. The packages themselves have tests of their own (tests/whe
 import hashlib
 import importlib.machinery
 import importlib.util
+import shutil
 
-from ..checks import check
+from ..checks import check, skip
 from ..harness.choice import ROOT
 
-NAMES = ["libpdl-0.1.0-cp310-abi3-manylinux_2_28_x86_64.whl", "libpdl_compat-0.1.0-py3-none-any.whl", "pdl-linux-x86_64", "pdl-0.1.0-x86_64.oci.tar",
+NAMES = ["libpdl-0.1.0-cp310-abi3-manylinux_2_28_x86_64.whl", "libpdl-0.1.0-cp310-abi3-macosx_11_0_arm64.whl", "libpdl_compat-0.1.0-py3-none-any.whl", "pdl-linux-x86_64", "pdl-0.1.0-x86_64.oci.tar",
          "pdl_0.1.0-1_amd64.deb", "libpdl0_0.1.0-1_amd64.deb", "libpdl_0.1.0-1.dsc", "libpdl-0.1.0.tar.gz"]
 
 
@@ -47,7 +48,10 @@ def test_bill(folder):
     check("ids are not used twice", len(by_id) == len(bill["packages"]) == len(found) + len(parts))
     check("relations name what is there", all(r["relatedSpdxElement"] in by_id and r["spdxElementId"] in {*by_id, "SPDXRef-DOCUMENT"} for r in bill["relationships"]))
     holders = {by_id[r["spdxElementId"]]["name"] for r in bill["relationships"] if r["relationshipType"] == "CONTAINS"}
-    check("what has libraries inside", holders == {NAMES[0], "pdl-linux-x86_64", "pdl-0.1.0-x86_64.oci.tar"}, holders)
+    check("what has libraries inside", holders == {NAMES[0], NAMES[1], "pdl-linux-x86_64", "pdl-0.1.0-x86_64.oci.tar"}, holders)
+    mac = {by_id[r["relatedSpdxElement"]]["name"] for r in bill["relationships"]
+           if r["relationshipType"] == "CONTAINS" and by_id[r["spdxElementId"]]["name"] == NAMES[1]}
+    check("a Mac has libcurl and SQLite", mac == {"libuv1", "pcre2", "utf8proc", "gmp"}, mac)
 
 
 def test_two_releases(folder):
@@ -57,3 +61,27 @@ def test_two_releases(folder):
     (other / "pdl-linux-x86_64").write_text("another", "utf-8")
     (one / "libpdl_0.1.0-1.dsc").unlink()
     check("another, and one that is missing", made.differing(one, other) == ["libpdl_0.1.0-1.dsc", "pdl-linux-x86_64"], made.differing(one, other))
+
+
+def test_missing(folder):
+    made = tool()
+    out = filled(folder / "dist")
+    kinds = [k for k in made.KINDS if k[0] in ("the package for Python, macosx_arm64", "the image, x86-64", "the image, arm64", "the sources")]
+    check("what was not made is named", made.missing(out, kinds, []) == [r"pdl-.*-aarch64\.oci\.tar"], made.missing(out, kinds, []))
+    check("what cannot be made here is not missed", made.missing(out, kinds, ["the image, arm64"]) == [])
+    check("each target of the wheels has its kind", set(made.WHEELS) == set(made.kit.TARGETS), set(made.WHEELS) ^ set(made.kit.TARGETS))
+
+
+def test_tried(folder):
+    tried = tool().tried
+    out = filled(folder / "dist")
+    check("a page runs nothing", tried.of(out / "notes.txt") == ("nothing to run", False))
+    mac = tried.of(out / NAMES[1])
+    check("what cannot be run here is said, and is no fault", "Mac" in mac.said and not mac.is_fault, mac)
+    broken = tried.of(out / "libpdl-0.1.0.tar.gz")
+    check("what is no archive is a fault", broken.is_fault and "ReadError" in broken.said, broken)
+    if not shutil.which("bwrap"):
+        skip("a command that does not start", "there is no bwrap")
+        return
+    broken = tried.of(out / "pdl-linux-x86_64")
+    check("what does not start is a fault", broken.is_fault and "exit status" in broken.said, broken)
