@@ -75,6 +75,38 @@ static void report_end(pdl_vref reply, pdl_err *err) {
     pdl_buf_fini(&b);
 }
 
+/* Returns true when a text ends inside of an object or a list. */
+static bool ends_inside(pdl_str s) {
+    size_t depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (in_string && c == '\\')
+            i++;
+        else if (c == '"')
+            in_string = depth && !in_string;
+        else if (!in_string && (c == '{' || c == '['))
+            depth++;
+        else if (!in_string && (c == '}' || c == ']') && depth)
+            depth--;
+    }
+    return depth > 0;
+}
+
+/* Refuses JSON that was cut with the answer: the parser would complete it, and a half word would be
+ * taken for a whole one. */
+static bool is_whole(const pdl_stage *s, pdl_vref reply, pdl_vref text, pdl_err *err) {
+    pdl_vref reason = finish_reason(reply);
+    bool is_cut = pdl_text_is(reason, "length") || pdl_text_is(reason, "content_filter");
+    if (!is_cut || s->block->rare->parser->parser->kind != PDL_PARSE_JSON || !pdl_is_str(text) ||
+        !ends_inside(pdl_str_get(text)))
+        return true;
+    pdl_err_set(err, PDL_E_parser, s->loc, "its JSON is not complete");
+    if (pdl_text_is(reason, "length"))
+        pdl_err_hint(err, "parameters: {max_tokens: N} lets the model write more");
+    return false;
+}
+
 static void put_fault(const pdl_problem *p, pdl_buf *out) {
     pdl_str path = p->path;
     if (path.n && path.p[0] == '.') path = pdl_str_sub(path, 1, path.n);
@@ -117,7 +149,8 @@ void pdl_vm_run_stage(pdl_run *r, pdl_stage *s, pdl_vref reply) {
     pdl_val v = pdl_keep(in->value), parsed;
     bool ok = true;
     if (s->parse) {
-        ok = pdl_parse(s->block->rare->parser->parser, v, &parsed, &err);
+        ok = is_whole(s, reply, v, &err) &&
+             pdl_parse(s->block->rare->parser->parser, v, &parsed, &err);
         if (ok) take_fitting(r, s->block, v, &parsed);
         if (ok)
             set_val(&v, pdl_with_label(parsed, pdl_label_of(in->value)));
