@@ -13,6 +13,12 @@ def infer(program, *args, expected=0, json_wanted=True):
     return (json.loads(out) if json_wanted and out.startswith("{") else out), err
 
 
+def experiments(scale):
+    """How many particles an inference has whose posterior is known, and the seeds: in `soak` ten thousand, and twenty."""
+    n, seeds = (10000, 20) if scale(1) > 1 else (1000, 5)
+    return n, range(seeds)
+
+
 def probability(d, value):
     return sum(p for v, p in zip(d["values"], d["probs"]) if v == value)
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Posteriors with closed forms: each is met within four standard errors, with seeds that are fixed."""
+import itertools
 import math
 import statistics
 
 import pytest
 
-from .kit import infer, probability, t
+from .kit import experiments, infer, probability, t
 
 # Ten trials of a coin whose bias is uniform on a grid; what is seen is how many were heads.
 BETA = """defs:
@@ -41,6 +42,17 @@ lastOf:
 """
 
 
+MIXTURE = """defs:
+  sides: ${ 6 if ((range(4) | list) | random) == 0 else 10 }
+lastOf:
+- repeat:
+    lastOf:
+    - factor: ${ 0.0 if ((range(sides) | list) | random) < 4 else -1.0e999 }
+  for: {i: [1, 2, 3]}
+- ${ sides }
+"""
+
+
 def kalman(seen):
     mean, var = 0., 0.
     for y in seen:
@@ -59,8 +71,9 @@ def moments(d):
 def test_gaussian_chain(algo, scale):
     mean, var = kalman([1., .5, 2.])
     t.begin({"p.pdl": CHAIN})
-    for seed in range(scale(2)):
-        d, _ = infer("p.pdl", "--algo", algo, "-n", "500", "--seed", str(seed))
+    particles, seeds = experiments(scale)
+    for seed in seeds:
+        d, _ = infer("p.pdl", "--algo", algo, "-n", str(particles), "--seed", str(seed))
         got, spread = moments(d)
         n = min(d["ess"]) / 2  # resampled particles are not independent
         t.check("the mean of Kalman's filter", abs(got - mean) < 4 * math.sqrt(var / n), mean, got)
@@ -73,26 +86,43 @@ def test_beta_bernoulli(scale):
     want = sum(g ** 4 for g in grid) / sum(g ** 3 for g in grid)
     evidence = math.log(sum(g ** 3 for g in grid) / len(grid))
     t.begin({"p.pdl": BETA})
-    for seed in range(scale(3)):
-        d, _ = infer("p.pdl", "-n", "1000", "--seed", str(seed))
+    particles, seeds = experiments(scale)
+    for seed in seeds:
+        d, _ = infer("p.pdl", "-n", str(particles), "--seed", str(seed))
         got, spread = moments(d)
         n = min(d["ess"]) / 2
         t.check("the mean", abs(got - want) < 4 * math.sqrt(spread / n), want, got)
-        t.check("the evidence", abs(d["log_evidence"] - evidence) < 4 * math.sqrt(3 / 1000) * 2, evidence, d["log_evidence"])
+        t.check("the evidence", abs(d["log_evidence"] - evidence) < 4 * math.sqrt(3 / particles) * 2, evidence, d["log_evidence"])
         r, _ = infer("p.pdl", "--algo", "rejection", "-n", "300", "--seed", str(seed))
         got, spread = moments(r)
         t.check("by rejection", abs(got - want) < 4 * math.sqrt(spread / 300), want, got)
 
 
-def test_judge_with_known_errors():
+def test_judge_with_known_errors(scale):
     """Three reports of a judge that is right in 8 of 10: Bayes."""
     right, wrong = math.log(.8), math.log(.2)
     t.begin({"p.pdl": JUDGE % ", ".join("[%.17g, %.17g]" % pair for pair in ((right, wrong), (right, wrong), (wrong, right)))})
-    odds = .3 / .7 * 4
-    for algo in ("is", "smc"):
-        d, _ = infer("p.pdl", "--algo", algo, "-n", "2000", "--seed", "1")
+    odds, (particles, seeds) = .3 / .7 * 4, experiments(scale)
+    for algo, seed in itertools.product(("is", "smc"), seeds):
+        d, _ = infer("p.pdl", "--algo", algo, "-n", str(particles), "--seed", str(seed))
         want = odds / (1 + odds)
-        t.check(algo, abs(probability(d, True) - want) < 4 * math.sqrt(want * (1 - want) / min(d["ess"])), want, d["probs"])
+        t.check("%s, seed %d" % (algo, seed), abs(probability(d, True) - want) < 4 * math.sqrt(want * (1 - want) / min(d["ess"])), want, d["probs"])
+
+
+@pytest.mark.parametrize("algo", ["is", "smc", "rejection"])
+def test_mixture_with_hard_constraints(algo, scale):
+    """One of two dice, of six and of ten sides; three throws are at most four: what is impossible has the weight zero."""
+    t.begin({"p.pdl": MIXTURE})
+    six, ten = .25 * (4 / 6) ** 3, .75 * .4 ** 3
+    want, particles, seeds = six / (six + ten), *experiments(scale)
+    n = particles // 4 if algo == "rejection" else particles
+    for seed in seeds:
+        d, _ = infer("p.pdl", "--algo", algo, "-n", str(n), "--seed", str(seed))
+        share = probability(d, 6)
+        least = n if algo == "rejection" else min(d["ess"])
+        t.check("seed %d" % seed, abs(share - want) < 4 * math.sqrt(want * (1 - want) / least), want, d["probs"])
+        if algo != "rejection":
+            t.check("the evidence", abs(d["log_evidence"] - math.log(six + ten)) < 8 / math.sqrt(least), math.log(six + ten), d["log_evidence"])
 
 
 @pytest.mark.parametrize("p", [.5, .6, .7, .8, .9])

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from .kit import forward, hmm, infer, probability, t
+from .kit import experiments, forward, hmm, infer, probability, t
 
 WEIGHTED = "lastOf:\n- factor: ${ pdl_particle_id * 1.0 }\n- ${ pdl_particle_id }\n"
 COIN = "${ ['a', 'b'] | random }\n"
@@ -39,8 +39,8 @@ def test_hidden_markov_model(algo, scale):
     stay, right = .8, .7
     want, evidence = forward(OBSERVED[:5], stay, right)
     t.begin({"p.pdl": hmm(OBSERVED[:5], stay, right)})
-    n, z = 1000, []
-    for seed in range(scale(5)):
+    (n, seeds), z = experiments(scale), []
+    for seed in seeds:
         args = ["--algo", algo, "-n", str(n), "--seed", str(seed)] + ["--ess", "1"][:2 * (algo == "smc")]
         d, _ = infer("p.pdl", *args)
         error = math.sqrt(want * (1 - want) / min(d["ess"]))
