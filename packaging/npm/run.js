@@ -128,8 +128,11 @@ export class Run {
     this.#wake?.()
   }
 
-  async #sleep() {
+  /** Waits for an answer or a stop, at most until a deadline of the program. */
+  async #sleep(ms) {
+    const timer = ms === undefined ? undefined : setTimeout(() => this.#rouse(), ms)
     if (!this.#woken) await new Promise(done => (this.#wake = done))
+    clearTimeout(timer)
     this.#wake = null
     this.#woken = false
   }
@@ -170,7 +173,7 @@ export class Run {
       if (said.state === 'done') return this.#result()
       if (said.state === 'failed') throw new PdlError(said.error)
       if (said.state === 'running') await pause()
-      else await this.#sleep()
+      else await this.#sleep(said.wait)
       while (this.#events.length > AHEAD && this.#isRead && !this.#stopped) await this.#sleep()
     }
   }

@@ -67,6 +67,25 @@ test('prices: of a plan, and of what was used', async () => {
   assert.throws(() => explain(program, { prices: '[' }), PdlError)
 })
 
+test('budgets are kept: of calls, of cost, of time', async () => {
+  const usage = { prompt_tokens: 3, completion_tokens: 4 }
+  let asked = 0
+  const model = () => (asked++, { choices: [{ index: 0, message: { role: 'assistant', content: 'a' } }], usage })
+  const calls = await failure(run('text: [{model: openai/x, input: a}, {model: openai/x, input: b}, {model: openai/x, input: c}]\nbudget: {calls: 2}\n', { model }))
+  assert.deepEqual([calls.kind, asked], ['budget', 2])
+  assert.match(calls.message, /the budget of 2 calls is spent/)
+  const prices = { 'openai/*': { input: 1, output: 1 } }
+  asked = 0
+  const cost = run('text: [{model: openai/x, input: a}, {model: openai/x, input: b}, {model: openai/x, input: c}]\nbudget: {cost: 10}\n', { model, prices })
+  assert.deepEqual([(await failure(cost)).kind, asked], ['budget', 1])
+  assert.equal((await failure(run('{model: openai/x, input: a, budget: {cost: 1}}', { model }))).kind, 'config')
+  let aborted = false
+  const slow = (_request, signal) => new Promise(() => signal.addEventListener('abort', () => (aborted = true)))
+  const late = await run('text:\n- {model: openai/x, input: a, budget: {seconds: 0.2}, fallback: late}\n', { model: slow })
+  assert.deepEqual([late.text, aborted], ['late', true])
+  assert.equal((await run('{model: openai/x, input: a, budget: {calls: 1, seconds: 100}}', { model })).text, 'a')
+})
+
 test('a run has text, value, usage and messages', async () => {
   const r = await run('text:\n- a\n- ${ 2 ** 70 }\n', {})
   assert.equal(r.text, 'a1180591620717411303424')

@@ -11,8 +11,10 @@
 #include "api/report/explain.h"
 #include "api/session.h"
 #include "base/limits.h"
+#include "budget/world.h"
 #include "compile/compile.h"
 #include "io/clock.h"
+#include "io/loop.h"
 #include "lang/load.h"
 #include "lang/walk.h"
 #include "model/model.h"
@@ -35,6 +37,8 @@ enum {
 typedef struct wasm_run {
     uint32_t number;
     pdl_wasm_world world;
+    pdl_loop *loop;    /* the deadlines of budgets */
+    pdl_world *budget; /* the world before `world`, which enforces budgets; NULL before the start */
     pdl_val question; /* owns the files and the texts that the run borrows */
     pdl_arena *arena;
     pdl_interner *names;
@@ -52,7 +56,9 @@ static uint32_t n_runs, last_number;
 
 static void run_free(wasm_run *r) {
     pdl_run_free(r->run);
+    if (r->budget) r->budget->ops->close(r->budget);
     pdl_wasm_world_close(&r->world);
+    pdl_loop_free(r->loop);
     pdl_wasm_events_fini(&r->events);
     pdl_wasm_shown_free(r->shown);
     pdl_code_drop(r->code);
@@ -151,6 +157,7 @@ static wasm_run *run_new(pdl_vref question, bool all, pdl_val *variables, pdl_bu
     r->arena = pdl_arena_make();
     r->names = pdl_interner_new();
     r->secrets = pdl_secrets_new();
+    r->loop = pdl_loop_new();
     r->program = pdl_program_new();
     pdl_wasm_world_open(&r->world, pdl_dict_getz(r->question, "files"));
     pdl_wasm_events_init(&r->events);
@@ -179,7 +186,10 @@ bool pdl_wasm_start(pdl_vref question, pdl_buf *out, pdl_err *err) {
     bool is_shown = pdl_val_truth(pdl_dict_getz(question, "view"));
     wasm_run *r = run_new(question, is_shown, &variables, out, err);
     if (!r) return !err->kind;
+    const pdl_budget_world_options limits = {r->loop, r->world.prices};
+    r->budget = pdl_budget_world_new(&limits, &r->world.world);
     pdl_run_options o = options_of(r);
+    o.world = r->budget;
     pdl_sinks_add(&o.sinks, pdl_wasm_events_sink(&r->events));
     if (is_shown) {
         pdl_str name = pdl_wasm_text(r->question, "name");
@@ -213,6 +223,7 @@ bool pdl_wasm_free_run(pdl_vref question, pdl_buf *out, pdl_err *err) {
 static void advance(wasm_run *r, double ms) {
     uint64_t end = pdl_clock_ns() + (uint64_t)(ms * 1e6);
     while (r->state == PDL_STEP_WAIT) {
+        pdl_loop_run(r->loop, 0);
         r->state = pdl_run_step(r->run);
         if (r->state != PDL_STEP_WAIT) return;
         bool ready = pdl_run_is_ready(r->run);
@@ -254,6 +265,10 @@ bool pdl_wasm_step(pdl_vref question, pdl_buf *out, pdl_err *err) {
     if (r->shown && r->state != PDL_STEP_WAIT) pdl_wasm_shown_over(r->shown);
     pdl_wasm_put_key(out, "state");
     pdl_buf_putf(out, "\"%s\"", state_of(r));
+    if (pdl_loop_is_open(r->loop)) {
+        pdl_wasm_put_key(out, "wait");
+        pdl_buf_putf(out, "%d", pdl_loop_deadline_ms(r->loop));
+    }
     pdl_wasm_events_flush(&r->events);
     put_list(out, "events", &r->events.json);
     put_list(out, "effects", &r->world.asked);
