@@ -15,7 +15,7 @@ TEACHING = ["getting-started", "tutorial", "guide", "guide-control", "guide-data
 
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
 # What only the command has. A program with one of these is not offered.
-ABSENT = re.compile(r"\b(lang: *(command|python|ipython|mellea)|mcp|policy|sandbox|import: *[./]*(?!stdlib)\w+/|server)\b|^ *(python|command|write|http|requirements) *:|^ *(- )?args: *\[|contribute:.*\bfile\b", re.M)
+ABSENT = re.compile(r"\b(lang: *(command|python|ipython|mellea)|mcp|policy|sandbox|import: *[./]*(?!stdlib)\w+/|server)\b|^ *(python|command|write|http|requirements) *:|^ *(- )?args: *\[|aggregator: *\{?\s*file\b", re.M)
 NEEDS = re.compile(r"(?:include|import|read): *[\"']?([\w./-]+)")
 
 

@@ -18,6 +18,9 @@ from ..checks import check, skip
 from ..conformance import run as kit
 from ..harness.choice import Choice, ROOT
 
+sys.path.insert(0, str(ROOT / "tools"))
+import samples  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 ABSENT = 77
 MIN_PROGRAMS = 560  # of the kit, through the package
@@ -73,6 +76,53 @@ def test_types(package, tmp_path):
     (tmp_path / "readme.js").write_text("\n".join(re.findall(r"^```js\n(.*?)^```$", (package / "README.md").read_text("utf-8"), re.M | re.S)))
     p = subprocess.run(["node", str(pathlib.Path(modules) / "typescript/bin/tsc"), "-p", tmp_path], capture_output=True, text=True, timeout=120, check=False)
     check("the types are those of the package", p.returncode == 0, p.stdout[-3000:], p.stderr[-1000:])
+
+
+# Samples that the page runs otherwise than "Try it", by page and title, and why.
+ELSEWHERE = {
+    ("content.md", "The parts"): "the form of a service is the host's",
+    ("cookbook.md", "1. A chat"): "the command prints what read asks",
+    ("getting-started.md", "Reading the user"): "the command prints what read asks",
+    ("cookbook.md", "21. Serve a program as a model"): "the page has a server",
+    ("serve.md", "Programs as models"): "the page has a server",
+    ("guide.md", "Asking a model"): "mock_response is the host's",
+    ("messages-models.md", "A model without its provider"): "the provider is the host's",
+    ("structured-output.md", "What each service is sent"): "the form of a service is the host's",
+}
+
+
+def expected(rest):
+    """(kind, text, standard input) that a page says behind a program, as tests/docs reads it; None when it says nothing."""
+    stdin = ""
+    for m in samples.FENCE.finditer(rest):
+        if m.group(1) in ("output", "error"):
+            return m.group(1), m.group(3), stdin
+        if m.group(1) not in ("input", "replies"):
+            return None
+        stdin = m.group(3) if m.group(1) == "input" else stdin
+    return None
+
+
+@pytest.mark.builds
+def test_samples(package):
+    """What "Try it" offers does what the manual says: each program with its files and scripted answers, in one process."""
+    asked, wanted = [], []
+    for page in sorted((ROOT / "docs/manual").glob("*.md")):
+        text = page.read_text("utf-8")
+        for s in samples.samples(text):
+            want = expected(text[s["end"]:])
+            if want and (page.name, s["title"]) not in ELSEWHERE:
+                asked.append({k: s[k] for k in ("program", "files", "replies") if k in s} | {"stdin": want[2]})
+                wanted.append((page.name, s["title"], want))
+    p = subprocess.run(["node", HERE / "samples.mjs"], input=json.dumps(asked), env={"PATH": os.environ["PATH"], "PDL_NPM": str(package), "TZ": "UTC"}, capture_output=True,
+                       text=True, timeout=300, check=False)
+    check("they run", p.returncode == 0, p.stderr[-2000:])
+    bad = []
+    for (page, title, (kind, text, _)), said in zip(wanted, json.loads(p.stdout or "[]")):
+        if said["kind"] != kind or (kind == "output" and said["text"].rstrip() != text.rstrip()):
+            bad.append("%s, %s: %s: %s" % (page, title, said["kind"], said["text"][:300]))
+    check("at least 250 samples", len(wanted) >= 250, len(wanted))
+    check("as the manual says", not bad, *bad)
 
 
 @pytest.mark.builds
