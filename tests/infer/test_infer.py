@@ -186,6 +186,10 @@ def test_failures():
     zero, _ = infer("p.pdl", "--algo", "is", "-n", "4", "--on-error", "zero")
     t.check("counted", drop["failures"] == zero["failures"] == 2 and drop["probs"] == zero["probs"] == [.5, .5], drop, zero)
     t.check("one of N or not", abs(drop["log_evidence"]) < 1e-9 and abs(zero["log_evidence"] - math.log(.5)) < 1e-9, drop, zero)
+    t.begin({"p.pdl": "lastOf:\n- ${ [1, 2] | random }\n- ${ key + 1 }\n"})
+    for args in (("drop", "--algo", "is"), ("zero", "--algo", "is"), ("drop", "--algo", "maj"), ("zero", "--algo", "smc")):
+        code, out, err = t.run("p.pdl", "-n", "3", "-d", "key: hidden-key-0123456789", "--on-error", *args, word="infer", MY_API_KEY="hidden-key-0123456789")
+        t.check("all failed %s: why, without keys" % (args,), code == 1 and "all 3 runs failed: there is no result\n  the first: p.pdl:3 - Error" in err and "hidden-key" not in err, code, err)
 
 
 def test_equality_and_by():

@@ -164,12 +164,23 @@ double pdl_infer_ess(const double *w, size_t n) {
     return 1 / squares;
 }
 
+/* Sets err for an inference of which each run failed. Its hint is the first failure. */
+static bool all_failed(const population *p, pdl_err *err) {
+    uint32_t i = 0;
+    pdl_buf first = PDL_BUF;
+    while (i < p->n && !p->all[i].err) i++;
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "all %llu runs failed: there is no result",
+                (unsigned long long)p->failures);
+    if (i < p->n) {
+        pdl_session_redact(p->session, pdl_str_of(p->all[i].err->msg), &first);
+        pdl_err_hint(err, "the first: %s", pdl_buf_z(&first));
+    }
+    pdl_buf_fini(&first);
+    return false;
+}
+
 bool pdl_infer_impossible(const inference *f, pdl_err *err) {
-    bool all_failed = f->p.failures && !f->p.impossible.src;
-    if (all_failed)
-        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
-                           "all %llu runs failed: there is no result",
-                           (unsigned long long)f->p.failures);
+    if (f->p.failures && !f->p.impossible.src) return all_failed(&f->p, err);
     pdl_err_set(err, PDL_E_runtime, f->p.impossible,
                 "no particle is possible: all weights are zero%s",
                 f->p.impossible.src ? " after this factor" : "");
