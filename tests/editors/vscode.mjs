@@ -129,7 +129,7 @@ const scenarios = {
     const text = await until(async () => {
       const frames = page.frames().filter((f) => /^http:\/\/127\.0\.0\.1/.test(f.url()) && new URL(f.url()).origin !== new URL(task.address).origin);
       seen = await Promise.all(frames.map((f) => f.locator("body").innerText({ timeout: 2000 }).catch(String)));
-      return seen.find((t) => t.includes("repeat") && t.includes("Hello, Ada!"));
+      return seen.find((t) => t.includes("Finished") && t.includes("Hello, Ada!"));
     }).catch((e) => { throw new Error(`${e} ${JSON.stringify(seen)}`); });
     await shot("live-document");
     const before = viewers();

@@ -361,3 +361,25 @@ def test_beside_the_text(b, folder):
     check("opened", out[opened].startswith("Attempt 1 failed and was repeated") and "exit status 1" in out[opened] and "Not part of the document" in out[opened] and "a half" in out[opened], out[opened])
     check("the text is without it", "".join(out[paper]) == "Counted: 3\n", out[paper])
     check("no errors in the page", out[problems] == [], out[problems])
+
+
+def test_a_value_is_a_table(b, folder):
+    """A run that prints nothing but a value shows it as a table or a tree, with a switch to the text as it was printed."""
+    table = trace_of(folder, "table", "data: [{city: Rome, people: 3}, {city: <b>Paris</b>, people: 2}, {city: Oslo}]\n")
+    tree = trace_of(folder, "tree", "data: {a: {b: [1, 2]}}\n")
+    views = [View(table), View(tree)]
+    b.read(views[0].address)
+    cells = b.texts(".paper tbody td")
+    heads = b.texts(".paper th")
+    in_view = b.evaluate("[...document.querySelectorAll('.paper td')].every((e) => { const r = e.getBoundingClientRect(); return !r.width || document.elementFromPoint(r.x + 3, r.y + 3)?.closest('td') === e; })")
+    b.click(".paper .flip")
+    text = b.text(".paper .piece")
+    b.read(views[1].address)
+    keys = b.texts(".paper .json-key")
+    out = b.run()
+    for v in views:
+        v.end()
+    check("a table", out[cells] == ["Rome", "3", "<b>Paris</b>", "2", "Oslo", ""] and out[heads] == ["city", "people"], out[cells], out[heads])
+    check("none of it is clipped", out[in_view] is True)
+    check("as it was printed", out[text].strip() == '[{"city": "Rome", "people": 3}, {"city": "<b>Paris</b>", "people": 2}, {"city": "Oslo"}]', out[text])
+    check("a tree", out[keys][:2] == ["a: ", "b: "], out[keys])

@@ -71,7 +71,7 @@ def test_first_screens(b, folder, part):
         for look, options in LOOKS.items():
             made[name, look] = pathlib.Path(picture("seen-%s-%s" % (name.replace("/", "-"), look)).replace(".png", ".jpg"))
             b.read(url, options)
-            b.shot(str(made[name, look]), 60)
+            b.shot(str(made[name, look]), 62)
     b.run()
     pairs = []
     b.visit(url)

@@ -70,7 +70,7 @@ def test_distribution(folder):
     d = json.loads(r.stdout)
     (folder / "d.json").write_text(r.stdout)
     r = pdl(folder, "view", "d.json", "--md", "-")
-    check("the sample, and what the inference was", "```text\n%s\n\n30 runs, is, effective number of runs" % d["sample"] in r.stdout and "seed 4" in r.stdout, r.stdout, r.stderr)
+    check("the sample, and what the inference was", "```text\n%s\n\n30 runs (algorithm: is), effective number of runs" % d["sample"] in r.stdout and "seed 4" in r.stdout, r.stdout, r.stderr)
     at = [r.stdout.index("value → " + v) for v in d["values"]]
     check("values, most probable first", at == sorted(at), r.stdout)
     runs = [d["particles"]["value"].count(i) for i in range(len(d["values"]))]

@@ -5,6 +5,7 @@ import { make } from "./dom.js";
 import { content, jsonTree, markdown } from "./text.js";
 
 const LINES = 24; // a long text first shows this many lines
+const MAX_ROWS = 200; // a list with more objects is shown as a tree
 const SPARED = 6; // a text that is longer by fewer lines than this is shown whole
 const MARKS = /^#{1,6} \S|^ *[-*+] \S|^ *\d+[.)] \S|^```|^> \S|\*\*\S[^*\n]*\*\*/m;
 
@@ -43,13 +44,41 @@ export function wordsOf(items) {
   return items.reduce((n, x) => n + (x.words ?? (x.text ?? "").split(/\s+/).filter(Boolean).length), 0);
 }
 
-// Returns the nodes of a piece. made: the nodes that piece() has made. Markdown of a model that has its lines for
-// itself is laid out, with a switch that shows the exact text.
+const isObject = (x) => x?.constructor === Object;
+
+// Makes a table of a list of objects, with a column for each of their members.
+function tableOf(list) {
+  const names = [...new Set(list.flatMap((x) => Object.keys(x)))];
+  const cell = (v) => make("td", {}, v === undefined ? "" : typeof v === "object" && v ? jsonTree(v) : String(v));
+  return make("div", { class: "value-table" }, make("table", { class: "grid" }, make("thead", {}, make("tr", {}, ...names.map((n) => make("th", { scope: "col" }, n)))),
+    make("tbody", {}, ...list.map((x) => make("tr", {}, ...names.map((n) => cell(x[n])))))));
+}
+
+// Returns the element of a value that is all that a run printed: a table or a tree; null when the text is no value.
+function valueLaidOut(text) {
+  try {
+    const value = JSON.parse(text);
+    const isTable = Array.isArray(value) && value.length > 1 && value.length <= MAX_ROWS && value.every(isObject);
+    return typeof value === "object" && value ? make("div", {}, isTable ? tableOf(value) : jsonTree(value)) : null;
+  } catch {
+    return null;
+  }
+}
+
+// Returns the element for a text that has its lines for itself: Markdown of a model, or a value. Otherwise null.
+function layOut(item) {
+  if (!item.alone || item.cut || item.state === "running") return null;
+  if (item.json) return valueLaidOut(item.text);
+  const isMarkdown = !item.parts && item.text.includes("\n") && MARKS.test(item.text);
+  return isMarkdown ? make("div", {}, markdown(item.text.trim())) : null;
+}
+
+// Returns the nodes of a piece. made: the nodes that piece() has made. What is laid out has a switch that shows the
+// exact text.
 export function laidOut(item, made) {
-  const isMarkdown = item.alone && !item.parts && !item.cut && item.state !== "running" && item.text.includes("\n") && MARKS.test(item.text);
-  if (!isMarkdown) return made;
+  const laid = layOut(item);
+  if (!laid) return made;
   const exact = made.find((x) => x.matches?.(".piece"));
-  const laid = make("div", {}, markdown(item.text.trim()));
   for (const { name, value } of exact.attributes) laid.setAttribute(name, value);
   // these headings are not a part of the page's outline
   for (const heading of laid.querySelectorAll("h3, h4, h5, h6")) heading.setAttribute("role", "presentation");

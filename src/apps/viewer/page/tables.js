@@ -12,7 +12,7 @@ function tokensOf(x) {
 
 // The table of the rows of one map. view: the document that shows it.
 const [SHORT_CELL, LONG_CELL] = [14, 40]; // characters
-const MAX_HISTOGRAM = 80; // characters of the values that are counted below a title
+const MAX_HISTOGRAM = 60; // characters of the values that are counted below a title
 
 export class RowTable {
   constructor(view, item) {
@@ -38,11 +38,13 @@ export class RowTable {
     const { columns, items, total, all, failed } = reply;
     const names = columns.filter((c) => c.kind !== "time");
     const hasTokens = items.some((x) => x.tokens_in || x.tokens_out);
+    const hasStates = items.some((x) => x.state);
     const times = columns.find((c) => c.kind === "time");
     this.grid.setAttribute("aria-rowcount", String(total + 1));
     this.head.replaceChildren(this.title("row", "", "num"), ...names.map((c) => this.title(c.name, c.name, "", this.few(c))),
-      ...(times.most ? [this.title("time", "time", "num", times.most >= 1000 ? `median ${took(times.median) || "under 1 ms"}, 99 % ${took(times.most)}` : "")] : []), ...(hasTokens ? [this.title("tokens", "tokens", "num")] : []), this.title("", "state"));
-    this.body.replaceChildren(...items.map((x, i) => this.row(x, i, times.most, hasTokens)));
+      ...(times.most ? [this.title("time", "time", "num", times.most >= 1000 ? `median ${took(times.median) || "under 1 ms"}, 99 % ${took(times.most)}` : "")] : []), ...(hasTokens ? [this.title("tokens", "tokens", "num")] : []),
+      ...(hasStates ? [this.title("state", "state")] : []));
+    this.body.replaceChildren(...items.map((x, i) => this.row(x, i, { hasTimes: times.most, hasTokens, hasStates })));
     this.failed.hidden = !failed;
     this.failed.textContent = `Failed ${failed.toLocaleString("en")}`;
     this.failed.setAttribute("aria-pressed", String(this.where === "failed"));
@@ -54,8 +56,9 @@ export class RowTable {
   }
 
   few({ values = [] }) {
-    const text = values.filter((v) => v.text).map((v) => `${v.text} ${v.n.toLocaleString("en")}`).join(", ");
-    return values.some((v) => v.n > 1) && text.length < MAX_HISTOGRAM ? text : "";
+    const named = values.filter((v) => v.text);
+    const text = named.map((v) => `${v.text} ${v.n.toLocaleString("en")}`).join(", ");
+    return named.some((v) => v.n > 1) && text.length < MAX_HISTOGRAM ? text : "";
   }
 
   title(text, sort, style = "", below = "") {
@@ -66,11 +69,12 @@ export class RowTable {
     return make("th", { scope: "col", role: "columnheader", class: style, "aria-sort": is && sort ? (down ? "descending" : "ascending") : null }, button, below ? make("span", { class: "hist" }, below) : null);
   }
 
-  row(x, i, hasTimes, hasTokens) {
+  row(x, i, { hasTimes, hasTokens, hasStates }) {
     const cells = x.cells.map((c) => make("td", { role: "gridcell", class: c.length > LONG_CELL ? "long" : c.length < SHORT_CELL ? "brief" : null }, c));
     const open = x.inside ? make("button", { type: "button", class: "n", "aria-expanded": "false", "aria-label": `row ${x.number}`, onclick: () => this.open(x, row, open) }, String(x.number)) : String(x.number);
     const row = make("tr", { role: "row", id: `item-${x.id}`, "aria-rowindex": this.from + i + 2, class: x.state === "failed" ? "bad" : null }, make("td", { role: "gridcell", class: "num" }, open), ...cells,
-      hasTimes ? make("td", { role: "gridcell", class: "num" }, took(x.took)) : null, hasTokens ? make("td", { role: "gridcell", class: "num" }, tokensOf(x)) : null, make("td", { role: "gridcell" }, x.state ?? ""));
+      hasTimes ? make("td", { role: "gridcell", class: "num" }, took(x.took)) : null, hasTokens ? make("td", { role: "gridcell", class: "num" }, tokensOf(x)) : null,
+      hasStates ? make("td", { role: "gridcell" }, x.state ?? "") : null);
     return row;
   }
 

@@ -163,9 +163,10 @@ static void put_heights(const pdl_reading *r, uint32_t i, pdl_buf *out) {
 }
 
 /* Returns true for an answer that shares no line with other text, so that its Markdown can be laid
- * out. */
+ * out, and for a value that is all that the run printed. */
 static bool fills_lines(const pdl_reading *r, const pdl_item *x) {
     pdl_str text = pdl_buf_str(&r->text);
+    if (x->shape == PDL_SHAPE_piece && !x->from && x->to == text.n && is_json(r, x)) return true;
     if (x->shape != PDL_SHAPE_piece || x->maker != PDL_MADE_BY_model || x->to <= x->from)
         return false;
     bool begins = !x->from || text.p[x->from - 1] == '\n' || text.p[x->from] == '\n';

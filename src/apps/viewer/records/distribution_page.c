@@ -58,7 +58,7 @@ static void put_text(pdl_vref d, pdl_buf *out) {
     pdl_vref sample = pdl_member(d, "sample");
     if (!pdl_is_absent(sample)) put_value(sample, out);
     if (out->len) PDL_PUT(out, "\n\n");
-    pdl_buf_putf(out, "%lld runs, %.*s", (long long)pdl_member_int(d, "runs", 0),
+    pdl_buf_putf(out, "%lld runs (algorithm: %.*s)", (long long)pdl_member_int(d, "runs", 0),
                  PDL_FMT(pdl_member_str(d, "algorithm")));
     int64_t failed = pdl_member_int(d, "failures", 0);
     if (failed) pdl_buf_putf(out, ", %lld failed", (long long)failed);

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records of many runs in a real browser: candidates of a search, rows of an evaluation, runs of a distribution. The pictures are those of the manual."""
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from ..harness.choice import ROOT
+from .browse import PDL, View, check, picture
+
+pytestmark = [pytest.mark.builds, pytest.mark.roomy]
+WINDOW = {"viewport": {"width": 1280, "height": 800}}
+VISIBLE = "[...document.querySelectorAll('%s')].some((e) => e.offsetParent)"
+
+
+def test_search(b, folder):
+    """The verdict first, then the candidates: a press opens one with its rows; a heading sorts; there is no empty margin and no program."""
+    shutil.copytree(ROOT / "examples/optimize", folder / "search")
+    made = subprocess.run([PDL, "optimize", "feelings.pdl", "--data", "reviews.csv", "--expect", "feeling", "--candidates", "shots.jsonl", "--cache", "feelings.cache"],
+                          cwd=folder / "search", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+    check("the search", made.returncode == 0, made.stderr[-300:])
+    found = next((folder / "search" / "experiments").iterdir())
+    scores = [c["validation"]["score"] for c in map(json.loads, (found / "candidates.jsonl").read_text().splitlines())]
+    v = View(found.name, folder=folder / "search")
+    b.read(v.address, WINDOW)
+    b.shot(picture("search"))
+    title = b.text("h1")
+    text = b.text(".paper")
+    heads = b.texts(".grid th > button")
+    rows = b.texts(".grid tbody tr")
+    empty = b.evaluate("[%s, %s, document.documentElement.scrollWidth <= innerWidth]" % (VISIBLE % ".row > .source", VISIBLE % "#show-boxes"))
+    b.click(".grid th:nth-child(5) > button")
+    b.wait(".grid th[aria-sort=ascending]:nth-child(5)")
+    b.pause(300)
+    ascending = b.texts(".grid tbody tr td:nth-child(5)")
+    b.click(".grid tbody .n")
+    b.wait(".grid .grid")
+    b.pause(300)
+    opened = b.text(".grid .tool")
+    inner = b.count(".grid .grid tbody tr")
+    b.click(".grid .grid tbody .n")
+    answer = b.text(".grid .grid .use")
+    problems = b.problems()
+    b.resize({"width": 390, "height": 844})
+    phone = b.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    out = b.run()
+    v.end()
+    check("title", out[title] == "feelings.pdl by race", out[title])
+    check("the verdict comes first", out[text].startswith("The winner is better than the program as it was."), out[text])
+    check("columns", [h.strip() for h in out[heads]][:5] == ["row", "candidate", "is", "changes", "score"], out[heads])
+    check("the winner is first, and marked", "winner" in out[rows][0] and sum("as it was" in r for r in out[rows]) == 1, out[rows])
+    check("no empty margin, no boxes, nothing sideways", out[empty] == [False, False, True], out[empty])
+    check("sorted by score", out[ascending] == ["%g" % round(s, 3) for s in sorted(scores)], out[ascending], scores)
+    check("an opened candidate has its rows", "candidate 4" in out[opened] and out[inner] >= 20, out[opened][:200], out[inner])
+    check("an opened row has its answer and score", "feelings.pdl" in out[answer] and "Score" in out[answer], out[answer])
+    check("nothing sideways on a phone", out[phone] is True)
+    check("no errors in the page", out[problems] == [], out[problems])
+
+
+COIN = """defs:
+  side: {data: "${ ['head', 'tail', '<b>edge</b>'] | random }"}
+text:
+- factor: "${ {'head': -0.2, 'tail': -1.1}.get(side, -3.0) }"
+- ${ side }
+"""
+
+
+def test_distribution(b, folder):
+    """Each value with its probability; a value opens its runs with their weights. Values are text, never markup."""
+    (folder / "coin.pdl").write_text(COIN)
+    made = subprocess.run([PDL, "infer", "coin.pdl", "-n", "60", "--seed", "3", "--algo", "is", "--json"], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    d = json.loads(made.stdout)
+    (folder / "d.json").write_text(made.stdout)
+    v = View(folder / "d.json")
+    b.read(v.address, {**WINDOW, "colorScheme": "dark"})
+    rows = b.texts(".grid tbody tr td:nth-child(2)")
+    shares = b.texts(".grid tbody tr td:nth-child(3)")
+    b.click(".grid tbody .n")
+    b.wait(".grid .grid")
+    b.shot(picture("distribution"))
+    said = b.text(".grid .rows .rows-said")
+    markup = b.count("#document td > b")
+    problems = b.problems()
+    axe = b.axe()
+    out = b.run()
+    v.end()
+    check("values, most probable first", out[rows] == d["values"] and len(d["values"]) == 3, out[rows], d["values"])
+    check("their probabilities", out[shares] == ["%g" % round(p, 3) for p in d["probs"]], out[shares], d["probs"])
+    check("the runs of a value", out[said].endswith(str(d["particles"]["value"].count(0))), out[said])
+    check("as text", out[markup] == 0)
+    check("axe", out[axe] == [], out[axe])
+    check("no errors in the page", out[problems] == [], out[problems])
