@@ -410,3 +410,15 @@ def test_redirects_are_not_followed(build):
             with Server(lambda body, n: (status, {"Location": other.url + "/chat/completions"}, {})) as s:
                 r = Place(build, s).run("p.pdl", program="{model: openai/m, input: hi, parameters: {max_retries: 0}}")
                 same((r[0], other.requests), (1, []), str(status))
+
+
+def test_hints_name_no_key(build):
+    """The hint for a server that does not answer, and for a key that was refused, name the address."""
+    for form in ("http://127.0.0.1:9/v1?key=%s", "http://127.0.0.1:9/v1#key=%s", "http://localhost:9/v1/?a=1&sig=%s"):
+        p = Place(build, OPENAI_API_BASE=form % PLAIN)
+        status, out, err = p.run("p.pdl", program="model: openai/m\ninput: hi\nparameters: {num_retries: 0}\n")
+        same((status, PLAIN in out + err, "nothing listens at" in err), (1, False, True), err)
+    with Server(lambda body, n: (401, {}, {"error": {"message": "no"}})) as s:
+        p = Place(build, OPENAI_API_BASE=s.url + "?key=" + PLAIN)
+        status, out, err = p.run("p.pdl", program="model: openai/m\ninput: hi\nparameters: {num_retries: 0}\n")
+        same((status, PLAIN in out + err, "it was refused by" in err), (1, False, True), err)

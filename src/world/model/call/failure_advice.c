@@ -56,12 +56,14 @@ static pdl_str first_name(const char *names, const pdl_env *env) {
 
 static void advise_key(const pdl_call *c, pdl_err *err) {
     const pdl_ask *a = &c->ask;
-    pdl_str base = pdl_buf_str(&c->route.base);
+    pdl_buf base = PDL_BUF; /* an address may have a key in its query */
     bool given = pdl_is_dict(a->given) && !pdl_is_absent(pdl_dict_getz(a->given, "api_key"));
     pdl_str name = given ? PDL_STR("parameters.api_key") : first_name(a->provider->key_env, a->env);
     if (!name.n) return;
-    pdl_err_hint(err, "the key is that of %.*s; it was refused by %.*s", PDL_FMT(name),
-                 PDL_FMT(base));
+    pdl_address_put(pdl_buf_str(&c->route.base), &base);
+    pdl_err_hint(err, "the key is that of %.*s; it was refused by %s", PDL_FMT(name),
+                 pdl_buf_z(&base));
+    pdl_buf_fini(&base);
 }
 
 /* Explains that a key is missing because the address comes from a file `.env`. */
@@ -81,9 +83,12 @@ static void advise_server(const pdl_call *c, pdl_err *err) {
                     pdl_str_find(base, PDL_STR("//127.0.0.1"), 0) != PDL_NOT_FOUND;
     bool is_refused =
         pdl_str_find(pdl_str_of(err->msg), PDL_STR("Failed to connect"), 0) != PDL_NOT_FOUND;
-    if (is_local && is_refused && !err->hint)
-        pdl_err_hint(err, "nothing listens at %.*s on this machine: is the server started?",
-                     PDL_FMT(base));
+    if (!is_local || !is_refused || err->hint) return;
+    pdl_buf shown = PDL_BUF;
+    pdl_address_put(base, &shown);
+    pdl_err_hint(err, "nothing listens at %s on this machine: is the server started?",
+                 pdl_buf_z(&shown));
+    pdl_buf_fini(&shown);
 }
 
 void pdl_call_advise(const pdl_call *c, pdl_str model, pdl_err *err) {
