@@ -72,6 +72,8 @@ export interface RunOptions {
   stream?: 'result' | 'context' | 'none'
   /** What models cost, for `usage.cost`. */
   prices?: Prices
+  /** How much the run may use; beyond it, it fails with an error of kind "budget". A cost needs prices. */
+  budget?: { calls?: number; tokens?: number; cost?: number; seconds?: number; turns?: number }
   /** Keeps what the page of the Live Document shows, for page() and changes(); the run then lives until close(). */
   view?: boolean
   /** Stops the run when it is aborted. */

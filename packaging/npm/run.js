@@ -28,6 +28,11 @@ export function tableOf(prices) {
   return prices === undefined || typeof prices === 'string' ? prices : JSON.stringify(prices)
 }
 
+/** A budget as --budget has it: {calls: 10, seconds: 60} is "calls=10,seconds=60". */
+function budgetOf(limits = {}) {
+  return Object.entries(limits).map(([item, limit]) => `${item}=${limit}`).join(',')
+}
+
 export class Run {
   #module = null
   #number = 0
@@ -157,9 +162,9 @@ export class Run {
   }
 
   #start(text) {
-    const { variables, data, name = 'main.pdl', files, stream, view, prices } = this.#options
+    const { variables, data, name = 'main.pdl', files, stream, view, prices, budget } = this.#options
     this.#module = instance()
-    this.#number = this.#ask('start', { text, name, files, stream, view, prices: tableOf(prices), variables: variables ?? data ?? {} }).run
+    this.#number = this.#ask('start', { text, name, files, stream, view, prices: tableOf(prices), budget: budgetOf(budget), variables: variables ?? data ?? {} }).run
   }
 
   async #steps() {

@@ -84,6 +84,11 @@ test('budgets are kept: of calls, of cost, of time', async () => {
   const late = await run('text:\n- {model: openai/x, input: a, budget: {seconds: 0.2}, fallback: late}\n', { model: slow })
   assert.deepEqual([late.text, aborted], ['late', true])
   assert.equal((await run('{model: openai/x, input: a, budget: {calls: 1, seconds: 100}}', { model })).text, 'a')
+  asked = 0
+  const whole = await failure(run('text: [{model: openai/x, input: a}, {model: openai/x, input: b}]', { model, budget: { calls: 1 } }))
+  assert.deepEqual([whole.kind, whole.hint, asked], ['budget', 'the budget is that of the run', 1])
+  assert.equal((await failure(run('repeat: {data: 1}\nuntil: false\n', { budget: { seconds: 0.1 } }))).kind, 'budget')
+  assert.equal((await failure(run('text: a', { budget: { call: 1 } }))).kind, 'usage')
 })
 
 test('a run has text, value, usage and messages', async () => {

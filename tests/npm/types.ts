@@ -16,7 +16,7 @@ async function* pieces({ messages }: ModelRequest) {
   for (const { content } of messages) yield String(content)
 }
 
-const running: Run = run({ text: ['a', { model: 'openai/x' }] }, { model: pieces, read: () => null, code: ({ lang, code, variables }) => ({ lang, code, ...variables }), view: true })
+const running: Run = run({ text: ['a', { model: 'openai/x' }] }, { model: pieces, read: () => null, budget: { calls: 3 }, code: ({ lang, code, variables }) => ({ lang, code, ...variables }), view: true })
 for await (const event of running) show(event)
 const result: Result = await running
 const tokens: number = result.usage.prompt_tokens + (await run('text: a', { model: whole, signal: AbortSignal.timeout(5) })).usage.model_calls

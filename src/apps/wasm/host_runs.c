@@ -39,6 +39,7 @@ typedef struct wasm_run {
     pdl_wasm_world world;
     pdl_loop *loop;    /* the deadlines of budgets */
     pdl_world *budget; /* the world before `world`, which enforces budgets; NULL before the start */
+    pdl_budget *own;   /* the budget of the whole run; NULL when the host gave none */
     pdl_val question; /* owns the files and the texts that the run borrows */
     pdl_arena *arena;
     pdl_interner *names;
@@ -57,6 +58,7 @@ static uint32_t n_runs, last_number;
 static void run_free(wasm_run *r) {
     pdl_run_free(r->run);
     if (r->budget) r->budget->ops->close(r->budget);
+    pdl_budget_drop(r->own);
     pdl_wasm_world_close(&r->world);
     pdl_loop_free(r->loop);
     pdl_wasm_events_fini(&r->events);
@@ -147,6 +149,16 @@ static bool read_prices(wasm_run *r, pdl_err *err) {
     return !table.n || pdl_prices_read(table, "prices", &r->world.prices, err);
 }
 
+/* Reads the budget of a question, "calls=10,seconds=60", which may have none. */
+static bool read_budget(wasm_run *r, pdl_err *err) {
+    double limit[PDL_BUDGET_COUNT];
+    pdl_str text = pdl_wasm_text(r->question, "budget");
+    if (!text.n) return true;
+    if (!pdl_budget_read(text, limit, err)) return false;
+    r->own = pdl_budget_new(limit, NULL, (pdl_loc){0});
+    return true;
+}
+
 /* Makes a run of the program in a question, which has not begun. Returns NULL on failure; then out
  * has the errors of the program, or err is set. The caller drops *variables. */
 static wasm_run *run_new(pdl_vref question, bool all, pdl_val *variables, pdl_buf *out,
@@ -169,7 +181,7 @@ static wasm_run *run_new(pdl_vref question, bool all, pdl_val *variables, pdl_bu
     }
     pdl_vref given = pdl_dict_getz(r->question, "variables");
     if (!ok || !may_run(r->program, err) || !read_prices(r, err) ||
-        !pdl_session_variables(given, variables, err)) {
+        !read_budget(r, err) || !pdl_session_variables(given, variables, err)) {
         run_free(r);
         return NULL;
     }
@@ -190,6 +202,7 @@ bool pdl_wasm_start(pdl_vref question, pdl_buf *out, pdl_err *err) {
     r->budget = pdl_budget_world_new(&limits, &r->world.world);
     pdl_run_options o = options_of(r);
     o.world = r->budget;
+    o.budget = r->own;
     pdl_sinks_add(&o.sinks, pdl_wasm_events_sink(&r->events));
     if (is_shown) {
         pdl_str name = pdl_wasm_text(r->question, "name");
