@@ -383,3 +383,27 @@ def test_a_value_is_a_table(b, folder):
     check("none of it is clipped", out[in_view] is True)
     check("as it was printed", out[text].strip() == '[{"city": "Rome", "people": 3}, {"city": "<b>Paris</b>", "people": 2}, {"city": "Oslo"}]', out[text])
     check("a tree", out[keys][:2] == ["a: ", "b: "], out[keys])
+
+
+TRIED = """text:
+- {model: openai/m, input: price, parser: json, spec: {price: integer}, retry: 3}
+- "\\n"
+"""
+
+
+def test_a_call_of_an_attempt_is_opened(b, folder):
+    """A bar of the strip opens its call, also in an attempt that failed and is closed; find opens it, too."""
+    (folder / "replies.json").write_text(json.dumps([{"when": "price", "reply": "it is three", "times": 1}, {"when": "price", "reply": '{"price": 3}'}]))
+    (folder / "a.pdl").write_text(TRIED)
+    with mock("--replies", str(folder / "replies.json")) as env:
+        subprocess.run([PDL, "--trace=t.json", "a.pdl"], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
+    v = View(folder / "t.json")
+    b.read(v.address, {"viewport": {"width": 1280, "height": 800}})
+    numbers = b.texts("#strip .bar")
+    b.click("#strip .bar[data-call='1']")
+    b.wait(".attempt .sent")
+    reply = b.text(".attempt .sent [data-role=reply]")
+    out = b.run()
+    v.end()
+    check("two bars", len(out[numbers]) == 2, out[numbers])
+    check("the call of the attempt", "it is three" in out[reply], out[reply])

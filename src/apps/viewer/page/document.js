@@ -153,7 +153,7 @@ export class DocumentView extends Marks {
     if (item.shape === "loop") return this.row(await this.loop(item), this.lines.of([item]));
     if (item.shape === "set-up") return this.row(this.setup(item));
     const made = await this.part(item);
-    return this.row(made, item.shape === "quiet" || item.shape === "failure" ? null : this.lines.of([item]));
+    return this.row(made, ["quiet", "failure", "attempt"].includes(item.shape) ? null : this.lines.of([item]));
   }
 
   typed(item) {
@@ -325,10 +325,13 @@ export class DocumentView extends Marks {
   }
 
   async openCall(call) {
-    let button = this.element.querySelector(`.piece[data-call="${call}"], .call[data-call="${call}"]`);
+    const find = () => this.element.querySelector(`.piece[data-call="${call}"], .call[data-call="${call}"]`);
+    let button = find();
     for (const head of button ? [] : this.element.querySelectorAll(".work-head[aria-expanded=false], .show-all")) head.click();
-    if (!button) await new Promise((resolve) => setTimeout(resolve, 100));
-    button ??= this.element.querySelector(`.piece[data-call="${call}"], .call[data-call="${call}"]`);
+    for (let tries = 0; !button && tries < 10; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 100)); // what was opened is being requested
+      button = find();
+    }
     if (!button) return;
     if (this.opened?.button !== button) await this.open(button);
     button.scrollIntoView({ block: "center" });
