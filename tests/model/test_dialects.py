@@ -258,7 +258,7 @@ def test_answers_that_are_none():
             ("bedrock/anthropic.claude-v2", {"x": 1}, "no output.message", AWS), ("gemini/g", {"x": 1}, "no candidates", {}), ("anthropic/c", {"x": 1}, "no content", {}),
             ("ollama/m", {"done": True}, "no response", {}), ("ollama_chat/m", {"done": True}, "no message", {}),
             ("watsonx_text/m", {"x": 1}, "no results", {"token": "t", "project_id": "p"}), ("text-completion-openai/m", {"x": 1}, "no choices", {}),
-            ("openai/m", {"x": 1}, "no choices", {}), ("openai/m", b"[1, 2", "", {}), ("replicate/o/m", {"x": 1}, "did not succeed", {})]:
+            ("openai/m", {"x": 1}, "no choices", {}), ("openai/m", b"[1, 2", "", {}), ("replicate/o/m", {"x": 1}, "no status", {})]:
         error_of(ask(model, answer, **more)[1], "protocol", 200, text)
     error_of(ask("replicate/o/m", {"status": "failed", "error": "no luck"})[1], "server", 200, "no luck")
     error_of(ask("replicate/o/m", {"status": "canceled"})[1], "server", 200, "canceled")

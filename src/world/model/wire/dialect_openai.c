@@ -366,6 +366,35 @@ static void add_delta_field(pdl_reply_builder *d, pdl_vref key, pdl_vref v) {
     }
 }
 
+/* Returns true when the pieces had this member of a whole message. */
+static bool has_had(const pdl_reply_builder *d, pdl_str key) {
+    if (d->by_message) return false;
+    if (pdl_str_is(key, "content") || pdl_str_is(key, "text")) return d->content.len;
+    if (pdl_str_is(key, "tool_calls")) return d->tools.n;
+    if (pdl_str_is(key, "function_call")) return !pdl_is_absent(d->function);
+    if (pdl_str_is(key, "refusal")) return d->refusal.len;
+    bool thought = pdl_str_is(key, "reasoning") || pdl_str_is(key, "reasoning_content");
+    return thought && d->reasoning.len;
+}
+
+/* Adds the members of a delta, or of a `message` in its place. After deltas, that is the whole
+ * message and has once more what they had. */
+static void add_fields(pdl_reply_builder *d, pdl_vref delta, bool is_message) {
+    bool is_plain =
+        pdl_is_str(pdl_dict_getz(delta, "text")) && is_null(pdl_dict_getz(delta, "content"));
+    bool begins = !d->content.len && !d->reasoning.len && !d->tools.n && !d->refusal.len &&
+                  pdl_is_absent(d->function);
+    if (is_message && begins) d->by_message = true;
+    for (size_t i = 0; i < pdl_dict_len(delta); i++) {
+        pdl_vref key = pdl_dict_key_at(delta, i), v = pdl_dict_val_at(delta, i);
+        if (is_message && has_had(d, pdl_str_get(key))) continue;
+        if (is_plain && pdl_text_is(key, "text"))
+            pdl_reply_builder_text(d, pdl_str_get(v));
+        else
+            add_delta_field(d, key, v);
+    }
+}
+
 /* Adds choice 0; other choices are ignored (spec providers 5). */
 static void add_choice(pdl_reply_builder *d, pdl_vref choice) {
     if (!pdl_is_dict(choice)) return;
@@ -373,13 +402,13 @@ static void add_choice(pdl_reply_builder *d, pdl_vref choice) {
     if (pdl_is(index, PDL_V_INT) && pdl_int_of(index) != 0) return;
     d->begun = true;
     if (pdl_peer_fails(choice)) pdl_reply_builder_set(&d->error, pdl_keep(choice));
-    if (is_null(delta) || (pdl_is_dict(delta) && pdl_dict_len(delta) == 0))
-        delta = pdl_dict_getz(choice, "message");
+    bool is_empty = is_null(delta) || (pdl_is_dict(delta) && pdl_dict_len(delta) == 0);
+    if (is_empty) delta = pdl_dict_getz(choice, "message");
     if (pdl_is_str(delta)) pdl_reply_builder_text(d, pdl_str_get(delta));
-    if (pdl_is_dict(delta))
-        for (size_t i = 0; i < pdl_dict_len(delta); i++)
-            add_delta_field(d, pdl_dict_key_at(delta, i), pdl_dict_val_at(delta, i));
-    pdl_vref text = pdl_dict_getz(choice, "text"), finish = pdl_dict_getz(choice, "finish_reason");
+    if (pdl_is_dict(delta)) add_fields(d, delta, is_empty);
+    pdl_vref text = pdl_dict_getz(choice, is_null(delta) ? "content" : "text");
+    if (!pdl_is_str(text)) text = pdl_dict_getz(choice, "text");
+    pdl_vref finish = pdl_dict_getz(choice, "finish_reason");
     pdl_vref logprobs = pdl_dict_getz(choice, "logprobs");
     if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
     pdl_reply_builder_finish(d, finish);

@@ -64,6 +64,7 @@ typedef struct pdl_reply_builder {
     /* [DONE] came from a service whose streams have no such end, so the rest is ignored */
     bool closed;
     bool quiet;      /* the text may turn out to be a call, so it is not shown */
+    bool by_message; /* the pieces come as `message`, and not as `delta` */
     /* --- what pdl_reply_builder_extra has passed on, and what was received since --- */
     bool wants_extra;
     size_t reasoning_sent, refusal_sent;

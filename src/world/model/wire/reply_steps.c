@@ -326,11 +326,15 @@ static pdl_val message_with(pdl_vref content) {
     return pdl_dict_putz(out, "content", pdl_keep(content));
 }
 
+static bool is_empty(pdl_vref v) { return !pdl_is_str(v) || !pdl_str_get(v).n; }
+
 /* Returns the message of a choice, which some servers put into another member. The first member
  * that says something is taken, or else the first that exists. */
 static pdl_val message_of(pdl_vref choice) {
     pdl_vref m = pdl_member(choice, "message"), text = pdl_member(choice, "text"),
-             delta = pdl_member(choice, "delta");
+             delta = pdl_member(choice, "delta"), inner = pdl_member(m, "text");
+    if (is_empty(text)) text = pdl_member(choice, "content");
+    if (is_empty(text)) text = inner;
     if (says_something(m, true)) return pdl_keep(m);
     if (says_something(delta, true)) return pdl_keep(delta);
     if (pdl_is_str(m) && pdl_val_truth(m)) return message_with(m);
