@@ -91,15 +91,9 @@ static bool begin(pdl_task *t, const pdl_task_durable *o, pdl_str text, pdl_vref
 
 static bool take_ways(pdl_durable *d, const pdl_task_durable *o, pdl_err *err) {
     for (size_t i = 0; i < o->n_again; i++) pdl_durable_again(d, pdl_str_of(o->again[i]));
-    for (size_t i = 0; i < o->n_skip; i++) {
-        pdl_str s = pdl_str_of(o->skip[i]);
-        size_t eq = pdl_str_find(s, PDL_STR("="), 0);
-        if (eq == PDL_NOT_FOUND || !eq)
-            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                               "pdl_task_durable.skip: expected PLACE=JSON, not '%s'", o->skip[i]);
-        if (!pdl_durable_skip(d, pdl_str_sub(s, 0, eq), pdl_str_sub(s, eq + 1, s.n), err))
+    for (size_t i = 0; i < o->n_skip; i++)
+        if (!pdl_durable_skip(d, "pdl_task_durable.skip", pdl_str_of(o->skip[i]), err))
             return false;
-    }
     return true;
 }
 

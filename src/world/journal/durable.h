@@ -94,9 +94,9 @@ int64_t pdl_durable_time_of(void *d, const pdl_event *e);
 void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value);
 /* These functions set what happens to actions that began and were not finished. pdl_durable_again
  * executes the action at this place again ("all": at any place). pdl_durable_skip gives the action
- * at this place a result, as JSON. */
+ * at a place a result; given is PLACE=JSON, and option names it in messages. */
 void pdl_durable_again(pdl_durable *d, pdl_str place);
-PDL_MUST bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err);
+PDL_MUST bool pdl_durable_skip(pdl_durable *d, const char *option, pdl_str given, pdl_err *err);
 /* Checks that the run may begin. The run must not begin when an action has no end and the user has
  * not said what to do, or when others changed a file that the run writes. Files are truncated to
  * what was acknowledged. Error: runtime, with the places and the remedies. */

@@ -199,12 +199,7 @@ static bool take_ways(durable_command *l, const arguments *a, pdl_err *err) {
     for (size_t i = 0; i < a->values.n; i++) {
         pdl_str v = a->values.p[i].value;
         if (a->values.p[i].id == OPT_again) pdl_durable_again(l->run, v);
-        if (a->values.p[i].id != OPT_skip) continue;
-        size_t eq = pdl_str_find(v, PDL_STR("="), 0);
-        if (eq == PDL_NOT_FOUND || !eq)
-            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "--skip %.*s: expected PLACE=JSON",
-                               PDL_FMT(v));
-        if (!pdl_durable_skip(l->run, pdl_str_sub(v, 0, eq), pdl_str_sub(v, eq + 1, v.n), err))
+        if (a->values.p[i].id == OPT_skip && !pdl_durable_skip(l->run, "--skip", v, err))
             return false;
     }
     return true;

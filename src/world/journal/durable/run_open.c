@@ -331,11 +331,16 @@ void pdl_durable_again(pdl_durable *d, pdl_str place) {
         (run_override){.place = pdl_str_dup(place), .result = pdl_absent()};
 }
 
-bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err) {
+bool pdl_durable_skip(pdl_durable *d, const char *option, pdl_str given, pdl_err *err) {
     pdl_val v;
-    if (!pdl_json_read(json, 0, &v, NULL, err)) {
+    size_t eq = pdl_str_find(given, PDL_STR("="), 0);
+    if (eq == PDL_NOT_FOUND || !eq)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s %.*s: expected PLACE=JSON", option,
+                           PDL_FMT(given));
+    pdl_str place = pdl_str_sub(given, 0, eq);
+    if (!pdl_json_read(pdl_str_sub(given, eq + 1, given.n), 0, &v, NULL, err)) {
         pdl_buf why = PDL_BUF;
-        pdl_buf_putf(&why, "--skip %.*s: %s", PDL_FMT(place), err->msg);
+        pdl_buf_putf(&why, "%s %.*s: %s", option, PDL_FMT(place), err->msg);
         pdl_err_reword(err, &why);
         err->kind = PDL_E_usage;
         return false;
