@@ -60,6 +60,7 @@ def test_dialects():
     csv("a name in capitals", "id,word\n1,a\n", name="IN.CSV")
     csv("a byte order mark and a quoted name of two lines", '\ufeff"i\nd",word\n1,a\n', out='"i\nd",word,result,error,place\n1,a,SAY A,,\n')
     csv("a line sep=", "sep=;\r\nid;word\r\n1;a\r\n")
+    csv("a quote separates nothing", 'sep="\nid"word\n1"a\n', out=None, code=2, says="(columns: sep=\")")
     for header, word in (("id;word", "';'"), ("id\tword", "tab"), ("id|word", "'|'")):
         csv("what is meant: " + word, header + "\n1\n", out=None, code=2, says="--separator %s reads others" % word)
     csv("commas, where semicolons are said", "id,word\n1,a\n", "--separator", ";", out=None, code=2, says="--separator ',' reads others")

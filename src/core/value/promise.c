@@ -38,6 +38,18 @@ static void fini(pdl_obj *o) { pdl_err_fini(&((pdl_promise *)(void *)o)->err); }
 
 static const pdl_class promise_class = {"promise", child, fini, NULL};
 
+/* Invariants: the state says which of value, error and pieces are there. */
+static inline bool promise_ok(const pdl_promise *p) {
+    switch (p->state) {
+    case PDL_PROMISE_PENDING:
+        return pdl_is_absent(p->value) && !p->err.kind && (!p->id || pdl_is_absent(p->pieces));
+    case PDL_PROMISE_FILLED:
+        return !pdl_is_absent(p->value) && !p->err.kind && pdl_is_absent(p->pieces);
+    case PDL_PROMISE_FAILED: return pdl_is_absent(p->value) && p->err.kind;
+    }
+    return false;
+}
+
 static pdl_promise *new_promise(uint32_t id) {
     pdl_promise *p = pdl_ext_new(PDL_V_PROMISE, &promise_class, sizeof(pdl_promise));
     p->state = PDL_PROMISE_PENDING;
@@ -59,19 +71,21 @@ pdl_val pdl_promise_join(pdl_val pieces) {
 }
 
 void pdl_promise_fill(pdl_promise *p, pdl_val v) {
-    assert(p->state == PDL_PROMISE_PENDING);
+    assert(p->state == PDL_PROMISE_PENDING && promise_ok(p));
     p->state = PDL_PROMISE_FILLED;
     p->value = v;
     pdl_val pieces = p->pieces;
     p->pieces = pdl_absent();
     pdl_drop(pieces);
+    assert(promise_ok(p));
 }
 
 void pdl_promise_fail(pdl_promise *p, const pdl_err *err) {
     assert(err->kind != PDL_E_NONE);
-    assert(p->state == PDL_PROMISE_PENDING);
+    assert(p->state == PDL_PROMISE_PENDING && promise_ok(p));
     p->state = PDL_PROMISE_FAILED;
     pdl_err_copy(&p->err, err);
+    assert(promise_ok(p));
 }
 
 /* --- what blocks ------------------------------------------------------------------------------ */

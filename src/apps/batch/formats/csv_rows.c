@@ -163,7 +163,7 @@ static pdl_rows_step next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) 
 
 /* Returns true for "sep=;" before the header, which Excel reads and writes. */
 static bool is_separator_line(csv *v, pdl_str row) {
-    if (row.n != 5 || !pdl_str_starts(row, PDL_STR("sep="))) return false;
+    if (row.n != 5 || !pdl_str_starts(row, PDL_STR("sep=")) || row.p[4] == '"') return false;
     v->separator = row.p[4];
     return true;
 }

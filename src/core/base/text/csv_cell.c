@@ -4,9 +4,17 @@
  */
 #include "base/csv_cell.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/banned.h"
+
+/* Invariants: the cursor is in the text or at its end, and a separator is not read as a quote or as
+ * the end of a line. */
+static inline bool csv_ok(const pdl_csv *c) {
+    return c->pos <= c->text.n && c->separator != '"' && c->separator != '\n' &&
+           c->separator != '\r';
+}
 
 static size_t plain_end(const pdl_csv *c) {
     if (c->strict) {
@@ -36,6 +44,7 @@ static void read_quoted(pdl_csv *c) {
 }
 
 bool pdl_csv_cell(pdl_csv *c, pdl_str *out) {
+    assert(csv_ok(c));
     bool quoted = c->pos < c->text.n && c->text.p[c->pos] == '"';
     if (quoted) {
         pdl_buf_clear(&c->cell);
@@ -45,6 +54,7 @@ bool pdl_csv_cell(pdl_csv *c, pdl_str *out) {
     size_t end = plain_end(c);
     pdl_str plain = pdl_str_sub(c->text, c->pos, end);
     c->pos = end;
+    assert(csv_ok(c));
     if (!quoted) {
         *out = plain;
         return true;
