@@ -145,8 +145,7 @@ static bool ask(pdl_batch_provider *p, const wire_request *q, pdl_buf *out, pdl_
 static bool ask_json(pdl_batch_provider *p, const wire_request *q, pdl_val *out, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     bool ok = ask(p, q, &text, err);
-    pdl_str json = pdl_utf8_unmarked(pdl_buf_str(&text));
-    if (ok && !pdl_json_read(json, PDL_JSON_PYTHON, out, NULL, err)) {
+    if (ok && !pdl_json_read_document(pdl_buf_str(&text), PDL_JSON_PYTHON, out, err)) {
         pdl_err_fini(err);
         ok = pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "%s %s: the answer is not JSON",
                          q->method, q->url);

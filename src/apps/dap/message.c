@@ -106,7 +106,7 @@ static bool on_message(void *user, pdl_str message, pdl_err *err) {
     pdl_val v;
     if (pdl_utf8_check(message) != PDL_NOT_FOUND) {
         complain("a message was left out, since it is not UTF-8", "");
-    } else if (!pdl_json_read(pdl_utf8_unmarked(message), PDL_JSON_PYTHON, &v, NULL, err)) {
+    } else if (!pdl_json_read_document(message, PDL_JSON_PYTHON, &v, err)) {
         complain("a message was left out, since it is not JSON: ", err->msg);
         pdl_err_fini(err);
     } else if (!pdl_is_dict(v)) {

@@ -5,7 +5,6 @@
 #include "mock/mock.h"
 
 #include "base/hash.h"
-#include "base/utf8.h"
 #include "io/httpd.h"
 #include "mock/mock_answer.h"
 #include "value/json_read.h"
@@ -122,7 +121,7 @@ static void on_post(pdl_mock *m, pdl_exchange *x, pdl_str path) {
     const pdl_mock_form *form = form_at(path);
     pdl_val request;
     pdl_err err = {0};
-    if (!pdl_json_read(pdl_utf8_unmarked(pdl_exchange_body(x)), 0, &request, NULL, &err)) {
+    if (!pdl_json_read_document(pdl_exchange_body(x), 0, &request, &err)) {
         refuse(x, 400, pdl_str_of(err.msg));
         pdl_err_fini(&err);
         return;

@@ -146,7 +146,7 @@ pdl_val pdl_serve_ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref give
 
 static bool read_body(pdl_exchange *x, pdl_val *out) {
     pdl_err err = {0};
-    if (!pdl_json_read(pdl_utf8_unmarked(pdl_exchange_body(x)), 0, out, NULL, &err)) {
+    if (!pdl_json_read_document(pdl_exchange_body(x), 0, out, &err)) {
         pdl_buf b = PDL_BUF;
         pdl_buf_putf(&b, "the body is not JSON: %s", err.msg);
         pdl_serve_answer_error(x, 400, SERVE_INVALID, NULL, pdl_buf_str(&b));

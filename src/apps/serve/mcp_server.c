@@ -6,7 +6,6 @@
  */
 #include "serve/mcp_server.h"
 
-#include "base/utf8.h"
 #include <string.h>
 
 #include "base/version.h"
@@ -218,7 +217,7 @@ void pdl_serve_mcp_refuse_text(pdl_serve *s, pdl_exchange *x) {
 void pdl_serve_answer_mcp(pdl_serve *s, pdl_exchange *x) {
     pdl_val m;
     pdl_err ignored = {0};
-    if (pdl_json_read(pdl_utf8_unmarked(pdl_exchange_body(x)), 0, &m, NULL, &ignored))
+    if (pdl_json_read_document(pdl_exchange_body(x), 0, &m, &ignored))
         pdl_serve_mcp_take(s, x, m);
     else
         pdl_serve_mcp_refuse_text(s, x);

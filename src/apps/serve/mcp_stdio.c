@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "base/utf8.h"
 #include "io/loop.h"
 #include "io/sse.h"
 #include "serve/mcp_server.h"
@@ -37,7 +36,7 @@ static bool on_line(void *user, pdl_str line, pdl_err *err) {
     pdl_err ignored = {0};
     (void)err;
     if (!pdl_str_trim(line).n) return true;
-    if (pdl_json_read(pdl_utf8_unmarked(line), 0, &m, NULL, &ignored))
+    if (pdl_json_read_document(line, 0, &m, &ignored))
         pdl_serve_mcp_take(t->s, NULL, m);
     else
         pdl_serve_mcp_refuse_text(t->s, NULL);

@@ -7,7 +7,6 @@
 
 #include "base/hash.h"
 #include "base/num.h"
-#include "base/utf8.h"
 #include "value/json_read.h"
 #include "viewer/box_json.h"
 #include "viewer/shown_run.h"
@@ -133,7 +132,7 @@ static bool read_all(pdl_vref v, const pdl_view_run *run, const pdl_view_again *
 bool pdl_again_read(pdl_str body, const pdl_view_run *run, const pdl_view_again *g, void *user,
                     pdl_again_asked *out, pdl_err *err) {
     *out = (pdl_again_asked){.request = pdl_absent(), .text = PDL_BUF};
-    return pdl_json_read(pdl_utf8_unmarked(body), 0, &out->request, NULL, err) &&
+    return pdl_json_read_document(body, 0, &out->request, err) &&
            read_all(out->request, run, g, user, out, err);
 }
 

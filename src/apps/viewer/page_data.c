@@ -7,7 +7,6 @@
 #include "viewer/page_data.h"
 
 #include "base/num.h"
-#include "base/utf8.h"
 #include "value/json_put.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -207,7 +206,7 @@ static bool put_details(const page_question *q, pdl_buf *out, pdl_err *err) {
 
 static bool put_found_boxes(const page_question *q, pdl_buf *out, pdl_err *err) {
     pdl_val query;
-    if (!pdl_json_read(pdl_utf8_unmarked(q->request->body), 0, &query, NULL, err)) return false;
+    if (!pdl_json_read_document(q->request->body, 0, &query, err)) return false;
     bool ok = pdl_doc_find(q->run->doc, query, out, err);
     pdl_drop(query);
     return ok;

@@ -200,7 +200,7 @@ static void hint_token(const session *s, const pdl_http_reply *r, pdl_err *err) 
 static pdl_val error_in(const pdl_http_reply *r) {
     pdl_val v = pdl_absent(), error = pdl_absent();
     pdl_err bad = {0};
-    if (!pdl_json_read(pdl_utf8_unmarked(r->body), 0, &v, NULL, &bad)) pdl_err_fini(&bad);
+    if (!pdl_json_read_document(r->body, 0, &v, &bad)) pdl_err_fini(&bad);
     pdl_vref at = pdl_is_dict(v) ? pdl_dict_getz(v, "error") : pdl_absent();
     if (pdl_is_dict(at)) error = pdl_keep(at);
     pdl_drop(v);

@@ -735,8 +735,8 @@ bool pdl_mcp_session_message(session *s, pdl_str text) {
     pdl_val v;
     pdl_err err = {0};
     assert(pdl_mcp_session_ok(s));
-    text = pdl_utf8_unmarked(pdl_str_trim(text));
-    bool good = pdl_json_read(text, 0, &v, NULL, &err);
+    text = pdl_str_trim(text);
+    bool good = pdl_json_read_document(text, 0, &v, &err);
     s->text_bytes = text.n;
     if (good) {
         uint32_t epoch = s->epoch; /* a message may end the session */

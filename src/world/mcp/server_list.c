@@ -349,8 +349,7 @@ static bool read_file(reader *r, pdl_val *out) {
         pdl_err_fini(&why);
         return false;
     }
-    bool ok = pdl_json_read(pdl_utf8_unmarked(pdl_buf_str(&r->text)), 0, &v, NULL, &why) ||
-              not_json(r, &why);
+    bool ok = pdl_json_read_document(pdl_buf_str(&r->text), 0, &v, &why) || not_json(r, &why);
     pdl_err_fini(&why);
     pdl_vref servers = pdl_is_dict(v) ? pdl_dict_getz(v, "mcpServers") : pdl_absent();
     r->path[0] = PDL_STR("mcpServers");

@@ -8,7 +8,6 @@
 #include <math.h>
 
 #include "base/glob.h"
-#include "base/utf8.h"
 #include "value/int.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -87,7 +86,7 @@ bool pdl_prices_read(pdl_str text, const char *name, pdl_prices **out, pdl_err *
     pdl_val table;
     pdl_err why = {0};
     pdl_price ignored;
-    if (!pdl_json_read(pdl_utf8_unmarked(text), 0, &table, NULL, &why)) {
+    if (!pdl_json_read_document(text, 0, &table, &why)) {
         pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the table of prices %s is not JSON: %s", name,
                     why.msg);
         pdl_err_fini(&why);

@@ -11,7 +11,6 @@
 #include "policy/policy_impl.h"
 
 #include "base/hash.h"
-#include "base/utf8.h"
 #include "value/int.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -67,7 +66,7 @@ static bool is_version(pdl_vref lock) {
 bool pdl_lock_read(pdl_str name, pdl_str bytes, pdl_val *out, pdl_err *err) {
     pdl_val v;
     pdl_err why = {0};
-    bool ok = pdl_json_read(pdl_utf8_unmarked(bytes), 0, &v, NULL, &why);
+    bool ok = pdl_json_read_document(bytes, 0, &v, &why);
     pdl_vref servers = ok && pdl_is_dict(v) ? pdl_dict_getz(v, "servers") : pdl_absent();
     bool fits = pdl_is_dict(servers) && is_lock(servers) && is_version(pdl_dict_getz(v, "lock"));
     if (fits)

@@ -127,7 +127,7 @@ static void send_later(sending *s, const pdl_http_reply *r) {
 static void read_partial(pdl_otlp *o, const pdl_http_reply *r) {
     pdl_val json = pdl_absent();
     pdl_err err = {0};
-    if (!pdl_json_read(pdl_utf8_unmarked(r->body), 0, &json, NULL, &err)) pdl_err_fini(&err);
+    if (!pdl_json_read_document(r->body, 0, &json, &err)) pdl_err_fini(&err);
     pdl_vref part = pdl_member(json, "partialSuccess");
     pdl_vref count = pdl_member(part, "rejectedSpans");
     pdl_str why = pdl_member_str(part, "errorMessage");

@@ -421,7 +421,7 @@ void pdl_lsp_receive(pdl_lsp *s, pdl_str message) {
     pdl_err err = {0};
     pdl_val m;
     if (pdl_utf8_check(message) != PDL_NOT_FOUND ||
-        !pdl_json_read(pdl_utf8_unmarked(message), PDL_JSON_PYTHON, &m, NULL, &err)) {
+        !pdl_json_read_document(message, PDL_JSON_PYTHON, &m, &err)) {
         pdl_err_fini(&err);
         pdl_lsp_refuse(s, pdl_null(), LSP_PARSE_ERROR, "the message is not JSON");
         return;

@@ -14,6 +14,7 @@
  */
 #include "value/json_read.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "base/buf.h"
@@ -62,6 +63,16 @@ typedef struct {
     open_box few_open[INLINE_DEPTH];
     pdl_val few_values[INLINE_VALUES];
 } reader;
+
+/* Invariants: the open containers are a stack; the values of the innermost one are either in the
+ * object that was guessed or on top of the stack of values. */
+static inline bool reader_ok(const reader *r) {
+    const open_box *box = r->box;
+    const pdl_dictobj *d = box->guess;
+    if (box < r->open || (size_t)(box - r->open) >= r->open_cap || r->n > r->cap) return false;
+    if (box->from > r->n || (box > r->open && box[-1].from > box->from)) return false;
+    return !d || (box->is_dict && r->n == box->from && d->n <= d->shape->n);
+}
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
@@ -334,6 +345,7 @@ static bool open_new(reader *r, bool is_dict) {
         r->box = r->open + depth;
     }
     *++r->box = (open_box){.from = r->n, .is_dict = is_dict};
+    assert(reader_ok(r));
     return true;
 }
 
@@ -355,6 +367,7 @@ static pdl_obj *close_list(const reader *r, const open_box *box) {
 
 /* Makes the innermost container of its values and adds it as a value to the one around it. */
 static void close_box(reader *r) {
+    assert(reader_ok(r) && r->box > r->open); /* the document itself is never closed */
     open_box *box = r->box;
     bool is_dict = box->is_dict;
     pdl_obj *o = is_dict ? close_dict(r, box) : close_list(r, box);
@@ -363,6 +376,7 @@ static void close_box(reader *r) {
     *add_value(r) =
         /* values from JSON text have no flags */
         pdl_from_obj(is_dict ? PDL_V_DICT : PDL_V_LIST, o, 0);
+    assert(reader_ok(r));
 }
 
 /* --- structure -------------------------------------------------------------------------------- */
@@ -496,6 +510,7 @@ bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *o
     r.n = 0;
     r.cap = INLINE_VALUES;
     const char *p = read_document(&r, r.start);
+    assert(reader_ok(&r) && (!p || (r.box == r.open && r.n == 1 && p <= r.end)));
     if (p)
         *out = r.values[0];
     else
@@ -512,4 +527,8 @@ bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *
     bool ok = pdl_json_read_with(text, flags, &keys, out, end, err);
     pdl_json_keys_fini(&keys);
     return ok;
+}
+
+bool pdl_json_read_document(pdl_str text, int flags, pdl_val *out, pdl_err *err) {
+    return pdl_json_read(pdl_utf8_unmarked(text), flags, out, NULL, err);
 }

@@ -14,7 +14,6 @@
 #include "model/call/token.h"
 
 #include "base/os.h"
-#include "base/utf8.h"
 #include "io/clock.h"
 #include "value/json_read.h"
 
@@ -72,7 +71,7 @@ static pdl_vref get(pdl_vref v, const char *key) {
 static bool take_token(pdl_access_token *k, pdl_str body) {
     pdl_val json;
     pdl_err err = {0};
-    if (!pdl_json_read(pdl_utf8_unmarked(body), PDL_JSON_PYTHON, &json, NULL, &err)) {
+    if (!pdl_json_read_document(body, PDL_JSON_PYTHON, &json, &err)) {
         pdl_err_fini(&err);
         return false;
     }

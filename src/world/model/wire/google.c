@@ -9,7 +9,6 @@
 
 #include "base/base64.h"
 #include "base/os.h"
-#include "base/utf8.h"
 #include "io/clock.h"
 #include "io/file.h"
 #include "io/rsa.h"
@@ -28,7 +27,7 @@ enum { HOUR_S = 3600 };
 
 static bool read_json(pdl_str text, const char *where, pdl_val *out, pdl_err *err) {
     pdl_err why = {0};
-    if (pdl_json_read(pdl_utf8_unmarked(text), 0, out, NULL, &why)) {
+    if (pdl_json_read_document(text, 0, out, &why)) {
         if (pdl_is_dict(*out)) return true;
         pdl_drop(*out);
     }
