@@ -2,6 +2,7 @@
 """A file `.env` may have come with a downloaded program. An address that it names gets only keys of the same file; it copies no key of the process; and it
 chooses neither what is executed and seen nor what is sent and paid."""
 import http.server
+import json
 import os
 import pathlib
 import re
@@ -108,6 +109,19 @@ def test_addresses_where_keys_are_exchanged(pdl, folder, listener):
     (folder / ".env").write_text("WATSONX_IAM_URL=%s/token\n" % listener.url)
     p = run(pdl, folder, clean_env(folder, WATSONX_API_BASE=listener.url, WATSONX_APIKEY=OUTER))
     check("the key is not exchanged there", p.returncode == 1 and not listener.seen and "WATSONX_IAM_URL of a file .env" in p.stderr, listener.seen, p.stderr)
+
+
+def test_files_with_keys(pdl, folder, listener):
+    """A file .env that names the address names no file with credentials, which may be the user's."""
+    (folder / "mine.json").write_text(json.dumps({"type": "authorized_user", "client_id": "i", "client_secret": OUTER, "refresh_token": OUTER, "token_uri": listener.url + "/token"}))
+    program_for(folder, "vertex_ai")
+    named = "GOOGLE_APPLICATION_CREDENTIALS=%s/mine.json\n" % folder
+    (folder / ".env").write_text(named + "VERTEX_AI_API_BASE=%s\n" % listener.url)
+    p = run(pdl, folder, clean_env(folder))
+    check("neither its keys nor a token for them", p.returncode == 1 and not listener.seen and "gets only keys of the file" in p.stderr, listener.seen, p.stderr)
+    (folder / ".env").write_text(named)
+    p = run(pdl, folder, clean_env(folder, VERTEX_AI_API_BASE=listener.url))
+    check("an address of the process", any("/token" in s for s in listener.seen), listener.seen, p.stderr)
 
 
 def test_keys_are_not_copied(pdl, folder, listener):
