@@ -104,6 +104,18 @@ def test_the_usual_address_is_no_choice(pdl, folder):
     same((p.returncode, p.stderr), (0, ""))
 
 
+def test_doctor(pdl, folder):
+    """It says what a call would find."""
+    for lines, env, want in (("OPENAI_BASE_URL=http://127.0.0.1:9/v1\n", {"OPENAI_API_KEY": OUTER}, "no key (OPENAI_API_KEY of the environment is not sent to an address of .env)"),
+                             ("OPENAI_BASE_URL=http://127.0.0.1:9/v1\nOPENAI_API_KEY=x\n", {"OPENAI_API_KEY": OUTER}, "key from OPENAI_API_KEY (.env), http://127.0.0.1:9/v1"),
+                             ("OPENAI_API_KEY=x\n", {}, "key from OPENAI_API_KEY (.env), https://api.openai.com/v1"), ("", {"OPENAI_API_KEY": OUTER}, "key from OPENAI_API_KEY, https://api.openai.com/v1"),
+                             ("OPENAI_API_KEY=x\n", {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, "key from OPENAI_API_KEY (.env), http://127.0.0.1:9/v1")):
+        (folder / ".env").write_text(lines)
+        p = subprocess.run([pdl, "doctor"], cwd=folder, env=clean_env(folder, **env), capture_output=True, text=True, timeout=60, check=False)
+        row = [x for x in p.stdout.splitlines() if " openai: " in x]
+        check(lines + str(env), len(row) == 1 and want in row[0] and row[0].startswith("missing" if "no key" in want else "ok"), p.stdout, p.stderr)
+
+
 def test_addresses_where_keys_are_exchanged(pdl, folder, listener):
     program_for(folder, "watsonx")
     (folder / ".env").write_text("WATSONX_IAM_URL=%s/token\n" % listener.url)

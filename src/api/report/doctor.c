@@ -197,6 +197,9 @@ static void on_provider(void *user, const pdl_provider_facts *f) {
         pdl_buf_putf(&a->text, "key from %.*s%s", PDL_FMT(f->key), from_file ? " (.env)" : "");
     else
         pdl_buf_put(&a->text, pdl_str_of(f->needs_key ? "no key" : "without a key"));
+    if (f->withheld.n)
+        pdl_buf_putf(&a->text, " (%.*s of the environment is not sent to an address of .env)",
+                     PDL_FMT(f->withheld));
     PDL_PUT(&a->text, ", ");
     pdl_address_put(f->address, &a->text);
     a->answered = a->is_over = !d->http;
@@ -226,10 +229,9 @@ static void report_services(doctor *d) {
     }
 }
 
-static bool is_exported(const char *name) { return getenv(name) != NULL; }
-
 static void look_at_providers(doctor *d) {
-    pdl_model_each_provider(pdl_environ_get, d->session->around.env, is_exported, on_provider, d);
+    pdl_model_each_provider(pdl_environ_get, d->session->around.env, pdl_environ_of_file,
+                            on_provider, d);
     report_services(d);
     if (d->services.n) return;
     pdl_buf text = PDL_BUF;

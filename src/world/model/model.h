@@ -76,14 +76,16 @@ typedef struct pdl_provider_facts {
     const char *prefix;
     pdl_str key;          /* the variable that holds its key; empty when none is set */
     bool key_is_exported; /* the variable is in the environment of the process, not in .env */
+    /* the variable of the process whose key is not sent, because .env has the address; or empty */
+    pdl_str withheld;
     bool needs_key;
     pdl_str address; /* where calls go; empty when it depends on the call */
 } pdl_provider_facts;
 
-/* Calls fn for each provider that has a key or an address in the environment. is_exported
- * returns true for a variable of the process. */
+/* Calls fn for each provider that has a key or an address in the environment. of_file returns the
+ * value of a variable in a file `.env`, as in pdl_model_options. */
 void pdl_model_each_provider(const char *(*env)(void *user, const char *name), void *env_user,
-                             bool (*is_exported)(const char *name),
+                             const char *(*of_file)(void *user, const char *name),
                              void (*fn)(void *user, const pdl_provider_facts *f), void *user);
 
 /* Returns true for a variable of the table that holds the key of a provider. */

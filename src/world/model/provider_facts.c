@@ -27,21 +27,27 @@ static bool find_set(const char *names, const pdl_env *env, char name[MAX_NAME],
 }
 
 void pdl_model_each_provider(const char *(*env)(void *user, const char *name), void *env_user,
-                             bool (*is_exported)(const char *name),
+                             const char *(*of_file)(void *user, const char *name),
                              void (*fn)(void *user, const pdl_provider_facts *f), void *user) {
-    pdl_env e = {.get = env, .user = env_user};
+    pdl_env e = {.get = env, .user = env_user, .of_file = of_file}, of_file_alone = e;
     const pdl_provider *p;
+    of_file_alone.file_keys_only = true;
     for (size_t i = 0; (p = pdl_provider_at(i)); i++) {
         char key[MAX_NAME], base[MAX_NAME];
         const char *secret, *address;
-        bool has_key = find_set(p->key_env, &e, key, &secret);
         bool has_base = find_set(p->base_env, &e, base, &address);
-        if (!has_key && !has_base) continue;
+        bool is_of_file = has_base && of_file(env_user, base) == address;
+        bool has_any = find_set(p->key_env, &e, key, &secret);
+        bool withheld = has_any && is_of_file && secret != of_file(env_user, key) &&
+                        !find_set(p->key_env, &of_file_alone, key, &secret);
+        bool has_key = has_any && !withheld;
+        if (!has_any && !has_base) continue;
         bool has_holes = p->base && strchr(p->base, '$');
         pdl_provider_facts f = {
             .prefix = p->prefix,
             .key = has_key ? pdl_str_of(key) : (pdl_str){0},
-            .key_is_exported = has_key && is_exported(key),
+            .key_is_exported = has_key && secret != of_file(env_user, key),
+            .withheld = withheld ? pdl_str_of(key) : (pdl_str){0},
             .needs_key = (p->quirks & PDL_Q_KEY) != 0,
             .address = pdl_str_of(has_base    ? address
                                   : has_holes ? NULL
