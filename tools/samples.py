@@ -15,7 +15,9 @@ TEACHING = ["getting-started", "tutorial", "guide", "guide-control", "guide-data
 
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
 # What only the command has. A program with one of these is not offered.
-ABSENT = re.compile(r"\b(lang: *(command|python|ipython|mellea)|mcp|policy|sandbox|import: *[./]*(?!stdlib)\w+/|server)\b|^ *(python|command|write|http|requirements) *:|^ *(- )?args: *\[|aggregator: *\{?\s*file\b", re.M)
+ABSENT = re.compile(r"\b(lang: *(command|ipython|mellea)|mcp|policy|sandbox|import: *[./]*(?!stdlib)\w+/|server)\b|^ *(command|write|http|requirements) *:|^ *(- )?args: *\[|aggregator: *\{?\s*file\b|\bsqlite3\b|\bopen\(", re.M)
+# What runs only where Python does, too: in a playground with Pyodide.
+PYTHON = re.compile(r"\blang: *python\b|^ *(- )?python *:", re.M)
 NEEDS = re.compile(r"(?:include|import|read): *[\"']?([\w./-]+)")
 
 
@@ -44,15 +46,15 @@ def needed(program, files):
     return out
 
 
-def samples(text):
-    """[{title, program, replies?, files?, at, end}] of a page; at and end: where its block is."""
+def samples(text, has_python=False):
+    """[{title, program, replies?, files?, at, end}] of a page; at and end: where its block is. has_python: blocks of Python run, too."""
     files, out = {}, []
     for m in FENCE.finditer(text):
         kind, info, body = m.groups()
         if kind == "replies" and out and not text[out[-1]["end"]:m.start()].count("```pdl"):
             out[-1]["replies"] = body
         name = option(info, "file", "main.pdl" if kind == "pdl" else None)
-        if kind == "pdl" and not ABSENT.search(body):
+        if kind == "pdl" and not ABSENT.search(body) and (has_python or not PYTHON.search(body)):
             others = needed(body, files)
             if others is not None:
                 out.append({"title": heading(text, m.start()), "program": body, **({"files": others} if others else {}), "at": m.start(), "end": m.end()})
@@ -61,14 +63,14 @@ def samples(text):
     return out
 
 
-def examples(docs):
+def examples(docs, has_python=False):
     """[{page, programs: [{title, program, ...}]}]: of the pages that teach, the first program of each heading."""
     out = []
     for name in TEACHING:
         file = docs / "manual" / (name + ".md")
         text = file.read_text("utf-8")
         found = {}
-        for s in samples(text):
+        for s in samples(text, has_python):
             found.setdefault(s["title"], {k: v for k, v in s.items() if k not in ("at", "end")})
         title = re.search(r"^# (.*)$", text, re.M).group(1)
         out.append({"page": title, "programs": list(found.values())})
@@ -83,10 +85,10 @@ def link(sample):
     return "p=" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
-def with_links(text, playground):
+def with_links(text, playground, has_python=False):
     """A page with "Try it" below each program that runs in a browser; playground: the address of its folder, from the page."""
     out, last = [], 0
-    for s in samples(text):
+    for s in samples(text, has_python):
         out += [text[last:s["end"]], '\n\n<p class="try" data-search-exclude><a href="%s/index.html#%s">Try it</a></p>\n' % (playground, link(s))]
         last = s["end"]
     return "".join([*out, text[last:]])

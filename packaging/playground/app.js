@@ -124,11 +124,15 @@ function setRunning(on) {
   document.body.dataset.running = String(on)
 }
 
+let beforeNote = '' // what stood where a note stands
 const placed = ({ line, message }) => `${line ? `Line ${line}: ` : ''}${message}`
 
 const events = {
   ready: () => null,
-  note: ({ text }) => verdict(text),
+  note({ text }) {
+    if (text) beforeNote = byId('verdict').textContent
+    verdict(text ?? beforeNote)
+  },
   changed: () => listeners.forEach(f => f()),
   model: answerCall,
   abandon: ({ call }) => abandoned.get(call)?.abort(),

@@ -22,16 +22,16 @@ async function load() {
 
 const refused = message => Object.assign(new Error(message), { kind: 'code' })
 
-/** The `code` of one run; its blocks share PDL_SESSION. onLoad() is called when Python has to be loaded first. */
+/** The `code` of one run; its blocks share PDL_SESSION. onLoad(text) is called when Python has to be loaded first, and with null afterwards. */
 export function python(onLoad) {
   let session = null
   return async ({ lang, code, variables }) => {
     if (lang !== 'python') throw refused(`code of ${lang} does not run in a browser`)
-    if (!loading) onLoad()
+    if (!loading) onLoad('Python is being loaded.')
     loading ??= load().catch(why => {
       loading = null
       throw refused(`Python cannot be loaded: ${why.message}`)
-    })
+    }).finally(() => onLoad(null))
     const { run, newSession } = await loading
     session ??= newSession()
     try {

@@ -75,7 +75,7 @@ const handlers = {
     questions.clear()
     calls.clear()
     const answers = model === 'service' ? service : scripted(replies, { strict, delay })
-    const code = HAS_PYTHON ? python(() => said({ event: 'note', text: 'Python is being loaded.' })) : noPython
+    const code = HAS_PYTHON ? python(text => said({ event: 'note', text })) : noPython
     current = run(text, { files, model: answers, read, code, view: true, name: 'main.pdl' })
     follow(current)
   },

@@ -49,7 +49,8 @@ test('blocks of Python have results, a session, errors and an end', { timeout: 3
   assert.match(await page.textContent('#verdict'), /^Line 16: AttributeError: .*'result'/)
   await open(ENDLESS)
   await page.locator('#verdict', { hasText: 'Python is being loaded.' }).waitFor()
-  await page.waitForSelector('body[data-running="true"]')
+  await page.locator('#verdict', { hasText: 'No problems.' }).waitFor() // it is loaded, and the loop runs
+  assert.equal(await page.getAttribute('body', 'data-running'), 'true')
   await page.click('#stop')
   await page.waitForSelector('body[data-running="false"]')
   assert.deepEqual(requests.filter(url => !/^(http:\/\/127\.0\.0\.1[:/]|data:|blob:)/.test(url)), [])
