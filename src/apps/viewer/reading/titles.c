@@ -269,14 +269,33 @@ void pdl_item_task(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     pdl_drop(sent);
 }
 
+/* Fills the set with the names of the tools that the run called. */
+static void find_tools(const pdl_reading *r, pdl_map *names) {
+    for (size_t i = 0; r->digests[0].tools && i < r->doc->boxes.n; i++) {
+        pdl_str name = pdl_box_tool(&r->doc->boxes.p[i]);
+        if (name.n) pdl_map_put(names, name, names);
+    }
+}
+
+/* Appends a count after a comma, unless it is zero. */
+static void put_more(uint64_t n, const char *one, const char *many, size_t start, pdl_buf *out) {
+    if (!n) return;
+    put_between(start, PDL_STR(", "), out);
+    put_count(n, one, many, out);
+}
+
 static void put_setup(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     const pdl_item *x = &r->items.p[i];
-    uint64_t libraries = 0, inside = 0, functions = 0, others = 0;
+    uint64_t libraries = 0, inside = 0, functions = 0, tools = 0, others = 0;
+    pdl_map called = {0};
+    find_tools(r, &called);
     for (uint32_t k = i + 1; k < x->end; k++) {
         const pdl_box *b = box_of(r, k);
         libraries += pdl_box_is_kind(b, "import");
         inside += pdl_box_is_kind(b, "import") ? digest_of(r, k)->functions : 0;
-        functions += pdl_box_is_kind(b, "function");
+        bool is_tool = pdl_map_find(&called, r->items.p[k].name) != NULL;
+        functions += pdl_box_is_kind(b, "function") && !is_tool;
+        tools += pdl_box_is_kind(b, "function") && is_tool;
         others += !pdl_box_is_kind(b, "import") && !pdl_box_is_kind(b, "function");
     }
     PDL_PUT(out, "Set-up: ");
@@ -286,14 +305,10 @@ static void put_setup(const pdl_reading *r, uint32_t i, pdl_buf *out) {
         PDL_PUT(out, " with ");
         put_count(inside, "function", "functions", out);
     }
-    if (functions) {
-        put_between(start, PDL_STR(", "), out);
-        put_count(functions, "function", "functions", out);
-    }
-    if (others) {
-        put_between(start, PDL_STR(", "), out);
-        put_count(others, "value", "values", out);
-    }
+    put_more(tools, "tool", "tools", start, out);
+    put_more(functions, "function", "functions", start, out);
+    put_more(others, "value", "values", start, out);
+    pdl_map_fini(&called);
 }
 
 /* Appends a value. A value that contains functions is described by its size, because a trace has
