@@ -1,7 +1,7 @@
 /* bound.h -- what a run of a program can cost at most (spec know 4).
  *
- * Calls and tokens of answers are a bound; tokens of prompts are counted as `pdl mock` counts them,
- * in words.
+ * The numbers of calls and of answer tokens are true bounds; prompt tokens are estimated in words,
+ * as `pdl mock` does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -36,7 +36,7 @@ void pdl_api_put_part(pdl_loc loc, pdl_buf *out);
 pdl_program *pdl_api_load(pdl_engine *engine, const char *text, size_t n, const char *name,
                           bool from_tree, pdl_error **error);
 
-/* Settings and handlers. Tasks keep it alive. */
+/* Settings and handlers; the tasks of an engine keep it alive. */
 struct pdl_engine {
     uint32_t refs;
     uint32_t jobs;
@@ -109,8 +109,7 @@ struct pdl_task {
 /* Makes t the current task, whose callbacks are called. Returns the previous one, which the caller
  * restores. */
 pdl_task *pdl_task_enter(pdl_engine *e, pdl_task *t);
-/* Sets the state of the task from the step of its run. When the run has ended, that is reported
- * once. */
+/* Sets the state of the task from the step of its run. The end of the run is reported once. */
 void pdl_task_settle(pdl_task *t, pdl_step step);
 void pdl_task_release(pdl_task *t);
 

@@ -2,8 +2,8 @@
  * which it shares the longest beginning, the first difference, and the value of the program that
  * made the difference (spec know 1).
  *
- * It listens to a run that is replayed or explained. An ordinary run computes only the share of
- * each call, which --verbose prints.
+ * It listens to a run that is replayed or explained. An ordinary run computes only how much of each
+ * request an earlier call shares, which --verbose prints.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

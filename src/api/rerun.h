@@ -1,8 +1,9 @@
-/* rerun.h -- a durable run that is run again with another text of its program and the answers that
- * it had.
+/* rerun.h -- repeats a durable run with a changed text of its program and with its recorded
+ * answers.
  *
- * Its journal is only read. Each start gets a copy of it in a private folder, which the changed
- * program continues: requests that are the same are answered from the copy, the others are sent.
+ * The journal of the run is only read. Each start copies it into a private folder, and the changed
+ * program continues the copy: requests that are the same are answered from the copy, the others are
+ * sent.
  *
  * The runs and their owner are on one loop: that of a session without a program, whose worlds the
  * sessions of the runs share.
@@ -38,7 +39,7 @@ typedef struct pdl_rerun_changes {
 PDL_MUST bool pdl_rerun_open(const pdl_session_options *o, pdl_str journal, pdl_rerun **out,
                              pdl_err *err);
 struct pdl_loop *pdl_rerun_loop(pdl_rerun *r);
-/* Prepares a run, whose session the caller starts; there is none in progress. Errors: usage
+/* Prepares a run, whose session the caller starts; no other run is in progress. Errors: usage
  * (nothing to send again, an answer of the wrong form), schema (the text of the program), io, those
  * of pdl_durable_prepare. */
 PDL_MUST bool pdl_rerun_open_run(pdl_rerun *r, const pdl_rerun_changes *c, pdl_err *err);
@@ -46,8 +47,8 @@ PDL_MUST bool pdl_rerun_open_run(pdl_rerun *r, const pdl_rerun_changes *c, pdl_e
 pdl_session *pdl_rerun_session(const pdl_rerun *r);
 void pdl_rerun_cancel(pdl_rerun *r, const char *why);
 bool pdl_rerun_answer_input(pdl_rerun *r, uint32_t effect, pdl_str text);
-/* Appends the recorded answer of the block at this place without secrets; *json: it is JSON.
- * Errors: those of pdl_durable_answer_at. */
+/* Appends the recorded answer of the block at this place without secrets; *json: the answer is
+ * JSON. Errors: those of pdl_durable_answer_at. */
 PDL_MUST bool pdl_rerun_answer_at(const pdl_rerun *r, pdl_str place, pdl_buf *text, bool *json,
                                   pdl_err *err);
 /* Lets the run continue. Sets *ready when it can continue without waiting for the loop. Returns

@@ -14,7 +14,7 @@
 typedef struct pdl_run_guards {
     PDL_VEC(pdl_str) policies; /* names of files or of built-in policies */
     pdl_str sandbox;           /* a profile; empty: none */
-    bool names_sandbox;    /* the command that resumes the run says which, or that there is none */
+    bool names_sandbox;    /* the command line has --sandbox or --no-sandbox */
     pdl_str sandbox_min;   /* full or process; empty: not given, which means full */
     PDL_VEC(char *) texts; /* texts from the journal, to which the members point; owned */
 } pdl_run_guards;
@@ -22,9 +22,9 @@ typedef struct pdl_run_guards {
 /* Adds what is in force to the options that the journal keeps; environment: the value of
  * PDL_POLICY, or NULL. Takes options. */
 pdl_val pdl_run_guards_put(pdl_val options, const pdl_run_guards *g, const char *environment);
-/* Joins what the journal has kept with what a resume gives, into out (all-zero before), which
- * borrows the texts of `given`. Error: usage, when a policy has changed, or when what is given is
- * looser. */
+/* Combines the policies and the sandbox in the journal with those of a resume, into out (all-zero
+ * before), which borrows the texts of `given`. Error: usage, when a policy has changed, or when
+ * `given` is looser. */
 PDL_MUST bool pdl_run_guards_resume(const pdl_run_guards *given, pdl_vref options,
                                     pdl_run_guards *out, pdl_err *err);
 void pdl_run_guards_fini(pdl_run_guards *g);

@@ -62,7 +62,7 @@ typedef struct pdl_new_durable {
     pdl_str path;           /* the file of its journal */
     bool full;              /* effects that were sent survive a crash of the system, too */
     pdl_str id, file, text; /* the name of the run; the program: its name as given, its bytes */
-    pdl_str options;        /* JSON: what a resume needs of the command line */
+    pdl_str options;        /* JSON: the part of the command line that a resume needs */
     pdl_vref inputs;        /* variables, a dict */
 } pdl_new_durable;
 /* Makes the journal and writes its first row, with the working folder and the keys of the session.
@@ -75,7 +75,7 @@ PDL_MUST bool pdl_session_begin_durable(const pdl_session *s, const pdl_new_dura
 typedef struct pdl_held_output {
     void *user;
     bool (*waits)(void *user);     /* returns true when output waits */
-    uint64_t (*write)(void *user); /* returns the bytes that were written in all */
+    uint64_t (*write)(void *user); /* returns the number of bytes written in total */
 } pdl_held_output;
 /* Called before pdl_session_attach, when output of the run is held. */
 void pdl_session_hold_output(pdl_session *s, const pdl_held_output *held);
@@ -96,7 +96,7 @@ pdl_secrets *pdl_session_secrets_of(pdl_str journal);
 void pdl_session_redact_program(pdl_str text, pdl_buf *out);
 /* Cancels everything that waits, after WAIT. */
 void pdl_session_stop(pdl_session *s);
-/* Writes everything that is due, so that output may be shown. */
+/* Writes all waiting rows of the journal, so that output may be shown. */
 void pdl_session_flush(pdl_session *s);
 
 /* Confines the run further, within the sandbox of the session or of the shared session. It applies
@@ -160,7 +160,7 @@ typedef struct pdl_spawn {
 } pdl_spawn;
 enum { PDL_SPAWN_SLOTS = 14336, PDL_MEMBER_SLOTS = 7168 };
 
-/* Puts the policy of a program in force that runs beside others. The policy applies to all runs of
+/* Puts in force the policy of a program that runs beside others. The policy applies to all runs of
  * the session, since one process of code may answer all of them. Called before the first run. */
 PDL_MUST bool pdl_session_take_policy(pdl_session *s, const pdl_program *p, pdl_err *err);
 /* Compiles a program as code that runs of this session share; owned. */
@@ -201,8 +201,8 @@ bool pdl_session_send_waiting(pdl_session *s);
 bool pdl_session_inner_is_ready(const pdl_session *shared);
 /* Returns true when the session can be stepped before anything happens on the loop. */
 bool pdl_session_is_ready(const pdl_session *s);
-/* Returns true when the session waits for nothing but questions without an answer (in a durable run
- * that may park). */
+/* Returns true when the session waits only for questions that have no answer yet, in a durable run
+ * that may park. */
 bool pdl_session_only_waits(const pdl_session *s);
 /* Parks a run that only waits, which ends it. When answers have arrived meanwhile, the run
  * continues instead. Called after the loop was polled. Returns true when it parked. */
@@ -255,9 +255,9 @@ void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out);
 /* Replaces every secret in the texts of a value. Takes v; the result is owned. */
 pdl_val pdl_session_redact_val(const pdl_session *s, pdl_val v);
 
-/* For the state of a search: the first appends JSON text with references to the names of keys that
- * the environment has, in place of the keys; the second replaces the references again. Errors:
- * config, which names a key that is not set; replay: the text has another form. */
+/* For the state of a search: pdl_session_refer_keys appends JSON text in which keys of the
+ * environment are replaced by references to their names; pdl_session_fill_keys puts the keys back.
+ * Errors: config, which names a key that is not set; replay: the text has another form. */
 void pdl_session_refer_keys(pdl_str json, pdl_buf *out);
 PDL_MUST bool pdl_session_fill_keys(pdl_str json, pdl_buf *out, pdl_err *err);
 

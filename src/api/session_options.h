@@ -41,7 +41,7 @@ typedef struct pdl_session_run_options {
     pdl_session_purpose purpose;
     pdl_stream stream;
     uint32_t jobs; /* maximum of model calls in flight; 0: the default */
-    /* `jobs` counts the calls of all spawned runs together, and not of each run */
+    /* `jobs` limits the calls of all spawned runs together, not those of each run */
     bool counts_all_jobs;
     /* The limits of the run, one for each of PDL_BUDGET_ITEMS; negative: no limit. NULL: the run
      * has no budget. */

@@ -138,7 +138,7 @@ static bool open_session(pdl_rerun *r, const pdl_rerun_changes *c, pdl_err *err)
     return pdl_session_new(&o, &r->session, err) && load(r, c->text, err);
 }
 
-/* Opens the copy for the session. No other process has it, so that it is taken over. */
+/* Opens the copy for the session. No other process uses the copy, so the session takes it over. */
 static bool open_run(pdl_rerun *r, const pdl_rerun_changes *c, pdl_err *err) {
     for (size_t i = 0; i < c->n_files; i++) {
         pdl_durable_edit e = {keep_text(r, c->files[i].before), keep_text(r, c->files[i].after)};

@@ -65,7 +65,8 @@ static bool can_merge(const merge_world *w, const pdl_effect *e, unsigned takes)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* Returns a number for the choices of a server, which only depends on the seed and the place. */
+/* Returns the seed for a call. It depends only on the seed of the options and on the place and the
+ * number of the call. */
 static int64_t seed_of(const merge_world *w, const pdl_effect *e) {
     pdl_buf text = PDL_BUF;
     char hex[65];
@@ -167,7 +168,7 @@ static void deal(pdl_effect *e, const pdl_reply *r, size_t i, size_t n) {
         pdl_effect_refuse_after(e, &err, r->seconds);
 }
 
-/* Returns true for an error that each call might not get if it were sent alone. */
+/* Returns true for an error that a call might not get if it were sent alone. */
 static bool is_of_merged(const pdl_reply *r) {
     return r->err.kind == PDL_E_bad_request || r->err.kind == PDL_E_unsupported_params ||
            r->err.kind == PDL_E_content_policy;

@@ -16,7 +16,7 @@ typedef struct kept_answer {
     pdl_val value; /* owned; absent when the effect failed, or has to be done again */
     pdl_err err;   /* kind 0: the effect did not fail */
     pdl_label labels;
-    bool is_again; /* it is done again, because the particle needs its own object of Python */
+    bool is_again; /* the effect is done again: the particle needs its own Python object */
 } kept_answer;
 
 typedef struct replays_world replays_world;

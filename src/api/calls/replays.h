@@ -2,9 +2,9 @@
  * again from them. Private to api.
  *
  * The effects of a particle have places that no other particle has. So an effect whose place and
- * number are known already is one of a particle that is run again. It gets the answer that is kept
- * and nothing is asked or done twice. Only what needs an object of Python, or left one there, is
- * done again, because the particle needs its own object.
+ * number are known already is one of a particle that is run again. It gets the stored answer, so
+ * nothing is asked or done twice. Only an effect that uses or creates an object of Python is done
+ * again, because the particle needs its own object.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* hooks.c -- see hooks.h. A request belongs to the host program until it answers; its effect may
- * end earlier, with the run.
+/* hooks.c -- see hooks.h. The host program owns a request until the host answers it; the effect of
+ * the request may end earlier, with the run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -19,8 +19,8 @@ PDL_MUST bool pdl_objects_data(const pdl_effect *e, pdl_val *out, pdl_err *err);
 /* Passes r to the host program, which answers it now or later. e may be freed when this returns. */
 void pdl_objects_ask(const pdl_effect *e, pdl_request *r);
 
-/* Asks for the item after a look-up of an attribute that found nothing, or the other way round.
- * Returns false when there is no second way. */
+/* Called when a look-up found nothing: asks for an item instead of the attribute, or for an
+ * attribute instead of the item. Returns false when the object has no function for that. */
 bool pdl_objects_look_again(const pdl_effect *e, pdl_request *r);
 
 /* Returns the answer "not found" to a look-up in e. Owned. */

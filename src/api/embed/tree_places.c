@@ -1,8 +1,9 @@
 /* tree_places.c -- finds the part of a tree that contains a place. A program that is a tree of
- * values is loaded from the YAML that it is written as, so its errors have lines of a text that the
- * user never saw; the path in the tree is what the user knows.
+ * values is written as YAML and loaded from that text. So its errors have lines of a text that the
+ * user never saw, while the user knows paths in the tree.
  *
- * Errors are rare and sources outlive their nodes (they are copied), so the text is read again.
+ * Errors are rare, and sources are copied and outlive their nodes. So the text is read again to
+ * find a path.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,9 @@
 /* bound_report.c -- adds up what the blocks of a program can cost at most; see bound.h.
  *
- * A block is a function of the number of words in the context when it begins: it makes a number of
- * calls, and some of them send that context again. Sequences add, branches take the larger, loops
- * multiply, and in a loop the context grows by what each round contributes.
+ * The bound of a block is a function of the number of words in the context when the block begins:
+ * the block makes a number of calls, and some of them send that context again. The bounds of a
+ * sequence are added, of two branches the larger counts, loops multiply, and in a loop the context
+ * grows by what each round contributes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

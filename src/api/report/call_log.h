@@ -8,8 +8,8 @@
 
 #include "trace/sink.h"
 
-/* Returns a sink that writes to the given one (borrowed). It writes in the reference's words, as
- * error output, and reports only calls whose answers do not stream. */
+/* Returns a sink that writes to the given one (borrowed). The lines are error output and have the
+ * reference's wording. Only calls whose answers do not stream are reported. */
 pdl_sink pdl_calls_sink(pdl_sink *to);
 
 #endif

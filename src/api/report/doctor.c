@@ -212,8 +212,8 @@ static bool is_waiting(const doctor *d) {
     return false;
 }
 
-/* Asks all services at the same time, so that services which do not answer take together only the
- * time of one. */
+/* Asks all services at the same time, so that the time limit of services that do not answer passes
+ * only once. */
 static void report_services(doctor *d) {
     while (is_waiting(d) && pdl_loop_run(d->session->around.loop, ASK_MS)) {}
     for (size_t i = 0; i < d->services.n; i++) {

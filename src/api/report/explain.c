@@ -216,7 +216,7 @@ static pdl_val totals_of(pdl_vref calls) {
     for (size_t i = 0; i < pdl_list_len(calls); i++) {
         pdl_vref c = pdl_list_at(calls, i), t = pdl_dict_getz(c, "tokens"),
                  most = pdl_dict_getz(t, "answer_at_most"), price = pdl_dict_getz(c, "cost");
-        prompt += pdl_int_of(pdl_dict_getz(t, "prompt")); /* each is bounded by the memory */
+        prompt += pdl_int_of(pdl_dict_getz(t, "prompt")); /* texts in memory bound the sum */
         if (pdl_is(most, PDL_V_INT) && pdl_int_of(most) < INT64_MAX - answer)
             answer += pdl_int_of(most);
         else

@@ -52,8 +52,9 @@ typedef struct pdl_reached pdl_reached;
 pdl_reached *pdl_reached_new(void);
 void pdl_reached_free(pdl_reached *r); /* r may be NULL */
 pdl_sink pdl_reached_sink(pdl_reached *r);
-/* Adds to notes (taken) two lists: not_known, for which answers the fibers of the run wait, and
- * not_reached, the outermost blocks after the places where they wait. w is the world of the run. */
+/* Adds to notes (taken) two lists: not_known, the answers for which fibers of the run wait, and
+ * not_reached, the outermost blocks after the places where the fibers wait. w is the world of the
+ * run. */
 pdl_val pdl_explain_waits(const pdl_world *w, const pdl_run *run, const pdl_reached *r,
                           pdl_val notes);
 

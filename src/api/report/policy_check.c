@@ -374,7 +374,7 @@ static void use_server(checker *c, const pdl_b_import *b) {
     pdl_policies_have_rule(c->policies, PDL_SINK_server, server_of(&b->head), c->used);
 }
 
-/* Appends an entry in the words in which the program has it. */
+/* Appends an entry of a map as it is written in the program. */
 static void put_written(const pdl_node *map, pdl_str key, pdl_buf *out) {
     pdl_val v = pdl_absent();
     pdl_err ignored = {0};

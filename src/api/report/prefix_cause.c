@@ -1,7 +1,7 @@
 /* prefix_cause.c -- finds which value of a program made a piece of a request's text; see prefix.h.
  *
- * Each text that a block makes is kept with its block. A piece of a request is searched in these
- * texts. The shortest text that contains it is the value, and the next longer text is where the
+ * Each text that a block makes is kept with its block. These texts are searched for a piece of a
+ * request. The shortest text that contains it is the value, and the next longer text is where the
  * value was inserted. The cause is exact where a block makes the value; a value that an expression
  * makes inside of a text is described by the words of the expression.
  *

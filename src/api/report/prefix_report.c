@@ -395,7 +395,7 @@ static pdl_val difference(const pdl_prefix *p, const prefix_call *c, compared *r
     return d;
 }
 
-/* Stores what tokens cost more because they were not found; false when there is no price. */
+/* Stores the additional cost of tokens that were not in the cache; false when there is no price. */
 static bool price_of(const pdl_prefix *p, const prefix_call *c, int64_t tokens, double *cost) {
     pdl_price price;
     bool known = pdl_price_find(p->prices, pdl_str_get(c->model), c->parameters, &price);

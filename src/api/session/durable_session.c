@@ -118,9 +118,9 @@ void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_option
 
 /* --- output that waits ------------------------------------------------------------------------ */
 
-/* The world of the row `output`. The journal, a row before it, writes what is due, then it asks the
- * later worlds to write what they hold. So it needs to know nothing about terminals and host
- * programs. */
+/* The world of the row `output`. The journal, which is an earlier row, writes its waiting rows and
+ * then asks the later worlds to write the output that they hold. So the journal needs to know
+ * nothing about terminals and host programs. */
 typedef struct output_world {
     pdl_world world;
     pdl_held_output held;

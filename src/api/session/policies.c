@@ -163,7 +163,7 @@ bool pdl_policies_read_node(pdl_policies **all, const pdl_policy_source *from, p
                             const pdl_node *n, pdl_err *err) {
     begin(all, from);
     if (pdl_node_is_null(n)) return true;
-    if (from->on_file) from->on_file(from->user, file); /* the program names or has the policy */
+    if (from->on_file) from->on_file(from->user, file); /* this file names or contains the policy */
     if (!pdl_node_is_str(n))
         return pdl_policies_add_node(*all, file, n, err) && read_lock(*all, from, file, err) &&
                read_lists(*all, from, file, err);

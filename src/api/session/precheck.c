@@ -1,10 +1,10 @@
-/* precheck.c -- checks a program before its first request, so that a run that must fail later does
- * not pay for the requests before that.
+/* precheck.c -- checks a program before its first request, so that a run that is certain to fail
+ * does not first pay for requests.
  *
  * A world examines effects that are sent. When the first request to a model or tool comes, the
  * program is checked with the variables of the run; when every way through the program meets an
- * error, the run ends before the request is sent. A program without requests is not checked, nor
- * are replays and answers of a cache, and output before the first request is printed.
+ * error, the run ends before the request is sent. Programs that send no request are not checked, so
+ * replays and runs that a cache answers are not either. Output before the first request is printed.
  *
  * The check writes into a copy that has the same blocks: the program that runs is shared and never
  * written. The result is remembered with the program, for later runs whose variables have the same

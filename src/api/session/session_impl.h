@@ -63,9 +63,9 @@ const char *pdl_session_setting(const pdl_session *s, pdl_session_purpose needed
 void pdl_session_name_setting(pdl_err *err, const char *name);
 int64_t pdl_session_wall(void *user, const pdl_event *e);
 
-/* session_inner.c. These return the options that every run of the session has, and the variables of
- * a run, each with its origin. The others answer requests of code: to run a program, or for a line
- * of input. */
+/* session_inner.c. The first two return the options that every run of the session has, and the
+ * variables of a run, each with its origin. The other two answer requests of code: to run a
+ * program, or for a line of input. */
 pdl_run_options pdl_session_machine_options(pdl_session *s);
 pdl_val pdl_session_with_defaults(pdl_vref vars, pdl_label origin);
 void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request,
@@ -93,8 +93,9 @@ void pdl_session_fill_redactions(pdl_session *s);      /* Called after policies 
 /* Returns the memory of the session's policies, which it has joined. */
 pdl_policy_memory *pdl_session_memory(pdl_session *s);
 PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
-/* Stores in the journal of a durable run what confines the run. When the run continues, it is
- * confined in the same way, even if its program or its host say less now. Error: usage. */
+/* Stores in the journal of a durable run the policies and sandboxes that confine the run. When the
+ * run continues, it is confined in the same way, even if its program or its host say less now.
+ * Error: usage. */
 PDL_MUST bool pdl_session_keep_guards(pdl_session *s, pdl_err *err);
 /* Returns the labels that the sink does not show. The pointer is valid from the beginning; the
  * labels are filled in when policies are read. */

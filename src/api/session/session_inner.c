@@ -106,7 +106,7 @@ static void advise_source(void *user, pdl_str from, pdl_str path, bool import, p
     pdl_find_advise(&finder, from, path, import, err);
 }
 
-/* a run continues for so many turns of loops, some milliseconds, before others get a turn */
+/* number of loop turns, some milliseconds, for which a run continues before others get a turn */
 enum { SPAWN_TURNS = 500 };
 
 pdl_run_options pdl_session_machine_options(pdl_session *s) {

@@ -19,7 +19,7 @@ void pdl_subruns_free(pdl_subruns *s); /* The programs are ended without answers
 typedef void pdl_sub_done_fn(void *user, pdl_val result,
                              const pdl_err *err); /* result is taken; it is absent on failure */
 
-/* A program for a code block, and who gets its result. */
+/* A program for a code block, and the receiver of its result. */
 typedef struct pdl_subrun_start {
     pdl_code *code;
     pdl_vref variables;

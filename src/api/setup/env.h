@@ -29,8 +29,8 @@ void pdl_environ_free(pdl_environ *e);
  * pdl_model_options.env. */
 const char *pdl_environ_get(void *env, const char *name);
 /* Returns the value of a variable in the file `.env` alone, which may have come with the program;
- * NULL when the file does not set it. It is the address that pdl_environ_get returns when the
- * process does not have the variable. */
+ * NULL when the file does not set it. When the process does not have the variable, pdl_environ_get
+ * returns the same pointer. */
 const char *pdl_environ_of_file(void *env, const char *name);
 
 #endif
