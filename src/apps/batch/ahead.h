@@ -3,9 +3,9 @@
  * Providers keep what they computed for the beginning of a prompt, and charge less, or answer
  * sooner, when the next request begins with the same text. Rows of a table that share a document
  * are seldom neighbours, so some rows are read ahead when they hold long texts, and the row that is
- * begun next is the one that shares most with the previous one. No row is passed over without
- * limit. Rows without long texts are begun in their order, because no provider keeps such short
- * beginnings.
+ * begun next is the one that shares most with the previous one. Each row is passed over a limited
+ * number of times. Rows without long texts are begun in their order, because no provider keeps such
+ * short beginnings.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

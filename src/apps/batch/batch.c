@@ -39,7 +39,7 @@ typedef struct batch {
     PDL_VEC(pdl_str) header;
     /* the row from which the columns were learned; absent when the table names them */
     pdl_val first;
-    char *journal; /* owned; its path */
+    char *journal; /* path of the ledger; owned */
     /* the journal is removed at the end, because the output is a stream and cannot be continued */
     bool scratch;
     bool made;       /* this process made the journal */

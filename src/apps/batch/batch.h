@@ -2,11 +2,11 @@
  *
  * A table may have millions of rows and a run of the program may take minutes, so a batch is three
  * things at once: a window of at most `jobs` rows in flight on one loop, with back-pressure to the
- * reader; a journal beside the output in which a row is finished before it counts as done; and a
- * writer that follows in the order of the input (or as rows finish). Rows that are finished and
- * wait for an earlier one wait in the journal, not in memory. What must stay true: whenever the
- * process is killed, the same command continues, no finished row is run again, and each row is in
- * the output exactly once.
+ * reader; a journal beside the output, in which a row is stored before it counts as finished; and a
+ * writer that appends rows to the output in the order of the input (or as they finish). Rows that
+ * are finished and wait for an earlier one wait in the journal, not in memory. What must stay true:
+ * whenever the process is killed, the same command continues, no finished row is run again, and
+ * each row is in the output exactly once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,7 +55,7 @@ typedef struct pdl_batch_options {
     /* A further budget to which the use of the rows is charged; may be NULL. */
     struct pdl_budget *around;
     uint32_t jobs;   /* rows in flight at a time, at most PDL_SPAWN_SLOTS */
-    uint64_t limit;  /* at most so many rows are run; 0: all */
+    uint64_t limit;  /* maximum number of rows that are run; 0: all */
     uint64_t sample; /* number of rows that are drawn at random; 0: all */
     /* the batch ends when more rows than this have failed; negative: any number may fail */
     int64_t max_errors;
@@ -83,7 +83,7 @@ typedef struct pdl_batch_options {
 
 /* Runs the batch to its end. Returns false when the batch stopped before the last row, or did not
  * begin; t has its progress. Errors: usage (columns, files, a journal of another batch: before the
- * first row), io, runtime (a row failed and no more may), budget, interrupt. */
+ * first row), io, runtime (more rows failed than may fail), budget, interrupt. */
 PDL_MUST bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err);
 
 /* Checks whether pdl_batch_run could begin. Sends and writes nothing. The program is checked with

@@ -3,7 +3,7 @@
  *
  * Why DuckDB: one library without dependencies reads and writes Parquet (and other formats in
  * addition) with a C interface that is stable over versions, spills to the disk, and turns rows
- * into JSON itself. Arrow's C++ libraries are five, with an interface in C++ alone.
+ * into JSON itself. Arrow would need five C++ libraries, whose only interface is C++.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

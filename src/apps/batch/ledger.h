@@ -34,7 +34,7 @@ PDL_MUST bool pdl_ledger_take(pdl_str path, bool replace, pdl_ledger **out, bool
 /* Commits and closes. whole: the log is copied into the file, so that one file is left. l may be
  * NULL. */
 void pdl_ledger_close(pdl_ledger *l, bool whole);
-/* Closes it and removes the file. l may be NULL. */
+/* Closes the journal and removes its file. l may be NULL. */
 void pdl_ledger_discard(pdl_ledger *l);
 
 /* Reads a fact about the batch; a missing fact is empty. */

@@ -124,8 +124,8 @@ static void give(pdl_batch_provider *p, size_t k, pdl_vref answer) {
     item_free(i);
 }
 
-/* Passes on all answers. An answer may add requests to the list and cancel others, so that some
- * change their places in it; those are found in the next pass. */
+/* Passes on all answers. An answer may add requests to the list and cancel others, so requests may
+ * move within the list; requests that were missed are found in the next pass. */
 static size_t give_all(pdl_batch_provider *p) {
     size_t n = 0, before;
     do {

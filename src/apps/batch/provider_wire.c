@@ -80,9 +80,9 @@ static bool refused(const exchange *x, const wire_request *q, pdl_err *err) {
     return false;
 }
 
-/* Sends a request once. Appends the body of the answer to out. A request with a body creates
- * something, and its answer has the id without which that is lost and paid for again. So the budget
- * ends only other requests. */
+/* Sends a request once. Appends the body of the answer to out. A request with a body creates an
+ * object, and its answer has the id of that object. Without the id the object would be lost and
+ * paid for again, so the budget ends only other requests. */
 static bool ask_once(pdl_batch_provider *p, const wire_request *q, pdl_buf *out, pdl_err *err) {
     enum { LOOK_MS = 100, TOTAL_MS = 600000, MAX_WORDS = 1 << 24, MAX_RESULTS = 1 << 30 };
     const item *like = p->items.p[0];

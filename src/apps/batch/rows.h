@@ -85,7 +85,7 @@ typedef enum { PDL_ROWS_ROW, PDL_ROWS_END, PDL_ROWS_LATER, PDL_ROWS_FAIL } pdl_r
 /* Reads the next row. wait: waits until the other end of a pipe has written a row; when it is not
  * set, the result may be LATER. Error: io. */
 PDL_MUST pdl_rows_step pdl_rows_next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err);
-/* Calls fn with each row of a table, or with the first `limit` ones when that is not 0, until it
+/* Calls fn with each row of a table, or with the first `limit` ones when that is not 0, until fn
  * returns false. Returns false then, and when reading fails. */
 PDL_MUST bool pdl_rows_each(const pdl_table *t, bool types, uint64_t limit,
                             bool (*fn)(void *user, const pdl_rowset *r, const pdl_row *row,

@@ -1,8 +1,8 @@
 /* sample.h -- decides which rows of a table belong to a batch: all, or some drawn at random.
  * Private to batch.
  *
- * The draw is the same in every process, so that a batch that continues has the same rows. It draws
- * them in order, so that nothing is stored: each remaining row is taken with the probability that
+ * The draw is the same in every process, so that a batch that continues has the same rows. Rows are
+ * drawn in order, so that nothing is stored: each remaining row is taken with the probability that
  * gives exactly the wanted number in the end (Knuth's algorithm S).
  *
  * SPDX-License-Identifier: Apache-2.0

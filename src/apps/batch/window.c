@@ -189,7 +189,7 @@ static bool put_with_nan(const flight *f, const outcome *c, pdl_buf *json, pdl_e
 }
 
 /* Makes the row of the output as JSON. Columns that cannot be written become null; a result that
- * cannot be written is an error of the row, which *c then has. */
+ * cannot be written makes the row fail, and *c then has the error. */
 static void write_output(window *w, flight *f, outcome *c, pdl_buf *json, pdl_err *unwritable) {
     pdl_err first = {0}, last = {0};
     if (put_output(f, c, 0, json, &first)) return;

@@ -1,8 +1,8 @@
 /* parquet.c -- Parquet files as rows, and rows as Parquet files.
  *
- * DuckDB gives each row as a JSON object, in streams of some thousand rows. A Parquet file cannot
- * grow by rows in a way that a kill cannot damage, so rows are gathered as JSONL in OUT.rows; at
- * the end that is made into the file, which appears by a rename.
+ * DuckDB gives each row as a JSON object, in streams of some thousand rows. If rows were appended
+ * to a Parquet file, a kill could damage it. So rows are gathered as JSONL in OUT.rows; at the end
+ * the Parquet file is made from OUT.rows, and appears by a rename.
  *
  * A column that came from a Parquet file is written with its old type, and with the description in
  * the Arrow schema of that file (arrow.h). All other columns get the types of their JSON values:
