@@ -125,7 +125,7 @@ typedef struct trace_wish {
     bool whole;                   /* nothing is cut */
     struct pdl_view_files *files; /* gets the files that the run read; may be NULL */
     pdl_fold_put_fn *put;
-    void *user; /* put gets it */
+    void *user; /* passed to put */
 } trace_wish;
 PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, const trace_wish *w, pdl_err *err);
 PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edited,
@@ -154,8 +154,9 @@ int pdl_cli_run_durable(const arguments *a, durable_command *l);
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
 /* Returns the address of the signal that was received; it is 0 before the first signal. */
 const volatile sig_atomic_t *pdl_cli_signal_received(void);
-/* Sets the flag of a cancellation after so much processor time, as a signal would. 0 ends this, and
- * clears a flag that was set in this way. A server uses it for runs that must not be waited for.
+/* Sets the flag of a cancellation, as a signal would, after ms of processor time. 0 stops the
+ * timer, and clears a flag that it has set. A server uses the timer for runs that it must not wait
+ * for.
  */
 void pdl_cli_end_after(unsigned ms);
 

@@ -22,10 +22,10 @@ int pdl_cli_search_resume(const arguments *given, char *folder);
 /* Returns the words of a command as a list: its operands, and the options with the bit `kept`.
  * Owned. */
 pdl_val pdl_cli_words_of(const arguments *a, opt_resume kept);
-/* Sets the value of an option, also where the command line gave another one. Borrows value. */
+/* Sets the value of an option, even when the command line gave another value. Borrows value. */
 void pdl_cli_replace_value(arguments *a, opt_id id, pdl_str value);
 /* Runs a command with these words. An option without the bit `kept` has no effect, because the file
- * may be someone else's. begin: changes its arguments before it runs. */
+ * with the words may be someone else's. begin: changes the arguments before the command runs. */
 int pdl_cli_run_words(const char *name, pdl_vref words, opt_resume kept,
                       void (*begin)(void *user, arguments *a), void *user);
 
@@ -43,8 +43,8 @@ bool pdl_cli_is_one_run(const pdl_durable *run, pdl_err *err);
 /* Continues the inference of an open journal. a: the options of the command line that resumes
  * it. */
 int pdl_cli_infer_resume(const arguments *a, struct durable_command *l);
-/* Makes the forecast of the resume of an inference, which is not run for it. Returns false when err
- * is set: the resume would stop. */
+/* Makes the forecast of the resume of an inference, without running the inference. Returns false
+ * when err is set: the resume would stop. */
 bool pdl_cli_infer_forecast(const struct durable_command *l, pdl_str file,
                             struct pdl_forecast *out, pdl_err *err);
 /* Checks that the program is unchanged. Returns false when err is set: usage. */

@@ -168,7 +168,7 @@ static void check_policy(checker *c, pdl_program *p) {
 }
 
 /* A fix may uncover another problem that has a fix, so fixes are applied in rounds. When problems
- * remain after so many rounds, fixes probably undo each other. */
+ * remain after the last round, fixes probably undo each other. */
 enum { MAX_ROUNDS = 20 };
 
 static void check_file(checker *c) {

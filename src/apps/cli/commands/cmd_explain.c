@@ -176,7 +176,8 @@ static void put_totals(pdl_vref notes, pdl_buf *out) {
     PDL_PUT(out, "\n");
 }
 
-/* Appends "budget: 4 calls of 3: the run would stop", or that what is known does not exceed it. */
+/* Appends "budget: 4 calls of 3: the run would stop", or the line for a budget that is not
+ * exceeded. */
 static void put_budget(pdl_vref list, pdl_buf *out) {
     size_t over = 0;
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {

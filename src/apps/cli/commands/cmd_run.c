@@ -304,8 +304,8 @@ static void warn_of_trace(const arguments *a) {
     pdl_free(path);
 }
 
-/* Empties the file of -o when the program begins: a missing or broken program does not destroy the
- * previous result. */
+/* Empties the file of -o when the program begins: so a missing or broken program does not destroy
+ * the previous result. */
 static void empty_output(const runner *r) {
     struct stat st;
     bool keeps = r->durable && r->durable->resumes && !r->durable->fresh_output;
@@ -388,8 +388,8 @@ pdl_str pdl_cli_sandbox_profile(const arguments *a) {
     return pdl_sandbox_named(a->given[OPT_no_sandbox] ? NULL : getenv("PDL_SANDBOX"));
 }
 
-/* Makes the file of -o standard output. A resumed run keeps what it has certainly written; a file
- * that cannot hold that gets the whole output.
+/* Makes the file of -o standard output. A resumed run keeps the output that it is known to have
+ * written. A file that is shorter than this output gets the whole output again.
  */
 static bool open_output(const runner *r, pdl_err *err) {
     if (!r->a->given[OPT_output] || r->a->given[OPT_dry_run]) return true;

@@ -23,7 +23,7 @@ static void put_choices(const char *choices, pdl_buf *out) {
     for (const char *p = choices + 1; p[1]; p++) pdl_buf_putc(out, *p == ',' ? ' ' : *p);
 }
 
-/* Appends the names of commands from index `from`. When that is 1, `run` is left out, whose options
+/* Appends the names of commands from index `from`. When `from` is 1, `run` is left out; its options
  * are also those of `pdl FILE`. */
 static void put_names(size_t from, pdl_buf *out) {
     size_t n;

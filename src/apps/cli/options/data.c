@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_SHOWN = 60 }; /* a message shows so many bytes of a value */
+enum { MAX_SHOWN = 60 }; /* maximum number of bytes of a value that a message shows */
 
 /* Adds a mapping of variables, which replace those in *vars. what: the option, for the message. */
 static bool add_mapping(pdl_str text, const char *what, pdl_val *vars, pdl_err *err) {

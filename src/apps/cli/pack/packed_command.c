@@ -1,5 +1,5 @@
-/* packed_command.c -- the start of a packed command; see pack.h. It reads its parts from the end of
- * the command's file, before the command line is read, and compares them with their hashes.
+/* packed_command.c -- starts a packed command; see pack.h. Before the command line is read, the
+ * parts are read from the end of the command's file and compared with their hashes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

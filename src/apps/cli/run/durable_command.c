@@ -32,7 +32,7 @@ static pdl_str keep_text(durable_command *l, pdl_str s) {
     return (pdl_str){copy, s.n};
 }
 
-/* Returns what confines the run by this command line. Borrows all; has nothing to free. */
+/* Returns the policies and the sandbox of this command line. Borrows all; has nothing to free. */
 static pdl_run_guards guards_of(const arguments *a) {
     pdl_run_guards g = {.sandbox = pdl_cli_sandbox_profile(a),
                         .names_sandbox = a->given[OPT_sandbox] || a->given[OPT_no_sandbox]};
@@ -42,7 +42,8 @@ static pdl_run_guards guards_of(const arguments *a) {
     return g;
 }
 
-/* Joins what confined the run with what the command line says, in l->guards and the arguments. */
+/* Combines the policies and the sandbox that the run had with those of the command line, in
+ * l->guards and the arguments. */
 static bool take_guards(durable_command *l, arguments *a, pdl_vref options, pdl_err *err) {
     pdl_run_guards given = guards_of(a);
     if (!pdl_run_guards_resume(&given, options, &l->guards, err)) return false;
@@ -182,7 +183,7 @@ bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_session *
                          .options = pdl_buf_str(&options),
                          .inputs = inputs};
     if (ok && !pdl_session_begin_durable(s, &n, &l->run, &note, err)) {
-        if (!l->run) /* otherwise its file was made, so that the name was free */
+        if (!l->run) /* otherwise the file was made, so the name was free */
             reword_taken(l, a, err);
         ok = false;
     }

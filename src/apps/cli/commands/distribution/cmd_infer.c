@@ -138,7 +138,8 @@ static bool read_text(const inferrer *n, pdl_buf *text, pdl_err *err) {
                    : pdl_cli_read_program(file, text, err);
 }
 
-/* Errors of runs are not about an option, even when they have a word that is the value of one. */
+/* Errors of runs are not about an option, even when they contain a word that is an option's
+ * value. */
 static void print_error(const arguments *a, const pdl_err *err) {
     bool is_of_options =
         err->kind == PDL_E_usage || err->kind == PDL_E_config || err->kind == PDL_E_io;
