@@ -168,7 +168,7 @@ pdl_val pdl_dap_scopes(debugger *g, uint32_t frame);
 pdl_val pdl_dap_variables(debugger *g, pdl_vref args);
 /* Adds {result, variablesReference, ...} for a value, which is borrowed. */
 pdl_val pdl_dap_put_value(debugger *g, const char *key, pdl_vref v);
-/* Returns the current variables of a strand as a dict, owned; empty when it has ended. */
+/* Returns the current variables of a fiber as a dict, owned; empty when it has ended. */
 pdl_val pdl_dap_scope(debugger *g, uint32_t fiber);
 /* Returns the variables that the block of a frame sees. For a frame of a caller, these are the
  * caller's variables. */
