@@ -22,7 +22,7 @@ typedef struct pdl_eval_options {
     pdl_str expect;
     pdl_str judge;  /* file of a program that judges answers; empty: the metric decides */
     pdl_str metric; /* exact, numeric or contains */
-    uint64_t samples, pass; /* 1 and 1 unless they are given */
+    uint64_t samples, pass; /* both are 1 when not given */
     /* Each row is an inference with these options, and its answer is the most probable value. NULL:
      * each row is one run. `samples` must be 1. The evaluation sets its program, variables and
      * session. */

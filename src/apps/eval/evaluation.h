@@ -70,7 +70,8 @@ static inline pdl_val pdl_eval_text_or_null(const char *s) {
 }
 /* Returns the path of a table of the evaluation, which the caller frees. */
 char *pdl_eval_path_of(const evaluation *e, const char *name);
-/* Create, fill and finish such a table. finish returns ok, or false when it cannot be written. */
+/* These make, fill and finish such a table. finish returns ok, or false when it cannot be
+ * written. */
 FILE *pdl_eval_create(const char *path, pdl_err *err);
 PDL_MUST bool pdl_eval_put_line(FILE *f, pdl_vref v, pdl_err *err);
 PDL_MUST bool pdl_eval_finish(FILE *f, bool ok, const char *path, pdl_err *err);
