@@ -1,8 +1,8 @@
 /* maj.c -- majority voting that stops as soon as it is certain.
  *
  * Particles run in waves. A wave has as many particles as would decide the vote if all of them
- * agreed: of five, three run first. Votes are counted in the order of lineage, so where it stops
- * depends neither on --jobs nor on the order of replies.
+ * agreed: of five, three run first. Votes are counted in the order of lineage, so the number of
+ * runs depends neither on --jobs nor on the order of replies.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

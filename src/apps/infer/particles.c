@@ -495,7 +495,7 @@ static bool open_session(population *p, pdl_err *err) {
     so.run.counts_all_jobs = true;
     so.run.code_seed = &p->seed;
     so.run.merges_calls = true;
-    /* A recording and a journal would have each effect that is done again twice. */
+    /* After a replay, a recording or a journal would have each repeated effect twice. */
     p->keeps_ways = o->algorithm == PDL_INFER_SMC && !o->attach && !so.files.record.n &&
                     !so.files.replay.n;
     so.run.keeps_answers = p->keeps_ways;
