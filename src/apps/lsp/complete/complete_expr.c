@@ -209,7 +209,7 @@ static void add_fields(lsp_completer *c, lsp_doc *d, const lsp_index *x, uint32_
 }
 
 /* Adds the members of a variable, or of the part of it to which the rest of a chain leads. Returns
- * its type in words, which is in *type. */
+ * its type in words, borrowed from *type. */
 static pdl_str add_members(lsp_completer *c, const lsp_thing *t, pdl_str rest, pdl_buf *type) {
     const lsp_index *x = pdl_lsp_doc_index(c->s, t->doc);
     const lsp_sym *sym = pdl_lsp_thing_sym(c->s, t);

@@ -35,7 +35,8 @@ lsp_broken pdl_lsp_broken_read(const pdl_program *failed) {
     return b;
 }
 
-enum { MAX_LINE = 2000 }; /* so many bytes of a line are examined before and after a damage */
+/* maximum number of bytes of a line that are examined before and after a damage */
+enum { MAX_LINE = 2000 };
 
 /* Returns the lines of [from, to), about which the checks can only guess. */
 static pdl_loc lines_of(const pdl_source *src, uint32_t from, uint32_t to) {

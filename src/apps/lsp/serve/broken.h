@@ -17,8 +17,8 @@ typedef struct lsp_broken {
 
 /* Reads the program. failed: the program that did not load. */
 lsp_broken pdl_lsp_broken_read(const pdl_program *failed);
-/* Combines both lists after the check: adds the mistakes of YAML, and removes the diagnostics that
- * are only consequences of these mistakes. */
+/* Called after the check: adds the mistakes of YAML to the diagnostics of the program, and removes
+ * diagnostics that are only consequences of these mistakes. */
 void pdl_lsp_broken_settle(const lsp_broken *b);
 
 #endif
