@@ -124,9 +124,9 @@ static size_t head_of(pdl_str word) {
 }
 
 /* Returns the log-probabilities of a prompt without an item: -1 for each word. The number -1
- * belongs to a separate token for the last letter of the word. A client adds the numbers from the
- * beginning of its continuation, which is not known here and may be inside a word: so the whole
- * number counts for every beginning in the word. */
+ * belongs to a separate token for the last letter of the word. A client adds up the numbers from
+ * the beginning of its continuation, which is unknown here and may be inside a word. The last
+ * letter is in the continuation in any case, so the word always counts -1. */
 static pdl_val counted_logprobs(pdl_str prompt) {
     token_lists t = no_tokens();
     size_t at = 0;

@@ -50,7 +50,7 @@ struct pdl_mock_answer {
     pdl_timer *timer;          /* NULL while it does not wait */
     pdl_val request;           /* owned, like the members below */
     /* The choice that the functions of a form write, and its number. It is the first one until a
-     * stream has sent it. Borrowed from the list, in which one choice is in any case. */
+     * stream has sent it. Borrowed from the list, which always has a choice. */
     pdl_vref message;
     const pdl_mock_item *item;
     size_t choice;
