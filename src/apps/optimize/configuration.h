@@ -24,7 +24,7 @@ typedef struct pdl_optimize_reference {
     bool to_max;
     bool shuffles;
     size_t rounds;    /* 0: any number */
-    double seconds;   /* no round begins after so many seconds; 0: there is no limit */
+    double seconds;   /* seconds after which no round begins; 0: there is no limit */
     pdl_str prefix;   /* the name of its folder begins with this text */
 } pdl_optimize_reference;
 

@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-enum { FIRST_ROWS = 10 }; /* a method begins with so many rows */
+enum { FIRST_ROWS = 10 }; /* number of rows with which a method begins */
 
 typedef opt_method method;
 

@@ -124,7 +124,8 @@ bool pdl_search_load(opt_search *z, size_t i, pdl_err *err) {
 }
 
 static bool load_all(opt_search *z, pdl_err *err) {
-    /* the reference makes no checks before, and its variables may be set by the program itself */
+    /* the reference checks nothing before the search, and the program itself may set its
+     * variables */
     if (!z->o->reference && (!check_one(z, &z->candidates.p[0], err) ||
                              !check_prices(z, &z->candidates.p[0], err)))
         return false;

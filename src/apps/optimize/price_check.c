@@ -35,7 +35,7 @@ bool pdl_search_check_program_prices(const opt_search *z, const pdl_program *p, 
     return ok;
 }
 
-/* The estimate has explained some candidates; this explains all, each with one row. */
+/* Explains all candidates, each with one row. The estimate has explained only some of them. */
 static bool check_all(const opt_search *z, pdl_err *err) {
     opt_estimate e = {0};
     bool ok = true;

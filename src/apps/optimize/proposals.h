@@ -22,7 +22,7 @@ bool pdl_search_may_propose(const opt_search *z);
  * usage. */
 PDL_MUST bool pdl_search_open_proposer(opt_search *z, pdl_err *err);
 void pdl_search_close_proposer(opt_search *z);
-/* so many rows for training decide whether a proposal is evaluated further */
+/* number of rows for training that decide whether a proposal is evaluated further */
 enum { OPT_MINIBATCH = 3 };
 
 /* proposal_plan.c. Decides which model proposes texts, and how many. Error: usage. */

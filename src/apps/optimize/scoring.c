@@ -20,9 +20,9 @@
 
 #include "base/banned.h"
 
-/* So many pairs of a candidate and a row are run before their answers are scored. With a budget
- * there are only a few, because the budget is compared with the reserve for the test only between
- * two series. */
+/* Number of pairs of a candidate and a row that are run before their answers are scored. With a
+ * budget it is small, because the budget is compared with the reserve for the test only between two
+ * series. */
 enum { SERIES = 1024, LIMITED_SERIES = 32 };
 
 typedef struct opt_answer {
@@ -42,7 +42,7 @@ typedef struct opt_asking {
     size_t n;
     /* how many answers a judge has judged, and how many it could not judge */
     size_t judged, faults;
-    const char *fault;     /* the reason for the first of these; borrowed from an answer */
+    const char *fault;     /* the reason for the first fault; borrowed from an answer */
 } asking;
 
 bool pdl_search_knows(const opt_search *z, size_t candidate, size_t row) {

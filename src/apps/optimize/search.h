@@ -132,8 +132,8 @@ typedef struct opt_search {
  * is the original; evaluations, demonstrations and the best mean belong to candidates. */
 bool pdl_search_ok(const opt_search *z);
 
-/* reference_form.c. The parts of a search that the reference describes which differ from other
- * searches: three files of rows, and candidates with demonstrations. Errors: usage. */
+/* reference_form.c. For searches that the reference describes: these read three files of rows, and
+ * make candidates with demonstrations. Errors: usage. */
 PDL_MUST bool pdl_search_read_sets(opt_search *z, pdl_err *err);
 PDL_MUST bool pdl_search_draw_as_reference(opt_search *z, pdl_err *err);
 /* Appends the program that scores an answer with the user's function `score`. */

@@ -40,8 +40,8 @@ typedef struct opt_stage {
     pdl_cancel_flag *cancel;
     void (*tick)(void *user); /* called several times a second; NULL: not called */
     void *user;
-    double *cost; /* gets what runs that have ended have paid, however they ended */
-    double *open_cost; /* receives what runs have paid that have not ended; NULL: not counted */
+    double *cost; /* receives the cost of the ended runs, however they ended */
+    double *open_cost; /* receives the cost so far of runs that have not ended; NULL: not counted */
 } opt_stage;
 
 /* Runs a series. *spent: the budget did not allow all runs; for the others `end` is not called.

@@ -2,8 +2,8 @@
  * models, those that decide between candidates, and those that are asked once at the end.
  *
  * A question that is both in the test and in another part would be tested after it was used. So a
- * table that assigns its rows to parts is refused when it does that, and a random split keeps equal
- * questions together.
+ * table that assigns a question of the test to another part, too, is refused, and a random split
+ * keeps equal questions together.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
