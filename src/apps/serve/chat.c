@@ -23,10 +23,10 @@
 #include "base/banned.h"
 
 enum {
-    FULL = 1 << 20, /* bytes that a client has not read; its runs are paused until it has */
+    FULL = 1 << 20, /* when a client has this many unread bytes, its runs are paused */
     SILENCE_MS = 15000,
     SLOW_NS = 20000000, /* a turn counts as slow when no other request was answered for this time */
-    SLOW_TURNS = 8,     /* a program counts as fast again after so many short turns */
+    SLOW_TURNS = 8,     /* number of short turns after which a program counts as fast again */
 };
 
 /* --- lists ------------------------------------------------------------------------------------ */

@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-enum { FULL = 1 << 20, AT_ONCE = 4096 /* a pipe that is ready accepts as much without blocking */ };
+enum { FULL = 1 << 20, AT_ONCE = 4096 /* a ready pipe accepts this many bytes without blocking */ };
 
 struct stdio {
     pdl_serve *s;

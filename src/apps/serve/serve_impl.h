@@ -14,7 +14,8 @@
 struct form;
 struct keyed;
 
-/* Counts of what was sent of an answer, besides its text, while it arrived; see sent_parts.h. */
+/* Counts of the parts of an answer, besides its text, that were sent while it arrived; see
+ * sent_parts.h. */
 typedef struct sent {
     size_t reasoning, refusal; /* bytes of reasoning and of the refusal */
     size_t logprobs[2];        /* tokens of the content, and of the refusal */
