@@ -17,7 +17,7 @@
 enum {
     SECRET_BYTES = 16,
     SECRET_TEXT = 2 * SECRET_BYTES + 1,
-    MAX_ADDRESSES = 100, /* maximum of addresses that were printed and not used yet */
+    MAX_ADDRESSES = 100, /* maximum number of printed addresses that were not used yet */
 };
 
 struct pdl_access {

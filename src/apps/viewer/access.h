@@ -8,8 +8,8 @@
  * name resolve to loopback. Only the headers of a request are needed for all of this.
  *
  * No other page may show this one in a frame, unless the user named its origin: editors show web
- * pages in their own frames. Browsers send no strict cookie from a frame of another site; such
- * a frame gets one that is partitioned, which is sent from frames of the same top page alone.
+ * pages in their own frames. Browsers send no strict cookie from a frame of another site; such a
+ * frame gets a partitioned cookie, which is sent only from frames of the same top page.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,9 +2,9 @@
  * changed in the page.
  *
  * Only the user's own files and the user's changes are run. The page sends changed lines and not
- * the program, so that no text of a trace can get into it. The page also sends the hash of each
- * file, so that the run uses exactly the text that was shown. An included file counts as the user's
- * own when the file on the disk has the text that is shown.
+ * the program, so that no text of a trace can get into the program. The page also sends the hash of
+ * each file, so that the run uses exactly the text that was shown. An included file counts as the
+ * user's own when the file on the disk has the text that is shown.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

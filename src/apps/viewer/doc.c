@@ -17,8 +17,8 @@
 
 #include "base/banned.h"
 
-/* maximum depth of lists and dicts between a block and a block inside it: a case in a list of match
- * has two */
+/* maximum depth of lists and dicts between a block and a block inside it: in `match` it is 2, a
+ * case in a list */
 enum { MAX_BETWEEN = 16 };
 
 #define ABANDONED "abandoned" /* the step to an attempt that failed */
@@ -245,8 +245,8 @@ static bool is_short(pdl_vref v) {
 }
 
 /* Returns the list that v continues. v is in the member *member of box *i. That list belongs to
- * another block, or it is the context of the same model. Sets *i and *member to its box and its
- * member. Returns absent when the trace lacks it. */
+ * another block, or it is the context of the same model. Sets *i and *member to the box and the
+ * member of the returned list. Returns absent when the trace lacks the list. */
 static pdl_vref continued(const pdl_doc *d, uint32_t *i, pdl_str *member, pdl_vref v) {
     pdl_str id = pdl_str_get(pdl_dict_getz(v, "pdl__same"));
     uintptr_t found = (uintptr_t)pdl_map_find(&d->places, id);

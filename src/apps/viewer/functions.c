@@ -12,7 +12,8 @@
 
 #include "base/banned.h"
 
-enum { MAX_AROUND = 1000 }; /* so many boxes around a call are searched for its function */
+/* maximum number of boxes around a call that are searched for its function */
+enum { MAX_AROUND = 1000 };
 
 typedef struct naming {
     pdl_functions *f;

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "viewer/doc.h"
 
-enum { PDL_LANES_MAX = 2000 }; /* at most so many boxes are drawn */
+enum { PDL_LANES_MAX = 2000 }; /* maximum number of boxes that are drawn */
 
 /* Appends [{"id", "kind", "start", "end", "lane"}, ...] in the order of their starts: the longest
  * of the boxes that have no boxes inside. Times are in microseconds from the start of the run;

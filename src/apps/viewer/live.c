@@ -48,7 +48,7 @@ struct pdl_live {
     PDL_VEC(live_box *) boxes;
     PDL_VEC(uint32_t) changes; /* ids of boxes that changed, oldest first */
     size_t n_events;
-    size_t taken;              /* how many changes some page has read */
+    size_t taken;              /* number of changes that a page has read */
     pdl_idmap programs;        /* the programs are kept alive, because boxes borrow their blocks */
     const pdl_source *source;  /* source of the newest box; `file` is its number */
     uint32_t file;

@@ -29,11 +29,11 @@ enum {
     SEND_MS = 30000,
     BOXES_AT_ONCE = 500,
     FRAME_MS = 33,            /* minimum time between two lists of changes */
-    MAX_PENDING = 256 * 1024, /* a page that has so many unread bytes gets no further changes */
+    MAX_PENDING = 256 * 1024, /* a page with more unread bytes gets no further changes */
     /* how many pages keep their connection; a browser has six connections for all its tabs */
     MAX_STREAMS = 3,
     MAX_LISTS = 200,         /* maximum number of lists of changes in one answer to a page */
-    /* after so many frames without changes, a page gets a sign that the server is alive */
+    /* number of frames without changes after which a page gets a sign that the server is alive */
     QUIET_FRAMES = 450,
 };
 

@@ -76,7 +76,7 @@ static pdl_str named_file(const pdl_node *n, bool *import) {
     return path && path->kind == PDL_NODE_SCALAR ? path->text : (pdl_str){0};
 }
 
-/* Returns the name that a reader knows a module of the library by; in the arena. */
+/* Returns the name by which readers know a module of the library; in the arena. */
 static pdl_str library_name(placing *r, pdl_str path) {
     pdl_buf name = PDL_BUF;
     pdl_buf_put(&name, path);

@@ -6,7 +6,7 @@ import { wayTo } from "./data.js";
 import { wordChanges } from "./text.js";
 import { showMoment } from "./time.js";
 
-const PAIRS_AT_ONCE = 200; // so many children of two boxes are paired in one step
+const PAIRS_AT_ONCE = 200; // number of children of two boxes that are paired in one step
 const PAIRS_AT_FIRST = 300;
 const CHILDREN_AT_ONCE = 500;
 const MAX_CHILDREN = 20000; // longer lists of children are not aligned

@@ -204,8 +204,8 @@ export class DocumentView extends Marks {
     });
   }
 
-  // Returns the definitions, as the set-up shows them, of the user's functions that were tools in a work and called
-  // something themselves.
+  // Returns the definitions, as the set-up shows them, of the functions that this work called as
+  // tools and that called something themselves.
   async toolsIn(item) {
     const isTool = (x) => x.shape === "tool" && x.inside && x.id > item.id && x.id <= item.id + (item.inside ?? 0);
     const names = new Set([...this.items.values()].filter(isTool).map((x) => x.name));

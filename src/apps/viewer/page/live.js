@@ -268,8 +268,8 @@ export function leftOf(form) {
   return left;
 }
 
-// Stores what the next page needs: it announces to screen readers that the run is over, and chooses the same box again,
-// whose number is another one there.
+// Stores what the next page needs: it announces to screen readers that the run is over, and chooses
+// the same box again, which has another number there.
 function noteOver(tree) {
   const { place, kind } = tree.chosen?.box ?? {};
   try {

@@ -8,7 +8,7 @@ import { DocumentView, groupsOf } from "./document.js";
 import { question, leftOf } from "./live.js";
 
 const MIN_MS = 120; // minimum time between two requests
-const NEAR_END = 120; // px; a person who is so close to the end wants to follow it
+const NEAR_END = 120; // px; a person whose view is this close to the end wants to follow new text
 
 export class LiveDocument extends DocumentView {
   // onChange() is called when the document shows more than before.

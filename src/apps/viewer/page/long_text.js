@@ -1,5 +1,5 @@
 // long_text.js -- shortens long texts of a document to their first lines, and shows the Markdown of a model as laid-out
-// text when it has its lines for itself.
+// text when it shares no line with other text.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 import { content, jsonTree, markdown } from "./text.js";
@@ -15,7 +15,8 @@ function lineEnds(text, from = 0) {
   return n;
 }
 
-// Where the first lines of an element end: the text node, and the place in it; null in a shorter one.
+// Returns where the first lines of an element end, as [text node, offset]; null when the element
+// has fewer lines.
 function endOfLines(element, lines) {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode())
@@ -23,7 +24,8 @@ function endOfLines(element, lines) {
   return null;
 }
 
-// Returns a paper, or one with its first lines in its place, whose button shows the whole paper. words: of the whole text.
+// Returns a short paper unchanged. Of a long one, returns a copy with its first lines and a button
+// that shows the whole paper. words: the number of words of the whole text.
 export function shortened(paper, words) {
   if (lineEnds(paper.textContent) < LINES + SPARED) return paper;
   const short = paper.cloneNode(true);

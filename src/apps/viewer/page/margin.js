@@ -3,9 +3,10 @@
 import { make } from "./dom.js";
 
 const MAX_LINES = 14; // maximum number of lines beside one row
-const WHOLE = 34; // an expression of at most so many characters is not broken at the end of a line
+const WHOLE = 34; // a longer expression, in characters, may be broken at the end of a line
 
-// Returns microseconds as people read them: 670000 becomes 0.67 s. Less than a millisecond is left out.
+// Returns microseconds as people read them: 670000 becomes 0.67 s. For less than a millisecond the
+// text is empty.
 export function took(micros) {
   if (micros === undefined || micros < 1000) return "";
   if (micros < 1e5) return `${Math.round(micros / 1e3)} ms`;
@@ -21,7 +22,8 @@ export function lineOf(text) {
   return [before, key ? make("i", {}, key) : null, ...parts].filter((p) => p !== null && p !== "");
 }
 
-// What does not fit is continued two characters to the right of where the line begins.
+// Makes the element of a line. A line that is too long continues two characters to the right of its
+// beginning.
 function codeLine(text) {
   const line = make("span", { class: "code-line" }, ...lineOf(text), "\n");
   const inner = /^ */.exec(text)[0].length + 2;
@@ -49,7 +51,7 @@ export class Lines {
     return make("pre", {}, ...lines.slice(0, MAX_LINES).map((l) => codeLine(l.slice(indent))), cut ? "…" : "");
   }
 
-  // The lines of a definition and the line above them when it holds nothing but the key.
+  // Returns the lines of a definition, with the line above them when that line holds only the key.
   withKey(source, name) {
     const above = this.files[source.file]?.lines[source.line - 2]?.trim();
     return above === `${name}:` ? { ...source, line: source.line - 1 } : source;

@@ -4,7 +4,7 @@
 import { make, clear } from "./dom.js";
 
 const CHIPS = [["kind", "model", "Model"], ["kind", "tool", "Tool"], ["kind", "code", "Code"], ["failed", "1", "Failed"], ["slow", "1", "Slow"], ["costly", "1", "Costly"]];
-const WAIT_MS = 150; // a search begins so long after the last key
+const WAIT_MS = 150; // time from the last key to the beginning of a search
 
 export class Seeker {
   // view: the document. onHits is called with the numbers of the calls that were found.

@@ -87,7 +87,7 @@ export function content(value) {
   }));
 }
 
-// Messages as a chat.
+// Makes a list of messages, shown as a chat.
 export function chat(messages) {
   return make("ol", { class: "chat" }, messages.map((m) =>
     make("li", { class: "message", "data-role": m?.role ?? "" },
@@ -96,7 +96,7 @@ export function chat(messages) {
       m?.tool_calls ? jsonTree(m.tool_calls) : null)));
 }
 
-const MAX_COMPARED = 2000; // so many words or lines are aligned; a longer text is shown as replaced
+const MAX_COMPARED = 2000; // maximum number of words or lines that are aligned; a longer text is shown as replaced
 
 // Returns the longest common part of two lists, as pairs of indexes.
 function common(a, b) {

@@ -12,7 +12,7 @@ const PAGE = 100; // how many children are requested at once
 // maximum depth of boxes that are drawn: each level takes width, and browsers fail when elements are nested some
 // hundred times
 const DEEPEST = 40;
-const OPEN_AT_FIRST = 150; // so many boxes are shown before a person opens one
+const OPEN_AT_FIRST = 150; // number of boxes that are shown before a person opens one
 
 // Returns the variable of a box, or its key in an object or among definitions.
 function nameOf(box) {

@@ -63,7 +63,7 @@ static void count_one(const pdl_box *b, pdl_digest *g) {
     g->models += model;
     g->asked += model || pdl_box_is_kind(b, "read") || pdl_box_is_code(b) || pdl_box_tool(b).n ||
                 pdl_box_was_approved(b) || pdl_box_is_run(b);
-    g->runs += pdl_box_is_run(b) && !g->runs; /* a run about other runs is not counted */
+    g->runs += pdl_box_is_run(b) && !g->runs; /* a run that contains other runs is not counted */
     g->tools += pdl_box_tool(b).n > 0;
     g->functions += pdl_box_is_kind(b, "function");
     g->tokens_in += pdl_usage_count(pdl_box_get(b, "pdl__usage"), "prompt_tokens");

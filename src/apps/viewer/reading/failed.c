@@ -34,7 +34,7 @@ static const char *body_of(const pdl_box *loop) {
     return pdl_box_is_kind(loop, "map") ? "map" : NULL;
 }
 
-/* Returns the value of a variable of `for` in the round that child i is. */
+/* Returns the value of a variable of `for` in the round whose box is child i. */
 static pdl_vref loop_value(const pdl_reading *r, const pdl_box *loop, uint32_t i, pdl_str name) {
     pdl_vref all = pdl_box_loop_lists(loop);
     pdl_vref list = pdl_is_dict(all) ? pdl_dict_gets(all, name) : pdl_absent();

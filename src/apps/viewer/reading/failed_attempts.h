@@ -1,5 +1,5 @@
-/* failed_attempts.h -- private to viewer: attempts of a block that failed, because of which the
- * block was executed again or its fallback was. What they made is not a part of the document.
+/* failed_attempts.h -- private to viewer: failed attempts of a block, after which the block was
+ * executed again, or its fallback. The results of such attempts are not a part of the document.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

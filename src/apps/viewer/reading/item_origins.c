@@ -11,7 +11,7 @@
 
 enum {
     MAX_FROM = 32,
-    MAX_INSIDE = 2000, /* so many items of a work are compared with a value */
+    MAX_INSIDE = 2000, /* maximum number of items of a work that are compared with a value */
     MIN_FOUND = 3,    /* minimum length of a value that is searched inside an answer */
     MAX_TEXT = 4096    /* maximum length of a piece that is cut into parts */
 };

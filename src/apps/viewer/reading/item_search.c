@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-enum { FEW = 10 /* one call in so many counts as slow, and one as costly */ };
+enum { FEW = 10 /* one of 10 calls counts as slow, and one as costly */ };
 
 static bool contains(pdl_str s, pdl_str part) {
     for (size_t k = 0; k + part.n <= s.n; k++)

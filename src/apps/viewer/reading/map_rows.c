@@ -16,7 +16,7 @@
 #include "base/banned.h"
 
 enum { NANOS_PER_MICRO = 1000, MAX_COLUMNS = 16, MAX_CELL = 240, MAX_VALUES = 5 };
-enum { LOOKED_AT = 100 /* the fields of so many rows become columns */ };
+enum { LOOKED_AT = 100 /* number of rows whose fields become columns */ };
 
 /* A column: a variable of `for`, a field of the result, or the whole result. */
 typedef struct row_column {

@@ -13,7 +13,7 @@
 #include "base/banned.h"
 
 enum {
-    SHORT_TEXT = 240, /* maximum of bytes of a text in a list */
+    SHORT_TEXT = 240, /* maximum number of bytes of a text in a list */
     SHOWN_ROUNDS = 3, /* rounds that are shown at the beginning and at the end of a long loop */
     FIRST_LINES = 20, /* rounds that are shown at the beginning of a loop that prints */
     LAST_LINES = 3,

@@ -28,7 +28,7 @@
 #include "base/banned.h"
 
 enum {
-    /* A loop with at least so many rounds is an item: its first three and last three rounds are
+    /* Minimum number of rounds of a loop that is an item: its first three and last three rounds are
      * shown. */
     LONG_LOOP = 7,
     LONG_MAP = 4, /* minimum number of rows of a map that is an item */
@@ -73,7 +73,7 @@ typedef struct reading_walk {
     uint32_t n_tools;        /* number of tools whose item is open */
     bool stopped; /* a block that prints has failed, so the run printed nothing more */
     pdl_uses uses;
-    bool needs;    /* what is used now is needed by the item `needing` */
+    bool needs;    /* the item `needing` needs the works that are used now */
     uint32_t needing;
 } walk;
 
@@ -216,8 +216,9 @@ static void show_aside(walk *w, uint32_t i) {
     if (a.shape == PDL_SHAPE_attempt) push_inside(w, a.box, false, false);
 }
 
-/* Adds white space that another block made to the piece before it, so that it is no sheet without a
- * word. Returns false when the text is not only white space, or when no piece is before it. */
+/* Adds white space that another block made to the piece before it, so that it does not become a
+ * sheet without a word. Returns false when the text is not only white space, or when no piece is
+ * before it. */
 static bool extend(walk *w, size_t from) {
     pdl_item *last = w->n_pieces ? &w->r->items.p[w->last_piece] : NULL;
     pdl_str text = pdl_str_sub(pdl_buf_str(&w->r->text), from, w->r->text.len);

@@ -40,7 +40,7 @@ static bool is_json(const pdl_reading *r, const pdl_item *x) {
     return has_value && (pdl_is_dict(v) || pdl_is_list(v));
 }
 
-/* Appends how many words a text has that was cut. */
+/* Appends the number of words of a text that was cut. */
 static void put_words(pdl_str text, pdl_buf *out) {
     int64_t n = 0;
     bool in_word = false;
@@ -114,7 +114,8 @@ static pdl_vref value_of(const pdl_box *b, const char *key) {
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-/* Records of many runs have no program. */
+/* Returns true when lines of the program are shown beside the item. Records of many runs have no
+ * program. */
 static bool shows_source(const pdl_reading *r, const pdl_item *x) {
     if (r->digests[0].runs) return false;
     return x->shape != PDL_SHAPE_note && (x->shape != PDL_SHAPE_setup || x->name.n);

@@ -8,9 +8,9 @@
 
 #include "base/banned.h"
 
-/* expressions are searched in so many levels of nested lists and dicts */
+/* maximum number of nested lists and dicts in which expressions are searched */
 enum { DEEPEST = 16 };
-/* one name may mean so many works, since a reader has no use for more */
+/* maximum number of works that a name means, since a reader has no use for more */
 enum { MAX_OF_ONE = 32 };
 
 typedef struct uses_search {

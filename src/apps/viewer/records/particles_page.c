@@ -86,7 +86,7 @@ static pdl_val model_block(const pdl_view_asked *a) {
     return pdl_dict_putz(b, "pdl__usage", usage);
 }
 
-/* Returns any other request as the call of a tool. */
+/* Returns a request that is not a model call, as the call of a tool. */
 static pdl_val other_block(const pdl_view_asked *a) {
     pdl_val b = pdl_dict_putz(pdl_dict_new(8), "kind", pdl_textz("call"));
     b = pdl_dict_putz(b, "call", pdl_text(a->kind));

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* The members of a row that the evaluation adds; all others are of the table. */
+/* The members of a row that the evaluation adds; all others come from the user's table. */
 static const char *const added[] = {"program", "candidate", "row",   "part",  "result",
                                     "error",   "place",     "score", "right", "feedback"};
 

@@ -7,7 +7,7 @@
 
 #include "viewer/records/many_runs.h"
 
-/* Adds a row as pdl eval -o and the scores.jsonl of a search have it. */
+/* Adds a row in the form that pdl eval -o and the scores.jsonl of a search have. */
 void pdl_record_rows_add(pdl_run_table *t, pdl_vref record);
 
 #endif
