@@ -232,7 +232,7 @@ bool pdl_wasm_free_run(pdl_vref question, pdl_buf *out, pdl_err *err) {
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* Steps the run for about so many milliseconds, or until it waits for the host. */
+/* Steps the run for about ms milliseconds, or until it waits for the host. */
 static void advance(wasm_run *r, double ms) {
     uint64_t end = pdl_clock_ns() + (uint64_t)(ms * 1e6);
     while (r->state == PDL_STEP_WAIT) {
