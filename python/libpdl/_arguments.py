@@ -103,7 +103,7 @@ def _json(name: str, value: dict[str, Any]) -> str:
 
 
 def sandbox(value: Any) -> Tuple[Optional[str], Optional[str]]:
-    """-> (name or file of a profile, JSON text of a profile)"""
+    """Returns (name or file of a profile, JSON text of a profile); at most one is set."""
     if value is None or isinstance(value, bool):
         return "code" if value else None, None
     if not isinstance(value, dict):
@@ -115,7 +115,7 @@ def sandbox(value: Any) -> Tuple[Optional[str], Optional[str]]:
 
 
 def policies(value: Any) -> Iterator[Tuple[Optional[str], Optional[str]]]:
-    """-> (name or file of a policy, JSON text of one), for each"""
+    """Yields (name or file, JSON text) for each policy; at most one is set."""
     if value is None:
         return
     for one in value if isinstance(value, (list, tuple)) else [value]:

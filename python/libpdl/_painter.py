@@ -7,7 +7,7 @@ import os
 import time
 from typing import Any
 
-FLUSH_SECONDS = 0.1  # a flush waits so long for the thread that sends the text
+FLUSH_SECONDS = 0.1  # maximum time that a flush waits for the thread that sends the text
 LOOKS = {"model": "\033[32m", "code": "\033[35m", "": ""}
 ROLES = {"assistant": "\033[32m", "system": "\033[36m", "available_tools": "\033[35m"}
 ROLE, OFF = "\033[34m", "\033[0m"

@@ -128,8 +128,8 @@ PyObject *pdlpy_note(pdlpy_place *place, const pdl_value *v, PyObject *object);
 void pdlpy_recall(pdlpy_engine *e, PyObject *object, pdl_value *v);
 /* Drops remembered objects to which only the engine has references, when there are many. */
 void pdlpy_sweep(pdlpy_engine *e);
-/* These are methods of Engine: from now on it remembers origins; the origins of a value that was
- * made from others. */
+/* Methods of Engine: track makes it remember origins from now on; derive returns the value of an
+ * object with the origins of the objects it was made of. */
 PyObject *pdlpy_track(PyObject *self, PyObject *unused);
 PyObject *pdlpy_derive(PyObject *self, PyObject *args);
 

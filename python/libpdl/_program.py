@@ -117,7 +117,7 @@ def _print_error(text: str) -> None:
 
 
 def _about_variable(core: _pdl.Engine, inputs: Any, error: _errors.Error) -> _errors.Error:
-    """Makes an error of a value that cannot be converted name the variable."""
+    """Adds the name of the variable to the error of a value that cannot be converted."""
     for name, value in inputs.items() if isinstance(inputs, dict) and not error.line else ():
         try:
             core.to_yaml(value)

@@ -26,7 +26,7 @@ _DATES = (datetime.datetime, datetime.date, datetime.time)
 
 
 def is_typeddict(kind: Any) -> bool:
-    """Includes the types of typing_extensions, which typing does not know."""
+    """Returns true for a TypedDict, also for one of typing_extensions, which typing does not recognise."""
     return isinstance(kind, type) and issubclass(kind, dict) and hasattr(kind, "__required_keys__")
 
 

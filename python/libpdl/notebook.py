@@ -232,7 +232,7 @@ class Magics:
             self.usage[key] = self.usage.get(key, 0) + n
 
     def _number(self) -> int:
-        """Writes a text of the notebook beside the cell."""
+        """Returns the number of the cell, for the name of its program."""
         return max(1, int(self.shell.displayhook.prompt_count))
 
     # --- runs

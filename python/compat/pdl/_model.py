@@ -22,7 +22,8 @@ def wrong(title: str, *problems: str) -> ValueError:
 
 
 class Field:
-    """One field: its name in Python, its key in programs, its default, and what makes its value of data."""
+    """One field: its name in Python, its key in programs, its default, and the function that makes its value from
+    data."""
 
     def __init__(self, name: str, default: Any = REQUIRED, key: str = "", make: Optional[Callable[[Any], Any]] = None,
                  doc: str = "") -> None:
@@ -141,7 +142,7 @@ class Model(metaclass=ModelType):
 
 
 def model(name: str, *fields: Any, base: Any = Model, extra: bool = False, doc: str = "") -> Any:
-    """A class of models. A field that is text alone is its name, and must be given."""
+    """Makes a class of models. A field that is given as a text has this name and no default."""
     body = {"FIELDS": tuple(Field(f) if isinstance(f, str) else f for f in fields), "EXTRA": extra, "__doc__": doc or base.__doc__,
             "__module__": sys._getframe(1).f_globals["__name__"]}
     return ModelType(name, (base,), body)
@@ -155,7 +156,7 @@ def refuse(options: dict[str, Any]) -> None:
 
 
 def part(rules: Any, key: Any) -> Any:
-    """The part of include= or exclude= that is about one key: True, False, or the rules inside of it."""
+    """Returns the part of include= or exclude= that is about one key: True, False, or the rules inside of it."""
     if rules is None:
         return None
     if isinstance(rules, dict):

@@ -86,7 +86,7 @@ def problems_of(error: libpdl.Error) -> list[tuple[int, str]]:
 
 
 def read(data: Any) -> tuple[Any, list[str]]:
-    """Returns a program that is data in its normal form, and its problems."""
+    """Returns (the normal form of a program that is given as data, its problems)."""
     try:
         return tree_of(engine().from_dict(data)), []
     except libpdl.ProgramError as e:

@@ -8,7 +8,7 @@ from typing import Any, Iterable
 
 
 class Distribution:
-    """What can be sampled."""
+    """The base of classes from which values are drawn."""
 
     def sample(self) -> Any:
         raise NotImplementedError

@@ -11,7 +11,7 @@ from .pdl_parser import analyze
 
 
 def analyze_errors(defs: dict[str, Any], schema: dict[str, Any], data: Any, loc: PdlLocationType) -> list[str]:
-    """Returns the problems of data that do not fit a schema, which is that of programs, or one without references."""
+    """Returns the problems of data that do not fit a schema: the schema of programs, or one without references."""
     head = get_loc_string(loc)
     if defs and (schema == defs.get("PdlBlock") or schema == defs.get("Program")):
         _, found = _run.read(data)
