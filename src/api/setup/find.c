@@ -133,6 +133,13 @@ static bool is_of_library(const pdl_finder *f, pdl_str from, pdl_str path) {
     return found;
 }
 
+static bool is_importable(const pdl_finder *f, pdl_str from, pdl_str path) {
+    pdl_buf name = PDL_BUF;
+    bool found = find(f, from, path, true, &name);
+    pdl_buf_fini(&name);
+    return found;
+}
+
 void pdl_find_advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import, pdl_err *err) {
     pdl_buf folders = PDL_BUF, near = PDL_BUF;
     put_folder(pdl_file_folder(f->file), &folders);
@@ -147,7 +154,7 @@ void pdl_find_advise(const pdl_finder *f, pdl_str from, pdl_str path, bool impor
         pdl_err_hint(err, "there is no such file");
     else if (import && is_of_library(f, from, path))
         pdl_err_hint(err, "did you mean lib/%.*s?", PDL_FMT(path));
-    else if (!import && find(f, from, path, true, &near))
+    else if (!import && is_importable(f, from, path))
         pdl_err_hint(
             err, "include looks beside the program; import: %.*s looks in the library, too",
             PDL_FMT(path));

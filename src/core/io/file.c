@@ -540,6 +540,18 @@ bool pdl_file_is_same(const char *a, const char *b) {
 
 /* --- entries of folders ----------------------------------------------------------------------- */
 
+static pdl_str stem_of(pdl_str name) {
+    size_t n = name.n;
+    while (n && name.p[n - 1] != '.') n--;
+    return n > 1 ? pdl_str_sub(name, 0, n - 1) : name;
+}
+
+/* Returns true when the names are similar without their endings, which most files share. */
+static bool has_similar_stem(pdl_str name, pdl_str other) {
+    pdl_str a = stem_of(name), b = stem_of(other);
+    return pdl_str_eq(a, b) || pdl_str_nearest(a, &b, 1).n;
+}
+
 char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix) {
     enum { MAX_NAMES = 4096 };
     PDL_VEC(pdl_str) names = {0};
@@ -553,7 +565,7 @@ char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix) {
             *pdl_vec_push(&names) =
                 (pdl_str){pdl_str_dup(pdl_str_of(x->d_name)), strlen(x->d_name)};
     pdl_str near = pdl_str_nearest(pdl_buf_str(&whole), names.p, names.n);
-    if (near.n) found = pdl_str_dup(near);
+    if (near.n && has_similar_stem(pdl_buf_str(&whole), near)) found = pdl_str_dup(near);
     if (d) closedir(d);
     for (size_t i = 0; i < names.n; i++) pdl_free((char *)(uintptr_t)names.p[i].p);
     pdl_vec_fini(&names);

@@ -567,7 +567,9 @@ static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pd
     else
         suggest(l, d, key->text, names, n);
     if (d->hint.n) return;
-    if (no_kind && !k && !is_plain_object(b) && is_first_stranger(b->node, key))
+    if (no_kind && pdl_node_find(b->node, PDL_STR("lang"), NULL))
+        pdl_loader_hint(l, d, "what is run is below `code`");
+    else if (no_kind && !k && !is_plain_object(b) && is_first_stranger(b->node, key))
         advise_no_block(l, d, b->node);
     else if (!k && !is_plain_object(b))
         advise_stranger(l, d, key);

@@ -331,7 +331,7 @@ static const struct {
     {"def", OBJECT | LIST, "write def: NAME; several values are in `defs`"},
     {"role", OBJECT | LIST, "write role: user, system or assistant"},
     {"context", LIST, "what a model is sent is `input`"},
-    {"join", SCALAR, "write join: {as: array}"},
+    {"join", SCALAR, "write join: {as: array}, or {as: text, with: SEPARATOR}"},
     {"retry", LIST, "write retry: {tries: N}"},
 };
 

@@ -300,6 +300,6 @@ void pdl_fields_advise(pdl_vref x, pdl_str name, pdl_buf *out) {
         PDL_PUT(out, "it is a text with YAML: `parser: yaml` beside what gives it makes an object "
                      "of it");
     else
-        PDL_PUT(out, "it is a text, which has no fields; `parser: json` beside what gives it reads "
-                     "JSON");
+        PDL_PUT(out, "it is a text, without a field or method of this name; if it is JSON, "
+                     "`parser: json` beside what gives it reads it");
 }
