@@ -91,3 +91,13 @@ def test_what_is_allowed_is_judged(pdl, folder):
         check("policy of %s" % name, done == (name == "none") and ("refuses argument 2 of sink command sh" in p.stderr) != done, p.stdout, p.stderr)
     p = subprocess.run([pdl, "explain", "--policy", "nothing", "a.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
     check("a policy that is not there", p.returncode == 2 and "there is no policy 'nothing'" in p.stderr, p.returncode, p.stderr)
+
+
+def test_what_the_output_hides(pdl, folder):
+    (folder / "note").write_text("HIDDEN")
+    (folder / "p.yaml").write_text("{policy: 1, labels: {secret: [{read: note}]}, rules: [{sink: output, deny: [secret]}], otherwise: allow}")
+    (folder / "a.pdl").write_text('defs: {x: {read: note}}\nmodel: openai/m\ninput: "tell ${ x }"\nparameters: {stop: ["${ x }"], api_key: k}\n')
+    for more in ((), ("--json",)):
+        for policy, hidden in (((), False), (("--policy", "p.yaml"), True)):
+            p = subprocess.run([pdl, "explain", "--allow", "read", *more, *policy, "a.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+            check("%s, %s" % (more, policy), p.returncode == 0 and ("HIDDEN" in p.stdout) != hidden and ("[secret]" in p.stdout) == hidden, p.stdout, p.stderr)

@@ -25,6 +25,7 @@ typedef struct explainer {
     unsigned allowed;
     const pdl_prices *prices;
     pdl_explain_preview_fn *preview; /* may be NULL */
+    const pdl_redaction *redaction;
     pdl_val calls, not_done; /* lists */
     pdl_idmap held;          /* id -> effect that is never answered, owned */
     PDL_VEC(note) notes;
@@ -118,7 +119,7 @@ static void add_note(explainer *x, const pdl_effect *e, note n) {
     pdl_idmap_put(&x->noted, e->id, (void *)(uintptr_t)x->notes.n);
 }
 
-static void note_call(explainer *x, const pdl_effect *e) {
+static void note_call(explainer *x, pdl_effect *e) {
     static const char *const keys[] = {"model", "platform",   "messages",
                                        "input", "parameters", "schema"};
     pdl_val request = pdl_null(), problem = pdl_null();
@@ -126,10 +127,15 @@ static void note_call(explainer *x, const pdl_effect *e) {
     pdl_val d = with_place(e);
     d = pdl_dict_putz(d, "call", pdl_int((int64_t)number));
     d = pdl_dict_putz(d, "kind", pdl_textz(pdl_effect_kind_name(e->kind)));
+    /* The record is printed, so values that the policy hides in the output are hidden in it. */
+    pdl_val real = e->request;
+    e->request = pdl_redact_labelled(x->redaction, pdl_keep(real));
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         d = pdl_dict_putz(d, keys[i], kept(e->request, keys[i]));
-    d = tokens_of(x, e, d);
     if (x->preview) x->preview(x->outside, e, &request, &problem);
+    pdl_drop(e->request);
+    e->request = real;
+    d = tokens_of(x, e, d);
     d = pdl_dict_putz(d, "request", request);
     x->calls = pdl_list_push(x->calls, pdl_dict_putz(d, "problem", problem));
     add_note(x, e, (note){0, number});
@@ -197,13 +203,15 @@ static const pdl_world_ops ops = {
     .start = start, .cancel = cancel, .poll = poll, .close = close_world};
 
 pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices,
-                                 pdl_explain_preview_fn *preview) {
+                                 pdl_explain_preview_fn *preview,
+                                 const pdl_redaction *redaction) {
     explainer *x = PDL_NEW(explainer);
     x->world.ops = &ops;
     x->outside = outside;
     x->allowed = allowed;
     x->prices = prices;
     x->preview = preview;
+    x->redaction = redaction;
     x->calls = pdl_list_new(4);
     x->not_done = pdl_list_new(0);
     return &x->world;

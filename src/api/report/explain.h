@@ -31,9 +31,11 @@ typedef void pdl_explain_preview_fn(pdl_world *outside, const pdl_effect *e, pdl
                                     pdl_val *problem);
 
 /* Makes a world before `outside`, which is borrowed. prices may be NULL. preview may be NULL when
- * the host program answers all calls. */
+ * the host program answers all calls. Values that the redaction (borrowed) covers are hidden in the
+ * record; NULL: none are. */
 pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices,
-                                 pdl_explain_preview_fn *preview);
+                                 pdl_explain_preview_fn *preview,
+                                 const pdl_redaction *redaction);
 
 /* Returns the record so far, in the order of the requests: {calls: [...], totals, not_done: [...]}.
  * Owned. docs/manual/calls.md has the forms. */

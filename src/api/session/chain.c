@@ -46,7 +46,8 @@ static void preview(pdl_world *outside, const pdl_effect *e, pdl_val *request, p
 
 static pdl_world *open_explain(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     (void)run;
-    return pdl_explain_world_new(next, s->reports.allowed, s->around.prices, preview);
+    return pdl_explain_world_new(next, s->reports.allowed, s->around.prices, preview,
+                                 &s->rules.redactions[PDL_SINK_output]);
 }
 
 static pdl_world *open_replays(pdl_session *s, const pdl_spawn *run, pdl_world *next) {

@@ -437,7 +437,7 @@ static void put_notes(pdl_buf *out, pdl_vref notes) {
 
 /* Runs the program until every fiber waits for an answer. No effect is answered. */
 static void explore(wasm_run *r, pdl_vref variables, pdl_buf *out) {
-    pdl_world *notes = pdl_explain_world_new(&r->world.world, 0, r->world.prices, NULL);
+    pdl_world *notes = pdl_explain_world_new(&r->world.world, 0, r->world.prices, NULL, NULL);
     pdl_reached *reached = pdl_reached_new();
     pdl_run_options o = options_of(r);
     o.world = notes;
