@@ -53,6 +53,11 @@ static pdl_val reduced(pdl_vref v) {
     return out;
 }
 
+/* An attempt of the block `data` with this id, which failed. */
+#define GONE(id)                                                                                   \
+    "{\"kind\":\"error\",\"pdl__id\":\"\",\"program\":{\"kind\":\"data\",\"pdl__id\":"             \
+    "\"" id "\",\"retry\":1,\"data\":\"${ nope }\",\"fallback\":\"f\"},\"msg\":\"Error during "      \
+    "the evaluation of ${ nope }: 'nope' is undefined\"}"
 #define DATA(id, expr, result)                                                                     \
     "{\"kind\":\"data\",\"pdl__id\":\"" id "\",\"data\":{\"pdl__expr\":" expr                      \
     ",\"pdl__result\":" result "},\"pdl__result\":" result "}"
@@ -82,7 +87,8 @@ static const struct {
          "map.1.data", "\"${ i }\"", "2") "],\"pdl__result\":[1,2]}"},
     {"retry: 1\ndata: ${ nope }\nfallback: f", "[]",
      "{\"kind\":\"data\",\"pdl__id\":\"data.retry1\",\"retry\":1,\"data\":\"${ nope "
-     "}\",\"fallback\":" DATA("data.fallback.data", "\"f\"", "\"f\"") "}"},
+     "}\",\"fallback\":" DATA("data.fallback.data", "\"f\"", "\"f\"") ",\"pdl__abandoned\":[" GONE(
+         "data") "," GONE("data.retry0") "]}"},
     {"text: [a, {data: '${ nope }'}, b]", "[]",
      TEXT("text", DATA("text.0.data", "\"a\"",
                        "\"a\"") ",{\"kind\":\"error\",\"pdl__id\":\"\",\"program\":{\"kind\":"
