@@ -10,21 +10,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "io/http.h"
+#include "io/http_impl.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/limits.h"
 #include "base/os.h"
-#include "base/vec.h"
-#include "io/certificates.h"
 #include "io/clock.h"
-#include "io/curl_names.h"
-#include "io/curl_sockets.h"
 
 #include "base/banned.h"
 
@@ -39,70 +32,7 @@ enum {
     HANDLE_BYTES = 5376,    /* size of libcurl 7.88's easy handle; it need not be exact */
     /* size of the object that the user of a transfer keeps for it; it need not be exact either */
     USER_BYTES = 1536,
-    RECEIVE_BUFFER = 4000, /* small, because thousands may be open and most answers are short */
 };
-
-/* --- types ------------------------------------------------------------------------------------ */
-
-/* One multi handle, with the timers and sockets that it requested from the loop. */
-typedef struct lane {
-    pdl_http *http;
-    CURLM *multi;
-    pdl_timer *timer;
-    bool tls;
-    size_t n; /* number of transfers in the lane, at most lane_room */
-} lane;
-
-/* Invariants: lane is not NULL while libcurl knows easy. A queued transfer is in http->queue. No
- * callback may run for a dead transfer, which is released when it leaves the queue. */
-typedef struct transfer {
-    pdl_http *http;
-    uint64_t id;
-    CURL *easy; /* a spare transfer keeps its handle with all options of its setup */
-    lane *lane;
-    struct curl_slist *headers;
-    pdl_buf setup; /* the setup of easy (put_setup); empty: easy has no options */
-    pdl_http_request req;
-    pdl_buf head, body;
-    size_t got;                 /* bytes of body that have arrived */
-    uint64_t start_ns, last_ns; /* when the transfer began; when its last byte arrived */
-    pdl_timer *idle;
-    struct transfer *next; /* the next one in the queue */
-    pdl_http_end end;
-    pdl_http_limit limit;
-    int status;
-    bool queued, dead, ended, in_callback;
-    const char *said;          /* a reason of ours, static, which replaces libcurl's */
-    char why[CURL_ERROR_SIZE]; /* written by libcurl until the end */
-} transfer;
-
-struct pdl_http {
-    pdl_loop *loop;
-    pdl_http_options opt;
-    pdl_curl curl;
-    bool tried, ready;   /* libcurl was searched; libcurl was found */
-    pdl_certificates certificates;
-    CURLSH *share;
-    pdl_curl_sockets sockets;
-    PDL_VEC(lane *) lanes;
-    lane *roomy; /* the lane that a transfer left last; NULL: none yet */
-    PDL_VEC(transfer *) spare;
-    pdl_buf setup; /* the setup of the request that is being started */
-    char *address; /* owned: the last URL, and its parts as libcurl read them; NULL: none */
-    CURLU *parts;
-    PDL_VEC(transfer *) slots; /* id of a transfer = number of uses of its slot << 32 | slot + 1 */
-    PDL_VEC(uint32_t) vacant;
-    uint32_t uses;
-    size_t open;
-    transfer *queue, **queue_end;
-    pdl_timer *kick; /* delivers transfers that failed before libcurl got them */
-    bool delivering;
-};
-
-/* Returns true when t is in the table of its http, and has a handle if it is in a lane. */
-static inline bool transfer_ok(const transfer *t) {
-    return t->http->slots.p[(uint32_t)t->id - 1] == t && (!t->lane || t->easy);
-}
 
 /* --- queue of things to report ---------------------------------------------------------------- */
 
@@ -150,17 +80,9 @@ static void leave_table(transfer *t) {
     h->open--;
 }
 
-/* Erases the setup, which contains a key. */
-static void clear_setup(transfer *t) {
-    if (t->setup.p) pdl_os_wipe(t->setup.p, t->setup.cap);
-    pdl_buf_clear(&t->setup);
-    t->http->curl.slist_free_all(t->headers);
-    t->headers = NULL;
-}
-
 static void destroy(transfer *t) {
     if (t->easy) {
-        clear_setup(t);
+        pdl_http_clear_setup(t);
         t->http->curl.easy_cleanup(t->easy);
     }
     pdl_buf_fini(&t->setup);
@@ -226,10 +148,6 @@ static void on_idle(void *user) {
 
 /* --- callbacks of libcurl --------------------------------------------------------------------- */
 
-static size_t max_reply(const pdl_http *h) {
-    return h->opt.max_reply_bytes ? h->opt.max_reply_bytes : (size_t)PDL_MAX_REPLY_BYTES;
-}
-
 /* Returns true when enough of a refusal was read. The status is known, and a message shows only the
  * beginning of the text, so the transfer does not wait for the rest of a long or slow text. */
 static bool is_enough(const transfer *t) {
@@ -238,7 +156,7 @@ static bool is_enough(const transfer *t) {
                                 (ms && t->last_ns - t->start_ns > ms * 1000000));
 }
 
-static size_t on_body(char *p, size_t size, size_t n, void *user) {
+size_t pdl_http_on_body(char *p, size_t size, size_t n, void *user) {
     transfer *t = user;
     const pdl_debug *d = t->http->opt.debug;
     (void)size; /* always 1 */
@@ -275,7 +193,7 @@ static int status_of(pdl_str line) {
     return status;
 }
 
-static size_t on_header(char *p, size_t size, size_t n, void *user) {
+size_t pdl_http_on_header(char *p, size_t size, size_t n, void *user) {
     transfer *t = user;
     pdl_str line = {p, n};
     (void)size;
@@ -515,156 +433,6 @@ static transfer *take_transfer(pdl_http *h) {
     return t;
 }
 
-/* Writes all settings of a handle except the body and the parts of the URL. */
-static void put_setup(const pdl_http_request *r, pdl_buf *out) {
-    const uint64_t numbers[] = {r->connect_ms,   r->total_ms,       r->insecure, r->compressed,
-                                r->data != NULL, r->body.p != NULL, r->once,     r->n_headers};
-    pdl_buf_put(out, (pdl_str){(const char *)numbers, sizeof numbers});
-    pdl_buf_put(out, (pdl_str){r->url, strlen(r->url) + 1});
-    pdl_buf_put(out, (pdl_str){r->method, strlen(r->method) + 1});
-    for (size_t i = 0; i < r->n_headers; i++)
-        pdl_buf_put(out, (pdl_str){r->headers[i], strlen(r->headers[i]) + 1});
-}
-
-static void set_method(const pdl_curl *c, CURL *e, const pdl_http_request *r) {
-    c->easy_setopt(e, r->body.p ? CURLOPT_POST : CURLOPT_HTTPGET, 1L);
-    if (strcmp(r->method, "HEAD") == 0) c->easy_setopt(e, CURLOPT_NOBODY, 1L); /* no body comes */
-    if (strcmp(r->method, r->body.p ? "POST" : "GET") != 0)
-        c->easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
-}
-
-static void set_body(const pdl_curl *c, CURL *e, const pdl_http_request *r) {
-    if (!r->body.p) return;
-    c->easy_setopt(e, CURLOPT_POSTFIELDS, r->body.p);
-    c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.n);
-}
-
-/* "Name:" would remove one of libcurl's headers: a header without a value is written "Name;". */
-static void add_header(transfer *t, const char *line) {
-    pdl_str s = pdl_str_trim(pdl_str_of(line));
-    if (strpbrk(line, "\r\n")) return; /* callers have already refused a header of two lines */
-    if (!s.n || s.p[s.n - 1] != ':') {
-        t->headers = t->http->curl.slist_append(t->headers, line);
-        return;
-    }
-    pdl_buf empty = PDL_BUF;
-    pdl_buf_putf(&empty, "%.*s;", PDL_FMT(pdl_str_sub(s, 0, s.n - 1)));
-    t->headers = t->http->curl.slist_append(t->headers, pdl_buf_z(&empty));
-    pdl_buf_fini(&empty);
-}
-
-static bool is_given(const pdl_http_request *r, pdl_str name) {
-    bool found = false;
-    for (size_t i = 0; i < r->n_headers && !found; i++)
-        found = pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(r->headers[i]), 0, name.n), name);
-    return found;
-}
-
-/* Without TLS the server is on this machine or near it. A compressed answer is decoded, but none is
- * requested: libcurl writes headers letter by letter, and the names of the encodings would be a
- * third of the letters. */
-static void set_headers(transfer *t, const pdl_http_request *r, bool tls) {
-    const pdl_curl *c = &t->http->curl;
-    t->headers = c->slist_append(NULL, "Expect:");
-    if (r->compressed && !tls && !is_given(r, PDL_STR("Accept-Encoding:")))
-        t->headers = c->slist_append(t->headers, "Accept-Encoding:");
-    for (size_t i = 0; i < r->n_headers; i++) add_header(t, r->headers[i]);
-    c->easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
-}
-
-/* Allows only HTTP and refuses redirects, which would carry the keys along. Returns false when
- * libcurl does not support this. */
-static bool set_limits(const pdl_curl *c, CURL *e) {
-    return c->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
-           c->easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK;
-}
-
-static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, bool tls) {
-    const pdl_curl *c = &h->curl;
-    c->easy_setopt(e, CURLOPT_HTTP_VERSION,
-                   (long)(tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-    /* many calls to one host share a connection and its handshake */
-    if (tls) c->easy_setopt(e, CURLOPT_PIPEWAIT, 1L);
-    pdl_certificates_use(&h->certificates, c, e, tls);
-    if (r->insecure) {
-        c->easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 0L);
-        c->easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 0L);
-    }
-}
-
-/* Returns the parts of a URL, or NULL when libcurl has to read it, for instance because it is
- * malformed. The parts of the last URL are kept, since most requests go to one URL and libcurl
- * spends a sixth of its time on reading it. They are not replaced while transfers are open, which
- * refer to them. The flags are those with which libcurl itself reads URLs. */
-static CURLU *read_address(pdl_http *h, const char *url) {
-    if (h->address && strcmp(h->address, url) == 0) return h->parts;
-    if (h->open > 1) return NULL;
-    h->curl.url_cleanup(h->parts);
-    pdl_free(h->address);
-    h->address = NULL;
-    h->parts = h->curl.url();
-    if (!h->parts || h->curl.url_set(h->parts, CURLUPART_URL, url,
-                                     CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
-        return NULL;
-    h->address = pdl_str_dup(pdl_str_of(url));
-    return h->parts;
-}
-
-static bool has_tls(const char *url) {
-    return pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(url), 0, 6), PDL_STR("https:"));
-}
-
-static bool set_options(transfer *t, const pdl_http_request *r) {
-    pdl_http *h = t->http;
-    const pdl_curl *c = &h->curl;
-    CURL *e = t->easy;
-    bool tls = has_tls(r->url);
-    c->easy_setopt(e, CURLOPT_URL, r->url);
-    c->easy_setopt(e, CURLOPT_PRIVATE, (char *)t);
-    c->easy_setopt(e, CURLOPT_ERRORBUFFER, t->why);
-    c->easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-    c->easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
-    c->easy_setopt(e, CURLOPT_WRITEDATA, t);
-    c->easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
-    c->easy_setopt(e, CURLOPT_HEADERDATA, t);
-    c->easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, pdl_curl_socket_open);
-    c->easy_setopt(e, CURLOPT_OPENSOCKETDATA, &h->sockets);
-    c->easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, pdl_curl_socket_close);
-    c->easy_setopt(e, CURLOPT_CLOSESOCKETDATA, &h->sockets);
-    c->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(r->connect_ms ? r->connect_ms : 5000));
-    c->easy_setopt(e, CURLOPT_TIMEOUT_MS, r->total_ms > LONG_MAX ? LONG_MAX : (long)r->total_ms);
-    /* libcurl checks the announced length; on_body counts the bytes that arrive */
-    c->easy_setopt(e, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)max_reply(h));
-    c->easy_setopt(e, CURLOPT_BUFFERSIZE, (long)RECEIVE_BUFFER);
-    c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
-    if (h->share) c->easy_setopt(e, CURLOPT_SHARE, h->share);
-    if (r->compressed) c->easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
-    /* a request is sent again when a connection that was used before ends without an answer */
-    if (r->once) c->easy_setopt(e, CURLOPT_FRESH_CONNECT, 1L);
-    set_security(h, e, r, tls);
-    set_method(c, e, r);
-    set_headers(t, r, tls);
-    return set_limits(c, e);
-}
-
-/* Sets all options that the handle does not have from the previous request. */
-static bool set_up(transfer *t, const pdl_http_request *r) {
-    pdl_http *h = t->http;
-    pdl_str setup = pdl_buf_str(&h->setup);
-    if (!t->easy || !pdl_str_eq(pdl_buf_str(&t->setup), setup)) {
-        if (t->easy) clear_setup(t);
-        if (t->easy)
-            h->curl.easy_reset(t->easy);
-        else if (!(t->easy = h->curl.easy_init()))
-            pdl_out_of_memory(sizeof *t);
-        if (!set_options(t, r)) return false;
-        pdl_buf_put(&t->setup, setup);
-    }
-    h->curl.easy_setopt(t->easy, CURLOPT_CURLU, read_address(h, r->url));
-    set_body(&h->curl, t->easy, r);
-    return true;
-}
-
 static uint32_t take_slot(pdl_http *h) {
     if (h->vacant.n) return h->vacant.p[--h->vacant.n];
     *pdl_vec_push(&h->slots) = NULL;
@@ -683,7 +451,7 @@ static pdl_str shown_address(const char *url) {
 uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
     if (!h->tried) set_up_library(h);
     pdl_buf_clear(&h->setup);
-    put_setup(req, &h->setup);
+    pdl_http_put_setup(req, &h->setup);
     transfer *t = take_transfer(h);
     uint32_t slot = take_slot(h);
     t->id = (uint64_t)++h->uses << 32 | (slot + 1);
@@ -700,7 +468,7 @@ uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
                   req->method, PDL_FMT(shown), req->body.n);
     }
     if (h->ready) {
-        bool safe = set_up(t, req);
+        bool safe = pdl_http_set_up(t, req);
         lane *l = find_lane(h, has_tls(req->url));
         if (safe && h->curl.multi_add_handle(l->multi, t->easy) == CURLM_OK) {
             t->lane = l;

@@ -13,7 +13,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "io/httpd.h"
+#include "io/httpd_impl.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,95 +25,20 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/os.h"
 #include "base/pace.h"
-#include "io/clock.h"
-#include "io/http_head.h"
 
 #include "base/banned.h"
 
 enum {
     BACKLOG = 1024,
-    ACCEPTS = 64,    /* connections accepted in a turn of the loop */
-    SCRATCH = 65536, /* bytes read in a turn of a connection */
-    /* a smaller body is discarded before a refusal, and stored regardless of other bodies */
-    SMALL_BODY = 65536,
+    ACCEPTS = 64, /* connections accepted in a turn of the loop */
     SWEEP_MS = 1000,
     LINGER_MS = 5000, /* without a byte from the client */
 };
-
-/* --- types ------------------------------------------------------------------------------------ */
-
-typedef enum { READ_HEAD, READ_BODY, ANSWER, LINGER } phase;
-/* Result of a step of a connection: continue with the next step, wait for the socket, or c was
- * freed. */
-typedef enum { GO, WAIT, GONE } turn;
-
-typedef struct client {
-    pdl_httpd *h;
-    struct client *prev, *next;
-    struct clients *list;
-    int fd;
-    pdl_watch *watch;
-    phase phase;
-    pdl_buf in;     /* received but not read */
-    size_t scanned; /* bytes of in that were searched for the end of a head */
-    pdl_buf out;    /* the first out_at bytes were sent */
-    size_t out_at;
-    pdl_exchange *x;
-    uint64_t end_ms;  /* time at which a late connection is closed; 0: never */
-    uint64_t last_ms; /* time at which the phase LINGER ends */
-    bool in_turn;     /* the running turn will send the output */
-    bool closes;      /* the connection closes after the answer was sent */
-    bool no_more;     /* the client will send nothing more */
-    bool wants_head;  /* the request that is being read is a HEAD */
-} client;
-
-/* Connections in order of their last activity. */
-typedef struct clients {
-    client *first, *last;
-} clients;
-
-struct pdl_exchange {
-    client *client;
-    pdl_buf bytes; /* the head as it was received */
-    pdl_http_head head;
-    pdl_buf body;
-    pdl_chunks chunks;
-    int64_t left;    /* bytes that are missing of a body whose length is known */
-    pdl_buf headers; /* further headers of the answer */
-    int status;
-    uint64_t sent;
-    void *data, *record;
-    bool at_head, streams, ended;
-};
-
-/* Connections are in three lists. idle: no request waits for the user's answer; receiving: a body
- * is arriving; busy: the user has the request. */
-struct pdl_httpd {
-    pdl_httpd_options opt;
-    pdl_loop *loop;
-    int fd;
-    uint16_t port;
-    pdl_watch *watch;
-    pdl_timer *timer;
-    clients idle, receiving, busy;
-    unsigned n_clients;
-    size_t body_bytes; /* sum of all exchanges */
-    char scratch[SCRATCH];
-};
-
-static uint64_t now_ms(void) { return pdl_clock_ns() / 1000000; }
-
-/* Returns true when the list and the exchange of a connection fit its phase. */
-static inline bool client_ok(const client *c) {
-    bool reads = c->phase == READ_BODY, fits = reads || c->list == &c->h->idle;
-    return c->out_at <= c->out.len && (c->phase == ANSWER || (fits && reads == (c->x != NULL)));
-}
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
@@ -190,177 +115,6 @@ static turn linger(client *c) {
     return WAIT;
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
-
-/* Returns true while the request is answered and either `in` is full or nothing more arrives. */
-static bool is_full(const client *c) {
-    return c->phase == ANSWER && (c->in.len >= PDL_HTTP_MAX_HEAD || c->no_more);
-}
-
-static void watch(client *c) {
-    if (c->in_turn) return;               /* changing the watched events costs system calls */
-    if (!c->in.len) pdl_buf_fini(&c->in); /* a waiting connection holds no memory */
-    bool writes = c->out.len > c->out_at && c->phase != READ_BODY;
-    pdl_watch_set(c->watch, (is_full(c) ? 0 : PDL_WATCH_READ) | (writes ? PDL_WATCH_WRITE : 0));
-}
-
-/* Returns the output buffer. Its first bytes start the time limit of the client for taking them. */
-static pdl_buf *out(client *c) {
-    if (c->out.len == c->out_at && c->phase == ANSWER) c->end_ms = now_ms() + c->h->opt.send_ms;
-    return &c->out;
-}
-
-/* Returns false when the client has closed the connection. */
-static bool flush(client *c) {
-    while (c->out.len > c->out_at) {
-        ssize_t n =
-            send(c->fd, c->out.p + c->out_at, c->out.len - c->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
-        c->out_at += (size_t)n;
-        c->end_ms = now_ms() + c->h->opt.send_ms;
-    }
-    if (c->out_at >= c->out.len / 2) { /* each byte is moved once at most */
-        pdl_buf_shift(&c->out, c->out_at);
-        c->out_at = 0;
-    }
-    if (!c->out.len) pdl_buf_fini(&c->out); /* an idle connection holds no memory */
-    return true;
-}
-
-static const char *reason_of(int status) {
-    static const struct {
-        int status;
-        const char *reason;
-    } reasons[] = {
-        {100, "Continue"},
-        {200, "OK"},
-        {202, "Accepted"},
-        {204, "No Content"},
-        {303, "See Other"},
-        {400, "Bad Request"},
-        {401, "Unauthorized"},
-        {403, "Forbidden"},
-        {404, "Not Found"},
-        {405, "Method Not Allowed"},
-        {406, "Not Acceptable"},
-        {408, "Request Timeout"},
-        {409, "Conflict"},
-        {413, "Content Too Large"},
-        {415, "Unsupported Media Type"},
-        {422, "Unprocessable Content"},
-        {429, "Too Many Requests"},
-        {431, "Request Header Fields Too Large"},
-        {500, "Internal Server Error"},
-        {501, "Not Implemented"},
-        {502, "Bad Gateway"},
-        {503, "Service Unavailable"},
-        {504, "Gateway Timeout"},
-        {505, "HTTP Version Not Supported"},
-    };
-    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
-        if (reasons[i].status == status) return reasons[i].reason;
-    return "Status"; /* the client reads the number */
-}
-
-static void put_date(pdl_buf *b) {
-    static const char days[] = "SunMonTueWedThuFriSat",
-                      months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    time_t t = (time_t)(pdl_clock_wall_ns() / 1000000000);
-    struct tm tm;
-    if (!gmtime_r(&t, &tm)) return;
-    pdl_buf_putf(b, "Date: %.3s, %02d %.3s %d %02d:%02d:%02d GMT\r\n", days + 3 * tm.tm_wday,
-                 tm.tm_mday, months + 3 * tm.tm_mon, tm.tm_year + 1900, tm.tm_hour, tm.tm_min,
-                 tm.tm_sec);
-}
-
-static void put_status(client *c, int status) {
-    pdl_buf *b = out(c);
-    pdl_buf_putf(b, "HTTP/1.1 %d %s\r\n", status, reason_of(status));
-    put_date(b);
-    if (c->closes) PDL_PUT(b, "Connection: close\r\n");
-}
-
-/* Appends a header of ours without characters that would end the line. */
-static void put_header(pdl_buf *b, const char *name, const char *value) {
-    pdl_buf_putf(b, "%s: ", name);
-    for (const char *p = value; *p; p++)
-        if (*p != '\r' && *p != '\n') pdl_buf_putc(b, *p);
-    PDL_PUT(b, "\r\n");
-}
-
-static bool still_arrives(const pdl_exchange *x) {
-    return x->client->phase != ANSWER &&
-           (x->left > 0 || (x->head.length < 0 && x->chunks.at != CHUNK_END));
-}
-
-static void put_head(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n) {
-    client *c = x->client;
-    if (x->status) PDL_BUG("a second answer to a request");
-    x->status = status;
-    c->closes = c->closes || !x->head.keep_alive ||
-                (still_arrives(x) && (!x->at_head || x->left > SMALL_BODY || x->head.length < 0 ||
-                                      x->head.expects_continue)) ||
-                (x->streams && x->head.is_1_0);
-    put_status(c, status);
-    if (!c->closes && x->head.is_1_0) PDL_PUT(&c->out, "Connection: keep-alive\r\n");
-    for (size_t i = 0; i < n; i++) put_header(&c->out, headers[i].name, headers[i].value);
-    pdl_buf_put(&c->out, pdl_buf_str(&x->headers));
-}
-
-static bool has_no_body(const pdl_exchange *x) {
-    return pdl_str_is(x->head.method, "HEAD") || x->status == 204;
-}
-
-void pdl_exchange_add_header(pdl_exchange *x, const char *name, const char *value) {
-    put_header(&x->headers, name, value);
-}
-
-void pdl_exchange_answer(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n,
-                         pdl_str body) {
-    pdl_buf *b = &x->client->out;
-    put_head(x, status, headers, n);
-    if (status != 204) pdl_buf_putf(b, "Content-Length: %zu\r\n", body.n);
-    PDL_PUT(b, "\r\n");
-    if (!has_no_body(x)) {
-        pdl_buf_put(b, body);
-        x->sent = body.n;
-    }
-    x->ended = true;
-    watch(x->client);
-}
-
-void pdl_exchange_begin(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n) {
-    x->streams = true;
-    put_head(x, status, headers, n);
-    if (!x->head.is_1_0) PDL_PUT(&x->client->out, "Transfer-Encoding: chunked\r\n");
-    PDL_PUT(&x->client->out, "\r\n");
-    watch(x->client);
-}
-
-void pdl_exchange_put(pdl_exchange *x, pdl_str bytes) {
-    if (!bytes.n || has_no_body(x)) return;
-    pdl_buf *b = out(x->client);
-    if (!x->head.is_1_0) pdl_buf_putf(b, "%zx\r\n", bytes.n);
-    pdl_buf_put(b, bytes);
-    if (!x->head.is_1_0) PDL_PUT(b, "\r\n");
-    x->sent += bytes.n;
-    watch(x->client);
-}
-
-void pdl_exchange_end(pdl_exchange *x) {
-    if (!x->head.is_1_0 && !has_no_body(x)) PDL_PUT(out(x->client), "0\r\n\r\n");
-    x->ended = true;
-    if (!x->client->in_turn) /* this wakes the connection, even when nothing is left to send */
-        pdl_watch_set(x->client->watch, PDL_WATCH_READ | PDL_WATCH_WRITE);
-}
-
-size_t pdl_exchange_pending(const pdl_exchange *x) {
-    return x->client->out.len - x->client->out_at;
-}
-int pdl_exchange_status(const pdl_exchange *x) { return x->status; }
-uint64_t pdl_exchange_sent(const pdl_exchange *x) { return x->sent; }
-
 /* --- refusals --------------------------------------------------------------------------------- */
 
 static void put_error(pdl_buf *b, const char *why) {
@@ -395,8 +149,8 @@ static turn refuse(client *c, int status, const char *why) {
     put_error(&b, why);
     c->closes = true;
     c->phase = ANSWER;
-    put_status(c, status);
-    put_header(&c->out, "Content-Type", "application/json");
+    pdl_httpd_put_status(c, status);
+    pdl_httpd_put_header(&c->out, "Content-Type", "application/json");
     pdl_buf_putf(&c->out, "Content-Length: %zu\r\n\r\n", b.len);
     if (!c->wants_head) pdl_buf_put(&c->out, pdl_buf_str(&b));
     pdl_buf_fini(&b);
@@ -450,7 +204,7 @@ static void show_head(client *c) {
     if (!x->status && x->head.length > 0 && (uint64_t)x->head.length > h->opt.max_body)
         (void)refuse_body(x, 413, "The body of the request is too long");
     x->at_head = false;
-    bool waits = x->head.expects_continue && !x->status && still_arrives(x) && !c->in.len;
+    bool waits = x->head.expects_continue && !x->status && pdl_httpd_still_arrives(x) && !c->in.len;
     pdl_str proceed = PDL_STR("HTTP/1.1 100 Continue\r\n\r\n");
     /* All earlier answers were sent, so the buffer is free, or the client is gone. */
     if (waits &&
@@ -514,7 +268,7 @@ static turn keep(pdl_exchange *x, pdl_str piece) {
 static turn read_body(client *c) {
     pdl_exchange *x = c->x;
     pdl_str in = pdl_buf_str(&c->in);
-    while (c->phase == READ_BODY && in.n && still_arrives(x)) {
+    while (c->phase == READ_BODY && in.n && pdl_httpd_still_arrives(x)) {
         pdl_str piece = pdl_str_sub(in, 0, (uint64_t)x->left < in.n ? (size_t)x->left : in.n);
         if (x->head.length >= 0) {
             in = pdl_str_sub(in, piece.n, in.n);
@@ -525,7 +279,7 @@ static turn read_body(client *c) {
         if (piece.n) (void)keep(x, piece);
     }
     pdl_buf_shift(&c->in, c->in.len - in.n);
-    if (c->phase == READ_BODY && still_arrives(x)) return WAIT;
+    if (c->phase == READ_BODY && pdl_httpd_still_arrives(x)) return WAIT;
     if (c->phase == ANSWER) return GO; /* the request was refused while its body arrived */
     c->phase = ANSWER;
     c->end_ms = 0;
@@ -548,7 +302,7 @@ static void await_request(client *c) {
 
 /* Phase ANSWER: sends what is ready. */
 static turn give(client *c) {
-    if (!flush(c)) return end(c);
+    if (!pdl_httpd_flush(c)) return end(c);
     bool done = !c->out.len && (!c->x || c->x->ended);
     /* from here on the connection waits for the user's answer */
     if (!c->out.len && c->x && !done) c->end_ms = 0;
@@ -574,7 +328,7 @@ static void advance(client *c) {
     if (t == GONE) return;
     assert(client_ok(c));
     c->in_turn = false;
-    watch(c);
+    pdl_httpd_watch(c);
 }
 
 /* --- sockets ---------------------------------------------------------------------------------- */
@@ -591,7 +345,7 @@ static turn on_end(client *c) {
 static turn receive(client *c) {
     pdl_httpd *h = c->h;
     bool heads = c->phase == ANSWER || c->phase == READ_HEAD;
-    size_t size = heads ? PDL_HTTP_MAX_HEAD - c->in.len : SCRATCH;
+    size_t size = heads ? PDL_HTTP_MAX_HEAD - c->in.len : HTTPD_SCRATCH;
     if (h->opt.debug && h->opt.debug->split) size = 1;
     ssize_t n = recv(c->fd, h->scratch, size, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return WAIT;
@@ -612,7 +366,7 @@ static void on_socket(void *user, int events) {
     client *c = user;
     turn t = GO;
     assert(client_ok(c));
-    if ((events & PDL_WATCH_READ) && !is_full(c)) t = receive(c);
+    if ((events & PDL_WATCH_READ) && !pdl_httpd_is_full(c)) t = receive(c);
     if (t == GO || (t == WAIT && (events & PDL_WATCH_WRITE))) advance(c);
 }
 
@@ -695,7 +449,7 @@ static void time_out(client *c) {
 /* Returns true when the client is gone. A connection whose buffer is full is not read, so its end
  * must be polled for. */
 static bool has_gone(const client *c) {
-    return is_full(c) && !c->no_more && pdl_os_is_left(c->fd);
+    return pdl_httpd_is_full(c) && !c->no_more && pdl_os_is_left(c->fd);
 }
 
 static void sweep_list(clients *l, uint64_t now) {
