@@ -15,6 +15,6 @@
 PDL_MUST bool pdl_config_read(pdl_str file, pdl_check_config *c, pdl_err *err);
 /* Puts levels and folders into o, which borrows them from c. */
 void pdl_config_use(const pdl_check_config *c, pdl_session_options *o);
-void pdl_config_fini(pdl_check_config *c); /* releases its arena, too */
+void pdl_config_fini(pdl_check_config *c); /* releases the arena of c, too */
 
 #endif

@@ -19,8 +19,8 @@ typedef struct pdl_run_guards {
     PDL_VEC(char *) texts; /* texts from the journal, to which the members point; owned */
 } pdl_run_guards;
 
-/* Adds what is in force to the options that the journal keeps; environment: the value of
- * PDL_POLICY, or NULL. Takes options. */
+/* Adds the policies and the sandbox in force to the options that the journal keeps; environment:
+ * the value of PDL_POLICY, or NULL. Takes options. */
 pdl_val pdl_run_guards_put(pdl_val options, const pdl_run_guards *g, const char *environment);
 /* Combines the policies and the sandbox in the journal with those of a resume, into out (all-zero
  * before), which borrows the texts of `given`. Error: usage, when a policy has changed, or when

@@ -94,7 +94,7 @@ typedef struct pdl_session_model_options {
      * NULL. */
     void (*wire)(void *user, pdl_str text);
     void *wire_user;
-    /* Gets the requests instead of the services; NULL: they are sent. */
+    /* Receives requests in place of the services; NULL: requests are sent to the services. */
     const struct pdl_http_carrier *carrier;
 } pdl_session_model_options;
 

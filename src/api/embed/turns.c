@@ -119,7 +119,7 @@ static void cancel_all(const pdl_engine *e) {
     }
 }
 
-/* Returns how much is left of a time that began at start; -1: no limit. */
+/* Returns the rest of timeout_ms, which began at start; -1: no limit. */
 static int time_left(uint64_t start, int timeout_ms) {
     uint64_t gone = timeout_ms > 0 ? (pdl_clock_ns() - start) / 1000000 : 0;
     if (timeout_ms <= 0) return timeout_ms;

@@ -217,7 +217,7 @@ pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl
     return &x->world;
 }
 
-/* Returns the totals of all calls, for numbers that are known in each call. */
+/* Returns the totals of all calls, and how many calls have no limit or no price. */
 static pdl_val totals_of(pdl_vref calls) {
     int64_t prompt = 0, answer = 0, open_ended = 0, no_price = 0;
     double cost = 0;

@@ -427,9 +427,9 @@ static int64_t expected_tokens(const prefix_call *c, const prefix_call *other) {
     return pdl_prefix_found(f, (int64_t)(bytes / BYTES_OF_TOKEN));
 }
 
-/* Finds the last use of the beginning of c that an earlier call shares: the calls with the same
- * first units are examined from the latest one on. *kept: the longest time for which one of them
- * was kept. Returns NULL when no time is known, or when one of them was still kept. */
+/* Finds the call that last used the beginning which c shares with earlier calls. The calls with the
+ * same first units are examined, the latest first. *kept: the longest time for which the provider
+ * keeps one of them. Returns NULL when a time is unknown, or when one of them was still kept. */
 static const prefix_call *last_use(const pdl_prefix *p, const prefix_call *c, const compared *r,
                                    int64_t *kept) {
     enum { MAX_COMPARED = 16 };
@@ -460,7 +460,7 @@ static int64_t missed_tokens(const prefix_call *c, const compared *r) {
     return c->cached >= 0 && missed > f->step + tokens / 25 ? missed : 0;
 }
 
-/* Describes the loss of a call that came when its beginning was no longer kept; null for other
+/* Describes what a call lost because the provider no longer kept its beginning; null for other
  * calls. Owned. */
 static pdl_val expired_of(const pdl_prefix *p, const prefix_call *c, const compared *r, sums *all) {
     int64_t kept, missed = c->nanos && r->with ? missed_tokens(c, r) : 0;

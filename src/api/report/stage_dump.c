@@ -1,5 +1,5 @@
-/* stage_dump.c -- writes the texts of `pdl dump`, each line after its category and the name of the
- * file; see stage_dump.h.
+/* stage_dump.c -- writes the texts of `pdl dump`; each line begins with its category and the name
+ * of the file. See stage_dump.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

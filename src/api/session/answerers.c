@@ -18,7 +18,7 @@ static void on_note(void *user, pdl_str text) {
     s->opt.reports.note(s->opt.reports.sink.user, text);
 }
 
-/* Returns the run that was started with pdl_session_spawn; members of a session share the rest. */
+/* Returns the run beside others that requested an effect; 0 for the main run and for members. */
 static uint32_t owner_of(void *user, uint32_t effect) {
     const pdl_session *s = user;
     uint32_t root = pdl_subruns_root(s->running.subs, effect);
@@ -27,8 +27,8 @@ static uint32_t owner_of(void *user, uint32_t effect) {
     return spawned && !member ? root : 0;
 }
 
-/* Returns the world of a member of an engine: it has separate hooks, and the worlds of the engine
- * answer everything else. */
+/* Returns the world of the engine's session that answers the effects of a member, apart from those
+ * that the member's own hooks answer. */
 static pdl_world *answerers_of(pdl_session *shared) {
     return pdl_session_chain(shared)->rows[PDL_CHAIN_answer];
 }

@@ -192,7 +192,7 @@ bool pdl_session_park(pdl_session *s) {
     return true;
 }
 
-/* Returns how much is left of a time that began at start; -1: no limit. */
+/* Returns the rest of timeout_ms, which began at start; -1: no limit. */
 static int time_left(uint64_t start, int timeout_ms) {
     uint64_t gone = timeout_ms > 0 ? (pdl_clock_ns() - start) / 1000000 : 0;
     if (timeout_ms <= 0) return timeout_ms;

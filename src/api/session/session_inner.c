@@ -30,7 +30,7 @@ static pdl_session *member_of(pdl_session *s, const pdl_effect *code) {
 
 /* --- programs met while running --------------------------------------------------------------- */
 
-/* Loads a module, which a check may have done. Owned. */
+/* Returns a module, loaded by the check or now. Owned. */
 static pdl_program *load(pdl_session *s, pdl_str name, pdl_str text, bool *ok) {
     pdl_program *p =
         s->loaded.checked ? pdl_program_checked_module(s->loaded.checked, name, text) : NULL;
