@@ -26,7 +26,7 @@ typedef struct pdl_batch_totals {
     uint64_t finished, failed; /* failed: finished rows without a result */
     uint64_t reused;           /* finished by earlier processes */
     uint64_t open;             /* rows in flight */
-    /* bytes of the input, read and in all; all_bytes is 0 when it is unknown */
+    /* bytes of the input that were read; size of the input, 0 when it is unknown */
     uint64_t bytes, all_bytes;
     int64_t calls, prompt_tokens, completion_tokens;
     double cost, seconds; /* cost of all rows, and seconds of this process */

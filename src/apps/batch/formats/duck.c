@@ -111,7 +111,7 @@ bool pdl_batch_duck_check(pdl_err *err) {
     return load_library(&d, err);
 }
 
-/* The settings: DuckDB must not download extensions because a file asks for them. */
+/* The settings. A file must not be able to make DuckDB download extensions. */
 static const char settings[] = "SET threads = 2; SET memory_limit = '256MB'; "
                                "SET autoinstall_known_extensions = false";
 
