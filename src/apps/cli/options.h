@@ -22,12 +22,12 @@ typedef enum {
 /* The bits say what pdl resume does with an option. Options without a bit are those of one process:
  * addresses, which may have keys, and files that it writes. */
 typedef enum {
-    KEPT_RUN = 1,     /* the journal of a durable run keeps it: it shapes the run */
-    KEPT_SEARCH = 2,  /* the state of a durable search keeps it */
-    KEPT_INFER = 4,   /* the journal of an inference keeps it beside those of a run */
-    GIVEN_SEARCH = 8, /* the resume of a search may give it */
-    GIVEN_INFER = 16, /* the resume of an inference may give it: the inference gets it */
-    FOR_INFER = 32    /* the resume of an inference may give it, for its journal */
+    KEPT_RUN = 1,     /* the option shapes the run: the journal of a durable run keeps it */
+    KEPT_SEARCH = 2,  /* the state of a durable search keeps the option */
+    KEPT_INFER = 4,   /* the journal of an inference keeps the option beside those of a run */
+    GIVEN_SEARCH = 8, /* the resume of a search may give the option */
+    GIVEN_INFER = 16, /* the resume of an inference may give the option: the inference gets it */
+    FOR_INFER = 32    /* the resume of an inference may give the option, for its journal */
 } opt_resume;
 
 typedef struct option {

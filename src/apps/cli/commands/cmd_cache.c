@@ -78,7 +78,7 @@ static pdl_val text_of(pdl_str bytes) {
     return pdl_text_of_buf(&b);
 }
 
-/* Returns the value of JSON in the file; a damaged one is shown as its text. Owned. */
+/* Returns the value of JSON in the file; damaged JSON is returned as a text. Owned. */
 static pdl_val value_of(pdl_str json) {
     pdl_val v;
     pdl_err ignored = {0};

@@ -28,8 +28,7 @@
 
 enum {
     MAX_WAIT_MS = 50, /* libuv registers a new descriptor only when the loop runs the next time */
-    /* how many runs that the page started are kept besides the first run; then the oldest is
-     * dropped */
+    /* maximum number of runs that are kept besides the first one; the oldest is dropped */
     MAX_KEPT = 20
 };
 

@@ -152,7 +152,7 @@ static void mask_files(const arguments *a, shared_options *l, pdl_session_option
     if (journal) *pdl_vec_push(&l->written) = journal;
     const char *debug = getenv("PDL_DEBUG_FILE");
     if (debug && *debug) *pdl_vec_push(&l->written) = pdl_str_dup(pdl_str_of(debug));
-    /* it is not written, but it has a key */
+    /* the token file is not written, but it contains a key */
     if (a->given[OPT_token_file])
         *pdl_vec_push(&l->written) = pdl_str_dup(a->value[OPT_token_file]);
     for (const char *const *f = o->files.own; f && *f; f++) *pdl_vec_push(&l->own) = *f;
