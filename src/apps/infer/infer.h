@@ -58,8 +58,8 @@ typedef struct pdl_infer_options {
      * program and the stream. */
     pdl_session_options session;
     const double *budget; /* budget that all particles share; may be NULL */
-    struct pdl_budget *around; /* a further budget to which their use is charged; may be NULL */
-    /* beginning of the names of their replies in the cache; may be empty */
+    struct pdl_budget *around; /* a further budget that is charged; may be NULL */
+    /* beginning of the names of replies in the cache; may be empty */
     pdl_str draw;
     void (*note)(void *user, const char *text); /* warnings, one line each; may be NULL */
     /* Called every tick_ms while runs are open; may be NULL. */

@@ -164,7 +164,7 @@ double pdl_infer_ess(const double *w, size_t n) {
     return 1 / squares;
 }
 
-/* Sets err for an inference of which each run failed. Its hint is the first failure. */
+/* Sets the error of an inference whose runs have all failed. Its hint is the first failure. */
 static bool all_failed(const population *p, pdl_err *err) {
     uint32_t i = 0;
     pdl_buf first = PDL_BUF;
