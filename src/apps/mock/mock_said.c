@@ -181,8 +181,8 @@ static void add_choice(pdl_mock_answer *a, const pdl_mock_item *item) {
     *pdl_vec_push(&a->choices) = (pdl_mock_choice){message, item};
 }
 
-/* The first choice is answered as a request for one choice is. A request gets fewer choices when an
- * item refuses one of the others: the next request meets the refusal. */
+/* The first choice gets the same answer as a request for one choice. A request gets fewer choices
+ * when an item refuses one of the others: the next request meets the refusal. */
 void pdl_mock_decide(pdl_mock_answer *a, pdl_mock_script *script, uint64_t number) {
     pdl_buf asked = PDL_BUF;
     int64_t wanted = pdl_mock_wanted(a->form, a->request);
