@@ -69,7 +69,7 @@ static bool ended(void *user, uint32_t at, pdl_step step, pdl_err *err) {
                    .calls = use.calls,
                    .tokens = use.completion + use.prompt};
     (void)err;
-    /* both sums change before `end` may write them, so that they never count a run twice */
+    /* both sums are updated before `end`, which may write them, so that no run is counted twice */
     *r->on->cost += use.cost;
     count_open(r, at);
     if (e && pdl_run_pool_is_spent(r->pool, e))
