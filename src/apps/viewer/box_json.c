@@ -201,7 +201,7 @@ static void put_detail(const pdl_doc *d, uint32_t i, pdl_str name, pdl_vref v, p
 }
 
 /* Returns true for members that are shown as details: facts, and members of the source that contain
- * no blocks. Blocks have boxes. */
+ * no blocks. Blocks have separate boxes. */
 static bool is_detail(const pdl_doc *d, const pdl_box *b, pdl_str key, pdl_vref v) {
     static const char *const shown_elsewhere[] = {"kind",       "pdl__id",     "pdl__trace",
                                                   "pdl__calls", "pdl__timing", "pdl__is_leaf"};

@@ -115,7 +115,7 @@ int pdl_view_ask(const pdl_view_run *r, const pdl_view_request *request, const c
                     pdl_buf *out);
 /* Appends, as a JSON object, the facts about the run that the page needs at its start. */
 void pdl_view_summary(const pdl_view_run *r, pdl_buf *out);
-/* Appends the same for a run in progress: its name. */
+/* Appends such an object for a run in progress, of which only the name is known. */
 void pdl_view_live_summary(pdl_str name, pdl_buf *out);
 
 typedef struct pdl_viewer pdl_viewer;
@@ -203,7 +203,7 @@ typedef struct pdl_viewer_options {
 } pdl_viewer_options;
 
 /* Returns true for a list, separated by commas, of origins (https://a.example) or schemes of
- * applications (vscode-webview:). Patterns are refused, and schemes that every web page can use. */
+ * applications (vscode-webview:). Refuses patterns, and schemes that every web page can use. */
 bool pdl_viewer_can_frame(pdl_str origins);
 /* Error: io with the address and the reason. */
 PDL_MUST bool pdl_viewer_start(const pdl_viewer_options *o, pdl_viewer **out, pdl_err *err);

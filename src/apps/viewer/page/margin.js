@@ -3,7 +3,7 @@
 import { make } from "./dom.js";
 
 const MAX_LINES = 14; // maximum number of lines beside one row
-const WHOLE = 34; // a longer expression, in characters, may be broken at the end of a line
+const WHOLE = 34; // an expression with more characters may be broken at the end of a line
 
 // Returns microseconds as people read them: 670000 becomes 0.67 s. For less than a millisecond the
 // text is empty.

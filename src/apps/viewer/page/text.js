@@ -28,7 +28,7 @@ export function jsonTree(value, depth = 0) {
 
 const INLINE = /(`[^`\n]+`|\*\*[^*\n]+\*\*|\*[^*\n]+\*|\[[^\]\n]*\]\([^)\s]*\))/;
 
-// Code, strong, emphasis; a link is shown with its address and cannot be followed.
+// Makes nodes for code, strong text and emphasis. A link is shown with its address and cannot be followed.
 function inline(text) {
   return text.split(INLINE).map((part, i) => {
     if (i % 2 === 0) return part;

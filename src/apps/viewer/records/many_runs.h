@@ -1,8 +1,8 @@
 /* many_runs.h -- private to viewer: a document about many runs, made of their records.
  *
  * A search, an evaluation and an inference leave records of many runs, and no trace. Their document
- * is that of a trace which is made here: a text with a table below it, in which each row is a block
- * of the kind "run". So such a document has the same page, Markdown and search as one of a run.
+ * shows a trace that this code makes: a text with a table below it, in which each row is a block of
+ * the kind "run". So such a document has the same page, Markdown and search as one of a run.
  *
  *   run   the name of what ran            args   what it was given
  *   said  what is shown of it when it is opened   pdl__result   a column for each member
@@ -26,8 +26,8 @@ typedef struct pdl_run_table {
 pdl_run_table pdl_run_table_begin(void);
 /* Adds a value to a column of `lists`. Takes v. A row that has no value in a column gets null. */
 void pdl_run_table_given(pdl_run_table *t, pdl_str column, pdl_val v);
-/* Ends a row. Takes args, result and inside; args may be absent, and so may inside, which is the
- * table of the runs that the row is about, or the list of what the run did. */
+/* Ends a row. Takes args, result and inside. inside: the table of the runs that the row is about,
+ * or the list of what the run did. args and inside may be absent. */
 void pdl_run_table_add(pdl_run_table *t, pdl_str run, pdl_val args, pdl_str said, pdl_val result,
                        pdl_val inside);
 /* Sets the times of the last row. Takes timing: {start_nanos, end_nanos}. */

@@ -1,5 +1,5 @@
 /* particles_page.c -- the document of a durable inference, made of what its journal has: the runs,
- * each with what it asked. A place in that journal begins with the name of a run, `particle0`.
+ * each with its requests. A place in that journal begins with the name of a run, `particle0`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -113,7 +113,7 @@ void pdl_view_inference_add(pdl_view_inference *x, const pdl_view_asked *a) {
     if (!pdl_stringify(answer, &p->last, &ignored)) pdl_err_fini(&ignored);
 }
 
-/* Adds the row of a run, and takes what it asked. */
+/* Adds the row of a run, and takes the run's requests. */
 static void add_row(pdl_run_table *t, asking_run *p) {
     int64_t number = number_of(p->name);
     pdl_buf name = PDL_BUF;

@@ -30,7 +30,7 @@ typedef struct reading_search {
     uint64_t evaluations;
 } reading_search;
 
-/* Returns the number of a record's candidate, or a number that none has. */
+/* Returns the number of a record's candidate; SIZE_MAX when the record has none. */
 static size_t candidate_of(pdl_vref record) {
     int64_t i = pdl_member_int(record, "candidate", -1);
     return i >= 0 && i < MAX_CANDIDATES ? (size_t)i : SIZE_MAX;
@@ -76,7 +76,7 @@ static pdl_val interval_of(pdl_vref part) {
               : pdl_null();
 }
 
-/* Returns the beginning of what a candidate changes: "ask: Is it good?". Its row has all of it. */
+/* Returns what a candidate changes, such as "ask: Is it good?", cut to a readable length. */
 static pdl_val changes_of(pdl_vref values) {
     enum { MAX_CHANGES = 80 };
     pdl_buf b = PDL_BUF;
