@@ -391,7 +391,7 @@ class Engine:
             self._raised.clear()
 
     def _explain(self, error: BaseException) -> BaseException:
-        """Makes the Python exception that caused an error of a run its __cause__."""
+        """Sets the __cause__ of an error of a run to the Python exception that caused it."""
         if isinstance(error, _errors.Error):
             for message in reversed(list(self._raised)):
                 if message and message in error.message and error is not self._raised[message]:

@@ -81,7 +81,7 @@ class Keeper:
                     return
                 handler.wfile.write(json.dumps(self._answer(me, asked)).encode() + b"\n")
         finally:
-            with self.lock:  # the part of a worker that it did not report as used is available again
+            with self.lock:  # the part that a worker did not report as used becomes available again
                 for k, v in self.lent.pop(me, {}).items():
                     self.left[k] += v
 

@@ -27,7 +27,8 @@ static pdl_value *text_in(pdlpy_state *s, PyObject *object) {
     return NULL;
 }
 
-/* Converts an int by hexadecimal digits: Python limits decimal ones, whose conversion is slow. */
+/* Converts an int by its hexadecimal digits: conversion to decimal digits is slow, and Python
+ * limits their number. */
 static pdl_value *int_in(pdlpy_engine *e, PyObject *object) {
     int overflow = 0;
     long long i = PyLong_AsLongLongAndOverflow(object, &overflow);
