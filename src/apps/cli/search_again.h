@@ -11,6 +11,8 @@
 #include "journal/durable.h"
 #include "value/val.h"
 
+struct pdl_forecast;
+
 /* Appends, as JSON, the command of a search and the working folder of the command. */
 void pdl_cli_search_command(const arguments *a, pdl_buf *out);
 /* Returns the folder of a durable search: a path, or a name in experiments. Owned; NULL: there is

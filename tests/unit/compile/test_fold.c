@@ -56,7 +56,7 @@ static pdl_val reduced(pdl_vref v) {
 /* An attempt of the block `data` with this id, which failed. */
 #define GONE(id)                                                                                   \
     "{\"kind\":\"error\",\"pdl__id\":\"\",\"program\":{\"kind\":\"data\",\"pdl__id\":"             \
-    "\"" id "\",\"retry\":1,\"data\":\"${ nope }\",\"fallback\":\"f\"},\"msg\":\"Error during "      \
+    "\"" id "\",\"retry\":1,\"data\":\"${ nope }\",\"fallback\":\"f\"},\"msg\":\"Error during "    \
     "the evaluation of ${ nope }: 'nope' is undefined\"}"
 #define DATA(id, expr, result)                                                                     \
     "{\"kind\":\"data\",\"pdl__id\":\"" id "\",\"data\":{\"pdl__expr\":" expr                      \
