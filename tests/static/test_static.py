@@ -146,8 +146,8 @@ def emulated(tmp_path):
     return build
 
 
-# The clock runs on while a processor is emulated: limits of a third of a second are too short.
-NOT_EMULATED = PRELOADED + " or test_floods"
+# The clock runs on while a processor is emulated: limits of a third of a second are too short. Limits of memory are the emulator's, which ignores them.
+NOT_EMULATED = PRELOADED + " or test_floods or code_memory"
 
 
 @pytest.mark.tier("all")
