@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "cli/options.h"
 #include "journal/durable.h"
+#include "journal/forecast.h"
 #include "value/val.h"
 
 struct pdl_forecast;
