@@ -361,7 +361,7 @@ def test_odd_databases():
 def test_refused_early():
     """What could only go wrong after all rows were paid for."""
     files = {"in.csv": "id,word\n1,a\n"}
-    for args, text in ((("--report", "none/r.json"), "there is no folder 'none'"), (("--report", "."), "Is a directory"),
+    for args, text in ((("--report", "none/r.json"), "there is no folder 'none'"), (("--report", "."), "'.' is a folder, not a file"),
                        (("--report", "out.jsonl"), "the input or the output"), (("--report", "in.csv"), "the input or the output"),
                        (("--map", "id=word"), "'word', which another column gives"), (("--map", "id=x", "--map", "id=y"), "names the column 'id' twice"),
                        (("--data", "word=x"), "--data and the column 'word' both"), (("--data", "x"), "--data should be"),
