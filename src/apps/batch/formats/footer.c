@@ -1,8 +1,8 @@
 /* footer.c -- rewrites names in the footer of a Parquet file; see footer.h.
  *
- * The footer is a struct of Thrift's compact protocol: fields begin with a byte of their type and
- * the difference between their number and the previous one, numbers are varints. The footer is
- * copied value by value. This code understands only the values that lead to names: the list of
+ * The footer is a struct of Thrift's compact protocol: a field begins with a byte that has its type
+ * and the difference between its number and the previous one, and numbers are varints. The footer
+ * is copied value by value. This code understands only the values that lead to names: the list of
  * elements (each column is followed by its parts), and in each chunk of a column the path of that
  * column.
  *

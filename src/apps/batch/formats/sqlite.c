@@ -430,8 +430,8 @@ pdl_batch_output *pdl_batch_output_sqlite_new(void) {
     return &w->output;
 }
 
-/* Makes a file that is not there, with the permissions of every other output: it is the user's, not
- * a journal, which is private. */
+/* Makes a missing file, with the permissions of every other output: the file is the user's, and not
+ * private like a journal. */
 static bool make_file(pdl_str path, pdl_err *err) {
     char *name = pdl_str_dup(path);
     if (pdl_file_kind_of(name) == PDL_FILE_NONE) {
