@@ -103,8 +103,8 @@ void pdl_cli_print_option_error(const arguments *a, const pdl_err *err, const pd
     pdl_err_fini(&named);
 }
 
-/* Returns the last value of the option in a message "argument --NAME: ...", when the message does
- * not contain that value. */
+/* Returns the last value of the option NAME for a message "argument --NAME: ..."; NULL when the
+ * message already contains this value. */
 static const pdl_str *value_to_show(const arguments *a, pdl_str message) {
     const pdl_str start = PDL_STR("argument --");
     size_t colon = pdl_str_find(message, PDL_STR(":"), 0);
