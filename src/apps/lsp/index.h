@@ -105,7 +105,7 @@ typedef struct lsp_index {
     pdl_arena *arena; /* owns the texts */
     PDL_VEC(lsp_sym) syms;
     PDL_VEC(lsp_ref) refs;
-    PDL_VEC(lsp_region) regions; /* the file is the first */
+    PDL_VEC(lsp_region) regions; /* the first region is the file */
     PDL_VEC(lsp_file) files;
     PDL_VEC(lsp_use) models;
     pdl_map names; /* region and name -> 1 + index of the first such symbol */
