@@ -53,7 +53,8 @@ static int by_double(const void *a, const void *b) {
     return (*x < *y) - (*x > *y);
 }
 
-/* Returns the smallest cost with which a call counts as slow, or as costly. */
+/* Returns the time from which on a call counts as slow, or the number of tokens from which on it
+ * counts as costly. */
 static double least_of(const pdl_reading *r, bool slow) {
     double *all = PDL_NEW_N(double, r->n_calls + 1);
     for (uint32_t i = 0; i < r->n_calls; i++) all[i] = cost_of(r, r->by_number[i], slow);
