@@ -2,7 +2,7 @@
 """Builds the package libpdl: for pip, which calls build_wheel (PEP 517), and for `make wheel`.
 
 pip gets a wheel for the system at hand, which uses its libraries (docs/dependencies.md). packaging/wheel/make-wheel builds with another compiler
-over its own libraries, which come into the wheel.
+over its own libraries, which become a part of the wheel.
 """
 import base64
 import hashlib
