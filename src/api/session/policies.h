@@ -28,8 +28,8 @@ PDL_MUST bool pdl_policies_built_in(const pdl_policy_source *from, pdl_str name,
  * syntax, schema. */
 PDL_MUST bool pdl_policies_read_file(pdl_policies **all, const pdl_policy_source *from,
                                      pdl_str name, pdl_err *err);
-/* Adds the `policy:` of a program (file names messages): a name relative to the folder of the
- * program, or the policy itself. */
+/* Adds the `policy:` of a program (file: its name in messages): a name relative to the folder of
+ * the program, or the policy itself. */
 PDL_MUST bool pdl_policies_read_node(pdl_policies **all, const pdl_policy_source *from,
                                      pdl_str file, const pdl_node *n, pdl_err *err);
 
