@@ -89,7 +89,7 @@ PDL_MUST bool pdl_eval_infer(const evaluation *e, pdl_str program, const char *r
                              eval_scores *s, const char *said, pdl_err *err);
 /* Returns how reliable the probabilities of a program's inferences are, an owned dict. */
 pdl_val pdl_eval_inference_result(const evaluation *e, const eval_scores *s);
-/* Appends the same as lines for people. */
+/* Appends the result of pdl_eval_inference_result as lines for people. */
 void pdl_eval_put_inference(pdl_vref program, pdl_buf *out);
 /* Returns the difference of the mean scores that the two programs got for one row of `order`. */
 double pdl_eval_difference(const evaluation *e, size_t at);
