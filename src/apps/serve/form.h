@@ -20,8 +20,8 @@ typedef struct form {
     /* Returns the messages of choice i, owned. The function is NULL when the messages are those of
      * the request. */
     pdl_val (*messages)(const work *w, uint32_t i);
-    /* Return what the run gets in place of the usual variables, owned, and the code that runs in
-     * place of the program's. NULL: both are as in a chat. */
+    /* These return the variables that the run gets in place of the usual ones, owned, and the code
+     * that runs in place of the program's. NULL: both are as in a chat. */
     pdl_val (*variables)(const work *w);
     pdl_code *(*code)(const work *w);
     /* The functions for an answer in pieces: before the first text; more text; another part than
