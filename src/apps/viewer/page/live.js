@@ -111,7 +111,7 @@ export class LiveTree extends Tree {
     requestAnimationFrame(() => this.scrollToEnd());
   }
 
-  // Shows questions. When many boxes arrive, the boxes around a question may arrive after it, so it may have to wait.
+  // Shows questions. A question waits for the boxes around it, which may arrive later when many boxes arrive.
   showQuestions() {
     for (const box of this.asking) {
       let up = box;
