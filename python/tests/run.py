@@ -27,7 +27,7 @@ def sanitizers():
 
 
 def again(build, argv):
-    """Does the same in an interpreter that begins with the sanitizers. Leaks are not detected, because Python itself
+    """Runs argv in an interpreter that begins with the sanitizers. Leaks are not detected, because Python itself
     leaks a little memory; tests count them instead."""
     env = {**os.environ, "LD_PRELOAD": sanitizers(), "PYTHONMALLOC": "malloc", "PDL_PYTHON_PRELOADED": "1",
            "ASAN_OPTIONS": "detect_leaks=0:exitcode=99:allocator_may_return_null=1"}

@@ -51,19 +51,19 @@ def exec_program(prog: Program, config: Optional[InterpreterConfig] = None, ppdl
 
 def exec_dict(prog: dict[str, Any], config: Optional[InterpreterConfig] = None, ppdl_config: Optional[PpdlConfig] = None, scope: Any = None,
               loc: Optional[PdlLocationType] = None, output: str = "result") -> Any:
-    """Does the same for a program that is a dict."""
+    """Runs a program that is a dict many times and weighs the results."""
     return exec_program(parse_dict(prog, loc), config, ppdl_config, scope, loc, output)
 
 
 def exec_str(prog: str, config: Optional[InterpreterConfig] = None, ppdl_config: Optional[PpdlConfig] = None, scope: Any = None,
              output: str = "result") -> Any:
-    """Does the same for a program that is given as text."""
+    """Runs a program that is given as text many times and weighs the results."""
     return _run(config, ppdl_config, scope, output, text=prog)
 
 
 def exec_file(prog: Union[str, Path], config: Optional[InterpreterConfig] = None, ppdl_config: Optional[PpdlConfig] = None, scope: Any = None,
               output: str = "result") -> Any:
-    """Does the same for the program in a file."""
+    """Runs the program in a file many times and weighs the results."""
     return _run(config, ppdl_config, scope, output, program=os.path.abspath(prog))
 
 
