@@ -41,7 +41,7 @@ static const pdl_xnode *visit_set(const xvisit *v, const pdl_xnode *x) {
 
 /* Returns true for a statement of a template, or a part that only statements have. */
 static bool is_statement(const pdl_xnode *x) {
-    switch ((int)x->kind) {
+    switch (x->kind) {
     case PDL_X_NSREF:
     case PDL_X_IF:
     case PDL_X_FOR:
@@ -54,8 +54,30 @@ static bool is_statement(const pdl_xnode *x) {
     case PDL_X_BLOCK:
     case PDL_X_WITH:
     case PDL_X_RAISE: return true;
-    default: return false;
+    case PDL_X_CONST:
+    case PDL_X_NAME:
+    case PDL_X_ATTR:
+    case PDL_X_ITEM:
+    case PDL_X_SLICE:
+    case PDL_X_CALL:
+    case PDL_X_FILTER:
+    case PDL_X_TEST:
+    case PDL_X_UNARY:
+    case PDL_X_BINARY:
+    case PDL_X_AND:
+    case PDL_X_OR:
+    case PDL_X_COMPARE:
+    case PDL_X_CONCAT:
+    case PDL_X_COND:
+    case PDL_X_LIST:
+    case PDL_X_TUPLE:
+    case PDL_X_DICT:
+    case PDL_X_TEXT:
+    case PDL_X_OUTPUT:
+    case PDL_X_SEQ:
+    case PDL_X_COUNT: break;
     }
+    return false;
 }
 
 /* Visits all parts except the next one of a chain, which is returned. A flat switch. */

@@ -555,7 +555,7 @@ static pdl_label label_of_key(const pdl_effect *e, const char *key) {
 }
 
 pdl_label pdl_label_of_subject(const pdl_effect *e) {
-    switch ((int)e->kind) {
+    switch (e->kind) {
     case PDL_EFFECT_model:
     case PDL_EFFECT_embed: return label_of_key(e, "model");
     case PDL_EFFECT_http: return label_of_key(e, "url");
@@ -565,12 +565,20 @@ pdl_label pdl_label_of_subject(const pdl_effect *e) {
     case PDL_EFFECT_code: return label_of_key(e, "lang");
     case PDL_EFFECT_command: return label_of_key(e, "argv");
     case PDL_EFFECT_tool: return pdl_label_of_part(e->request) | pdl_tool_use_of(e).label;
-    default: return 0;
+    case PDL_EFFECT_object:
+    case PDL_EFFECT_input:
+    case PDL_EFFECT_sleep:
+    case PDL_EFFECT_approval:
+    case PDL_EFFECT_permit:
+    case PDL_EFFECT_now:
+    case PDL_EFFECT_random:
+    case PDL_EFFECT_COUNT: break;
     }
+    return 0;
 }
 
 pdl_str pdl_subject_of(const pdl_effect *e, pdl_arena *arena) {
-    switch ((int)e->kind) {
+    switch (e->kind) {
     case PDL_EFFECT_model:
     case PDL_EFFECT_embed: return text_of(get(e, "model"));
     case PDL_EFFECT_http: return pdl_web_address_host(text_of(get(e, "url")));
@@ -593,6 +601,13 @@ pdl_str pdl_subject_of(const pdl_effect *e, pdl_arena *arena) {
         pdl_buf_fini(&b);
         return s;
     }
-    default: return (pdl_str){"", 0};
+    case PDL_EFFECT_object:
+    case PDL_EFFECT_sleep:
+    case PDL_EFFECT_approval:
+    case PDL_EFFECT_permit:
+    case PDL_EFFECT_now:
+    case PDL_EFFECT_random:
+    case PDL_EFFECT_COUNT: break;
     }
+    return (pdl_str){"", 0};
 }

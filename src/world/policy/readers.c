@@ -200,13 +200,26 @@ static pdl_val said_by_tool(pdl_vref answer) {
 
 /* Returns the part of an answer that the program gets as its value. Owned. */
 static pdl_val said(pdl_effect_kind kind, pdl_vref answer) {
-    switch ((int)kind) {
+    switch (kind) {
     case PDL_EFFECT_tool: return said_by_tool(answer);
     case PDL_EFFECT_model: return pdl_keep(pdl_member(answer, "content"));
     case PDL_EFFECT_code: return pdl_keep(pdl_member(answer, "result"));
     case PDL_EFFECT_command: return pdl_keep(pdl_member(answer, "stdout"));
-    default: return pdl_keep(answer);
+    case PDL_EFFECT_embed:
+    case PDL_EFFECT_http:
+    case PDL_EFFECT_object:
+    case PDL_EFFECT_read:
+    case PDL_EFFECT_write:
+    case PDL_EFFECT_input:
+    case PDL_EFFECT_source:
+    case PDL_EFFECT_sleep:
+    case PDL_EFFECT_approval:
+    case PDL_EFFECT_permit:
+    case PDL_EFFECT_now:
+    case PDL_EFFECT_random:
+    case PDL_EFFECT_COUNT: break;
     }
+    return pdl_keep(answer);
 }
 
 /* Returns the value as a list of items. A text that is JSON, YAML or lines of JSON is parsed first.

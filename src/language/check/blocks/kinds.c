@@ -544,7 +544,7 @@ static const pdl_ty *check_factor(pdl_checker *c, const pdl_b_factor *b) {
  * in the order of the table. */
 const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self) {
     const pdl_ty *last, *all;
-    switch ((int)b->kind) {
+    switch (b->kind) {
     case PDL_BLOCK_text: return check_text(c, PDL_AS(text, b));
     case PDL_BLOCK_lastOf: return check_last(c, &PDL_AS(lastOf, b)->items);
     case PDL_BLOCK_array:
@@ -570,6 +570,9 @@ const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self)
     case PDL_BLOCK_aggregator: return check_aggregator(c, PDL_AS(aggregator, b)->aggregator);
     case PDL_BLOCK_empty: return &pdl_ty_str;
     case PDL_BLOCK_scalar: return check_scalar(c, PDL_AS(scalar, b)->value);
-    default: check_fields(c, b); return &pdl_ty_any;
+    case PDL_BLOCK_error:
+    case PDL_BLOCK_COUNT: break;
     }
+    check_fields(c, b);
+    return &pdl_ty_any;
 }

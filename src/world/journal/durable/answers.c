@@ -66,13 +66,26 @@ static void found_row_fini(found_row *f) {
 
 /* Returns the name of the member of a reply that holds the answer, such as the text of a model. */
 static const char *part_of(pdl_effect_kind kind) {
-    switch ((int)kind) {
+    switch (kind) {
     case PDL_EFFECT_model: return "content";
     case PDL_EFFECT_code: return "result";
     case PDL_EFFECT_command: return "stdout";
     case PDL_EFFECT_http: return "text";
-    default: return NULL;
+    case PDL_EFFECT_embed:
+    case PDL_EFFECT_object:
+    case PDL_EFFECT_tool:
+    case PDL_EFFECT_read:
+    case PDL_EFFECT_write:
+    case PDL_EFFECT_input:
+    case PDL_EFFECT_source:
+    case PDL_EFFECT_sleep:
+    case PDL_EFFECT_approval:
+    case PDL_EFFECT_permit:
+    case PDL_EFFECT_now:
+    case PDL_EFFECT_random:
+    case PDL_EFFECT_COUNT: break;
     }
+    return NULL;
 }
 
 static pdl_vref answer_in(pdl_effect_kind kind, pdl_vref reply) {
