@@ -201,7 +201,7 @@ def expiring(pdl, folder, text, factor, expired=(3,)):
     (folder / "j.journal").unlink(missing_ok=True)
     server = start(Anthropic if "anthropic/" in text else OpenAI, expired)
     try:
-        code_, _, err = run(pdl, folder, surroundings(server), "--record", "j.journal", "p.pdl")
+        code_, _, err = run(pdl, folder, surroundings(server), "--jobs", "1", "--record", "j.journal", "p.pdl")
     finally:
         stop(server)
     check("it runs", code_ == 0 and len(server.found) == 4, err)

@@ -275,6 +275,9 @@ static void take_reply(pdl_prefix *p, const pdl_event *e) {
              details = pdl_is_dict(usage) ? pdl_dict_getz(usage, "prompt_tokens_details")
                                           : pdl_absent();
     int64_t n;
+    /* A replay emits an effect before the time at which the recorded run sent it is known. */
+    if (at && e->nanos > 0)
+        p->calls.p[at - 1].nanos = e->nanos - (int64_t)(e->reply->seconds * 1e9);
     if (at && pdl_is_dict(details) && pdl_int_get(pdl_dict_getz(details, "cached_tokens"), &n))
         p->calls.p[at - 1].cached = n;
 }
