@@ -110,3 +110,37 @@ def test_calls_of_attempts(folder):
     spent = sum(int(n) for n in re.findall(r"(\d+) tokens in", r.stderr))
     check("tokens", "%d tokens in" % spent in md and sum(u["prompt_tokens"] for u in usage) == spent, md, spent, usage)
     check("the reply that was refused", re.search(r"Attempt 2 failed[^\n]*\n  - 2: three", md), md)
+
+
+DROPPED = """defs:
+  f:
+    function: {x: string}
+    return:
+      defs:
+        said: {model: openai/m, input: "${ x }"}
+        worse: {defs: {again: {model: openai/m, input: "again ${ x }"}, number: "${ 1 // 0 }"}, data: "${ number }"}
+      data: "${ worse }"
+text:
+- {text: "${ f('one') }", fallback: "none\\n"}
+- {text: [{call: "${ f }", args: {x: two}}], retry: 1, fallback: "none\\n"}
+"""
+
+
+def test_calls_before_a_failed_definition(folder):
+    """The form of the reference drops what is around a definition that failed: its calls are counted all the same, and once."""
+    (folder / "a.pdl").write_text(DROPPED)
+    with mock() as env:
+        r = pdl(folder, "--verbose", "--trace=t.json", "a.pdl", env=env)
+    lines = re.findall(r"line \d+: model .* (\d+) tokens in, (\d+) out", r.stderr)
+    check("six calls", len(lines) == 6, r.stderr)
+    found = []
+
+    def collect(v):
+        for x in v.values() if isinstance(v, dict) else v if isinstance(v, list) else []:
+            collect(x)
+        if isinstance(v, dict) and "pdl__usage" in v:
+            found.append(v["pdl__usage"])
+
+    collect(json.loads((folder / "t.json").read_text()))
+    sums = [sum(u[k] for u in found) for k in ("model_calls", "prompt_tokens", "completion_tokens")]
+    check("the trace counts each once", sums == [6, sum(int(a) for a, _ in lines), sum(int(b) for _, b in lines)], sums, lines)

@@ -20,6 +20,9 @@ bool pdl_fold_keep_attempt(pdl_fold *f, fold_node *n, const char *message, int64
  * that attempt. */
 void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n, bool kept);
 
+/* Called when the trace drops n but for its last part. */
+void pdl_fold_note_dropped(fold_node *n, const fold_node *last);
+
 /* --- fold_write.c ----------------------------------------------------------------------------- */
 
 /* Appends the JSON of n as an attempt that failed. All its parts are written. */

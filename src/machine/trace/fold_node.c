@@ -197,6 +197,20 @@ static void keep_usage(fold_usage *to, const fold_node *c) {
     add_usage(to, &u);
 }
 
+static void subtract_usage(fold_usage *from, const fold_usage *u) {
+    for (size_t i = 0; i < 3; i++) from->counts[i] -= u->counts[i];
+    from->cost -= u->cost;
+}
+
+/* The usage that the parts themselves dropped is added when they are freed, which follows. */
+void pdl_fold_note_dropped(fold_node *n, const fold_node *last) {
+    fold_usage shown = pdl_fold_usage_of(last);
+    n->dropped = pdl_fold_usage_of(n);
+    subtract_usage(&n->dropped, &shown);
+    for (const fold_node *c = n->first; c; c = c->next)
+        if (c != last) subtract_usage(&n->dropped, &c->dropped);
+}
+
 /* Marks nodes of a failed attempt, children first. A node that still runs or is in the queue is
  * freed later. C depth: FOLD_DEEPEST. */
 static void give_up(pdl_fold *f, fold_node *n) {
@@ -217,12 +231,17 @@ void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n, bool kept) {
         next = c->next;
         if (c->entry == PDL_ENTRY_DEF) continue;
         keep_usage(to, c);
+        add_usage(&n->dropped, &c->dropped);
         unlink_child(n, c);
         if (!c->written) n->n_left--;
         give_up(f, c);
     }
     add_usage(to, &n->inside); /* iterations and calls of that attempt */
-    n->inside = (fold_usage){0};
+    if (kept) { /* the trace has the attempt without these */
+        subtract_usage(to, &n->dropped);
+        add_usage(&n->lost, &n->dropped);
+    }
+    n->inside = n->dropped = (fold_usage){0};
     n->cursor = NULL;
     series_clear(&n->rounds);
     series_clear(&n->calls);
@@ -280,6 +299,7 @@ static void write_now(pdl_fold *f, fold_node *n) {
     for (fold_node *c = n->first, *next; c; c = next) {
         next = c->next;
         keep_usage(&n->inside, c);
+        add_usage(&n->dropped, &c->dropped);
         give_up(f, c);
     }
     n->first = n->last = n->cursor = NULL;
@@ -351,6 +371,7 @@ static void collect(pdl_fold *f, fold_series *s, fold_node *n) {
         pdl_idmap_put(&s->ahead, (uintptr_t)a->number + 1, a);
     }
     keep_usage(&n->parent->inside, n);
+    add_usage(&n->parent->dropped, &n->dropped);
     unlink_child(n->parent, n);
     give_up(f, n);
 }

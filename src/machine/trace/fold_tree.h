@@ -91,7 +91,7 @@ typedef struct fold_node {
     double cost;      /* negative: unknown */
     fold_usage inside; /* usage of parts that are written and freed */
     fold_usage lost;   /* usage of failed attempts that the trace does not show */
-    fold_usage kept;   /* usage of failed attempts that the trace shows */
+    fold_usage kept, dropped; /* usage of failed attempts that it shows; of parts that it drops */
     char *failure;    /* owned: set for the innermost block that failed */
     /* Owned, of a model: the error of its answer, when it arrived before the block's end. */
     char *answer_failed;

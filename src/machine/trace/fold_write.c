@@ -759,6 +759,7 @@ void pdl_fold_call_write(pdl_fold *f, fold_node *n) {
 void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
     if (is_lost(n)) { /* the text of the last part replaces that of n */
         fold_node *last = pdl_fold_last_part(n);
+        pdl_fold_note_dropped(n, last);
         pdl_buf text = last->text;
         last->text = n->text;
         n->text = text;
