@@ -3,8 +3,9 @@
  *
  * A world examines effects that are sent. When the first request to a model or tool comes, the
  * program is checked with the variables of the run; when every way through the program meets an
- * error, the run ends before the request is sent. Programs that send no request are not checked, so
- * replays and runs that a cache answers are not either. Output before the first request is printed.
+ * error, the run ends before the request is sent. Programs that send no request are not checked;
+ * nor are replays, and runs that a cache answers completely. Output before the first request is
+ * printed.
  *
  * The check writes into a copy that has the same blocks: the program that runs is shared and never
  * written. The result is remembered with the program, for later runs whose variables have the same
