@@ -293,10 +293,10 @@ static int run_program(batcher *b) {
     return code;
 }
 
-/* Refuses requests to read standard input, which is one for all rows, or the table itself; and to
- * write files, which many rows would write at a time. When the block is in the program itself, the
- * batch is refused before the first row; this function refuses the requests of included or called
- * files. */
+/* Refuses requests to read standard input, because it is the table or all rows share it, and
+ * requests to write files, because many rows would write them at the same time. When the block is
+ * in the program itself, the batch is refused before the first row; this function refuses the
+ * requests of included or called files. */
 static void refuse_input(void *user, pdl_request *r) {
     (void)user;
     pdl_request_refuse(r, "io", "a row of a batch has no standard input");

@@ -128,7 +128,7 @@ void pdl_manual_put(pdl_str body, pdl_buf *out) {
     }
 }
 
-/* Returns the next character of an anchor from i on, which moves past it; NUL at the end. */
+/* Returns the next character of an anchor, from i on, and moves i past it; NUL at the end. */
 static char anchor_char(pdl_str text, size_t *i) {
     while (*i < text.n) {
         char c = text.p[(*i)++];
