@@ -445,7 +445,7 @@ static uint8_t *slowness_of(const work *w) {
 
 bool pdl_serve_chat_is_slow(const work *w) { return *slowness_of(w) > 0; }
 
-/* Notes how long the turn was that began at `start` and has just ended. */
+/* Notes whether the turn that began at `start` and has just ended was slow. */
 static void note_slowness(pdl_serve *s, uint8_t *slowness, uint64_t start) {
     bool slow = pdl_clock_ns() - start >= SLOW_NS;
     s->was_slow |= slow;

@@ -43,7 +43,7 @@ typedef struct choice {
     bool over;  /* the run has its result */
     cutoff cut; /* decides where the text of the answer ends */
     sent sent;
-    int64_t n_characters; /* see completion.c: how many characters the tokens that were sent have */
+    int64_t n_characters; /* number of characters of the tokens that were sent; see completion.c */
 } choice;
 
 /* A request that runs a program. It first waits in the queue of the server, where no choice has a
