@@ -304,7 +304,7 @@ int64_t pdl_doc_waited(const pdl_doc *d, uint32_t i) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Reads the text as JSON. When it is damaged, reads the part before the damage that is certain. */
+/* Reads the text as JSON. When it is damaged, reads as much of it as is certain. */
 static bool read_json(pdl_doc *d, pdl_str text, pdl_err *err) {
     pdl_err why = {0};
     text = pdl_utf8_unmarked(text);

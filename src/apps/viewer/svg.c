@@ -1,8 +1,8 @@
-/* svg.c -- draws the boxes as a picture; see viewer.h. It looks as people draw a run on paper: a
- * box is inside the box around it, its kind is a small title, and innermost boxes have their text
- * inside. Widths are fixed and heights follow from the lines of text. One pass measures from the
- * last box to the first (the boxes inside a box have higher numbers), and one pass draws from the
- * first to the last; neither recurses.
+/* svg.c -- draws the boxes as a picture; see viewer.h. The picture looks like a drawing of a run on
+ * paper: a box is inside the box around it, its kind is a small title, and innermost boxes have
+ * their text inside. Widths are fixed and heights follow from the lines of text. One pass measures
+ * from the last box to the first (the boxes inside a box have higher numbers), and one pass draws
+ * from the first to the last; neither recurses.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -67,7 +67,7 @@ function valueLaidOut(text) {
   }
 }
 
-// Returns the element for a text that has its lines for itself: Markdown of a model, or a value. Otherwise null.
+// Returns the element for a text that shares no line with other text: Markdown of a model, or a value. Otherwise null.
 function layOut(item) {
   if (!item.alone || item.cut || item.state === "running") return null;
   if (item.json) return valueLaidOut(item.text);
