@@ -143,10 +143,10 @@ def test_log(programs):
     check("a log goes on", len(log_lines(path, 7)) == 7)
     s.close()
     os.mkfifo(programs / "fifo")
-    for name, bad in (("nobody reads the pipe", "fifo"), ("it is a folder", ".")):
+    for name, bad, code, text in (("nobody reads the pipe", "fifo", 1, "the log fifo"), ("it is a folder", ".", 2, "'.' is a folder, not a file")):
         p = subprocess.run([PDL, "serve", "--port", "0", "--log", bad, "echo.pdl"], cwd=programs, capture_output=True, text=True, timeout=20,
                            stdin=subprocess.DEVNULL, check=False)
-        check("log: " + name, p.returncode == 1 and "the log " + bad in p.stderr, (p.returncode, p.stderr))
+        check("log: " + name, p.returncode == code and text in p.stderr, (p.returncode, p.stderr))
     p = subprocess.run([PDL, "serve", "--port", "0", "--log", "none/log", "echo.pdl"], cwd=programs, capture_output=True, text=True, timeout=20, check=False)
     check("log: no such folder", p.returncode == 2 and "--log: there is no folder 'none'" in p.stderr, (p.returncode, p.stderr))
     reader = os.open(programs / "fifo", os.O_RDONLY | os.O_NONBLOCK)
