@@ -29,8 +29,8 @@ typedef struct pdl_rule {
     const char *name; /* "name-undefined"; the anchor in docs/manual/rules.md */
     pdl_severity severity;
     const char *title;
-    bool at_load; /* a rule of the loader: cannot be ignored */
-    bool strict;  /* about the reference, with --strict only */
+    bool at_load; /* a rule of the loader, which cannot be ignored */
+    bool strict;  /* about the reference; needs --strict */
 } pdl_rule;
 
 /* Returns all rules, indexed by pdl_rule_id. */
@@ -99,7 +99,8 @@ typedef struct pdl_check_watch {
     void (*after)(void *user, const pdl_block *b, pdl_scope_view *scope, const pdl_ty *result);
 } pdl_check_watch;
 
-/* Answers of the room for models, which this room cannot include because it is above. */
+/* Questions about models. The rooms that can answer them are above this one, which cannot include
+ * them. */
 typedef struct pdl_check_models {
     void *user;
     /* Returns false when no provider is known for the model. The reason is appended to text, and
@@ -189,7 +190,8 @@ pdl_program *pdl_program_checked_module(const pdl_program *p, pdl_str name, pdl_
 /* Returns the first error that every path through the checked program meets, or NULL. */
 const pdl_diag *pdl_program_certain_error(const pdl_program *p);
 
-bool pdl_check_is_builtin(pdl_str name); /* a function that every program has, such as range */
+/* Returns true for the name of a function that every program has, such as range. */
+bool pdl_check_is_builtin(pdl_str name);
 
 /* --- fixes ------------------------------------------------------------------------------------ */
 

@@ -61,8 +61,8 @@ static inline pdl_arena *pdl_checker_arena(const pdl_checker *c) { return c->sco
 
 /* Examines the texts of a prompt (unstable.c). */
 void pdl_checker_lint_prefix(pdl_checker *c, const pdl_block *b);
-/* Offers to move the sentence with the parts of the text from first to last, which change, to the
- * end (unstable_fix.c). */
+/* Offers to move one sentence to the end of the text: the one that has the changing parts, from
+ * first to last (unstable_fix.c). */
 void pdl_checker_move_sentence(pdl_checker *c, pdl_diag *d, const pdl_node *n,
                                const pdl_xlist *parts, uint32_t first, uint32_t last);
 
@@ -102,7 +102,7 @@ void pdl_checker_printed(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc m
 void pdl_checker_hint_method(pdl_checker *c, pdl_diag *d, const pdl_ty *t);
 bool pdl_checker_hides_field(const pdl_checker *c, const pdl_ty *t, pdl_str *name);
 
-/* Checks a template in a code block that could be read (jinja.c). */
+/* Checks a template in a code block, which was read without an error (jinja.c). */
 void pdl_checker_template(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc);
 
 /* Checks a module. Returns the type of the result (modules.c). */
@@ -119,7 +119,7 @@ void pdl_checker_settle(pdl_program *p, const pdl_check_options *opt);
  * `contribute` of b lacks `result` (check_walk.c). */
 const pdl_ty *pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self);
 
-/* Checks the part of a block that its kind has. Returns the type of its result (kinds.c). */
+/* Checks the fields that belong to the block's kind. Returns the type of its result (kinds.c). */
 const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self);
 
 /* These handle parser, spec and joins (results.c). */
@@ -191,7 +191,7 @@ bool pdl_checker_may_suggest(pdl_checker *c);
 /* Adds an edit to the fix of d, which has one right answer. */
 void pdl_checker_fix(pdl_checker *c, pdl_diag *d, pdl_loc at, pdl_str text);
 void pdl_checker_relate(pdl_checker *c, pdl_diag *d, pdl_loc loc, const char *text);
-/* Makes a warning of d, although its rule says that it is an error. */
+/* Makes d a warning, although its rule is an error. */
 void pdl_checker_soften(pdl_diag *d);
 
 /* These return the place of a field's value, or of its key. */

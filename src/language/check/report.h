@@ -31,7 +31,7 @@ typedef struct pdl_check_report {
 
 /* Adds a diagnostic; appends to out what can be written at once. */
 void pdl_report_add(pdl_check_report *r, const pdl_diag *d, pdl_str file, pdl_buf *out);
-/* Appends what follows the last one; releases the content of r. */
+/* Appends what follows the last diagnostic; releases the content of r. */
 void pdl_report_end(pdl_check_report *r, pdl_buf *out);
 
 #endif

@@ -9,8 +9,8 @@
 #include "check/ty.h"
 #include "native/native.h"
 
-/* The arguments of a call. Those of `*x` and `**x` are unknown (open). A receiver or piped value is
- * the first one. */
+/* The arguments of a call. The arguments of `*x` and `**x` are unknown (open). A receiver or piped
+ * value is the first one. */
 typedef struct pdl_sig_args {
     const pdl_ty *const *pos;
     size_t n_pos;

@@ -61,13 +61,13 @@ struct pdl_ty {
     bool sized;        /* LIST: the list has exactly `least` items */
     bool is_choice;    /* null, or one of the values of the list `choices`: an enum */
     uint32_t n_fields; /* used by DICT */
-    /* LIST: the list has so many items, or more; unset when the value is known */
+    /* LIST: the list has at least this many items; unset when the value is known */
     uint32_t least;
     pdl_vref value;
     pdl_vref choices;   /* borrowed from the program */
     const pdl_ty *item; /* LIST, TUPLE: type of items; NULL: unknown */
     const pdl_ty_field *fields;
-    /* Set when the type is this kind alone, else NULL. The functions below read it. */
+    /* Set when the type is this kind alone, else NULL. Read through the functions below. */
     union {
         const struct pdl_ty_function *function; /* FUNC: the function, when it is known */
         const struct pdl_native *native;        /* used by NATIVE */
@@ -109,10 +109,10 @@ const pdl_ty *pdl_ty_of_kinds(pdl_arena *a, uint32_t kinds);
 const pdl_ty *pdl_ty_of_value(pdl_arena *a, pdl_vref v);
 const pdl_ty *pdl_ty_of_spec(pdl_arena *a, const pdl_type *t);
 const pdl_ty *pdl_ty_list_of(pdl_arena *a, const pdl_ty *item);
-/* Makes the type of a list with n items; exact: with no more of them. */
+/* Makes the type of a list with at least n items; exact: with n items. */
 const pdl_ty *pdl_ty_list_sized(pdl_arena *a, const pdl_ty *item, uint32_t n, bool exact);
 const pdl_ty *pdl_ty_undefined(pdl_arena *a, pdl_str why, pdl_str hint);
-/* Returns the type of either of the two. */
+/* Returns the type of values that are of type x or of type y. */
 const pdl_ty *pdl_ty_join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y);
 /* Returns the type of those values of t that have this kind, which is one of its kinds. */
 const pdl_ty *pdl_ty_part(pdl_arena *a, const pdl_ty *t, uint32_t kind);
@@ -123,9 +123,9 @@ static inline bool pdl_ty_is_unknown(const pdl_ty *t) { return t->kinds == PDL_T
 /* Returns true when t has no other kinds than these. */
 static inline bool pdl_ty_is_only(const pdl_ty *t, uint32_t kinds) { return !(t->kinds & ~kinds); }
 
-/* Returns the type of the items when it is iterated over. */
+/* Returns the type of the items of a loop over a value of type t. */
 const pdl_ty *pdl_ty_items(pdl_arena *a, const pdl_ty *t);
-/* Returns true when a value of the type may equal v, as far as an enum says. */
+/* Returns false when t is an enum that does not contain v. */
 bool pdl_ty_may_be(const pdl_ty *t, pdl_vref v);
 /* Returns the field of an object type, or NULL. *known false: the object may have such a field, of
  * an unknown type. */

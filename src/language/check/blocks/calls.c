@@ -94,8 +94,8 @@ static void hint_unknown(pdl_infer *in, pdl_diag *d, pdl_str name, bool filter) 
     pdl_buf_fini(&b);
 }
 
-/* Checks a text in the place of a filter or test: map('upper'), select('odd'). Reports a filter or
- * test that does not exist, and then returns false. */
+/* Checks the names of filters and tests that are passed as texts: map('upper'), select('odd').
+ * Returns false after it reported a name that does not exist. */
 static bool names_known(pdl_infer *in, const pdl_xnode *x) {
     const pdl_xargs *a = &x->u.filter.args;
     pdl_str filter = x->u.filter.name, name;
@@ -290,7 +290,7 @@ void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values) {
 
 /* --- call: ------------------------------------------------------------------------------------ */
 
-/* Returns the node of an argument's key, or of the whole field. */
+/* Returns the place of an argument's value (key: of its key), or that of the whole field. */
 static pdl_loc arg_loc(const pdl_b_call *b, pdl_str name, bool key) {
     const pdl_pair *pair = NULL;
     const pdl_node *args = b->args ? b->args->node : NULL;

@@ -54,7 +54,7 @@ static PDL_NOINLINE void check_record(pdl_checker *c, pdl_record record, const v
     for (size_t i = 0; i < n; i++) pdl_checker_tree(c, pdl_record_part_at(base, &parts[i]));
 }
 
-/* Checks `endorse`. In its expressions alone, pdl_value is the name of the result that is tested.
+/* Checks `endorse`. Its expressions, and no others, see the tested result as pdl_value.
  */
 static PDL_NOINLINE void check_endorse(pdl_checker *c, const pdl_endorse_field *endorse) {
     size_t mark = pdl_scope_mark(&c->scope);
@@ -98,8 +98,8 @@ static PDL_NOINLINE const pdl_ty *with_fallback(pdl_checker *c, const pdl_block 
     pdl_checker_define(c, PDL_DEF_PREDEFINED, PDL_STR("pdl_error"), &pdl_ty_any, (pdl_loc){0});
     const pdl_ty *other = pdl_checker_block(c, b->rare->fallback, (pdl_str){0});
     if (b->rare->spec.type && b->kind != PDL_BLOCK_function) {
-        /* a fallback rarely runs, and its value often does not fit on purpose, so problems are no
-         * errors */
+        /* a fallback rarely runs, and often its value misfits on purpose, so its problems are
+         * warnings */
         c->caught++;
         other = pdl_checker_fitted(c, b, other);
         c->caught--;
@@ -188,8 +188,8 @@ const pdl_ty *pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self
     return b->contribute.given && !b->contribute.result ? &pdl_ty_str : t;
 }
 
-/* Removes problems that follow from another one, in a program that did not load: a missing field
- * whose key is misspelt is one problem. */
+/* In a program that did not load, removes problems that follow from another one: a missing field
+ * whose key is misspelt is reported once. */
 static void leave_causes(pdl_program *p) {
     size_t kept = 0;
     for (size_t i = 0; i < p->diags.n; i++)

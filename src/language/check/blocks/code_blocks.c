@@ -241,7 +241,7 @@ static void check_values(pdl_checker *c, const pdl_tree *t, const pdl_node *n, p
     }
 }
 
-/* Checks parameters, as far as they are written. */
+/* Checks the parameters that are written in the block. */
 static void check_parameters(pdl_checker *c, const pdl_b_model *b, pdl_str model) {
     const pdl_node *n = b->parameters ? b->parameters->node : NULL;
     if (!n || n->kind != PDL_NODE_MAP) return;

@@ -102,7 +102,8 @@ static bool is_span(pdl_str s) {
     return dash != PDL_NOT_FOUND && dash + 1 < s.n && digits + 1 == s.n;
 }
 
-/* Appends what is meant by a text in place of a list; nothing when its characters may be meant. */
+/* Appends a hint for a text in place of a list; nothing when the loop may be meant to take the
+ * text's characters. */
 static void put_meant(pdl_checker *c, pdl_str s, pdl_buf *out) {
     bool is_call =
         pdl_str_ends(s, PDL_STR(")")) && pdl_str_find(s, PDL_STR("("), 0) != PDL_NOT_FOUND;
@@ -195,8 +196,8 @@ static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_block *b, const pd
     }
 }
 
-/* Reports a field whose value is never one of the kinds. The loader reads a text as an expression
- * or a number, and such a text is neither. */
+/* Reports a field whose value is never one of the kinds. The loader already reads a text as an
+ * expression or a number where it can, so a text that is left is an error. */
 static const pdl_ty *check_number(pdl_checker *c, const pdl_tree *value, pdl_rule_id rule,
                                   const char *key, unsigned kinds) {
     const pdl_ty *t = pdl_checker_tree(c, value);
@@ -209,7 +210,7 @@ static const pdl_ty *check_number(pdl_checker *c, const pdl_tree *value, pdl_rul
     return t;
 }
 
-/* Checks `maxIterations`. Returns true when it permits no iteration. */
+/* Checks `maxIterations`. Returns true when `maxIterations` permits no iteration. */
 static bool permits_none(pdl_checker *c, const pdl_tree *max) {
     if (!max) return false;
     const pdl_ty *t =
@@ -472,7 +473,7 @@ static void check_child(void *user, const pdl_block *child) {
 }
 
 /* Checks the fields of kinds without a special order: trees and blocks in the order of the table.
- * Returns the type of the last block, NULL without any. */
+ * Returns the type of the last block, or NULL when there is no block. */
 static PDL_NOINLINE const pdl_ty *check_fields(pdl_checker *c, const pdl_block *b) {
     children x = {.c = c};
     size_t n;

@@ -278,9 +278,9 @@ static void find_reading(void *user, const pdl_block *b, const char *key, const 
              pdl_str_find(t->text->source, PDL_STR("pdl_context"), 0) != PDL_NOT_FOUND;
 }
 
-/* Reports `- a` above `- b`, whose result is that of the last block and not "a" above "b". A
- * program with anything that may read the context is skipped, because its texts may be meant for
- * that. */
+/* Reports a list of texts such as `- a` and `- b`: its result is the last text, not both. A program
+ * in which anything may read the context is skipped, because there the texts may be meant as
+ * messages. */
 void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main) {
     const pdl_block *lost = NULL;
     bool reads = false;
@@ -298,7 +298,7 @@ void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main) {
     pdl_checker_hint(c, d, "write text: before the list, which joins its results");
 }
 
-/* Reports `no: 1` in data, which has the key 'no', not false as in other readers of YAML. */
+/* Reports `no: 1` in data: its key is the text 'no', where other readers of YAML read false. */
 static void lint_key(pdl_checker *c, const pdl_node *key) {
     if (key->kind != PDL_NODE_SCALAR) return;
     if (!pdl_node_is_word(key)) {

@@ -1,4 +1,4 @@
-/* parameters.c -- values of parameters of models that no service accepts.
+/* parameters.c -- reports parameters of models whose values no service accepts.
  *
  * A service decides itself what it accepts, and a mock accepts everything. So a problem is a
  * warning, and it is reported only when the value is wrong for all services. The table of

@@ -1,6 +1,6 @@
 /* records.c -- checks the numbers, texts and names in the fields that are objects: retry, budget
- * and the aggregator of a file. What a run refuses is an error here, and what it takes without any
- * use is a warning.
+ * and the aggregator of a file. A value that a run refuses is an error here; a value that a run
+ * accepts and ignores is a warning.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -70,7 +70,7 @@ static void check_exceptions(pdl_checker *c, const pdl_tree *t) {
         check_exception(c, pdl_list_at(t->value, i), placed ? t->node->items[i] : t->node, t->loc);
 }
 
-/* Reports a negative number of tries, which is no bound, as in the reference. */
+/* Reports a negative number of tries: a run then tries without end, as the reference does. */
 static void report_tries(pdl_checker *c, pdl_loc loc, const pdl_node *n) {
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_retry_type, loc, n ? pdl_node_loc(n) : loc,
                                    "`retry` is negative: it is tried again without end");
@@ -78,7 +78,7 @@ static void report_tries(pdl_checker *c, pdl_loc loc, const pdl_node *n) {
     pdl_checker_hint(c, d, "write how often it is tried again: retry: {tries: 3}");
 }
 
-/* Checks a number of the object form. */
+/* Checks a number in the object form, `retry: {...}`. */
 static void check_retry_number(pdl_checker *c, const pdl_tree *part, const char *key,
                                const pdl_ty *t) {
     bool is_tries = pdl_str_is(pdl_str_of(key), "tries");
@@ -121,7 +121,8 @@ static PDL_NOINLINE void check_retry(pdl_checker *c, const pdl_retry *retry) {
     }
 }
 
-/* Reports `trace_error_on_retry` that is a text, or that no retry reads. */
+/* Reports a `trace_error_on_retry` that is a text, or that does nothing because there is no
+ * retry. */
 static void check_traced(pdl_checker *c, const pdl_block *b) {
     const pdl_node *n = pdl_node_find(b->node, PDL_STR("trace_error_on_retry"), NULL);
     if (!n || c->quiet || c->opt->no_lint) return;

@@ -21,7 +21,7 @@ static bool has_word(pdl_str source, const char *const *words) {
     return false;
 }
 
-/* Returns true for code whose result is another one in each run. */
+/* Returns true for code whose result differs from run to run. */
 static bool code_changes(const pdl_block *b) {
     static const char *const words[] = {"now",   "utcnow", "today",   "uuid1",  "uuid4",
                                         "random", "secrets", "getpid", "urandom", NULL};
@@ -63,8 +63,8 @@ static bool is_changing(pdl_checker *c, pdl_str name) {
 struct changing_part {
     pdl_checker *c;
     const pdl_xnode *found;
-    bool changes;         /* the part of the text that is read */
-    uint32_t first, last; /* where the first and the last part begin that change */
+    bool changes;         /* the part that is being examined changes */
+    uint32_t first, last; /* where the first and the last changing part begin */
 };
 
 static void on_node(void *user, const pdl_xnode *x) {
@@ -123,7 +123,7 @@ static void lint_texts(void *user, const pdl_block *b) {
     if (b->kind == PDL_BLOCK_scalar) lint_text(user, PDL_AS(scalar, b)->value);
     if (b->kind == PDL_BLOCK_data && !PDL_AS(data, b)->raw.value)
         lint_text(user, PDL_AS(data, b)->data);
-    /* the input of a model inside is read when that block is checked */
+    /* the input of a nested model block is read when that block is checked */
     if (b->kind != PDL_BLOCK_model) pdl_block_each_child(b, lint_texts, user);
 }
 

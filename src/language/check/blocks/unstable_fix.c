@@ -25,7 +25,7 @@ typedef struct sentence {
     size_t from, to, next;
 } sentence;
 
-/* Returns true for a byte of the text itself. Places are asked for in ascending order. */
+/* Returns true for a byte of the text itself. The caller asks in ascending order. */
 static bool is_literal(prompt *p, size_t at) {
     while (p->part < p->parts->n && p->parts->p[p->part]->end <= at) p->part++;
     if (p->part == p->parts->n) return false;
@@ -37,8 +37,8 @@ static bool is_upper(char b) { return b >= 'A' && b <= 'Z'; }
 static bool is_lower(char b) { return b >= 'a' && b <= 'z'; }
 static bool is_stop(char b) { return b == '.' || b == '!' || b == '?'; }
 
-/* Returns true when the text before to ends a sentence: a stop after an expression or after a word,
- * which is longer than most abbreviations. */
+/* Returns true when a sentence ends at offset `to`: with a full stop after an expression, or after
+ * a word that is longer than most abbreviations. */
 static bool is_ended(pdl_str s, size_t to) {
     if (!to || !is_stop(s.p[to - 1])) return false;
     size_t n = 0;
@@ -46,8 +46,8 @@ static bool is_ended(pdl_str s, size_t to) {
     return n >= 3 || (to > 1 && s.p[to - 2] == '}');
 }
 
-/* Returns true when the next sentence can begin at from. An expression that removes the blanks
- * before it would remove other ones elsewhere. */
+/* Returns true when the next sentence can begin at offset `from`. An expression that trims the
+ * blanks before it cannot begin one: elsewhere it would trim other blanks. */
 static bool can_begin(pdl_str s, size_t from) {
     if (from == s.n) return false;
     pdl_str rest = pdl_str_sub(s, from, s.n);
@@ -85,9 +85,9 @@ static bool is_whole(pdl_str s, const sentence *one) {
     return s.p[one->to] != '\n' || !one->from || s.p[one->from - 1] == '\n';
 }
 
-/* Returns true when the sentence ends with what changes, of which the first part begins at first,
- * and means the same elsewhere: it is not an item of a list, and what is before it does not
- * announce it. */
+/* Returns true when the sentence can be moved: it ends with the changing parts, which begin at
+ * `first`, and it means the same elsewhere, because it is no item of a list and no colon announces
+ * it. */
 static bool can_move(const prompt *p, const sentence *one, size_t first) {
     pdl_str s = p->text;
     size_t before = one->from;
@@ -113,9 +113,9 @@ static bool find_sentence(prompt *p, size_t end, uint32_t first, uint32_t last, 
     return last < out->to && at < end && can_move(p, out, first);
 }
 
-/* Returns true when what remains of the text is read as before without the sentence. The first line
- * of a block of lines decides its indentation, so the new first line has to begin without blanks
- * and must not be empty. */
+/* Returns true when YAML reads the rest of the text as before once the sentence is removed. The
+ * first line of a block of lines decides its indentation, so the new first line has to begin
+ * without blanks and must not be empty. */
 static bool keeps_indentation(const prompt *p, const pdl_node *n, const sentence *one) {
     size_t start = 0;
     while (start < one->from && p->text.p[start] == '\n') start++;

@@ -3,8 +3,9 @@
  * Each expression looks up its names, so finding one is the most frequent operation in a check. A
  * scope has some dozens of names, for which hashing all bytes and growing a table take longer than
  * everything else. So names are in chains, chosen by their length and three of their bytes. A
- * hostile program may choose names that are all in one chain: from the ninth of a chain on all
- * names are in a map as well, and a search leaves the chain there.
+ * hostile program may choose names that are all in one chain: once a chain has a ninth name, all
+ * names are in a map as well, and a search that passes the eighth name of a chain continues in the
+ * map.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +20,7 @@
 enum {
     LONGEST_CHAIN = 8,
     EXPECTED_NAMES = 64,
-    FEW_NAMES = 16 /* names of branches that are searched one by one */
+    FEW_NAMES = 16 /* so many names of branches are searched one by one; more get a map */
 };
 
 void pdl_scope_state_fini(pdl_scope_state *s) {

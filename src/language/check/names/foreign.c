@@ -68,7 +68,7 @@ static foreign_form dollar(pdl_str s, size_t at) {
     return (foreign_form){to, name, name};
 }
 
-/* Returns the end of the formula $a + b$ whose first dollar is at from; 0: none ends on the
+/* Returns the end of the formula $a + b$ whose first dollar is at from; 0: no formula ends on this
  * line. */
 static size_t formula_end(pdl_str s, size_t from) {
     for (size_t i = from + 1; i < s.n && s.p[i] != '\n'; i++)

@@ -23,7 +23,8 @@
 
 #include "base/banned.h"
 
-/* Ends the modules. Programs that diagnostics point into live as long as the checked one. */
+/* Releases the modules, but not their programs: diagnostics may point into them, so the checked
+ * program takes them over. */
 void pdl_checker_modules_fini(pdl_modules *m, pdl_program *checked) {
     for (size_t i = 0; i < m->all.n; i++) {
         *pdl_vec_push(&checked->others) = m->all.p[i]->program;

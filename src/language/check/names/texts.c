@@ -3,8 +3,8 @@
  * shell.
  *
  * YAML accepts all of them, and reads something else. Each rule examines how the text is written,
- * not what YAML made of it. Its limits are drawn where correct programs begin to have the same
- * form: `#` before a blank is a remark, and a URL has a colon without a blank as well.
+ * not what YAML made of it. Forms that correct programs have as well are not reported: `#` before a
+ * blank is a remark, and a URL has a colon without a blank.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -165,8 +165,8 @@ static bool is_end(const pdl_node *n, size_t at) {
     return at && n->style == PDL_STYLE_LITERAL && n->text.p[at - 1] != '\\';
 }
 
-/* Reports a second line in a command: lines are not commands, and its words are more arguments of
- * the first. */
+/* Reports a second line in a command: it is no second command, but its words are further arguments
+ * of the first line. */
 static void second_line(pdl_checker *c, const pdl_b_code *b, size_t from, size_t to) {
     const pdl_node *n = b->code->node;
     pdl_diag *d = pdl_checker_diag(

@@ -156,7 +156,8 @@ static void put_github(const pdl_diag *d, pdl_str file, pdl_buf *out) {
 /* --- SARIF ------------------------------------------------------------------------------------ */
 
 /* Returns a path as a URI reference: blanks and letters outside of ASCII are escaped, and so is a
- * colon, before which a scheme would be read; an absolute path gets the scheme of files. */
+ * colon, because the text before it would be read as a scheme. An absolute path gets the scheme
+ * `file`. */
 static pdl_val sarif_uri(pdl_str path) {
     pdl_buf b = PDL_BUF;
     if (pdl_str_starts(path, PDL_STR("/")))

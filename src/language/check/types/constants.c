@@ -1,8 +1,8 @@
 /* constants.c -- see constants.h.
  *
- * Sizes are limited, because a check must not take longer when the text has `"a" * 1000000000`, nor
- * may a chain of operations grow its result step by step. An operand is used only when it is small,
- * and so is a result; natives get no integer that could be a width or a count of millions.
+ * Sizes are limited: `"a" * 1000000000` must not slow a check down, and a chain of operations must
+ * not grow its result step by step. An operand is used only when it is small, and so is a result;
+ * natives get no integer that could be a width or a count of millions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,7 @@ enum {
 
 typedef struct weight {
     size_t parts, bytes;
-    bool counts; /* integers are small only below MAX_COUNT */
+    bool counts; /* an integer is small only when it is at most MAX_COUNT */
 } weight;
 
 static bool is_small_int(pdl_vref v) {

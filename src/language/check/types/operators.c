@@ -279,7 +279,8 @@ static const pdl_ty *item_of_kind(pdl_arena *a, const pdl_ty *t, uint32_t kind, 
     return missing ? missing : &pdl_ty_any;
 }
 
-/* Joins the results of the kinds of t. Undefined only when all of them are. */
+/* Joins the results of the kinds of t. The result is undefined only when it is undefined for every
+ * kind. */
 static const pdl_ty *each_kind(pdl_infer *in, const pdl_ty *t, pdl_str name, pdl_vref key) {
     pdl_arena *a = pdl_checker_arena(in->c);
     const pdl_ty *all = NULL;
@@ -316,8 +317,8 @@ static pdl_str near_field(const pdl_ty *t, pdl_str name) {
 }
 
 /* Suggests a field or a method in place of a field that an object does not have. The name may be
- * misspelt, or that of a method in another language. The first kind of t decides: its other kinds
- * are mostly null. */
+ * misspelt, or be a method's name in another language. Only the first kind of t is searched: the
+ * others are mostly null. */
 static const pdl_ty *suggest_field(pdl_infer *in, const pdl_ty *t, const pdl_ty *found,
                                    pdl_str name, bool method) {
     if (found->kinds != PDL_TY_UNDEFINED || !name.n || !pdl_checker_may_suggest(in->c))

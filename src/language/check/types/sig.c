@@ -1,6 +1,6 @@
 /* sig.c -- see sig.h. The number and the names of arguments are judged by the code that binds them
- * in a run, with a function in place of the native that does nothing, so that the words of a
- * problem are those of the run. Most correct calls are recognised earlier, without that code. The
+ * in a run, so that a problem is reported in the words of the run; a function that does nothing is
+ * called in place of the native. Most correct calls are recognised earlier, without that code. The
  * types are compared with the column `type` of the tables of natives.
  *
  * SPDX-License-Identifier: Apache-2.0
