@@ -16,7 +16,7 @@
 #include "base/machine.h"
 #include "base/pool.h"
 
-/* Both set by the embedder before threads exist. */
+/* The embedder sets both before threads exist. */
 static pdl_oom_fn *on_oom;   /* the embedder's handler, NULL: none */
 static pdl_allocator custom; /* all-zero: malloc */
 

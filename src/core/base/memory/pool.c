@@ -7,10 +7,10 @@
  * region's slabs are adjacent, so that they do not compete for one set of the processor's cache.
  *
  * The warm list of each class holds the blocks that were released last. They are handed out before
- * blocks of a slab, the last one first, because they are still in the processor's cache. Without it
- * a batch with thousands of rows in flight took blocks from the current slab, while those of the
- * row that had just ended returned to slabs all over the pool. A slab counts a block in a warm list
- * as live.
+ * blocks of a slab, the last one first, because they are still in the processor's cache. Without
+ * warm lists a batch with thousands of rows in flight took blocks from the current slab, while
+ * those of the row that had just ended returned to slabs all over the pool. A slab counts a block
+ * in a warm list as live.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -116,7 +116,7 @@ static void take(places *to, const glob *g, uint32_t at, pdl_str c, uint32_t ste
     }
 }
 
-/* Returns where the ] of the set is that begins after '[' at k, or PDL_NOT_FOUND when '[' is
+/* Returns the offset of the ] that closes the set at k, or PDL_NOT_FOUND when the '[' at k is
  * literal. A ] at the beginning is a member of the set. */
 static size_t set_end(pdl_str pattern, size_t k) {
     size_t from = k + (k < pattern.n && pattern.p[k] == '!') + 1;
@@ -194,7 +194,7 @@ static bool has_only_stars(pdl_str pattern, unsigned special) {
 /* Matches a pattern in which nothing but stars is special; it has one at least. The text begins
  * with what is before the first star and ends with what is after the last one. The text between two
  * stars is matched at its first occurrence, which leaves the most text for the rest. Every call of
- * a model asks for seven patterns. */
+ * a model is compared with seven patterns. */
 static bool follow_stars(pdl_str pattern, pdl_str text) {
     size_t first = pdl_str_find(pattern, PDL_STR("*"), 0),
            last = pdl_str_rfind(pattern, PDL_STR("*"));

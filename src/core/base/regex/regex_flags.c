@@ -48,8 +48,7 @@ static bool next_flag(pdl_rx_scan *s, const char *ends, const char *missing, con
                        pdl_cp_is_alpha((uint32_t)t.cp) ? "unknown flag" : missing);
 }
 
-/* Reads the flags before a minus, colon or parenthesis, of which the first is *c; *c becomes that
- * sign.
+/* Reads flags up to a minus, colon or parenthesis. *c is the first flag, and at the end that sign.
  */
 static bool read_added(pdl_rx_scan *s, int32_t *c, unsigned *added) {
     static const char missing[] = "missing -, : or )";

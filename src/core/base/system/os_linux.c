@@ -133,8 +133,8 @@ void pdl_os_boot_name(char *out, size_t size) {
     snprintf(out, size, "%s", text);
 }
 
-/* Without /proc the kernel's note of how the program was started has the path, unless a search in
- * PATH ended at a relative one and the folder was changed since. */
+/* Without /proc, the path with which the program was started is used. The result is wrong when this
+ * path is relative and the process has changed its folder since. */
 size_t pdl_os_self(char *out, size_t size) {
     ssize_t n = readlink("/proc/self/exe", out, size);
     if (n > 0) return (size_t)n < size ? (size_t)n : 0; /* otherwise the path may be cut */

@@ -112,7 +112,7 @@ static void schedule(const unsigned char block[64], uint32_t w[64]) {
     }
 }
 
-/* Each round renames the eight numbers instead of moving them, which took half of the time. */
+/* Each round renames the eight numbers: moving them took half of the time. */
 void pdl_sha_block(uint32_t state[8], const unsigned char block[64]) {
     uint32_t w[64], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4],
                     f = state[5], g = state[6], h = state[7];

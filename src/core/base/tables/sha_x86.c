@@ -1,5 +1,5 @@
-/* sha_x86.c -- SHA-256 of a block by the SHA instructions of x86; see sha.h. The processor is asked
- * whether it has them when the program runs, so the command needs no newer one.
+/* sha_x86.c -- SHA-256 of a block by the SHA instructions of x86; see sha.h. The program asks the
+ * processor at run time whether it has them, so the command also runs on older processors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -18,7 +18,7 @@ enum {
 
 static bool wrong(pdl_err *err, pdl_str text, const char *why) {
     pdl_buf b = PDL_BUF;
-    /* what is before an @ may be a password, also when the @ is beyond what is shown */
+    /* the text before an @ may be a password, even when the @ itself is not shown */
     size_t at = pdl_str_rfind(text, PDL_STR("@"));
     pdl_str shown = pdl_str_sub(text, at == PDL_NOT_FOUND ? 0 : at, text.n);
     bool cut = shown.n > MAX_SHOWN;
@@ -117,7 +117,8 @@ static bool put_authority(pdl_str whole, pdl_str s, bool tls, pdl_buf *out, pdl_
 
 /* --- path and query --------------------------------------------------------------------------- */
 
-/* Appends text in which what may not be there is percent-encoded. Existing escapes stay. */
+/* Appends s; characters that an address may not contain are percent-encoded. Existing escapes
+ * stay. */
 static void put_escaped(pdl_str s, pdl_buf *out) { pdl_url_quote(s, "!$&'()*+,;=:@/?%[]|", out); }
 
 static bool is_dots(pdl_str s, int n) {
