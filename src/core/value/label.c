@@ -60,7 +60,7 @@ static pdl_val dict_without(label_walk *w, pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* Removes labels. A part that is nested deeper than values may be keeps them, and so does a part
+/* Removes labels. A part below the depth that values may have keeps its origins, and so does a part
  * that a cancelled walk has not reached. */
 static pdl_val without(label_walk *w, pdl_vref v, unsigned depth) {
     if (!(pdl_label_of(v) & w->origins) || !may_enter(w, depth)) return pdl_keep(v);
@@ -160,8 +160,8 @@ static pdl_val redacted_dict(label_walk *w, pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* Redacts parts. A part that is nested deeper than values may be is redacted as a whole, and so is
- * a part that a cancelled walk has not reached. */
+/* Redacts parts. A part below the depth that values may have is redacted as a whole, and so is a
+ * part that a cancelled walk has not reached. */
 static pdl_val redacted(label_walk *w, pdl_vref v, unsigned depth) {
     pdl_label label = pdl_label_of(v);
     if (!pdl_redaction_covers(w->redaction, label)) return pdl_keep(v);

@@ -74,7 +74,8 @@ pdl_val pdl_range_new(int64_t start, int64_t stop, int64_t step) {
     r->start = start;
     r->stop = stop;
     r->step = step;
-    /* Unsigned: the distance between two int64 fits, its signed form may not. */
+    /* The distance between two int64 always fits an unsigned number, but not always a signed
+     * one. */
     uint64_t span = 0, by = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
     if (step > 0 && stop > start) span = (uint64_t)stop - (uint64_t)start;
     if (step < 0 && stop < start) span = (uint64_t)start - (uint64_t)stop;

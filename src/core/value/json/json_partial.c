@@ -1,5 +1,6 @@
 /* json_partial.c -- see json_partial.h. A pass over the text remembers the last place up to which
- * everything is certain and what is open there; the text up to it, closed, is read as JSON.
+ * everything is certain, and the containers that are open there. The text up to this place is
+ * completed with their ends and read as JSON.
  *
  *   {"a": [1, 2, "x\n          certain up to `\n`, open: " ] }     ->  {"a": [1, 2, "x\n"]}
  *

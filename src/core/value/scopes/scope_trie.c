@@ -174,8 +174,8 @@ static void heighten(pdl_scope_trie *s, pdl_name name) {
     }
 }
 
-/* Returns the entry of name in an owned scope, made (with an absent value) if it is missing; its
- * nodes are owned. */
+/* Returns the entry of name in an owned scope; adds it without a value when it is missing. The
+ * nodes on the way to it are then owned as well. */
 static entry *entry_own(pdl_scope_trie *s, pdl_name name) {
     heighten(s, name);
     if (!s->top) s->top = node_new(s->height == 0, 2);

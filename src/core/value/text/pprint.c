@@ -43,8 +43,8 @@ typedef struct {
     size_t i;
 } sort_key;
 
-/* Compares two keys in Python's order. Keys of different kinds are in the order of the names of
- * their classes; others stay in the written order. */
+/* Compares two keys in Python's order. Keys that cannot be compared are ordered by the names of
+ * their classes; keys that are still equal keep the written order. */
 static int compare(const void *a, const void *b) {
     const sort_key *x = a, *y = b;
     pdl_err err = {0};
