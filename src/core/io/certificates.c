@@ -1,6 +1,6 @@
 /* certificates.c -- see certificates.h. The system's libcurl knows where its certificates are. A
- * libcurl that was installed with a wheel was built on another system, so its file has to be
- * searched.
+ * libcurl that was installed with a wheel was built on another system, so the file with the
+ * certificates has to be searched for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -17,8 +17,8 @@ typedef struct pdl_certificates {
 /* Returns the first readable file of those that Linux systems use, else fallback (may be NULL).
  * Static, or fallback. */
 const char *pdl_certificates_find(const char *fallback);
-/* Chooses: given (may be NULL), the place that libcurl was built with, a file of
- * the system, fallback (may be NULL), the list inside. */
+/* Chooses the first that there is of these: given (may be NULL), the place that libcurl was built
+ * with, a file of the system, fallback (may be NULL), the list of the command. */
 void pdl_certificates_choose(const pdl_curl *c, const char *given, const char *fallback,
                              pdl_certificates *out);
 /* Sets the trusted certificates for one request. */

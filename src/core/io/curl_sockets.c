@@ -69,7 +69,7 @@ static bool poll_for(pdl_curl_socket *one, unsigned events) {
     return true;
 }
 
-/* Changes the events of a socket. The loop is open while one of them is watched. */
+/* Changes the events of a socket. The loop stays open while any event is watched. */
 static void set_events(pdl_curl_socket *one, unsigned events) {
     pdl_curl_sockets *s = one->all;
     bool before = s->n_watched > 0;

@@ -302,8 +302,8 @@ struct pdl_file_out {
     char *path, *tmp; /* owned; tmp NULL: path is written in place, as devices and pipes are */
     int fd;
     bool nameless; /* tmp gets its name at the end: a process that ends before leaves no file */
-    pdl_buf rest;  /* not written yet */
-    bool there;    /* bytes that are not written yet */
+    pdl_buf rest;  /* bytes that are not written yet */
+    bool there;    /* a file was at path before */
     mode_t mode;
     mode_t fresh; /* the mode of a new file, before the umask */
 };

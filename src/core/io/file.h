@@ -35,8 +35,8 @@ int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err);
 /* Returns how much of a descriptor is read at most: little of a device other than a terminal, since
  * it has no end; PDL_MAX_STREAM_BYTES of a pipe; else `most`. */
 size_t pdl_file_most_of(int fd, size_t most);
-/* Sets the error for a device or pipe that delivers more than that (path NULL: standard input).
- * Always false. */
+/* Sets the error for a device or pipe with more bytes than pdl_file_most_of returns. path NULL:
+ * standard input. Always false. */
 bool pdl_file_endless(pdl_err *err, int fd, const char *path);
 
 /* Reads a descriptor (standard input) to its end. */
@@ -46,8 +46,8 @@ typedef enum {
     /* Writes a temporary file beside the path and renames it, so that readers see the old or the
      * new content. A link is followed. Only the owner can read a new file (0600). */
     PDL_FILE_ATOMIC,
-    /* PDL_FILE_ATOMIC, but the umask decides who may read a new file, as for any file that a person
-     * makes. Build servers and colleagues read such files. */
+    /* Works as PDL_FILE_ATOMIC, but the umask decides who may read a new file, as for any file that
+     * a person makes. Build servers and colleagues read such files. */
     PDL_FILE_SHARED,
     PDL_FILE_PLAIN, /* truncates and writes; also for devices and pipes */
     PDL_FILE_APPEND,
@@ -56,8 +56,8 @@ typedef enum {
 
 PDL_MUST bool pdl_file_write(const char *path, pdl_str bytes, pdl_file_mode mode, pdl_err *err);
 
-/* Returns true when pdl_file_write could replace the file. Results that are paid for are checked
- * this way before they are made. Changes nothing. */
+/* Returns true when pdl_file_write could replace the file. A command checks this before it pays for
+ * results that it will write there. Changes nothing. */
 PDL_MUST bool pdl_file_check_writable(const char *path, pdl_err *err);
 
 /* Writes all bytes to an open descriptor, through short writes and EINTR; waits while a pipe is

@@ -26,7 +26,7 @@ enum {
     LANE_TRANSFERS = 16,
     /* with TLS a lane has more: transfers share a connection, which is slow to make */
     LANE_SHARED = 128,
-    SPARE_TRANSFERS = 1000, /* spare transfers that are kept, as many may end in one turn */
+    SPARE_TRANSFERS = 1000, /* spare transfers that are kept; so many may end in one turn */
     SPARE_LOOKED_AT = 8,    /* spare transfers that are compared with a wanted setup */
     KEPT_BYTES = 16384,     /* a longer buffer of a spare transfer is released */
     HANDLE_BYTES = 5376,    /* size of libcurl 7.88's easy handle; it need not be exact */
@@ -456,9 +456,9 @@ uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
     uint32_t slot = take_slot(h);
     t->id = (uint64_t)++h->uses << 32 | (slot + 1);
     t->req = *req;
-    t->req.url = NULL; /* the caller owns it and may free it after this call */
+    t->req.url = NULL; /* the caller owns the URL and may free it after this call */
     t->req.headers = NULL;
-    t->head.limit = t->body.limit = (size_t)-1 >> 2; /* the callbacks compare with the ceilings */
+    t->head.limit = t->body.limit = (size_t)-1 >> 2; /* none: the callbacks check the ceilings */
     t->start_ns = t->last_ns = pdl_clock_ns();
     h->slots.p[slot] = t;
     h->open++;

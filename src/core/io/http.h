@@ -30,7 +30,7 @@ typedef struct pdl_http_options {
 
 /* Makes libcurl allocate through base/alloc.h from now on: a transfer is dozens of small blocks,
  * which a pool serves faster and keeps together. Called once, before the first request, in a
- * process where no other code uses libcurl, because the setting is the process's. */
+ * process where no other code uses libcurl, because the setting is for the whole process. */
 void pdl_http_use_alloc(void);
 
 /* Makes a client on loop, which it borrows and which must outlive it. Cheap, because nothing is

@@ -50,7 +50,7 @@ void pdl_http_head_fini(pdl_http_head *h);
 /* Returns the value of a field, the first one where there are several; p == NULL: absent. */
 pdl_str pdl_http_head_field(const pdl_http_head *h, const char *name);
 
-/* Appends the decoded value of a parameter of the query. Returns false without it. */
+/* Appends the decoded value of a parameter of the query. Returns false when there is none. */
 bool pdl_http_head_parameter(const pdl_http_head *h, const char *name, pdl_buf *out);
 
 /* The state of reading a chunked body. All-zero is the beginning of a body. */

@@ -1,6 +1,6 @@
 /* http_setup.c -- sets the options of a libcurl handle: method, headers, limits, certificates and
- * address of a request. A handle that was used before keeps its options when the next request has
- * the same.
+ * address of a request. A handle that was used before keeps its options when the next request needs
+ * the same ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,7 +47,7 @@ static void set_body(const pdl_curl *c, CURL *e, const pdl_http_request *r) {
     c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.n);
 }
 
-/* "Name:" would remove one of libcurl's headers: a header without a value is written "Name;". */
+/* "Name:" would remove one of libcurl's headers, so a header without a value is written "Name;". */
 static void add_header(transfer *t, const char *line) {
     pdl_str s = pdl_str_trim(pdl_str_of(line));
     if (strpbrk(line, "\r\n")) return; /* callers have already refused a header of two lines */

@@ -404,8 +404,8 @@ static int accept_one(pdl_httpd *h) {
     return none ? pdl_os_accept(h->fd) : fd;
 }
 
-/* Stops accepting until a descriptor may be free: there is no connection to accept, or no
- * descriptor for it. */
+/* Called when accept has failed. If a connection was waiting, there was no descriptor for it, and
+ * accepting stops until one may be free. */
 static void stop_accepting(pdl_httpd *h) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) return;
     pdl_watch_set(h->watch, 0);

@@ -55,7 +55,7 @@ void pdl_httpd_free(pdl_httpd *h);
 pdl_str pdl_exchange_method(const pdl_exchange *x);
 pdl_str pdl_exchange_path(
     const pdl_exchange *x); /* decoded, without the query; UTF-8 without control characters */
-/* Appends the decoded value of a parameter of the query. Returns false without it. */
+/* Appends the decoded value of a parameter of the query. Returns false when there is none. */
 bool pdl_exchange_parameter(const pdl_exchange *x, const char *name, pdl_buf *out);
 pdl_str pdl_exchange_header(const pdl_exchange *x, const char *name); /* p == NULL: absent */
 pdl_str pdl_exchange_body(const pdl_exchange *x);
@@ -85,7 +85,7 @@ void pdl_exchange_put(pdl_exchange *x, pdl_str bytes);
 void pdl_exchange_end(pdl_exchange *x);
 /* Returns the bytes that were put and that the client has not taken yet. */
 size_t pdl_exchange_pending(const pdl_exchange *x);
-/* Return the status of its answer (0: none yet), and the bytes of the answer's body so far. */
+/* Return the status of x's answer (0: none yet), and the bytes of the answer's body so far. */
 int pdl_exchange_status(const pdl_exchange *x);
 uint64_t pdl_exchange_sent(const pdl_exchange *x);
 

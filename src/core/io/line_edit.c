@@ -4,7 +4,7 @@
  * read would be lost, so the read also waits for a second descriptor, to which the signal's handler
  * writes. libedit decodes input by the locale of the process, which is "C" here, where a letter
  * that is not ASCII ends the line: we decode UTF-8. And the wait for the rest of a key sequence,
- * such as a cursor key's, has to end, because in a loop others wait meanwhile.
+ * such as a cursor key's, has to end, because other events of the loop wait meanwhile.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -19,7 +19,8 @@
 typedef struct pdl_loop pdl_loop;
 
 /* Makes libuv allocate through base/alloc.h from now on, because libuv aborts in some places when
- * memory runs out. Called once, before libuv is used, because the setting is the process's. */
+ * memory runs out. Called once, before libuv is used, because the setting is for the whole
+ * process. */
 void pdl_loop_use_alloc(void);
 
 /* Makes a loop, and makes the process ignore SIGPIPE unless it handles it: a closed pipe is then an

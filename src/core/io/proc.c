@@ -364,7 +364,7 @@ bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,
         .args = (char **)(void *)opt->argv,
         .env = (char **)(void *)opt->env,
         .cwd = opt->cwd,
-        .flags = UV_PROCESS_DETACHED, /* the child gets a session and a process group of itself */
+        .flags = UV_PROCESS_DETACHED, /* the child leads a new session and process group */
         .stdio_count = opt->extra_fds ? 5 : 3,
         .stdio = io,
     };

@@ -33,7 +33,7 @@ typedef struct pdl_proc_options {
     pdl_str input;
     bool keep_stdin;     /* pdl_proc_write will send more input */
     bool inherit_stdin;  /* the child shares our standard input; input is then empty */
-    bool inherit_stderr; /* standard error is ours */
+    bool inherit_stderr; /* the child shares our standard error */
     /* 0 or 1: a second pair of pipes as descriptors 3 (child reads) and 4 (child writes), which
      * pdl_proc_write and on_msg then use instead of stdin and stdout */
     int extra_fds;
@@ -64,7 +64,7 @@ PDL_MUST bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_pr
 /* Sends bytes (copied) to the child in order: to descriptor 3 with extra_fds, else to its standard
  * input. */
 void pdl_proc_write(pdl_proc *p, pdl_str bytes);
-/* Closes that pipe after everything was written. */
+/* Closes the pipe of pdl_proc_write after everything was written. */
 void pdl_proc_close_input(pdl_proc *p);
 /* Reads what the child has written to standard error so far, without waiting for the loop. */
 void pdl_proc_drain_errors(pdl_proc *p);

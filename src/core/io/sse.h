@@ -55,7 +55,7 @@ enum { PDL_MAX_SSE_ID = 4096, PDL_MAX_SSE_STRAY = 2000 };
 typedef bool pdl_sse_fn(void *user, pdl_str name, pdl_str data, pdl_err *err);
 
 /* Like pdl_lines_feed. Events without data are not reported, except those named error; their ids
- * count. */
+ * are stored all the same. */
 PDL_MUST bool pdl_sse_feed(pdl_sse *s, pdl_str bytes, pdl_sse_fn *fn, void *user, pdl_err *err);
 /* Ends the input. An event without its blank line is reported as well, because some servers close
  * early.
