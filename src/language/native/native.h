@@ -25,8 +25,8 @@ typedef struct pdl_native_env {
     /* Checks v against a type written as a value. Error: schema (no such type), type (v does not
      * fit). NULL: natives that need it fail. */
     bool (*check)(void *user, pdl_vref type, pdl_vref v, pdl_err *err);
-    /* Returns v, which fits the type, with the labels of what it can be (pdl_type_bound). Takes v.
-     * NULL where check is NULL. */
+    /* Returns v, which fits the type, with labels that say how few values the type allows
+     * (pdl_type_bound). Takes v. NULL where check is NULL. */
     pdl_val (*bound)(void *user, pdl_vref type, pdl_val v);
     /* Returns a variable, borrowed, absent when undefined; NULL: natives that need it fail. */
     pdl_vref (*variable)(void *user, pdl_str name);
@@ -68,8 +68,8 @@ typedef struct pdl_native {
     pdl_native_fn *fn;
     /* "value, d, attribute": parameter names; the receiver or piped value is first. */
     const char *params;
-    uint8_t n_min,
-        n_max; /* number of arguments with the first; n_max is the number of names in params */
+    /* numbers of arguments, the first included; n_max is the number of names in params */
+    uint8_t n_min, n_max;
     uint8_t flags;
     const char *doc; /* one sentence, for the page of builtins and editors */
     /* Name of the Python function in messages ("do_round"); NULL: made from the type

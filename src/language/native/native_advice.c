@@ -1,5 +1,5 @@
-/* native_advice.c -- words that people write who know Python, JavaScript or other template
- * languages, and what PDL calls them. A misspelt word is as often near to one of these as to a word
+/* native_advice.c -- words of Python, JavaScript and other template languages that people write in
+ * programs, and what PDL calls them. A misspelt word is as often near to one of these as to a word
  * of PDL.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -158,8 +158,8 @@ static const char *find(const other_word *rows, size_t n, pdl_str word) {
     return NULL;
 }
 
-/* A word of another language is recognised in spite of a misspelling when it has so many letters: a
- * short one such as `test` is near to too many words. */
+/* A word of another language is recognised in spite of a misspelling when it has at least this
+ * number of letters: a short one such as `test` is near to too many words. */
 enum { LONG_WORD = 6 };
 
 /* Tries exact words first: `size` is nearer to `slice` than to `length`. */

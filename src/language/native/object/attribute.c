@@ -116,7 +116,7 @@ static pdl_vref func_description(const pdl_func *f) {
     return pdl_is_absent(text) ? pdl_null() : text;
 }
 
-/* Returns attributes of a function, all of which are from the server of a tool. */
+/* Reads an attribute of a function. All attributes of a tool's function are from its server. */
 static bool func_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     const pdl_func *f = pdl_func_about(x);
     pdl_vref v;

@@ -55,7 +55,7 @@ static bool m_values(PDL_ARGS) {
 static bool m_pop(PDL_ARGS) {
     if (!need_key(argv[1], err)) return false;
     pdl_vref v = pdl_dict_find(argv[0], argv[1]);
-    pdl_label chosen = pdl_label_of(argv[1]); /* what is left was chosen by the key */
+    pdl_label chosen = pdl_label_of(argv[1]); /* the key decides which entries are left */
     if (!pdl_is_absent(v)) {
         pdl_val x = pdl_keep(v);
         return changed(pdl_with_label(pdl_dict_del(pdl_keep(argv[0]), argv[1]), chosen), x, out);

@@ -72,7 +72,7 @@ static bool m_remove(PDL_ARGS) {
     size_t at = place_of(argv[0], argv[1], 0, pdl_list_len(argv[0]));
     if (at == PDL_NOT_FOUND)
         return pdl_err_host(err, "ValueError", "list.remove(x): x not in list");
-    /* The items decide which of them is equal. */
+    /* The values of the items decide which one is removed. */
     pdl_val self = chosen_by(pdl_list_remove(pdl_keep(argv[0]), at), argv[0]);
     return changed(chosen_by(self, argv[1]), pdl_null(), out);
 }

@@ -61,7 +61,7 @@ bool pdl_ascii_repr(pdl_vref x, pdl_buf *out, pdl_err *err) {
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* The result is borrowed. */
+/* Finds the next argument; *out is borrowed. */
 static bool next_arg(printer *p, pdl_vref *out) {
     if (p->by_key) {
         if (!p->fresh)

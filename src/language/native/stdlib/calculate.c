@@ -469,7 +469,7 @@ static int whole(reader *r) {
 
 /* --- evaluation ------------------------------------------------------------------------------- */
 
-/* Returns v (taken) unless it is too large. Returns false with *why set then. */
+/* Passes v on in *out unless it is too large: then returns false with *why set. Takes v. */
 static bool checked(pdl_val v, pdl_val *out, const char **why) {
     if (pdl_is_int(v) && pdl_int_bit_length(v) > MAX_BITS) {
         pdl_drop(v);

@@ -128,8 +128,8 @@ static bool lacks_logprobs(pdl_vref response) {
     return pdl_is_absent(content) || pdl_is_null(content);
 }
 
-/* Judges by the first word of the answer, in any case, because there is nothing else: 0 for true,
- * -inf for false. */
+/* Judges by the first word of the answer, in small or capital letters, because there is nothing
+ * else: 0 for true, -inf for false. */
 static bool verdict(pdl_vref response, pdl_val *out, pdl_err *err) {
     pdl_vref choice = pdl_list_at(pdl_member(response, "choices"), 0);
     pdl_str said = pdl_str_trim(pdl_member_str(pdl_member(choice, "message"), "content"));

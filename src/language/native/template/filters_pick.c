@@ -15,7 +15,7 @@ typedef struct {
     pdl_val *pos; /* [0] is set to the item for each call; the others are owned */
     pdl_str *kw_names;
     pdl_val *kw;
-    pdl_call_args args; /* has the three before */
+    pdl_call_args args; /* made of the three members before */
 } action;
 
 static bool no_such(const char *what, pdl_vref name, pdl_err *err) {

@@ -279,8 +279,8 @@ bool pdl_f_min(PDL_ARGS) { return pick_extreme(env, argv, '<', out, err); }
 
 /* --- same and different ----------------------------------------------------------------------- */
 
-/* Groups equal neighbours of sorted, whose keys by g are in keys. The name of a group is the value
- * of show for its first item. */
+/* Groups neighbours in `sorted` whose keys, the items of `keys`, are equal. The name of a group is
+ * the value of show for its first item. */
 static bool make_groups(const pdl_getter *show, pdl_vref sorted, pdl_vref keys, pdl_val *out,
                         pdl_err *err) {
     size_t n = pdl_list_len(sorted);

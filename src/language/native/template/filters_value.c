@@ -183,8 +183,8 @@ enum {
     DOUBLE_DECIMALS = 1100 /* digits of the exact value of a double */
 };
 
-/* Rounds x to a multiple of 10 ** (e + 1) where 10 ** e <= |x| < 10 ** (e + 1): to nothing or one
- * unit; a tie goes to nothing. */
+/* Rounds x to a multiple of 10 ** (e + 1) where 10 ** e <= |x| < 10 ** (e + 1): to 0 or one unit; a
+ * tie goes to 0. */
 static double round_first_digit(double x, int e) {
     char t[DOUBLE_DECIMALS + 32];
     (void)snprintf(t, sizeof t, "%.*e", DOUBLE_DECIMALS - 100, fabs(x));
