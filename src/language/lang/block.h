@@ -83,8 +83,9 @@ typedef struct pdl_block_rare {
 
 extern const pdl_block_rare pdl_block_no_rare; /* the part whose members are all empty */
 
-/* The common part of every block, and the first member `head` of each kind's struct. The rows HEAD
- * of common.def follow the kind, because the first of them fill the gap after it. */
+/* The common part of every block, and the first member `head` of each kind's struct. The members of
+ * the rows HEAD of common.def come directly after `kind`, because the first of them fit into the
+ * padding after it. */
 #define C(where, part, member, key, type, when, doc) PDL_##where##_MEMBER(PDL_MEMBER(type, member))
 #define PDL_HEAD_MEMBER(text)                        text
 #define PDL_RARE_MEMBER(text)

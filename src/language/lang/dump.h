@@ -37,7 +37,7 @@ typedef struct pdl_dump_view {
  * plain values become data blocks, and defaults are written out. */
 pdl_val pdl_block_dump(const pdl_block *b, const pdl_dump_view *view);
 
-/* Dumps a block inside of a trace that was not executed: as in traces, but plain values stay
+/* Dumps a block of a trace when the block was not executed: as in traces, but plain values stay
  * plain. */
 pdl_val pdl_block_dump_written(const pdl_block *b);
 

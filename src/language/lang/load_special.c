@@ -224,7 +224,7 @@ const pdl_endorse_field *pdl_loader_endorse(pdl_loader *l, const pdl_pair *pair)
 
 /* --- policy, sandbox -------------------------------------------------------------------------- */
 
-/* Reports a policy in an inner block, whose author believes that it holds there. */
+/* Reports a policy in an inner block. Its author believes that it holds for this block alone. */
 const pdl_node *pdl_loader_policy(pdl_loader *l, const pdl_pair *pair) {
     pdl_loc loc = pdl_node_loc(pair->key);
     if (l->depth > 1)

@@ -76,8 +76,8 @@ static void add_item(pdl_loader *l, load_branch *o, part p) {
     o->tree->items[i] = as_tree(l, items[i], pdl_node_loc(items[i]), p);
 }
 
-/* Reads a key as text (spec syntax 1.3): others are converted, but words of YAML (no, on) stay as
- * they are written. */
+/* Reads a key as text (spec syntax 1.3): other scalars are converted, but words of YAML (no, on)
+ * stay as they are written. */
 static part read_key(pdl_loader *l, const pdl_node *key) {
     if (pdl_node_is_word(key)) return (part){NULL, pdl_text(key->text)};
     if (pdl_node_is_str(key)) return read_text(l, key, pdl_node_loc(key));

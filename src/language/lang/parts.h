@@ -38,12 +38,12 @@ typedef struct pdl_spec_field {
     pdl_loc loc;          /* place of the key */
 } pdl_spec_field;
 
-/* A literal boolean that may be absent, which is another thing than false. */
+/* A literal boolean that may be absent; absent is not the same as false. */
 typedef struct pdl_flag {
     bool given, value;
 } pdl_flag;
-/* A literal integer that may be absent, which is another thing than 0. A literal is read at load,
- * so an expression is refused there. */
+/* A literal integer that may be absent; absent is not the same as 0. A literal is read at load, so
+ * an expression is refused there. */
 typedef struct pdl_count {
     bool given;
     int64_t value;

@@ -51,7 +51,7 @@ typedef struct pdl_diag {
 typedef PDL_VEC(pdl_diag) pdl_diags;
 
 /* A block that includes or imports another file, which a check read. A block that the check walked
- * several times is listed as often. */
+ * n times is listed n times. */
 typedef struct pdl_module_use {
     const pdl_block *block;
     struct pdl_program *program; /* owned by the program that was checked */

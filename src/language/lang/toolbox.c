@@ -86,8 +86,8 @@ static void put_free_name(pdl_vref taken, pdl_str server, pdl_str own, pdl_buf *
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
-/* Returns true for a reference, which leaves the schema of one argument and has no meaning outside
- * of it. */
+/* Returns true when v has a reference. A reference points into the whole schema, so it has no
+ * meaning in the schema of one argument. */
 static bool has_reference(pdl_vref v, unsigned depth) {
     if (depth > PDL_MAX_SCHEMA_DEPTH) return true;
     if (pdl_is_list(v)) {

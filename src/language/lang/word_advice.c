@@ -1,6 +1,6 @@
-/* word_advice.c -- words that people write who know other tools of this kind (Python clients of
- * models, CI pipelines, shells), and what PDL calls them. A word of another tool is rarely near to
- * one of PDL's, so a suggestion by spelling would be missing or wrong.
+/* word_advice.c -- words of other tools (Python clients of models, CI pipelines, shells) that
+ * people write in programs, and what PDL calls them. A word of another tool is rarely near to one
+ * of PDL's, so a suggestion by spelling would be missing or wrong.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -351,7 +351,8 @@ static bool has_book_quotes(pdl_str word) {
 #define NO_WIDTH(n)  "the key has a space without width (U+" n "), which is a letter: leave it out"
 #define DIRECTION(n) "the key has a mark of direction (U+" n "): leave it out"
 
-/* Letters that look like nothing or like a blank, and come from other programs with a text. */
+/* Characters that are invisible or look like a blank. Text that was copied from other programs has
+ * them. */
 static const struct {
     const char *letter, *hint;
 } unseen[] = {
