@@ -351,7 +351,7 @@ static bool flow_seq(pdl_yreader *r, pdl_yevent *e) {
     return close_event(r, e, start, end);
 }
 
-/* Reads the value after a key in a flow collection, which needs no ':'. */
+/* Reads the value after a key in a flow collection; without a ':' it is empty. */
 static bool flow_value(pdl_yreader *r, const pdl_ytoken *t, uint32_t enders, pdl_yevent *e) {
     uint32_t end = t->end;
     if (t->kind != PDL_YT_VALUE) return empty_scalar(e, t->start);

@@ -44,8 +44,8 @@ pdl_str pdl_profile_nearest(pdl_str word);
 bool pdl_profile_names_key(pdl_str name);
 
 /* Calls wrong for each problem of a profile, which may be `true`. key: the entry's key; NULL: the
- * whole is no profile. value: the wrong value; NULL: there is no such key. should: "should be a
- * list". */
+ * value as a whole is not a profile. value: the wrong value; NULL: there is no such key. should:
+ * "should be a list". */
 typedef void pdl_profile_wrong_fn(void *user, const pdl_node *key, const pdl_node *value,
                                   const char *should);
 void pdl_profile_check(const pdl_node *n, pdl_profile_wrong_fn *wrong, void *user);

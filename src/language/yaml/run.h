@@ -6,8 +6,9 @@
  * once and the end of the run is the lowest bit of a mask. Elsewhere that loop is used.
  *
  * A run ends at a byte that may end what is read; the caller decides and continues after it. The
- * functions read up to PDL_YRUN_STEP bytes from p on, which is why NULs follow a source. pdl_yclass
- * (scan.c) defines the sets as well as this file: tests/unit/yaml/test_yaml_run.c compares them.
+ * functions read up to PDL_YRUN_STEP bytes from p on, which is why NULs follow a source. The sets
+ * are defined twice, in this file and by pdl_yclass (scan.c): tests/unit/yaml/test_yaml_run.c
+ * compares them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -197,7 +197,7 @@ static inline uint32_t pdl_ycolumn(pdl_yscan *s) {
                                          : pdl_ycolumn_slow(s, s->pos);
 }
 
-/* Fails at `at`. Always false. shown: the message ends with the character there. */
+/* Fails at `at`. Always returns false. shown: the message ends with the character there. */
 PDL_PRINTF(3, 4) bool pdl_yfail(pdl_yscan *s, const char *at, const char *fmt, ...);
 PDL_PRINTF(4, 5)
 bool pdl_yfail_shown(pdl_yscan *s, const char *at, const char *shown, const char *fmt, ...);
@@ -205,7 +205,7 @@ bool pdl_yfail_shown(pdl_yscan *s, const char *at, const char *shown, const char
 
 void pdl_ylog_token(pdl_yscan *s, const pdl_ytoken *t);
 
-/* Adds a token to the end of the queue; the pointer holds until the next one. */
+/* Adds a token to the end of the queue. The returned pointer is valid until the next call. */
 static inline pdl_ytoken *pdl_ypush(pdl_yscan *s, pdl_yt_kind kind, const char *start,
                                     const char *end) {
     pdl_ytoken *t = pdl_vec_push(&s->queue);

@@ -33,9 +33,9 @@ PDL_MUST bool pdl_yaml_to_val(const pdl_node *n, pdl_val *out, pdl_err *err);
  * written. */
 PDL_MUST bool pdl_yaml_to_val_written(const pdl_node *n, pdl_val *out, pdl_err *err);
 
-/* Does both steps, for data files, --data, `parser: yaml`. When src_name is empty, the loc of an
- * error has no source, and *line and *column (1-based, 0 unknown; may be NULL) are its position in
- * the text. */
+/* Loads text and makes its value, for data files, --data, `parser: yaml`. When src_name is empty,
+ * the loc of an error has no source, and *line and *column (1-based, 0 unknown; may be NULL) are
+ * its position in the text. */
 PDL_MUST bool pdl_yaml_read(pdl_str text, pdl_val *out, uint32_t *line, uint32_t *column,
                             pdl_err *err);
 
