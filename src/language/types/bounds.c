@@ -1,10 +1,10 @@
 /* bounds.c -- see type.h: which values of a type can carry few messages only, for the policies.
  *
- * A text that a model wrote can be any instruction; a boolean that the same model wrote can be two.
+ * A text that a model wrote can be any instruction; a boolean that it wrote is one of two values.
  * Once a value was checked against a type that admits few values, its label says so: it is bounded
  * (label.h). The values that a type admits are counted from the schema alone, since a hostile
- * author chooses the value. A keyword that is not understood here bounds nothing, and
- * several keywords can only admit less than one of them, so a count is never too low.
+ * author chooses the value. A keyword that is not understood here bounds nothing, and several
+ * keywords can only admit less than one of them, so a count is never too low.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

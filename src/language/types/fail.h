@@ -1,8 +1,8 @@
 /* fail.h -- the failures of a check, of which one is reported. Private to types.
  *
  * A failure keeps the values that it is about instead of its sentence, because at most one of a
- * thousand failures is printed. Failures in the branches of anyOf and oneOf belong to the failure
- * of these.
+ * thousand failures is printed. Failures in the branches of an anyOf or oneOf belong to the failure
+ * of this anyOf or oneOf.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

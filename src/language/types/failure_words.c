@@ -32,8 +32,9 @@ static bool matches_type(const pdl_fail *f) {
     return false;
 }
 
-/* Returns a greater number for a more relevant failure: one that is nearer to the top, later among
- * siblings, not a failure of a union, or about a value that is not of the requested type. */
+/* Returns a positive number when a is more relevant than b, a negative one when b is. A failure is
+ * more relevant when it is nearer to the top, later among siblings, not one of a union, or about a
+ * value of a wrong type. */
 static int relevance(const pdl_fail *a, const pdl_fail *b) {
     if (a->n_path != b->n_path) return a->n_path < b->n_path ? 1 : -1;
     for (size_t i = 0; i < a->n_path; i++) {

@@ -47,7 +47,7 @@ typedef struct fitter {
 
 static bool fits(fitter *at, const pdl_type *t, pdl_vref v);
 
-/* Returns true when an argument fits; a function that is an argument is an object. */
+/* Returns true when an argument fits; a function counts as an object. */
 static bool fits_param(fitter *at, const pdl_type *t, pdl_vref v) {
     return fits(at, t, v) ||
            (pdl_is(v, PDL_V_FUNC) && t->kind == PDL_TYPE_base && t->base == PDL_BASE_object);

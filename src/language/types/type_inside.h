@@ -29,7 +29,8 @@ struct pdl_type {
     pdl_type_entry *fields;
     size_t n_fields;
     pdl_val schema;    /* the form schema as written */
-    pdl_schema *ready; /* of the outermost type unless it is plain: its JSON Schema, compiled */
+    /* the compiled JSON Schema, in the outermost type alone, unless it is plain */
+    pdl_schema *ready;
     pdl_str bad;       /* the reason why the schema could not be made ready */
 };
 

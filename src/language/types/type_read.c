@@ -142,7 +142,7 @@ static bool is_type_words(pdl_vref v) {
     return true;
 }
 
-/* Makes a type of a JSON Schema, unchanged, preceded by `key`. */
+/* Makes a type of a JSON Schema; `key` becomes its first keyword. */
 static bool read_schema(reader *r, pdl_vref d, const char *key, const pdl_node *n,
                         const pdl_type **out) {
     if (!keys_are_text(r, d, n)) return false;
