@@ -5,8 +5,8 @@
  * single expression without text around its delimiters, it reads the inside again as a separate
  * expression, where signs and commas have another meaning. Reading everything twice would double
  * the cost of each expression, so here the inside is tried first: whenever it can be read, the
- * whole would have been such a template (spec syntax 4.2). What must stay true: the mode depends on
- * the text alone, so that it is known at load and errors have their place.
+ * whole text is one expression (spec syntax 4.2). What must stay true: the mode depends on the text
+ * alone, so that it is known at load and errors have their place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

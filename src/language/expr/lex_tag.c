@@ -1,8 +1,8 @@
 /* lex_tag.c -- see token.h. Tokens between the delimiters of a tag: a byte class chooses the
  * reader.
  *
- * There are two ways to a token. With the usual delimiters (}} %}) no end of a tag begins like a
- * name, a text, an opening bracket or one of the signs . , | ~ : ;, which are nine of ten tokens.
+ * A token is read in one of two ways. With the usual delimiters (}} %}) no end of a tag begins like
+ * a name, a text, an opening bracket or one of the signs . , | ~ : ;, which are nine of ten tokens.
  * Such a byte alone decides what the token is (take_common). Everything else, and every error, goes
  * through take_any, which checks for the end of the tag first.
  *
