@@ -138,7 +138,8 @@ static bool add_record(records *r, pdl_val row, pdl_val *rows, pdl_err *err) {
 }
 
 bool pdl_parse_csv(const pdl_parser *p, pdl_str text, pdl_val *out, pdl_err *err) {
-    if (p->header) text = pdl_utf8_unmarked(text); /* the mark is no part of the first name */
+    /* the byte order mark is not a part of the first name */
+    if (p->header) text = pdl_utf8_unmarked(text);
     pdl_csv c = {.text = text, .separator = ',', .cell = PDL_BUF};
     records r = {.parser = p, .names = pdl_absent()};
     pdl_val rows = pdl_list_new(0);

@@ -620,8 +620,8 @@ static bool has_text_after_container(const pdl_rp *p) {
     return closed && next < p->src.n && p->src.p[next] != ',';
 }
 
-/* Reads the first container, when it is strict JSON and text follows. Returns false (without an
- * error but for limits) otherwise. */
+/* Reads the first container, when it is strict JSON and text follows. Otherwise returns false, with
+ * an error only for limits. */
 static bool read_strict(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
     pdl_err *err = r->err;

@@ -290,7 +290,8 @@ static bool key_ends_behind(token *t, size_t q) {
     return rp_at(r, i) == ':';
 }
 
-/* Copies the quote at the cursor, as one of a pair. */
+/* Returns false: the quote at the cursor is text. pair: it is one of two quotes inside the
+ * string. */
 static bool is_inner(token *t, bool pair) {
     if (pair) t->in_pair = !t->in_pair;
     return false;
