@@ -1,7 +1,7 @@
 /* diff.c -- see diff.h: Myers' shortest edit script over lines, written as a unified diff.
  *
- * The formatter changes lines in place, so the script is short. The work grows with its square, so
- * beyond MAX_EDITS the differing part is shown as one replacement.
+ * The formatter changes lines in place, so the script is short. The work grows with the square of
+ * the number of edits, so beyond MAX_EDITS the differing part is shown as one replacement.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

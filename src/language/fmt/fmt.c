@@ -53,7 +53,7 @@ static bool same_order(const pdl_ytree *a, const pdl_ytree *b, const void *none)
     return pdl_fmt_same_but_order(a, b);
 }
 
-/* Makes `text` the text of s. Fails when `same` finds that its meaning is another one. */
+/* Makes `text` the text of s. Fails when `same` finds that the meaning has changed. */
 static bool advance(stage *s, const pdl_buf *text, const char *step, same_fn *same,
                     const void *user, pdl_err *err) {
     const pdl_ytree *before = s->tree;
@@ -66,8 +66,8 @@ static bool lay_out(stage *s, const pdl_format_options *o, pdl_buf *b, pdl_err *
     return advance(s, b, "formatting", same_loose, NULL, err);
 }
 
-/* Sorts keys. Comments have been laid out before: one that is in the column of no key would become
- * the text of a block scalar that is put above it. */
+/* Sorts keys. Comments must have been laid out before: a comment that is in no key's column could
+ * become text of a block scalar that sorting puts above it. */
 static bool sort_keys(stage *s, pdl_buf *b, pdl_err *err) {
     pdl_program *p = pdl_program_new();
     bool loaded;
@@ -137,9 +137,9 @@ static size_t line_start(pdl_str text, size_t n) {
     return at;
 }
 
-/* Writes the lines that are not to be formatted as they are in the source, byte for byte, with
- * blanks at their ends and with line ends that differ from the first one. The formatter has
- * not changed the number of these lines. */
+/* Writes the lines outside of the formatted range as they are in the source, byte for byte, with
+ * blanks at their ends and with line ends that differ from the first one. The formatter has not
+ * changed the number of these lines. */
 static void put_with_lines_outside(pdl_str source, const pdl_format_options *o, pdl_str made,
                                    pdl_buf *out) {
     size_t n = count_lines(source), after = n > o->last_line ? n - o->last_line : 0;

@@ -23,7 +23,7 @@ typedef struct pdl_format_options {
     /* Only lines first_line to last_line (from 1) are formatted; first_line 0: all. Collections
      * that begin or end outside of them keep their column. */
     uint32_t first_line, last_line;
-    bool sort; /* sort keys of blocks in the order of the documentation; not with lines */
+    bool sort; /* sort keys of blocks in the order of the documentation; not with first_line */
 } pdl_format_options;
 
 /* Appends the formatted text. Line ends (LF or CR LF, as in the first line) and a byte order mark

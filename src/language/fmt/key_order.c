@@ -97,7 +97,8 @@ static uint32_t entry_start(const key_sorter *s, const pdl_ytree_node *key) {
 static uint32_t map_end(const key_sorter *s, const pdl_ytree_node *map) {
     pdl_str text = s->t->src->text;
     uint32_t end = map->end;
-    if (end && text.p[end - 1] == '\n') { /* a block scalar, which does not move what follows it */
+    /* a block scalar: empty lines after its text stay where they are */
+    if (end && text.p[end - 1] == '\n') {
         const pdl_ytree_token *k = &s->t->tokens[pdl_ytree_token_at(s->t, end - 1)];
         pdl_str header = pdl_str_sub(text, k->start, k->start + 3);
         bool keeps = pdl_byte_in('+', header);
