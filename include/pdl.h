@@ -412,7 +412,7 @@ PDL_API pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t 
                                    const char *name, pdl_error **error);
 /* Loads a program from a tree of dicts, lists, texts and other data, as pdl_program_tree returns
  * it. Lines in messages are those of its YAML text (pdl_value_to_yaml, pdl_program_text);
- * error->path is the part of the tree. Error also: usage for a function or an object in the
+ * error->path is the part of the tree. Further error: usage, for a function or an object in the
  * tree. */
 PDL_API pdl_program *pdl_load_value(pdl_engine *engine, const pdl_value *tree, const char *name,
                                     pdl_error **error);
