@@ -361,7 +361,7 @@ bool pdl_file_descriptor(pdl_str path, int *fd) {
     return false;
 }
 
-/* Opens a descriptor that the shell has opened. It is written in place, also when it is a file: a
+/* Opens a descriptor that the shell has opened. It is written in place, even when it is a file: a
  * new file in its place would lack the text before and after ours. */
 static int open_descriptor(pdl_file_out *f, const char *path, int fd) {
     f->path = pdl_str_dup(pdl_str_of(path));

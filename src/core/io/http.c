@@ -26,7 +26,7 @@ enum {
     LANE_TRANSFERS = 16,
     /* with TLS a lane has more: transfers share a connection, which is slow to make */
     LANE_SHARED = 128,
-    SPARE_TRANSFERS = 1000, /* spare transfers that are kept; so many may end in one turn */
+    SPARE_TRANSFERS = 1000, /* spare transfers that are kept; this many may end in one turn */
     SPARE_LOOKED_AT = 8,    /* spare transfers that are compared with a wanted setup */
     KEPT_BYTES = 16384,     /* a longer buffer of a spare transfer is released */
     HANDLE_BYTES = 5376,    /* size of libcurl 7.88's easy handle; it need not be exact */

@@ -132,10 +132,10 @@ static void timer_fired(uv_timer_t *h) {
     l->firing = false;
 }
 
-/* Returns the time from libuv's clock to the end of a timer of so many ms. libuv fires timers until
- * none is due, so a timer that restarts itself in its callback could keep the loop from everything
- * else. Inside of a callback the clock is therefore not updated: the time by which it is late is
- * added, and a new timer ends at least 1 ms after the clock. */
+/* Returns the time from libuv's clock to the end of a timer that runs for ms. libuv fires timers
+ * until none is due, so a timer that restarts itself in its callback could keep the loop from
+ * everything else. Inside of a callback the clock is therefore not updated: the time by which it is
+ * late is added, and a new timer ends at least 1 ms after the clock. */
 static uint64_t distance(pdl_loop *l, uint64_t ms) {
     if (!l->firing) {
         uv_update_time(&l->uv); /* the clock was not updated while the program computed */

@@ -186,7 +186,7 @@ pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_rule_id rule, pdl_loc loc, pdl_lo
                            const char *fmt, ...);
 /* The following functions accept what pdl_checker_diag returned, also NULL. */
 PDL_PRINTF(3, 4) void pdl_checker_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...);
-/* Returns false when so many names were compared with others that more would take too long. */
+/* Returns false when further comparisons of names would take too long. */
 bool pdl_checker_may_suggest(pdl_checker *c);
 /* Adds an edit to the fix of d, which has one right answer. */
 void pdl_checker_fix(pdl_checker *c, pdl_diag *d, pdl_loc at, pdl_str text);

@@ -196,7 +196,7 @@ const pdl_form *pdl_forms(size_t *n) {
 
 bool pdl_form_lists(const char *list, const char *key) {
     size_t n = strlen(key);
-    if (!n) return false; /* the empty text is found everywhere, also after the end */
+    if (!n) return false; /* the empty text is found everywhere, even after the end */
     for (const char *p = strstr(list, key); p; p = strstr(p + 1, key))
         if (p > list && p[-1] == '|' && p[n] == '|') return true;
     return false;

@@ -490,7 +490,7 @@ static bool is_general(const pdl_block *b) {
     return pdl_node_find(b->node, PDL_STR("kind"), NULL) != NULL;
 }
 
-/* Returns true for an object such as `{name: Ada, age: 3}`, of which only the key `name` makes a
+/* Returns true for an object such as `{name: Ada, age: 3}`, which only the key `name` makes a
  * message block. */
 static bool is_plain_object(const pdl_block *b) {
     return b->kind == PDL_BLOCK_message && !pdl_node_find(b->node, PDL_STR("content"), NULL);
@@ -513,7 +513,7 @@ static bool is_read(pdl_str text, pdl_str name) {
     return false;
 }
 
-enum { MAX_READ = 32 }; /* at most so many problems let the whole file be searched */
+enum { MAX_READ = 32 }; /* maximum number of problems for which the whole file is searched */
 
 /* Helps with a key that is like no known one: a variable in the wrong place, or a line of a
  * text. */

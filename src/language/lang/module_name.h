@@ -1,4 +1,4 @@
-/* module_name.h -- how a program names another one of which it is made.
+/* module_name.h -- how a program names a file that it includes or imports.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -113,8 +113,8 @@ typedef struct pdl_join {
 typedef enum {
     PDL_PAT_CONST, /* equal to the value */
     PDL_PAT_ANY,   /* fits every value, which its variable gets */
-    PDL_PAT_ANYOF, /* several patterns, of which the first that fits counts */
-    PDL_PAT_ARRAY, /* a list of exactly so many items, each of which fits */
+    PDL_PAT_ANYOF, /* several patterns; the first one that fits counts */
+    PDL_PAT_ARRAY, /* a list of n items, each of which fits */
     PDL_PAT_OBJECT /* an object that has these keys, and may have more */
 } pdl_pattern_kind;
 typedef struct pdl_pattern {

@@ -187,8 +187,8 @@ static pdl_val optional_object(void) {
 /* In the next two functions an omitted object is empty. It is not written with `default`, which
  * gives all parts of the object the labels of each: `to` would be as untrusted as `body`.
  *
- * Writes call_tool(name, arguments). renamed: "'a': 'b', ..." of tools that have another name for
- * models. */
+ * Writes call_tool(name, arguments). renamed: "'a': 'b', ...", for the tools that models call by
+ * another name. */
 static pdl_val call_function(pdl_str server, pdl_str renamed) {
     pdl_val params = pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("string"));
     params = pdl_dict_putz(params, "arguments", optional_object());

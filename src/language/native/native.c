@@ -299,8 +299,7 @@ static pdl_val with_labels(const pdl_native *row, const pdl_val *argv, size_t ar
     return pdl_with_label(r, l);
 }
 
-/* Binds the arguments of a call that has fewer or more of them than the row has parameters, or
- * named ones. */
+/* Binds arguments in the general case: fewer or more than the row has parameters, or named ones. */
 static bool bind_and_call(const pdl_native *row, const pdl_native_env *env,
                           const pdl_call_args *args, pdl_val *out, pdl_err *err) {
     const pdl_val *pos = args->pos;

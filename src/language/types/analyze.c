@@ -170,8 +170,8 @@ static void add_near(pdl_analysis *an, pdl_vref props, pdl_vref name) {
 
 /* --- scalars ---------------------------------------------------------------------------------- */
 
-/* The types by their words. Only the first N_SCALARS are those of values without parts; the other
- * two occur with an enum. */
+/* The types and the words for them. Only the first N_SCALARS are those of values without parts; the
+ * other two occur with an enum. */
 static const struct {
     const char *word, *text, *plain;
 } classes[] = {{"null", " should be of type None", "null"},

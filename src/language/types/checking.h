@@ -51,8 +51,8 @@ typedef struct pdl_seen {
 
 void pdl_check_init(pdl_check *c, const pdl_schema *s, pdl_arena *scratch, pdl_err *err);
 void pdl_check_fini(pdl_check *c);
-/* Returns true when v satisfies schema, a part of the resource dyn->res; false also when stopped.
- * seen may be NULL. */
+/* Returns true when v satisfies schema, a part of the resource dyn->res; false when it does not, or
+ * when the check is stopped. seen may be NULL. */
 bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_seen *seen);
 /* Works as pdl_check_run, one step into the value. */
 bool pdl_check_in(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_vref key,

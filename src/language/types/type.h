@@ -104,8 +104,9 @@ typedef struct pdl_type_verdict {
 
 /* Checks v, which holds no promises. When it does not fit, the problems list what is wrong (spec
  * syntax 3.5), made in scratch. `args_node` (may be NULL) is a node whose tree mirrors the value,
- * for places; without it the places are those of the type. Error: PDL_E_schema, "Invalid type in
- * spec: ...", when the schema itself is invalid; PDL_E_limit when it is too deep. */
+ * and gives problems their places; without it they are those of the type. Error: PDL_E_schema,
+ * "Invalid type in spec: ...", when the schema itself is invalid; PDL_E_limit when it is too
+ * deep. */
 PDL_MUST bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node,
                              pdl_arena *scratch, pdl_type_verdict *out, pdl_err *err);
 /* Returns true when v is a single value (no list, dict, promise or object) that fits, or t accepts

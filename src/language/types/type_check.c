@@ -91,7 +91,8 @@ static bool fits(fitter *at, const pdl_type *t, pdl_vref v) {
     return true;
 }
 
-/* Returns true when v surely fits. Returns false also when unknown: the slow check then decides. */
+/* Returns true when v surely fits. Returns false when v does not fit, or when that is unknown: the
+ * slow check then decides. */
 static bool fits_fast(const pdl_type *t, pdl_vref v, pdl_arena *scratch) {
     fitter at = {.c = NULL};
     if (t->plain) return fits(&at, t, v);

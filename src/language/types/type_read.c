@@ -196,7 +196,7 @@ static bool read_mapping(reader *r, pdl_vref d, const pdl_node *n, const pdl_typ
         r->err = err;
         if (ok) {
             ((pdl_type *)(uintptr_t)t)->node =
-                n; /* no other code has t yet; places follow the tree as written */
+                n; /* no other code has t yet; its place is that of the whole node */
             *out = t;
             return true;
         }

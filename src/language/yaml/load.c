@@ -26,7 +26,7 @@
 #include "base/banned.h"
 
 enum {
-    /* bytes from which on a text becomes a value at once, without a copy in the arena */
+    /* a text of at least this many bytes becomes a value at once, without a copy in the arena */
     LONG_TEXT = 2048,
     SMALL_MAP = 8, /* entries of a mapping whose keys are compared pairwise */
     FIRST_NODES = 8,

@@ -91,8 +91,8 @@ static bool follows_comment(const place *p) {
            pdl_str_starts(line, PDL_STR("-- "));
 }
 
-/* Returns true when a remark ended the text of the line above, whose next line is here. After a
- * quote a remark ends nothing. */
+/* Returns true when a remark ended the text of the line above, and this line was meant to continue
+ * that text. After a quote a remark ends nothing. */
 static bool follows_remark(const place *p) {
     pdl_str above = line_above(p);
     size_t at = pdl_str_find(above, PDL_STR(" #"), 0);

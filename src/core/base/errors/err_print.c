@@ -17,7 +17,7 @@ enum {
     TAB = 4,
     GUTTER = 5,        /* width of the line number */
     LONGEST_CYCLE = 4, /* frames of the longest group whose repetition is recognised */
-    REPEATS = 3,       /* a group that repeats at least so often is shown once */
+    REPEATS = 3,       /* a group that repeats at least this often is shown once */
     MAX_LINES = 30,   /* a longer message shows its beginning and its end */
     FIRST_LINES = 4,
     LAST_LINES = 10,   /* Python's tracebacks have the cause at their end */

@@ -31,7 +31,8 @@
 enum {
     GRAIN = 16, /* small block sizes are multiples of this */
     FINE = 512, /* largest of the small sizes */
-    STEP = 256, /* distance between larger sizes, of which a run or a model call needs a few each */
+    /* distance between larger sizes; a run or a model call needs a few blocks of each */
+    STEP = 256,
     CLASSES = FINE / GRAIN + 1 + (PDL_POOL_MAX - FINE) / STEP,
     OFFSET = 8, /* address of every block, modulo GRAIN */
     REGION = 1 << 21,

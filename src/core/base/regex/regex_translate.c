@@ -278,7 +278,7 @@ static bool read_escape(reader *x, sequence *q, pdl_rx_token esc) {
     PDL_BUG("escape kind %d", (int)e.kind);
 }
 
-/* Reads one character or class of a set, of which the first token was read. */
+/* Reads one character or class of a set. t: its first token. */
 static bool read_set_item(reader *x, pdl_rx_token t, pdl_rx_escape *out) {
     if (t.cp == '\\') return pdl_rx_read_escape(&x->s, t, true, out);
     *out = (pdl_rx_escape){PDL_RX_CHAR, (uint32_t)t.cp};

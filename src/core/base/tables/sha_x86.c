@@ -38,7 +38,8 @@ WITH_SHA static __m128i four_words(const unsigned char *block) {
     return _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)block), order);
 }
 
-/* Returns the four words of the schedule that follow w[0] to w[3], of which w[at] is the oldest. */
+/* Returns the next four words of the schedule. w has the sixteen before them; w[at] is the
+ * oldest. */
 WITH_SHA static __m128i next_words(const __m128i w[4], unsigned at) {
     __m128i last = w[(at + 3) % 4],
             sum = _mm_add_epi32(_mm_sha256msg1_epu32(w[at], w[(at + 1) % 4]),

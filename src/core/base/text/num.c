@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* any decimal with so many digits is unchanged by a round trip through a double */
+/* a decimal with at most this many digits is unchanged by a round trip through a double */
 enum { EXACT_DIGITS = 15 };
 
 /* Powers of ten that a double holds exactly. */
@@ -90,9 +90,9 @@ static bool bump(char *text) {
     return false;
 }
 
-/* Returns true when the text of v with so many digits reads back as v. Just below a power of two
- * doubles are denser than just above it, so there the next larger decimal may read back where the
- * nearest does not. */
+/* Returns true when the text of v with `precision` digits reads back as v. Just below a power of
+ * two doubles are denser than just above it, so there the next larger decimal may read back where
+ * the nearest does not. */
 static bool reads_back(double v, int precision, char *text, size_t size) {
     snprintf(text, size, "%.*e", precision - 1, v);
     if (strtod(text, NULL) == v) return true;

@@ -32,8 +32,8 @@
 enum {
     INLINE_DEPTH = 16,
     INLINE_VALUES = 48,
-    FAST_DIGITS = 19,      /* any number with so many digits fits 64 bits */
-    MAX_INT_DIGITS = 18,   /* any number with so many digits fits an int64 */
+    FAST_DIGITS = 19,      /* any number with this many digits fits 64 bits */
+    MAX_INT_DIGITS = 18,   /* any number with this many digits fits an int64 */
     MANY_PLACES = 10000,   /* digits after the point: more than a float has */
     MAX_INTERNED_TEXT = 8, /* bytes: short texts repeat */
     CHECK_EVERY = 1 << 16  /* bytes between two checks for cancellation */

@@ -32,7 +32,7 @@ typedef struct {
     size_t check_at;           /* check for cancellation and memory once out is longer */
     size_t away;               /* bytes of this value that part->room removed from out */
     const pdl_json_part *part; /* NULL: none */
-    size_t most;               /* at most so many bytes are written; 0: all */
+    size_t most;               /* maximum number of bytes that are written; 0: all */
 } writer;
 
 /* --- strings ---------------------------------------------------------------------------------- */

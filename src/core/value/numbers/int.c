@@ -503,7 +503,8 @@ void pdl_int_write(pdl_vref v, int base, pdl_buf *out) {
 
 /* Makes an integer of digits (checked, NUL-terminated) in base, negated if neg. */
 static bool read_digits(const char *digits, size_t n, int base, bool neg, pdl_val *out) {
-    size_t zeros = strspn(digits, "0"), each = 0; /* each further digit has at least so many bits */
+    /* each further digit has at least this many bits */
+    size_t zeros = strspn(digits, "0"), each = 0;
     while (base >> (each + 1)) each++;
     if (n > zeros && (n - zeros - 1) * each > PDL_MAX_INT_BITS) return false;
     mpz_t z;

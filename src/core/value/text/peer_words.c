@@ -59,8 +59,8 @@ static void put_inner_words(pdl_vref v, pdl_buf *out) {
     pdl_buf_fini(&inner);
 }
 
-/* Appends what explains an `error` that is a text: the description of OAuth, or the message beside
- * the name of a status. */
+/* Appends the member beside an `error` that is a text: error_description of OAuth, or the message
+ * where `error` is the name of a status. */
 static void put_beside(pdl_vref v, pdl_buf *out) {
     static const char *const keys[] = {"error_description", "message"};
     pdl_str error = pdl_str_trim(pdl_member_str(v, "error"));

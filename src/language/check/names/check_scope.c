@@ -20,7 +20,8 @@
 enum {
     LONGEST_CHAIN = 8,
     EXPECTED_NAMES = 64,
-    FEW_NAMES = 16 /* so many names of branches are searched one by one; more get a map */
+    /* up to this number, names of branches are searched one by one; more get a map */
+    FEW_NAMES = 16
 };
 
 void pdl_scope_state_fini(pdl_scope_state *s) {

@@ -3,7 +3,7 @@
  * A template is read like an expression, with statements in addition. Names that it sets anywhere
  * (`set`, targets of `for` and `with`, macros and their parameters) are defined in all of it, with
  * nothing known of their values: Jinja has several kinds of scopes, and a name that is found in the
- * wrong one is better than a false alarm. A name that a condition tests is there on purpose, also
+ * wrong one is better than a false alarm. A name that a condition tests is there on purpose, even
  * when nothing defines it, since an undefined value is false and prints as nothing.
  *
  * C recursion follows the nesting of statements, which the reader bounds; chains of `elif` are

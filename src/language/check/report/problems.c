@@ -37,8 +37,8 @@ void pdl_checker_soften(pdl_diag *d) {
     d->certain = false;
 }
 
-/* Limits the number of suggestions: each compares a word with all names in scope, and users do not
- * read so many. */
+/* Limits the number of suggestions: each compares a word with all names in scope, and a user reads
+ * only a few. */
 bool pdl_checker_may_suggest(pdl_checker *c) {
     enum { MAX_NEAR = 100 };
     return c->n_near++ < MAX_NEAR;

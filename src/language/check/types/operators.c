@@ -301,7 +301,7 @@ static const pdl_ty *each_kind(pdl_infer *in, const pdl_ty *t, pdl_str name, pdl
     return all;
 }
 
-enum { MAX_FIELDS = 1000 }; /* fields with which a misspelt one is compared */
+enum { MAX_FIELDS = 1000 }; /* a misspelt field is compared with at most this many fields */
 
 /* Returns the field of an object that is most like the name. */
 static pdl_str near_field(const pdl_ty *t, pdl_str name) {

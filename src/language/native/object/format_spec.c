@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_PRECISION = 1000000 }; /* digits with which a number is printed */
+enum { MAX_PRECISION = 1000000 }; /* maximum number of digits of a number that is printed */
 
 /* A parsed spec. A member that is 0 was not written in it. */
 typedef struct {

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_PRECISION = 1000000 }; /* digits with which a number is printed */
+enum { MAX_PRECISION = 1000000 }; /* maximum number of digits of a number that is printed */
 
 /* A conversion as written. */
 typedef struct {
