@@ -18,10 +18,10 @@
  * Strings are UTF-8. Strings that are passed in are copied; a `const char *` result belongs to the
  * object it came from.
  *
- * Threads. An engine with everything made from it, and values, belong to one thread at a time;
- * different engines may run in different threads. pdl_task_wake is the one function for other
- * threads. There is no global state except the allocator. Making a task makes the process ignore
- * SIGPIPE if nothing handles it.
+ * Threads. An engine, everything made from it, and values belong to one thread at a time; different
+ * engines may run in different threads. pdl_task_wake is the one function for other threads. There
+ * is no global state except the allocator. Making a task makes the process ignore SIGPIPE if
+ * nothing handles it.
  *
  * Structures of options: set `size` to sizeof of the structure and everything else to zero, then
  * the options that are wanted.
@@ -334,9 +334,9 @@ PDL_API void pdl_request_decline(pdl_request *request);
  * expressions call it: ${ name(1, key=2) }. The data of its requests is {args: [...], kwargs:
  * {...}}; any value is an answer. Returns NULL when something is NULL. */
 PDL_API pdl_value *pdl_value_function(const char *name, pdl_handler_fn *fn, void *user);
-/* Works as pdl_value_function, with a destructor: release (may be NULL) is called with `user` once,
- * when the last handle and the last run that has the value release it, on the thread that does so,
- * inside of any function of the library. It must not call the library. */
+/* Works as pdl_value_function, with a destructor: release (may be NULL) is called once with `user`,
+ * when no handle and no run has the value any more: on the thread that released it last, and
+ * perhaps inside of another function of the library. It must not call the library. */
 PDL_API pdl_value *pdl_value_function_with(const char *name, pdl_handler_fn *fn, void *user,
                                            void (*release)(void *user));
 /* Returns the `user` of a function that was made with this fn, NULL for every other value. */

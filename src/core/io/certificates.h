@@ -17,7 +17,7 @@ typedef struct pdl_certificates {
 /* Returns the first readable file of those that Linux systems use, else fallback (may be NULL).
  * Static, or fallback. */
 const char *pdl_certificates_find(const char *fallback);
-/* Chooses the first that there is of these: given (may be NULL), the place that libcurl was built
+/* Chooses the first of these that exists: given (may be NULL), the place that libcurl was built
  * with, a file of the system, fallback (may be NULL), the list of the command. */
 void pdl_certificates_choose(const pdl_curl *c, const char *given, const char *fallback,
                              pdl_certificates *out);

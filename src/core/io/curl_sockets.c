@@ -4,8 +4,8 @@
  * there. Beginning and ending a watch each time cost four system calls for each request, more than
  * the request needs. So the watch of a connection rests in between, as pdl_watch_rest does. That is
  * safe only while the descriptor stays the same socket, and libcurl does not report when it closes
- * an idle connection; therefore it opens and closes sockets through the functions here. The watches
- * of other descriptors, such as those of a resolver's thread, never rest.
+ * an idle connection; therefore libcurl opens and closes sockets through the functions here. The
+ * watches of other descriptors, such as those of a resolver's thread, never rest.
  *
  * The loop watches one poller that contains the sockets, and takes a few ready ones from it at a
  * time. libuv would report a thousand in one turn: each answer is read, reaches its run, and makes

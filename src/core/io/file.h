@@ -32,8 +32,8 @@ enum { PDL_FILE_FIFO_MS = 5000 }; /* the user may have to confirm that a program
  * cancelled; reads and writes do not block. Returns -1 with err set. */
 int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err);
 
-/* Returns how much of a descriptor is read at most: little of a device other than a terminal, since
- * it has no end; PDL_MAX_STREAM_BYTES of a pipe; else `most`. */
+/* Returns the maximum number of bytes that are read from a descriptor: few for a device other than
+ * a terminal, which has no end; PDL_MAX_STREAM_BYTES for a pipe; else `most`. */
 size_t pdl_file_most_of(int fd, size_t most);
 /* Sets the error for a device or pipe with more bytes than pdl_file_most_of returns. path NULL:
  * standard input. Always false. */

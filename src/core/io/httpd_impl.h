@@ -4,8 +4,8 @@
  * A function of httpd_answer.c appends to the output of a connection and sets the events that are
  * watched; it sends nothing, and ends no exchange. Bytes are sent in the turn of a connection alone
  * (pdl_httpd_flush), so a user may write in pieces of any size, and a connection is not freed while
- * it writes. What httpd.c decides, and this writer does not: when an answer is due, how long a
- * client may take, and whether a connection stays open.
+ * the user writes. What httpd.c decides, and this writer does not: when an answer is due, how long
+ * a client may take, and whether a connection stays open.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

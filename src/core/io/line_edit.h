@@ -13,9 +13,9 @@
 
 typedef struct pdl_line_edit pdl_line_edit;
 
-/* Lists words that may be at the cursor: calls put(to, word) for each word that begins with the end
- * of `before`, which is the line up to the cursor; *n_typed is how many bytes of that end the words
- * replace. */
+/* Lists the words that complete a line. before: the line up to the cursor, whose end is the
+ * beginning of a word. Calls put(to, word) for each word that begins so; *n_typed is the number of
+ * bytes that such a word replaces. */
 typedef void pdl_complete_fn(void *user, pdl_str before, size_t *n_typed,
                              void (*put)(void *to, pdl_str word), void *to);
 

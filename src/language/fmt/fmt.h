@@ -27,9 +27,9 @@ typedef struct pdl_format_options {
 } pdl_format_options;
 
 /* Appends the formatted text. Line ends (LF or CR LF, as in the first line) and a byte order mark
- * are kept. On an error nothing is appended: the text cannot be read as YAML, or it is no program
- * by its schema (includes and names are not searched). err's place has the source of arena a, which
- * must outlive it. */
+ * are kept. On an error nothing is appended: the text cannot be read as YAML, or does not fit the
+ * schema of programs (includes and names are not searched). err's place has the source of arena a,
+ * which must outlive it. */
 PDL_MUST bool pdl_format(pdl_arena *a, pdl_str bytes, const pdl_format_options *o, pdl_buf *out,
                          pdl_err *err);
 

@@ -230,7 +230,7 @@ PDL_MUST bool pdl_escape_html(pdl_vref x, pdl_val *out, pdl_err *err);
 /* --- tools (tools.c) -------------------------------------------------------------------------- */
 
 /* Returns the list of tools as services accept it: PDL functions become their signatures, records
- * with a function in `run` lose it, an imported tool server becomes its tools; the rest is
+ * with a function in `run` lose this member, an imported tool server becomes its tools; the rest is
  * unchanged. */
 PDL_MUST bool pdl_tools_declare(pdl_vref tools, pdl_val *out, pdl_err *err);
 

@@ -3,7 +3,7 @@
  * The source has the text of most scalars as it is: those are slices of it. Folded lines, escapes
  * and indented lines are put together in scan.texts. Line ends between two parts of a text are not
  * collected while they are passed: once it is known that the text continues, put_breaks reads the
- * blanks between both again, which keeps the work linear and needs no list.
+ * blanks between the two parts again, which keeps the work linear and needs no list.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -7,8 +7,9 @@
  * its exact size.
  *
  * Functions that read take the cursor and return it after what they read, or NULL on failure,
- * because a register is much cheaper than a member of the reader. Messages and positions are those
- * of Python's json, whose scanner looks for the parts of the grammar in this order.
+ * because a cursor in a register is much cheaper than one in a member of the reader. Messages and
+ * positions are those of Python's json, whose scanner looks for the parts of the grammar in this
+ * order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,9 +1,9 @@
 /* scope.c -- see scope.h. Up to ROW bindings are in a row, the latest last; more are in a trie.
  *
  * The reason for two forms is that each call of a function makes a scope, binds a few names and
- * looks each up a few times. A row is copied and searched in fewer steps than a trie has levels to
- * walk and nodes to copy; a scope of a thousand names would be quadratic without the trie. A scope
- * that has grown into a trie stays one.
+ * looks each up a few times. Copying and searching a row takes fewer steps than walking the levels
+ * of a trie and copying its nodes. Without the trie a scope of a thousand names would be quadratic.
+ * A scope that has grown into a trie stays one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* unstable.c -- finds values that change in each run or call and are written before text that does
- * not: prompt caches of models find nothing from there on (spec know 1).
+/* unstable.c -- finds values that change in each run or call, and precede text that does not
+ * change: from such a value on, prompt caches of models find nothing (spec know 1).
  *
  * It reads the texts of the input of a model and of system messages. A value changes when its
  * expression draws at random, or names a variable that Python code of the program makes from the

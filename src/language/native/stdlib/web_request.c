@@ -2,9 +2,9 @@
  * where an answer redirects to.
  *
  * A redirect is a new request. It goes through a new effect, so that policy, budget and journal
- * judge it like the first one, and it takes only those headers to another server that say nothing
- * about the user. Each part of a request keeps its own labels, because a policy judges address and
- * body separately.
+ * judge it like the first one, and only those of its headers are sent to another server that say
+ * nothing about the user. Each part of a request keeps its own labels, because a policy judges
+ * address and body separately.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
