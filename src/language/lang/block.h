@@ -35,8 +35,8 @@ typedef enum {
  * whose fields are all trees and blocks is compiled and checked by the forms of its fields alone,
  * so a new kind with fields of these forms needs no code there. */
 
-/* Says what a field contains, for code that only has to find the trees and blocks in it: nothing that is
- * evaluated; one tree; one block, or a list or mapping of blocks; cases, which have blocks;
+/* Says what a field contains, for code that only has to find the trees and blocks in it: nothing
+ * that is evaluated; one tree; one block, or a list or mapping of blocks; cases, which have blocks;
  * expectations, whose feedback may be a block; other parts, some of which are trees or types
  * (lang/walk.h visits them). */
 typedef enum {
