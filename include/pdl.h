@@ -580,7 +580,7 @@ PDL_API void pdl_task_free(pdl_task *task);
 PDL_API pdl_state pdl_task_step(pdl_task *task);
 /* Steps the task until it ends, or until timeout_ms have passed (-1: no limit). */
 PDL_API pdl_state pdl_task_wait(pdl_task *task, int timeout_ms);
-/* Ends the run with an error of kind "interrupt"; also from callbacks. */
+/* Ends the run with an error of kind "interrupt". May be called from callbacks. */
 PDL_API void pdl_task_cancel(pdl_task *task);
 /* Ends the wait of pdl_task_wait soon, which then checks for answers and continues. May be called
  * from any thread and from signal handlers. */

@@ -83,7 +83,7 @@ int pdl_file_scratch(const char *folder);
 PDL_MUST bool pdl_file_read_at(int fd, uint64_t offset, char *to, size_t n, pdl_err *err);
 
 /* Returns the name of a file in folder that is most like name; owned. Only names that end in suffix
- * (empty: all) are compared, and name lacks it. NULL: none is near. */
+ * (empty: all) are compared; `name` is given without the suffix. NULL: none is near. */
 char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix);
 
 /* Makes a directory and its parents; succeeds when it exists. */

@@ -52,8 +52,8 @@ typedef struct {
     frame local[LOCAL_FRAMES];
 } walk;
 
-/* The walk of this thread that is in progress. A value that a fini drops is added to it instead of
- * recursing. */
+/* The walk of this thread that is in progress. When a fini drops a value, the value is added to
+ * this walk, which avoids a recursion. */
 static _Thread_local walk *active;
 /* replaces the active walk when nothing is to be released any more; always empty */
 static walk no_more;

@@ -20,7 +20,7 @@ typedef struct pdl_native_env {
     /* Returns a number uniform in [0, 1) from the run's generator; NULL: natives that need it
      * fail. */
     double (*random)(void *user);
-    /* Prints at once, besides result and context; NULL: natives that need it fail. */
+    /* Prints at once, outside of the result and the context; NULL: natives that need it fail. */
     void (*show)(void *user, pdl_str text, pdl_label label);
     /* Checks v against a type written as a value. Error: schema (no such type), type (v does not
      * fit). NULL: natives that need it fail. */

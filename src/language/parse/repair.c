@@ -388,7 +388,7 @@ static pdl_val in_rows(pdl_val list, size_t width) {
     return out;
 }
 
-/* Adds items to the list that is the last member of a dict: rows stay rows. */
+/* Adds items to the list that is the last member of a dict; a list of rows gets further rows. */
 static void extend_last(box *b, pdl_val more) {
     size_t n = pdl_dict_len(b->box), m = pdl_list_len(more);
     pdl_val key = pdl_keep(pdl_dict_key_at(b->box, n - 1)),

@@ -518,7 +518,7 @@ static bool read_body(token *t) {
     return false;
 }
 
-/* Ends the string with its body. */
+/* Reads the rest of the string and returns its value. */
 static pdl_val finish(token *t) {
     pdl_rp *r = t->r;
     t->closed = read_body(t);

@@ -1,4 +1,5 @@
-/* bounds.c -- see type.h: which values of a type can carry few messages only, for the policies.
+/* bounds.c -- see type.h: finds types whose values can carry only a few different messages, for the
+ * policies.
  *
  * A text that a model wrote can be any instruction; a boolean that it wrote is one of two values.
  * Once a value was checked against a type that admits few values, its label says so: it is bounded

@@ -317,7 +317,8 @@ static bool is_optional(const pdl_node *n) {
 }
 
 /* Reads a word, null, [T] or {optional: T} without a value in between, since nearly all types are
- * written like this. Returns false for anything else, which the general way reads or reports. */
+ * written like this. Returns false for anything else: the general reader then reads or reports
+ * it. */
 static bool read_written(reader *r, const pdl_node *n, const pdl_type **out) {
     *out = NULL;
     if (pdl_node_is_null(n)) return true;

@@ -1,8 +1,8 @@
 /* scan.c -- see scan.h: which token comes next, indentation, keys.
  *
- * All decisions are made in the order of PyYAML's scanner, so that the same mistake of several is
- * found first. PyYAML searches dictionaries and lists at each token; here the work for each byte is
- * constant: the candidates that can no longer be keys are a prefix of the levels (the outer ones
+ * All decisions are made in the order of PyYAML's scanner, so that of several mistakes the same one
+ * is found first. PyYAML searches dictionaries and lists at each token; here the work for each byte
+ * is constant: the candidates that can no longer be keys are a prefix of the levels (the outer ones
  * are older), and oldest_key passes over them once.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -116,7 +116,7 @@ bool pdl_val_order(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err) {
 
 static bool in_keys(pdl_vref x, pdl_vref dict, bool of_set, bool *out, pdl_err *err) {
     if (of_set && pdl_is(x,
-                         /* Python looks up the equal frozen set, which a PDL set cannot hold */
+                         /* Python would look up an equal frozen set; a PDL set holds none */
                          PDL_V_SET)) {
         *out = false;
         return true;

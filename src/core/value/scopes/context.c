@@ -393,8 +393,8 @@ void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), 
     }
 }
 
-/* Returns the node that both continue, since sequences are ropes that grow at their right. NULL:
- * there is none. */
+/* Returns the node that both a and b continue (a sequence is a rope that grows at its right end).
+ * NULL: there is none. */
 static ctx *common_part(ctx *a, ctx *b) {
     while (a != b) {
         ctx **longer = a->count >= b->count ? &a : &b;

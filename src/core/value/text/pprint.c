@@ -158,8 +158,8 @@ static size_t repr_columns(pdl_str s) {
     return n;
 }
 
-/* Returns true when the walk is cancelled at the i-th of many parts, each of which may be
- * unfinished itself. */
+/* Returns true when the walk must stop at the i-th of many parts, or has stopped inside of a
+ * part. */
 static bool is_cancelled_at(size_t i) {
     return pdl_is_walk_cancelled() || !pdl_walk_may_continue_at(i);
 }

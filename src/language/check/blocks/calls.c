@@ -1,5 +1,5 @@
-/* calls.c -- calls: of functions of the program by `call:` and from expressions, of methods and
- * functions of templates, of filters and tests.
+/* calls.c -- checks calls: of functions of the program, by `call:` and from expressions; of methods
+ * and functions of templates; of filters and tests.
  *
  * `call:` checks its arguments against the types of the parameters before the body runs, so a wrong
  * one is an error. A call from an expression does not check them: there a wrong argument is a

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* the maximum of fixes for old names in one type, because each fix reads the whole type */
+/* the maximum number of fixes for old names in one type, because each fix reads the whole type */
 enum { MAX_FIXES = 50 };
 
 /* Reports a string in a condition, which is true unless it is empty. */

@@ -46,7 +46,8 @@ void pdl_checker_printed(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc m
         pdl_checker_hint_method(c, d, t);
 }
 
-/* Reports `utils.get(x)` for an object with a function `get`: it calls the method of objects. */
+/* Reports `utils.get(x)` where `utils` has a function `get`: the expression calls the method of
+ * objects instead. */
 void pdl_infer_hidden(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee) {
     pdl_str name;
     bool known;

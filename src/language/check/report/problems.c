@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-/* Makes one line of a message. */
+/* Turns a message into one line. */
 static void make_one_line(pdl_str s) {
     for (char *p = (char *)(uintptr_t)s.p; p < s.p + s.n; p++)
         if (*p == '\n') *p = ' ';

@@ -73,8 +73,8 @@ static bool is_one_line(pdl_str s) {
     return s.n <= MAX_VALUE;
 }
 
-/* Checks one header. The length, the connection and the host are the engine's: another value could
- * make two requests of one, or one for a host that no policy has seen. */
+/* Checks one header. The engine alone sets the headers for length, connection and host: another
+ * value could make two requests of one, or one for a host that no policy has seen. */
 static bool check_header(pdl_vref key, pdl_vref value, pdl_err *err) {
     static const char *const own[] = {"Host",       "Content-Length", "Transfer-Encoding",
                                       "Connection", "Upgrade",        "Expect",

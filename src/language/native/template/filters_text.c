@@ -127,7 +127,8 @@ static bool not_a_string(pdl_vref v, const char *op_with, pdl_err *err) {
                         pdl_py_type(v));
 }
 
-/* Returns the text of the width argument: itself, or as many blanks. Owned. */
+/* Returns the indentation for the width argument: a text is the indentation itself, a number counts
+ * blanks. Owned. */
 static bool indentation(pdl_vref width, pdl_val *out, pdl_err *err) {
     if (pdl_is_str(width)) {
         *out = pdl_keep(width);
