@@ -466,7 +466,7 @@ static int64_t missed_tokens(const prefix_call *c, const compared *r) {
 /* Describes what a call lost because the provider no longer kept its beginning; null for other
  * calls. Owned. */
 static pdl_val expired_of(const pdl_prefix *p, const prefix_call *c, const compared *r, sums *all) {
-    int64_t kept, missed = c->nanos && r->with ? missed_tokens(c, r) : 0;
+    int64_t kept = 0, missed = c->nanos && r->with ? missed_tokens(c, r) : 0;
     const prefix_call *last = missed ? last_use(p, c, r, &kept) : NULL;
     const pdl_prefix_facts *f = pdl_prefix_facts_of(pdl_str_get(c->provider));
     double cost;
