@@ -5,6 +5,8 @@ import json
 import os
 import pty
 import re
+import resource
+import select
 import subprocess
 import urllib.request
 
@@ -122,6 +124,42 @@ def test_question(pdl, service, tmp_path):
     service.asked = itertools.count()
     p = run(pdl, service, tmp_path, [], input="A\nB\n")
     check("questions", p.returncode == 0 and p.stdout == "Name? Name? " + OK + "1\n", (p.returncode, p.stdout, p.stderr))
+
+
+def test_question_of_a_map(pdl, service, tmp_path):
+    """A question is printed before its answer is waited for, also where a map is around it, in a block with attempts or outside of that."""
+    asks = "{def: q, read: null, message: 'Name? ', contribute: []}"
+    for program in ("text: [%s, {map: %s, for: {i: [1]}, maxWorkers: 1}]\nretry: 1\n" % (M, asks),
+                    "map: {text: [%s, %s], retry: 1}\nfor: {i: [1]}\nmaxWorkers: 1\n" % (M, asks)):
+        (tmp_path / "p.pdl").write_text(program)
+        service.asked = itertools.count(1)
+        with subprocess.Popen([pdl, "p.pdl"], cwd=tmp_path, env=env_of(service, tmp_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+            ready, _, _ = select.select([p.stdout], [], [], 30)
+            said = os.read(p.stdout.fileno(), 100) if ready else b"(nothing)"
+            out, err = p.communicate(b"A\n", timeout=60)
+        check("asked first: " + program, said == b"Name? " and p.returncode == 0 and OK in out.decode(), (said, out, err))
+
+
+def test_many_fallbacks(pdl, service, tmp_path):
+    """A failure costs what its attempt printed, not what waits: 40000 in a block with attempts took 10 s before."""
+    (tmp_path / "p.pdl").write_text("text: [%s, {for: {i: '${ range(40000) }'}, repeat: {text: [x, {text: '${ nope }', fallback: f}]}}]\nretry: 1\n" % M)
+    service.asked = itertools.count(1)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    p = run(pdl, service, tmp_path, [])
+    took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    check("many fallbacks", p.returncode == 0 and p.stdout == OK + "xf" * 40000 + "\n" and took < 3, (p.returncode, p.stdout[:40], p.stderr, took))
+
+
+def test_deep_calls(pdl, service, tmp_path):
+    """Blocks with attempts may be nested as deep as calls: what a block around them refuses is dropped without C recursion."""
+    (tmp_path / "p.pdl").write_text("""\
+defs: {f: {function: {n: integer}, return: {text: [x, {if: "${ n > 0 }", then: "${ f(n=n - 1) }"}], retry: 1}}}
+text: [{call: "${ f }", args: {n: 40000}, contribute: []}, "${ nope }"]
+retry: 1
+fallback: other
+""")
+    p = run(pdl, service, tmp_path, [], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20)))
+    check("deep calls", p.returncode == 0 and p.stdout == "other\n", (p.returncode, p.stdout[:40], p.stderr[-400:]))
 
 
 def test_late_function(pdl, service, tmp_path):

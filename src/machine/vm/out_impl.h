@@ -17,7 +17,7 @@ typedef enum {
 
 typedef struct pdl_outitem {
     pdl_out_kind kind;
-    struct pdl_outitem *next;
+    struct pdl_outitem *next, *before;
     pdl_val text; /* used by TEXT, WRITE, MESSAGE */
     pdl_val role; /* used by MESSAGE */
     pdl_look look;
@@ -33,6 +33,7 @@ typedef struct pdl_outitem {
 struct pdl_outq {
     pdl_run *run;
     pdl_outq *parent;
+    pdl_outitem *item; /* its place in `parent`; NULL: that of the run */
     pdl_outitem *first, *last;
     size_t n_added;
     size_t last_sent; /* position of the last text that was sent; 0: none */

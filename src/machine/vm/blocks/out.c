@@ -44,6 +44,7 @@ static pdl_outitem *add(pdl_outq *q, pdl_out_kind kind) {
         q->last->next = i;
     else
         q->first = i;
+    i->before = q->last;
     q->last = i;
     i->number = ++q->n_added;
     assert(!q->ended);
@@ -83,13 +84,26 @@ static void item_free(pdl_run *r, pdl_outitem *i) {
     pdl_free(i);
 }
 
-static void queue_clear(pdl_outq *q) {
-    while (q->first) {
-        pdl_outitem *i = q->first;
-        q->first = i->next;
-        item_free(q->run, i);
+/* Frees a list of items. What is in their queues is put before the rest of the list, since C
+ * recursion would be as deep as the calls of the program. */
+static void items_free(pdl_run *r, pdl_outitem *first) {
+    while (first) {
+        pdl_outitem *i = first;
+        pdl_outq *q = i->queue;
+        first = i->next;
+        if (q && q->first) {
+            q->last->next = first;
+            first = q->first;
+            q->first = q->last = NULL;
+        }
+        item_free(r, i);
     }
-    q->last = NULL;
+}
+
+static void queue_clear(pdl_outq *q) {
+    pdl_outitem *first = q->first;
+    q->first = q->last = NULL;
+    items_free(q->run, first);
 }
 
 void pdl_outq_free(pdl_outq *q) {
@@ -210,7 +224,10 @@ static void flush(pdl_run *r) {
         }
         if (!i || !pass_item(q)) return;
         q->first = i->next;
-        if (!q->first) q->last = NULL;
+        if (q->first)
+            q->first->before = NULL;
+        else
+            q->last = NULL;
         item_free(r, i);
     }
 }
@@ -277,10 +294,14 @@ void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label la
     pdl_buf_fini(&b);
 }
 
+/* Returns true when what is printed into q waits until a block has succeeded. */
+static bool is_held_back(const pdl_outq *q) {
+    while (q && !q->is_held) q = q->parent;
+    return q != NULL;
+}
+
 void pdl_out_write_now(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label) {
-    const pdl_outq *q = f->out;
-    while (q->is_held) q = q->parent;
-    if (q == f->out || q->parent || f->run->output.draining) {
+    if (!is_held_back(f->out) || f->run->output.draining) {
         pdl_out_write(f, text, descriptor, label);
         return;
     }
@@ -340,6 +361,7 @@ pdl_outq *pdl_out_child(pdl_fiber *f) {
     assert(!f->out->ended);
     pdl_outitem *i = add(f->out, PDL_OUT_QUEUE);
     i->queue = pdl_outq_new(f->run, f->out);
+    i->queue->item = i;
     return i->queue;
 }
 
@@ -368,35 +390,35 @@ bool pdl_out_was_sent(const pdl_fiber *f, size_t mark) {
     return false;
 }
 
-/* Returns true when all of the item can be printed once its calls have ended. C recursion is
- * bounded as in flush. */
-static bool is_whole(const pdl_outitem *i) {
-    if (i->kind == PDL_OUT_CALL) return !i->call || (i->call->done && !i->call->failed);
-    if (i->kind != PDL_OUT_QUEUE) return true;
-    for (const pdl_outitem *k = i->queue->first; k; k = k->next)
-        if (!is_whole(k)) return false;
-    return i->queue->ended;
+/* Returns true when all of the item can be printed once its calls have ended. There is no C
+ * recursion, as in flush. */
+static bool is_whole(const pdl_outitem *item) {
+    const pdl_outitem *i = item;
+    for (const pdl_outq *q = NULL;;) {
+        if (i->kind == PDL_OUT_CALL && i->call && (!i->call->done || i->call->failed)) return false;
+        if (i->queue && !i->queue->ended) return false;
+        if (i->queue && i->queue->first) {
+            q = i->queue;
+            i = q->first;
+            continue;
+        }
+        for (; i != item && !i->next; q = q->parent) i = q->item;
+        if (i == item) return true;
+        i = i->next;
+    }
 }
 
 void pdl_out_forget(pdl_fiber *f, size_t mark) {
     pdl_outq *q = f->out;
     assert(pdl_outq_ok(q) && mark <= q->n_added);
-    size_t queued = 0;
-    for (pdl_outitem *i = q->first; i; i = i->next) queued++;
-    size_t drop = q->n_added - mark, keep = queued > drop ? queued - drop : 0;
-    pdl_outitem **at = &q->first;
-    q->last = NULL;
-    for (; *at && (keep > 0 || (!q->is_held && is_whole(*at))); keep -= keep > 0) {
-        q->last = *at;
-        at = &(*at)->next;
-    }
+    pdl_outitem *kept = q->last; /* from the end, since earlier items may be many */
+    while (kept && kept->number > mark) kept = kept->before;
+    pdl_outitem **at = kept ? &kept->next : &q->first;
+    q->last = kept;
+    for (; *at && !q->is_held && is_whole(*at); at = &(*at)->next) q->last = *at;
     pdl_outitem *rest = *at;
     *at = NULL;
-    while (rest) {
-        pdl_outitem *i = rest;
-        rest = i->next;
-        item_free(f->run, i);
-    }
+    items_free(f->run, rest);
     assert(pdl_outq_ok(q));
     pdl_out_flush(f->run);
 }

@@ -206,8 +206,10 @@ static void copy_queue(pdl_outq *t, pdl_outq *q) {
         c->role = pdl_keep(i->role);
         c->call = NULL;
         c->next = NULL;
+        c->before = t->last;
         if (i->queue) {
             c->queue = pdl_outq_new(t->run, t);
+            c->queue->item = c;
             copy_queue(c->queue, i->queue);
         }
         *(t->last ? &t->last->next : &t->first) = c;

@@ -77,7 +77,7 @@ static bool item_ok(const pdl_outitem *i) {
 
 bool pdl_outq_ok(const pdl_outq *q) {
     if (!q->first || !q->last) return !q->first && !q->last;
-    return !q->last->next && item_ok(q->first) && item_ok(q->last);
+    return !q->last->next && !q->first->before && item_ok(q->first) && item_ok(q->last);
 }
 
 bool pdl_run_ok(const pdl_run *r) {
