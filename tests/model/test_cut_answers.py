@@ -31,10 +31,11 @@ def test_cut_answers(pdl, folder, peer, streamed):
         failed = end.get("failed", "")
         check("%s: %s" % (peer.model, title), words in failed or "refus" in failed, end)
     good = [{"lastOf": [block(peer, table, said(peer, text, reason, streamed), parser="json")]}
-            for text, reason in (('{"n": 1, "s": "}x["}', CUT.get(name, "length")), ('{"n": 1, "s": "x', peer_end(peer)))]
+            for text, reason in (('{"n": 1, "s": "}x["}', CUT.get(name, "length")), ('{"n": 1, "s": "x', peer_end(peer)),
+                                 ('{"n": 1}\nThat is the set {x', CUT.get(name, "length")))]
     got = outcomes(pdl, folder, good, streamed)
-    check("%s: whole JSON is taken, and that of an answer which ended by itself is completed" % peer.model,
-          got == [{"n": 1, "s": "}x["}, {"n": 1, "s": "x"}], got)
+    check("%s: whole JSON is taken, also before prose that was cut, and that of an answer which ended by itself is completed" % peer.model,
+          got == [{"n": 1, "s": "}x["}, {"n": 1, "s": "x"}, {"n": 1}], got)
 
 
 def peer_end(peer):

@@ -75,9 +75,10 @@ static void report_end(pdl_vref reply, pdl_err *err) {
     pdl_buf_fini(&b);
 }
 
-/* Returns true when a text ends inside of an object or a list. */
-static bool ends_inside(pdl_str s) {
-    size_t depth = 0;
+/* Returns where the outermost object or list begins that has no end in a text; s.n when there is
+ * none. */
+static size_t find_open(pdl_str s) {
+    size_t depth = 0, from = s.n;
     bool in_string = false;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -85,22 +86,41 @@ static bool ends_inside(pdl_str s) {
             i++;
         else if (c == '"')
             in_string = depth && !in_string;
-        else if (!in_string && (c == '{' || c == '['))
-            depth++;
-        else if (!in_string && (c == '}' || c == ']') && depth)
+        else if (!in_string && (c == '{' || c == '[')) {
+            if (!depth++) from = i;
+        } else if (!in_string && (c == '}' || c == ']') && depth)
             depth--;
     }
-    return depth > 0;
+    return depth ? from : s.n;
+}
+
+/* Returns true when the parser finds the same value in the first n bytes of a text: the bracket
+ * after them belongs to prose, as in `{"a": 1} is the set {x`. */
+static bool finds_same(const pdl_parser *p, pdl_vref text, size_t n) {
+    pdl_val all, first, part = pdl_text(pdl_str_sub(pdl_str_get(text), 0, n));
+    pdl_err ignored = {0};
+    bool same = false;
+    if (pdl_parse(p, text, &all, &ignored)) {
+        if (pdl_parse(p, part, &first, &ignored)) {
+            same = pdl_val_eq(all, first);
+            pdl_drop(first);
+        }
+        pdl_drop(all);
+    }
+    pdl_err_fini(&ignored);
+    pdl_drop(part);
+    return same;
 }
 
 /* Refuses JSON that was cut with the answer: the parser would complete it, and a half word would be
  * taken for a whole one. */
 static bool is_whole(const pdl_stage *s, pdl_vref reply, pdl_vref text, pdl_err *err) {
     pdl_vref reason = finish_reason(reply);
+    const pdl_parser *p = s->block->rare->parser->parser;
     bool is_cut = pdl_text_is(reason, "length") || pdl_text_is(reason, "content_filter");
-    if (!is_cut || s->block->rare->parser->parser->kind != PDL_PARSE_JSON || !pdl_is_str(text) ||
-        !ends_inside(pdl_str_get(text)))
-        return true;
+    if (!is_cut || p->kind != PDL_PARSE_JSON || !pdl_is_str(text)) return true;
+    size_t open = find_open(pdl_str_get(text));
+    if (open == pdl_str_get(text).n || finds_same(p, text, open)) return true;
     pdl_err_set(err, PDL_E_parser, s->loc, "its JSON is not complete");
     if (pdl_text_is(reason, "length"))
         pdl_err_hint(err, "parameters: {max_tokens: N} lets the model write more");
