@@ -110,10 +110,13 @@ def test_files_of_other_runs(pdl, folder, strength):
         p = run(pdl, folder, strength, args, env)
         check(f"{args}", p.returncode == 0, p.stderr)
     (folder / "link").symlink_to("rec")
+    (folder / "persons").mkdir()  # a program may give its files the names of those of a search
+    for name in ("candidates.jsonl", "scores.jsonl"):
+        (folder / "persons" / name).write_text('{"candidate": "Ann"}\n')
     (folder / "a.pdl").write_text(SEE)
     p = run(pdl, folder, strength, (*strength.more, "--sandbox", "a.pdl"), env)
     seen = [x for x in p.stdout.split() if x.startswith("./")]
-    check(f"what is seen: {strength.name}", p.returncode == 0 and seen == ["./" + x for x in ("a.pdl", "best.pdl", "data.db", "o.pdl", "rows.jsonl")], p.stdout, p.stderr)
+    check(f"what is seen: {strength.name}", p.returncode == 0 and seen == ["./" + x for x in ("a.pdl", "best.pdl", "data.db", "o.pdl", "persons/candidates.jsonl", "persons/scores.jsonl", "rows.jsonl")], p.stdout, p.stderr)
     (folder / "box.yaml").write_text("read: [rec]\n")
     p = run(pdl, folder, strength, (*strength.more, "--sandbox=box.yaml", "a.pdl"), env)
     check(f"what the profile names: {strength.name}", "./rec" in p.stdout and "./kept.db" not in p.stdout, p.stdout, p.stderr)

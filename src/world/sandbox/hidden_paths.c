@@ -48,6 +48,14 @@ static bool has_certificates_only(const char *path) {
     return ok;
 }
 
+/* Reads the first bytes of a file. Returns none when it cannot be read. */
+static pdl_str read_head(const char *path, char *head, size_t n) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t got = fd >= 0 ? read(fd, head, n) : -1;
+    if (fd >= 0) close(fd);
+    return (pdl_str){head, got > 0 ? (size_t)got : 0};
+}
+
 /* Returns true for a database of this project: a recording, a cache or the list of runs, which can
  * have any name. Only files with no ending, or with a usual one, are opened, because a folder may
  * have a great many files; objects of git have no endings. */
@@ -59,9 +67,7 @@ static bool is_our_database(const char *folder, const char *name, const char *pa
     for (size_t i = 0; !is_usual && i < sizeof usual / sizeof usual[0]; i++)
         is_usual = ends(name, usual[i]);
     if (!is_usual) return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool whole = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head;
-    if (fd >= 0) close(fd);
+    bool whole = read_head(path, head, sizeof head).n == sizeof head;
     return whole && memcmp(head, "SQLite format 3", 16) == 0 &&
            memcmp(head + ID_AT, "PDL", ID) == 0;
 }
@@ -110,8 +116,8 @@ static bool is_start_file(const char *name) {
 /* The files by which git recognises a bare repository, and the files that control git in it.
  * `commondir` names another folder whose `config` and `hooks` git obeys instead. */
 enum { HAS_HEAD = 1, HAS_OBJECTS = 2, HAS_REFS = 4, HAS_COMMON = 8, HAS_CONFIG = 16 };
-/* The files by which the folder of a search (`pdl optimize`) is recognised. They hold the right
- * answers of its rows. */
+/* The files by which the folder of a search (`pdl optimize`) is recognised, with the first words of
+ * its candidates. They hold the right answers of its rows. */
 enum { HAS_CANDIDATES = 32, HAS_SCORES = 64 };
 static const struct {
     const char *name;
@@ -129,9 +135,19 @@ static unsigned folder_part(const char *name) {
     return 0;
 }
 
-static bool is_search(unsigned parts) {
-    enum { SEARCH = HAS_CANDIDATES | HAS_SCORES };
-    return (parts & SEARCH) == SEARCH;
+/* Returns true for the folder of a search. Programs have files with the names of the two, too. */
+static bool is_search(const char *folder, unsigned parts) {
+    enum { SEARCH = HAS_CANDIDATES | HAS_SCORES, HEAD = 64 };
+    char head[HEAD];
+    if ((parts & SEARCH) != SEARCH) return false;
+    pdl_buf path = PDL_BUF;
+    pdl_buf_putf(&path, "%s/candidates.jsonl", folder);
+    pdl_str s = read_head(pdl_buf_z(&path), head, sizeof head), begin = PDL_STR("{\"candidate\": ");
+    pdl_buf_fini(&path);
+    if (!pdl_str_starts(s, begin)) return false;
+    size_t n = begin.n;
+    while (n < s.n && s.p[n] >= '0' && s.p[n] <= '9') n++;
+    return n > begin.n && pdl_str_starts(pdl_str_sub(s, n, s.n), PDL_STR(", \"values\": "));
 }
 
 static bool is_repository(unsigned parts) {
@@ -266,7 +282,7 @@ static walk_end look(const char *root, const char *folder, bool writable, path_l
     }
     closedir(d);
     if (is_repository(parts)) note_repository(root, folder, writable, parts, out);
-    if (is_search(parts) && strcmp(root, folder) != 0)
+    if (strcmp(root, folder) != 0 && is_search(folder, parts))
         pdl_paths_add(&out->masked, pdl_str_of(folder));
     return end;
 }
