@@ -154,6 +154,12 @@ def test_keys_are_not_copied(pdl, folder, listener):
     p = run(pdl, folder, clean_env(folder, OPENAI_API_KEY=OUTER, LANGUAGE_X="z"))
     check("keys of the file", len(listener.seen) == 1 and INNER + "z" in listener.seen[0], listener.seen, p.stderr)
 
+    # The process has the variable itself, so that there is nothing to say.
+    (folder / "a.pdl").write_text("text: hi\n")
+    (folder / ".env").write_text("OPENAI_API_KEY=${OPENAI_API_KEY:-none}\n")
+    p = run(pdl, folder, clean_env(folder, OPENAI_API_KEY=OUTER))
+    same((p.returncode, p.stdout.strip(), p.stderr), (0, "hi", ""), "a variable of the process")
+
 
 def test_what_a_file_may_not_set(pdl, folder):
     """The command that starts the sandbox, the interpreter and the folders that code sees, tool servers, prices, and where spans go."""

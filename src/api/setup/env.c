@@ -72,9 +72,10 @@ static const char *put(void *user, pdl_str name, pdl_str value) {
     pdl_arena *a = r->e->arena;
     const char *refused = r->refused;
     r->refused = NULL;
-    if (refused) return refused;
-    if (!may_set(name))
-        return is_exported(name) ? NULL : "only the environment of the process sets this variable";
+    if (refused || !may_set(name)) {
+        if (is_exported(name)) return NULL; /* the line would set nothing anyway */
+        return refused ? refused : "only the environment of the process sets this variable";
+    }
     pdl_map_put(&r->e->vars, pdl_arena_str(a, name),
                 (void *)(uintptr_t)pdl_arena_str(a, value).p);
     return NULL;
