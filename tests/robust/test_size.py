@@ -51,7 +51,7 @@ LONG = [
     ("split", "('x,' * 10**7).split(',') | length", None, signal.SIGINT, 130),
     ("rsplit", "('x ' * 10**7).rsplit() | length", None, signal.SIGTERM, 143),
     ("characters", "('ab' * 4 * 10**6) | list | length", None, signal.SIGINT, 130),
-    ("replace", "('ab' * 4 * 10**6) | replace('a', 'c') | length", None, signal.SIGINT, 130),
+    ("replace", "('ab' * 24 * 10**6) | replace('a', 'c') | length", None, signal.SIGINT, 130),
     ("text_of_list", "([[1] * 1000] * 3 * 10**4) | string | length", None, signal.SIGINT, 130),
     ("text_of_dicts", "([[{1: 2}] * 1000] * 10**4) | string | length", None, signal.SIGTERM, 143),
     ("json_of_list", "([[1] * 1000] * 3 * 10**4) | json | length", None, signal.SIGINT, 130),
