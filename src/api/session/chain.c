@@ -8,7 +8,7 @@
 #include <assert.h>
 
 #include "api/calls/merge.h"
-#include "api/calls/replays.h"
+#include "api/calls/particle_replays.h"
 #include "api/session/compose.h"
 #include "api/session/session_impl.h"
 #include "model/model.h"
@@ -50,10 +50,10 @@ static pdl_world *open_explain(pdl_session *s, const pdl_spawn *run, pdl_world *
                                  &s->rules.redactions[PDL_SINK_output]);
 }
 
-static pdl_world *open_replays(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
+static pdl_world *open_particle_replays(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     (void)s;
     (void)run;
-    return pdl_replays_world_new(next);
+    return pdl_particle_replays_new(next);
 }
 
 static pdl_world *open_durable(pdl_session *s, const pdl_spawn *run, pdl_world *next) {

@@ -3,9 +3,9 @@
  *
  * The particle takes the way of its ancestors: it begins with the lineage that they had at the
  * beginning, so its effects have the same places and its random numbers are the same. The session
- * gives it the answers that it has kept (api/calls/replays.h); code that makes or uses an object
- * runs again. At each factor the particle takes the lineage of the next part, and at the last one
- * its new lineage.
+ * gives it the answers that it has kept (api/calls/particle_replays.h); code that makes or uses an
+ * object runs again. At each factor the particle takes the lineage of the next part, and at the
+ * last one its new lineage.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

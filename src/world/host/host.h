@@ -1,5 +1,5 @@
-/* host.h -- the world that answers READ, WRITE, INPUT, SOURCE, SLEEP, NOW and RANDOM: files,
- * standard input, time.
+/* host.h -- the world that answers READ, WRITE, INPUT, SOURCE, SLEEP, NOW, RANDOM and APPROVAL:
+ * files, standard input, time, questions to a person.
  *
  * Paths in requests are opened unchanged (relative ones: from the working directory of the
  * process); the machine has joined them with the directory of the program. Other effects are

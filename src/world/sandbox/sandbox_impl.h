@@ -16,7 +16,7 @@
  *   `namespaces.c`      namespaces and mounts with direct system calls.
  *   `bwrap.c`           namespaces and mounts by bubblewrap.
  *   `restrict.c`        the helper: limits, Landlock, seccomp, then the command.
- *   `filter.c`          the seccomp filter.
+ *   `seccomp.c`         the filter of system calls.
  *   `sockets.c`         unix sockets inside.
  *   `pair.c`            messages between the processes of the helper.
  *   `proxy.c`           the network of a profile with `net:`.
@@ -182,7 +182,7 @@ void pdl_net_split(const char *item, char *host, int *port);
 bool pdl_net_grants(const path_list *net, const char *host, int port);
 /* Returns true for a host with or without a port, and for a domain. */
 bool pdl_net_is_item(const char *item);
-/* filter.c */
+/* seccomp.c */
 bool pdl_filter_load(const sandbox_spec *s, int *calls);
 /* sockets.c. The monitor answers calls here and does not return. The descriptor on which the filter
  * passes the calls arrives over the pair. */

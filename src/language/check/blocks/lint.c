@@ -229,7 +229,6 @@ static void lint_own_fields(pdl_checker *c, const pdl_block *b) {
         {"budget", 6}, {"policy", 6}, {"sandbox", 7}, {"idempotent", 10}, {"endorse", 7}};
     for (uint32_t k = 0; k < b->node->n; k++) {
         pdl_str key = b->node->pairs[k].key->text;
-        if (!key.n || !pdl_byte_in(key.p[0], PDL_STR("bpsie"))) continue;
         for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
             if (!pdl_str_eq(key, own[i])) continue;
             pdl_loc loc = pdl_field_loc(b, own[i].p);

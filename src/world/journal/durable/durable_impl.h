@@ -13,7 +13,7 @@
  *   `run_open.c`      making, opening, owning, ending.
  *   `found_secrets.c` secrets that were found while it ran.
  *   `run_info.c`      summaries, answers, copies, without running it.
- *   `answers.c`       answers that a person changes, in a copy.
+ *   `edit_answers.c`  answers that a person changes, in a copy.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

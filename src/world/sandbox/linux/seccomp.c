@@ -1,5 +1,5 @@
-/* filter.c -- the seccomp filter, written by hand: a list of system calls that are refused with
- * EPERM.
+/* seccomp.c -- the filter of system calls, written by hand: a list of those that are refused
+ * with EPERM.
  *
  * The filter does not use libseccomp: the list is short, and its rules compare one argument at
  * most. The helper starts for each command, so loading a library would cost more than all its other

@@ -1,4 +1,4 @@
-/* answers.c -- changes answers of a run in a copy of its journal; see durable.h.
+/* edit_answers.c -- changes answers of a run in a copy of its journal; see durable.h.
  *
  * The copy shows what the run would have done with another answer. The new answer replaces the
  * recorded one in its row. A run that continues from the copy sends again all requests that depend

@@ -1,4 +1,4 @@
-/* maj.c -- majority voting that stops as soon as it is certain.
+/* majority.c -- majority voting that stops as soon as it is certain.
  *
  * Particles run in waves. A wave has as many particles as would decide the vote if all of them
  * agreed: of five, three run first. Votes are counted in the order of lineage, so the number of

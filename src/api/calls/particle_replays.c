@@ -1,8 +1,8 @@
-/* replays.c -- keeps answers by place, and gives them again; see replays.h.
+/* particle_replays.c -- keeps answers by place, and gives them again; see particle_replays.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "api/calls/replays.h"
+#include "api/calls/particle_replays.h"
 
 #include "base/map.h"
 #include "base/vec.h"
@@ -171,7 +171,7 @@ static void close_world(pdl_world *world) {
 static const pdl_world_ops ops = {
     .start = start, .cancel = cancel, .poll = poll, .close = close_world};
 
-pdl_world *pdl_replays_world_new(pdl_world *next) {
+pdl_world *pdl_particle_replays_new(pdl_world *next) {
     replays_world *w = PDL_NEW(replays_world);
     *w = (replays_world){.world = {&ops, next}};
     return &w->world;

@@ -1,5 +1,5 @@
-/* replays.h -- keeps the answers of particles, so that a particle that cannot be copied can be run
- * again from them. Private to api.
+/* particle_replays.h -- keeps the answers of particles, so that a particle that cannot be
+ * copied can be run again from them. Private to api.
  *
  * The effects of a particle have places that no other particle has. So an effect whose place and
  * number are known already is one of a particle that is run again. It gets the stored answer, so
@@ -14,6 +14,6 @@
 #include "effect/effect.h"
 
 /* Makes a world that keeps the answers of the next world, which it borrows. */
-pdl_world *pdl_replays_world_new(pdl_world *next);
+pdl_world *pdl_particle_replays_new(pdl_world *next);
 
 #endif
