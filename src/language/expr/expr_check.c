@@ -126,8 +126,8 @@ static void push_expression(walk *w, const pdl_xnode *n, unsigned fl) {
     }
 }
 
-/* Pushes children in the order in which the reference writes their code. A new scope is neither
- * soft nor top level.
+/* Pushes children in the order in which the reference writes their code. A new scope has neither
+ * W_SOFT nor W_TOP.
  */
 static void push_children(walk *w, const pdl_xnode *n, unsigned fl) {
     if (n->kind == PDL_X_FOR) {

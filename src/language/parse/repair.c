@@ -486,8 +486,8 @@ static bool is_grouping(reader *r, const box *b) {
            paren_walk(r, &i, true) != PAREN_COMMA;
 }
 
-/* Ends the innermost container, which is complete: skips its closing character, unless that was a
- * key. */
+/* Ends the innermost container, which is complete, and skips its closing character if it has one
+ * here. */
 static pdl_val close_box(reader *r) {
     pdl_rp *p = &r->rp;
     box b = pop(r);

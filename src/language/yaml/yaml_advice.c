@@ -211,8 +211,8 @@ static bool is_second_key(const place *p) {
 /* lines that are examined, because an editor calls this for each error of a file */
 enum { MAX_LINES = 1000 };
 
-/* Returns true when the nearest line above that is not further right than this one begins with a
- * dash. same: in this column. */
+/* Returns true when an item of a list begins on a line above, up to the nearest line that is not
+ * indented further than this one. same: the item is in this line's column, else in another one. */
 static bool is_below_item(const place *p, bool same) {
     size_t at = p->at - line_before(p).n, here = indent_at(p, p->at);
     for (size_t n = 0; at && n < MAX_LINES; n++) {

@@ -1,5 +1,5 @@
-/* unstable_fix.c -- the fix of the rule prefix-unstable: moves the sentence of a prompt that
- * changes to the end of the prompt.
+/* unstable_fix.c -- the fix of the rule prefix-unstable: moves the changing sentence of a prompt to
+ * the end of the prompt.
  *
  * A prompt may depend on the order of its sentences, so the fix is offered and never sure. It is
  * offered only where one sentence changes, stays whole, and leaves nothing for the rule to report.

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* The page of rules is named, because its URL is unknown. */
+/* Reports name the page of rules by its path, because its URL is not known. */
 #define PAGE "docs/manual/rules.md#"
 
 bool pdl_report_form_find(pdl_str word, pdl_report_form *out) {
