@@ -1,9 +1,9 @@
 /* bisect.h -- binary search in arrays and in everything else that has an index.
  *
- * bsearch of the C library finds an element that is equal to a key. Here the first element that is
- * not before a position is wanted most of the time, in arrays, in numbered rows and in functions of
- * an index. Written out each time, the search is eight lines in which `<` and `<=` are easily
- * confused.
+ * bsearch of the C library finds an element that is equal to a key. Callers here mostly need the
+ * first element that is not before a position, and search numbered rows and functions of an index
+ * as well as arrays. Written out each time, the search is eight lines in which `<` and `<=` are
+ * easily confused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-/* Sets the variable lo, which holds the first index, to the lowest index from there to n for which
+/* Searches the indexes from lo to n, where lo is a variable: sets it to the lowest index for which
  * `before` does not hold, or to n. `before` is an expression of the variable `mid`; it must hold
  * for a prefix of the indexes and for no other. */
 #define PDL_BISECT(lo, n, before)                                                                  \

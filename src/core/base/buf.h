@@ -4,9 +4,9 @@
  * functions. All-zero apart from limit is the valid empty buffer.
  *
  * Every buffer has a ceiling because its size is often decided by a program or by a model. Text
- * that may pass it is appended with functions that can fail (add, fill); text that is bounded by
- * something already in memory is appended with functions that cannot (put), where passing the
- * ceiling is a bug of ours.
+ * that may pass the ceiling is appended with functions that can fail (add, fill); text that is
+ * bounded by something already in memory is appended with functions that cannot (put), where
+ * passing the ceiling is a bug of ours.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,11 +30,11 @@ struct pdl_buf {
 };
 
 #define PDL_BUF_INIT(max) ((pdl_buf){NULL, 0, 0, (max), NULL})
-/* For text whose size is bounded by something that is already in memory. */
+/* The empty buffer for text whose size is bounded by something already in memory. */
 #define PDL_BUF PDL_BUF_INIT((size_t)-1 >> 2)
 
-/* Starts in an array of the caller, which must outlive the buffer. A short text that is copied at
- * the end then needs no allocation. */
+/* Returns a buffer that begins in an array of the caller, which must outlive it. A short text that
+ * is copied at the end then needs no allocation. */
 enum { PDL_SHORT_TEXT = 128 }; /* bytes of such an array: most texts of expressions are shorter */
 static inline pdl_buf pdl_buf_in(char *array, size_t size, size_t limit) {
     array[0] = 0;
@@ -74,7 +74,7 @@ static inline pdl_str pdl_buf_str(const pdl_buf *b) { return (pdl_str){b->p ? b-
 /* NUL-terminated content, borrowed. */
 static inline const char *pdl_buf_z(const pdl_buf *b) { return b->p ? b->p : ""; }
 
-/* Hand the content (NUL-terminated, pdl_free it) to the caller; the buffer becomes empty. Never
+/* Hands the content, NUL-terminated, to the caller, who frees it; the buffer becomes empty. Never
  * NULL. */
 char *pdl_buf_take(pdl_buf *b);
 
@@ -92,7 +92,7 @@ static inline void pdl_buf_cut(pdl_buf *b, size_t len) {
 
 /* These two serve a writer whose single pieces have no error channel. pdl_buf_unlimit removes the
  * ceiling and returns it; relimit sets it again at the end. relimit returns false with PDL_E_limit
- * when the text has passed the ceiling. When it has, or when the writing failed (ok is false),
+ * when the text has passed the ceiling. In that case, or when the writing failed (ok is false),
  * relimit cuts everything after start. */
 static inline size_t pdl_buf_unlimit(pdl_buf *b) {
     size_t limit = b->limit;

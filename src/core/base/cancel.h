@@ -32,9 +32,9 @@ typedef struct pdl_cancel {
  * previous scope, which the caller enters again at the end. */
 const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c);
 
-/* Sends SIGINT before the looks-th check of a flag from now on (PDL_STRESS=cancel:N), so that a
- * test can cancel an operation at each place where it checks; 0 sends none. Applies to the whole
- * process. */
+/* Sends SIGINT before check number `looks` of a flag, counted from now (PDL_STRESS=cancel:N), so
+ * that a test can cancel an operation at each place where it checks; 0 sends none. Applies to the
+ * whole process. */
 void pdl_cancel_say_after(long looks);
 
 /* Returns false when the work of this thread is cancelled; err holds the reason. Programs cannot

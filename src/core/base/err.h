@@ -71,7 +71,7 @@ typedef enum {
 typedef struct pdl_err_frame {
     char *what; /* owned: "call to f", "import of x.pdl" */
     pdl_loc loc;
-    /* a library made the call (a tool of an agent); it is printed above the message */
+    /* a library made the call, to a tool of an agent; the frame is printed above the message */
     bool is_tool;
     uint64_t label; /* origins of the arguments (value/label.h) */
 } pdl_err_frame;
@@ -102,7 +102,8 @@ typedef struct pdl_err {
     char *detail;
     uint64_t label; /* origins of the message's text (value/label.h); 0: the program wrote it */
     /* Origins by which a reader decides whether the message may be a secret. Valid when has_words
-     * is set; otherwise label decides, which also has the origins of what led to the error. */
+     * is set; otherwise the reader uses `label`, which also has the origins of the values that led
+     * to the error. */
     uint64_t words;
     bool has_words;
     int status; /* HTTP status, exit status of a command or of sys.exit; 0 when none */

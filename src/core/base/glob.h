@@ -14,12 +14,12 @@ enum {
     PDL_GLOB_ONE = 1, /* ? is any one character */
     /* [abc], [a-z], [!abc] match one character of the set, as in Python's fnmatchcase */
     PDL_GLOB_SETS = 2,
-    /* * and ? end at a slash, ** does not; a ** between slashes also matches no folder */
+    /* * and ? end at a slash, ** does not; a ** between slashes may also match no folder at all */
     PDL_GLOB_PATHS = 4
 };
 
-/* Returns true when the pattern matches the whole of s. Takes time of the product of both lengths
- * at worst, however many stars there are. */
+/* Returns true when the pattern matches the whole of s. At worst the time is proportional to the
+ * product of both lengths, however many stars there are. */
 bool pdl_glob_fits(pdl_str pattern, pdl_str s, unsigned special);
 
 #endif

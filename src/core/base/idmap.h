@@ -1,6 +1,6 @@
 /* idmap.h -- map from nonzero ids or addresses to borrowed pointers. All-zero is empty.
  *
- * Effects, transfers and turns of the trace are found again by their number. A look-up takes
+ * Such maps find effects, transfers and turns of the trace by their numbers. A look-up takes
  * constant time.
  *
  * SPDX-License-Identifier: Apache-2.0

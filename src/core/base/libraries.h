@@ -77,8 +77,8 @@ extern const size_t pdl_n_modules_inside;
 #define PDL_CRYPTO_NAMES PDL_INSIDE_NAME
 #define PDL_SQLITE_NAMES PDL_INSIDE_NAME
 #else
-/* The last name is that of macOS. It kills a process that opens its own libcrypto, which is why
- * that name has the version of a package. */
+/* The last name is for macOS. The system kills a process that opens the libcrypto of macOS, so the
+ * name is that of a package's libcrypto, with its version. */
 #define PDL_CURL_NAMES                                                                             \
     "libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so", "/usr/lib/libcurl.4.dylib"
 #define PDL_CRYPTO_NAMES "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so", "libcrypto.3.dylib"

@@ -21,8 +21,9 @@
 
 #include "base/alloc.h"
 
-/* Fills out with random bytes that cannot be guessed. With may_wait it waits until the system has
- * collected enough, which matters early after its start; without it that is a failure. */
+/* Fills out with random bytes that cannot be guessed. Right after its start a system may not have
+ * collected enough of them: with may_wait this function then waits, and without may_wait it
+ * fails. */
 PDL_MUST bool pdl_os_random(void *out, size_t n, bool may_wait);
 /* Clears memory that held a secret; a compiler may not leave this out. */
 void pdl_os_wipe(void *p, size_t n);
@@ -66,7 +67,7 @@ int pdl_os_open_nameless(const char *folder, mode_t mode);
 PDL_MUST bool pdl_os_name(int fd, const char *path);
 /* The flag of open() for a file that is only located: no right to read it is needed. */
 extern const int pdl_os_only_found;
-/* Opens a path that has no links. Returns -1 with errno. */
+/* Opens a path; fails when it has a link. Returns -1 with errno. */
 int pdl_os_open_exactly(const char *path, int flags, unsigned mode);
 /* Opens a path below the folder dir, which no link in it may leave. Returns -1 with errno. */
 int pdl_os_open_beneath(int dir, const char *path, int flags, unsigned mode);
@@ -100,7 +101,7 @@ typedef struct pdl_os_ready {
     void *what;
     unsigned events;
 } pdl_os_ready;
-/* Makes the descriptor, which is closed with close(). Returns -1 with errno. */
+/* Makes such a descriptor, which is closed with close(). Returns -1 with errno. */
 int pdl_os_poller(void);
 /* Changes which events of a socket the poller reports, from `before` to `events`; 0: none. Returns
  * false with errno. */

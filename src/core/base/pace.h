@@ -2,8 +2,8 @@
  *
  * It waits before it retries a busy service, between two polls of a job, between two drawings of a
  * line. No specification prescribes these waits, and tests would spend their time in them. Each
- * goes through pdl_pace_ms, so that PDL_STRESS=time:F shortens all of them. It does not change time
- * limits, which end something that takes too long, and pauses of a few milliseconds.
+ * goes through pdl_pace_ms, so that PDL_STRESS=time:F shortens all of them. It changes neither time
+ * limits, which end something that takes too long, nor pauses of a few milliseconds.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,8 +12,8 @@
 
 #include <stdint.h>
 
-/* Returns ms times the factor of the process, and at least 1 unless ms is 0, so that a wait remains
- * one. */
+/* Returns ms times the factor of the process, and at least 1 unless ms is 0, so that a wait never
+ * becomes no wait. */
 uint64_t pdl_pace_ms(uint64_t ms);
 
 enum { PDL_PACE_MAX = 1000 };

@@ -1,8 +1,9 @@
 /* packed.h -- files that lie inside of the running command (`pdl pack`, and the modules of the
  * static command), and the list of the files that were read, from which a packed command is made.
  *
- * A packed file has a path beside the command, where no such file has to be. Whoever reads files
- * asks here first; in other commands the list is empty, and the question costs one comparison.
+ * The path of a packed file is beside the command, where the file need not exist. Whoever reads
+ * files asks here first; in other commands the list is empty, and the question costs one
+ * comparison.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -4,7 +4,7 @@
  * read beyond the end returns -1, which is no byte, so no reader needs a terminating NUL.
  * Invariant: pos <= src.n, always.
  *
- * None of these functions fails. The accepting ones return whether the text was there and move the
+ * None of these functions fails. Those that accept a text return whether it was there, and move the
  * cursor past it only then, so that a grammar reads as a chain of them.
  *
  * SPDX-License-Identifier: Apache-2.0

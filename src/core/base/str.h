@@ -43,7 +43,7 @@ static inline bool pdl_byte_in(char c, pdl_str set) {
 /* Returns true when a and b are equal but for the case of ASCII letters. */
 bool pdl_str_eq_nocase(pdl_str a, pdl_str b);
 
-/* Returns the small form of an ASCII letter; other bytes are unchanged. */
+/* Returns an ASCII letter in lower case; other bytes are unchanged. */
 static inline char pdl_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
 /* Returns -1, 0 or 1 in byte order, which for UTF-8 is code point order. */
@@ -54,9 +54,9 @@ bool pdl_str_ends(pdl_str s, pdl_str suffix);
 
 #define PDL_NOT_FOUND ((size_t)-1)
 
-/* Returns the byte offset of the first (last) occurrence at or after from (that begins at or before
- * the end), or PDL_NOT_FOUND. The empty needle is found at from (at the end). Linear in the length
- * of s. */
+/* find returns the byte offset of the first occurrence at or after from, rfind that of the last
+ * occurrence; PDL_NOT_FOUND: none. The empty needle is found at from, or at the end of s. Linear in
+ * the length of s. */
 size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from);
 size_t pdl_str_rfind(pdl_str s, pdl_str needle);
 /* Searches as pdl_str_find, but as a walk (cancel.h) over a value: when it is cancelled it finds
@@ -80,8 +80,9 @@ pdl_str pdl_file_plain(pdl_str path, char *out);
 
 /* Returns s without blanks (space, tab, CR, LF, FF, VT) at both ends. */
 pdl_str pdl_str_trim(pdl_str s);
-/* Takes the text up to the next byte of separators, or all of it, off the list, with that byte.
- * Returns it without blanks at both ends; it is empty between two separators. */
+/* Removes from *list the text up to the next separator, and this separator; without a separator,
+ * all of the text. Returns the text without blanks at both ends; it is empty between two
+ * separators. */
 pdl_str pdl_str_take(pdl_str *list, pdl_str separators);
 /* Returns true when the answer to a question is "y" or "yes". */
 bool pdl_str_is_yes(pdl_str answer);
@@ -90,7 +91,7 @@ bool pdl_str_is_yes(pdl_str answer);
 char *pdl_str_dup(pdl_str s);
 
 /* Returns the number of single-byte edits (insert, delete, replace, swap of neighbours) from a to
- * b, or limit + 1 when it is larger than limit. "Did you mean" is made of it. */
+ * b, or limit + 1 when it is larger than limit. Used for "did you mean". */
 size_t pdl_str_distance(pdl_str a, pdl_str b, size_t limit);
 
 /* Returns the candidate that is most like name, or an empty slice when none is close enough to be

@@ -41,7 +41,7 @@ static inline void *pdl_vec_more(void *vec, size_t size) {
     return (char *)v->p + v->n++ * size;
 }
 
-/* Makes room for n items in all; called where about so many are expected. */
+/* Makes room for n items in all; called where about n items are expected. */
 static inline void pdl_vec_expect_any(void *vec, size_t n, size_t size) {
     pdl_vec_any *v = vec;
     if (v->cap >= n) return;

@@ -25,9 +25,9 @@ PDL_MUST bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, 
 /* Reads a document that others wrote, which may begin with a byte order mark. */
 PDL_MUST bool pdl_json_read_document(pdl_str text, int flags, pdl_val *out, pdl_err *err);
 
-/* Documents of one kind (the lines of a JSONL file, the chunks of a stream) share the texts of
- * keys, and which keys objects have. All-zero is empty. The caches are small and direct-mapped,
- * so their memory is bounded. */
+/* Documents of one kind (the lines of a JSONL file, the chunks of a stream) share the texts of keys
+ * and the shapes of objects. All-zero is empty. The caches are small and direct-mapped, so their
+ * memory is bounded. */
 enum { PDL_JSON_KEYS = 64, PDL_JSON_SHAPES = 16 };
 typedef struct pdl_json_keys {
     uint64_t used;   /* bits: slots in use */

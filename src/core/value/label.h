@@ -57,18 +57,17 @@ enum {
     PDL_LABEL_SOURCES = 16
 };
 
-/* These bits say what a value may be, besides where it is from. A value without either bit is
- * bounded: it was checked to be one of a few values (a boolean, an enum, an integer between two
- * bounds, an object of such). UNSHAPED is missing too when it was checked to be a list of such
- * values, or to match a pattern. SEVERAL marks a container into which the program has put more than
- * one value with an origin; each of them may be bounded, but a hundred booleans are a text. Only
- * values with an origin have these bits. */
+/* These bits say what a value may be, besides where it is from. A value with neither UNBOUNDED nor
+ * UNSHAPED is bounded: it was checked to be one of a few values (a boolean, an enum, an integer
+ * between two bounds, an object of such). A value with UNBOUNDED alone was checked to be a list of
+ * such values, or to match a pattern. SEVERAL marks a container into which the program has put more
+ * than one value with an origin; each of them may be bounded, but a hundred booleans are a text.
+ * Only values with an origin have these bits. */
 enum {
     PDL_LABEL_UNBOUNDED = 1 << PDL_LABEL_ORIGIN_BITS,
     PDL_LABEL_UNSHAPED = 1 << (PDL_LABEL_ORIGIN_BITS + 1),
     PDL_LABEL_SEVERAL = 1 << (PDL_LABEL_ORIGIN_BITS + 2),
-    /* the value has the name of a policy from a source of another run, which no bit of a source
-     * shows */
+    /* the value got a policy's name from a source of another run, which has no bit here */
     PDL_LABEL_ELSEWHERE = 1 << (PDL_LABEL_ORIGIN_BITS + 3),
     PDL_LABEL_FREE = PDL_LABEL_UNBOUNDED | PDL_LABEL_UNSHAPED | PDL_LABEL_SEVERAL,
     PDL_LABEL_ORIGINS = (1 << PDL_LABEL_ORIGIN_BITS) - 1

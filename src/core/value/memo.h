@@ -1,4 +1,4 @@
-/* memo.h -- what a walk over a value made of the objects that it went through.
+/* memo.h -- the results of a walk over a value, by the objects that it went through.
  *
  * Values share their parts: a list that is put into itself twice, forty times over, has forty
  * objects and 2^40 leaves. A walk that searches such a value, or makes another value of it, keeps

@@ -94,12 +94,12 @@ static inline pdl_val pdl_joined_all(pdl_val c, pdl_vref other) {
     return pdl_with_label(pdl_joined(c, other), pdl_label_of_part(other));
 }
 
-/* Makes the items of a container larger, for at least `need`; *items is few or separately
+/* Grows the array of a container's items, to at least `need`; *items is few or separately
  * allocated. Returns the new capacity. */
 size_t pdl_items_grow(pdl_val **items, const pdl_val *few, size_t cap, size_t need);
 
 /* Starts a dict with these keys. The caller adds values, vals[n++], none of them labelled or with
- * flags; it is a valid value when it has as many as shape has keys. Takes shape. */
+ * flags; the dict is a valid value once it has as many values as shape has keys. Takes shape. */
 pdl_dictobj *pdl_dict_begin(struct pdl_shape *shape);
 /* Releases a dict of pdl_dict_begin that is not finished; its values remain the caller's. */
 void pdl_dict_abandon(pdl_dictobj *d);

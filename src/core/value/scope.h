@@ -26,7 +26,7 @@ pdl_vref pdl_scope_find(const pdl_scope *s, pdl_name name);
 /* Binds name to x in s. Takes s and x. Rebinding keeps the position in the order. */
 pdl_scope *pdl_scope_put(pdl_scope *s, pdl_name name, pdl_val x);
 
-/* Binds name to x where it is bound to old: the same object, or an equal number or text. Returns
+/* Binds name to x if it is bound to old: to the same object, or to an equal number or text. Returns
  * true when it was. */
 bool pdl_scope_rebind(pdl_scope **s, pdl_name name, pdl_vref old, pdl_vref x);
 
@@ -42,7 +42,7 @@ void pdl_scope_each(const pdl_scope *s, bool (*fn)(void *user, pdl_name name, pd
 /* Makes a dict from names to values (`pdl_scope`, results of imports). */
 pdl_val pdl_scope_to_dict(const pdl_scope *s, const pdl_interner *in);
 
-/* Objects that own scopes (closures) pass them to pdl_scope_drop in fini, which defers nested
- * releases to the same work list; scopes therefore need no tag of values. */
+/* An object that owns a scope, such as a closure, drops it in fini. The values that this releases
+ * join the walk that is in progress (val.c), so a scope need not be a value itself. */
 
 #endif

@@ -55,7 +55,7 @@ void pdl_shape_remove(pdl_shape *s, uint32_t i);
 
 /* Makes a dict of n pairs (key, value), as pdl_dict_put does; takes keys and values. *shape: the
  * keys of the dict that the same code made before (NULL: none), which the new dict shares when it
- * has the same ones. The caller owns it, and it is replaced by the keys of this dict. */
+ * has the same ones. The caller owns *shape, which is replaced by the keys of this dict. */
 pdl_val pdl_dict_of_pairs(const pdl_val *pairs, size_t n, pdl_shape **shape);
 
 #endif

@@ -12,7 +12,8 @@
  * that is not a schema of an object becomes the schema of one without properties. */
 pdl_val pdl_tool_schema_whole(pdl_vref schema);
 
-/* Returns the list of tools of a request with whole schemas; null as `parameters` is left out. */
+/* Returns the list of tools of a request with whole schemas; a `parameters` that is null is left
+ * out. */
 pdl_val pdl_tools_whole(pdl_vref tools);
 
 #endif
