@@ -14,8 +14,8 @@
 typedef struct pdl_line_edit pdl_line_edit;
 
 /* Lists the words that complete a line. before: the line up to the cursor, whose end is the
- * beginning of a word. Calls put(to, word) for each word that begins so; *n_typed is the number of
- * bytes that such a word replaces. */
+ * beginning of a word. Calls put(to, word) for each word that begins like this; *n_typed is the
+ * number of bytes that such a word replaces. */
 typedef void pdl_complete_fn(void *user, pdl_str before, size_t *n_typed,
                              void (*put)(void *to, pdl_str word), void *to);
 

@@ -66,8 +66,8 @@ static const char *read_named(unescape *u) {
     return "unknown Unicode character name";
 }
 
-/* Appends a character that is not ASCII after a backslash. The reference first writes it as an
- * escape, so the backslash escapes another backslash. */
+/* Appends a character that is not ASCII after a backslash. The reference first replaces the
+ * character by an escape, so the backslash before it escapes the backslash of that escape. */
 static void put_escaped_high(unescape *u) {
     const char *p = u->in.p + u->i;
     uint32_t cp = pdl_utf8_next(&p);

@@ -435,8 +435,8 @@ static bool breaks_here(const layout *l, const pdl_ytree_token *a, const pdl_ytr
     return opens(a) || a->kind == PDL_YTREE_COMMA_TOKEN || closes(b);
 }
 
-/* Returns the blanks between two tokens of a line. A collection that begins after a dash keeps its
- * column; when only a part of it is formatted, this is the old column. */
+/* Returns the blanks between two tokens of a line. A collection that begins after a dash is put
+ * into its column: that of the source when only a part of it is formatted. */
 static uint32_t blanks_before(layout *l, const pdl_ytree_token *a, const pdl_ytree_token *b) {
     pdl_ytree_id before, id = node_from(l, b->start, &before);
     bool block =

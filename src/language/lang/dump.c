@@ -1,5 +1,5 @@
-/* dump.c -- see dump.h. Fields come from the tables in their order. A row `D` there has what traces
- * spell out for an absent field.
+/* dump.c -- see dump.h. Fields come from the tables in their order. A row `D` in a table is the
+ * value that traces write for an absent field.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

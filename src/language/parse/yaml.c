@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-enum { SNIPPET_COLUMNS = 75 }; /* PyYAML shortens longer lines, which are left out here */
+enum { SNIPPET_COLUMNS = 75 }; /* PyYAML shortens lines that are longer; here they are left out */
 
 /* Returns the 1-based line of text, without its end. */
 static pdl_str line_at(pdl_str text, uint32_t line) {
