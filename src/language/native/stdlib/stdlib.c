@@ -2,7 +2,8 @@
  * an error of the program, text shown at once; and the table of its natives (others:
  * template_slots.c, find_object.c, calculate.c, tfidf.c).
  *
- * A judge answers `true` or `false`. The raw response has, for each token of the answer, the other
+ * A judge answers `true` or `false`, also with a capital letter, in quotes, or before an explanation.
+ * The raw response has, for each token of the answer, the other
  * tokens that the model weighed:
  *
  *     choices[0].logprobs.content[*] = {token, top_logprobs: [{token, logprob}, ...]}
@@ -41,14 +42,30 @@ static bool member_list(pdl_vref x, const char *key, pdl_vref *out, pdl_err *err
     return true;
 }
 
-/* Returns true when text starts with the token of this entry. */
-static bool token_starts(pdl_vref entry, pdl_str text, bool *out, pdl_err *err) {
+/* Returns the first word of an answer without the quotes around it. */
+static pdl_str first_word(pdl_str answer) {
+    pdl_str said = pdl_str_trim(answer);
+    size_t from = 0;
+    while (from < said.n && pdl_byte_in(said.p[from], PDL_STR("\"'*`"))) from++;
+    size_t n = from;
+    while (n < said.n && pdl_cp_is_alnum((unsigned char)said.p[n])) n++;
+    return pdl_str_sub(said, from, n);
+}
+
+static bool starts(pdl_str text, pdl_str part, bool any_case) {
+    if (!any_case) return pdl_str_starts(text, part);
+    return part.n <= text.n && pdl_str_eq_nocase(pdl_str_sub(text, 0, part.n), part);
+}
+
+/* Sets *out when text starts with the token of this entry. any_case: capital letters count as small
+ * ones. */
+static bool token_starts(pdl_vref entry, pdl_str text, bool any_case, bool *out, pdl_err *err) {
     pdl_vref token;
     if (!member(entry, "token", &token, err)) return false;
     if (!pdl_is_str(token))
         return pdl_err_host(err, "TypeError", "a token is of type %s, not str", pdl_py_type(token));
     pdl_str word = pdl_str_get(token), bare = pdl_str_trim(word);
-    *out = pdl_str_starts(text, bare) && (bare.n || !word.n);
+    *out = starts(text, bare, any_case) && (bare.n || !word.n);
     return true;
 }
 
@@ -57,32 +74,40 @@ static bool logprob_of(pdl_vref entry, double *out, pdl_err *err) {
     return member(entry, "logprob", &v, err) && pdl_float_from(v, out, err);
 }
 
-/* Returns the probability of the first candidate token that is a prefix of word, or of the least
- * likely candidate when none is. */
+/* Returns the probability of the first candidate token that is a prefix of word: as it is written,
+ * else in any case. When there is none, it is that of the least likely candidate. */
 static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
-    double least = INFINITY;
+    double least = INFINITY, other_case = NAN;
     for (size_t i = 0; i < pdl_list_len(top); i++) {
         pdl_vref entry = pdl_list_at(top, i);
-        bool hit = false;
+        bool hit = false, near = false;
         double lp = 0;
-        if (!token_starts(entry, word, &hit, err) || !logprob_of(entry, &lp, err)) return false;
-        if (lp < least || hit) least = lp;
-        if (hit) break;
+        if (!token_starts(entry, word, false, &hit, err) ||
+            !token_starts(entry, word, true, &near, err) || !logprob_of(entry, &lp, err))
+            return false;
+        *out = exp(lp);
+        if (hit) return true;
+        if (near && isnan(other_case)) other_case = lp;
+        if (lp < least) least = lp;
     }
-    *out = exp(least);
+    *out = exp(isnan(other_case) ? least : other_case);
     return true;
 }
 
-/* Finds the tokens that were weighed where the answer was decided. */
-static bool decision(pdl_vref choice, pdl_str answer, pdl_vref *top, pdl_err *err) {
+/* Finds the tokens that were weighed where the answer was decided: at the last token that begins the
+ * answer, or at the first one when an explanation follows, which may have such tokens, too. */
+static bool decision(pdl_vref choice, pdl_str answer, bool explained, pdl_vref *top,
+                     pdl_err *err) {
     pdl_vref logprobs, content;
     if (!member(choice, "logprobs", &logprobs, err) ||
         !member_list(logprobs, "content", &content, err))
         return false;
-    for (size_t i = pdl_list_len(content); i-- > 0;) {
+    size_t n = pdl_list_len(content);
+    for (size_t i = 0; i < n; i++) {
         bool hit = false;
-        if (!token_starts(pdl_list_at(content, i), answer, &hit, err)) return false;
-        if (hit) return member_list(pdl_list_at(content, i), "top_logprobs", top, err);
+        pdl_vref token = pdl_list_at(content, explained ? i : n - 1 - i);
+        if (!token_starts(token, answer, true, &hit, err)) return false;
+        if (hit) return member_list(token, "top_logprobs", top, err);
     }
     return pdl_err_host(err, "AssertionError", "no token of the response begins its text");
 }
@@ -97,9 +122,10 @@ static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
     pdl_vref choice = pdl_list_at(choices, 0);
     if (!member(choice, "message", &message, err) || !member(message, "content", &content, err))
         return false;
-    pdl_str answer = pdl_is_str(content) ? pdl_str_trim(pdl_str_get(content)) : PDL_STR("");
-    bool yes = pdl_str_is(answer, "true");
-    if (!yes && !pdl_str_is(answer, "false")) {
+    pdl_str said = pdl_is_str(content) ? pdl_str_trim(pdl_str_get(content)) : PDL_STR("");
+    pdl_str answer = first_word(said);
+    bool yes = pdl_str_eq_nocase(answer, PDL_STR("true"));
+    if (!yes && !pdl_str_eq_nocase(answer, PDL_STR("false"))) {
         pdl_buf b = PDL_BUF;
         pdl_val shown;
         if (!pdl_val_str_val(content, &shown, err)) return false;
@@ -110,7 +136,7 @@ static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
         return false;
     }
     double p_true = 0, p_false = 0;
-    if (!decision(choice, answer, &top, err) ||
+    if (!decision(choice, answer, said.n > answer.n, &top, err) ||
         !probability(PDL_STR("true"), top, &p_true, err) ||
         !probability(PDL_STR("false"), top, &p_false, err))
         return false;
@@ -133,11 +159,7 @@ static bool lacks_logprobs(pdl_vref response) {
 static bool verdict(pdl_vref response, pdl_val *out, pdl_err *err) {
     pdl_vref choice = pdl_list_at(pdl_member(response, "choices"), 0);
     pdl_str said = pdl_str_trim(pdl_member_str(pdl_member(choice, "message"), "content"));
-    size_t n = 0;
-    while (n < said.n && pdl_byte_in(said.p[n], PDL_STR("\"'*`"))) n++; /* quotes around the word */
-    size_t from = n;
-    while (n < said.n && pdl_cp_is_alnum((unsigned char)said.p[n])) n++;
-    pdl_str word = pdl_str_sub(said, from, n);
+    pdl_str word = first_word(said);
     bool yes = pdl_str_eq_nocase(word, PDL_STR("true"));
     if (!yes && !pdl_str_eq_nocase(word, PDL_STR("false")))
         return pdl_err_host(err, "ValueError", "Wrong value: %.*s", PDL_FMT(said));
