@@ -25,10 +25,6 @@ code: |
       os.rename('w/sub', 'w/bus')
       told.append('MOVED')
   except OSError: pass
-  try:
-      open('w/pdl.toml', 'w').close()
-      told.append('MADE')
-  except OSError: pass
   open('w/free/mine', 'w').write(' '.join(told))
   result = 'ok'
 """
@@ -82,6 +78,33 @@ def test_deciding_files(pdl, folder, strength):
             if name == "policy of the program":
                 check(f"{name}: the program too: {strength.name}", (home / "a.pdl").read_text() == told)
             check(f"{name} in {where} is whole: {strength.name}", not changed and "EVIL" not in box.read_text(), changed)
+
+
+MAKE = """lang: python
+code: |
+  import glob, os
+  told = [sorted(glob.glob('w/*'))]
+  for path in ('w/pdl.toml', 'w/sub/pdl.toml'):
+      try:
+          open(path, 'w').close()
+          told.append(path)
+      except OSError: pass
+  result = str(told)
+"""
+
+
+def test_settings_of_projects(pdl, folder, strength):
+    """None is made where pdl reads it for this program. Elsewhere nothing is in the way of code that lists its folder, and a new one is reported."""
+    made = "'w/sub/pdl.toml'" if strength.name == "process" else "'w/pdl.toml', 'w/sub/pdl.toml'"  # with that one, no file is made beside a folder
+    for program, want in (("a.pdl", "[['w/sub'], %s]" % made), ("w/sub/a.pdl", "[['w/pdl.toml', 'w/sub']]")):
+        home = folder / str(program.count("/"))
+        (home / "w/sub").mkdir(parents=True)
+        (home / "box.yaml").write_text("write: [w]\n")
+        (home / program).write_text(MAKE)
+        p = run(pdl, home, strength, (*strength.more, "--sandbox=box.yaml", program), {})
+        reported = "files that programs run at their start are new" in p.stderr
+        check(f"{program}: {strength.name}", p.returncode == 0 and p.stdout.strip() == want and reported == (program == "a.pdl"), p.stdout, p.stderr)
+        check(f"{program}: nothing is left: {strength.name}", program == "a.pdl" or not (home / "w/pdl.toml").exists())
 
 
 SEE = """lang: python

@@ -100,9 +100,11 @@ static const char *const start_files[] = {
     ".zprofile", ".zshenv",  ".zlogin", ".gitconfig",    ".gitmodules", ".gitattributes", ".npmrc",
     ".mcp.json", ".vscode/", ".idea/",  ".envrc",        ".pypirc",     ".netrc",
     ".claude/",  ".cursor/", ".ssh/",   ".inputrc",      ".vimrc",      ".gdbinit",
-    "pdl.toml",
 };
 enum { N_START_FILES = sizeof start_files / sizeof start_files[0] };
+
+/* The settings of a project: pdl reads those in the folder of a program or above it. */
+static const char project_file[] = "pdl.toml";
 
 static bool is_start_file(const char *name) {
     for (size_t i = 0; i < N_START_FILES; i++) {
@@ -110,7 +112,7 @@ static bool is_start_file(const char *name) {
         if (start_files[i][n - 1] == '/') n--;
         if (strlen(name) == n && strncmp(name, start_files[i], n) == 0) return true;
     }
-    return strncmp(name, ".env.", 5) == 0;
+    return strncmp(name, ".env.", 5) == 0 || strcmp(name, project_file) == 0;
 }
 
 /* The files by which git recognises a bare repository, and the files that control git in it.
@@ -177,6 +179,17 @@ static void note_placeholders(const char *folder, walk_result *out) {
     for (size_t i = 0; i < N_START_FILES; i++)
         if (!has_below(folder, start_files[i]))
             add_below(&out->placeholders, folder, start_files[i]);
+}
+
+void pdl_walk_project(const char *program, const char *folder, walk_result *out) {
+    if (!pdl_path_is_under(program, folder)) return;
+    char *at = pdl_str_dup(pdl_str_of(program));
+    for (size_t n = strlen(at); n >= strlen(folder); n--) {
+        if (at[n] && at[n] != '/') continue;
+        at[n] = 0;
+        if (!has_below(at, project_file)) add_below(&out->placeholders, at, project_file);
+    }
+    pdl_free(at);
 }
 
 /* Notes a repository, whose `config` holds names and passwords of servers. A repository below a

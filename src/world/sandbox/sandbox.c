@@ -342,6 +342,7 @@ static bool fill_spec(pdl_sandbox *s, pdl_err *err) {
     bool ok = look_through(s->dir, false, &w, err);
     for (size_t i = 0; ok && i < p->read.n; i++) ok = look_through(p->read.p[i], false, &w, err);
     for (size_t i = 0; ok && i < p->write.n; i++) ok = look_through(p->write.p[i], true, &w, err);
+    for (size_t i = 0; ok && i < p->write.n; i++) pdl_walk_project(s->dir, p->write.p[i], &w);
     if (ok) {
         add_readable(x, &s->base, p);
         add_readable(x, &p->read, p);

@@ -73,6 +73,9 @@ typedef struct walk_result {
 } walk_result;
 typedef enum { WALK_DONE, WALK_TOO_MANY, WALK_TOO_MANY_MASKED, WALK_TOO_DEEP } walk_end;
 walk_end pdl_walk_folder(const char *folder, bool writable, walk_result *out);
+/* Notes that code must not make a pdl.toml in the folder of the program, or above it as far as the
+ * folder to write. Elsewhere an empty file with this name would only be in the way of the code. */
+void pdl_walk_project(const char *program, const char *folder, walk_result *out);
 void pdl_walk_fini(walk_result *w);
 /* Returns true when the sandbox shows this masked file as an empty file, because git fails without
  * a `config`. Other masked files cannot be opened. */
