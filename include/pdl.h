@@ -240,9 +240,9 @@ typedef struct pdl_engine_options {
     const char *prices, *timeout;
     double max_rps, max_tokens_per_minute;
     /* The sandbox of code blocks, commands and tool servers: "code", or a file with a profile
-     * (docs/manual/security.md). NULL: the value of PDL_SANDBOX, or nothing, unless a policy or a
-     * block requires it. Confined code runs in a separate process, even when a handler for code
-     * exists. */
+     * (docs/manual/security.md). NULL: the value of PDL_SANDBOX; without that no sandbox, unless a
+     * policy or a block requires one. Confined code runs in a separate process, even when a handler
+     * for code exists. */
     const char *sandbox;
     /* a machine without namespaces is accepted: Landlock, seccomp and limits suffice */
     bool sandbox_process;
@@ -489,7 +489,7 @@ typedef struct pdl_task_durable {
     /* true: an existing run continues; false: a new run begins, and it is an error when it exists
      * already */
     bool resume;
-    /* the run survives the end of the process but not a power cut, which is faster */
+    /* faster: the run survives the end of the process, but not a power cut */
     bool process_only;
     /* A `read` without a line, or an approval that cannot be given, ends the run with an error of
      * kind "parked". pdl_runs_answer answers it, and then the run is resumed. */

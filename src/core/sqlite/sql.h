@@ -79,7 +79,7 @@ typedef struct sql_arg {
 #define SQL_D(x) ((sql_arg){.type = SQL_NUM, .d = (x)})
 #define SQL_S(x) ((sql_arg){.type = SQL_TEXT, .s = (x)})
 
-/* What gets the rows of a statement, until it returns false. */
+/* The receiver of a statement's rows: fn gets each row, until it returns false. */
 typedef struct pdl_sql_rows {
     bool (*fn)(void *user, sql *q, sql_row *row); /* NULL: rows are ignored */
     void *user;

@@ -509,8 +509,8 @@ static void put_gap(layout *l, size_t i) {
     }
 }
 
-/* Writes the last line end. A text that ends in a block scalar without a line end gets none, which
- * would become a part of the scalar. */
+/* Writes the last line end. After a text that ends in a block scalar without a line end none is
+ * written: it would become a part of the scalar. */
 static void put_end(layout *l) {
     const pdl_ytree_token *k = &l->t->tokens[l->t->n_tokens - 1];
     pdl_str text = l->t->src->text, s = pdl_str_sub(text, k->start, k->end);

@@ -68,8 +68,8 @@ static bool is_required(pdl_vref schema, pdl_vref key) {
     return false;
 }
 
-/* Counts the values of an object, whose order of keys is a choice as well. Keys that the schema
- * does not name are examined in the value. */
+/* Counts the values of an object; each order of its keys counts as well. Keys that the schema does
+ * not name are examined in the value. */
 static bound bound_of_object(pdl_vref schema, unsigned depth) {
     pdl_vref fields = pdl_dict_getz(schema, "properties");
     bound all = {1, true};

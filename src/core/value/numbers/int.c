@@ -610,9 +610,9 @@ bool pdl_int_read(pdl_str s, int base, pdl_val *out) {
 
 /* --- hash ------------------------------------------------------------------------------------- */
 
-#define MERSENNE                                                                                   \
-    (((uint64_t)1 << 61) -                                                                         \
-     1) /* modulus for hashes of numbers that do not fit int64, because floats are m * 2^e */
+/* The modulus for hashes of numbers that do not fit int64: with it the factor 2^e of a float is a
+ * rotation. */
+#define MERSENNE (((uint64_t)1 << 61) - 1)
 
 static uint32_t float_hash(double d) {
     if (d >= -0x1p63 && d < 0x1p63) {

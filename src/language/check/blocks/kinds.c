@@ -63,7 +63,7 @@ static PDL_NOINLINE const pdl_ty *check_branch(pdl_checker *c, const pdl_block *
 static PDL_NOINLINE const pdl_ty *check_if(pdl_checker *c, const pdl_b_if *b) {
     pdl_branches branches;
     truth holds = truth_of(b->cond, pdl_checker_tree(c, b->cond));
-    /* the branches compute nothing from the value that the condition tests */
+    /* the branches do not compute with the value of the condition */
     c->assumed = false;
     pdl_checker_guards(c, b->cond);
     if (holds == NEVER) report_unreachable(c, &b->head, "then", "the condition is false");
