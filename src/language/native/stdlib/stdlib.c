@@ -2,9 +2,9 @@
  * an error of the program, text shown at once; and the table of its natives (others:
  * template_slots.c, find_object.c, calculate.c, tfidf.c).
  *
- * A judge answers `true` or `false`, also with a capital letter, in quotes, or before an explanation.
- * The raw response has, for each token of the answer, the other
- * tokens that the model weighed:
+ * A judge answers `true` or `false`, perhaps with a capital letter, in quotes, or before an
+ * explanation. The raw response has, for each token of the answer, the other tokens that the model
+ * weighed:
  *
  *     choices[0].logprobs.content[*] = {token, top_logprobs: [{token, logprob}, ...]}
  *
@@ -94,8 +94,8 @@ static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
     return true;
 }
 
-/* Finds the tokens that were weighed where the answer was decided: at the last token that begins the
- * answer, or at the first one when an explanation follows, which may have such tokens, too. */
+/* Finds the tokens that were weighed where the answer was decided: at the last token that begins
+ * the answer, or at the first one when an explanation follows, which may have such tokens, too. */
 static bool decision(pdl_vref choice, pdl_str answer, bool explained, pdl_vref *top,
                      pdl_err *err) {
     pdl_vref logprobs, content;
