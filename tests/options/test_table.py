@@ -93,6 +93,9 @@ def test_mistakes_are_exit_code_2(pdl, folder):
     for args in FOLDERS:
         code, out, err = said(pdl, folder, *args, *([] if args[0] == "mock" else ["a.pdl"]))
         check("%s, a folder" % " ".join(args), code == 2 and not out and "is a folder, not a file\n" in err, code, out, err)
+    for args in (["trace", "./"], ["resume", "./"], ["runs", "show", "./"], ["cache", "list", "./"], ["policy", "check", "./"], ["view", "./"]):
+        code, out, err = said(pdl, folder, *args)
+        check("%s, a folder" % " ".join(args), code == 2 and not out and "'./' is a folder, " in err, code, out, err)
     for command, old, now in RENAMED:
         code, _, err = said(pdl, folder, command, "--" + old)
         check("%s --%s" % (command, old), code == 2 and "did you mean --%s?" % now in err, err)

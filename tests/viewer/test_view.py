@@ -612,7 +612,7 @@ def test_files(folder):
     r = run("view", many, "--html", html)
     check("1 000 blocks are less than 1 MB", r.returncode == 0 and html.stat().st_size < 1 << 20, html.stat().st_size)
     for args, code, told in [((), 2, "FILE"), ((trace, trace, trace), 2, "unrecognized"), ((trace, trace, "--html", "x"), 2, "one FILE"), ((trace, "--port", "x"), 2, "65535"),
-                             ((folder / "no",), 2, "there is no file"), ((folder,), 1, "directory"), ((trace, "--html", folder / "no" / "x"), 2, "there is no folder"),
+                             ((folder / "no",), 2, "there is no file"), ((folder,), 2, "is a folder"), ((trace, "--html", folder / "no" / "x"), 2, "there is no folder"),
                              ((trace, "--source", folder / "no"), 2, "there is no file")]:
         r = run("view", *args)
         check("wrong command %s" % (args,), r.returncode == code and told in r.stderr and "Traceback" not in r.stderr, (r.returncode, r.stderr))

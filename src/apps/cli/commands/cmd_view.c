@@ -295,8 +295,12 @@ static bool open_run(shower *s, pdl_str name, pdl_err *err) {
     char *journal = durable_path(name);
     char *file = pdl_str_dup(name);
     bool may_be_id = pdl_str_find(name, PDL_STR("/"), 0) == PDL_NOT_FOUND,
-         is_nothing = !journal && pdl_file_kind_of(file) == PDL_FILE_NONE;
+         is_nothing = !journal && pdl_file_kind_of(file) == PDL_FILE_NONE,
+         is_folder = !journal && pdl_file_kind_of(file) == PDL_FILE_DIR;
     pdl_free(file);
+    if (is_folder)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "'%.*s' is a folder, and not that of a search", PDL_FMT(name));
     if (is_nothing && !may_be_id)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "there is no file %.*s", PDL_FMT(name));
     if (is_nothing)

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "cli/cli.h"
+#include "cli/search_again.h"
 #include "io/file.h"
 
 #include "base/banned.h"
@@ -28,6 +29,17 @@ static const struct {
                 {pdl_cli_cmd_eval, false},  {pdl_cli_cmd_optimize, false},
                 {pdl_cli_cmd_infer, false}, {pdl_cli_cmd_pack, false}};
 
+/* Commands whose operands from `from` on name files or runs. pdl view decides by itself which
+ * folders it shows. */
+static const struct {
+    int (*run)(const arguments *a);
+    size_t from;
+} journals[] = {{pdl_cli_cmd_trace, 0},
+                {pdl_cli_cmd_resume, 0},
+                {pdl_cli_cmd_runs, 1},
+                {pdl_cli_cmd_cache, 1},
+                {pdl_cli_cmd_policy, 1}};
+
 static pdl_file_kind kind_of(pdl_str name) {
     char *path = pdl_str_dup(name);
     pdl_file_kind kind = pdl_file_kind_of(path);
@@ -47,11 +59,16 @@ static bool is_one_of(opt_id id, const opt_id *ids, size_t n) {
     return false;
 }
 
+/* Returns true for a name that is a path and no word, such as that of a run or policy. */
+static bool is_path_name(pdl_str name) {
+    return name.n && (memchr(name.p, '/', name.n) || memchr(name.p, '.', name.n));
+}
+
 /* Returns the file that a value names and that has to exist; empty when there is none. */
 static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
     bool is_rows = id == OPT_input || id == OPT_data_rows;
     bool is_table = is_rows || (id == OPT_output && a->command->run == pdl_cli_cmd_batch);
-    bool is_path = value.n && (memchr(value.p, '/', value.n) || memchr(value.p, '.', value.n));
+    bool is_path = is_path_name(value);
     if (id == OPT_data || id == OPT_variable)
         return pdl_str_starts(value, PDL_STR("@")) ? pdl_str_sub(value, 1, value.n) : (pdl_str){0};
     /* the reader of tables searches for the file of FILE.db:TABLE */
@@ -90,6 +107,29 @@ static bool has_options(const arguments *a, char **message) {
     return true;
 }
 
+/* Returns true when the operand is a folder where a file is wanted. That of a search can be shown
+ * and resumed. */
+static bool is_wrong_folder(pdl_str operand) {
+    if (!is_path_name(operand) || kind_of(operand) != PDL_FILE_DIR) return false;
+    char *search = pdl_cli_search_folder(operand);
+    pdl_free(search);
+    return !search;
+}
+
+static bool has_journals(const arguments *a, char **message) {
+    for (size_t i = 0; i < sizeof journals / sizeof *journals; i++) {
+        if (journals[i].run != a->command->run) continue;
+        for (size_t k = journals[i].from; k < a->files.n; k++) {
+            if (!is_wrong_folder(a->files.p[k])) continue;
+            pdl_buf b = PDL_BUF;
+            pdl_buf_putf(&b, "'%.*s' is a folder, not a file", PDL_FMT(a->files.p[k]));
+            *message = pdl_buf_take(&b);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Returns true for an option that only shows something and needs no program. */
 static bool asks_for_help(const arguments *a) {
     return a->given[OPT_help] || a->given[OPT_version] || a->given[OPT_schema] ||
@@ -109,5 +149,5 @@ bool pdl_cli_finds_files(const arguments *a, char **message) {
             return false;
         }
     }
-    return has_options(a, message);
+    return has_journals(a, message) && has_options(a, message);
 }
