@@ -43,7 +43,10 @@ def is_executed(block):
 
 def expanded(t):
     """The trace with whole lists of messages, by the rule in docs/manual/live-document.md."""
-    models = {i: b for i, b, _ in models_of(t)}
+    models = {}
+    for i, b, _ in models_of(t):  # a model that ended with its fallback has the id of its last attempt, which was asked
+        if i not in models or "pdl__model_input" in b:
+            models[i] = b
 
     def whole(v, member, around):
         if not (isinstance(v, dict) and "pdl__same" in v):
@@ -308,6 +311,36 @@ maxIterations: %%d
             equal(json.loads(NANOS.sub("0", json.dumps(a))), json.loads(NANOS.sub("0", json.dumps(b))), place)
     sizes = [len(pdl.run(folder, program % n)) for n in (40, 80)] if name not in GROW else [1, 1]
     assert sizes[1] < 2.1 * sizes[0], sizes
+
+
+REFUSED = """
+text:
+- hello
+- for: {i: "${ range(%d) }"}
+  repeat:
+    model: openai/m
+    parameters: {mock_response: five}
+    spec: {enum: [other]}
+    retry: %d
+    trace_error_on_retry: true
+    fallback: {text: [{model: openai/m, parameters: {mock_response: other}}]}
+"""
+
+
+def test_attempts_name_the_messages_of_attempts(pdl, folder):
+    """The messages of each attempt are in the trace once, in whatever block the next one is."""
+    t = expanded(pdl.trace(folder, REFUSED % (3, 2)))
+    for i in range(3):
+        begin, place = ["hello"] + ["other"] * i, "text.1.repeat.%d.model" % i
+        asked = [b for at, b, _ in models_of(t) if at.startswith(place) and "pdl__model_input" in b]
+        equal([b["pdl__id"] for b in asked], [place + at for at in (".fallback.text.0.model", ".retry0", ".retry1", ".retry2")])
+        for b, errors in zip(asked, (2, 0, 1, 2)):
+            sent = [m["content"] for m in b["pdl__model_input"]]
+            equal([sent[:i + 1], len(sent)], [begin, len(begin) + errors], b["pdl__id"])
+            equal([m["content"] for m in b["pdl__context"]][:i + 1], begin, b["pdl__id"])
+    for once, twice in ((20, 2), (40, 2)), ((1, 40), (1, 80)):
+        sizes = [len(pdl.run(folder, REFUSED % n)) for n in (once, twice)]
+        assert sizes[1] < 2.1 * sizes[0], sizes
 
 
 WRITTEN = ['[{role: user, content: "say ${ i }"}]', '{array: [{role: user, content: hi}]}', '{role: user, content: hi}', '{text: [hi, "${ i }"]}',

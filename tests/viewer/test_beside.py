@@ -95,6 +95,21 @@ MODELS = """text:
 """
 
 
+SENT = """text:
+- hello
+- {model: openai/m, parameters: {mock_response: five}, spec: {enum: [other]}, retry: 1, fallback: other}
+"""
+
+
+def test_messages_of_the_last_attempt(folder):
+    """The last attempt has its own messages, not those of the fallback, whose block has the same id."""
+    (folder / "a.pdl").write_text(SENT)
+    run = pdl(folder, "--trace=t.json", "a.pdl", env={**os.environ, "OPENAI_API_KEY": "k"})
+    md = pdl(folder, "view", "t.json", "--md", "-", "--all").stdout
+    sent = [part.split("```")[1].split() for part in md.split("sent:")[1:]]
+    check("messages", sent == [["text", "hello"]] * 2, sent, md, run.stderr)
+
+
 def test_calls_of_attempts(folder):
     """Each call is counted once, also in an attempt that failed: in the title as often as --verbose has lines."""
     (folder / "a.pdl").write_text(MODELS)

@@ -219,11 +219,17 @@ static void count_failures(pdl_doc *d) {
 
 /* --- messages --------------------------------------------------------------------------------- */
 
+static bool was_asked(const pdl_box *b) {
+    return !pdl_is_absent(pdl_box_get(b, "pdl__model_input"));
+}
+
 static void find_places(pdl_doc *d) {
     for (size_t i = 0; i < d->boxes.n; i++) {
         const pdl_box *b = &d->boxes.p[i];
         if (!pdl_str_is(b->kind, "model") || !b->place.n) continue;
-        if (!pdl_map_find(&d->places, b->place))
+        /* a block that ended with its fallback has the id of its last attempt, which was asked */
+        uintptr_t found = (uintptr_t)pdl_map_find(&d->places, b->place);
+        if (!found || (!was_asked(&d->boxes.p[found - 1]) && was_asked(b)))
             pdl_map_put(&d->places, b->place, (void *)(uintptr_t)(i + 1));
     }
 }
@@ -233,10 +239,12 @@ uint32_t pdl_doc_model_at(const pdl_doc *d, pdl_str place) {
     return found ? (uint32_t)(found - 1) : (uint32_t)d->boxes.n;
 }
 
-static bool is_around(const pdl_doc *d, uint32_t i, pdl_str place) {
+/* Returns the box with this place around box i, or box i; the number of boxes when there is
+ * none. */
+static uint32_t box_around(const pdl_doc *d, uint32_t i, pdl_str place) {
     for (; !pdl_str_eq(d->boxes.p[i].place, place); i = d->boxes.p[i].parent)
-        if (!i) return false;
-    return true;
+        if (!i) return (uint32_t)d->boxes.n;
+    return i;
 }
 
 static bool is_short(pdl_vref v) {
@@ -249,11 +257,12 @@ static bool is_short(pdl_vref v) {
  * member of the returned list. Returns absent when the trace lacks the list. */
 static pdl_vref continued(const pdl_doc *d, uint32_t *i, pdl_str *member, pdl_vref v) {
     pdl_str id = pdl_str_get(pdl_dict_getz(v, "pdl__same"));
-    uintptr_t found = (uintptr_t)pdl_map_find(&d->places, id);
-    if (!found) return pdl_absent();
-    bool context = pdl_str_is(*member, "pdl__context") || is_around(d, *i, id);
+    uint32_t found = box_around(d, *i, id);
+    bool context = pdl_str_is(*member, "pdl__context") || found < d->boxes.n;
+    if (found >= d->boxes.n) found = pdl_doc_model_at(d, id);
+    if (found >= d->boxes.n) return pdl_absent();
     *member = context ? PDL_STR("pdl__context") : PDL_STR("pdl__model_input");
-    *i = (uint32_t)(found - 1);
+    *i = found;
     return pdl_dict_gets(d->boxes.p[*i].block, *member);
 }
 

@@ -23,6 +23,12 @@ void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n, bool kept);
 /* Called when the trace drops n but for its last part. */
 void pdl_fold_note_dropped(fold_node *n, const fold_node *last);
 
+/* Returns the number of the event with which n began, or its current attempt when the trace shows
+ * one before that. */
+static inline uint64_t pdl_fold_began(const fold_node *n) {
+    return n->attempt_failed ? n->attempt_failed : n->tick;
+}
+
 /* --- fold_write.c ----------------------------------------------------------------------------- */
 
 /* Appends the JSON of n as an attempt that failed. All its parts are written. */

@@ -226,7 +226,7 @@ static void give_up(pdl_fold *f, fold_node *n) {
 
 void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n, bool kept) {
     fold_usage *to = kept ? &n->kept : &n->lost;
-    pdl_fold_same_forget(f, n);
+    if (!kept) pdl_fold_same_forget(f, n);
     for (fold_node *c = n->first, *next; c; c = next) {
         next = c->next;
         if (c->entry == PDL_ENTRY_DEF) continue;
@@ -341,6 +341,8 @@ bool pdl_fold_keep_attempt(pdl_fold *f, fold_node *n, const char *message, int64
     pdl_free(n->failure);
     n->failure = failure;
     if (!f->err.kind) pdl_fold_add_item(f, &n->attempts, &text);
+    n->attempt_began = pdl_fold_began(n);
+    n->attempt_failed = f->tick;
     pdl_buf_fini(&text);
     return !f->err.kind;
 }

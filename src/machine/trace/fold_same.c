@@ -7,12 +7,14 @@
  * [...]}. A `pdl__context` repeats the `pdl__context` of block ID. Any other list repeats the
  * `pdl__model_input` of block ID, or its `pdl__context` when ID is the model itself.
  *
- * What must stay true: the named block is in the trace at the end. A failed attempt removes its
- * blocks from the trace. A block therefore names only models that began before it in the same
- * fiber, or in one that waits for it: an attempt that removes these models removes the block, too.
+ * What must stay true: the named block is in the trace at the end. A failed attempt that the trace
+ * does not show removes its blocks. A block therefore names only models that began before it in the
+ * same fiber, or in one that waits for it: an attempt that removes these models removes the block,
+ * too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "trace/fold_attempt.h"
 #include "trace/fold_tree.h"
 
 #include "value/context.h"
@@ -75,14 +77,25 @@ typedef struct fold_best {
     size_t n;
 } fold_best;
 
+/* Returns true when b is the last attempt of a model whose fallback contains n. That model has the
+ * same id, so n would seem to name the model around it. */
+static bool is_attempt_around(const fold_node *n, const fold_base *b) {
+    for (const fold_node *up = n->parent; up; n = up, up = up->parent) {
+        bool in_fallback = up->block->kind == PDL_BLOCK_model && up->attempt_failed &&
+                           n->block == up->block->rare->fallback;
+        if (in_fallback && b->tick == up->attempt_began) return true;
+    }
+    return false;
+}
+
 static void look_in(const pdl_fold *f, uint32_t fiber, const fold_node *n, fold_list which,
                     pdl_vref list, fold_best *best) {
     const fold_bases *all = pdl_idmap_find(&f->bases, (uintptr_t)fiber);
     for (size_t i = 0; all && i < KEPT; i++) {
         const fold_base *b = &all->base[i];
-        if (!pdl_is_str(b->id) || b->tick >= n->tick) continue;
+        if (!pdl_is_str(b->id) || b->tick >= pdl_fold_began(n)) continue;
         size_t k = shared(list, b->lists[which]);
-        if (k > best->n) *best = (fold_best){b->id, k};
+        if (k > best->n && !is_attempt_around(n, b)) *best = (fold_best){b->id, k};
     }
 }
 
@@ -139,12 +152,14 @@ static bool runs(const pdl_fold *f, uint32_t fiber) {
 void pdl_fold_same_note(pdl_fold *f, const fold_node *n, pdl_vref id, pdl_vref context,
                         pdl_vref input) {
     uint32_t fiber = runs(f, n->fiber) ? n->fiber : fiber_after(n);
-    if (f->whole || !runs(f, fiber) || pdl_str_starts(pdl_str_get(id), PDL_STR("..."))) return;
+    /* A model that was not asked has the id of its last attempt, but not the lists of that. */
+    if (f->whole || pdl_is_absent(input) || !runs(f, fiber)) return;
+    if (pdl_str_starts(pdl_str_get(id), PDL_STR("..."))) return;
     fold_base *b = new_base(f, fiber);
     b->id = pdl_keep(id);
     b->lists[FOLD_CONTEXT] = pdl_keep(context);
     b->lists[FOLD_INPUT] = pdl_keep(input);
-    b->tick = n->tick;
+    b->tick = pdl_fold_began(n);
 }
 
 void pdl_fold_same_forget(pdl_fold *f, const fold_node *n) {

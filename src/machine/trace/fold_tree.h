@@ -61,14 +61,12 @@ typedef struct fold_usage {
  * not written. */
 typedef struct fold_node {
     const pdl_block *block;
-    /* NULL: the node is the root, or its parent was freed */
-    struct fold_node *parent;
+    struct fold_node *parent; /* NULL: the node is the root, or its parent was freed */
     struct fold_node *first, *last, *next, *prev; /* shown children, in order of execution */
     struct fold_node *cursor;                     /* where the search for a child continues */
     struct fold_node *older, *newer;              /* list of all nodes */
     struct fold_node *queue_next;                 /* list of the nodes that have ended and wait */
-    /* a node in the queue is not examined before this event */
-    uint64_t due;
+    uint64_t due; /* a node in the queue is not examined before this event */
     pdl_entry entry;
     uint32_t fiber;
     uint32_t number; /* number of an iteration, or of a call in an expression */
@@ -80,6 +78,8 @@ typedef struct fold_node {
     pdl_path *place; /* path with the calls from expressions around it; NULL: none */
     pdl_path *call;  /* a model: key of its place in calls, kept; NULL: none */
     uint64_t tick;   /* number of the event with which the execution began */
+    /* Numbers of the events with which the last item of `attempts` began and failed; 0: none. */
+    uint64_t attempt_began, attempt_failed;
     int64_t start, end;
     int64_t sent;        /* a model: when the answered request was sent; 0: unknown */
     int64_t first_piece; /* a model: when the first piece arrived; 0: the answer came at once */
