@@ -41,6 +41,14 @@ def test_texts(pdl, folder):
             check(title, end == {"ok": "Hello"}, end)
 
 
+def test_a_whole_answer_is_printed(pdl, folder):
+    """Where a stream was wanted and the answer came whole, as where it comes in pieces: all of its text, and no thoughts."""
+    shapes = {**WHOLE, "thoughts": {"message": {"content": "<think>hm</think>Hello"}}}
+    for title, members in shapes.items():
+        out = run(pdl, folder, {"text": [block(PEER, Table(), choice("stop", **members))]}, "--stream", "result")[0]
+        check(title, out == "Hello\n", out)
+
+
 def test_calls_beside_a_whole_message(pdl, folder):
     whole = choice("tool_calls", delta={}, message={"role": "assistant", "content": "Hello", "tool_calls": [CALL]})
     for title, said in (("calls in the message alone", [choice(delta={"content": "Hello"}), whole]),

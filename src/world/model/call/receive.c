@@ -175,7 +175,9 @@ static void note_reason(pdl_call *c, pdl_val reason) {
     pdl_drop(reason);
 }
 
-void pdl_call_finish(pdl_call *c, pdl_val raw, int status) {
+/* Answers the effect. The text of a reply that was not shown yet is shown in its finished form,
+ * without thoughts and with its parts joined. Takes raw. */
+static void finish(pdl_call *c, pdl_val raw, int status, bool is_shown) {
     pdl_val reply;
     pdl_err err = {0};
     if (pdl_is_str(c->model))
@@ -193,17 +195,20 @@ void pdl_call_finish(pdl_call *c, pdl_val raw, int status) {
         pdl_call_fail(c, &f);
         return;
     }
-    note_reason(c, odd);
-    if (c->ask.wrapped || c->ask.nullable) { /* nothing was shown yet */
+    if (c->ask.wrapped || c->ask.nullable || !is_shown) {
         c->ask.wrapped = c->ask.nullable = false;
         if (!pdl_call_show_whole(c, pdl_dict_getz(reply, "raw"), 0)) {
+            pdl_drop(odd);
             pdl_call_stop(c, reply);
             return;
         }
     }
+    note_reason(c, odd);
     if (!pdl_is_absent(pdl_processor_of(c->e->request))) reply = pdl_processor_reply(reply);
     answer(c, reply);
 }
+
+void pdl_call_finish(pdl_call *c, pdl_val raw, int status) { finish(c, raw, status, true); }
 
 /* --- a whole reply ---------------------------------------------------------------------------- */
 
@@ -304,10 +309,10 @@ static void read_body(pdl_call *c, pdl_str body, int status, pdl_buf *fixed) {
         return;
     } else if (read_response(c, json, status, &raw, &f)) {
         pdl_job_end(c);
-        if (!pdl_call_show_whole(c, raw, 0))
+        if (c->job_shown && !pdl_call_show_whole(c, raw, 0))
             pdl_call_stop(c, raw);
         else
-            pdl_call_finish(c, raw, status);
+            finish(c, raw, status, c->job_shown != 0);
         return;
     }
     if (c->ask.provider->dialect->pending)
