@@ -29,11 +29,11 @@ text:
 
 
 def times(trace, out):
-    """Every pdl__timing with the id of its block, in the order of the trace."""
+    """Every pdl__timing with the id of its block, in the order of the trace. Attempts that were given up are not in a recording."""
     if isinstance(trace, dict):
         if "pdl__timing" in trace:
             out.append((trace.get("pdl__id"), trace["pdl__timing"]))
-        for v in trace.values():
+        for v in [v for k, v in trace.items() if k != "pdl__abandoned"]:
             times(v, out)
     elif isinstance(trace, list):
         for v in trace:
