@@ -48,6 +48,7 @@ LATER = (
     ("a fallback", "text: [{def: a, model: openai/m, input: n}, \"${ [1][a.count('five')] }\"]\nfallback: other\n", '{"n": "five"}other'),
     ("attempts, then a fallback", "text: [%s, '${ nope }']\nretry: 1\nfallback: {text: [other, ' ', %s]}\n" % (M, M), "other " + OK),
     ("the last of a list", "lastOf: [a, {text: [{def: a, model: openai/m, input: n}, \"${ [1][a.count('five')] }\"]}]\nretry: 2\n", OK + "1"),
+    ("code in PDL", "text: [{def: a, lang: pdl, code: 'model: openai/m\n\n  input: n'}, \"${ [1][a.count('five')] }\"]\nretry: 2\n", OK + "1"),
     ("an include", "text: [{include: m.pdl}, \"${ [1][a.count('five')] }\"]\nretry: 2\n", OK + "1"),
 )
 

@@ -43,13 +43,17 @@ static bool may_call(const pdl_tree *t) {
     return source.n && memchr(source.p, '(', source.n);
 }
 
+static bool is_program(const pdl_block *b) {
+    return b->kind == PDL_BLOCK_code && pdl_str_eq_nocase(PDL_AS(code, b)->lang.s, PDL_STR("pdl"));
+}
+
 /* Finds out whether a model writes what the block prints, as far as the program says. A function
- * may call a model. */
+ * and code in PDL may call a model. */
 static void find_model(void *user, const pdl_block *b) {
     bool *found = user;
     if (*found || !b) return;
     *found = b->kind == PDL_BLOCK_model || b->kind == PDL_BLOCK_call ||
-             b->kind == PDL_BLOCK_include ||
+             b->kind == PDL_BLOCK_include || is_program(b) ||
              (b->kind == PDL_BLOCK_scalar && may_call(PDL_AS(scalar, b)->value)) ||
              (b->kind == PDL_BLOCK_data && may_call(PDL_AS(data, b)->data));
     if (!*found) pdl_block_each_child(b, find_model, user);
