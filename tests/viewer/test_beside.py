@@ -110,6 +110,23 @@ def test_messages_of_the_last_attempt(folder):
     check("messages", sent == [["text", "hello"]] * 2, sent, md, run.stderr)
 
 
+def test_attempts_that_all_failed(folder):
+    """The calls are those that were made, and the last attempt was not repeated."""
+    for end, last in ("", "Attempt 2 failed"), (", fallback: other", "Failed; its fallback was used"):
+        (folder / "a.pdl").write_text(SENT.replace(", fallback: other", end))
+        run = pdl(folder, "--trace=t.json", "a.pdl", env={**os.environ, "OPENAI_API_KEY": "k"})
+        md = pdl(folder, "view", "t.json", "--md", "-").stdout
+        check("words: " + last, "**%s**" % last in md and "**Attempt 1 failed and was repeated**" in md, md, run.stderr)
+        check("calls: " + last, " 2 model calls " in md and "- 1: five" in md and "- 2: five" in md and "3 model calls" not in md and "3: " not in md, md)
+
+
+def test_attempts_without_an_answer(folder):
+    (folder / "a.pdl").write_text("{model: openai/m, parameters: {mock_response: litellm.RateLimitError, num_retries: 0}, retry: 1, fallback: other}\n")
+    pdl(folder, "--trace=t.json", "a.pdl", env={**os.environ, "OPENAI_API_KEY": "k"})
+    md = pdl(folder, "view", "t.json", "--md", "-").stdout
+    check("no answers", md.count(": no answer") == 2 and "empty" not in md, md)
+
+
 def test_calls_of_attempts(folder):
     """Each call is counted once, also in an attempt that failed: in the title as often as --verbose has lines."""
     (folder / "a.pdl").write_text(MODELS)

@@ -5,6 +5,7 @@
 #include "viewer/reading/digest.h"
 
 #include "viewer/box_json.h"
+#include "viewer/reading/failed_attempts.h"
 #include "viewer/reading/policy_answers.h"
 
 #include "base/banned.h"
@@ -58,8 +59,7 @@ bool pdl_box_reads_file(const pdl_box *b) {
     return pdl_box_is_kind(b, "read") && pdl_is_str(path);
 }
 
-static void count_one(const pdl_box *b, pdl_digest *g) {
-    bool model = pdl_box_is_kind(b, "model");
+static void count_one(const pdl_box *b, bool model, pdl_digest *g) {
     g->models += model;
     g->asked += model || pdl_box_is_kind(b, "read") || pdl_box_is_code(b) || pdl_box_tool(b).n ||
                 pdl_box_was_approved(b) || pdl_box_is_run(b);
@@ -94,7 +94,7 @@ pdl_digest *pdl_digests_new(const pdl_doc *d) {
     pdl_digest *all = PDL_NEW_N(pdl_digest, d->boxes.n);
     for (size_t i = d->boxes.n; i-- > 0;) {
         const pdl_box *b = &d->boxes.p[i];
-        count_one(b, &all[i]);
+        count_one(b, pdl_box_is_model_call(d, (uint32_t)i), &all[i]);
         if (i) add(&all[b->parent], &all[i], pdl_box_tool(b).n > 0);
     }
     return all;

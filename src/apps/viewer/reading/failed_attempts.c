@@ -23,6 +23,12 @@ uint32_t pdl_box_attempts(const pdl_doc *d, uint32_t i) {
     return n;
 }
 
+bool pdl_box_is_model_call(const pdl_doc *d, uint32_t i) {
+    const pdl_box *b = &d->boxes.p[i];
+    bool was_asked = !pdl_is_absent(pdl_box_get(b, "pdl__model_input"));
+    return pdl_box_is_kind(b, "model") && (was_asked || !pdl_box_attempts(d, i));
+}
+
 /* Returns true when the fallback of the box was executed. */
 static bool fell_back(const pdl_doc *d, const pdl_box *b) {
     for (uint32_t k = b->first; k < b->first + b->n_children; k++)
@@ -32,8 +38,12 @@ static bool fell_back(const pdl_doc *d, const pdl_box *b) {
 
 void pdl_attempt_put_title(const pdl_doc *d, uint32_t i, pdl_buf *out) {
     uint32_t parent = d->boxes.p[i].parent, number = i - d->boxes.p[parent].first + 1;
-    if (number == pdl_box_attempts(d, parent) && fell_back(d, &d->boxes.p[parent]))
+    const pdl_box *around = &d->boxes.p[d->boxes.p[parent].parent];
+    bool is_last = number == pdl_box_attempts(d, parent);
+    if (is_last && fell_back(d, &d->boxes.p[parent]))
         PDL_PUT(out, "Failed; its fallback was used");
+    else if (is_last && pdl_box_is_kind(around, "error")) /* the block failed */
+        pdl_buf_putf(out, "Attempt %u failed", number);
     else
         pdl_buf_putf(out, "Attempt %u failed and was repeated", number);
 }

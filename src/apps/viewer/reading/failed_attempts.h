@@ -13,6 +13,9 @@
 bool pdl_box_is_attempt(const pdl_box *b);
 /* Returns how many of the first children of the box are such attempts. */
 uint32_t pdl_box_attempts(const pdl_doc *d, uint32_t i);
+/* Returns true when the box is a call of a model, and not a model whose calls are all in its
+ * attempts. */
+bool pdl_box_is_model_call(const pdl_doc *d, uint32_t i);
 /* Appends what followed the attempt: "Attempt 1 failed and was repeated". */
 void pdl_attempt_put_title(const pdl_doc *d, uint32_t i, pdl_buf *out);
 /* Appends the text that the attempt had made. */

@@ -712,7 +712,7 @@ static void number_calls(pdl_reading *r) {
     PDL_VEC(begun) calls = {0};
     r->calls = PDL_NEW_N(uint32_t, r->doc->boxes.n);
     for (uint32_t i = 0; i < r->doc->boxes.n; i++)
-        if (pdl_box_is_kind(&r->doc->boxes.p[i], "model"))
+        if (pdl_box_is_model_call(r->doc, i))
             *pdl_vec_push(&calls) = (begun){r->doc->boxes.p[i].start, i};
     if (calls.n) qsort(calls.p, calls.n, sizeof *calls.p, by_start);
     r->by_number = PDL_NEW_N(uint32_t, calls.n + 1);

@@ -440,8 +440,10 @@ const char *pdl_item_no_text(const pdl_reading *r, uint32_t i) {
     pdl_vref inner = pdl_is_dict(given) ? pdl_dict_getz(given, "pdl__result") : pdl_absent();
     if (pdl_is_dict(inner)) given = inner;
     bool has_tools = pdl_is_dict(given) && !pdl_is_absent(pdl_dict_getz(given, "tools"));
-    if (!pdl_box_is_kind(box_of(r, i), "model")) return "no output";
-    if (box_of(r, i)->state == PDL_BOX_FAILED) return "no answer";
+    const pdl_box *b = box_of(r, i);
+    bool is_lost = b->abandoned && pdl_is_absent(pdl_box_get(b, "pdl__result"));
+    if (!pdl_box_is_kind(b, "model")) return "no output";
+    if (b->state == PDL_BOX_FAILED || is_lost) return "no answer";
     return has_tools ? "no words (it has tools)" : "an empty answer";
 }
 
