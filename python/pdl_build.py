@@ -54,7 +54,7 @@ def extension_command(cc, target, include, more, system=sys.platform):
 
 
 def python_headers(place):
-    """Copies the headers of this Python. A compiler for another C library must not see other headers of the system."""
+    """Copies the headers of this Python. A compiler for another C library must see no headers of this system but these."""
     include = pathlib.Path(sysconfig.get_paths()["include"])
     if not (include / "Python.h").is_file():
         raise SystemExit("pdl_build: there is no Python.h (Debian: the package python3-dev)")

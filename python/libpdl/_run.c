@@ -17,7 +17,7 @@ typedef struct run {
     PyObject *budget; /* the library reads it while the run lasts */
     /* context variables of the asyncio task that began the run, after it has begun; or NULL */
     PyObject *context;
-    /* the incomplete character at the end of the last piece of text, and of error output */
+    /* the incomplete character at the end of the last piece: one of the text, one of error output */
     struct cut {
         char bytes[4];
         unsigned n;

@@ -31,7 +31,7 @@ typedef struct pdl_hooks_options {
     pdl_task *task; /* the task whose handlers are called; NULL when there is none */
 } pdl_hooks_options;
 
-/* Borrows all of o. other: answers effects that all handlers have declined, and takes e. */
+/* Borrows all of o. other: answers an effect e that all handlers have declined; it takes e. */
 pdl_world *pdl_hooks_world_new(const pdl_hooks_options *o,
                                void (*other)(void *user, pdl_effect *e), void *user);
 

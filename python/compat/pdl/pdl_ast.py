@@ -344,7 +344,7 @@ class PdlBlock(Program):
 # --- names of types, for annotations
 
 class Alias:
-    """A union of types, of which a tag selects one. __value__ is like that of `type X = ...` in later Pythons, and uses
+    """A union of types, one of which is selected by a tag. __value__ is like the attribute of `type X = ...` in later Pythons, and uses
     pydantic's classes when pydantic is imported."""
 
     def __init__(self, tag_of: Callable[[Any], Any], members: dict[Any, Any]) -> None:

@@ -45,8 +45,8 @@ double pdl_bound_number(const bound_names *names, const pdl_tree *t);
 /* Returns the function that an expression names; NULL when it is not known. */
 const pdl_block *pdl_bound_function(const bound_names *names, const pdl_tree *t);
 
-/* Calls fn for each call of a function of the program in the expressions of a tree; function is
- * NULL when the called function is neither of the program nor built in. */
+/* Calls fn for each call in the expressions of a tree, but not for calls of built-in functions and
+ * methods. function: the called function of the program; NULL when it is not known. */
 void pdl_bound_each_call(const bound_names *names, const pdl_tree *t,
                          void (*fn)(void *user, const pdl_block *function, pdl_loc loc),
                          void *user);

@@ -203,7 +203,7 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
 }
 
 /* Makes the sandbox of the run. A session that answers from a recording, or through another
- * session, starts no processes and gets none. */
+ * session, starts no processes and needs no sandbox. */
 bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_err *err) {
     if (c->opt->files.replay.n || c->opt->host.shared ||
         (!c->opt->guards.sandbox.n && pdl_is_absent(profile)))

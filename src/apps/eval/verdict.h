@@ -59,7 +59,7 @@ bool pdl_eval_verdict_take(pdl_eval_verdict *v, double d);
 /* Returns "better", "worse", "same" or "undecided". */
 const char *pdl_eval_verdict_name(pdl_verdict v);
 
-/* Stores the interval in which the mean lies at this level, according to n differences; -1 to 1
+/* Stores the confidence interval of the mean of n differences, at the level of the verdict; -1 to 1
  * when n is 0. */
 void pdl_eval_verdict_interval(const double *d, size_t n, double *low, double *high);
 

@@ -67,9 +67,9 @@ double pdl_mock_logprob(const pdl_mock_item *item, pdl_str word, bool first);
 pdl_val pdl_mock_entry(const pdl_mock_item *item, pdl_str word, bool first, int64_t most);
 pdl_val pdl_mock_entries(const pdl_mock_item *item, pdl_str said, int64_t most);
 
-/* Finds the number that an item's scores give to a prompt. In a list, it is the number at this
- * index. In a dict, it is the number of the longest text with which the prompt ends; *tail is the
- * length of that text. */
+/* Finds the score of a prompt in an item. When the item's scores are a list, it is the one at index
+ * `number`. When they are a dict from texts to scores, it is that of the longest text with which
+ * the prompt ends; *tail is the length of that text. */
 bool pdl_mock_score(const pdl_mock_item *item, pdl_str prompt, size_t number, size_t *tail,
                     double *out);
 

@@ -1,7 +1,7 @@
 /* method.c -- runs the method of a search, which is a program, and answers its requests. A method
  * is a module with a function `search`, which gets `engine` and returns {winner, certain}. The
- * functions of `engine` are functions of the host program: they are answered while the method
- * waits, by evaluations in other sessions. docs/manual/optimize.md describes them.
+ * functions of `engine` are functions of the host program. While the method waits for one,
+ * candidates are evaluated in other sessions. docs/manual/optimize.md describes them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

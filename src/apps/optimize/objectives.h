@@ -37,8 +37,8 @@ double pdl_search_use(const opt_search *z, size_t candidate, opt_use_item item, 
                       size_t n);
 /* Returns true when the mean of a row is above --at-most over these rows. */
 bool pdl_search_is_over(const opt_search *z, size_t candidate, const size_t *rows, size_t n);
-/* Returns true when the mean is above --at-most over all rows of a part on which the candidate was
- * evaluated; false when there are no such rows. */
+/* Like pdl_search_is_over, over the rows of one part: those on which the candidate was evaluated.
+ * Returns false when there are none. */
 bool pdl_search_is_over_in(const opt_search *z, size_t candidate, opt_part part);
 /* Returns true when, over these rows, one candidate uses more of an objective than the other. */
 bool pdl_search_uses_more(const opt_search *z, size_t candidate, size_t than, const size_t *rows,

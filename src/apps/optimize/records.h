@@ -1,4 +1,4 @@
-/* records.h -- writes the files in the folder of a search that others may read. They have
+/* records.h -- writes the files of a search that people and other programs may read. They have
  * [REDACTED] in place of keys. Private to optimize; experiment.c implements it.
  *
  * SPDX-License-Identifier: Apache-2.0

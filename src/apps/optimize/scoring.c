@@ -262,8 +262,8 @@ static void begin_judge(void *user, size_t i, opt_start *out) {
     d = pdl_dict_putz(d, "result", pdl_with_label(pdl_keep(x->result), label));
     out->code = z->judge_code;
     out->variables = d;
-    /* The draw does not name the candidate. When two candidates give different answers to a row,
-     * the judge's requests differ anyway; when the answers are equal, one reply serves both. */
+    /* This key of the cache does not name the candidate. When two candidates give different answers
+     * to a row, the judge's requests differ anyway; equal answers share one reply. */
     pdl_buf_putf(&out->draw, "judge:%zu:0", x->of.row);
 }
 
@@ -432,8 +432,8 @@ static bool keep_scores(asking *a, pdl_err *err) {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Returns how many of n evaluations the budget allows without the part that is reserved for the
- * test. */
+/* Returns how many of n evaluations the budget allows. The part that is reserved for the test is
+ * not used. */
 static size_t allowed(const opt_search *z, size_t n) {
     /* these were already paid for before the search was killed */
     if (z->evaluations < z->before) return n;

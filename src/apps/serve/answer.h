@@ -11,7 +11,7 @@
 typedef struct answer {
     pdl_buf text;
     pdl_val calls;      /* calls of tools in OpenAI's form: a list that is not empty; or absent */
-    /* dict with those members of refusal, reasoning_content, ... that the reply has */
+    /* dict with the other members that the reply has: `refusal`, `reasoning_content`, ... */
     pdl_val said;
     pdl_val logprobs;   /* logprobs of the tokens of text; or null */
     const char *finish; /* finish_reason */

@@ -1,5 +1,5 @@
 /* response.c -- the form of a response: /v1/responses. An answer is a list of items: a message,
- * thoughts, function calls. This file makes the response as an object and its items, and stores
+ * thoughts, function calls. This file makes the whole object with its items, and stores
  * responses; response_stream.c has the events of a stream.
  *
  * SPDX-License-Identifier: Apache-2.0

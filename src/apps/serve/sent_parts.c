@@ -51,8 +51,8 @@ static void count_logprobs(sent *s, pdl_vref logprobs) {
     }
 }
 
-/* Returns true when these calls may be sent now. A call that is known only after a later one is
- * sent at the end, together with all calls that follow it. */
+/* Returns true when these calls may be sent now. When a call arrives after one that follows it in
+ * the list, it waits: it is sent at the end, together with all calls that follow it. */
 static bool is_in_order(const sent *s, pdl_vref calls) {
     size_t next = s->calls.n;
     for (size_t i = 0; i < pdl_list_len(calls); i++) {

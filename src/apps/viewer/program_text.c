@@ -122,7 +122,7 @@ static uintptr_t find_known(placing *r, pdl_buf *key, pdl_str *out) {
     return known;
 }
 
-/* Adds the functions of a file, once for each variable as which it is imported. */
+/* Adds the functions of a file: once for each variable that the file is imported as. */
 static void add_functions(placing *r, uint32_t file, pdl_str module) {
     const pdl_node *root = r->s->files.p[file].root;
     pdl_buf key = PDL_BUF;

@@ -4,9 +4,9 @@
  * functions. All-zero apart from limit is the valid empty buffer.
  *
  * Every buffer has a ceiling because its size is often decided by a program or by a model. Text
- * that may pass the ceiling is appended with functions that can fail (add, fill); text that is
- * bounded by something already in memory is appended with functions that cannot (put), where
- * passing the ceiling is a bug of ours.
+ * that may pass the ceiling is appended with functions that can fail (add, fill). Text that is
+ * bounded by something already in memory is appended with functions that cannot fail (put): passing
+ * the ceiling there is a bug of this library.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,6 @@
 /* db_files.h -- the files of one database: the file itself, and those that SQLite keeps beside it
- * while it is open, or after its process was killed. Whoever lists, guards or removes a database
- * needs all of them.
+ * while it is open, or after its process was killed. Code that lists, guards or removes a database
+ * needs all these files.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

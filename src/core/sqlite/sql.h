@@ -30,8 +30,8 @@ typedef struct sql_use {
  * first write, counts as absent. Error: io. */
 PDL_MUST bool pdl_sql_make(pdl_str path, const char *fresh, pdl_err *err);
 /* Opens an existing file, which is not trusted: nothing in it is executed, and long operations end
- * when the run is cancelled (base/cancel.h). Errors: io (cannot be opened, no library), those of
- * the use. */
+ * when the run is cancelled (base/cancel.h). Errors: io (cannot be opened, no library), and that
+ * of use->kind. */
 PDL_MUST bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err);
 /* With leave set, the log of a file that was only read stays beside it, so that the file does not
  * change. */

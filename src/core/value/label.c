@@ -24,7 +24,7 @@ const char *pdl_label_name(size_t bit) {
  * shares them as before. */
 typedef struct label_walk {
     pdl_label origins;    /* origins that values lose or get */
-    const pdl_redaction *redaction; /* a walk that redacts uses this and no origins */
+    const pdl_redaction *redaction; /* set in a walk that redacts, which has no origins */
     pdl_steps steps;
     pdl_memo memo;
 } label_walk;

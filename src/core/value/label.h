@@ -1,9 +1,9 @@
 /* label.h -- where a value is from: a set of origins as a bit set. Joining is OR.
  *
- * What a model, a tool or a page wrote may try to steer the program or its user. The value itself
- * does not show that, so each value carries its origins and every operation joins those of its
- * operands. Checking only at the borders would not do: text that was read, cut and pasted into a
- * command is still untrusted. What must stay true: an operation may add origins, and only the
+ * What a model, a tool or a page wrote may try to steer the program or its user. A text does not
+ * show who wrote it, so each value carries its origins, and every operation joins the origins of
+ * its operands. Checking only at the borders would not do: text that was read, cut and pasted into
+ * a command is still untrusted. What must stay true: an operation may add origins, and only the
  * program's author can drop them.
  *
  * There are 48 bits: the origins below; up to 16 names that policies give (pdl_label_named); three

@@ -259,7 +259,7 @@ typedef struct pdl_expr {
     union {
         /* Names that the text reads but does not set, each once, in order of first use. */
         pdl_str *free_names;
-        const struct pdl_xnames *known; /* unread: the names for pdl_expr_read */
+        const struct pdl_xnames *known; /* unread: names that pdl_expr_read is given */
     };
 } pdl_expr;
 

@@ -13,8 +13,8 @@
 
 /* --- names (free_names.c) --------------------------------------------------------------------- */
 
-/* A name of the text. It is visible as a variable of the text when set at top level or in the block
- * that is being read. */
+/* A name in the text. The text itself has set it when that was at top level or in the block that is
+ * being read. */
 typedef struct pdl_symbol {
     pdl_str name;
     uint32_t set_in; /* number of the block whose scopes set the name now; 0: none */

@@ -127,7 +127,8 @@ typedef struct pdl_lexer {
     uint32_t n_brackets;
     bool line_starting; /* the last match of text ended with a newline */
     bool has_line_rules;
-    bool ends_are_signs; /* no tag ends at a byte by which lex_tag.c chooses a token */
+    /* the ends of tags begin with an operator, so only at operators an end has to be looked for */
+    bool ends_are_signs;
     uint32_t n_rules;
     pdl_lx_rule rules[PDL_LX_RULES];
     uint32_t firsts[8];      /* bit set of the first bytes of the rules */

@@ -136,7 +136,8 @@ typedef struct shown_field {
     const void *at;
 } shown_field;
 
-/* Makes the value of a field; absent when it is not written and a dump does not spell it out. */
+/* Makes the value of a field. Absent: the program does not have the field, and a dump leaves it out
+ * then. */
 #define DUMP(name) static PDL_NOINLINE pdl_val field_##name(const shown_field *x)
 #define POINTER(type)    (*(const type *const *)x->at)
 #define DUMP_NODE_OF(name, record)                                                                 \

@@ -28,7 +28,7 @@ typedef struct {
     char closer; /* character that closes this container; a brace closes every container */
     bool implicit;    /* a dict that began with `"key":` in a list, without a brace */
     bool in_braces;   /* a list written in the braces of a dict */
-    bool extends;     /* a list after the members of a dict, which belongs to the last of them */
+    bool extends;     /* a list after a dict's members: it belongs to the last member */
     bool waiting;     /* a dict whose key was read, and whose value is being read */
     bool of_value;    /* the container is the value of a key of the dict around it */
     size_t start;     /* offset of the first byte of the container */

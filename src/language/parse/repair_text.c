@@ -1,8 +1,7 @@
 /* repair_text.c -- strings and bare words in text that is not quite JSON.
  *
- * The question at each quote is whether it ends the string or belongs to it, and at each separator
- * whether the closing quote was forgotten before it. Both questions are decided by the text up to
- * the next quotes.
+ * A quote may end the string or belong to it, and before a separator the closing quote may have
+ * been forgotten. The text up to the next quotes decides both.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

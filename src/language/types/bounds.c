@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-/* The number of values that fit. shaped: texts and lists of any number, of a known form. */
+/* The number of values that fit. shaped: any number of texts or lists fit, all of a known form. */
 typedef struct bound {
     uint64_t count; /* 0: too many to be counted */
     bool shaped;

@@ -47,8 +47,8 @@ pdl_ytag pdl_ytag_find(pdl_str name);
 const char *pdl_ytag_name(pdl_ytag t);
 pdl_node_type pdl_ytag_type(pdl_ytag t);
 
-/* Makes the value of a scalar with tag null ... timestamp (not str). Error: class and text of the
- * reference's constructor, without a place. */
+/* Makes the value of a scalar with tag null ... timestamp (not str). The
+ * error has the class and text of the constructor in the reference, and no place. */
 PDL_MUST bool pdl_yaml_scalar(pdl_ytag t, pdl_str text, pdl_val *out, pdl_err *err);
 
 #endif

@@ -24,7 +24,7 @@ typedef struct pdl_yrecovery {
     bool owed;
     size_t close_to;    /* collections that stay open */
     uint32_t at;        /* place of the events that close */
-    uint32_t last_line; /* place where reading continued last, plus one: it never returns there */
+    uint32_t last_line; /* place where reading continued last, plus one; it continues only later */
     size_t work;        /* bytes that were read again */
 } pdl_yrecovery;
 

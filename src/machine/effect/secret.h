@@ -79,7 +79,8 @@ void pdl_redact_text(const pdl_secrets *s, pdl_str text, pdl_buf *out);
 /* Calls fn for each occurrence of a secret in text, as it is written there. */
 void pdl_secrets_each_in(const pdl_secrets *s, pdl_str text, void (*fn)(void *user, pdl_str found),
                          void *user);
-/* Redacts a text that was cut. A beginning of a secret at its end is redacted as well. */
+/* Redacts a text that was cut. When the text ends with the first characters of a secret, these are
+ * redacted, too. */
 void pdl_redact_cut(const pdl_secrets *s, pdl_str text, pdl_buf *out);
 /* Redacts all texts in lists and dicts, also keys, and replaces texts at secret places. Parts that
  * are nested deeper than JSON is written do not change. Takes v. */

@@ -186,7 +186,7 @@ void pdl_fold_nodes_free(pdl_fold *f);
 
 /* --- fold_write.c: what a node looks like ----------------------------------------------------- */
 
-/* Makes n->text. All its parts are written. */
+/* Makes n->text. All parts of n must have been written before. */
 void pdl_fold_node_write(pdl_fold *f, fold_node *n);
 /* Appends the JSON of a block that was not executed, in its state at the end. */
 PDL_MUST bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out,

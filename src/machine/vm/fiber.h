@@ -205,7 +205,7 @@ struct pdl_fiber {
     bool is_new;     /* an iteration of a map that has not run yet */
     bool waits;      /* an iteration of a map with maxWorkers: open until its calls have ended */
     bool is_weighed; /* held at a factor that is already counted in the score */
-    /* called at the end of a call from outside */
+    /* called when a call that came from outside of the run has ended */
     void (*done)(void *user, pdl_val result, const pdl_err *err);
     void *done_user;
     pdl_fiber *prev_all, *next_all;

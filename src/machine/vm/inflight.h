@@ -71,7 +71,7 @@ bool pdl_inflight_ok(const pdl_inflight *c);
 void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request);
 /* Returns true when a block around the fiber is `idempotent`. */
 bool pdl_inflight_is_repeatable(const pdl_fiber *f);
-/* Returns the bits of the modules around the fiber that have a policy. */
+/* Returns one bit for each module whose code the fiber runs and which has a policy. */
 uint64_t pdl_inflight_modules(const pdl_fiber *f);
 /* Like pdl_inflight_start, but `place` is the key of the effect in recordings. */
 void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,

@@ -145,8 +145,8 @@ void pdl_mcp_rpc_error(pdl_vref error, pdl_err *err);
 /* unasked.c. Answers a request of the server. Returns false when the request cannot be answered; it
  * then counts as junk. */
 PDL_MUST bool pdl_mcp_session_asked(session *s, pdl_str method, pdl_vref id);
-/* For transports without a separate limit: counts bytes that were received. Returns false when no
- * call is open and the bytes exceed the allowance; the session has ended then. */
+/* For transports that do not limit the bytes of a server themselves: counts received bytes. Returns
+ * false when no call is open and the bytes exceed the allowance; the session has ended then. */
 PDL_MUST bool pdl_mcp_session_counts(session *s, size_t bytes);
 
 /* result.c. Adds the tools of one page that the configuration allows to the dict from name to

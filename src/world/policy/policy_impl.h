@@ -181,8 +181,8 @@ pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
 typedef struct judging {
     pdl_effect *e;         /* owned */
     ask_list asks;         /* owned; borrows the request of e */
-    size_t next;           /* the ask that is examined */
-    pdl_decision decision; /* the decision on that ask */
+    size_t next;           /* index of the question that is being decided */
+    pdl_decision decision; /* the decision on this question */
     bool approved;         /* a person has approved one of the asks, and saw the whole action */
 } judging;
 /* Examines the remaining asks. After that, forwards or refuses the effect, or lets it wait for an

@@ -8,9 +8,9 @@
  * This world comes before journals, so a replay is judged again by the same rules, and the
  * recording answers the questions.
  *
- * This file also counts what processes may remember: a code worker (process_labels.c) and the file
- * system forget nothing. So a value that comes from one of them, or from a process that may have
- * read a file, has the labels of everything that was put in before.
+ * This file also collects the labels of everything that was given to a code worker
+ * (process_labels.c) or written to files, because neither forgets anything. A value that comes from
+ * a worker, or from a process that may have read a file, gets all labels collected before.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,6 @@
-/* end.c -- how the helper reports that the sandbox, and not the command, has caused its end, and
- * which error the engine makes of this report. So `fallback` can distinguish such an end from a
- * failure of the code.
+/* end.c -- how the helper reports that the sandbox has ended a command, and which error the engine
+ * makes of this report. So the field `fallback` of a program can distinguish a command that the
+ * sandbox ended from one that failed by itself.
  *
  * A command may end with any status, so the helper ends by signals that no program uses. When a
  * program reaches its limit of memory, the kernel only lets an allocation fail, and the program

@@ -51,7 +51,7 @@ typedef struct reading_frame {
     bool one;           /* only the box itself is visited, and not its children */
     /* the parts that print are pieces; when it is not set, the box belongs to a work */
     bool prints;
-    bool falls_back;    /* the fallback is the only part that prints */
+    bool falls_back;    /* no part prints but the fallback */
     bool rounds;        /* the parts of the box become items */
     bool has_item;      /* an item ends together with the box */
     bool is_tool;       /* the box is the frame of a tool */

@@ -70,9 +70,9 @@ size_t pdl_str_find_walk(pdl_str s, pdl_str needle, size_t from) {
     return hit;
 }
 
-/* Searches for needle from the end. back[k] is, for the last k bytes of needle read backwards, the
- * length of the longest proper prefix that is also a suffix (Knuth, Morris, Pratt), which keeps the
- * search linear. */
+/* Searches for needle from the end, in linear time, by the algorithm of Knuth, Morris and Pratt.
+ * Its table is made for the reversed needle: back[k] is the length of the longest proper prefix of
+ * the first k bytes that is also their suffix. */
 static size_t find_backwards(pdl_str s, pdl_str needle, size_t *back) {
     size_t matched = 0;
     back[0] = back[1] = 0;

@@ -186,9 +186,9 @@ static void trace_turn(const pdl_run *r, const pdl_fiber *f, pdl_step s) {
         PDL_TRACE(r->opt.debug, sched, "fiber %u %s", f->id, turn_ended(f, s));
 }
 
-/* Before an error takes effect, the calls made before it must end: when streaming, their replies
- * are shown, because they were paid for, and an error of one of them comes first. Calls made before
- * the handler that will catch the error are left out. */
+/* Before an error takes effect, earlier calls must end. When streaming, their replies are shown,
+ * because they were paid for; if one of these calls fails, its error is reported instead. Calls
+ * that were made before the block that will catch the error are left out. */
 static pdl_step settle(pdl_fiber *f, pdl_err *err) {
     if (f->run->opt.stream == PDL_STREAM_NONE || err->uncatchable || err->kind == PDL_E_budget)
         return PDL_STEP_DONE;

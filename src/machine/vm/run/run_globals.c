@@ -48,9 +48,8 @@ void pdl_run_code_open(pdl_run *r) {
 
 /* Source places of errors point into the sources of their program, which must outlive them. */
 void pdl_vm_keep_code(pdl_run *r, pdl_code *code) {
-    enum {
-        LOOK_BACK = 8
-    }; /* a loop that fails often fails in the same few programs; a duplicate costs little */
+    /* A loop with many failures has them in the same few programs; a duplicate costs little. */
+    enum { LOOK_BACK = 8 };
     for (size_t i = r->code.failed.n, n = 0; i-- > 0 && n < LOOK_BACK; n++)
         if (r->code.failed.p[i] == code) return;
     *pdl_vec_push(&r->code.failed) = pdl_code_keep(code);
