@@ -34,6 +34,14 @@ def facts(text):
     return {k: r[k] for k in ("winner", "verdict", "standings", "evaluations", "calls", "tokens")}
 
 
+def unhurried(rule):
+    """A service that takes a moment for each answer, so that few come between the decision to kill and the kill."""
+    def answer(prompt):
+        time.sleep(0.01)
+        return rule(prompt)
+    return answer
+
+
 def search(words, answer, every, kills):
     """Kills a search again and again; then it ends as one that nobody killed."""
     begin(rule=answer())
@@ -41,7 +49,7 @@ def search(words, answer, every, kills):
     t.check("undisturbed", code == 0, err)
     asked, expected = sum(t.service.asked.values()), facts(out)
     t.check("it says how it continues", "pdl resume experiments/p-" in err, err)
-    begin(rule=answer())
+    begin(rule=unhurried(answer()))
     n = 0
     while n < kills and killed(words, sum(t.service.answered.values()) + every):
         n += 1

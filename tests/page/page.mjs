@@ -45,6 +45,7 @@ async function settle() {
 }
 
 const SIZE = { width: 1200, height: 900 };
+const STEP_MS = 120000;
 const LASTING = ["tab", "copied", "visit", "media", "feature", "press", "click", "fill", "close"]; // words after which a page is not as a new one
 
 const isPlain = (url, options) => url.startsWith("file:") && Object.keys(options).every((name) => name === "viewport" || name === "colorScheme");
@@ -149,18 +150,34 @@ const words = {
     await found.first().waitFor({ timeout: 15000 });
     return found.allTextContents();
   },
-  frame_count: (selector) => page.frameLocator("iframe").locator(selector).count(),
+  // A frame that was refused may never answer the first question, when it is asked before its error page is there.
+  async frame_count(selector) {
+    for (let tries = 3; ; tries--) {
+      try {
+        return await within(5000, page.frameLocator("iframe").locator(selector).count());
+      } catch (e) {
+        if (tries === 1) throw e;
+      }
+    }
+  },
   close: () => page.close(),
 };
+
+// A step that never ends is one that failed, and not a test that hangs.
+function within(ms, promise) {
+  let timer;
+  const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error(`no end after ${ms} ms`)), ms)));
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
 
 for (const [word, ...args] of steps) {
   if (LASTING.includes(word)) fresh = null;
   try {
-    out.push((await words[word](...args)) ?? null);
+    out.push((await within(STEP_MS, words[word](...args))) ?? null);
   } catch (e) {
     out.push({ failed: `${word} ${JSON.stringify(args)}: ${String(e).split("\n")[0]}` });
   }
 }
 server?.kill("SIGKILL");
-await browser.close();
-console.log(JSON.stringify(out));
+await within(20000, browser.close()).catch(() => {}); // its process ends with this one
+process.stdout.write(JSON.stringify(out) + "\n", () => process.exit(0));

@@ -323,7 +323,7 @@ static run_bound of_code(bounding *w, const pdl_block *b) {
 
 static run_bound of_kind(bounding *w, const pdl_block *b) {
     const pdl_tree *t;
-    switch (b->kind) {
+    switch ((int)b->kind) {
     case PDL_BLOCK_text: return in_order(w, &PDL_AS(text, b)->items, true);
     case PDL_BLOCK_lastOf: return in_order(w, &PDL_AS(lastOf, b)->items, false);
     case PDL_BLOCK_array: return in_order(w, &PDL_AS(array, b)->items, true);
@@ -352,15 +352,8 @@ static run_bound of_kind(bounding *w, const pdl_block *b) {
         return (run_bound){.result = pdl_bound_words(&w->names, PDL_AS(data, b)->data)};
     case PDL_BLOCK_scalar:
         return (run_bound){.result = pdl_bound_words(&w->names, PDL_AS(scalar, b)->value)};
-    case PDL_BLOCK_get:
-    case PDL_BLOCK_read:
-    case PDL_BLOCK_factor:
-    case PDL_BLOCK_aggregator:
-    case PDL_BLOCK_error:
-    case PDL_BLOCK_empty:
-    case PDL_BLOCK_COUNT: break;
+    default: return (run_bound){.result = INFINITY};
     }
-    return (run_bound){.result = INFINITY};
 }
 
 /* --- what all blocks have --------------------------------------------------------------------- */
@@ -388,35 +381,10 @@ static run_bound of_exprs(bounding *w, const pdl_block *b) {
     return x.sum;
 }
 
+/* Returns true when the result of the block is made of those of its parts. */
 static bool joins_children(const pdl_block *b) {
-    switch (b->kind) {
-    case PDL_BLOCK_text:
-    case PDL_BLOCK_lastOf:
-    case PDL_BLOCK_array:
-    case PDL_BLOCK_object:
-    case PDL_BLOCK_sequence:
-    case PDL_BLOCK_if:
-    case PDL_BLOCK_match:
-    case PDL_BLOCK_repeat:
-    case PDL_BLOCK_map: return true;
-    case PDL_BLOCK_include:
-    case PDL_BLOCK_import:
-    case PDL_BLOCK_function:
-    case PDL_BLOCK_call:
-    case PDL_BLOCK_model:
-    case PDL_BLOCK_code:
-    case PDL_BLOCK_get:
-    case PDL_BLOCK_data:
-    case PDL_BLOCK_message:
-    case PDL_BLOCK_read:
-    case PDL_BLOCK_factor:
-    case PDL_BLOCK_aggregator:
-    case PDL_BLOCK_error:
-    case PDL_BLOCK_empty:
-    case PDL_BLOCK_scalar:
-    case PDL_BLOCK_COUNT: break;
-    }
-    return false;
+    bool is_file = b->kind == PDL_BLOCK_include || b->kind == PDL_BLOCK_import;
+    return pdl_block_is_structured(b->kind) && !is_file;
 }
 
 /* Returns the maximum number of attempts of a block; negative when it is not known. */

@@ -91,7 +91,7 @@ static unsigned levels_to(const pdl_block *b, const pdl_block *part, pdl_entry e
     if (entry != PDL_ENTRY_PART || part == b->rare->fallback) return 1;
     for (uint32_t i = 0; i < b->rare->expectations.n; i++)
         if (b->rare->expectations.p[i].feedback_block == part) return 3;
-    switch (b->kind) {
+    switch ((int)b->kind) {
     case PDL_BLOCK_text: return PDL_AS(text, b)->items.single ? 1 : 2;
     case PDL_BLOCK_lastOf:
     case PDL_BLOCK_array:
@@ -100,25 +100,8 @@ static unsigned levels_to(const pdl_block *b, const pdl_block *part, pdl_entry e
     case PDL_BLOCK_repeat:
     case PDL_BLOCK_map: return pdl_fold_is_loop_body(b, part) ? 2 : 1;
     case PDL_BLOCK_match: return 3;
-    case PDL_BLOCK_if:
-    case PDL_BLOCK_include:
-    case PDL_BLOCK_import:
-    case PDL_BLOCK_function:
-    case PDL_BLOCK_call:
-    case PDL_BLOCK_model:
-    case PDL_BLOCK_code:
-    case PDL_BLOCK_get:
-    case PDL_BLOCK_data:
-    case PDL_BLOCK_message:
-    case PDL_BLOCK_read:
-    case PDL_BLOCK_factor:
-    case PDL_BLOCK_aggregator:
-    case PDL_BLOCK_error:
-    case PDL_BLOCK_empty:
-    case PDL_BLOCK_scalar:
-    case PDL_BLOCK_COUNT: break;
+    default: return 1;
     }
-    return 1;
 }
 
 static const char *intern_key(pdl_fold *f, pdl_str key) {

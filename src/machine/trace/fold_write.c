@@ -507,7 +507,7 @@ static pdl_val cut_cases(const fold_node *n, pdl_val dict) {
 
 static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
     const fold_node *n = v->node;
-    switch (b->kind) {
+    switch ((int)b->kind) {
     case PDL_BLOCK_model: return model_fields(v, dict);
     case PDL_BLOCK_call: {
         pdl_val args =
@@ -532,19 +532,8 @@ static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
     case PDL_BLOCK_object:
     case PDL_BLOCK_sequence: return cut_list(n, pdl_block_name(b->kind), dict);
     case PDL_BLOCK_function: return with_name(v->name, b, dict);
-    case PDL_BLOCK_if:
-    case PDL_BLOCK_code:
-    case PDL_BLOCK_get:
-    case PDL_BLOCK_data:
-    case PDL_BLOCK_message:
-    case PDL_BLOCK_read:
-    case PDL_BLOCK_aggregator:
-    case PDL_BLOCK_error:
-    case PDL_BLOCK_empty:
-    case PDL_BLOCK_scalar:
-    case PDL_BLOCK_COUNT: break;
+    default: return dict;
     }
-    return dict;
 }
 
 static pdl_val result(const view_of *v, const pdl_block *b, pdl_val dict) {

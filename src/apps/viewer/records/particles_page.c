@@ -106,7 +106,7 @@ void pdl_view_inference_add(pdl_view_inference *x, const pdl_view_asked *a) {
                               pdl_dict_putz(b, "pdl__timing", timing_of(a->start, a->end)));
     p->calls += is_model;
     x->calls += is_model;
-    if (!p->start || a->start < p->start) p->start = a->start;
+    if (p->start <= 0 || a->start < p->start) p->start = a->start;
     if (a->end > p->end) p->end = a->end;
     if (pdl_is_absent(answer)) return;
     pdl_buf_clear(&p->last);
