@@ -6,6 +6,7 @@ import time
 import pytest
 
 from ..checks import same
+from ..harness.choice import Choice
 from .loopback import Place, Server, completion
 
 MAP = "for: {i: \"${ range(%d) | list }\"}\nmap: {model: openai/m, input: 'n${ i }'}\njoin: {with: ','}\n"
@@ -69,7 +70,7 @@ def test_storm(build, scale, headers):
     n = scale(1000, 200)
     limited = Limited(n // 10, 0.2, headers)
     with Server(limited) as s:
-        status, out, err = Place(build, s).run("--jobs", str(n), "p.pdl", program=MAP % n, timeout=120)
+        status, out, err = Place(build, s).run("--jobs", str(n), "p.pdl", program=MAP % n, timeout=400 if Choice.sanitized else 120)
         same((status, out, err), (0, wanted(n), ""))
         same((len(limited.answered), max(limited.answered.values())), (n, 1))
         same(limited.refused > 0, True)
