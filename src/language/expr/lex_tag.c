@@ -97,7 +97,7 @@ static bool is_at(const pdl_lexer *x, uint32_t at, pdl_str s) {
     return x->src.n - at >= s.n && x->src.p[at] == s.p[0] && memcmp(x->src.p + at, s.p, s.n) == 0;
 }
 
-/* Returns true at an optional sign and the delimiter `close`. *end becomes the position behind the
+/* Returns true at an optional sign and the delimiter `close`. *end becomes the position after the
  * text that the tag removes. */
 static bool at_close(const pdl_lexer *x, pdl_str close, bool block, uint32_t *end) {
     char c = x->src.p[x->pos];
