@@ -27,6 +27,7 @@ from _pytest.reports import TestReport
 from _pytest.runner import runtestprotocol
 
 from .. import checks
+from . import hung
 from .choice import Choice
 
 SECONDS = 240        # of the clock, for one item; under sanitizers three times as many
@@ -114,6 +115,7 @@ def in_the_child(item, folder):
     try:
         prepare(item, folder)
         watch_exits(broken)
+        hung.watch_timeouts()
         reports = runtestprotocol(item, log=False, nextitem=None)
         data = [item.config.hook.pytest_report_to_serializable(config=item.config, report=r) for r in reports]
         counts = checks.Counts
@@ -148,6 +150,7 @@ def wait_for(pid, seconds):
             status = reap(pid)
             if status is not None:
                 return status
+        print("\n".join(hung.tree(pid)), flush=True)
         os.kill(pid, signal.SIGUSR1)  # it says where it is
         time.sleep(0.5)
         os.kill(pid, signal.SIGKILL)

@@ -12,6 +12,7 @@ class Totals:
         self.config = config
         self.rows = collections.defaultdict(lambda: [0, 0, 0, 0.0, 0])  # passed, failed, skipped, seconds, items
         self.items = {}
+        self.bad = []
         self.reasons = collections.Counter()
         self.left = []
 
@@ -24,6 +25,8 @@ class Totals:
         for i, key in enumerate(("checks", "failed", "skipped", "cpu")):
             row[i] += told[key]
         row[4] += 1
+        if told["failed"]:
+            self.bad.append(report.nodeid)
         self.items[report.nodeid] = (told["cpu"], told["clock"])
         self.reasons.update(told["reasons"])
         self.left += [(report.nodeid, what) for what in told["left"]]
@@ -59,6 +62,6 @@ class Totals:
         known.update({name: clock for name, (_, clock) in self.items.items()})
         path.write_text(json.dumps(known))
         passed, failed, skipped, cpu = (sum(r[i] for r in self.rows.values()) for i in range(4))
-        result = {"passed": passed, "failed": failed, "skipped": skipped, "cpu": cpu, "suites": self.rows,
+        result = {"passed": passed, "failed": failed, "skipped": skipped, "cpu": cpu, "suites": self.rows, "bad": self.bad,
                   "items": {n: c for n, (c, _) in self.items.items()}}
         (build / ("test-result%s.json" % self.config.getoption("phase"))).write_text(json.dumps(result))
