@@ -61,7 +61,14 @@ int pdl_cli_cmd_help(const arguments *a) {
         pdl_buf_fini(&b);
         return shown;
     }
-    pdl_buf_putf(&b, "no such command: %.*s", PDL_FMT(pdl_cli_visible(a->files.p[0])));
+    pdl_buf_putf(&b, "no command, rule, option or message is called %.*s; ",
+                 PDL_FMT(pdl_cli_visible(a->files.p[0])));
+    pdl_str near = pdl_cli_help_nearest(a->files.p[0]);
+    if (near.p)
+        pdl_buf_putf(&b, "did you mean %s%.*s?",
+                     pdl_str_starts(a->files.p[0], PDL_STR("-")) ? "--" : "", PDL_FMT(near));
+    else
+        PDL_PUT(&b, "pdl docs WORD searches the manual");
     int code = pdl_cli_refuse(a, pdl_buf_z(&b));
     pdl_buf_fini(&b);
     return code;

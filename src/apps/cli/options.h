@@ -117,6 +117,8 @@ void pdl_cli_help_write(const command *c, pdl_buf *out);
 /* help_name.c. Writes the help about a rule, an option, an error or a message. Returns false for
  * any other name. */
 bool pdl_cli_help_name(pdl_str name, pdl_buf *out);
+/* The command, option or rule whose name is like this one; absent when none is. */
+pdl_str pdl_cli_help_nearest(pdl_str name);
 
 #include "cli/commands.h"
 

@@ -1,8 +1,10 @@
 /* cmd_docs.c -- pdl docs WORD...: the manual in the terminal. The section that fits best is shown,
- * and other sections that have all the words are listed.
+ * and other sections that have all the words are listed. When none has all of them, those that have
+ * the most are listed.
  *
  * Words in a heading weigh more than words in a text, and a text weighs more when a larger part of
- * it is these words.
+ * it is these words. A word that many sections have weighs less, and when it is in most of them, as
+ * "how" and "a" are, a section may lack it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,6 +14,7 @@
 
 #include "base/banned.h"
 
+enum { COMMON = 4 }; /* a common word is in more than a fourth of the sections */
 enum { NAMED = 1000000, IN_HEADING = 1000, MAX_IN_BODY = 500, MAX_OTHERS = 8, LIST = 4 };
 enum { MAX_WORDS = 16 }; /* each word is searched in the whole manual, so their number is limited */
 
@@ -20,18 +23,42 @@ typedef struct scored_section {
     size_t score;
 } scored_section;
 
-typedef PDL_VEC(pdl_str) words;
+/* A word that is looked for, and how many sections have it. */
+typedef struct sought {
+    pdl_str text;
+    size_t sections;
+} sought;
+
+typedef struct query_words {
+    PDL_VEC(sought) v;
+    size_t sections; /* the number of sections in the manual */
+    size_t rare;     /* the number of words that a section must have */
+} query_words;
 
 /* Takes the operands apart at blanks. */
-static void read_words(const arguments *a, words *out, pdl_buf *all) {
+static void read_words(const arguments *a, query_words *out, pdl_buf *all) {
     for (size_t i = 0; i < a->files.n; i++) {
         if (i) pdl_buf_putc(all, ' ');
         pdl_buf_put(all, a->files.p[i]);
     }
     for (pdl_str rest = pdl_buf_str(all); rest.n;) {
         pdl_str word = pdl_str_take(&rest, PDL_STR(" "));
-        if (word.n) *pdl_vec_push(out) = word;
+        if (word.n) *pdl_vec_push(&out->v) = (sought){word, 0};
     }
+}
+
+static bool is_rare(const query_words *all, const sought *w) {
+    return w->sections * COMMON <= all->sections;
+}
+
+/* Counts the sections that have each word. When every word is common, all of them are required. */
+static void weigh(query_words *all) {
+    manual_walk w = {0};
+    for (manual_section s; pdl_manual_next(&w, &s); all->sections++)
+        for (size_t i = 0; i < all->v.n; i++)
+            all->v.p[i].sections += pdl_manual_count(s.heading, all->v.p[i].text) ||
+                                    pdl_manual_count(s.body, all->v.p[i].text);
+    for (size_t i = 0; i < all->v.n; i++) all->rare += is_rare(all, &all->v.p[i]);
 }
 
 /* Returns true for a page that is a list with a short section for every word. In a result, the
@@ -59,18 +86,28 @@ static bool is_named(const manual_section *s, pdl_str query) {
             pdl_manual_is_named(pdl_str_sub(s->page, slash + 1, end), query));
 }
 
-/* Returns 0 for a section that lacks a word. */
-static size_t score_of(const manual_section *s, const words *all, pdl_str query) {
+/* Returns what a word adds to the score of a section; 0 when the section lacks it. */
+static size_t score_of_word(const manual_section *s, const query_words *all, const sought *w) {
+    size_t in_heading = pdl_manual_count(s->heading, w->text);
+    size_t in_body = pdl_manual_count(s->body, w->text);
+    size_t share = in_body * 10000 / (s->body.n + 500);
+    if (!in_heading && !in_body) return 0;
+    size_t score = (in_heading ? IN_HEADING / words_in(s->heading) : 0) +
+                   (share < MAX_IN_BODY ? share : MAX_IN_BODY);
+    return score * (all->sections - w->sections) / all->sections + 1;
+}
+
+/* Returns 0 for a section that has fewer of the required words than `least`. */
+static size_t score_of(const manual_section *s, const query_words *all, pdl_str query,
+                       size_t least) {
     if (is_named(s, query)) return NAMED;
-    size_t score = 0;
-    for (size_t i = 0; i < all->n; i++) {
-        size_t in_heading = pdl_manual_count(s->heading, all->p[i]);
-        size_t in_body = pdl_manual_count(s->body, all->p[i]);
-        size_t share = in_body * 10000 / (s->body.n + 500);
-        if (!in_heading && !in_body) return 0;
-        score += (in_heading ? IN_HEADING / words_in(s->heading) : 0) + 1;
-        score += share < MAX_IN_BODY ? share : MAX_IN_BODY;
+    size_t score = 0, found = 0;
+    for (size_t i = 0; i < all->v.n; i++) {
+        size_t more = score_of_word(s, all, &all->v.p[i]);
+        score += more;
+        found += more && (!all->rare || is_rare(all, &all->v.p[i]));
     }
+    if (found < least) return 0;
     return is_list(s->page) ? score / LIST + 1 : score;
 }
 
@@ -91,17 +128,21 @@ static void put_name(const manual_section *s, pdl_buf *out) {
     pdl_manual_put_plain(s->heading, out);
 }
 
+static void put_names(const scored_section *best, size_t n, pdl_buf *out) {
+    for (size_t i = 0; i < n; i++) {
+        PDL_PUT(out, "  ");
+        put_name(&best[i].s, out);
+        pdl_buf_putc(out, '\n');
+    }
+}
+
 static int show(const scored_section *best, size_t n) {
     pdl_buf out = PDL_BUF;
     put_name(&best[0].s, &out);
     pdl_buf_putf(&out, " (%.*s)\n\n", PDL_FMT(best[0].s.page));
     pdl_manual_put(best[0].s.body, &out);
-    for (size_t i = 1; i < n; i++) {
-        if (i == 1) PDL_PUT(&out, "\nMore in the manual (pdl docs HEADING shows one):\n");
-        PDL_PUT(&out, "  ");
-        put_name(&best[i].s, &out);
-        pdl_buf_putc(&out, '\n');
-    }
+    if (n > 1) PDL_PUT(&out, "\nMore in the manual (pdl docs HEADING shows one):\n");
+    put_names(best + 1, n - 1, &out);
     int code = pdl_cli_put_stdout(pdl_buf_str(&out));
     pdl_buf_fini(&out);
     return code;
@@ -121,53 +162,66 @@ static int show_pages(void) {
     return code;
 }
 
-/* Finds the sections that have all the words, the best one first. Returns their number. */
-static size_t find(const words *all, pdl_str query, scored_section *best) {
+/* Finds the sections that have at least so many of the required words, the best one first. Returns
+ * their number. */
+static size_t find(const query_words *all, pdl_str query, size_t least, scored_section *best) {
     size_t n = 0;
     manual_walk w = {0};
-    for (manual_section s; all->n && pdl_manual_next(&w, &s);) {
+    for (manual_section s; all->v.n && pdl_manual_next(&w, &s);) {
         /* this section is only a list of sections */
         if (pdl_str_starts(s.heading, PDL_STR("["))) continue;
-        size_t score = score_of(&s, all, query);
+        size_t score = score_of(&s, all, query, least);
         if (score) keep(best, &n, (scored_section){s, score});
     }
     return n;
 }
 
+static size_t required(const query_words *all) { return all->rare ? all->rare : all->v.n; }
+
 bool pdl_cli_docs_show(pdl_str word, int *code) {
-    words all = {0};
+    query_words all = {0};
     scored_section best[MAX_OTHERS + 1];
-    *pdl_vec_push(&all) = word;
-    size_t n = find(&all, word, best);
+    *pdl_vec_push(&all.v) = (sought){word, 0};
+    weigh(&all);
+    size_t n = find(&all, word, 1, best);
     if (n) *code = show(best, n);
-    pdl_vec_fini(&all);
+    pdl_vec_fini(&all.v);
     return n > 0;
+}
+
+/* Lists the sections that have the most of the words, after a line that says so. */
+static int show_nearest(const query_words *all, pdl_str query) {
+    scored_section best[MAX_OTHERS + 1];
+    size_t least = required(all), n = 0;
+    while (!n && least > 1) n = find(all, query, --least, best);
+    pdl_err err = {0};
+    (void)pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "no section of the manual has %.*s; %s",
+                      PDL_FMT(pdl_cli_visible(query)),
+                      n ? "these have some of it" : "pdl docs lists its pages");
+    pdl_cli_print_error(&err, NULL);
+    pdl_err_fini(&err);
+    pdl_buf out = PDL_BUF;
+    put_names(best, n, &out);
+    if (n) (void)pdl_cli_put_stdout(pdl_buf_str(&out));
+    pdl_buf_fini(&out);
+    return 1;
 }
 
 int pdl_cli_cmd_docs(const arguments *a) {
     if (!a->files.n) return show_pages();
-    words all = {0};
+    query_words all = {0};
     pdl_buf query = PDL_BUF;
     scored_section best[MAX_OTHERS + 1];
+    int code;
     read_words(a, &all, &query);
-    if (all.n > MAX_WORDS) {
-        pdl_buf_fini(&query);
-        pdl_vec_fini(&all);
-        return pdl_cli_refuse(a, "at most 16 words are looked for");
-    }
-    size_t n = find(&all, pdl_buf_str(&query), best);
-    int code = 1;
-    if (n) {
-        code = show(best, n);
+    if (all.v.n > MAX_WORDS) {
+        code = pdl_cli_refuse(a, "at most 16 words are looked for");
     } else {
-        pdl_err err = {0};
-        (void)pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
-                          "no section of the manual has %.*s; pdl docs lists its pages",
-                          PDL_FMT(pdl_cli_visible(pdl_buf_str(&query))));
-        pdl_cli_print_error(&err, NULL);
-        pdl_err_fini(&err);
+        weigh(&all);
+        size_t n = find(&all, pdl_buf_str(&query), required(&all), best);
+        code = n ? show(best, n) : show_nearest(&all, pdl_buf_str(&query));
     }
     pdl_buf_fini(&query);
-    pdl_vec_fini(&all);
+    pdl_vec_fini(&all.v);
     return code;
 }

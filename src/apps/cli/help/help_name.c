@@ -8,12 +8,29 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/err.h"
+#include "base/vec.h"
 #include "cli/manual.h"
 #include "cli/options.h"
 
 #include "base/banned.h"
 
 enum { MAX_SECTIONS = 3 }; /* when more sections fit, only their headings are shown */
+enum { MAX_WORDS = 64, MIN_RUN = 4 };
+
+/* The words of a message that a user gave. */
+typedef struct given_words {
+    pdl_str p[MAX_WORDS];
+    size_t n;
+} given_words;
+
+/* The sections of messages that are shown. When `run` is set, these are the sections whose longest
+ * run of shared words has this length. Otherwise the heading is the name, or a message has this
+ * form. */
+typedef struct section_filter {
+    pdl_str name, form;
+    const given_words *words;
+    size_t run;
+} section_filter;
 
 static bool put_rule(pdl_str name, pdl_buf *out) {
     manual_walk w = {0};
@@ -67,16 +84,52 @@ static bool says(pdl_str body, pdl_str form, pdl_buf *room) {
     return false;
 }
 
-/* Writes the sections of messages. With a name, these are the sections with this heading; without a
- * name, the sections that show a message of this form. When many sections fit, only their headings
- * are written. */
-static bool put_sections(pdl_str name, pdl_str form, pdl_buf *out) {
+static given_words words_of(pdl_str text) {
+    given_words out = {.n = 0};
+    while (text.n && out.n < MAX_WORDS) {
+        pdl_str word = pdl_str_take(&text, PDL_STR(" "));
+        if (word.n) out.p[out.n++] = word;
+    }
+    return out;
+}
+
+/* Returns the length of the longest run of words that a message shares with those given. */
+static size_t longest_run(pdl_str message, const given_words *given) {
+    size_t runs[MAX_WORDS + 1] = {0}, best = 0;
+    while (message.n) {
+        pdl_str word = pdl_str_take(&message, PDL_STR(" "));
+        for (size_t i = given->n; i > 0; i--) {
+            runs[i] = pdl_str_eq_nocase(given->p[i - 1], word) ? runs[i - 1] + 1 : 0;
+            if (runs[i] > best) best = runs[i];
+        }
+    }
+    return best;
+}
+
+/* Returns the longest run of all messages that a section shows. */
+static size_t run_in(pdl_str body, const given_words *given) {
+    size_t best = 0;
+    while (body.n) {
+        size_t run = longest_run(message_of(pdl_manual_take_line(&body)), given);
+        if (run > best) best = run;
+    }
+    return best;
+}
+
+static bool fits(const manual_section *s, const section_filter *w, pdl_buf *room) {
+    if (w->run) return run_in(s->body, w->words) == w->run;
+    if (s->is_first || !pdl_str_starts(s->page, PDL_STR("docs/manual/messages-"))) return false;
+    return w->name.n ? pdl_manual_is_named(s->heading, w->name) : says(s->body, w->form, room);
+}
+
+/* Writes the sections of messages that fit. When there are many, only their headings are
+ * written. */
+static bool put_sections(section_filter what, pdl_buf *out) {
     manual_walk w = {0};
     pdl_buf room = PDL_BUF, texts = PDL_BUF, headings = PDL_BUF;
     size_t n = 0;
     for (manual_section s; pdl_manual_next(&w, &s);) {
-        if (s.is_first || !pdl_str_starts(s.page, PDL_STR("docs/manual/messages-"))) continue;
-        if (name.n ? !pdl_manual_is_named(s.heading, name) : !says(s.body, form, &room)) continue;
+        if (!fits(&s, &what, &room)) continue;
         if (n++) pdl_buf_putc(&texts, '\n');
         pdl_manual_put_plain(s.heading, &texts);
         pdl_buf_putf(&texts, " (%.*s)\n\n", PDL_FMT(s.page));
@@ -86,7 +139,7 @@ static bool put_sections(pdl_str name, pdl_str form, pdl_buf *out) {
         pdl_buf_putc(&headings, '\n');
     }
     if (n > MAX_SECTIONS)
-        pdl_buf_putf(out, "%zu sections have such a message (pdl help HEADING shows one):\n", n);
+        pdl_buf_putf(out, "%zu sections have such a message (pdl docs HEADING shows one):\n", n);
     pdl_buf_put(out, pdl_buf_str(n > MAX_SECTIONS ? &headings : &texts));
     pdl_buf_fini(&room);
     pdl_buf_fini(&texts);
@@ -94,20 +147,36 @@ static bool put_sections(pdl_str name, pdl_str form, pdl_buf *out) {
     return n > 0;
 }
 
-/* A message is found by all its words, or by the words before its colon, because the text after the
- * colon comes from the program. A single word is not searched, since too many messages have it. */
+/* Writes the sections of all pages that show the message with the longest run of the same words.
+ * This run is the part between two names that come from the program. */
+static bool put_nearest_message(pdl_str message, pdl_buf *out) {
+    given_words given = words_of(message);
+    size_t best = 0;
+    manual_walk w = {0};
+    for (manual_section s; given.n >= MIN_RUN && pdl_manual_next(&w, &s);) {
+        size_t run = run_in(s.body, &given);
+        if (run > best) best = run;
+    }
+    return best >= MIN_RUN && put_sections((section_filter){.words = &given, .run = best}, out);
+}
+
+/* A message is found by all its words, by the words before its colon, because the text after the
+ * colon comes from the program, or by a run of words. A single word is not searched, since too many
+ * messages have it. */
 static bool put_message(pdl_str name, pdl_buf *out) {
     pdl_buf form = PDL_BUF;
     pdl_str message = message_of(name);
-    put_form(message.n ? message : name, &form);
+    if (!message.n) message = name;
+    put_form(message, &form);
     pdl_str all = pdl_str_trim(pdl_buf_str(&form));
     size_t colon = pdl_str_find(all, PDL_STR(":"), 0);
     pdl_str before = pdl_str_sub(all, 0, colon == PDL_NOT_FOUND ? 0 : colon);
-    bool ok = put_sections(name, (pdl_str){0}, out);
+    bool ok = put_sections((section_filter){.name = name}, out);
     if (!ok && pdl_str_find(all, PDL_STR(" "), 0) != PDL_NOT_FOUND)
-        ok = put_sections((pdl_str){0}, all, out);
+        ok = put_sections((section_filter){.form = all}, out);
     if (!ok && pdl_str_find(before, PDL_STR(" "), 0) != PDL_NOT_FOUND)
-        ok = put_sections((pdl_str){0}, before, out);
+        ok = put_sections((section_filter){.form = before}, out);
+    if (!ok) ok = put_nearest_message(message, out);
     pdl_buf_fini(&form);
     return ok;
 }
@@ -130,12 +199,16 @@ static void put_commands(opt_id id, pdl_buf *out) {
     pdl_buf_putc(out, '\n');
 }
 
+static bool is_option_named(const option *o, pdl_str name) {
+    return pdl_str_is(name, o->name) || (name.n == 1 && o->letter == name.p[0]);
+}
+
 /* Writes an option. When options of one name mean different things, each has its own row. */
 static bool put_option(pdl_str name, pdl_buf *out) {
     size_t begin = out->len;
     for (int id = 0; id < OPT_COUNT; id++) {
         const option *o = pdl_cli_option_of((opt_id)id);
-        if (!pdl_str_is(name, o->name)) continue;
+        if (!is_option_named(o, name)) continue;
         if (out->len) pdl_buf_putc(out, '\n');
         pdl_buf_putf(out, "--%s%s%s\n%s%s.\n", o->name, o->value ? " " : "",
                      o->value ? o->value : "", o->doc, option_note(o));
@@ -233,11 +306,35 @@ static bool put_rows(pdl_str name, pdl_buf *out) {
     return out->len > begin;
 }
 
+/* Returns the part of a word that names an option: format of --format=json, t of -t. */
+static pdl_str option_name(pdl_str word) {
+    size_t end = pdl_str_find(word, PDL_STR("="), 0), begin = 0;
+    if (end == PDL_NOT_FOUND) end = word.n;
+    while (begin < end && word.p[begin] == '-') begin++;
+    return pdl_str_sub(word, begin, end);
+}
+
 bool pdl_cli_help_name(pdl_str name, pdl_buf *out) {
-    bool is_option = pdl_str_starts(name, PDL_STR("-"));
-    while (pdl_str_starts(name, PDL_STR("-"))) name = pdl_str_sub(name, 1, name.n);
     if (!name.n) return false;
-    bool is_of_language = !is_option && put_rows(name, out);
+    if (name.p[0] == '-') return put_option(option_name(name), out);
+    bool is_of_language = put_rows(name, out);
     return put_rule(name, out) || put_option(name, out) || is_of_language || put_error(name, out) ||
            put_message(name, out);
+}
+
+pdl_str pdl_cli_help_nearest(pdl_str name) {
+    size_t n;
+    const command *all = pdl_cli_commands(&n);
+    PDL_VEC(pdl_str) names = {0};
+    bool is_option = pdl_str_starts(name, PDL_STR("-"));
+    for (int id = 0; id < OPT_COUNT; id++)
+        *pdl_vec_push(&names) = pdl_str_of(pdl_cli_option_of((opt_id)id)->name);
+    for (size_t i = 0; !is_option && i < n; i++)
+        if (all[i].name[0] != '_') *pdl_vec_push(&names) = pdl_str_of(all[i].name);
+    manual_walk w = {0};
+    for (manual_section s; !is_option && pdl_manual_next(&w, &s);)
+        if (pdl_str_is(s.page, "docs/manual/rules.md")) *pdl_vec_push(&names) = s.heading;
+    pdl_str near = pdl_str_nearest(option_name(name), names.p, names.n);
+    pdl_vec_fini(&names);
+    return near;
 }

@@ -175,6 +175,11 @@ static bool is_called(const char *path, const char *name) {
     return path && strcmp(last ? last + 1 : path, name) == 0;
 }
 
+/* Returns true for a word of `pdl help` that names an option of a command. */
+static bool is_asked_about(const command *c, const char *word) {
+    return c->run == pdl_cli_cmd_help && strcmp(word, "-h") != 0 && strcmp(word, "--help") != 0;
+}
+
 bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **word,
                             char **message) {
     size_t n;
@@ -201,7 +206,7 @@ bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **
         bool is_option = !only_files && arg[0] == '-' && arg[1];
         if (is_option && strcmp(arg, "--") == 0)
             only_files = true;
-        else if (!is_option)
+        else if (!is_option || is_asked_about(out->command, arg))
             *pdl_vec_push(&out->files) = pdl_str_of(arg);
         else if (!read_one(out, &w, message))
             return false;
