@@ -1,4 +1,4 @@
-/* world.c -- charges an effect to its budget and to all around it; see world.h.
+/* world.c -- charges an effect to its budget and to every budget around that one; see world.h.
  *
  *   start -> fits: reserve -> the next world -> settle -> answer
  *         -> would fit if the reservations were released: wait for the next settling
@@ -20,8 +20,8 @@ typedef struct reservation {
     double tokens, cost;
 } reservation;
 
-/* An effect that is charged. While it waits, e is the effect. While it is in flight, e is NULL, and
- * this world is the effect's sink. */
+/* An effect that is charged. While the effect waits, e points to it. While the effect is in flight,
+ * e is NULL, and this world is the effect's sink. */
 typedef struct charge {
     struct budget_world *world;
     pdl_effect *e;
@@ -33,14 +33,15 @@ typedef struct charge {
     bool is_call;          /* it is a call of a model */
     bool is_request;       /* it is a request to the web */
     double tokens_of_prompt,
-        tokens_of_answer; /* estimates; tokens_of_answer is 0 when the parameters do not set it */
+        /* estimated tokens; tokens_of_answer is 0 when the parameters do not limit the answer */
+        tokens_of_answer;
     pdl_price price;
     bool priced;
     pdl_timer *deadline;
     /* A copy of an effect in flight that has a deadline. The copy receives the error when the time
      * has passed. */
     pdl_effect *twin;
-    struct charge *prev, *next; /* neighbours in its list */
+    struct charge *prev, *next; /* the previous and the next effect of its list */
 } charge;
 
 typedef struct budget_list {
@@ -51,7 +52,7 @@ typedef struct budget_world {
     pdl_world world;
     pdl_budget_world_options opt;
     list waiting, going;
-    list *passing;        /* the list that is being walked; NULL when none is */
+    list *passing; /* the list that is being walked; NULL outside of a walk */
     /* retrying: waiting effects are being reconsidered; again: they must be reconsidered once
      * more */
     bool retrying, again;
@@ -134,8 +135,8 @@ static bool is_first(const charge *c, const pdl_budget *b, pdl_budget_item i) {
            b->going > 0;
 }
 
-/* Returns the first budget into which c does not fit. with_reserved: reservations of other effects
- * count as used. */
+/* Returns the first budget into which c does not fit. with_reserved: amounts that other effects
+ * have reserved count as used. */
 static const pdl_budget *too_small(const charge *c, bool with_reserved, pdl_budget_item *item) {
     for (const pdl_budget *b = c->budget; b; b = b->up) {
         for (size_t k = 0; k < N_COUNTED; k++) {
@@ -176,7 +177,7 @@ static bool has_limit(const pdl_budget *b, pdl_budget_item i) {
     return false;
 }
 
-/* Reserves in all budgets of c; leave_way releases the reservations. */
+/* Reserves in all budgets of c. The counterpart leave_way releases the reservations. */
 static void take_way(charge *c) {
     size_t k = 0;
     for (pdl_budget *b = c->budget; b; b = b->up) k++;
@@ -230,9 +231,8 @@ static bool refuse(const charge *c, const pdl_budget *b, pdl_budget_item i, pdl_
     return false;
 }
 
-/* Finds the price. A budget of cost cannot judge a call whose price is unknown, so such a call is
- * an error.
- */
+/* Finds the price of a call. A budget of cost cannot judge a call whose price is unknown, so such a
+ * call is an error. */
 static bool find_price(charge *c, const pdl_effect *e, pdl_err *err) {
     pdl_vref model = pdl_dict_getz(e->request, "model");
     pdl_str name = pdl_is_str(model) ? pdl_str_get(model) : PDL_STR("");
@@ -315,7 +315,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     look_again(r);
 }
 
-/* Ends the effect with the budget's error when the time has passed, whether it waits or is in
+/* Ends the effect with the budget's error when its time has passed. The effect may wait or be in
  * flight. */
 static void on_deadline(void *user) {
     charge *c = user;
@@ -335,7 +335,7 @@ static void on_deadline(void *user) {
     look_again(r);
 }
 
-/* Reserves and forwards. Takes e. */
+/* Reserves the amounts of c and forwards the effect. Takes e. */
 static void go(charge *c, pdl_effect *e) {
     budget_world *r = c->world;
     take_way(c);
@@ -348,13 +348,13 @@ static void go(charge *c, pdl_effect *e) {
     r->world.next->ops->start(r->world.next, e);
 }
 
-/* Refuses. Takes c, which is in no list, and e. */
+/* Refuses the effect. Takes c, which is in no list, and e. */
 static void give_up(charge *c, pdl_effect *e, pdl_err *err) {
     release(c);
     pdl_effect_refuse(e, err);
 }
 
-/* Forwards, queues or refuses. Takes c, which is in no list, and e. */
+/* Forwards, queues or refuses the effect. Takes c, which is in no list, and e. */
 static void decide(charge *c, pdl_effect *e) {
     pdl_budget_item item;
     pdl_err err = {0};
@@ -370,9 +370,9 @@ static void decide(charge *c, pdl_effect *e) {
     }
 }
 
-/* Reconsiders waiting effects after a settling: they may fit now, or never. When an effect is
- * answered at once, this function is called again from inside; the loop below then runs once
- * more. */
+/* Reconsiders the waiting effects after an effect was settled: a waiting effect may fit now, or it
+ * may turn out that it never will. When an effect is answered at once, this function is called
+ * again from inside; the loop below then runs once more. */
 static void look_again(budget_world *r) {
     r->again = true;
     if (r->retrying) return;
@@ -459,8 +459,8 @@ static void close(pdl_world *w) {
     pdl_free(r);
 }
 
-/* Charges an effect that was answered elsewhere, by the amounts of an effect in flight. A reply
- * that a budget refused costs nothing. */
+/* Charges an effect that was answered outside of this world, as if this world had forwarded it. A
+ * reply that a budget refused costs nothing. */
 static void charge_answered(pdl_world *w, const pdl_effect *e, const pdl_reply *reply) {
     pdl_err ignored = {0};
     charge c = {.world = (budget_world *)(void *)w, .budget = e->budget};

@@ -16,7 +16,7 @@
 
 typedef struct pdl_budget_world_options {
     pdl_loop *loop;           /* borrowed */
-    const pdl_prices *prices; /* borrowed; NULL: the only known prices are those in parameters */
+    const pdl_prices *prices; /* borrowed; NULL: only prices in the parameters are known */
 } pdl_budget_world_options;
 
 /* Borrows the next world. Effects without a budget are forwarded unchanged. */

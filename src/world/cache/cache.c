@@ -19,7 +19,7 @@
 typedef struct cache_repeats {
     char *key;               /* owned */
     int64_t next;            /* number of the next repetition */
-    PDL_VEC(int64_t) failed; /* numbers whose request failed; they are used again */
+    PDL_VEC(int64_t) failed; /* numbers of requests that failed; later requests get these numbers */
 } repeats;
 
 /* The cache as one run, or group of runs, sees it. */
@@ -56,14 +56,14 @@ struct pdl_cache {
     pdl_cache_view_fn *split;
     void *split_user;
     cachefile *file;
-    pdl_err problem;            /* the reason why something was not written */
-    const pdl_secrets *secrets; /* texts that are removed from everything stored */
+    pdl_err problem;                /* the reason why an entry could not be written */
+    const pdl_secrets *secrets;     /* texts that are removed from everything stored */
     const pdl_redaction *redaction; /* values with these labels are not stored; or NULL */
     miss *open;
     PDL_VEC(hit) hits;
     size_t head;    /* hits[head..n) wait to be delivered */
     size_t answered;
-    uint32_t busy;  /* effect whose piece is being delivered; 0 when none is */
+    uint32_t busy;  /* effect whose piece is being delivered; 0 at other times */
     bool cancelled; /* the effect was cancelled while it was delivered */
 };
 
@@ -83,9 +83,9 @@ static pdl_cache_view *view_of(pdl_cache *c, uint32_t effect) {
 /* --- requests --------------------------------------------------------------------------------- */
 
 /* Writes the key of a request: the hash of its content. A view that has a name adds the name and
- * the rounds of the loops around the call. Rows of a map run side by side and replies come in any
- * order: without the rounds a row would get another repetition each time. Embeddings are not
- * samples, so their keys have the content alone. */
+ * the rounds of the loops around the call. Rows of a map run side by side and their replies arrive
+ * in any order. Without the rounds, a row would get another repetition in each run. An embedding is
+ * not a sample, so its key is made of the content alone. */
 static void put_key(const pdl_cache_view *view, const pdl_effect *e, pdl_str request,
                     pdl_buf *out) {
     char hash[65];

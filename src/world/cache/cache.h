@@ -7,10 +7,10 @@
  * get one answer ten times. Where a program is run many times to be judged (`pdl eval`), each of
  * its runs has a name (row and sample), which is part of the key. So two rows with the same request
  * get two answers. In a later run each row gets its own answer again, in whatever order the rows
- * run. Later versions keep the form of the key (docs/internals/cache.md). Failures are not stored:
- * the next equal request takes their number. Keys and other secrets are not in the file. A journal
- * does not suffice: it belongs to one run and answers by place, so that a changed program finds
- * nothing; a cache answers by content and outlives the program.
+ * run. Later versions keep the form of the key (docs/internals/cache.md). A failure is not stored:
+ * its number goes to the next equal request. Keys and other secrets are not in the file. A journal
+ * cannot replace a cache: it belongs to one run and answers by place, so a changed program finds
+ * nothing in it. A cache answers by content and outlives the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,8 +22,9 @@
 
 typedef struct pdl_cache pdl_cache;
 
-/* Opens the file, and makes it when it does not exist. secrets (borrowed until close) are replaced
- * in what is stored. Error: io (cannot be opened or made; not a cache; damaged). */
+/* Opens the file, and makes it when it does not exist. The secrets (borrowed until close) are
+ * replaced in everything that is stored. Error: io (cannot be opened or made; not a cache;
+ * damaged). */
 PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out,
                              pdl_err *err);
 
@@ -56,7 +57,7 @@ void pdl_cache_split(pdl_cache *c, pdl_cache_view_fn *fn, void *user);
  * instance a full disk), also at later calls. */
 PDL_MUST bool pdl_cache_finish(pdl_cache *c, pdl_err *err);
 
-/* Returns how many requests were answered from the file. */
+/* Returns true when poll can deliver answers without waiting. */
 size_t pdl_cache_answered(const pdl_cache *c);
 
 /* Returns true when there are answers that poll delivers without waiting. */
@@ -73,8 +74,8 @@ typedef struct pdl_cache_row {
 PDL_MUST bool pdl_cache_each(pdl_cache *c, bool (*fn)(void *user, const pdl_cache_row *row),
                              void *user, pdl_err *err);
 
-/* Removes replies last used before `before` (0: any time) of models that match the glob (empty:
- * all). Sets *n to the number of removed rows. */
+/* Removes the replies of models that match the glob (empty: all models) and that were last used
+ * before `before` (0: at any time). Sets *n to the number of removed rows. */
 PDL_MUST bool pdl_cache_prune(pdl_cache *c, int64_t before, pdl_str model, int64_t *n,
                               pdl_err *err);
 

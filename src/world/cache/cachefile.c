@@ -95,8 +95,8 @@ static bool check_file(cachefile *f, pdl_err *err) {
     return sound || refuse(f, "is damaged: remove it, its replies will be requested again", err);
 }
 
-/* Checks one consistent state of the file and makes the tables when it is empty. *again: the file
- * was just made or was locked, and must be checked again. */
+/* Checks one consistent state of the file and makes the tables when it is empty. Sets *again when
+ * the file was just made or was locked: then it must be checked again. */
 static bool check_or_make(cachefile *f, bool *again, pdl_err *err) {
     pdl_err ignored = {0};
     bool empty = false;
@@ -108,8 +108,8 @@ static bool check_or_make(cachefile *f, bool *again, pdl_err *err) {
     return ok;
 }
 
-/* Retries, because SQLite does not wait for the lock that the change to WAL needs; many processes
- * want it at once when they start together with a new file. */
+/* Retries the check, because SQLite does not wait for the lock that the change to WAL needs.
+ * Processes that start together with a new file all need this lock at once. */
 static bool check_or_make_retrying(cachefile *f, pdl_err *err) {
     enum { WAIT_MS = 10000, PAUSE_MS = 5 };
     for (int64_t end = pdl_sql_now_ms() + WAIT_MS;;) {

@@ -17,7 +17,8 @@ pdl_str pdl_cachefile_path(const cachefile *f);
 /* Reads the reply as JSON into out when there is one (*found), and records that it was used. */
 PDL_MUST bool pdl_cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found,
                                  pdl_buf *reply, pdl_err *err);
-/* Stores a reply. When another process stored one meanwhile, that one is kept. */
+/* Stores a reply. When another process has stored a reply for the same key meanwhile, that reply is
+ * kept. */
 PDL_MUST bool pdl_cachefile_add(cachefile *f, const pdl_cache_row *row, pdl_err *err);
 /* Makes the writes visible to others. No lock is held between two commits when nothing was written.
  */

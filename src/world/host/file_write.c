@@ -1,6 +1,6 @@
-/* file_write.c -- files that programs write: opened by the first request, kept under path, mode and
- * encoding until closed. Nothing is buffered here: a request is answered when its text is in the
- * file.
+/* file_write.c -- files that programs write. The first request opens a file. It stays open, under
+ * its path, mode and encoding, until the program closes it. Nothing is buffered here: a request is
+ * answered when its text is in the file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -188,7 +188,7 @@ typedef struct {
     pdl_str path, mode, encoding;
 } file_name;
 
-/* Opens a file. e->continues: the content of the file stays, whatever the mode. */
+/* Opens a file. When e->continues is set, the content of the file stays, whatever the mode is. */
 static host_file *open_file(host *h, const pdl_effect *e, const char *key, const file_name *name,
                             pdl_err *err) {
     pdl_str path = name->path, enc = name->encoding;

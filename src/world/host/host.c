@@ -75,7 +75,7 @@ int pdl_host_open(host *h, const pdl_effect *e, const char *path, int flags, uns
 }
 
 static bool read_whole(host *h, const pdl_effect *e, const char *path, pdl_buf *out, pdl_err *err) {
-    /* a part of the pdl command itself is in no folder that code could write */
+    /* no folder that code can write to contains a part of the pdl command itself */
     if (!h->opt.open || pdl_packed_find(path, NULL)) return pdl_file_read(path, out, err);
     int fd = pdl_host_open(h, e, path, O_RDONLY, 0, err);
     if (fd < 0) return false;
@@ -92,7 +92,7 @@ static bool is_folder(const pdl_err *err) {
     return err->py_class && strncmp(err->py_class, "IsADirectoryError", 17) == 0;
 }
 
-/* Adds a hint after the message, whose text is the text of the reference. */
+/* Adds a hint after the message, which has the same text as in the reference. */
 static void hint_fault(pdl_err *err, pdl_str shown, const pdl_utf8_fault *f) {
     pdl_err_hint(err, "%.*s:%u, column %u: byte 0x%02x is not UTF-8", PDL_FMT(shown), f->line,
                  f->column, f->byte);

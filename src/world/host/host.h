@@ -1,9 +1,9 @@
 /* host.h -- the world that answers READ, WRITE, INPUT, SOURCE, SLEEP, NOW, RANDOM and APPROVAL:
  * files, standard input, time, questions to a person.
  *
- * Paths in requests are opened unchanged (relative ones: from the working directory of the
- * process); the machine has joined them with the directory of the program. Other effects are
- * refused.
+ * Paths in requests are opened unchanged: the machine has already joined them with the directory of
+ * the program. A path that is still relative starts at the working directory of the process. Other
+ * effects are refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,19 +13,19 @@
 #include "effect/effect.h"
 #include "io/loop.h"
 
-/* Options that may all be zero. */
+/* Options, each of which may be zero. */
 typedef struct pdl_host_options {
-    /* Where prompts are shown and lines may be edited; borrowed. NULL: standard input is only
-     * read. */
+    /* The terminal on which prompts are shown and lines may be edited; borrowed. NULL: standard
+     * input is read without prompts and without editing. */
     const struct pdl_line_terminal *terminal;
-    /* Opens a path in a special way. *other is set when the function has no opinion; then the path
-     * is opened as usual. The function may be NULL: then all paths are opened as usual. */
+    /* Opens a path in a special way. Sets *other when the path needs no special way; then it is
+     * opened as usual. The function may be NULL: then all paths are opened as usual. */
     int (*open)(void *open_user, const pdl_effect *e, const char *path, int flags, unsigned mode,
                 bool *other);
     void *open_user;
     bool has_input_fd;          /* when false, descriptor 0 is read instead of input_fd */
     int input_fd;               /* borrowed */
-    const pdl_secrets *secrets; /* secrets that no question shows; borrowed; NULL: none */
+    const pdl_secrets *secrets; /* secrets that are redacted in questions; borrowed; NULL: none */
 } pdl_host_options;
 
 /* Requests, beyond the table of effect.h:
@@ -48,7 +48,8 @@ typedef struct pdl_host_options {
 pdl_world *pdl_host_world_new(pdl_loop *loop, const pdl_host_options *opt);
 
 /* Answers the input effect with this id from another source than standard input, at once; text
- * (borrowed) is one line, or all of them. Returns false when no such question waits. */
+ * (borrowed) is one line, or all lines for a question that reads to the end. Returns false when no
+ * such question waits. */
 bool pdl_host_answer_input(pdl_world *w, uint32_t id, pdl_str text);
 
 #endif

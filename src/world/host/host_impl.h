@@ -22,8 +22,8 @@ typedef struct host_wait {
     pdl_effect *e;
     pdl_timer *timer;
     bool input, multiline, shown;
-    bool asks;    /* the effect waits for an approval */
-    pdl_buf text; /* lines so far */
+    bool asks;    /* the effect is an approval */
+    pdl_buf text; /* the lines that were read so far */
 } host_wait;
 
 typedef struct host_file {
@@ -37,18 +37,18 @@ struct host {
     pdl_world base;
     pdl_loop *loop;
     pdl_host_options opt;
-    PDL_VEC(host_wait *) waits; /* in order of their start */
+    PDL_VEC(host_wait *) waits; /* in the order in which the effects started */
     PDL_VEC(host_file) files;
     pdl_watch *watch;    /* watches the input descriptor while an effect waits */
     pdl_line_edit *edit; /* line editor of the terminal; NULL until a line was read from one */
     bool in_edit;        /* a line is being edited */
-    pdl_buf prompt;      /* prompt of that line */
+    pdl_buf prompt;      /* prompt of the line that is edited */
     pdl_buf in;          /* bytes that were read and not delivered yet */
-    size_t in_off;       /* bytes of in that were delivered */
-    size_t in_seen;      /* bytes after in_off without a line end */
+    size_t in_off;       /* how many bytes of `in` were delivered */
+    size_t in_seen;      /* how many bytes after in_off are known to have no line end */
     bool in_end;         /* the end of the input was reached */
     bool in_serving;
-    uint32_t asking; /* id of the approval that the terminal shows; 0 when it shows none */
+    uint32_t asking; /* id of the approval that the terminal shows; 0 while it shows no approval */
     int tty;         /* the terminal while an approval is shown, else -1 */
     pdl_watch *tty_watch;
 };
@@ -77,7 +77,7 @@ void pdl_host_input_pause(host *h);
 void pdl_host_input_resume(host *h);
 
 void pdl_host_approval_start(host *h, pdl_effect *e);
-void pdl_host_approval_idle(host *h); /* called when an effect was cancelled */
+void pdl_host_approval_idle(host *h); /* called after an effect was cancelled */
 void pdl_host_approval_close(host *h);
 
 #endif

@@ -61,8 +61,7 @@ static bool next_line(host *h, size_t from, pdl_str *line, size_t *next) {
 
 /* --- lines that are edited -------------------------------------------------------------------- */
 
-/* Starts to edit a line on the row of the cursor, after the prompt that the machine has printed
- * there. */
+/* Starts to edit a line on the row of the cursor. The machine has printed the prompt there. */
 static void edit_start(host *h) {
     const pdl_line_terminal *t = h->opt.terminal;
     bool has_part = h->in_off < h->in.len && h->in.p[h->in.len - 1] != '\n';
@@ -85,7 +84,8 @@ static void row_ended(const host *h, bool is_shown) {
     if (t && pdl_tty_is(h->opt.input_fd)) t->row_ended(t->user, is_shown);
 }
 
-/* Handles keys: the text that they make is added to the input that was read. */
+/* Handles the keys that were pressed. The text that they make is added to the input that was read.
+ */
 static void edit_more(host *h) {
     pdl_buf line = PDL_BUF;
     pdl_line_result got = pdl_line_edit_take(h->edit, &line);
@@ -128,7 +128,7 @@ static pdl_val valid_text(pdl_str bytes) {
     return pdl_text_of_buf(&b);
 }
 
-/* Returns all lines to the end, each with a newline. */
+/* Answers with all remaining lines, each with a newline. */
 static void serve_all(host *h, host_wait *s) {
     pdl_buf_put(&s->text, pdl_str_sub(pdl_buf_str(&h->in), h->in_off, h->in.len));
     h->in_off = h->in.len;

@@ -33,7 +33,7 @@ typedef struct db_effect {
     pdl_str place, kind, hash, request;
     uint32_t seq;
     double start;
-    /* This member and those below are written when the effect ends. */
+    /* This member and the members below it are written when the effect ends. */
     double seconds;
     pdl_str pieces, reply, error;
 } db_effect;
@@ -62,7 +62,7 @@ PDL_MUST bool pdl_journal_db_each(db *d, const int64_t *key,
                                   bool (*fn)(void *user, const db_effect *e), void *user,
                                   pdl_err *err);
 
-/* Calls fn for blocks in the order in which they began, until it returns false. */
+/* Calls fn for blocks, in the order in which they began, until fn returns false. */
 PDL_MUST bool
 pdl_journal_db_each_block(db *d, bool (*fn)(void *user, pdl_str place, int64_t start, int64_t end),
                           void *user, pdl_err *err);

@@ -22,12 +22,12 @@ typedef struct pdl_durable_facts {
     pdl_str id;
     pdl_str file, text; /* the program: its name as the user gave it, and its bytes */
     pdl_str folder;     /* working folder */
-    pdl_str options;    /* JSON: {name: value} as on the command line */
+    pdl_str options;    /* JSON: {name: value}, as the options were on the command line */
     pdl_str version;
 } pdl_durable_facts;
 
 /* Makes the file of a new run; its keys are registered next, then pdl_durable_begin is called.
- * full: the rows of effects that were sent survive a crash of the system, too. note: gets a text
+ * full: the rows of effects that were sent are safe even when the system crashes. note: gets a text
  * for the user, or stays empty. Errors: usage when the file exists, io. */
 PDL_MUST bool pdl_durable_create(pdl_str path, bool full, pdl_durable **out, pdl_buf *note,
                                  pdl_err *err);
@@ -40,7 +40,7 @@ typedef enum {
     /* requests without an answer are noted and never answered, and the file is not changed */
     PDL_DURABLE_CHECK,
     PDL_DURABLE_REPLAY, /* a request without an answer is an error */
-    /* requests without an answer wait for ever; for a trace of the recorded part */
+    /* requests without an answer wait for ever; this shows the recorded part of a run as a trace */
     PDL_DURABLE_SHOW
 } pdl_durable_use;
 
@@ -51,12 +51,12 @@ PDL_MUST bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, boo
                                pdl_durable **out, pdl_err *err);
 /* Returns true when the run sends requests that have no answer. */
 bool pdl_durable_asks(const pdl_durable *d);
-/* Returns true when every open effect is a question without an answer. */
+/* Returns true when every open effect is a question that has no answer yet. */
 bool pdl_durable_only_waits(const pdl_durable *d);
-/* Delivers the answers that have arrived, or parks the run. For callers that do not wait in the
- * poll of its world. Returns false when another effect is open. */
+/* Delivers the answers that have arrived, or parks the run. Callers that do not wait in the poll of
+ * its world use this function. Returns false when another effect is open. */
 bool pdl_durable_park(pdl_durable *d);
-/* Returns true when the run is parked; its owner ends it then. */
+/* Returns true when the run is parked. The caller then ends the run. */
 bool pdl_durable_is_parked(const pdl_durable *d);
 /* Returns true for a journal of a durable run. */
 bool pdl_durable_is(pdl_str path);
@@ -71,9 +71,9 @@ PDL_MUST bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err)
 /* Returns the recorded variables, owned. The keys must be registered before. Errors: config (a key
  * is not set), replay. */
 PDL_MUST bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err);
-/* Returns the variables of a resume: the recorded ones, replaced by the given ones (absent: none).
- * When variables are given, rows that are not reused are noted, as for a changed program. Owned.
- * Errors: config, replay. */
+/* Returns the variables of a resume: the recorded ones, replaced by the given ones (absent: no
+ * variables are replaced). When variables are given, rows that are not reused are noted, as for a
+ * changed program. Owned. Errors: config, replay. */
 PDL_MUST bool pdl_durable_resume_inputs(pdl_durable *d, pdl_vref given, pdl_val *out, pdl_err *err);
 /* Replaces the variables of the run. Called after pdl_durable_prepare. */
 PDL_MUST bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err);
@@ -90,11 +90,12 @@ int64_t pdl_durable_time_of(void *d, const pdl_event *e);
 
 /* --- before the run --------------------------------------------------------------------------- */
 
-/* Registers a key: the file has the name of the key in its place. */
+/* Registers a key. The file contains the name of the key instead of the key. */
 void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value);
 /* These functions set what happens to actions that began and were not finished. pdl_durable_again
- * executes the action at this place again ("all": at any place). pdl_durable_skip gives the action
- * at a place a result; given is PLACE=JSON, and option names it in messages. */
+ * executes the action at this place again ("all": at any place). pdl_durable_skip sets the result
+ * of the action at a place. `given` is PLACE=JSON, and `option` is the name of the option for
+ * messages. */
 void pdl_durable_again(pdl_durable *d, pdl_str place);
 PDL_MUST bool pdl_durable_skip(pdl_durable *d, const char *option, pdl_str given, pdl_err *err);
 /* Checks that the run may begin. The run must not begin when an action has no end and the user has
@@ -114,7 +115,7 @@ typedef struct pdl_durable_options {
     const pdl_debug *debug;
     const pdl_secrets *secrets; /* shared with the session, borrowed; may be NULL */
     bool provisional;   /* the machine gets pieces of answers at once */
-    bool park;          /* a question without an answer ends the process */
+    bool park;          /* a question without an answer parks the run, and the process ends */
     bool changed_fails; /* set by --changed fail: any difference from the recording ends the run */
     bool rebuild;       /* code may run again to restore its worker */
     bool reuse_moved;   /* an action that is at another place now keeps its recorded answer */
@@ -135,14 +136,14 @@ pdl_world *pdl_durable_world(pdl_durable *d, pdl_world *next);
 
 /* Writes and syncs all waiting rows, then writes output. */
 void pdl_durable_flush(pdl_durable *d);
-/* Returns a sink that writes the decisions of policies. */
+/* Returns a sink that writes the decisions of policies to the file. */
 pdl_sink pdl_durable_sink(pdl_durable *d);
 /* Returns the bytes of output that earlier processes have certainly written. */
 uint64_t pdl_durable_printed(const pdl_durable *d);
 /* Returns how long earlier processes ran, for budgets. The address stays valid. */
 const uint64_t *pdl_durable_earlier_ns(const pdl_durable *d);
-/* Notes that the process ends: effects that are cancelled from now on count as in flight, as after
- * a kill. */
+/* Notes that the process is about to end. Effects that are cancelled from now on count as in
+ * flight, as if the process had been killed. */
 void pdl_durable_ends(pdl_durable *d);
 /* Returns true when poll can deliver answers without waiting. */
 bool pdl_durable_is_ready(const pdl_durable *d);
@@ -151,7 +152,7 @@ bool pdl_durable_is_ready(const pdl_durable *d);
 
 /* How the journal of a server is opened. */
 typedef struct pdl_durable_server {
-    const pdl_durable_facts *facts; /* a new journal gets them */
+    const pdl_durable_facts *facts; /* the facts that a new journal gets */
     bool full;                      /* each sync reaches the disk */
     bool take_over;                 /* another process may seem to own the journal */
 } pdl_durable_server;
@@ -164,7 +165,7 @@ PDL_MUST bool pdl_durable_open_server(pdl_str path, const pdl_durable_server *ho
 /* Returns the world of the server, which also serves runs that need no journal. The poll of this
  * world serves all runs. */
 pdl_world *pdl_durable_server_world(pdl_durable *server, pdl_world *next);
-/* Notes that the next poll sends output of a run: the rows before it are synced first. */
+/* Notes that the next poll sends output of a run. The rows before the output are synced first. */
 void pdl_durable_note_output(pdl_durable *server);
 
 typedef enum {
@@ -173,8 +174,8 @@ typedef enum {
     PDL_KEYED_ANSWERED, /* its answer is stored */
     PDL_KEYED_OTHER     /* another request had this key */
 } pdl_keyed;
-/* Finds the run for a key and the body that was sent with it; each may be any text, and the file
- * has their hashes. *answer is set for PDL_KEYED_ANSWERED. */
+/* Finds the run for a key and the body that was sent with it; Each may be any text; the file has
+ * only their hashes. *answer is set for PDL_KEYED_ANSWERED. */
 PDL_MUST bool pdl_durable_keyed(pdl_durable *server, pdl_str key, pdl_str body, pdl_keyed *out,
                                 pdl_buf *answer, pdl_err *err);
 /* Opens a new run for the key, or continues it. index: its number among the runs of this key.
@@ -214,7 +215,7 @@ void pdl_durable_close(pdl_durable *d); /* d may be NULL */
 typedef struct pdl_durable_summary {
     pdl_run_state state;
     char *id, *file, *place; /* owned */
-    double started, ended;   /* ended is 0 while the run is not over */
+    double started, ended;   /* ended: 0 while the run is not over */
     int64_t calls, tokens, effects;
     double cost;
 } pdl_durable_summary;
@@ -258,9 +259,10 @@ PDL_MUST bool pdl_durable_remove(pdl_str path, pdl_err *err);
 /* An effect of a run, for lists in the order of time. */
 typedef struct pdl_durable_row {
     pdl_str place, kind, request, reply, error;
-    double start, end; /* seconds since the epoch; end is 0 while the effect is open */
+    double start, end; /* seconds since the epoch; `end` is 0 while the effect is open */
     int64_t attempt;
-    struct pdl_store *store; /* where the messages of the request are; NULL: nowhere */
+    /* the file that has the messages of the request; NULL: no file has them */
+    struct pdl_store *store;
     int64_t messages;
 } pdl_durable_row;
 /* The values of a row, owned; absent when the row has none or they cannot be read. messages: those

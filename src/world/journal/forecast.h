@@ -13,9 +13,10 @@
 
 typedef enum {
     PDL_VERDICT_CONTINUES, /* everything recorded is reused */
-    /* a request is made again, or a new one was inserted before the point where the run waits */
+    /* a recorded request is made again, or a new request was inserted before the point where the
+     * run waits */
     PDL_VERDICT_ASKS,
-    PDL_VERDICT_STOPS      /* the resume ends with an error */
+    PDL_VERDICT_STOPS /* the resume would end with an error */
 } pdl_verdict;
 const char *pdl_verdict_name(pdl_verdict v); /* "continues", "asks again", "stops" */
 
@@ -37,8 +38,8 @@ typedef struct pdl_forecast {
     /* For PDL_VERDICT_STOPS: the message and its hint, which may be NULL; owned. */
     char *why, *hint;
     /* Counts for models, code, tools, commands and people. recorded: answers in the journal.
-     * reused: those that the resume uses. asked: requests that would be made again; cost: what
-     * their recorded answers had cost. */
+     * reused: the answers that the resume would use. asked: requests that would be made again;
+     * cost: what their recorded answers had cost. */
     size_t recorded, reused, asked;
     double cost;
     /* the first thousand requests that would be made again */
@@ -57,7 +58,8 @@ PDL_MUST bool pdl_durable_forecast(pdl_durable *d, const pdl_err *failure, pdl_f
 bool pdl_forecast_counts(pdl_effect_kind k);
 /* Fills the forecast of a run whose resume cannot even begin. why: the reason; it is not taken. */
 void pdl_forecast_stop(pdl_forecast *f, pdl_str place, const pdl_err *why);
-/* Returns an unanswered request to a model or tool that the resume would send; or NULL. */
+/* Returns the next request to a model or tool that the resume would send and that has no answer;
+ * NULL when there is no such request. */
 const pdl_effect *pdl_durable_next_call(const pdl_durable *d);
 void pdl_forecast_fini(pdl_forecast *f);
 

@@ -49,7 +49,7 @@ typedef struct pdl_journal_program {
     pdl_val inputs;
 } pdl_journal_program;
 /* Stores text and inputs, without secrets and without values that the redaction covers. The name of
- * the file is in the info. Inputs that contain objects of the host are left out. */
+ * the file is in pdl_journal_info. Inputs that contain objects of the host are left out. */
 void pdl_journal_put_program(pdl_journal *j, pdl_str text, pdl_vref inputs);
 /* Reads the program of a recording. Errors: io; replay, when the file is not a recording. */
 PDL_MUST bool pdl_journal_read_program(pdl_str path, pdl_journal_program *out, pdl_err *err);
@@ -69,7 +69,7 @@ void pdl_journal_redact_labels(pdl_journal *j, const pdl_redaction *redaction);
 void pdl_journal_folder(pdl_journal *j, pdl_str folder);
 /* Reports rows written and answered (category journal). Borrows debug. */
 void pdl_journal_debug(pdl_journal *j, const pdl_debug *debug);
-/* Returns a sink that writes the times of blocks when recording with info.blocks. */
+/* Returns a sink that writes the times of blocks when info.blocks was set for the recording. */
 pdl_sink pdl_journal_sink(pdl_journal *j);
 /* Writes everything to the file. Returns false with the first error that prevented a write (io, for
  * instance a full disk); later calls return the same error. */
@@ -81,7 +81,7 @@ void pdl_journal_close(pdl_journal *j);
 /* An answered effect of a journal file, for lists in order and for `pdl trace`. */
 typedef struct pdl_journal_row {
     int64_t id;
-    pdl_str place, kind, request, reply, error; /* JSON texts; either reply or error is empty */
+    pdl_str place, kind, request, reply, error; /* JSON texts; reply or error is empty */
     uint32_t seq;
     /* start: seconds since the epoch; seconds: the duration, negative before the reply */
     double start, seconds;

@@ -21,7 +21,7 @@ struct pdl_journal {
     const pdl_redaction *redaction; /* values with these labels are not stored; or NULL */
     /* owned folder of the program, to which paths in requests are relative; may be NULL */
     char *folder;
-    pdl_err problem; /* the reason why the file cannot be written or read any more */
+    pdl_err problem; /* the reason why the file can no longer be written or read */
     void (*fini)(pdl_journal *j);
 };
 
@@ -41,7 +41,7 @@ typedef struct journal_form {
     pdl_str folder, prefix;
     bool twice;
 } journal_form;
-/* Returns the form in which this recording has its requests. */
+/* Returns the form in which this recording stores requests. */
 journal_form pdl_journal_form_of(const pdl_journal *j);
 PDL_MUST bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *out,
                               pdl_err *err);

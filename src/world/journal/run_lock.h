@@ -16,19 +16,20 @@ bool pdl_lock_owner_is_gone(pdl_store *s);
 /* Writes into the file that this process is the owner. */
 PDL_MUST bool pdl_lock_write_owner(pdl_store *s, pdl_err *err);
 void pdl_lock_put_host(pdl_buf *out);
-/* Appends the owner of the file: "process 17 of HOST, since TIME", as far as it is known. s may be
- * NULL: the file cannot be read yet. */
+/* Appends the owner of the file: "process 17 of HOST, since TIME", as far as the owner is known. s
+ * may be NULL when the file cannot be read yet. */
 void pdl_lock_put_owner(pdl_str path, pdl_store *s, pdl_buf *out);
-/* Returns true when the file is a copy of a journal, and the owner of the original is still
- * there. */
+/* Returns true when the file is a copy of a journal and the process that owns the original still
+ * runs. */
 bool pdl_lock_is_copy_of_live(pdl_str path, pdl_store *s);
-/* Sets the error that another process uses the file. Always returns false. */
+/* Sets an error which says that another process uses the file. Always returns false. */
 bool pdl_lock_refuse(pdl_str path, pdl_err *err);
 
 /* Takes the lock of a new file before another process reads it. When two processes begin at once,
  * one of them is refused; the error names the owner. replace: an existing file is removed. NEW: the
- * file is empty. THERE: the file is not empty, or cannot be made; whoever makes the file reports
- * why. The descriptor stays open as in pdl_lock_take; -1: there is no lock. Errors: runtime, io. */
+ * file is empty. THERE: the file is not empty, or cannot be made; the function that makes the file
+ * reports the reason. The descriptor stays open as in pdl_lock_take; -1: there is no lock. Errors:
+ * runtime, io. */
 typedef enum { CLAIM_NEW, CLAIM_THERE, CLAIM_FAILED } claim_state;
 claim_state pdl_lock_claim(pdl_str path, bool replace, int *fd, pdl_err *err);
 
@@ -36,9 +37,9 @@ claim_state pdl_lock_claim(pdl_str path, bool replace, int *fd, pdl_err *err);
  * descriptor of a file releases its locks. Waits for a lock whose owner has ended; s (NULL: does
  * not wait) is read for the name of the owner. */
 lock_state pdl_lock_take(pdl_str path, pdl_store *s, int *fd);
-/* Returns true when a process has the lock. Right after the owner was killed, this may be its
- * child: see pdl_lock_owner_is_gone. Must not be called while this process has the file open,
- * because the call would release the locks on it. */
+/* Returns true when a process has the lock. Right after the owner was killed, a child of the owner
+ * may hold the lock: see pdl_lock_owner_is_gone. Must not be called while this process has the file
+ * open, because the call would release the locks on it. */
 bool pdl_lock_is_held(pdl_str path);
 
 #endif

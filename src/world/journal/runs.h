@@ -9,7 +9,7 @@
 #include "journal/durable.h"
 
 /* Returns $PDL_RUNS, else $XDG_STATE_HOME/pdl/runs, else ~/.local/state/pdl/runs, and makes it when
- * it does not exist. Owned. Errors: io, config (none of these is set). */
+ * it does not exist. Owned. Errors: io, config (none of these variables is set). */
 PDL_MUST bool pdl_runs_folder(char **out, pdl_err *err);
 /* Finds the folder of runs without making it. Returns false when it does not exist. *out is
  * owned. */
@@ -18,7 +18,7 @@ bool pdl_runs_folder_there(char **out);
 bool pdl_runs_is_id(pdl_str id);
 /* Makes a new id from the time and random digits. */
 void pdl_runs_make_id(char out[40]);
-/* Returns FOLDER/ID.journal. Owned. */
+/* Returns the path FOLDER/ID.journal. Owned. */
 char *pdl_runs_path(const char *folder, pdl_str id);
 
 /* Returns the journal of an id or of a file (a name that has a slash or exists). Owned. Errors:
@@ -37,7 +37,8 @@ typedef struct pdl_runs_use {
 /* Lists every run of the folder, newest first. A run that was killed before its first row has only
  * its name. Error: io. */
 PDL_MUST bool pdl_runs_each(const char *folder, const pdl_runs_use *use, pdl_err *err);
-/* Updates the index after a run, so that a list need not read the journal; failures are ignored. */
+/* Updates the index after a run, so that a list of runs need not read the journal. Failures are
+ * ignored. */
 void pdl_runs_note(const char *folder, pdl_str path);
 
 #endif

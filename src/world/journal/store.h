@@ -21,7 +21,7 @@ PDL_MUST bool pdl_store_create(pdl_str path, bool full, pdl_store **out, pdl_buf
  * damaged, of another version). */
 PDL_MUST bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_err *err);
 /* Holds one read lock until the file is closed, so that all statements see the file as it is now
- * and need no lock each. Only for a file that was opened for reading. */
+ * and need no lock each. May be called only for a file that was opened for reading. */
 PDL_MUST bool pdl_store_hold(pdl_store *s, pdl_err *err);
 /* Returns true when the file begins like a journal of this schema. Returns false when the file
  * cannot be read. */
@@ -71,10 +71,10 @@ typedef struct store_effect {
     uint32_t seq;
     int64_t messages;   /* last node of the list of messages; 0 when there is none */
     double start, end;  /* seconds since the epoch */
-    double begin_clock; /* seconds that the run had been in progress when the effect began */
+    double begin_clock; /* how many seconds the run had been in progress when the effect began */
     double end_clock;
     store_state state;
-    int64_t attempt; /* number of answers, of any status, to requests of this effect */
+    int64_t attempt; /* number of answers, whatever their status, to requests of this effect */
     bool again;      /* the program allows a second execution of the effect */
     pdl_str pieces, reply, error;
     int64_t tokens;
@@ -83,7 +83,7 @@ typedef struct store_effect {
 
 /* Writes the row. A row whose state is not OPEN is written whole. *id: the id of the new row. */
 PDL_MUST bool pdl_store_begin(pdl_store *s, const store_effect *e, int64_t *id, pdl_err *err);
-/* Writes `end` and the members below it, to the row e->id. */
+/* Writes `end` and the members below it to the row e->id. */
 PDL_MUST bool pdl_store_end(pdl_store *s, const store_effect *e, pdl_err *err);
 PDL_MUST bool pdl_store_attempt(pdl_store *s, int64_t effect, int64_t number, double at, int status,
                                 pdl_err *err);
@@ -103,12 +103,12 @@ typedef bool store_fn(void *user, const store_effect *e);
 PDL_MUST bool pdl_store_each(pdl_store *s, store_by by, int64_t x, store_fn *fn, void *user,
                              pdl_err *err);
 
-/* Moves the row to e->place and e->seq, and gives it this key and parent_key. */
+/* Changes the place of the row to e->place and e->seq, and sets its key and parent_key. */
 PDL_MUST bool pdl_store_move(pdl_store *s, const store_effect *e, pdl_err *err);
 /* Stores the number of the last row; 0 when there is none. */
 PDL_MUST bool pdl_store_last(pdl_store *s, int64_t *id, pdl_err *err);
 
-/* Removes this effect and all that began later. */
+/* Removes this effect and all effects that began later. */
 PDL_MUST bool pdl_store_drop_from(pdl_store *s, int64_t id, pdl_err *err);
 
 /* The number of answered model calls, their tokens and cost. */
@@ -152,11 +152,11 @@ PDL_MUST bool pdl_store_messages(pdl_store *s, int64_t id, pdl_buf *out, pdl_err
 /* --- files that the program writes ------------------------------------------------------------ */
 
 typedef struct store_file {
-    pdl_str path;         /* relative to the working folder */
-    bool existed;         /* it existed before the first write */
-    int64_t before, size; /* before: bytes before the first write; size: acknowledged bytes */
-    /* changed: time at which the file was changed by the last write, in ns; 0 before the first
-     * write */
+    pdl_str path; /* relative to the working folder */
+    bool existed; /* it existed before the first write */
+    /* before: length before the first write; size: length that was acknowledged; in bytes */
+    int64_t before, size;
+    /* changed: time of the change that the last write made, in ns; 0 before the first write */
     int64_t device, inode, changed;
 } store_file;
 PDL_MUST bool pdl_store_put_file(pdl_store *s, const store_file *f, pdl_err *err);

@@ -13,10 +13,10 @@ typedef struct pdl_times pdl_times;
 PDL_MUST bool pdl_times_read(pdl_str path, pdl_times **out, pdl_err *err);
 void pdl_times_free(pdl_times *t); /* t may be NULL */
 
-/* Returns nanoseconds since the epoch for an event of the replay; events must come in order. The
- * result is the time of the same event in the recording, or else the latest time before that; 0 for
- * pieces of answers, whose times are not recorded. Fits pdl_sinks.now; user is the pdl_times that
- * pdl_times_read made. */
+/* Returns nanoseconds since the epoch for an event of the replay. Events must be passed in order.
+ * The result is the time of the same event in the recording, or else the latest time before it. The
+ * result is 0 for pieces of answers, because their times are not recorded. This function can be
+ * used as pdl_sinks.now; `user` is then the pdl_times that pdl_times_read made. */
 int64_t pdl_times_of(void *user, const pdl_event *e);
 
 #endif

@@ -60,7 +60,7 @@ static bool is_key(pdl_str quoted, pdl_str key) {
 }
 
 /* Returns the offset of the value of a key of the object, or of an index of the array, at `at`;
- * PDL_NOT_FOUND when it does not exist. Of several equal keys the last one counts. */
+ * PDL_NOT_FOUND when it does not exist. When a key occurs several times, the last one counts. */
 static size_t step(pdl_str t, size_t at, pdl_str key) {
     int64_t number = -1;
     bool object = t.p[at] == '{';

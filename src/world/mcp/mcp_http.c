@@ -2,10 +2,10 @@
  * JSON, or a stream of events that ends with the answer and may bring other messages first.
  *
  * Connections break and servers restart, so a stream that ends too early is resumed with a GET that
- * names its last event, a limited number of times. Another GET stays open as long as the session
- * and brings the messages that belong to no request. A server that forgets its session (404, or
- * what many servers answer instead) is initialised again, and the call is sent again. That happens
- * only once, because a tool may have acted already.
+ * names its last event, a limited number of times. Another GET stays open as long as the session;
+ * over it the server sends the messages that belong to no request. A server that forgets its
+ * session (404, or what many servers answer instead) is initialised again, and the call is sent
+ * again. That happens only once, because a tool may have acted already.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -54,7 +54,7 @@ typedef struct post {
     bool again;      /* this is a GET, which resumes the stream after its last event */
     bool in_session; /* the request had a session id */
     bool reading, dead;
-    size_t ignored;       /* bytes that were received and ignored after a reply was sent */
+    size_t ignored;       /* bytes that were received and ignored after the reply was sent */
     char traceparent[56]; /* trace context of the effect; empty when there is none */
     struct post *next, *before;
     struct post *next_waiting;
@@ -66,9 +66,9 @@ typedef struct posts {
     post *first;
     /* transfer of the DELETE that ends the session; 0 when there is none */
     uint64_t delete_transfer;
-    /* replies to the server that wait until one in flight has ended */
+    /* replies to the server that wait until a reply in flight has ended */
     post *waiting, **waiting_end;
-    unsigned n_replies;           /* replies in flight */
+    unsigned n_replies; /* number of replies in flight */
 } posts;
 
 static void post_free(post *p) {
@@ -156,7 +156,7 @@ static bool on_data(void *user, pdl_str bytes) {
     pdl_err_fini(&err);
     if (!p->dead) return ok;
     post_free(p);
-    return true; /* when the post was cancelled, the result is not used */
+    return true; /* the result of a cancelled post is not used */
 }
 
 /* Returns a parameter of WWW-Authenticate: NAME="text". */
@@ -306,7 +306,7 @@ static void start_later(post *p) {
     p->wait = pdl_timer_start(p->of->s->world->loop, pdl_pace_ms(ms), on_wait, p);
 }
 
-/* Returns true when a new request may get the rest of the stream. */
+/* Returns true when a new request may get the rest of a stream that was cut. */
 static bool is_cut(const pdl_http_reply *r) {
     bool good = r->status >= 200 && r->status <= 299, later = r->status > NOT_IMPLEMENTED;
     return r->end == PDL_HTTP_BROKEN || r->end == PDL_HTTP_CONNECT ||
@@ -458,7 +458,7 @@ static post *new_post(session *s) {
     p->kind = CALL_JOB;
     p->in_session = s->posts->session_id != NULL;
     p->json = p->sent = p->said = PDL_BUF;
-    p->events.lines.max_line = PDL_MAX_REPLY_BYTES; /* the limit of an answer that is one object */
+    p->events.lines.max_line = PDL_MAX_REPLY_BYTES; /* the largest answer that is one object */
     p->next = s->posts->first;
     if (p->next) p->next->before = p;
     s->posts->first = p;
@@ -508,7 +508,7 @@ static void send_post(session *s, pdl_str json, const call *c) {
     post *p = new_post(s);
     p->call = c ? c->id : 0;
     p->kind = c ? c->kind : CALL_JOB;
-    /* the handshake and lists are traced as a part of the effect that waits for them */
+    /* the handshake and the list of tools are traced as a part of the effect that waits for them */
     const pdl_effect *why = c && c->job.e ? c->job.e : s->jobs.n ? s->jobs.p[0].e : NULL;
     if (!why || !pdl_mcp_traceparent(s, why, p->traceparent)) p->traceparent[0] = 0;
     pdl_buf_put(&p->sent, json);

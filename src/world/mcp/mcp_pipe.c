@@ -23,7 +23,7 @@ enum {
 };
 
 typedef struct child {
-    session *s; /* NULL: closed while it is being read */
+    session *s; /* NULL when the session was closed while this pipe was read */
     pdl_proc *proc;
     pdl_lines out, err;
     pdl_buf log;

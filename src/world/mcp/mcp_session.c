@@ -97,7 +97,7 @@ static bool wants_list(const job *j) {
     return pdl_text_is(pdl_dict_getz(j->e->request, "op"), "list");
 }
 
-/* Moves jobs of one sort (or all) from the queue to *out. */
+/* Moves all jobs, or all jobs of one sort, from the queue to *out. */
 static size_t take_jobs(session *s, bool only_lists, job **out) {
     size_t n = 0, kept = 0;
     *out = PDL_NEW_N(job, s->jobs.n + 1);
@@ -186,7 +186,7 @@ bool pdl_mcp_session_lost(session *s, uint64_t id) {
 }
 
 void pdl_mcp_session_expired(session *s) {
-    /* the answer to a request on the wire calls this function again */
+    /* an answer to a request that was just written calls this function again */
     if (s->state != SESSION_READY || s->calls.n) return;
     PDL_TRACE(s->world->opt.debug, mcp, "%s: the session is over", s->config.name);
     s->via->close(s);
@@ -391,9 +391,8 @@ static void send_job(session *s, job j) {
         send_request(s, j);
 }
 
-/* Sends a job, or lets it wait. A job whose session the server forgot was sent before; it goes
- * before the others.
- */
+/* Sends a job, or lets it wait. A job that was sent before, in a session that the server forgot,
+ * goes before the other jobs. */
 static void send_or_wait(session *s, job j) {
     bool others = s->n_sent || (s->next_turn < s->turn.n && !j.again);
     if (s->config.one_by_one && others)
@@ -415,7 +414,7 @@ static void send_turns(session *s) {
     s->taking_turns = false;
 }
 
-/* Sends everything that can be sent now. */
+/* Sends every job that can be sent now. */
 static void advance(session *s) {
     if (s->state == SESSION_NEW && (s->jobs.n || s->next_turn < s->turn.n)) begin(s);
     if (s->state != SESSION_READY) return;
@@ -694,7 +693,7 @@ static bool take_message(session *s, pdl_vref m) {
     return true;
 }
 
-/* Returns the number that follows the name "id" at offset `at`. */
+/* Returns the number that follows the member "id" at offset `at`. */
 static uint64_t number_after(pdl_str text, size_t at) {
     int64_t n = 0;
     size_t from = at + strlen("\"id\""), to;

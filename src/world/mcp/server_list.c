@@ -28,9 +28,8 @@ enum {
 static const char *const base_env[] = {"HOME",  "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH",
                                        "SHELL", "TERM", "TMPDIR", "TZ",       "USER"};
 
-/* The state of reading. path is the place that a message names: "mcpServers", then a server, a
- * field of the server, and a part of the field.
- */
+/* The state of a reader of the file. path is the place that a message names: "mcpServers", then
+ * a server, a field of the server, and a part of the field. */
 typedef struct config_reader {
     const pdl_mcp_options *opt;
     pdl_arena *a;
@@ -39,7 +38,8 @@ typedef struct config_reader {
     pdl_buf text; /* text of the file */
     pdl_str path[4];
     size_t depth;
-    /* the variable of a file `.env` that is a part of the server's address; NULL: none */
+    /* the variable of a file `.env` that is a part of the server's address; NULL when no such
+     * variable is */
     const char *file_variable;
 } reader;
 
@@ -82,8 +82,9 @@ static void at_number(reader *r, size_t i) {
 
 static const char *copy(pdl_arena *a, pdl_str s) { return pdl_arena_str(a, s).p; }
 
-/* Finds the value of a variable in a text. A file `.env` may have come with the program. So it does
- * not choose the command of a server, and an address that it chooses gets only keys of the file. */
+/* Finds the value of a variable in a text. A file `.env` may have come with the program. So the
+ * file never decides which command a server has, and an address from the file only gets keys from
+ * the file. */
 static bool find_value(reader *r, const char *key, const char *name, const char **value) {
     const char *of_file = r->opt->env_of_file ? r->opt->env_of_file(r->opt->user, name) : NULL;
     *value = variable(r->opt, name);
@@ -435,7 +436,7 @@ bool pdl_mcp_servers(const pdl_mcp_options *opt, pdl_val *names, pdl_err *err) {
 
 /* --- secrets ---------------------------------------------------------------------------------- */
 
-/* Splits a line at the first sep into name and value. */
+/* Splits a line into name and value at the first sep. */
 static bool halves(const char *line, char sep, pdl_str *name, pdl_str *value) {
     pdl_str s = pdl_str_of(line);
     size_t at = pdl_str_find(s, (pdl_str){&sep, 1}, 0);

@@ -54,7 +54,8 @@ typedef struct transport {
     void (*close)(session *s); /* releases everything at once */
 } transport;
 extern const transport pdl_mcp_transport_stdio, pdl_mcp_transport_http;
-int pdl_mcp_stdio_pid(const session *s); /* returns 0 when the server has no process */
+/* returns 0 when the server has no process */
+int pdl_mcp_stdio_pid(const session *s);
 
 typedef enum { SESSION_NEW, SESSION_STARTING, SESSION_READY } session_state;
 
@@ -69,9 +70,9 @@ struct session {
     const char *version;   /* negotiated; static */
     bool pushes;           /* the server announces changes of its list of tools */
     PDL_VEC(call *) calls; /* calls on the wire */
-    PDL_VEC(job) jobs;     /* jobs that wait for the session, or for the list */
-    /* Jobs that wait for their turn, from next_turn on, when the server takes one call at a
-     * time. */
+    PDL_VEC(job) jobs;     /* jobs that wait for the session, or for the list of tools */
+    /* When the server takes one call at a time: jobs that wait for their turn. The first of them is
+     * at next_turn. */
     PDL_VEC(job) turn;
     size_t next_turn;
     size_t n_sent;     /* how many calls on the wire are jobs */
@@ -102,11 +103,11 @@ typedef struct mcp_world {
     pdl_world base;
     pdl_loop *loop;
     pdl_mcp_options opt;
-    pdl_http *http; /* NULL until needed */
+    pdl_http *http; /* NULL until it is needed */
     PDL_VEC(session *) sessions;
 } mcp_world;
 
-/* takes the arena */
+/* takes the arena of the configuration */
 session *pdl_mcp_session_new(mcp_world *r, pdl_arena *a, const server_config *c);
 void pdl_mcp_session_free(session *s);
 /* Returns true when the invariants hold: each call has a number that was given out, in this session
@@ -124,7 +125,7 @@ void pdl_mcp_session_forget_calls(session *s); /* called before the end, when no
 bool pdl_mcp_session_message(session *s, pdl_str text);
 /* called when CALL_INITIALIZED has arrived at the server */
 void pdl_mcp_session_greeted(session *s);
-/* Fails everything that waits, because the connection has ended. Takes the content of err. */
+/* Fails all jobs that wait, because the connection has ended. Takes the content of err. */
 void pdl_mcp_session_failed(session *s, pdl_err *err);
 /* Fails one call; does nothing when it is not on the wire any more. Takes the content of err. */
 void pdl_mcp_session_call_failed(session *s, uint64_t id, pdl_err *err);
@@ -145,8 +146,9 @@ void pdl_mcp_rpc_error(pdl_vref error, pdl_err *err);
 /* unasked.c. Answers a request of the server. Returns false when the request cannot be answered; it
  * then counts as junk. */
 PDL_MUST bool pdl_mcp_session_asked(session *s, pdl_str method, pdl_vref id);
-/* For transports that do not limit the bytes of a server themselves: counts received bytes. Returns
- * false when no call is open and the bytes exceed the allowance; the session has ended then. */
+/* Counts received bytes. Transports call this when they do not limit the bytes of a server
+ * themselves. Returns false when no call is open and the bytes exceed the allowance; the session
+ * has ended then. */
 PDL_MUST bool pdl_mcp_session_counts(session *s, size_t bytes);
 
 /* result.c. Adds the tools of one page that the configuration allows to the dict from name to
@@ -154,7 +156,7 @@ PDL_MUST bool pdl_mcp_session_counts(session *s, size_t bytes);
 PDL_MUST bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *tools,
                                 pdl_err *err);
 /* Finds the cursor of the next page, borrowed; absent after the last page. A cursor is a text by
- * the protocol; numbers are sent back as they are. Returns false for any other value. */
+ * the protocol; numbers are sent back unchanged. Returns false for any other value. */
 PDL_MUST bool pdl_mcp_next_cursor(pdl_vref page, pdl_vref *next);
 pdl_val pdl_mcp_tools_list(pdl_vref tools);
 PDL_MUST bool pdl_mcp_call_result(pdl_vref result, pdl_val *out, pdl_err *err);

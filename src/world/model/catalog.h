@@ -12,9 +12,9 @@
 /* A parameter of model calls. Parameters that are not in the table are sent as they are. */
 typedef struct pdl_model_param {
     const char *name;
-    const char *type;  /* number, integer, boolean; empty when it has several forms */
-    /* "0..1", "1..": bounds; "string|list": types; "seconds": a number, or the call fails; empty:
-     * any value of `type` */
+    const char *type; /* number, integer, boolean; empty when the parameter has several forms */
+    /* "0..1" or "1.." are bounds; "string|list" are types; "seconds" is a number, any other value
+     * fails; empty: any value of `type` */
     const char *takes;
     const char *doc;  /* one sentence */
 } pdl_model_param;
@@ -36,14 +36,15 @@ typedef struct pdl_model_env {
     const char *(*get)(void *user, const char *name);
     void *user;
     /* Returns the value of a variable in a file `.env` alone: the same pointer as get when the
-     * process does not have the variable. NULL: there is no such file. */
+     * process does not have the variable. The function may be NULL: then there is no such file. */
     const char *(*of_file)(void *user, const char *name);
 } pdl_model_env;
 
 /* Returns true when there is a provider for a model of this name and, with reach, its address
  * and key are set. When it returns false, the reason is appended to why. */
 bool pdl_model_is_known(pdl_str model, const pdl_model_env *env, bool reach, pdl_buf *why);
-/* Appends the name with the most similar provider prefix; appends nothing when none is similar. */
+/* Appends the name with a prefix of the most similar provider; appends nothing when no provider is
+ * similar. */
 void pdl_model_near(pdl_str model, pdl_buf *out);
 
 #endif

@@ -1,11 +1,10 @@
 /* model.h -- the world that answers MODEL effects: provider table, wire formats, streams, retries,
  * errors (spec providers 1).
  *
- * The way of a call: name -> row of providers.c -> the dialect writes the
- * request -> io/http -> the dialect reads the answer, or its events into a reply builder -> one
- * response in OpenAI's shape -> {content, message, raw, usage}. There is only one shape inside,
- * because programs read `raw` and must not depend on the provider. Not thread-safe: everything runs
- * on the loop's thread.
+ * The way of a call: name -> row of providers.c -> the dialect writes the request -> io/http -> the
+ * dialect reads the answer, or its events into a reply builder -> one response in OpenAI's shape ->
+ * {content, message, raw, usage}. Inside there is only this one shape, because programs read `raw`
+ * and must not depend on the provider. Not thread-safe: everything runs on the loop's thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,13 +19,13 @@
 
 /* All-zero: a world without environment. */
 typedef struct pdl_model_options {
-    /* Returns the value of an environment variable (or of a line of .env), NULL when it is not
-     * set; borrowed until the next call. Keys and addresses have no other source. NULL: nothing
-     * is set. */
+    /* Returns the value of an environment variable (or of a line of .env), NULL when it is not set;
+     * borrowed until the next call. Keys and addresses have no other source. The function may be
+     * NULL: then no variable is set. */
     const char *(*env)(void *user, const char *name);
     void *user;
     /* Returns the value of a variable in a file `.env` alone: the same pointer as env when the
-     * process does not have the variable. NULL: there is no such file. */
+     * process does not have the variable. The function may be NULL: then there is no such file. */
     const char *(*env_of_file)(void *user, const char *name);
     const pdl_debug *debug; /* categories http, sse; borrowed */
     /* Time limits of the run, as pdl_timing_check reads them; borrowed. NULL: PDL_TIMEOUT, else the
@@ -38,7 +37,7 @@ typedef struct pdl_model_options {
     pdl_secrets *secrets;
     pdl_rate_limits rates; /* limits that count for all calls of the world together */
     pdl_prefix_options prefix;
-    /* The longest wait that a service may request: a longer one fails the call. 0: any wait is
+    /* The longest wait that a service may request. A longer wait fails the call. 0: any wait is
      * accepted. */
     uint64_t patience_ms;
     /* Receives a log of literal requests and replies without keys. NULL: no log is written. */
@@ -59,11 +58,11 @@ typedef struct pdl_model_options {
  * bad_request. */
 PDL_MUST bool pdl_timing_check(pdl_str text, pdl_err *err);
 
-/* Answers effects of kind model. Request: {model, platform|null, messages, parameters,
- * schema|null, stream}; `parameters` are complete (defaults applied). Reply: {content: str,
- * message: dict, raw: dict, usage: dict|null}. Pieces are text as it arrives, only when stream
- * is true. A failure has the whole text for users in msg ("Error during 'M' model call: KIND:
- * PROVIDER - MESSAGE"), kind and status as for all model calls (spec providers 9), and as detail
+/* Answers effects of kind model. Request: {model, platform|null, messages, parameters, schema|null,
+ * stream}; `parameters` are complete (defaults applied). Reply: {content: str, message: dict, raw:
+ * dict, usage: dict|null}. Pieces are text as it arrives, only when stream is true. A failure has
+ * the whole text for users in msg ("Error during 'M' model call: KIND: PROVIDER - MESSAGE"), kind
+ * and status with the meanings that they have for all model calls (spec providers 9), and as detail
  * the JSON {provider, model, retry_after_seconds}. Other kinds of effects are refused. Borrows
  * loop, which poll steps. close cancels open calls. */
 pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt);
@@ -76,10 +75,11 @@ typedef struct pdl_provider_facts {
     const char *prefix;
     pdl_str key;          /* the variable that holds its key; empty when none is set */
     bool key_is_exported; /* the variable is in the environment of the process, not in .env */
-    /* the variable of the process whose key is not sent, because .env has the address; or empty */
+    /* the variable of the process whose key is not sent because .env names the address; empty when
+     * there is no such variable */
     pdl_str withheld;
     bool needs_key;
-    pdl_str address; /* where calls go; empty when it depends on the call */
+    pdl_str address; /* the address to which calls go; empty when it depends on the call */
 } pdl_provider_facts;
 
 /* Calls fn for each provider that has a key or an address in the environment. of_file returns the
@@ -102,7 +102,7 @@ unsigned pdl_model_takes(pdl_str model, pdl_str platform, pdl_vref parameters,
                          const char *(*env)(void *user, const char *name), void *env_user);
 
 /* Makes the reply to a model call from an answer that another program has: a chat completion in
- * OpenAI's form (taken, also on failure). The text of the answer is kept as it is. Error: protocol
+ * OpenAI's form (taken, also on failure). The text of the answer is not changed. Error: protocol
  * when there is no choice. */
 PDL_MUST bool pdl_model_reply(pdl_val completion, pdl_val *out, pdl_err *err);
 
@@ -112,9 +112,9 @@ PDL_MUST bool pdl_model_reply(pdl_val completion, pdl_val *out, pdl_err *err);
  * {glob: {parameter: value}}. */
 pdl_val pdl_model_defaults(void);
 
-/* Stores in *out the parameters of a call to `model`, with the defaults of `list` where they are
- * absent or null (spec providers 2). Takes params (a dict; it is released on failure). Error:
- * PDL_E_runtime "invalid defaults VALUE for model matcher GLOB". */
+/* Stores in *out the parameters of a call to `model`, with the defaults of `list` in place of
+ * parameters that are absent or null (spec providers 2). Takes params (a dict; it is released on
+ * failure). Error: PDL_E_runtime "invalid defaults VALUE for model matcher GLOB". */
 PDL_MUST bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out,
                                        pdl_err *err);
 

@@ -9,11 +9,11 @@
 
 #include "value/val.h"
 
-/* These options say what a run does so that prompt caches find more. */
+/* The options of a run that let prompt caches find more. */
 typedef struct pdl_prefix_options {
-    /* requests contain marks at the ends of shared beginnings, when the provider wants marks */
+    /* requests contain marks at the ends of shared beginnings, for providers that want marks */
     bool marks;
-    bool first; /* one of several calls that begin alike is sent before the others */
+    bool first; /* when several requests begin alike, one is sent before the others */
 } pdl_prefix_options;
 
 typedef struct pdl_prefix_facts {
@@ -24,8 +24,8 @@ typedef struct pdl_prefix_facts {
     int64_t least, step;
     /* how many marks a request may have; 0: the cache finds beginnings without marks */
     unsigned marks;
-    /* Seconds after its last use from which a beginning may be dropped, and the same when the
-     * request asks for a longer time; 0: unknown, or it cannot. */
+    /* How many seconds after its last use a beginning may be dropped: usually, and when the request
+     * asks for a longer time. 0: unknown, or a request cannot ask for more. */
     int64_t kept, longer;
     const char *how; /* the parameter that asks for the longer time; NULL when there is none */
 } pdl_prefix_facts;
@@ -41,8 +41,8 @@ int64_t pdl_prefix_found(const pdl_prefix_facts *f, int64_t tokens);
  * known, or when the request has no marks for a provider that needs them. */
 int64_t pdl_prefix_kept(pdl_str provider, pdl_vref body);
 
-/* Returns true when the provider keeps a beginning that ends with a part of a request: it needs no
- * marks, or the part ends with one. */
+/* Returns true when the provider keeps a beginning that ends with a part of a request: the provider
+ * needs no marks, or the part ends with a mark. */
 bool pdl_prefix_ends(pdl_str provider, pdl_vref part);
 
 /* Returns a request without its marks, for comparing requests. Takes body. */

@@ -17,7 +17,7 @@ static pdl_call *call_of(pdl_world *model, const pdl_effect *e) {
              name = pdl_dict_getz(e->request, "model");
     pdl_call *c = PDL_NEW(pdl_call);
     c->calls = (pdl_calls *)(void *)model;
-    c->e = (pdl_effect *)(uintptr_t)e; /* the effect is only read */
+    c->e = (pdl_effect *)(uintptr_t)e; /* the effect is only read here */
     c->model = pdl_is_absent(name) ? pdl_null() : pdl_keep(name);
     c->given = pdl_is_dict(params) ? pdl_keep(params) : pdl_dict_new(0);
     c->clean = pdl_absent();

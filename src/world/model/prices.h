@@ -27,7 +27,7 @@ typedef struct pdl_price {
 bool pdl_price_find(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl_price *out);
 
 /* Computes the cost of a usage (prompt_tokens, completion_tokens,
- * prompt_tokens_details.cached_tokens). Returns false when the usage lacks the counts. */
+ * prompt_tokens_details.cached_tokens). Returns false when the usage has no counts. */
 bool pdl_price_of(const pdl_price *price, pdl_vref usage, double *out);
 
 /* Adds usage.cost to a reply in OpenAI's form (taken) when the price is known and the service
@@ -39,7 +39,8 @@ pdl_val pdl_prices_mark(const pdl_prices *p, pdl_str model, pdl_vref parameters,
  * differ from each other by a third. */
 enum { PDL_TOKENS_OF_MEDIA = 800 };
 int64_t pdl_tokens_estimate(pdl_vref request);
-/* Returns the maximum length of the answer in the parameters, 0 when they have none. */
+/* Returns the maximum length of the answer according to the parameters; 0 when they set no maximum.
+ */
 int64_t pdl_tokens_allowed(pdl_vref parameters);
 
 #endif

@@ -1,4 +1,4 @@
-/* launchers.h -- the commands that a command starts: env, sudo, sh -c (launchers.c).
+/* launchers.h -- finds the commands that a command such as env, sudo or sh -c starts (launchers.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* policy.h -- where values may go, by their labels: rules, verdicts, and the world that asks the
- * policies (spec trust, sections 2 and 3).
+/* policy.h -- decides by the labels of values where they may go: the rules, the verdicts, and the
+ * world that asks the policies (spec trust, sections 2 and 3).
  *
  * A policy is a YAML file; several are asked together, and the strictest verdict counts. An effect
  * meets this world first, so that a refused action does not happen, and so that a question to a
@@ -21,7 +21,7 @@ typedef enum {
     PDL_SINK_COUNT
 } pdl_sink_id;
 
-/* In order of strictness. */
+/* The verdicts, in the order of strictness. */
 typedef enum { PDL_VERDICT_ALLOW, PDL_VERDICT_APPROVE, PDL_VERDICT_DENY } pdl_verdict;
 
 const char *pdl_sink_name(pdl_sink_id s);
@@ -39,7 +39,8 @@ void pdl_label_names_fini(pdl_label_names *n);
  * name is the same label in all of them. */
 typedef struct pdl_policies pdl_policies;
 
-/* names: borrowed; new names are added to it; NULL: the policies have private names. */
+/* Makes an empty set of policies. names: borrowed; the names of labels in the policies are added to
+ * it. NULL: the policies have private names. */
 pdl_policies *pdl_policies_new(pdl_label_names *names);
 void pdl_policies_free(pdl_policies *p); /* p may be NULL */
 
@@ -51,15 +52,15 @@ PDL_MUST bool pdl_policies_add(pdl_policies *p, pdl_str name, pdl_str bytes, boo
 PDL_MUST bool pdl_policies_add_node(pdl_policies *p, pdl_str name, const pdl_node *n, pdl_err *err);
 
 size_t pdl_policies_count(const pdl_policies *p);
-/* Return the name of the i-th policy, and the digest of its text, 64 hexadecimal digits; the digest
- * of a built-in policy is made from its name. */
+/* These functions return the name of the i-th policy, and the digest of its text, which has 64
+ * hexadecimal digits. The digest of a built-in policy is made from its name. */
 pdl_str pdl_policies_name(const pdl_policies *p, size_t i);
 pdl_str pdl_policies_digest(const pdl_policies *p, size_t i);
 /* Returns how many values a bounded type may have: the smallest `capacity` of all policies. */
 uint32_t pdl_policies_capacity(const pdl_policies *p);
 /* The values of `control`: whether the label of a condition counts for an action that depends on
- * it. data: it does not; plans: it does in computed programs; strict: it does everywhere. The
- * strictest of several policies counts. */
+ * it. data: the label does not count; plans: it counts in computed programs; strict: it counts
+ * everywhere. The strictest of several policies counts. */
 typedef enum { PDL_CONTROL_DATA, PDL_CONTROL_PLANS, PDL_CONTROL_STRICT } pdl_control;
 pdl_control pdl_policies_control(const pdl_policies *p);
 /* Returns the labels that a sink of the sort REDACTED does not show. */
@@ -68,7 +69,8 @@ pdl_label pdl_policies_redacted(const pdl_policies *p, pdl_sink_id sink);
 bool pdl_policies_allow_durable(const pdl_policies *p, pdl_label label);
 /* Appends the origins and names in a label, with ", " between them. */
 void pdl_policies_put_label(const pdl_policies *p, pdl_label label, pdl_buf *out);
-/* Finds the label of a name: an origin, or a name that a policy defines. */
+/* Finds the label with this name, which is the name of an origin or a name that a policy defines.
+ */
 bool pdl_policies_find_label(const pdl_policies *p, pdl_str name, pdl_label *out);
 /* Returns the most similar name of a label; empty when none is similar. */
 pdl_str pdl_policies_near_label(const pdl_policies *p, pdl_str name);
@@ -81,7 +83,7 @@ const pdl_node *pdl_policies_sandbox_of(const pdl_policies *p, uint64_t module);
 
 /* A value that goes into a sink. */
 typedef struct pdl_argument {
-    pdl_str name; /* "0", "text", "to.address"; an empty name means the action itself */
+    pdl_str name; /* "0", "text", "to.address"; an empty name means the action as a whole */
     pdl_vref value;
     pdl_label label;
     pdl_label name_label; /* labels of the name, because keys of an object may be untrusted */
@@ -115,13 +117,13 @@ typedef struct pdl_reader_sets pdl_reader_sets;
 
 /* A word of a command. */
 typedef struct pdl_command_word {
-    pdl_str text;   /* p is NULL when the text is not known */
-    pdl_vref value; /* absent when the word is a text of the program */
+    pdl_str text;   /* p is NULL when the word is not known */
+    pdl_vref value; /* absent when the word is written in the program */
     pdl_label label;
 } pdl_command_word;
-/* Called for a command that another command, `by`, starts. choosing is 0 when `words` are the words
- * of the started command. Otherwise the started command is not known: `words` are the words of
- * `by`, and the first `choosing` of them may decide which command is started. */
+/* Called for a command that another command, `by`, starts. When choosing is 0, `words` are the
+ * words of the started command. Otherwise it is not known which command is started: `words` are
+ * then the words of `by`, and the first `choosing` words may decide it. */
 typedef void (*pdl_started_fn)(void *user, const pdl_command_word *words, size_t n, pdl_str by,
                                size_t choosing);
 /* Calls fn for each command that this command starts, as far as its words show it (launchers.def),
@@ -137,24 +139,25 @@ typedef struct pdl_policy_ask {
     const pdl_argument *args;
     size_t n;
     pdl_str folder;   /* folder of the program, to which patterns of paths are relative */
-    uint64_t modules; /* bits of the modules around the action whose policies apply */
+    uint64_t modules; /* bits of the modules that are around the action and whose policies apply */
     /* the readers of the answers in this run; NULL when they are not known */
     const pdl_reader_sets *readers;
     /* started_by: the command that starts this one; empty when the program starts it. choosing: see
      * pdl_started_fn; when it is not 0, every rule that names a command counts. */
     pdl_str started_by;
     size_t choosing;
-    bool without_values; /* for an analysis without a run: labels are known, values are not */
+    bool without_values; /* for an analysis that runs nothing: labels are known, values are not */
 } pdl_policy_ask;
 
-/* A decision: its rule and its subject. Borrowed from the policies and the ask. */
+/* A decision: the rule that decided, and the subject. Borrowed from the policies and the ask. */
 typedef struct pdl_decision {
     pdl_verdict verdict;
     /* the argument with the strictest verdict; NULL when the action is allowed */
     const pdl_argument *arg;
     pdl_label labels; /* the labels of the argument that make the rule stop the action */
-    /* With `unread`, a receiver of the argument is not a reader of this label. unread_by: the name
-     * of the receiver, with the labels of that name; p is NULL when the receiver is not known. */
+    /* When `unread` is set, a receiver of the argument is not a reader of this label. unread_by:
+     * the name of that receiver, with the labels of the name; p is NULL when the receiver is not
+     * known. */
     pdl_label unread, unread_by_label;
     pdl_str unread_by;
     pdl_str policy;   /* name of the policy */
@@ -173,7 +176,7 @@ void pdl_policy_put_visible(pdl_str s, bool quoted, pdl_buf *out);
 /* A rule as it is shown to people: its subject and where it is written. */
 typedef struct pdl_rule_view {
     pdl_sink_id sink;
-    pdl_str name, argument, policy; /* p is NULL for a rule about every name, or every argument */
+    pdl_str name, argument, policy; /* p is NULL for a rule about every name or every argument */
     uint32_t line;
 } pdl_rule_view;
 void pdl_policies_each_rule(const pdl_policies *p,
@@ -200,8 +203,8 @@ bool pdl_policies_have_tools(const pdl_policies *p, pdl_str server, bool *used);
  * rule that fits, in the order of pdl_policies_each_rule; used may be NULL. */
 bool pdl_policies_have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used);
 
-/* Marks the rules for a tool that is called: rules for every argument, or for one of the call's
- * arguments or a part of it. others: the call may have further arguments. */
+/* Marks the rules for a tool that is called: rules for every argument, and rules for an argument
+ * that the call has, or for a part of one. others: the call may have further arguments. */
 bool pdl_policies_have_call(const pdl_policies *p, const pdl_policy_ask *ask, bool others,
                             bool *used);
 /* Calls fn for each tool of the server that lock files have. Returns false when no lock file has
@@ -217,16 +220,16 @@ bool pdl_policies_each_locked(const pdl_policies *p, pdl_str server,
 typedef struct pdl_policy_memories pdl_policy_memories;
 typedef struct pdl_policy_memory pdl_policy_memory;
 pdl_policy_memories *pdl_policy_memories_new(void);
-/* Called after all users of the memories were freed; `all` may be NULL. */
+/* Called after all users of the memories were freed. `all` may be NULL. */
 void pdl_policy_memories_free(pdl_policy_memories *all);
 pdl_policy_memory *pdl_policy_memory_join(pdl_policy_memories *all, const pdl_policies *p);
 void pdl_policy_memory_leave(pdl_policy_memory *m); /* m may be NULL */
 
 typedef struct pdl_policy_options {
     const pdl_policies *policies; /* borrowed */
-    pdl_policy_memory *memory;    /* joined by the caller; the world leaves it when it is closed */
+    pdl_policy_memory *memory;    /* folder of the program; borrowed */
     pdl_str folder;               /* folder of the program; borrowed */
-    /* the ids of the world's own effects are the numbers after this one */
+    /* the ids of the world's own effects are the numbers above this one */
     uint32_t first_id;
     /* Returns true when the process of e (code or a command) may write a file that remains after
      * the process. The function may be NULL: then every process may write such a file. */
@@ -240,8 +243,8 @@ typedef struct pdl_policy_options {
 
 /* Makes the world. next is borrowed. */
 pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next);
-/* Notes that the run began without a policy. The processes of the run continue, and nothing is
- * known about the labels in them. */
+/* Notes that the run began without a policy. Its processes continue to run, and nothing is known
+ * about the labels in them. */
 void pdl_policy_world_continues(pdl_world *w);
 /* Returns the labels of all values that were passed to code, in this run and in the runs that may
  * share its processes. */
@@ -249,8 +252,8 @@ pdl_label pdl_policy_world_in_code(const pdl_world *w);
 /* Returns the labels of a program that code makes and runs (exec_str): the labels of all values
  * that were passed to that code. */
 pdl_label pdl_policy_label_of_code(const pdl_effect *code);
-/* Judges a program that code makes and runs like a computed one, but asks no question. Error:
- * policy. */
+/* Judges a program that code makes and runs, by the rules for a computed program, but asks no
+ * question. Error: policy. */
 PDL_MUST bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref text,
                                        pdl_err *err);
 

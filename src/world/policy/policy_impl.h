@@ -38,7 +38,7 @@ typedef struct sink_row {
 } sink_row;
 extern const sink_row pdl_sink_rows[PDL_SINK_COUNT];
 
-/* A pattern {read: PATTERN}: it means the effects of this kind whose subject fits. */
+/* A pattern {read: PATTERN}, which means the effects of this kind whose subjects fit. */
 typedef struct source_pattern {
     pdl_effect_kind kind;
     pdl_str glob;
@@ -49,7 +49,7 @@ typedef struct source_pattern {
 typedef struct rule {
     pdl_sink_id sink;
     pdl_str name;     /* the pattern of names; p is NULL for every name */
-    pdl_str argument; /* p is NULL for every argument */
+    pdl_str argument; /* the pattern of arguments; p is NULL for every argument */
     bool has_allow, allows_bounded, allows_shaped;
     bool says_otherwise, always_asks;
     bool only_reading; /* the rule is only for tools that are listed as read-only */
@@ -67,7 +67,7 @@ typedef struct rule {
 
 /* A list of values that rules name. */
 typedef struct value_list {
-    /* file: path of the file with the values; p is NULL when they are in the policy itself */
+    /* file: path of the file with the values; p is NULL when the policy itself lists the values */
     pdl_str name, file;
     pdl_loc loc;
     pdl_val texts; /* the values, as keys of a dict */
@@ -81,11 +81,11 @@ typedef struct policy {
     uint64_t module;
     pdl_str folder;  /* folder of the module */
     pdl_control control;
-    pdl_label known; /* the origins, and the names that this policy defines */
+    pdl_label known; /* the origins, and the names of labels that this policy defines */
     pdl_verdict otherwise;
     uint32_t otherwise_line, approvals, capacity;
     const pdl_node *sandbox;
-    pdl_str lock; /* path of the lock file as it is written; p is NULL when the policy names none */
+    pdl_str lock; /* path of the lock file as it is written; p is NULL without one */
     pdl_loc lock_loc;
     pdl_val locked; /* server -> tool -> hash; absent when there is no lock */
     PDL_VEC(rule) rules;
@@ -101,16 +101,16 @@ struct pdl_policies {
     pdl_label_names own;
 };
 
-/* The values that count when no policy sets others. */
+/* The values that a policy has when it does not set others. */
 enum { MAX_APPROVALS = 20, BOUNDED_CAPACITY = 1 << 16 };
 
 /* policy_read.c. Finds the label of an origin. */
 bool pdl_label_find_origin(pdl_str name, pdl_label *out);
-/* oddities.c. Returns why no name of this kind can fit the pattern; NULL when one may. */
+/* oddities.c. Returns why no name of this kind can fit the pattern; NULL when one can. */
 const char *pdl_policy_fits_nothing(pdl_str kind, pdl_str pattern);
 const char *pdl_policy_rule_fits_nothing(const rule *r);
 
-/* path_glob.c. Appends the normalized path from the root; with real, its links are followed. */
+/* path_glob.c. Appends the normalized path from the root. With `real`, follows its links. */
 void pdl_policy_full_path(pdl_str folder, pdl_str path, bool real, pdl_buf *out);
 bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool real);
 /* asks.c */
@@ -132,7 +132,7 @@ void pdl_effect_each_start(const pdl_effect *e, pdl_arena *arena, pdl_started_fn
 /* A call of a tool, or a request of the program that has the same effect. All members are
  * borrowed. */
 typedef struct tool_use {
-    /* the definitions of the tools are requested, and no tool is called */
+    /* only the definitions of the tools are requested; no tool is called */
     bool lists;
     pdl_vref name, arguments; /* absent when no tool is called */
     pdl_vref rest;            /* the params of a request; absent for other uses */
@@ -147,12 +147,12 @@ pdl_label pdl_label_of_subject(const pdl_effect *e);
 /* An effect that values came from. sources.c keeps the newest entries. */
 typedef struct source_entry {
     pdl_label bit;    /* value of pdl_label_of_source */
-    pdl_label origin; /* the origin for its kind, and the names that policies gave to it */
+    pdl_label origin; /* the origin of its kind, and the names of labels that policies gave to it */
     pdl_label label;  /* the labels of `text` */
     char *text;       /* owned: "model ollama/x (mail.pdl:7)" */
 } source_entry;
 typedef struct source_log {
-    source_entry *p; /* a ring of the newest entries */
+    source_entry *p; /* the newest entries, as a ring */
     size_t n;        /* number of sources that were added so far */
     pdl_str folder;  /* The folder from which paths are shown; borrowed. */
 } source_log;
@@ -165,11 +165,12 @@ void pdl_sources_fini(source_log *s);
 typedef struct policy_front policy_front;
 void pdl_policy_refusal(const policy_front *r, const pdl_policy_ask *ask, const pdl_decision *d,
                         const char *why, pdl_loc loc, pdl_err *err);
-/* Returns the request of an approval, an owned dict. what: a question about a tool, or NULL.
- * decision: the decision that made the question necessary, or NULL. */
+/* Returns the request of an approval, an owned dict. what: the text of a question about a tool; or
+ * NULL. decision: the decision that made the question necessary; or NULL. */
 pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const char *what,
                             const pdl_policy_ask *ask, const pdl_decision *decision);
-/* Returns a decision as events have it; owned. outcome: allow, deny, approved or refused. */
+/* Returns a decision in the form that events have; owned. outcome: allow, deny, approved or
+ * refused. */
 pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
                                   const pdl_policy_ask *ask, const pdl_decision *d,
                                   const char *outcome);
@@ -180,7 +181,7 @@ pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
  * after the other; an approval may be needed in between. */
 typedef struct judging {
     pdl_effect *e;         /* owned */
-    ask_list asks;         /* owned; borrows the request of e */
+    ask_list asks;         /* owned; it borrows the request of e */
     size_t next;           /* index of the question that is being decided */
     pdl_decision decision; /* the decision on this question */
     bool approved;         /* a person has approved one of the asks, and saw the whole action */
@@ -190,7 +191,7 @@ typedef struct judging {
 void pdl_policy_continue(policy_front *r, judging *j);
 /* Allows the ask that is being examined, reports it with this outcome, and goes to the next ask. */
 void pdl_policy_allow_ask(policy_front *r, judging *j, const char *outcome);
-/* Answers the effect with an error. why: the reason; NULL: the rule is the reason. Takes what j
+/* Answers the effect with an error. why: the reason; NULL when the rule is the reason. Takes what j
  * holds. */
 void pdl_policy_refuse(policy_front *r, judging *j, const char *outcome, const char *why);
 
@@ -202,13 +203,14 @@ bool pdl_approvals_cancel(policy_front *r, uint32_t id);
 void pdl_approvals_close(policy_front *r);
 
 /* A forwarded effect whose answer the policies have to see, so its sink is replaced until the
- * answer arrives. This is code, whose process may get further labels meanwhile; a program that is
- * read; or the use of a tool, whose reply gets the labels that its server has received. */
+ * answer arrives. There are three sorts: code, whose process may get further labels meanwhile; a
+ * program that is read; and the use of a tool, whose reply gets the labels that its server has
+ * received. */
 typedef struct flight {
     struct policy_front *front;
     pdl_effect_sink asker;
     pdl_effect *effect;   /* the effect that the program requested; borrowed */
-    uint32_t id, session; /* id of the effect; session of the process */
+    uint32_t id, session; /* id of the effect, and session of the process */
     size_t process;       /* index of the process */
     /* named: labels whose readers the reply itself names; bit: the bit of the source */
     pdl_label named, bit;
@@ -225,10 +227,9 @@ struct policy_front {
     struct listing *listings;
     /* server -> tool -> true when the tool is locked or approved, or the reason why it is not */
     pdl_val accepted;
-    pdl_val answers;  /* key of a question -> bool: the answer of the person */
-    pdl_val servers;  /* name -> true: tool servers that were examined */
-    /* full path of a file -> null, labelled like the values that were written there */
-    pdl_val written;
+    pdl_val answers; /* key of a question -> bool: what the person answered */
+    pdl_val servers; /* name -> true: the tool servers that were examined */
+    pdl_val written; /* path of a file -> null, with the labels that were written */
     pdl_label in_files, from_files;
     int64_t began_ns;
     uint32_t n_questions, most_questions, next_id;

@@ -9,11 +9,11 @@
 #include "base/vec.h"
 #include "policy/policy.h"
 
-/* The process of code blocks of one profile. */
+/* The process that runs the code blocks of one profile. */
 typedef struct process_memory {
     pdl_val profiles; /* the sandbox profiles of the effects that run in the process */
     uint32_t number;  /* its number among all processes, from 1 */
-    uint32_t session; /* incremented when code begins a new session */
+    uint32_t session; /* incremented whenever code begins a new session */
     pdl_label holds;  /* labels of all values that the process got since its session began */
 } process_memory;
 
@@ -23,13 +23,14 @@ struct pdl_policy_memory {
     pdl_val policies; /* the digests of the policies */
     PDL_VEC(process_memory) processes;
     pdl_label in_objects; /* labels of all values that any of the processes got */
-    pdl_val servers;      /* tool server -> null with the labels of the values that it got */
+    /* tool server -> null, which has the labels of the values that the server got */
+    pdl_val servers;
     uint32_t n_users;
     bool continues; /* the run began without a policy, so its processes have no numbers */
 };
 bool pdl_policy_memory_ok(const pdl_policy_memory *m);
-/* Returns the index of the process that performs e, and writes the numbers of the process into e. A
- * new session has a new process. */
+/* Returns the index of the process that performs e, and writes the numbers of the process into e.
+ * When e begins a new session, this is a new process. */
 size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e);
 /* Adds the label to those of a tool server. Returns all labels of the server. */
 pdl_label pdl_policy_server_learns(pdl_policy_memory *m, pdl_vref server, pdl_label label);

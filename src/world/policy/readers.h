@@ -1,5 +1,5 @@
-/* readers.h -- who may read a value: names at sources, names at sinks, and the sets of a run
- * (readers.c). Private to policy.
+/* readers.h -- decides who may read a value, by the names at its sources, the names at its sink,
+ * and the sets of a run (readers.c). Private to policy.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@ typedef struct reader_name {
     bool is_path;
 } reader_name;
 typedef struct reader_names {
-    const reader_name *p; /* in the arena of the policies */
+    const reader_name *p; /* stored in the arena of the policies */
     uint32_t n;
 } reader_names;
 
@@ -36,11 +36,11 @@ typedef struct pdl_reader_sets {
     PDL_VEC(reader_set) all;
 } reader_sets;
 
-/* A receiver of a value who is not among its readers. */
+/* A receiver of a value that is not a reader of the value. */
 typedef struct not_a_reader {
-    pdl_str name;       /* name of the receiver; p is NULL when it is not known */
-    pdl_label of_name;  /* the labels of the value `name` */
-    pdl_label of;       /* the label of the value whose readers do not include the receiver */
+    pdl_str name;      /* name of the receiver; p is NULL when it is not known */
+    pdl_label of_name; /* the labels of the value `name` */
+    pdl_label of;      /* the label of the value whose readers do not include this receiver */
 } not_a_reader;
 
 struct policy;

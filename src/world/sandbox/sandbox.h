@@ -23,31 +23,35 @@
  * means Landlock, seccomp and limits: other processes stay visible, and `net:` is not possible. */
 typedef enum { PDL_SANDBOX_FULL, PDL_SANDBOX_PROCESS } pdl_sandbox_strength;
 
-typedef struct pdl_sandbox pdl_sandbox; /* a profile that this machine can enforce; immutable */
+/* A profile that this machine can enforce. It is immutable. */
+typedef struct pdl_sandbox pdl_sandbox;
 
 typedef struct pdl_sandbox_options {
     pdl_str profile; /* "code", or the name of a file; an empty text means "code" */
     /* dict: the `sandbox:` of a policy, applied over the profile; may be absent */
     pdl_vref given;
-    bool process_is_enough;  /* set by --sandbox-min process */
-    pdl_str given_name;      /* name of the given profile in messages; empty: "sandbox" */
-    pdl_str given_dir;       /* folder to which the paths of `given` are relative; empty: `dir` */
-    pdl_str dir;             /* folder of the program, which the sandbox shows for reading */
-    /* Files that are masked: journals, caches; NULL-terminated. Devices, pipes and folders that
-     * have the program or the working folder in them stay visible. */
+    bool process_is_enough; /* set by --sandbox-min process */
+    /* name of the given profile in messages; when it is empty, messages say "sandbox" */
+    pdl_str given_name;
+    /* folder to which the paths of `given` are relative; when it is empty, they are relative to
+     * `dir` */
+    pdl_str given_dir;
+    pdl_str dir; /* folder of the program, which the sandbox shows for reading */
+    /* Files to be masked, such as journals and caches; NULL-terminated. Devices, pipes and folders
+     * that have the program or the working folder in them stay visible. */
     const char *const *mask;
-    /* Files that decide about the run: policies, profiles, prices. They can be read and not changed
-     * in folders that code may write; NULL-terminated; may be NULL. */
+    /* Files that decide about the run: policies, profiles, prices. In folders that code may write,
+     * code can read these files but not change them. NULL-terminated; may be NULL. */
     const char *const *keep;
     /* Returns a variable of the environment. The folders of the Python that it names (PDL_PYTHON,
      * VIRTUAL_ENV, PATH) are shown. */
     const char *(*env)(void *user, const char *name);
     void *user;
-    const char *helper; /* path of the command `pdl` */
+    const char *helper; /* path of the command `pdl` itself */
 } pdl_sandbox_options;
 
-/* Returns the profile that a value of PDL_SANDBOX requests: 1, a name or a file; empty for none,
- * which NULL, "" and 0 mean. Borrows the value. */
+/* Returns the profile that a value of PDL_SANDBOX requests: "1", a name or a file. The result is
+ * empty when the value is NULL, "" or 0, which request no profile. Borrows the value. */
 pdl_str pdl_sandbox_named(const char *value);
 
 /* Reads a profile: "code" (an empty dict for the name ""), or a file, whose paths are relative to
@@ -55,21 +59,21 @@ pdl_str pdl_sandbox_named(const char *value);
 PDL_MUST bool pdl_sandbox_profile(pdl_str name, pdl_val *out, pdl_err *err);
 
 /* Makes a sandbox. Errors: policy (the machine cannot enforce it, with the reason), schema (all
- * mistakes of the profile), io. note: when less than FULL was accepted, it gets a text that says
+ * mistakes of the profile), io. When a strength below FULL was accepted, note gets a text that says
  * what is missing. */
 PDL_MUST bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,
                               pdl_err *err);
 void pdl_sandbox_free(pdl_sandbox *s); /* s may be NULL */
 
-/* Adds a file to those that processes started from now on cannot change. */
+/* Adds a file to the files that processes started from now on cannot change. */
 void pdl_sandbox_keep(pdl_sandbox *s, const char *path);
 
-/* Makes a sandbox from s and the profile of a block (a dict), which may only take rights away.
- * Errors: schema, policy (the profile grants more). */
+/* Makes a sandbox by applying the profile of a block (a dict) to s. The profile may only take
+ * rights away. Errors: schema, policy (the profile grants more). */
 PDL_MUST bool pdl_sandbox_narrow(const pdl_sandbox *s, pdl_vref given, pdl_sandbox **out,
                                  pdl_err *err);
-/* Makes a sandbox from s and the profile of a tool server in the user's configuration, which may
- * add rights. The paths in the profile are relative to folder. Error: schema. */
+/* Makes a sandbox by applying to s the profile of a tool server in the user's configuration, which
+ * may add rights. The paths in the profile are relative to folder. Error: schema. */
 PDL_MUST bool pdl_sandbox_widen(const pdl_sandbox *s, pdl_vref given, pdl_str folder,
                                 pdl_sandbox **out, pdl_err *err);
 /* Returns a text that is equal for equal sandboxes. Borrowed. */
@@ -82,15 +86,15 @@ const char **pdl_sandbox_argv(const pdl_sandbox *s, const char *const *argv);
 const char *const *pdl_sandbox_env(const pdl_sandbox *s);
 /* Returns the environment with which the result of pdl_sandbox_argv is started, so that the command
  * sees env. The helper runs with all rights, so variables for the command, such as LD_PRELOAD, must
- * not affect the helper. One allocation, which the caller frees. */
+ * not affect the helper. The result is one allocation, which the caller frees. */
 const char **pdl_sandbox_wrap_env(const char *const *env);
 
 /* Returns true when path is inside folder, as it is written and after its links are followed. path
  * need not exist. Returns false when folder is "/" or does not exist. */
 bool pdl_path_stays_in(const char *path, const char *folder);
 
-/* Return true when confined code may read or write this path, or reach this address, through the
- * engine. */
+/* These functions return true when confined code may read this path, write it, or reach this
+ * address, through the engine. */
 bool pdl_sandbox_may_read(const pdl_sandbox *s, const char *path);
 bool pdl_sandbox_may_write(const pdl_sandbox *s, const char *path);
 bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url);
@@ -101,7 +105,8 @@ bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url);
 int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned mode, bool *other);
 /* Opens a file for confined code that may read path, or write it. The place to which the path leads
  * is found once, judged and opened. Links are not read a second time, because the code could
- * exchange them in between. Returns -1 and errno on failure: EACCES when the code may not. */
+ * exchange them in between. Returns -1 and errno on failure: EACCES when the code may not read or
+ * write the place. */
 int pdl_sandbox_open_for_code(const pdl_sandbox *s, const char *path, int flags, unsigned mode);
 /* Appends a line that lists new files which programs run at their start, in the folders that code
  * may write. Appends nothing when there are none. This is slow, because it reads all these folders
@@ -113,11 +118,12 @@ bool pdl_sandbox_is_closed(const pdl_sandbox *s);
 /* Returns true when the sandbox is closed and other processes cannot see its temporary files
  * either. */
 bool pdl_sandbox_is_sealed(const pdl_sandbox *s);
-double pdl_sandbox_seconds(const pdl_sandbox *s); /* returns 0 when the profile sets no time */
+/* returns 0 when the profile sets no limit of time */
+double pdl_sandbox_seconds(const pdl_sandbox *s);
 
-/* The reasons for which the helper ends when the command did not end by itself. The helper then
- * ends by a signal that no program uses, since a command may end with any status. When it is called
- * as a shell (PDL_SANDBOX_AS_SHELL), it ends with these numbers as its status. */
+/* The reasons for which the helper ends when the command did not end by itself. A command may end
+ * with any status, so the helper then ends by a signal that no program uses. A helper that is
+ * called as a shell (PDL_SANDBOX_AS_SHELL) ends with these numbers as its status. */
 typedef enum {
     PDL_SANDBOX_ENDED = 0, /* the command ended, and the helper ended in the same way */
     /* the sandbox could not be made: the reason is on standard error */
@@ -127,7 +133,7 @@ typedef enum {
     PDL_SANDBOX_DENIED = 116,    /* the command may not be executed */
     /* the command was killed when it had used all the memory of its profile */
     PDL_SANDBOX_MEMORY = 115,
-    /* there was no space, memory or process to begin now; the reason is on standard error */
+    /* the machine had no space, memory or process to begin now; the reason is on standard error */
     PDL_SANDBOX_BUSY = 114
 } pdl_sandbox_end;
 pdl_sandbox_end pdl_sandbox_end_of(int signal); /* returns 0 for other signals */
@@ -137,15 +143,15 @@ bool pdl_sandbox_end_error(pdl_sandbox_end end, const char *who, pdl_str said, p
 /* Returns true when a failed command wrote to standard error that it got no memory. */
 bool pdl_sandbox_lacked_memory(pdl_str errors_of_command);
 
-/* A variable of the helper, set together with the result of pdl_sandbox_wrap_env. When it is set, a
- * command that cannot be executed is reported as by a shell: with a line, and the status 127 or
- * 126. */
+/* A variable of the helper, which is added to the result of pdl_sandbox_wrap_env. When it is set, a
+ * command that cannot be executed is reported as a shell would: by a line of text, and by the
+ * status 127 or 126. */
 #define PDL_SANDBOX_AS_SHELL "PDL_SANDBOX_AS_SHELL"
-/* Runs the helper: argv after `__confine`, or `__confined` inside bubblewrap. Does not return while
- * the command runs. Returns the exit status of the process. */
+/* Runs the helper: argv has the words after `__confine`, or after `__confined` inside bubblewrap.
+ * Does not return while the command runs. Returns the exit status of the process. */
 int pdl_sandbox_confine(int argc, char **argv, bool inside);
 
-/* Appends the abilities of this machine, as lines of text or as a JSON object. */
+/* Appends the abilities of this machine, either as lines of text or as a JSON object. */
 void pdl_sandbox_check(const char *helper, const char *(*env)(void *user, const char *name),
                        void *user, bool json, pdl_buf *out);
 

@@ -50,7 +50,7 @@ void pdl_profile_fini(sandbox_profile *p);
 void pdl_profile_copy(sandbox_profile *to, const sandbox_profile *from);
 /* The source of a profile. */
 typedef struct pdl_profile_source {
-    /* name of the profile in messages; folder to which its paths are relative */
+    /* the name of the profile in messages, and the folder to which its paths are relative */
     pdl_str what, dir;
     /* the profile may only take rights away, and its lists replace earlier lists */
     bool narrows;
@@ -63,7 +63,7 @@ bool pdl_profile_read(sandbox_profile *p, pdl_vref given, const pdl_profile_sour
 /* Returns true when path is the folder or in it. Both are results of realpath(). */
 bool pdl_path_is_under(const char *path, const char *folder);
 
-/* The paths of a folder that must not be seen, and those that must not be changed. */
+/* The paths of a folder that code must not see, and the paths that code must not change. */
 typedef struct walk_result {
     /* placeholders: files that must not be made; the name of a folder ends with "/" */
     path_list masked, kept, placeholders;
@@ -73,8 +73,9 @@ typedef struct walk_result {
 } walk_result;
 typedef enum { WALK_DONE, WALK_TOO_MANY, WALK_TOO_MANY_MASKED, WALK_TOO_DEEP } walk_end;
 walk_end pdl_walk_folder(const char *folder, bool writable, walk_result *out);
-/* Notes that code must not make a pdl.toml in the folder of the program, or above it as far as the
- * folder to write. Elsewhere an empty file with this name would only be in the way of the code. */
+/* Notes that code must not make a pdl.toml in the folder of the program, nor in the folders above
+ * it, up to the folder that may be written. Elsewhere an empty file with this name would only be in
+ * the way of the code. */
 void pdl_walk_project(const char *program, const char *folder, walk_result *out);
 void pdl_walk_fini(walk_result *w);
 /* Returns true when the sandbox shows this masked file as an empty file, because git fails without
@@ -87,7 +88,7 @@ typedef enum { BACKEND_NATIVE, BACKEND_BWRAP, BACKEND_NONE } sandbox_backend;
 typedef struct sandbox_spec {
     sandbox_backend backend;
     path_list ro, rw, masked, kept, placeholders, net;
-    path_list own; /* masked files of this run; the folders above them cannot be renamed */
+    path_list own; /* masked files of this run; folders that contain them cannot be renamed */
     int64_t processes, memory, tmp, file, landlock; /* landlock: the newest ABI that is used */
     char *cwd, *helper;
 } sandbox_spec;
@@ -106,7 +107,7 @@ void pdl_mounts_of(const sandbox_spec *s, mount_list *out);
  * path when the process is not in the new root yet. */
 bool pdl_can_mount_over(const char *root, const char *path, bool *is_folder);
 
-/* A file or folder that existed before the run. */
+/* A file or folder that existed when the run began. */
 typedef struct start_mark {
     char *path;
     dev_t dev;
@@ -143,8 +144,8 @@ void pdl_planted_fini(pdl_sandbox *s);
 enum { LANDLOCK_TRUNCATES = 3, LANDLOCK_SCOPES = 6 };
 typedef struct sandbox_machine {
     bool namespaces, seccomp, bwrap;
-    int landlock;         /* ABI of Landlock; 0 when there is none */
-    /* a feature that is missing and without which nothing can be confined; NULL: none is missing */
+    int landlock; /* ABI of Landlock; 0 when there is none */
+    /* a missing feature without which nothing can be confined; NULL when none is missing */
     const char *lacks;
     char why_namespaces[160], why_bwrap[240];
 } sandbox_machine;
@@ -152,7 +153,7 @@ void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap);
 /* A promise of profiles that the strength PROCESS does not keep. */
 typedef struct sandbox_weakness {
     const char *text;
-    bool of_write;    /* counts only for profiles with folders to write */
+    bool of_write; /* the promise matters only for profiles with folders to write */
     /* first ABI of Landlock that keeps the promise; 0 when no ABI keeps it */
     int has_landlock;
 } sandbox_weakness;
@@ -160,7 +161,7 @@ extern const sandbox_weakness pdl_weaknesses[];
 extern const size_t pdl_n_weaknesses;
 bool pdl_weakness_holds(size_t i, const sandbox_machine *m);
 
-/* Returns the signal by which the helper ends. Defined in the file of each platform. */
+/* Returns the signal by which the helper reports this end. Defined in the file of each platform. */
 int pdl_sandbox_signal_of(pdl_sandbox_end end);
 /* variables.c. Makes the environment of the command the environment of this process. */
 void pdl_unwrap_env(void);
@@ -180,8 +181,8 @@ bool pdl_inside_confine(const sandbox_spec *s, int *calls, const char **what);
  * meant. */
 enum { PDL_NET_MAX_HOST = 256 };
 void pdl_net_split(const char *item, char *host, int *port);
-/* Returns true when one of the items of `net:` names this host and port (0: the item has
- * none). */
+/* Returns true when an item of `net:` names this host and port (port 0: the address has no port).
+ */
 bool pdl_net_grants(const path_list *net, const char *host, int port);
 /* Returns true for a host with or without a port, and for a domain. */
 bool pdl_net_is_item(const char *item);
@@ -190,8 +191,8 @@ bool pdl_filter_load(const sandbox_spec *s, int *calls);
 /* sockets.c. The monitor answers calls here and does not return. The descriptor on which the filter
  * passes the calls arrives over the pair. */
 void pdl_sockets_serve(int pair);
-/* processes.c. Counts the processes of the sandbox, without the monitor that calls this. is_only:
- * only processes of the sandbox are visible. */
+/* processes.c. Counts the processes of the sandbox, without the monitor, which is the caller.
+ * is_only: only processes of the sandbox are visible. */
 size_t pdl_processes_count(bool is_only);
 void pdl_processes_kill(bool is_only);
 /* Reads the beginning of /proc/PID/FILE, ended by NUL; empty when the process has ended. */

@@ -1,13 +1,13 @@
 /* otlp.h -- runs as traces of OpenTelemetry, sent to a collector by OTLP over HTTP with JSON (spec
  * runs 4).
  *
- * There are two objects. The exporter, one for all runs of a loop, gathers spans in batches and
- * sends them. The spans of one run are a sink, which makes spans from the events of the run.
- * Telemetry must never slow or stop what it observes. So the exporter has a separate event loop.
- * The exporter's transfers must not be in the loop of the runs, because there an open transfer
- * means that a run waits for something. The exporter's loop is stepped while the other loop waits,
- * and whenever a batch is full. Spans that the collector does not accept are dropped and counted,
- * and reported once.
+ * There are two kinds of objects. The exporter, one for all runs of a loop, gathers spans in
+ * batches and sends them. A pdl_otlp_run, one for each run, is a sink that makes spans from the
+ * events of its run. Telemetry must never slow or stop what it observes. So the exporter has a
+ * separate event loop. The exporter's transfers must not be in the loop of the runs, because there
+ * an open transfer means that a run waits for something. The exporter's loop is stepped while the
+ * other loop waits, and whenever a batch is full. Spans that the collector does not accept are
+ * dropped and counted, and reported once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,8 +26,8 @@ typedef struct pdl_otlp_options {
     pdl_loop *loop; /* loop of the runs; borrowed */
     /* whole address; when empty, the address of the environment is used if PDL_OTLP is 1 */
     pdl_str url;
-    bool content;   /* sends texts, too: messages, answers, code, results */
-    bool all;       /* sends spans of blocks inside the library, too */
+    bool content; /* texts are sent, too: messages, answers, code, results */
+    bool all;     /* spans of blocks inside the library are sent, too */
     const char *(*env)(void *user, const char *name);
     void *env_user;
     const pdl_secrets *secrets; /* redacted in everything that is sent; borrowed */
@@ -36,7 +36,7 @@ typedef struct pdl_otlp_options {
     void *note_user;
 } pdl_otlp_options;
 
-/* Makes an exporter; *out is NULL when nothing has to be sent. Error: usage (the text is not an
+/* Makes an exporter. *out is NULL when nothing has to be sent. Error: usage (the text is not an
  * address). */
 PDL_MUST bool pdl_otlp_new(const pdl_otlp_options *o, pdl_otlp **out, pdl_err *err);
 /* How long pdl_otlp_free waits for the collector when it sends the last spans. pdl_otlp_free
@@ -54,8 +54,9 @@ const char *pdl_otlp_tracestate(const pdl_otlp *o);
 
 typedef struct pdl_otlp_run pdl_otlp_run;
 
-/* Begins the spans of a run of the program `file`. id: id of a durable run, or empty. redaction:
- * values that a policy redacts everywhere, even in names and errors. Borrows o and redaction. */
+/* Begins the spans of a run of the program `file`. id: the id of a durable run; empty for other
+ * runs. redaction: the labels of values that a policy redacts everywhere, even in names and errors.
+ * Borrows o and redaction. */
 pdl_otlp_run *pdl_otlp_run_new(pdl_otlp *o, const pdl_redaction *redaction, pdl_str file,
                                pdl_str id);
 pdl_sink pdl_otlp_run_sink(pdl_otlp_run *r);

@@ -21,7 +21,7 @@ typedef struct otlp_config {
     char *url;               /* owned; NULL when nothing is sent */
     PDL_VEC(char *) headers; /* owned lines "Name: value" */
     pdl_buf resource;        /* JSON: list of attributes */
-    bool sampled;            /* the program that started this process wants spans */
+    bool sampled;            /* the program that started this process wants spans to be sent */
     char trace[33];          /* id of the trace in TRACEPARENT; empty when there is none */
     char parent[17];
     char *state; /* TRACESTATE; owned; NULL when there is none */
@@ -36,28 +36,30 @@ void pdl_otlp_config_fini(otlp_config *c);
 struct pdl_otlp {
     pdl_otlp_options opt;
     otlp_config config;
-    pdl_loop *loop; /* separate loop; NULL until the first batch */
+    pdl_loop *loop; /* the separate loop; NULL until the first batch */
     struct pdl_http *http;
-    pdl_watch *watch; /* on the loop of the runs: reports that the separate loop is ready */
-    /* on the loop of the runs; when it fires, the separate loop has to be stepped */
+    /* a watch on the loop of the runs: it reports that the separate loop is ready */
+    pdl_watch *watch;
+    /* a timer on the loop of the runs: when it fires, the separate loop has to be stepped */
     pdl_timer *timer;
-    pdl_buf batch;    /* spans that were not sent, after the head of the message */
+    pdl_buf batch; /* spans that were not sent yet, after the head of their message */
     size_t n_batch;
     struct otlp_sending *sending; /* batches that wait or are in flight, oldest first */
     size_t n_sending;             /* number of batches in flight */
     size_t n_bytes;               /* bytes of all batches */
-    /* after a failure, batches are dropped until this time; 0 when there was none */
+    /* after a failure, batches are dropped until this time; 0 when there was no failure */
     uint64_t retry_ns;
     /* set when the collector was busy: until this time nothing is sent and nothing is dropped */
     uint64_t hold_ns;
     /* hold_ns when the collector has named that time, 0 otherwise */
     uint64_t named_ns;
-    pdl_timer *later; /* on the separate loop; it fires at the end of such a wait */
-    pdl_buf why;      /* the collector's message of the last failure */
+    /* a timer on the separate loop, which fires when the collector's pause is over */
+    pdl_timer *later;
+    pdl_buf why; /* the collector's message of the last failure */
     size_t n_lost;
     bool noted, busy;
     uint64_t next_id;  /* state of the generator of ids */
-    pdl_idmap effects; /* open effects -> spans, of all runs */
+    pdl_idmap effects; /* open effects of all runs -> their spans */
 };
 
 /* Returns true when the invariants hold: the counts are equal to the counts of the batches, and
@@ -83,7 +85,7 @@ typedef struct pdl_otlp_facts {
 } pdl_otlp_facts;
 void pdl_otlp_put_shown(pdl_otlp_facts *to, const char *key, pdl_str text, pdl_label label);
 void pdl_otlp_put_int(pdl_buf *out, const char *key, int64_t n);
-/* pdl_otlp_put_name appends the name of the span of an effect; pdl_otlp_put_request appends the
+/* pdl_otlp_put_name appends the name of the span of an effect. pdl_otlp_put_request appends the
  * facts that are known before the reply. */
 void pdl_otlp_put_name(const pdl_effect *e, const pdl_redaction *redaction, pdl_buf *out);
 void pdl_otlp_put_request(const pdl_effect *e, pdl_otlp_facts *to);

@@ -16,12 +16,12 @@
 /* All-zero: a world without environment. */
 typedef struct pdl_web_options {
     /* Returns the value of an environment variable, NULL when it is not set; borrowed until the
-     * next call. This function is the source of the variables that `auth` names. NULL: nothing is
-     * set. */
+     * next call. The variables that `auth` names are read with this function. The function may be
+     * NULL: then no variable is set. */
     const char *(*env)(void *user, const char *name);
     void *user;
     /* Returns true for a variable that holds the key of a model's service. The function may be
-     * NULL: then no variable does. */
+     * NULL: then no variable holds such a key. */
     bool (*is_model_key)(pdl_str variable);
     const pdl_debug *debug; /* category http; borrowed */
     /* Credentials that are sent or received are registered here, and redacted in messages;

@@ -13,8 +13,8 @@ _WAYS = {"random": ("seed", "getstate", "setstate"), _NUMPY: ("seed", "get_state
 
 
 def _way(name, i):
-    """Returns the function of a random generator that seeds it, gives its state, or sets it; None when the module is
-    not loaded."""
+    """Returns the function of a random generator that seeds it, returns its state, or sets its state. Returns None when
+    the module is not loaded."""
     return getattr(sys.modules.get(name), _WAYS[name][i], None)
 
 
@@ -27,8 +27,8 @@ def _seed_one(name, seed):
 
 
 def _seed_all(block):
-    """Seeds the generators for a block. It is also called in a child process, where Python gives `random` another
-    state."""
+    """Seeds the generators for a block. This function is also called in a child process, because Python gives `random`
+    another state there."""
     for name in _WAYS:
         _seed_one(name, block.seed)
 
@@ -43,7 +43,7 @@ def _set_states(states):
 
 
 class _SeedsNumpy:
-    """Seeds numpy.random when a block imports it, because it begins with random numbers of the system."""
+    """Seeds numpy.random when a block imports it. Otherwise it would begin with random numbers of the system."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):

@@ -133,7 +133,7 @@ def _encode_rare(o, known):
 
 
 def _interrupt(thread):
-    """Raises KeyboardInterrupt in a thread that runs user code."""
+    """Raises KeyboardInterrupt in a thread that is running user code."""
     if thread == threading.main_thread().ident:
         _thread.interrupt_main()
         return
@@ -147,7 +147,7 @@ def _interrupt(thread):
 def _attempt(f, otherwise):
     try:
         return f()
-    except Exception:  # a block does not fail because an object fails when it is examined
+    except Exception:  # an object that fails when it is examined does not make the block fail
         return otherwise
 
 
@@ -287,7 +287,7 @@ def _walk(tb):
         tb = tb.tb_next
 
 
-_MAX_FRAMES = 2000  # limit for one traceback; Python takes 10 us for each, and a recursion may have millions
+_MAX_FRAMES = 2000  # limit for one traceback: Python takes 10 us for each frame, and a recursion may have millions of frames
 
 
 def _shortened(tb):
@@ -325,7 +325,7 @@ def _clean(te, left_out, seen):
 
 
 def _text_of(e, te):
-    """Returns what traceback prints. It fails for a class without a module, or whose metaclass hides the module."""
+    """Returns what traceback prints. Fails for a class without a module, or with a metaclass that hides the module."""
     try:
         return "".join(te.format())
     except Exception:
@@ -422,7 +422,7 @@ def _end_with_reader(fd):
     import select
 
     p = select.poll()
-    p.register(fd, 0)  # with 0, poll reports only that the other end is closed
+    p.register(fd, 0)  # with 0, poll reports only that the other end was closed
     p.poll()
     os.killpg(0, signal.SIGKILL)
 
@@ -451,7 +451,7 @@ def _ipython_child(out, m, env, shell_class):
 
 
 def _collect(fd, seconds):
-    """Returns what the child process wrote, and whether it ended in time."""
+    """Returns what the child process wrote, and whether the process ended in time."""
     import select
     import time
 
@@ -538,7 +538,7 @@ def _binary(name, a, b):
 
 
 def _getter(attribute, fold, many=False):
-    """Returns a function for filters: it gives the item, or an attribute that a path names; `many`: a list of them."""
+    """Returns a function for filters, which returns the item or attribute that a path names, or (`many`) a list of them."""
     if attribute is None:
         paths = [[]]
     elif isinstance(attribute, str):

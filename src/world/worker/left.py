@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """left.py -- what blocks leave in modules, compiled into the names of worker.py for runs that can be resumed.
 
-A resumed run has a new process. A block that reads what earlier blocks left there must not run before these ran again,
-so the reply of a block names the modules whose content blocks have changed, and "*" where any code may see the change
-(working folder, builtins). A run that is resumed gives these names back with its code, and the code is refused when it
-would import one of them, directly or through another module. Python gives no notice of a change, so the content is
-described after each block and compared with the description before it. This is done only for modules of the user,
-because modules of the library and of packages change all the time, for their caches.
+A resumed run has a new process. A block that reads what earlier blocks left in modules must not run before these blocks
+ran again. So the reply of a block names the modules whose content blocks have changed, or "*" when any code may see the
+change (working folder, builtins). A run that is resumed gives these names back with its code, and the code is refused
+when it would import one of them, directly or through another module. Python does not report changes of modules. So the
+content is described after each block, and compared with the description before the block. This is done only for modules
+of the user, because modules of the library and of packages change all the time, for their caches.
 """
 import builtins
 import collections
 import types
 
-_MAX_PARTS = 20000  # limit for the parts of a description; a larger value is described by its length alone
+_MAX_PARTS = 20000  # limit for the parts of a description; a larger value is described by its length
 _library = os.path.dirname(os.__file__) + os.sep
 _packages = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _described = {}  # name of a module -> its content when it was last examined
@@ -105,8 +105,8 @@ def _users_modules():
 
 
 def _see_new():
-    """Describes modules that were loaded: any process has the same content after loading them. A module that another
-    thread is still loading is not complete, so it is described later."""
+    """Describes modules that were just loaded: every process has the same content after loading them. A module that
+    another thread is still loading is not complete, so it is described later."""
     for name, module in _users_modules():
         loading = getattr(getattr(module, "__spec__", None), "_initializing", False)
         if name not in _described and not loading:

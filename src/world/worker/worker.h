@@ -30,27 +30,29 @@ typedef void pdl_worker_done_fn(void *done_user, pdl_val result, const pdl_err *
  * has ended. Call it exactly once, and not after the world is closed. */
 typedef void pdl_worker_answer_fn(void *answer_user, pdl_str line, bool eof);
 
-/* Options that may all be zero. Everything is borrowed and must outlive the world, unless marked as
- * copied. */
+/* Options, each of which may be zero. Everything is borrowed and must outlive the world, unless it
+ * is marked as copied. */
 typedef struct pdl_worker_options {
-    /* Interpreters, tried in order until one starts: paths or names searched in PATH; copied. */
+    /* Interpreters, which are tried in order until one starts: paths, or names that are searched in
+     * PATH; copied. */
     const char *const *pythons;
     size_t n_pythons; /* 0: "python3" */
-    pdl_str dir;      /* program directory, used when a request has no cwd; copied */
-    /* Limit for one python block, with its waits for the run, and for one command; 0: none. The
-     * process is killed; the next block starts a new one. */
+    pdl_str dir;      /* directory of the program, used when a request has no cwd; copied */
+    /* Limit for one python block, including its waits for the run, and for one command; 0: no
+     * limit. When the limit is reached the process is killed; the next block starts a new process.
+     */
     uint64_t time_limit_ms;
     /* Maximum address space of the Python process and of a command, in bytes; 0: the limit of this
      * process. */
     size_t max_memory;
     uint64_t ipython_ms;    /* limit for one ipython block; 0: 5000 */
     const pdl_debug *debug; /* category worker; may be NULL */
-    void *user;             /* first argument of the callbacks */
+    void *user;             /* first argument of each callback */
     /* Receives the standard error of the Python process, which is then not a terminal. NULL: the
      * process writes to the standard error of this process. */
     void (*errors)(void *user, pdl_str bytes);
     /* Called when code of the effect `code` reads standard input: makes an INPUT effect and
-     * answers. NULL: end of input. */
+     * answers. The function may be NULL: then code finds the end of the input. */
     void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
                       void *answer_user);
     /* Called when code uses the pdl package. request (taken) is a dict:
@@ -138,7 +140,8 @@ bool pdl_worker_has_object(const pdl_world *w, pdl_vref request);
  * object of its process. */
 bool pdl_worker_is_idle(const pdl_world *w);
 
-/* Returns the process id of the Python process; 0 when there is none. For tests and traces. */
+/* Returns the process id of the Python process; 0 when there is no such process. For tests and
+ * traces. */
 int pdl_worker_pid(const pdl_world *w);
 
 #endif

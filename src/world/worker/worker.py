@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """worker.py -- the other end of src/world/worker/python.c: runs Python code for a PDL run.
 
-Messages are JSON with their length in four bytes in front, on descriptor 3 (to us) and 4 (from us); descriptors 0, 1, 2
-belong to user code. Plain Python 3.8 or later, standard library only. The first block runs in the main thread; a block that
-arrives while others wait for an answer runs in a separate thread. A block runs while it holds the baton (a lock). It
-gives the baton to another block while it waits, so that blocks take turns at well-defined places. A thread that waits for
-an answer reads the messages for all threads. What most runs never need is in later.py.
+A message is JSON after four bytes with its length. Messages to this process are on descriptor 3, messages from it on
+descriptor 4; descriptors 0, 1, 2 belong to user code. Plain Python 3.8 or later, standard library only. The first block
+runs in the main thread; a block that arrives while others wait for an answer runs in a separate thread. A block runs
+while it holds the baton (a lock). It gives the baton to another block while it waits, so that blocks take turns at
+well-defined places. A thread that waits for an answer reads the messages for all threads. What most runs never need is
+in later.py.
 """
 import _thread
 import io
@@ -44,11 +45,11 @@ _BLOCK = "<code-block>"
 _PID = os.getpid()
 # the exit status that python.c knows; the bytes that must be free for the next block
 _NO_MEMORY, _NEXT_BLOCK = 97, 64 << 20
-_BIG = 10 ** 4000  # newer Pythons refuse longer decimal numbers, so those are sent in hexadecimal
+_BIG = 10 ** 4000  # newer Pythons refuse longer decimal numbers, so longer numbers are sent in hexadecimal
 
 
 class _Later:
-    """Names that later.py defines, which most runs never need. Its text is `_rest`, which the boot code provides."""
+    """Loads the names that later.py defines, which most runs never need. The boot code provides its text as `_rest`."""
 
     _lock = threading.RLock()
 
@@ -79,7 +80,7 @@ def _begin_chance(block, seed):
     _seed_all(block)
 
 
-_Namespace = type(sys.implementation)  # this is types.SimpleNamespace
+_Namespace = type(sys.implementation)  # this type is types.SimpleNamespace
 SESSION = _Namespace()
 
 
@@ -136,7 +137,7 @@ _requests = deque()
 _state = _Namespace(reading=False, idle=False, strangers=0, current=None, interrupted=False, child=False)
 _local = threading.local()  # for each thread: its block, and whether it has the turn
 _running = {}  # id -> block that began and has not ended
-_cancelled = set()  # blocks that the run cancelled
+_cancelled = set()  # ids of the blocks that the run cancelled
 
 
 def _dispatch(m, early=False):
@@ -203,7 +204,7 @@ def _ask(message):
 
 
 def _question(block, message, key):
-    mine = getattr(_local, "turn", False)  # a thread that user code started takes no turns
+    mine = getattr(_local, "turn", False)  # a thread that user code started takes no turns with other blocks
     states = _states() if mine and block.seed is not None else None
     if mine:
         _turn.release()
@@ -264,7 +265,7 @@ def _obey(block):
 
 
 def _look(early):
-    """Handles the messages that have arrived, without waiting."""
+    """Handles the messages that have arrived. Does not wait for more."""
     import select
 
     with _cond:
@@ -302,10 +303,10 @@ class _Block:
         self.text = []
         self.size = 0
         self.thread = get_ident()
-        self.user_code = False  # user code is running, so an interrupt may end it
+        self.user_code = False  # user code is running, so an interrupt may end the block
         self.notified = False  # the block was notified of its cancellation
         self.parked = False  # the block has its answer, and waits for its turn
-        self.seed = None  # the block's random numbers start from this
+        self.seed = None  # the number from which the block's random numbers start
 
 
 def _block():
@@ -489,7 +490,7 @@ class _In(io.TextIOBase):
 
 # --- values ------------------------------------------------------------------------------------
 
-_objects = {}  # handle -> [object, how many references the run has to it]
+_objects = {}  # handle -> [object, number of references that the run has to it]
 _handles = {}  # id(object) -> handle
 _released = []  # ids of functions and other values of the run that this process does not use any more
 
@@ -538,8 +539,8 @@ _PLAIN = frozenset((str, bool, float, type(None)))
 
 
 def _encode(o, known=False):
-    """Returns a JSON form of any object, for comparing. known: no new handle is made; an object without a handle
-    becomes a mark that differs from every value."""
+    """Returns a JSON form of any object, for comparisons. With `known` no new handle is made: an object without a handle
+    then becomes a mark that differs from every value."""
     t = type(o)
     if t in _PLAIN:
         return o
@@ -664,7 +665,7 @@ def _run_python(m):
     except BaseException as e:
         if isinstance(e, MemoryError):
             _free(e, env)
-            bytes(_NEXT_BLOCK)  # This fails when the next block would have no memory either; then this process ends.
+            bytes(_NEXT_BLOCK)  # This allocation fails when the next block would have no memory either; then this process ends.
         _enter()
         return dict(later._failure(e, env, m["code"]), t="fail")
 
@@ -676,7 +677,7 @@ def _free(e, env):
         try:
             tb.tb_frame.clear()
         except RuntimeError:
-            pass  # the frame of this function itself
+            pass  # this is the frame of this function itself
         tb = tb.tb_next
     env.clear()
 
@@ -693,7 +694,7 @@ def _execute(code, env):
 
 
 class _Finder:
-    """Finds the pdl package in this file, whether or not one is installed, because programs that code starts belong to
+    """Finds the pdl package in this file, even when another one is installed, because programs that code starts belong to
     this run."""
 
     @staticmethod
@@ -739,7 +740,7 @@ def _serve(m):
 
 
 def _serve_beside(m):
-    # A thread that user code started is waiting, and the block with the baton may be waiting for that thread.
+    # A thread that user code started is waiting. The block with the baton may be waiting for that thread.
     turn = _state.strangers == 0
     if turn:
         _turn.acquire()
@@ -756,7 +757,7 @@ def _orphan():
     import select
     import time
     p = select.poll()
-    p.register(3, 0)  # with 0, poll reports only that the other end is closed
+    p.register(3, 0)  # with 0, poll reports only that the other end was closed
     p.poll()
     time.sleep(1)
     os._exit(1)

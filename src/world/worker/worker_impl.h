@@ -17,21 +17,21 @@
 
 typedef struct worker worker;
 
-/* An effect in flight. Invariant: the job is in worker.jobs until its reply; e is NULL after the
- * effect was cancelled. */
+/* An effect in flight. Invariant: a job is in worker.jobs until its reply was given; e is NULL
+ * after the effect was cancelled. */
 typedef struct job {
     worker *w;
     pdl_effect *e;
     uint64_t id;      /* number on the wire */
-    bool python;      /* the Python process has got the job */
+    bool python;      /* the job was sent to the Python process */
     bool asked;       /* the block has asked a question, so other blocks may have run meanwhile */
     uint64_t started; /* ns */
     pdl_timer *limit;
-    /* In a cancelled job that has not ended: the timer of its next interrupt. */
+    /* for a cancelled job that has not ended: the timer of its next interrupt */
     pdl_timer *interrupt_retry;
     int n_interrupts;
-    pdl_proc *proc; /* process of a command */
-    pdl_buf out;    /* stdout of code so far */
+    pdl_proc *proc; /* the process of a command */
+    pdl_buf out;    /* the standard output of code so far */
 } job;
 
 /* A question of Python code that the run has not answered yet. */
@@ -43,8 +43,8 @@ typedef struct question {
     struct question *next, **link;
 } question;
 
-/* The connection between handles and the world. A lease lives as long as the world or a handle; w
- * is NULL after the world was closed. */
+/* The connection between handles and the world. A lease lives until the world and all its handles
+ * are released; w is NULL after the world was closed. */
 typedef struct lease {
     size_t refs;
     worker *w;
@@ -70,29 +70,29 @@ struct worker {
     bool ready;                /* the process handles signals */
     /* set when the process has closed its messages: when the timer fires, the process is killed */
     pdl_timer *shutdown_timer;
-    uint32_t generation;       /* number of the process, part of the ids of handles */
-    size_t n_python;           /* how many jobs the process is working on */
+    uint32_t generation; /* number of the process, part of the ids of handles */
+    size_t n_python;     /* number of jobs that the process is working on */
     question *questions;
     PDL_VEC(held) held; /* sorted by id */
     uint64_t next_held;
-    size_t n_released;       /* entries of held that were released */
-    PDL_VEC(uint64_t) drops; /* ids of released handles that Python has not been sent yet */
+    size_t n_released;       /* number of entries of `held` that were released */
+    PDL_VEC(uint64_t) drops; /* ids of released handles that were not sent to Python yet */
     lease *lease;
     bool busy_at_close; /* code was running when the world was closed */
-    pdl_err broken;     /* why the stream of messages cannot be trusted any more */
+    pdl_err broken;     /* the reason why the stream of messages cannot be trusted any more */
 };
 
 /* worker.c. Returns true when the invariants hold: jobs have numbers in the order of their start,
- * and the jobs of Python are counted; at most half of the values that Python holds are released,
- * and their ids ascend; signals are only handled when there is a process. */
+ * and their count is right; at most half of the values that Python holds are released, and their
+ * ids ascend; signals are only handled when there is a process. */
 bool pdl_worker_ok(const worker *w);
 job *pdl_worker_job_find(worker *w, uint64_t id);
 void pdl_worker_job_answer(job *j, pdl_val value); /* takes value; releases j */
 void pdl_worker_job_refuse(job *j, pdl_err *err);  /* takes the content of err; releases j */
 
 /* python.c */
-void pdl_python_start(job *j);  /* a code or object effect */
-void pdl_python_cancel(job *j); /* called when the job's effect was cancelled */
+void pdl_python_start(job *j);  /* starts a code or object effect */
+void pdl_python_cancel(job *j); /* called after the job's effect was cancelled */
 void pdl_python_close(worker *w);
 
 /* command.c */
@@ -105,7 +105,7 @@ typedef struct wire_out {
         refs; /* refs: the entries that describe functions and opaque values of body */
     pdl_err *err;
     unsigned depth;
-    size_t check_at; /* length of body at which cancellation is checked */
+    size_t check_at; /* length of body at which the next check for a cancellation is made */
     pdl_label said;  /* labels of the descriptions of tool functions in the message */
 } wire_out;
 bool pdl_worker_wire_put(wire_out *o, pdl_vref v);
@@ -115,6 +115,6 @@ bool pdl_worker_wire_get(worker *w, pdl_vref j, pdl_val *out, pdl_err *err);
 void pdl_worker_wire_release(worker *w, uint64_t held_id);
 void pdl_worker_wire_forget(worker *w); /* releases everything held */
 
-enum { HANDLE_BITS = 40 }; /* number of bits of a handle's id below the generation */
+enum { HANDLE_BITS = 40 }; /* number of bits of a handle's id that are below the generation */
 
 #endif

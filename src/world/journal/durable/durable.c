@@ -62,8 +62,8 @@ void pdl_durable_drop_open(pending_effect *o) {
     pdl_free(o);
 }
 
-/* Passes on the text of an answer as one piece when the machine wants pieces and none were
- * recorded. */
+/* Passes on the text of an answer as one piece when the machine wants pieces but the journal has no
+ * pieces. */
 static void give_text(const pending_effect *o) {
     pdl_effect *e = o->e;
     bool wants = e->kind == PDL_EFFECT_model;
@@ -146,8 +146,8 @@ static void write_answer(pdl_durable *d, pending_effect *o) {
     if (!ok) pdl_durable_note_problem(d, &err);
 }
 
-/* Returns true when a question got no answer: input ended in a run that may park, or nothing could
- * ask the user for an approval. */
+/* Returns true when a question got no answer: the input ended in a run that may park, or there was
+ * no way to ask the user for an approval. */
 static bool is_unanswered(const pdl_durable *d, const pending_effect *o, const pdl_reply *r) {
     if (o->e->kind == PDL_EFFECT_approval)
         return r->err.kind != PDL_E_NONE && !r->err.uncatchable &&
@@ -739,7 +739,8 @@ static void note_answered(void *user, uint32_t effect, int status) {
     pending_effect *o = pdl_idmap_find(&d->pending.open, effect);
     pdl_err err = {0};
     if (!o || !o->row || !writes(d)) return;
-    /* A success is nearly always the last answer, which the row of the effect records anyway. */
+    /* A success is nearly always the last answer, and the row of the effect records that answer
+     * anyway. */
     bool is_last = status >= 200 && status < 300;
     if (is_last) {
         o->attempt++;

@@ -45,11 +45,12 @@ typedef struct pending_effect {
     bool answers_at_once;
     bool shown;                     /* the machine has received pieces of the answer */
     bool has_reply;
-    /* code that runs again to restore its worker; the machine does not wait for its result */
+    /* true for code that runs again to restore its worker; the machine does not wait for the
+     * result */
     bool rebuilds;
     pdl_val pieces; /* list of texts */
     pdl_val value;  /* value of the reply */
-    double seconds; /* duration in this process, or the recorded one; 0 when it is unknown */
+    double seconds; /* duration in this process, or the recorded duration; 0 when it is unknown */
     pdl_err err;
     pdl_val expected; /* when `rebuilds` is set: the recorded result, which must be the same */
     size_t noted;     /* position in forecast.unanswered, from 1; 0 when it is not there */
@@ -75,9 +76,9 @@ double pdl_durable_clock(const pdl_durable *d);
 PDL_MUST bool pdl_durable_identify(pdl_durable *d, const pdl_effect *e, identity *out,
                                    pdl_err *err);
 void pdl_durable_identity_fini(identity *id);
-/* Returns a key made of the place of an effect alone; the request does not matter. */
+/* Returns a key that is made of the place of an effect, and not of its request. */
 int64_t pdl_durable_place_key(const pdl_durable *d, pdl_str place, uint32_t seq, pdl_str kind);
-/* Returns a key made of a request alone; the place does not matter. */
+/* Returns a key that is made of a request, and not of its place. */
 int64_t pdl_durable_request_key(pdl_str kind, pdl_str hash);
 /* Writes the row that begins the effect or, when o has its reply, the whole row. */
 PDL_MUST bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *id,
@@ -102,7 +103,8 @@ typedef enum { MATCH_NONE, MATCH_ANSWERED, MATCH_AGAIN, MATCH_FAILED } match_kin
 /* Finds the row for o. ANSWERED: o has its answer. AGAIN: o has the row to continue. FAILED: o->err
  * says why the run cannot continue. */
 match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *id);
-/* Called when no row was found for o: notes that another request was recorded at its place. */
+/* Called when no row was found for o. If another request was recorded at its
+ * place, notes that. */
 void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id);
 run_override *pdl_durable_override(pdl_durable *d, pdl_str place, bool skip);
 /* run_open.c. Makes the given result the reply of an action of this kind. Error: usage. */
@@ -128,8 +130,8 @@ void pdl_durable_note_left(pdl_durable *d);
 void pdl_durable_actions_free(recorded_actions *all); /* all may be NULL */
 
 /* --- durable.c --- */
-/* Decides about actions that may have been executed at another place, after everything recorded was
- * delivered. */
+/* Decides about actions that may have been executed at another place. Called after all recorded
+ * answers were delivered. */
 void pdl_durable_settle(pdl_durable *d);
 /* For --changed fail: decides whether the run may continue, as far as that can be known before
  * anything is executed. */
@@ -144,7 +146,7 @@ void pdl_durable_drop_list(pending_effect **list, size_t n);
 void pdl_durable_send(pdl_durable *d, pending_effect *o);
 /* Answers the effect from the recorded row. Takes o. */
 void pdl_durable_reuse(pdl_durable *d, pending_effect *o);
-/* Gives the answer to the machine: at once, or with the next poll. Takes o. */
+/* Gives the answer to the machine, at once or with the next poll. Takes o. */
 void pdl_durable_give(pending_effect *o);
 void pdl_durable_enqueue(pdl_durable *d, pending_effect *o);
 /* Refuses an effect that cannot be written down, so that it is not executed. Takes o. */
@@ -156,8 +158,8 @@ void pdl_durable_release(pdl_durable *d);
 bool pdl_durable_deliver(pdl_durable *d);
 
 /* --- forecast.c: runs that are only checked --- */
-/* Notes a request that the journal has. waits: the journal has no answer for it. Does nothing in a
- * run that is not checked. */
+/* Notes a request that the journal has. waits: the journal has no answer for the request. Does
+ * nothing in a run that is not checked. */
 void pdl_durable_forecast_recorded(pdl_durable *d, const pending_effect *o, bool waits);
 /* Notes why the resume would stop. Does nothing in a run that is not checked. */
 void pdl_durable_forecast_stop(pdl_durable *d, pdl_str place, const pdl_err *why);
@@ -196,7 +198,8 @@ PDL_MUST bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl
 PDL_MUST bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_durable **out,
                                         pdl_err *err);
 
-/* The functions below are in written_files.c. Returns true for the effect that closes a file. */
+/* The functions from here on are in written_files.c. This one returns true for the effect that
+ * closes a file. */
 bool pdl_durable_closes(const pdl_effect *e);
 void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e);
 PDL_MUST bool pdl_durable_before_write(pdl_durable *d, pdl_effect *e, bool again, pdl_err *err);

@@ -43,7 +43,7 @@ typedef struct durable_file {
      * the server instead. */
     pdl_secrets *secrets;
     char salt[33];
-    pdl_err problem; /* the reason why the file cannot be written any more */
+    pdl_err problem; /* the reason why the file can no longer be written */
 } durable_file;
 /* Releases the part. The store stays open when the run belongs to a server, which shares it. */
 void pdl_durable_file_end(durable_file *f);
@@ -54,11 +54,12 @@ typedef struct durable_group {
     pdl_durable *server;
     /* number of the run in the server's file, from 1; 0 for a run that has its own file */
     int64_t run;
-    int64_t first_row;   /* for a run of a server: earlier rows belong to other runs */
+    /* for a run of a server: the first row of this run; earlier rows belong to other runs */
+    int64_t first_row;
     bool is_server;
     PDL_VEC(pdl_durable *) members; /* for a server: the open runs */
     PDL_VEC(char *) changed_files;  /* for a server: paths of files that others changed; owned */
-    double pruned;                  /* for a server: when it last removed old runs */
+    double pruned;                  /* for a server: the time at which it last removed old runs */
 } durable_group;
 void pdl_durable_group_end(durable_group *g);
 /* Returns true when the invariants hold: a run of a server has a number, and only a server has
@@ -67,22 +68,25 @@ bool pdl_durable_group_ok(const durable_group *g);
 
 typedef struct durable_pending {
     pdl_sender sender;
-    PDL_VEC(struct pending_effect *) queued;   /* sent at the next flush, in order */
-    PDL_VEC(struct pending_effect *) answered; /* answers to deliver, from answered_head on */
+    PDL_VEC(struct pending_effect *) queued; /* sent at the next flush, in order */
+    /* answers to deliver; the next one is at answered_head */
+    PDL_VEC(struct pending_effect *) answered;
     size_t answered_head;
     /* Actions that an earlier process may have executed at another place. These actions wait until
      * everything recorded was delivered. */
     PDL_VEC(struct pending_effect *) waiting;
     PDL_VEC(struct pending_effect *) unanswered; /* questions without an answer */
     pdl_idmap open;                              /* every open effect, by its id */
-    /* counts of the effects in flight, and of the questions among them */
+    /* n_open counts the effects in flight, the other member the questions among them */
     uint32_t n_open, n_inputs;
-    struct pending_effect *delivered; /* the effect whose answer is being delivered; or NULL */
+    /* the effect whose answer is being delivered; NULL at other times */
+    struct pending_effect *delivered;
     /* a service asked for a retry with an answer that is not synced yet */
     bool is_retry_due;
 } durable_pending;
 void pdl_durable_pending_end(durable_pending *p);
-/* Returns true when the head is within its list and no more questions than effects are open. */
+/* Returns true when the head is within its list, and when at most as many questions as effects are
+ * open. */
 bool pdl_durable_pending_ok(const durable_pending *p);
 
 /* A list of messages whose rows are known. The next request nearly always extends this list, so
@@ -109,7 +113,7 @@ typedef struct run_override {
 typedef struct durable_found {
     size_t n_reused, n_moved, n_asked, n_replaced, n_left, n_unlisted, n_changed;
     PDL_VEC(char *) notes; /* lines about requests that moved or changed; owned */
-    pdl_idmap noted;       /* rows that a note already reports as not reused */
+    pdl_idmap noted;       /* rows that a note already lists as not reused */
 } durable_found;
 
 typedef struct recorded_actions recorded_actions;
@@ -121,9 +125,9 @@ typedef struct durable_match {
     known_list lists[KNOWN_LISTS];
     uint64_t n_lists;
     PDL_VEC(run_override) overrides;
-    PDL_VEC(char *) open_files; /* paths of files that earlier processes left open; owned */
+    PDL_VEC(char *) open_files; /* paths, owned, of files that earlier processes left open */
     durable_found found;
-    bool undecided;              /* with --changed fail, while nothing was executed yet */
+    bool undecided; /* true with --changed fail, until something is executed */
     /* is_other: the program or its inputs differ from the recorded ones */
     bool is_other, knows_places;
     /* place key -> number of the answered row there; filled when knows_places is set */
@@ -136,7 +140,7 @@ bool pdl_durable_match_ok(const durable_match *m);
 
 /* Code that runs again to restore its worker; see rebuild.c. */
 typedef struct durable_rebuild {
-    /* effects that were answered from rows, in order */
+    /* effects that were answered from rows, in their order */
     PDL_VEC(struct pending_effect *) recorded_code;
     PDL_VEC(struct pending_effect *) after_rebuild;
     PDL_VEC(pdl_val) objects; /* results of code that ran again, with objects of the worker */
@@ -156,7 +160,8 @@ typedef struct durable_clock {
 } durable_clock;
 
 typedef struct durable_output {
-    uint64_t printed, printed_before; /* bytes of output, by all processes and by earlier ones */
+    /* bytes of output: printed by all processes, and printed by earlier processes */
+    uint64_t printed, printed_before;
     /* number of open effects of which the machine has received pieces */
     uint32_t n_shown;
     bool has_output;                  /* for a server: output was printed since the last flush */

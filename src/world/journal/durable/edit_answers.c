@@ -22,7 +22,7 @@ typedef struct found_row {
     pdl_str place;
     store_effect row; /* without texts; the id is 0 when no row was found */
     pdl_effect_kind kind;
-    /* the texts without abbreviations; the reply is empty when the row has none */
+    /* the texts without abbreviations; the reply is empty when the row has no reply */
     pdl_buf request, reply;
 } found_row;
 
@@ -232,7 +232,7 @@ bool pdl_durable_change_answer(pdl_str path, pdl_str place, pdl_str text, pdl_er
 /* --- a recording as a run --------------------------------------------------------------------- */
 
 struct first_error {
-    int64_t row; /* row of the first such error; 0: there is none */
+    int64_t row; /* row of the first such error; 0 when there is no such error */
     pdl_err *err;
     bool ok;
 };

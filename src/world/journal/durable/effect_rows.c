@@ -261,7 +261,7 @@ static void put_other(pdl_str json, bool shorten, pdl_buf *out) {
 
 void pdl_durable_expand_reply(pdl_str json, pdl_buf *out) { put_other(json, false, out); }
 
-/* Appends the pieces. When the pieces of a model together are its text, only their lengths are
+/* Appends the pieces. When the pieces of a model's reply make up its text, only their lengths are
  * stored. */
 static bool put_pieces(pdl_durable *d, const pending_effect *o, pdl_buf *out, pdl_err *err) {
     pdl_vref content = pdl_is_dict(o->value) ? pdl_dict_getz(o->value, "content") : pdl_absent();

@@ -1,7 +1,7 @@
 /* forecast.c -- the verdict about a run that was checked with the present program; see forecast.h.
  *
- * A checked run gets every answer that its journal has, and the machine runs as far as these
- * answers reach. Requests that have no recorded answer are listed here. At the end it is decided
+ * A checked run gets every answer that its journal has, and stops where it needs an answer that the
+ * journal lacks. Requests that have no recorded answer are listed here. At the end it is decided
  * which of these requests lie before the point that the recorded run had reached. A request lies
  * before that point when another answer was recorded at its place, when its answer was recorded at
  * another place, or when the program made a recorded request after it. The recorded run would have
@@ -35,7 +35,8 @@ bool pdl_forecast_counts(pdl_effect_kind k) {
 static uintptr_t branch_key(pdl_str place) { return (uintptr_t)pdl_hash_str(place) | 1; }
 
 /* Finds the next "map.NUMBER" after the first `from` bytes of the place. Returns the length of the
- * place up to its end, which is the place of a branch; 0: there is none. */
+ * place up to the end of this part: that beginning is the place of a branch. Returns 0 when there
+ * is no such part. */
 static size_t next_branch(pdl_str place, size_t from) {
     static const char word[] = "map.";
     for (;;) {
@@ -75,8 +76,8 @@ void pdl_durable_forecast_recorded(pdl_durable *d, const pending_effect *o, bool
     pdl_buf_fini(&text);
 }
 
-/* Returns true when, after r, a recorded request was made in the same branch, in an outer branch or
- * in an inner one. */
+/* Returns true when a recorded request was made after r in the same branch, in an outer branch or
+ * in an inner branch. */
 static bool was_passed(const durable_forecast *f, const unanswered_request *r) {
     pdl_str place = pdl_str_of(r->place);
     size_t at = 0;
@@ -112,8 +113,8 @@ static void note_open(pdl_durable *d, pending_effect *o, const identity *id) {
 void pdl_durable_forecast_stop(pdl_durable *d, pdl_str place, const pdl_err *why) {
     durable_forecast *f = &d->forecast;
     if (d->setup.use != PDL_DURABLE_CHECK) return;
-    /* An error during the preparation of the run has no line of the program. When a request then
-     * fails for the same reason, its error has a line and replaces the first error. */
+    /* An error during the preparation of the run has no line of the program. A request that then
+     * fails for the same reason has a line, so its error replaces the first one. */
     if (f->stop.kind) {
         bool same = !f->stop.loc.src && f->stop_place && pdl_str_is(place, f->stop_place);
         if (same) f->stop.loc = why->loc;
@@ -242,7 +243,7 @@ static void chain_requests(struct weighing *w) {
 }
 
 /* Takes an unused answer of the same request that was recorded at another place; NULL when there is
- * none. */
+ * no such answer. */
 static left_answer *take_moved(struct weighing *w, int64_t key) {
     size_t i = (size_t)(uintptr_t)pdl_idmap_find(&w->by_request, (uintptr_t)key);
     while (i && w->left.p[i - 1].counted) i = w->left.p[i - 1].next;

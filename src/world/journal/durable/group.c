@@ -1,13 +1,13 @@
 /* group.c -- many runs of a server in one file.
  *
  * Each run has its own pdl_durable, and its rows carry the number of the run. The server has a
- * pdl_durable, too, which owns the file and the lock and orders the writes. A file for each run
- * would cost a sync for each; here the poll of the server syncs once for all rows of a turn, then
- * the held effects of all runs are sent.
+ * pdl_durable, too, which owns the file and the lock and orders the writes. If each run had a file,
+ * each would cost a sync. With one file the poll of the server syncs once for all rows of a turn.
+ * Then the held effects of all runs are sent.
  *
- * A run is found by a hash of its key. The body of the request is known by a hash, too. A repeated
- * request brings key and body again, so the file needs neither. The answer of a run is kept for a
- * day.
+ * A run is found by a hash of its key. The body of the request is compared by a hash, too. A
+ * repeated request contains key and body again, so the file needs to store neither of them. The
+ * answer of a run is kept for a day.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,8 @@
 /* keyring.h -- references to keys by name. A journal, or the state of a search, contains these
  * references instead of the keys; a reader replaces them by the keys.
  *
- * A reference is written between two bytes 1 inside a JSON string, as \u0001k:NAME\u0001; a byte 1
- * of the text itself is \u0001l\u0001, so that no text becomes a reference.
+ * In a JSON string a reference is \u0001k:NAME\u0001. A byte 1 that the text itself contains is
+ * written as \u0001l\u0001, so that no text is taken for a reference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,8 +19,8 @@ typedef struct keyring {
         pdl_str value; /* with the escapes of a JSON string; owned */
     })
     keys;
-    bool lenient; /* a key that is not set becomes [REDACTED] */
-    bool of_search; /* the text is the state of a search; else it is a journal of a run */
+    bool lenient;   /* a key that is not set becomes [REDACTED] */
+    bool of_search; /* true: the text is the state of a search; false: it is a journal of a run */
 } keyring;
 
 /* Adds a key with its name; longer keys are replaced first. */

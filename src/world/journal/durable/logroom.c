@@ -20,8 +20,8 @@
 #include "base/banned.h"
 
 enum {
-    FIRST = 64 * 1024, /* a short run needs no reserve */
-    STEP = 256 * 1024  /* about sixteen model calls */
+    FIRST = 64 * 1024, /* a run with few rows needs no reserved space */
+    STEP = 256 * 1024  /* bytes for about sixteen model calls */
 };
 
 static void open_log(log_room *r, pdl_str database) {

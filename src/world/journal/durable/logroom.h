@@ -14,7 +14,8 @@
 typedef struct log_room {
     int fd; /* the log's descriptor while it is open */
     bool is_open, has_failed;
-    int64_t end; /* length of the log together with its reserve; 0 before the first reserve */
+    /* length of the log together with the space reserved for it; 0 before the first reserve */
+    int64_t end;
 } log_room;
 
 /* Reserves more space when SQLite has used up the reserve. Called after a sync. When it fails, only

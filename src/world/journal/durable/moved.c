@@ -18,7 +18,7 @@
 
 /* --- recorded actions by their request -------------------------------------------------------- */
 
-/* An action of the journal. Actions with the same request are chained in their order. The numbers
+/* An action of the journal. Actions with the same request form a chain, in their order. The numbers
  * are positions in `rows`, from 1. */
 typedef struct recorded_action {
     int64_t row, key;

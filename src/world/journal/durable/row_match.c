@@ -24,7 +24,7 @@ void pdl_durable_notef(pdl_durable *d, const char *fmt, ...) {
 }
 
 run_override *pdl_durable_override(pdl_durable *d, pdl_str place, bool skip) {
-    run_override *all = NULL; /* an override for the place itself takes precedence over "all" */
+    run_override *all = NULL; /* an override that names the place takes precedence over "all" */
     for (size_t i = 0; i < d->match.overrides.n; i++) {
         run_override *w = &d->match.overrides.p[i];
         if (w->skip != skip) continue;
@@ -81,7 +81,8 @@ static match_kind unfinished(struct row_search *x, const store_effect *row) {
         o->value = pdl_keep(skip->result);
         o->has_reply = true;
         o->row = row->id;
-        return MATCH_AGAIN; /* the user gave the reply, which completes the row */
+        /* the user gave the reply with --skip, and the reply completes the row */
+        return MATCH_AGAIN;
     }
     if (acts && !row->again && !pdl_durable_may_repeat(d, o->e) &&
         !pdl_durable_override(d, row->place, false)) {

@@ -1,5 +1,5 @@
-/* run_info.c -- what can be done with a durable run without running it: summaries, answers to
- * questions, copies. These functions open the journal, read or change rows, and close it.
+/* run_info.c -- summarizes a durable run, answers its questions and copies it, all without running
+ * it. These functions open the journal, read or change rows, and close it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

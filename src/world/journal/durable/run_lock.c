@@ -150,8 +150,7 @@ static pdl_store *peek(pdl_str path) {
     return s;
 }
 
-/* Returns true when the lock is held by a child that is about to become another program (see the
- * head of this file). */
+/* Makes a folder and its missing parent folders, to which only the user has access. */
 static bool will_be_free(pdl_str path) {
     long pid = holder(path);
     if (pid) return pdl_os_has_ended((pid_t)pid);

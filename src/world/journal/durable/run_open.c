@@ -593,9 +593,9 @@ static bool on_ended(void *user, const store_effect *row) {
 }
 
 /* Marks the calls that failed with the error that ended the run as open. Simultaneous calls nearly
- * always fail together with the same text, so all of them are executed again; otherwise a map would
- * need one resume for each failed call. A call with the same error is kept when the run got another
- * answer after it, because the program has caught that error. */
+ * always fail together with the same text. All of them are executed again, because a map would
+ * otherwise need one resume for each failed call. A call with the same error is kept when the run
+ * got another answer after it, because the program has caught that error. */
 bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err) {
     struct refusing r = {.d = d, .message = why->msg ? why->msg : ""};
     bool ok = pdl_store_each(d->file.store, STORE_ALL, d->group.first_row, on_ended, &r, err);
@@ -685,7 +685,7 @@ void pdl_durable_file_end(durable_file *f) {
     if (f->lock >= 0) close(f->lock);
 }
 
-/* Invariant: a new run had no state before this process, and is not a copy that can only be
+/* Invariant: a new run has no state from an earlier process, and it is not a copy that can only be
  * replayed. */
 bool pdl_durable_file_ok(const durable_file *f) {
     return f->store && (!f->is_new || !*f->was_state) && (!f->is_new || !f->replays_only);

@@ -43,8 +43,8 @@ static bool make_folder(char *path, pdl_err *err) {
                        strerror(errno));
 }
 
-/* Returns the name of the folder of runs, owned; NULL when the environment does not determine
- * one. */
+/* Returns the name of the folder of runs, owned; NULL when the environment does not say where it
+ * is. */
 static char *folder_name(void) {
     static const struct {
         const char *variable, *behind;
@@ -147,7 +147,7 @@ bool pdl_runs_find(pdl_str name, char **out, pdl_err *err) {
                            "'%.*s' is neither the id of a run nor a file", PDL_FMT(name));
     if (!pdl_runs_folder(&folder, err)) return false;
     char *path = pdl_runs_path(folder, name);
-    /* a folder that cannot be read may have the run */
+    /* the run may be in a folder that cannot be read */
     int why = access(path, F_OK) == 0 ? ENOENT : errno;
     if (why == ENOENT)
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "there is no run %.*s in %s", PDL_FMT(name),
@@ -194,7 +194,8 @@ static bool open_once(pdl_str path, sql **out, pdl_err *err) {
     return false;
 }
 
-/* Opens the index. Returns NULL when there can be none; then every journal is read. */
+/* Opens the index. Returns NULL when there is no index that can be used; then every journal is
+ * read. */
 static sql *open_index(const char *folder) {
     pdl_buf path = PDL_BUF;
     pdl_err err = {0};
@@ -293,7 +294,8 @@ static indexed *unbegun(struct index_listing *l, const struct stat *st, pdl_str 
     return x;
 }
 
-/* Names a run by its file, because a copy has the id of the original inside. */
+/* Names a run by its file. A copy has the id of the original in its rows, so that id cannot name
+ * it. */
 static void name_run(struct index_listing *l, indexed *x, pdl_str file) {
     pdl_str name = pdl_str_sub(file, 0, file.n - (sizeof SUFFIX - 1));
     if (!pdl_str_is(name, x->s.id)) x->s.id = keep(l->arena, name);

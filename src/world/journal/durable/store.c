@@ -227,7 +227,7 @@ bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_e
     pdl_store *s = PDL_NEW(pdl_store);
     s->full = full;
     bool ok = pdl_sql_open(path, &reading, &s->q, err);
-    if (ok) pdl_sql_leave_log(s->q, true); /* a file that is refused is left unchanged */
+    if (ok) pdl_sql_leave_log(s->q, true); /* a refused file is left unchanged */
     ok = ok && pdl_store_hold(s, err) && check_file(s, err) && pdl_sql_exec(s->q, "COMMIT", err);
     if (ok && writes) {
         s->writes = true;
@@ -328,7 +328,7 @@ static bool set_level(pdl_store *s, int level, pdl_err *err) {
 /* Begins a transaction. The level of syncing can only be changed outside transactions. */
 static bool begin(pdl_store *s, pdl_err *err) {
     if (s->in_transaction) return true;
-    if (!s->level) { /* the first write to an opened file, which is unchanged until now */
+    if (!s->level) { /* this is the first write to an opened file, which is unchanged until now */
         pdl_sql_use(s->q, &writing);
         pdl_sql_leave_log(s->q, false);
         if (!set_log(s, NULL, err) || !sync_folder(s, err)) return false;
@@ -644,7 +644,7 @@ static bool on_message(void *user, sql *q, sql_row *row) {
 bool pdl_store_message(pdl_store *s, int64_t up, pdl_str hash, pdl_str text, int64_t *id,
                        pdl_err *err) {
     struct found_message f = {0};
-    /* inside the transaction that follows, reading costs no further locks */
+    /* the transaction that follows has the locks, so reading costs no further ones */
     if (s->writes && s->level && !begin(s, err)) return false;
     if (!pdl_sql_run(s->q, ST_FIND_MESSAGE, (sql_arg[]){SQL_S(hash)}, 1, (sql_rows){on_message, &f},
                      err))

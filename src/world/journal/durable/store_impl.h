@@ -11,7 +11,7 @@
 #include "journal/store.h"
 #include "sqlite/sql.h"
 
-/* The statements; store.c has their texts. */
+/* The statements, whose texts are in store.c. */
 typedef enum {
     ST_BEGIN,
     ST_COMMIT,

@@ -108,9 +108,10 @@ bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err) 
 
 struct cutting {
     pdl_durable *d;
-    pdl_buf *wrong;       /* NULL: problems of unfinished writes are stored by path instead */
+    /* owned message; NULL: problems of unfinished writes are stored by path instead */
+    pdl_buf *wrong;
     PDL_VEC(char *) open; /* paths of files with an unfinished write */
-    bool cuts;            /* false: only problems are searched, and no file is truncated */
+    bool cuts;            /* false: problems are only searched, and no file is truncated */
     pdl_err *err;
     bool ok;
 };
@@ -158,8 +159,8 @@ static int64_t length_for_first(const store_file *f, const struct stat *st, bool
     return same && st->st_size > f->before ? f->before : -1;
 }
 
-/* Returns the length to which a file is truncated; -1 when the file has not changed since its last
- * acknowledged write. */
+/* Returns the length to which a file is truncated; -1 when the file has not changed since the last
+ * write that was acknowledged. */
 static int64_t length_for(struct cutting *c, const store_file *f, const struct stat *st) {
     bool open = is_open(c, f->path);
     if (f->size == -1) return length_for_first(f, st, open);

@@ -105,8 +105,8 @@ static bool is_new(db *d, pdl_err *err) {
 }
 
 /* Makes the file. The transaction stays open for the first rows: a process that is killed before
- * them leaves an empty file, which pdl_sql_make treats as new. A process that waited for this one
- * may find a recording afterwards, so it checks again. */
+ * them leaves an empty file, which pdl_sql_make treats as new. A process that had to wait for
+ * another one may then find a complete recording, so it checks again. */
 bool pdl_journal_db_create(pdl_str path, db **out, pdl_err *err) {
     db *d = PDL_NEW(db);
     bool ok = pdl_sql_make(path, NEEDS_NEW, err) && pdl_sql_open(path, &writing, &d->q, err) &&
@@ -198,8 +198,8 @@ bool pdl_journal_db_begin_effect(db *d, const db_effect *e, int64_t *id, pdl_err
     return ok;
 }
 
-/* Writes the texts of an answer with their checksums. before: the value of the column before these
- * texts. */
+/* Writes the texts of an answer with their checksums. before: the value that the row has in the
+ * column before these texts. */
 static bool put_answer(db *d, statement s, sql_arg before, const db_effect *e, pdl_err *err) {
     pdl_buf pieces, reply, error;
     sql_arg args[] = {before, SQL_S(pdl_seal(e->pieces, &pieces)),

@@ -16,8 +16,8 @@
 #include "base/banned.h"
 
 enum {
-    MAX_PENDING = 4096, /* number of writes after which a transaction is committed */
-    COMMIT_MS = 20       /* before a wait that may be longer than this, rows are committed */
+    MAX_PENDING = 4096, /* number of writes after which the transaction is committed */
+    COMMIT_MS = 20      /* rows are committed before a wait that may be longer than this */
 };
 
 /* An effect that is in flight. */
@@ -112,7 +112,7 @@ static void note_piece(open_effect *o, pdl_str text, bool end) {
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     open_effect *o = user;
     if (pdl_redaction_covers(o->r->base.redaction, pdl_effect_label(e)))
-        ; /* the label of the reply decides whether the reply is redacted */
+        ; /* whether the reply is redacted depends on its label */
     else if (pdl_secrets_any(o->r->base.secrets))
         note_piece(o, text, false);
     else
@@ -158,7 +158,7 @@ static bool answer_text(const recorder *r, const pdl_effect *e, const pdl_reply 
     pdl_val v =
         reply->err.kind ? pdl_journal_error_value(folder, e, &reply->err) : pdl_keep(reply->value);
     pdl_label label = pdl_effect_label(e) | reply->err.label;
-    /* the answer of a person is yes or no, and contains nothing of the question */
+    /* the answer of a person is yes or no, and repeats nothing of the question */
     bool is_person = e->kind == PDL_EFFECT_approval;
     if (!is_person && pdl_redaction_covers(r->base.redaction, label))
         v = redacted_answer(r->base.redaction, label, v, reply);

@@ -22,14 +22,14 @@ typedef struct replay_answer {
 
 typedef struct replayer {
     pdl_journal base;
-    PDL_VEC(answer) queue; /* answers that are due, from `head` on */
+    PDL_VEC(answer) queue; /* answers that are due; the next one is at `head` */
     size_t head;
     pdl_idmap used; /* ids of the rows that were used */
     /* folder that the program had when it was recorded, with a slash at its end; empty when
      * unknown */
     pdl_buf recorded;
-    uint32_t busy;  /* id of the effect whose pieces are being delivered; 0 when none is */
-    bool cancelled; /* the effect of `busy` was cancelled */
+    uint32_t busy;  /* id of the effect whose pieces are being delivered; 0 at other times */
+    bool cancelled; /* the effect with the id `busy` was cancelled */
 } replayer;
 
 static replayer *of(pdl_world *w) { return (replayer *)(void *)w; }
@@ -126,7 +126,7 @@ static void refuse_row(const replayer *r, answer *a, bool was_read, pdl_err *err
         pdl_err_fini(err);
     } else {
         pdl_err_move(&a->err,
-                     err); /* its kind is replay, or that of the signal or limit */
+                     err); /* the kind of this error is replay, or the kind of a signal or limit */
     }
     a->err.uncatchable = true;
 }
@@ -141,9 +141,9 @@ static bool look_for(replayer *r, struct lookup *l, const journal_form *form, pd
     return ok;
 }
 
-/* Searches with the identities that older versions recorded. In older versions, requests had
- * secrets in them, and paths as the user wrote the program's path, also with "./" at their
- * beginning. A request to read a file had its path twice. */
+/* Searches with the identities that older versions recorded. In older versions requests contained
+ * secrets. Paths began as the user wrote the program's path, sometimes with "./". A request to read
+ * a file had its path twice. */
 static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
     journal_form form = pdl_journal_form_of(&r->base);
     const pdl_str prefixes[] = {{"", 0}, pdl_buf_str(&r->recorded), PDL_STR("./")};
@@ -163,7 +163,8 @@ static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
     return true;
 }
 
-/* Sets the answer of a->e: the recorded one, or an error that none was recorded. */
+/* Sets the answer of a->e to the recorded answer. When no answer was recorded, the answer is an
+ * error that says so. */
 static void find_answer(replayer *r, answer *a) {
     pdl_err err = {0};
     journal_id id;
@@ -190,7 +191,7 @@ static void find_answer(replayer *r, answer *a) {
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* Delivers the text in one piece, because the run streams but the recorded one did not. */
+/* Delivers the text in one piece, because this run streams but the recorded run did not. */
 static void give_whole_text(const answer *a) {
     pdl_vref stream =
         a->e->kind == PDL_EFFECT_model ? pdl_dict_getz(a->e->request, "stream") : pdl_absent();

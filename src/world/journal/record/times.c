@@ -13,14 +13,14 @@
 
 #include "base/banned.h"
 
-/* The latest accepted time: the difference of two times still fits into an int64_t. */
+/* The latest accepted time. The difference of two accepted times fits into an int64_t. */
 #define LATEST ((int64_t)1 << 62)
 
 /* The times of one place. */
 typedef struct place_times {
     char *place; /* owned; the key, which may hold any character */
     PDL_VEC(int64_t) starts, ends, replies;
-    size_t i_start, i_end, i_reply; /* how many times of each kind were used already */
+    size_t i_start, i_end, i_reply; /* how many times of each kind were used so far */
 } place_times;
 
 struct pdl_times {

@@ -19,7 +19,7 @@ typedef struct model_ids {
     pdl_val open; /* list of texts: the ids of the calls in the last message that has calls */
     pdl_val used; /* dict: the ids in `open` for which a result was found */
     size_t next;  /* index in `open` of the first call that may still lack a result */
-    bool changed; /* a call got a new id */
+    bool changed; /* some call got a new id */
 } ids;
 
 static bool is_short(pdl_str s) {

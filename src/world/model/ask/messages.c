@@ -34,7 +34,7 @@ static void put_json(pdl_vref v, pdl_buf *out) {
         ok = pdl_val_str(v, out, &err);
     }
     if (ok) return;
-    pdl_err_fini(&err); /* a value that is too deep is deeper than any service reads */
+    pdl_err_fini(&err); /* no service can read a value that is too deep for this function */
     pdl_buf_cut(out, len);
 }
 

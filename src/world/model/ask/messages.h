@@ -1,5 +1,5 @@
 /* messages.h -- turns the background messages of a program into the messages of a service, whose
- * rules differ in roles, contents, names and ids. Private to model.
+ * rules for roles, contents, names and ids differ. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

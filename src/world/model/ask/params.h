@@ -1,5 +1,6 @@
-/* params.h -- the sampling parameters of a call: which are sent, under which name, and which the
- * route does not support. Every dialect places them by a table of rules. Private to model.
+/* params.h -- decides which sampling parameters of a call are sent, under which names, and which of
+ * them the route does not support. Every dialect has a table of rules that says where each
+ * parameter goes. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -54,23 +55,24 @@ typedef enum {
     PDL_TO_INNER,   /* the object of generation parameters */
     PDL_TO_OWN,     /* the dialect places the parameter itself */
     PDL_TO_NOBODY,  /* dropped silently */
-    PDL_TO_REFUSED, /* the route cannot express it */
+    PDL_TO_REFUSED, /* an error: the route cannot express the parameter */
 } pdl_param_to;
 
 typedef struct pdl_param_rule {
-    const char *name, *as; /* name; name on the wire (NULL: the same) */
+    /* the parameter's name, and its name on the wire (NULL: the same name) */
+    const char *name, *as;
     pdl_param_to to;
     bool list; /* a value that is not a list becomes a list with this one element */
 } pdl_param_rule;
 
-/* The rules by which a dialect places parameters; parameters without a rule are put to `rest`. */
+/* The rules by which a dialect places parameters. Parameters without a rule go to `rest`. */
 typedef struct pdl_param_rules {
     const pdl_param_rule *p; /* n rules */
     size_t n;
     pdl_param_to rest;
 } pdl_param_rules;
 
-/* The rules of an array, with the place of the other parameters. */
+/* The rules of an array, with the place `rest` of the other parameters. */
 #define PDL_PARAM_RULES(array, to) (&(pdl_param_rules){array, sizeof(array) / sizeof(array)[0], to})
 
 /* Puts the parameters of a into *top and *inner (dicts, taken and returned, also on failure).
@@ -82,10 +84,11 @@ PDL_MUST bool pdl_params_place(pdl_ask *a, const pdl_param_rules *rules, pdl_val
 typedef enum { PDL_FAMILY_PLAIN, PDL_FAMILY_O, PDL_FAMILY_GPT5 } pdl_family;
 pdl_family pdl_params_family(pdl_str name);
 
-/* The limit of the answer for Anthropic's models when the program gives none. */
+/* The maximum length of an answer of Anthropic's models when the program gives no limit. */
 enum { PDL_ANSWER_TOKENS = 4096 };
 
-/* Returns the thinking tokens for a reasoning_effort with Anthropic's models, 0 for none. */
+/* Returns the number of thinking tokens for a reasoning_effort with Anthropic's models; 0: the
+ * model does not think. */
 int64_t pdl_params_budget(pdl_vref effort);
 
 /* Returns a parameter that is a number, or a text that is a number, such as a count of seconds.

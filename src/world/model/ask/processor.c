@@ -36,7 +36,7 @@ typedef struct version {
     const char *think_open2, *think_close2;
     const char *think; /* instruction how the model marks thoughts */
     const char *tools_role;
-    /* documents share one turn and are numbered; otherwise each document has its own turn and an
+    /* true: documents share one turn and are numbered; false: each document has its own turn and an
      * id */
     bool numbered;
 } version;
@@ -399,7 +399,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     inputs in = inputs_of(a);
     pdl_vref old = get(json, "choices");
     pdl_val choices = pdl_list_new(1);
-    (void)err; /* every caller refuses an answer that has no choices */
+    (void)err; /* an answer without choices is refused by every caller */
     for (size_t i = 0; pdl_is_list(old) && i < pdl_list_len(old); i++) {
         pdl_vref c = pdl_list_at(old, i), text = get(c, "text");
         if (!pdl_is_str(text)) continue;

@@ -10,7 +10,7 @@
 #include "value/val.h"
 
 typedef enum {
-    PDL_PROMPT_JOIN,    /* contents joined by a blank */
+    PDL_PROMPT_JOIN,    /* contents, joined by a blank */
     PDL_PROMPT_GRANITE, /* the form of Granite 13B chat */
     PDL_PROMPT_MISTRAL,
     PDL_PROMPT_LLAMA3,      /* the form of Llama 3: one line feed after a header */

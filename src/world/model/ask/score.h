@@ -8,7 +8,7 @@
 
 #include "model/wire/dialect.h"
 
-/* Returns the list of continuations, or absent. */
+/* Returns the list of continuations; absent when the program asks for no score. */
 pdl_vref pdl_score_of(const pdl_ask *a);
 /* Checks that the route can rate continuations, if the program asks for that. Errors:
  * unsupported_params, bad_request. */

@@ -20,8 +20,8 @@
  * strict is true only for a schema that keeps OpenAI's rules (strict.h). */
 pdl_val pdl_structured_format(pdl_vref schema);
 /* Returns the response_format for servers at the user's address, which get the schema unchanged.
- * strict is true when its strict form has the same properties, all required: a service may refuse
- * others. */
+ * strict is true when the schema already requires all its properties, because a service may refuse
+ * other schemas as strict. */
 pdl_val pdl_structured_plain(pdl_vref schema);
 
 /* The names of the forms, for the trace. */
@@ -38,14 +38,14 @@ pdl_val pdl_structured_plain(pdl_vref schema);
  * guided_..., a grammar. */
 bool pdl_structured_is_own(const pdl_ask *a);
 
-/* Returns the schema of the block's spec when it is to be sent as a field of the request.
- * Returns absent when there is none, when the program has another constraint, or when the
+/* Returns the schema of the block's spec when it is to be sent as a field of the request. Returns
+ * absent when the block has no such schema, when the program has another constraint, or when the
  * service refused the field. Borrowed. */
 pdl_vref pdl_structured_wanted(const pdl_ask *a);
 
 /* Returns the schema of the response_format or of the block for services that support tools but no
  * schemas. Records the form, and whether the value is wrapped because its schema does not describe
- * an object. Owned; absent when neither has a schema. */
+ * an object. Owned; absent when neither the response_format nor the block has a schema. */
 pdl_val pdl_structured_for_tool(pdl_ask *a);
 
 /* Returns {value: schema}, for services that require an object at the root. */
@@ -58,9 +58,9 @@ bool pdl_structured_is_text(pdl_vref schema);
 pdl_val pdl_structured_prompt(pdl_vref messages, pdl_vref schema);
 
 /* Returns the response_format for api.openai.com, which refuses most schemas: the strict form
- * (strict.h) where there is one, otherwise the schema with strict: false; in {value: schema}
- * when the root is not an object. Records the form, and whether absent optional properties
- * arrive as null. */
+ * (strict.h) when the schema has one, otherwise the schema with strict: false. A schema whose root
+ * is not an object is wrapped as {value: schema}. Records the form, and whether absent optional
+ * properties arrive as null. */
 pdl_val pdl_structured_openai(pdl_ask *a);
 
 /* Returns the schema inside a response_format of type json_schema, or absent. Borrowed. */

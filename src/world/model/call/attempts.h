@@ -11,13 +11,14 @@
 
 /* Invariant: list is absent until a request was sent again. */
 typedef struct pdl_attempts_made {
-    pdl_val list;      /* each is {model, kind, status, message, seconds, next, wait_seconds?} */
+    /* each entry is {model, kind, status, message, seconds, next, wait_seconds?} */
+    pdl_val list;
     /* when the request in flight was sent; 0: after a failure nothing was sent yet */
     uint64_t start_ns;
-    double failed_s;   /* how long the requests that failed were on the network */
+    double failed_s; /* how long the failed requests were on the network, in seconds */
 } pdl_attempts_made;
 
-/* Why the next request is sent. */
+/* The reasons why a further request is sent. */
 typedef enum {
     PDL_NEXT_RETRY,
     PDL_NEXT_FALLBACK,
@@ -26,8 +27,8 @@ typedef enum {
     PDL_NEXT_NONE
 } pdl_next;
 
-/* Records that a request to model failed with f (message without keys); `next` says what follows.
- * At most 100 are kept. */
+/* Records that a request to model failed with f, whose message contains no keys. `next` says what
+ * follows. At most 100 failures are kept. */
 void pdl_attempts_add(pdl_attempts_made *a, pdl_vref model, const pdl_fault *f, pdl_str message,
                       pdl_next next, uint64_t wait_ms);
 

@@ -175,7 +175,8 @@ static void on_done(void *user, const pdl_http_reply *r) {
         pdl_call_read_reply(c, r);
 }
 
-/* Adds a header with a random name of the request, which reveals nothing about the program. */
+/* Adds a header with a random name of the request, so that the name reveals nothing about the
+ * program. */
 static void put_name(pdl_call *c) {
     char name[33];
     /* the program sets the header itself */
@@ -186,7 +187,7 @@ static void put_name(pdl_call *c) {
     pdl_headers_put(&c->headers, "Idempotency-Key", name);
 }
 
-/* Adds the header by which the service can continue the trace of the run. */
+/* Adds the header with which the service can continue the trace of the run. */
 static void put_traceparent(pdl_call *c) {
     char text[56];
     const pdl_model_options *o = &c->calls->opt;
@@ -281,8 +282,8 @@ static void acquire_rate_slot(pdl_call *c) {
 }
 
 /* A poll for a job needs no rate slot, since it belongs to the request that began the job. A
- * request that a carrier takes needs none either, because the batches of a provider have separate
- * limits. */
+ * request that is sent as a part of a batch needs no rate slot either, because the batches of a
+ * provider have separate limits. */
 void pdl_call_send_again(pdl_call *c) {
     if (c->job.get.len || c->calls->opt.carrier)
         start_http(c);

@@ -55,7 +55,7 @@ typedef struct pdl_calls {
      * (bucket_of). */
     const pdl_provider *limited_by;
     pdl_buf limited_host, limited_key, bucket;
-    pdl_buf noted; /* the last note, so that it is not repeated */
+    pdl_buf noted; /* the last note; a note that equals it is not repeated */
 } pdl_calls;
 
 /* The state of a call; the table at the top of call.c has the allowed transitions. */
@@ -74,7 +74,7 @@ typedef enum pdl_call_state {
     PDL_CALL_AWAITS_JOB,   /* waits until the next poll for a job */
     PDL_CALL_FAILED,       /* the next step is being decided */
     PDL_CALL_AWAITS_RETRY, /* waits until the request is sent again */
-    /* the answer is not needed; the call is released when in_callback is over */
+    /* the answer is not needed; the call is released when no callback of it is running */
     PDL_CALL_CANCELLED,
     PDL_CALL_ENDED, /* the effect is about to be answered, refused or freed */
     PDL_CALL_STATES
@@ -82,8 +82,8 @@ typedef enum pdl_call_state {
 
 /* Steps that a call does at most once. */
 enum {
-    PDL_TRIED_LONG_MODEL = 1, /* tried the model for longer prompts */
-    PDL_TRIED_FALLBACK = 2,   /* tried a model other than the first */
+    PDL_TRIED_LONG_MODEL = 1, /* the model for longer prompts was tried */
+    PDL_TRIED_FALLBACK = 2,   /* a model other than the first was tried */
     PDL_TRIED_NEW_TOKEN = 4,  /* a new token replaced a refused one */
 };
 
@@ -128,7 +128,7 @@ struct pdl_call {
     pdl_buf token_url, token_request, token_id;
     pdl_timing timing;
     unsigned attempt; /* counted retries since the request was written for the current model */
-    pdl_attempts_made attempts; /* the requests that failed, and what was done after each */
+    pdl_attempts_made attempts; /* the failed requests, and what followed each of them */
     /* --- what the call waits for; the state says which of the members is in use --- */
     uint64_t http_id;
     pdl_timer *timer;
@@ -141,12 +141,12 @@ struct pdl_call {
     pdl_call *next_follower, **prev_follower;
     pdl_call *followers, **followers_end;     /* the calls that wait for this one; NULL: none */
     bool has_followed;   /* this call has waited for another one, which a call does only once */
-    bool leads;          /* calls that begin alike wait for this one */
-    pdl_buf wire_text; /* text of a stream, for the log */
+    bool leads;          /* calls whose requests begin alike wait for this call */
+    pdl_buf wire_text; /* text of a stream, for the log of --wire */
     /* --- the answer --- */
     pdl_call_stream *stream; /* NULL until a part of a stream was received */
     pdl_fault fault;         /* a fault that was found inside the reply */
-    pdl_job job;             /* its address to poll is set while the call polls for a job */
+    pdl_job job;             /* while the call polls for a job, this member has the address */
     uint64_t job_progress_ns;
     unsigned n_polls;
     size_t job_shown;   /* bytes of the job's text that were shown */
@@ -175,8 +175,8 @@ void pdl_call_reset(pdl_call *c);
 
 /* --- fallback.c ------------------------------------------------------------------------------- */
 
-/* Turns c into the call of the next of `fallbacks`, or of the model for longer prompts. Returns
- * false when there is none. */
+/* Makes c the call of the next model in `fallbacks`, or of the model for longer prompts. Returns
+ * false when there is no further model. */
 bool pdl_call_fall_back(pdl_call *c, const pdl_fault *f);
 
 /* --- mock_response.c: mock_response and mock_timeout (spec providers 13.7) -------------------- */

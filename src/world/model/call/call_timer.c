@@ -1,8 +1,8 @@
 /* call_timer.c -- the one timer of a call.
  *
- * A call waits for one thing at a time, so it has one timer and one function that it calls; the
- * state says what the timer means. A callback and a flag for each reason to wait would have to be
- * kept consistent with each other.
+ * A call waits for one thing at a time, so it has one timer, and one function that the timer calls.
+ * The state of the call says what the timer means. A callback and a flag for each reason to wait
+ * would have to be kept consistent with each other.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,7 @@ static bool needs_rewriting(const pdl_call *c) {
     return c->job.get.len == 0 && (c->route.provider->dialect->resign || c->token_url.len);
 }
 
-/* All calls that need the token share the exchange, so it continues without this call. */
+/* All calls that need the token share the exchange, so the exchange continues without this call. */
 static void on_late_token(pdl_call *c) {
     pdl_fault f = {0};
     pdl_token_cancel(&c->token);

@@ -35,8 +35,8 @@ struct pdl_embedding {
     pdl_calls *calls;
     pdl_embedding *next, **prev;
     pdl_effect *e;
-    pdl_vref texts;  /* list: the texts of the effect */
-    pdl_val todo;    /* list: texts to be requested, each once */
+    pdl_vref texts;  /* the texts of the effect, a list */
+    pdl_val todo;    /* the texts that are still to be requested, a list without repetitions */
     pdl_val vectors; /* dict: text -> vector, or null while it is requested */
     pdl_val model;   /* str: the name of the model in the replies of the service, or absent */
     char settings[65];
@@ -44,7 +44,7 @@ struct pdl_embedding {
     size_t batch, asked;
     size_t n_open;
     int64_t prompt, total; /* tokens that the service counted */
-    bool uncounted;        /* a reply had no usage */
+    bool uncounted;        /* the service sent a reply without usage */
     bool busy, failed;
     pdl_err err;
     double seconds;
@@ -81,7 +81,7 @@ static pdl_vref find_known(const pdl_embedding *m, pdl_vref text) {
     return v;
 }
 
-/* Stores the vector. Above the limit, new vectors are not stored. */
+/* Stores the vector. When the table is full, new vectors are not stored. */
 static void remember(pdl_embedding *m, pdl_vref text, pdl_vref vector) {
     pdl_embeddings *all = &m->calls->embeddings;
     size_t n = pdl_list_len(vector);

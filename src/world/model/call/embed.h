@@ -12,7 +12,7 @@
 void pdl_embed_start(pdl_calls *calls, pdl_effect *e);
 /* Ends the embedding with this id, if there is one; its callbacks do not run any more. */
 bool pdl_embed_cancel(pdl_calls *calls, uint32_t id);
-/* Ends all embeddings and releases the kept vectors. */
+/* Ends all embeddings and releases the vectors that were kept. */
 void pdl_embed_close(pdl_calls *calls);
 
 /* --- functions of dialects that calls and embeddings share ------------------------------------ */

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* Returns the next entry of a list or map of models, absent when there is none. */
+/* Returns the next entry of a list or map of models; absent when no further model is named. */
 static pdl_vref find_fallback(pdl_call *c, pdl_vref given, const pdl_fault *f) {
     pdl_vref list = pdl_dict_getz(given, "fallbacks"),
              longer = pdl_dict_getz(given, "context_window_fallback_dict");

@@ -1,5 +1,5 @@
-/* fault.h -- why a call failed, derived from the answer or the transport, and whether a retry makes
- * sense. Private to model.
+/* fault.h -- determines from the answer or the transport why a call failed, and whether a retry
+ * makes sense. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,9 +15,9 @@
 /* All-zero: no fault. Release with pdl_fault_fini. */
 typedef struct pdl_fault {
     pdl_err_kind kind;
-    int status;         /* status of the answer; 0 without an answer */
+    int status;         /* status of the answer; 0 when there was no answer */
     pdl_buf msg;        /* the service's message */
-    double retry_after; /* seconds that the service asked to wait; negative when it did not */
+    double retry_after; /* seconds that the service asked to wait; negative when it did not ask */
     bool retry_is_date; /* the wait was given as a date, not as a number */
     int should_retry;   /* header x-should-retry: 1 yes, 0 no, -1 absent */
 } pdl_fault;
@@ -27,9 +27,9 @@ void pdl_fault_fini(pdl_fault *f);
 /* Makes the fault of an answer that is not 2xx. */
 void pdl_fault_of_status(const pdl_http_reply *r, pdl_fault *out);
 /* Makes the fault of a transport result other than PDL_HTTP_OK. began: pieces were delivered or
- * events were read before it. */
+ * events were read before the failure. */
 void pdl_fault_of_transport(const pdl_http_reply *r, bool began, pdl_fault *out);
-/* Makes the fault of a time limit that passed. */
+/* Makes the fault for a time limit that has passed. */
 void pdl_fault_of_limit(pdl_http_limit limit, pdl_fault *out);
 /* Makes the fault of an error object in the body of an answer whose status is 2xx: {"error": ...}
  * or an equivalent. */
@@ -47,8 +47,8 @@ void pdl_fault_set(pdl_fault *out, pdl_err_kind kind, int status, const char *fm
 
 /* --- backoff.c: the policy (spec providers 8) ------------------------------------------------- */
 
-/* Returns true when a call that failed with f should be sent again; *wait_ms: after how many ms.
- * attempt: 0 after the first failure. */
+/* Returns true when a call that failed with f should be sent again; *wait_ms: how many ms to wait
+ * before that. attempt: 0 after the first failure. */
 bool pdl_backoff(const pdl_fault *f, unsigned attempt, pdl_rand *rng, uint64_t *wait_ms);
 
 /* Returns the seconds of Retry-After or retry-after-ms, negative when they are absent or make no

@@ -19,8 +19,8 @@
 
 enum {
     BYTES_OF_TOKEN = 4,
-    MIN_TOKENS = 1024, /* used when the provider documents no minimum length */
-    MAX_KNOWN = 4096,   /* how many beginnings are remembered */
+    MIN_TOKENS = 1024, /* used when the provider's documentation names no minimum length */
+    MAX_KNOWN = 4096,  /* number of beginnings that are remembered */
 };
 #define KEPT_NS (UINT64_C(240) * 1000000000) /* providers keep a beginning for 5 minutes or more */
 
@@ -51,7 +51,7 @@ void pdl_follow_read(pdl_call *c, pdl_vref body) {
     size_t least = (size_t)(f->least > 1 ? f->least : MIN_TOKENS) * BYTES_OF_TOKEN;
     pdl_buf text = PDL_BUF;
     c->beginning = 0;
-    /* calls of a batch go out together and are answered within hours, so none waits */
+    /* calls of a batch are sent together and answered within hours, so none of them waits */
     if (c->calls->opt.carrier) return;
     if (!c->calls->opt.prefix.first || c->has_followed || !pdl_is_dict(body)) return;
     put_beginning(f->order, body, least, &text);

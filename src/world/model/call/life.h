@@ -23,7 +23,7 @@ bool pdl_call_is_ok(const pdl_call *c);
 void pdl_call_write_request(pdl_call *c);
 /* Sends the written request, with the token when its key is exchanged for one. */
 void pdl_call_send(pdl_call *c);
-/* Sends the written request again once it has a rate slot; a poll for a job needs no slot. */
+/* Sends the written request again once it has a rate slot; a poll for a job does not need one. */
 void pdl_call_send_again(pdl_call *c);
 /* Releases the call but not its effect, which the caller answers, refuses or frees. */
 void pdl_call_release(pdl_call *c);
@@ -45,7 +45,8 @@ void pdl_call_wait(pdl_call *c, uint64_t ms);
 void pdl_call_stop_waiting(pdl_call *c);
 /* Returns how long, in ms, a call may wait before anything is received; 0: no limit. */
 uint64_t pdl_call_patience(const pdl_call *c);
-/* Returns the seconds until the patience of the world ends; HUGE_VAL when it has no end. */
+/* Returns the seconds until the patience of the world ends; HUGE_VAL when its patience has no
+ * limit. */
 double pdl_call_seconds_left(const pdl_call *c);
 
 /* --- follow.c --------------------------------------------------------------------------------- */
@@ -64,19 +65,20 @@ void pdl_follow_close(pdl_calls *calls);
 /* --- receive.c -------------------------------------------------------------------------------- */
 
 void pdl_call_reset_answer(pdl_call *c);
-/* A piece of a stream; see pdl_http_request.data. */
+/* Receives a piece of a stream; see pdl_http_request.data. */
 bool pdl_call_on_data(void *user, pdl_str bytes);
 /* Reads a whole reply with status 2xx. */
 void pdl_call_read_reply(pdl_call *c, const pdl_http_reply *r);
 /* Passes text to the sink when the program wants pieces. Returns false when the sink cancelled the
  * call, or when c->fault says why it must end; the caller then calls pdl_call_stop. */
 bool pdl_call_show(pdl_call *c, pdl_str text);
-/* Shows the text of a whole reply in pieces of n_cp code points (0: one piece), except the part of
- * a job that was shown before. Returns false in the same cases as pdl_call_show. */
+/* Shows the text of a whole reply in pieces of n_cp code points (0: as one piece). The part of a
+ * job's text that was shown before is left out. Returns false in the same cases as pdl_call_show.
+ */
 bool pdl_call_show_whole(pdl_call *c, pdl_vref raw, size_t n_cp);
 /* Ends the call after pdl_call_show returned false. Takes raw. */
 void pdl_call_stop(pdl_call *c, pdl_val raw);
-/* Answers with a response in OpenAI's shape. Takes raw. */
+/* Answers the effect with a response in OpenAI's shape. Takes raw. */
 void pdl_call_finish(pdl_call *c, pdl_val raw, int status);
 
 /* --- recover.c -------------------------------------------------------------------------------- */

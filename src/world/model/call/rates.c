@@ -34,13 +34,13 @@ enum { MAX_HOLD_S = 120, WINDOW_S = 60, CATCH_UP_MS = 10 };
 typedef struct pdl_rate_bucket {
     char *name; /* owned */
     size_t n_open;
-    /* open requests that are allowed at a time; INFINITY until a service complains */
+    /* maximum number of open requests; INFINITY until a service complains */
     double max_open;
     uint64_t round;  /* how often max_open was halved */
     uint64_t answered;
     uint64_t hold_ns;            /* nothing is sent before this moment */
     unsigned refusals;           /* how many requests were refused with 429 since the last answer */
-    pdl_rate_slot *first, *last; /* slots that wait */
+    pdl_rate_slot *first, *last; /* slots that wait, oldest first */
 } pdl_rate_bucket;
 
 typedef struct spent {
@@ -51,7 +51,7 @@ typedef struct spent {
 struct pdl_rates {
     pdl_loop *loop;
     pdl_rate_limits limits;
-    uint64_t next_ns;     /* when the next request may be sent under the limits of the user */
+    uint64_t next_ns;     /* the user's limits allow the next request at this time */
     PDL_VEC(spent) spent; /* spent[head..n): the tokens that requests of the last minute used */
     size_t head;
     double sum; /* sum of the tokens in spent */
@@ -134,7 +134,7 @@ static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
 static void count_sent(pdl_rates *r, double tokens, uint64_t now) {
     spend(r, tokens, now);
     if (r->limits.requests_per_second <= 0) return;
-    /* Timers fire a millisecond or two too late; the next request is sent earlier by that time. */
+    /* Timers fire one or two milliseconds late, so the next request is sent earlier by as much. */
     uint64_t from = now > CATCH_UP_MS * (SECOND / 1000) ? now - CATCH_UP_MS * (SECOND / 1000) : 0;
     if (r->next_ns > from) from = r->next_ns;
     r->next_ns = from + (uint64_t)((double)SECOND / r->limits.requests_per_second);
@@ -248,7 +248,8 @@ bool pdl_rates_enter(pdl_rates *r, pdl_str name, double tokens, pdl_rate_slot *s
 
 /* --- what services say ------------------------------------------------------------------------ */
 
-/* Returns "1m30.5s", "120ms", "2s", "6h" or "12" in seconds; negative for other texts. */
+/* Reads a duration such as "1m30.5s", "120ms", "2s", "6h" or "12", in seconds. Returns a negative
+ * number for other texts. */
 static double read_span(pdl_str s) {
     double sum = 0, v;
     for (size_t i = 0; i < s.n;) {

@@ -21,7 +21,7 @@ void pdl_rates_free(pdl_rates *r); /* no slot may be in use or waiting */
 
 /* One request. All-zero: it neither waits nor occupies a slot. */
 typedef struct pdl_rate_slot {
-    struct pdl_rate_bucket *bucket; /* stays set after the request was sent */
+    struct pdl_rate_bucket *bucket; /* stays set after the request is sent */
     struct pdl_rate_slot *prev, *next;
     bool waits, inside;
     double tokens;
@@ -40,8 +40,8 @@ void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *p, const pdl_http_reply *re
 /* Reports that the request was abandoned, while it waited or was in flight. Does nothing for a slot
  * that is not in use. */
 void pdl_rates_leave(pdl_rates *r, pdl_rate_slot *p);
-/* Returns the seconds for which a service wants no request of the bucket, 0 when it did not say
- * so. */
+/* Returns the seconds for which a service wants no request of the bucket, 0 when the service has
+ * not asked for a pause. */
 double pdl_rates_held_s(pdl_rates *r, pdl_str bucket);
 /* Adds the tokens of an answer to those of the last minute. */
 void pdl_rates_used(pdl_rates *r, double tokens);

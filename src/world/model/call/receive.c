@@ -73,8 +73,8 @@ static bool skip_shown(pdl_call *c, pdl_str *text) {
     return true;
 }
 
-/* Returns false for a value that is shown only when it is complete, because it is wrapped or its
- * nulls will be removed. */
+/* Returns true when the value is shown in pieces. A value that is wrapped, or whose nulls will be
+ * removed, is only shown when it is complete. */
 static bool is_shown_in_pieces(const pdl_call *c) {
     return c->ask.stream && !c->ask.wrapped && !c->ask.nullable && c->e->sink.piece;
 }
@@ -233,7 +233,7 @@ static void fault_of_body(const pdl_call *c, pdl_err *err, pdl_val json, int sta
         pdl_fault_of_object(code ? code : status, json, f);
     } else {
         pdl_fault_of_err(err, status, f);
-        /* the form is unknown, and so is the member that has the words */
+        /* the form of the error is unknown, so it is also unknown which member has the message */
         if (is_foreign) {
             pdl_val_show(json, true, SHOWN, &words);
             pdl_redact_cut(c->calls->opt.secrets, pdl_utf8_cut(pdl_buf_str(&words), SHOWN),
@@ -316,7 +316,7 @@ static void read_body(pdl_call *c, pdl_str body, int status, pdl_buf *fixed) {
         return;
     }
     if (c->ask.provider->dialect->pending)
-        f.should_retry = 0; /* beginning the job again would cost money a second time */
+        f.should_retry = 0; /* a new job would cost money a second time */
     pdl_job_end(c);
     pdl_call_fail(c, &f);
 }
@@ -401,8 +401,8 @@ static bool is_over(uint64_t start_ns, uint64_t limit_ms) {
     return limit_ms && pdl_clock_ns() - start_ns > limit_ms * 1000000;
 }
 
-/* Returns true when no part of the answer was received within the limits. Comments, pings and empty
- * events keep the connection alive, but they do not count. */
+/* Returns true when no part of the answer arrived within the limits. Comments, pings and empty
+ * events keep the connection alive, but they are not parts of the answer. */
 static bool is_late(const pdl_call *c) {
     return (!c->stream || !c->stream->moved_ns) && is_over(c->attempts.start_ns, c->timing.first);
 }
@@ -416,7 +416,7 @@ static bool is_stuck(const pdl_call *c) {
 static bool is_one_text(pdl_framing framing, pdl_str bytes) {
     pdl_str s = pdl_utf8_unmarked(pdl_str_trim(bytes));
     if (s.n == 0) return false;
-    /* the length of a frame begins with small bytes */
+    /* the length of a frame begins with a byte that is no text */
     if (framing == PDL_STREAM_FRAMES) return (unsigned char)s.p[0] > 0x20;
     if (framing == PDL_STREAM_EVENTS) return strchr("{[<\"", s.p[0]) && s.p[0];
     size_t end = pdl_str_find(s, PDL_STR("\n"), 0);

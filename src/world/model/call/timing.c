@@ -30,9 +30,9 @@ static const struct {
     [TOTAL] = {"total", "total_timeout"},
 };
 
-/* The defaults. A connection succeeds at once or never. A whole answer and each piece of a stream
- * may take ten minutes, as with OpenAI's clients. A stream as a whole may take as long as a request
- * in LiteLLM. */
+/* The defaults. A connection that is not made soon is never made. A whole answer and each piece of
+ * a stream may take ten minutes, as with OpenAI's clients. A stream as a whole may take as long as
+ * a request in LiteLLM. */
 static const layer plain = {{-1, 5, 0, 0, 600}}, streamed = {{-1, 5, 600, 600, 6000}};
 
 enum { LONGEST_S = 1000000000 };

@@ -13,10 +13,10 @@ typedef struct pdl_timing {
     uint64_t connect;
     uint64_t first; /* until the first event of a stream; 0 for answers that do not stream */
     uint64_t idle;  /* between bytes of a stream; 0 for answers that do not stream */
-    uint64_t total; /* from the request to its end, also for a stream */
+    uint64_t total; /* from the request to the end of the answer, even of a streamed one */
 } pdl_timing;
 
-/* The places that may set the limits of a call. */
+/* The sources from which the limits of a call may come. */
 typedef struct pdl_timing_sources {
     const pdl_provider *provider; /* NULL when it is not known yet */
     pdl_vref given;               /* the parameters of the block */

@@ -20,18 +20,20 @@ typedef struct pdl_tokens {
 typedef struct pdl_token_wait {
     pdl_access_token *token;
     struct pdl_token_wait *next, **prev;
-    /* Called once: f is NULL when the token is available, else the reason (taken). */
+    /* Called once. f is NULL when the token is available; otherwise f is the reason why it is not
+     * (taken). */
     void (*fn)(void *user, pdl_fault *f);
     void *user;
 } pdl_token_wait;
 
-/* Returns the token of id from url while it is valid, else an empty slice. Borrowed. */
+/* Returns the token for id from url while the token is valid; an empty slice when there is no valid
+ * token. Borrowed. */
 pdl_str pdl_token_find(pdl_tokens *t, pdl_str url, pdl_str id);
 /* Exchanges the key by posting form, and notifies w. Never calls back from inside. */
 void pdl_token_acquire(pdl_tokens *t, pdl_str url, pdl_str id, pdl_str form, pdl_token_wait *w);
-/* Ends the wait: w is not notified any more. */
+/* Ends the wait. w is not notified any more. */
 void pdl_token_cancel(pdl_token_wait *w);
-/* Drops a token that was refused: the next call that needs it gets a new one. */
+/* Drops a token that was refused. The next call that needs a token gets a new one. */
 void pdl_token_forget(pdl_tokens *t, pdl_str url, pdl_str id);
 /* Cancels exchanges. No call may be waiting. */
 void pdl_tokens_fini(pdl_tokens *t);

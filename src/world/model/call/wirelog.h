@@ -11,7 +11,7 @@
 /* Writes the lines "#CALL > ..." and "#CALL < ..." and passes them to the option `wire`, if it is
  * set. */
 void pdl_wire_sent(const pdl_call *c, const pdl_http_request *r);
-/* collects the text of a stream, which is written at its end */
+/* collects the text of a stream; the text is written when the stream ends */
 void pdl_wire_data(pdl_call *c, pdl_str bytes);
 void pdl_wire_received(pdl_call *c, const pdl_http_reply *r);
 

@@ -25,7 +25,7 @@ static inline bool accept(pdl_scan *s, int c) {
     return scan_accept(s, c);
 }
 
-/* Reads a string without its quotes, with its escapes unchanged. Returns false at a control
+/* Reads a string without its quotes. Its escapes stay as they are. Returns false at a control
  * character. */
 static bool read_raw(pdl_scan *s, pdl_str *out, bool *escaped) {
     if (!accept(s, '"')) return false;

@@ -1,5 +1,6 @@
 /* dialect.h -- the interface of a wire format: it writes a request, reads a reply, and reads the
- * events of a stream. Each service speaks one of about ten. Private to model.
+ * events of a stream. There are about ten wire formats, and each service speaks one of them.
+ * Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,23 +15,24 @@
 typedef struct pdl_ask {
     const pdl_provider *provider;
     const pdl_env *env;
-    pdl_str name;    /* model name on the wire */
+    pdl_str name;    /* name of the model on the wire */
     bool base_given; /* see pdl_route */
-    bool plain;      /* platform openai: parameters are sent as they are */
+    bool plain;      /* for the platform openai: parameters are sent unchanged */
     bool stream;
-    bool no_schema;    /* the service refused the schema before, so the prompt asks for it */
-    bool parsed;       /* the program reads the answer as JSON, so a text in it keeps its quotes */
+    bool no_schema; /* the service refused the schema before, so the prompt asks for it */
+    /* the program reads the answer as JSON, so a text in the answer keeps its quotes */
+    bool parsed;
     pdl_vref messages; /* list: the messages of the program */
     pdl_vref params;   /* dict without nulls and without control keys (params.h) */
     pdl_vref given;    /* the program's dict: control keys are read from it */
     pdl_vref schema;   /* dict, or absent */
     pdl_vref request;  /* dict: the request of the effect */
-    pdl_vref texts;    /* list of texts to be embedded; absent: a chat */
+    pdl_vref texts;    /* list of texts to be embedded; absent when the call is a chat */
     /* --- set by write, used by read --- */
-    bool forced_tool;       /* the schema was sent as a forced tool */
-    bool wrapped;           /* the service was asked for {value: ...}; see structured.h */
-    bool nullable;          /* absent optional properties arrive as null; see strict.h */
-    /* how `schema` is requested, for the trace; static; NULL when it is not requested */
+    bool forced_tool; /* the schema was sent as a forced tool */
+    bool wrapped;     /* the service was asked for {value: ...}; see structured.h */
+    bool nullable;    /* absent optional properties arrive as null; see strict.h */
+    /* how `schema` is requested, a static text for the trace; NULL when it is not requested */
     const char *structured;
 } pdl_ask;
 
@@ -44,8 +46,8 @@ typedef struct pdl_sign {
     /* when it is set, the key is first exchanged at this address for a bearer token */
     pdl_buf *token_url;
     pdl_buf *token_request; /* the form that is posted to token_url */
-    /* The identity of the token, when the form differs each time; when it is empty, the form
-     * identifies the token. */
+    /* The identity of a token whose form differs each time. When this is empty, the form identifies
+     * the token. */
     pdl_buf *token_id;
 } pdl_sign;
 
@@ -58,9 +60,9 @@ typedef struct pdl_job {
  * {embeddings: [[number]], usage, model} with a vector for each of ask->texts in their order; usage
  * is null when the service reports none. */
 typedef struct pdl_embedder {
-    /* Texts per request; 0: a hundred, or fewer for services with a lower limit. */
+    /* Texts per request. 0: a hundred, or fewer for services with a lower limit. */
     size_t batch;
-    /* models with these prefixes take one text at a time; NULL: no model does */
+    /* models with these prefixes take one text at a time; NULL: every model takes several */
     const char *single;
     bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
     bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err);
@@ -73,21 +75,21 @@ typedef enum {
     PDL_STREAM_NONE,   /* replies do not stream */
 } pdl_framing;
 
-/* The content of messages other than text; _URL: the address is sent instead of the data. */
+/* The contents of messages that are not text. _URL: the address is sent instead of the data. */
 enum {
     PDL_MEDIA_IMAGE = 1,     /* images */
-    PDL_MEDIA_IMAGE_URL = 2, /* images by address */
+    PDL_MEDIA_IMAGE_URL = 2, /* images, sent by their address */
     PDL_MEDIA_AUDIO = 4,     /* audio */
     PDL_MEDIA_FILE = 8,      /* documents */
-    PDL_MEDIA_FILE_URL = 16, /* documents by address */
+    PDL_MEDIA_FILE_URL = 16, /* documents, sent by their address */
     PDL_MEDIA_ANY = 31,      /* images, audio, documents */
 };
 
-/* These are the places where a model takes marks. */
+/* The places where a model takes marks. */
 typedef enum pdl_mark_places {
     PDL_MARKS_NOWHERE,
     PDL_MARKS_TEXT, /* in the system prompt and in messages */
-    PDL_MARKS_ALL,  /* on tools, too */
+    PDL_MARKS_ALL,  /* everywhere: on tools, too */
 } pdl_mark_places;
 
 /* How a request marks the end of a beginning that later requests share. Only some prompt caches
@@ -124,7 +126,7 @@ struct pdl_dialect {
     pdl_framing framing;
     unsigned media; /* PDL_MEDIA_...; any other content in a message is an error */
     bool by_prompt;
-    bool resign; /* credentials expire quickly, so a retry needs new ones */
+    bool resign; /* credentials expire quickly, so a retry needs new credentials */
     bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
     bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err);
     bool (*event)(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err);

@@ -1,4 +1,4 @@
-/* eventstream.h -- incremental reader of AWS event streams (application/vnd.amazon.eventstream).
+/* eventstream.h -- reads AWS event streams piece by piece (application/vnd.amazon.eventstream).
  * Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -15,12 +15,12 @@ typedef struct pdl_eventstream {
     pdl_buf text; /* the event that is passed to fn */
 } pdl_eventstream;
 
-/* Receives one event as JSON text: {TYPE: payload}, for an exception {"error": {"code": TYPE,
- * ...payload}}. Borrowed.
- */
+/* Receives one event as JSON text: {TYPE: payload}. An exception has the form {"error": {"code":
+ * TYPE, ...payload}}. Borrowed. */
 typedef bool pdl_eventstream_fn(void *user, pdl_str name, pdl_str text, pdl_err *err);
 
-/* Reads more bytes. Returns false when fn did, or with PDL_E_protocol for a malformed frame. */
+/* Reads more bytes. Returns false when fn has returned false, or with PDL_E_protocol for a
+ * malformed frame. */
 PDL_MUST bool pdl_eventstream_feed(pdl_eventstream *s, pdl_str bytes, pdl_eventstream_fn *fn,
                                    void *user, pdl_err *err);
 /* Ends the input. Error PDL_E_stream when a part of a frame is left. */

@@ -12,9 +12,9 @@
  * ended with a whole character. */
 typedef unsigned pdl_half;
 
-/* Edits the JSON of an event: a first half at the end of a text is removed and kept in *half; a
- * kept half is put before a second one at the beginning of a text. Returns text, or the edited text
- * in out. */
+/* Edits the JSON of an event: when a text ends with a first half, the half is removed and kept in
+ * *half; when a text begins with a second half, the kept half is put before it. Returns text, or
+ * the edited text in out. */
 pdl_str pdl_halves_join(pdl_half *half, pdl_str text, pdl_buf *out);
 
 #endif

@@ -18,17 +18,17 @@ typedef struct pdl_headers {
 
 PDL_PRINTF(2, 3) void pdl_headers_add(pdl_headers *h, const char *fmt, ...);
 bool pdl_headers_has(const pdl_headers *h, const char *name);
-/* Returns the value of a line, or an empty slice; borrowed. */
+/* Returns the value of the header, or an empty slice; borrowed. */
 pdl_str pdl_headers_get(const pdl_headers *h, const char *name);
-/* Adds the header unless it is present. */
+/* Adds the header unless the request has it already. */
 void pdl_headers_default(pdl_headers *h, const char *name, const char *value);
-/* Adds the header, or replaces the one that is present. */
+/* Adds the header. A header of the same name is replaced. */
 void pdl_headers_put(pdl_headers *h, const char *name, const char *value);
-/* Adds "Authorization: Bearer TOKEN" unless the header is present. */
+/* Adds "Authorization: Bearer TOKEN" unless the request has this header already. */
 void pdl_headers_bearer(pdl_headers *h, pdl_str token);
 /* Appends a line for display: "NAME: ***" unless headers of that name are public. */
 void pdl_headers_show(pdl_str line, pdl_buf *out);
-/* Registers the secrets in the lines. */
+/* Registers the secrets in the header lines. */
 void pdl_headers_note(const pdl_headers *h, pdl_secrets *secrets);
 /* Refuses line ends and NULs, which would begin another header or truncate it. Error: config, which
  * names the header. */
@@ -39,12 +39,14 @@ void pdl_headers_fini(pdl_headers *h);
 
 /* Returns the host with its port in "scheme://host[:port]/..."; borrowed. */
 pdl_str pdl_url_host(pdl_str url);
-/* Returns the part after the host, up to a question mark; borrowed. "" when there is none. */
+/* Returns the part after the host, up to a question mark; "" when the URL has no such part.
+ * Borrowed. */
 pdl_str pdl_url_path(pdl_str url);
 /* Returns true when the path after base (or after the host, if url does not begin with base) has a
- * part "." or "..": a name in it then leads out of base. */
+ * part "." or "..". A name in the URL would then lead to another path than one below base. */
 bool pdl_url_leaves(pdl_str url, pdl_str base);
-/* Returns true for the same scheme, host and port. Credentials are sent to no other origin. */
+/* Returns true when both URLs have the same scheme, host and port. Credentials are sent to no other
+ * origin. */
 bool pdl_url_same_origin(pdl_str a, pdl_str b);
 
 #endif

@@ -21,20 +21,20 @@ typedef struct pdl_reply_builder_tool {
     pdl_buf args;
     /* arguments that arrived with the name; used only when no further arguments arrive */
     pdl_buf whole;
-    unsigned depth;       /* depth of open brackets in args */
-    /* quoted: the last byte of args is inside a string; escaped: it is a backslash there */
+    unsigned depth; /* number of brackets that are open in args */
+    /* quoted: the last byte of args is inside a string; escaped: that byte is a backslash */
     bool quoted, escaped;
-    bool object;          /* args begin with { */
-    bool ended;           /* args are one whole object */
-    bool made;            /* the service gave no id, so the builder made one */
-    bool begun;           /* pdl_reply_builder_extra has passed on its id and name */
-    bool grows;           /* it is in the list of calls that the last events changed */
-    size_t sent;          /* bytes of args that pdl_reply_builder_extra has passed on */
+    bool object; /* args begin with a brace */
+    bool ended;  /* args are one whole object */
+    bool made;   /* the service gave no id, so the builder made one */
+    bool begun;  /* pdl_reply_builder_extra has passed on its id and name */
+    bool grows;  /* it is in the list of calls that the last events changed */
+    size_t sent; /* bytes of args that pdl_reply_builder_extra has passed on */
 } pdl_reply_builder_tool;
 
 typedef enum { PDL_THINK_UNKNOWN, PDL_THINK_INSIDE, PDL_THINK_NONE } pdl_think;
 
-/* All-zero: nothing was read, except for what pdl_reply_builder_init sets. */
+/* All-zero: nothing was read. pdl_reply_builder_init sets the other values of an empty builder. */
 typedef struct pdl_reply_builder {
     pdl_val head;  /* dict: id, created, model and other top-level fields of the events */
     pdl_val extra; /* dict: further members of the deltas; the last value of each is kept */
@@ -43,32 +43,33 @@ typedef struct pdl_reply_builder {
     pdl_buf content, reasoning, refusal;
     bool has_content, has_reasoning, has_refusal;
     PDL_VEC(pdl_reply_builder_tool) tools;
-    /* the service's index for a call (see reply_tools.c) -> place of the latest such call in tools,
-     * + 1 */
+    /* the service's index of a call (see reply_tools.c) -> 1 + the position in `tools` of the
+     * latest call with that index */
     pdl_idmap tool_places;
-    pdl_val tool_ids; /* dict: id -> place in tools, or absent */
+    pdl_val tool_ids; /* dict: id -> position in tools; or absent */
     /* the input that arrived with the name of the schema tool; used like `whole` */
     pdl_buf schema;
-    pdl_val function; /* name in a function_call, the older form of a call, or absent */
+    /* name of the function in function_call, the older form of a call; or absent */
+    pdl_val function;
     pdl_buf function_args;
     size_t mark;     /* for dialects: offset in reasoning at which the current thought begins */
     pdl_think think; /* state of reading a <think> tag at the start of the content */
     pdl_buf held;    /* text that may be the beginning of a tag */
-    pdl_buf piece;   /* text to show that arrived since the caller last cleared it */
-    pdl_val error;   /* error that the server sent instead of an event, or absent */
+    pdl_buf piece;   /* text to be shown that arrived since the caller last cleared this buffer */
+    pdl_val error;   /* error that the server sent in place of an event; or absent */
     /* how many bytes and other parts of the answer have arrived; some events add none */
     size_t arrived;
-    bool done;       /* the stream announced its end */
-    pdl_half half;   /* first half of a character whose other half may be in the next event */
-    bool begun;      /* a choice, or a part of the answer, was received */
+    bool done;     /* the stream announced its end */
+    pdl_half half; /* first half of a character whose other half may be in the next event */
+    bool begun;    /* a choice or a part of the answer was received */
     /* [DONE] came from a service whose streams have no such end, so the rest is ignored */
     bool closed;
     bool quiet;      /* the text may turn out to be a call, so it is not shown */
-    bool by_message; /* the pieces come as `message`, and not as `delta` */
+    bool by_message; /* the service sends the pieces as `message` and not as `delta` */
     /* --- what pdl_reply_builder_extra has passed on, and what was received since --- */
     bool wants_extra;
     size_t reasoning_sent, refusal_sent;
-    PDL_VEC(size_t) growing; /* places in `tools` of the calls that the last events changed */
+    PDL_VEC(size_t) growing; /* positions in `tools` of the calls that the last events changed */
     pdl_val new_logprobs;    /* absent when there are none */
     pdl_json_keys keys;      /* keys of the events */
 } pdl_reply_builder;
@@ -78,8 +79,8 @@ void pdl_reply_builder_fini(pdl_reply_builder *d);
 
 /* Handles the next event of a stream for every dialect: passes the event as an object to `add`.
  * Nothing is added when the event is blank or when the stream has announced its end. An event that
- * reports a failure, or that `is_ours` does not accept as one of the dialect, is kept in d->error.
- * Error: protocol (not JSON, or not an object). */
+ * reports a failure is kept in d->error, and so is an event that `is_ours` refuses because it does
+ * not belong to the dialect. Error: protocol (not JSON, or not an object). */
 struct pdl_ask;
 typedef bool pdl_is_ours_fn(pdl_vref event);
 typedef void pdl_add_event_fn(const struct pdl_ask *a, pdl_vref event, pdl_reply_builder *d);
@@ -87,11 +88,12 @@ PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask
                                       pdl_is_ours_fn *is_ours, pdl_add_event_fn *add,
                                       pdl_err *err);
 
-/* Add text of the answer, of the reasoning or of the refusal. */
+/* These functions add text of the answer, of the reasoning or of the refusal. */
 void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text);
 void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text);
 void pdl_reply_builder_refusal(pdl_reply_builder *d, pdl_str text);
-/* Adds a content in parts (Mistral): texts, thoughts, images; a list of them or one. */
+/* Adds a content in parts (Mistral): texts, thoughts and images. The value is one part or a list of
+ * parts. */
 void pdl_reply_builder_parts(pdl_reply_builder *d, pdl_vref parts);
 void pdl_reply_builder_part(pdl_reply_builder *d, pdl_vref part);
 /* Adds the calls of a delta (spec providers 6): a list of {index?, id?, type?, function: {name?,
@@ -100,9 +102,9 @@ void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list);
 /* Appends the lists of v (content, refusal; tokens, token_logprobs) to the logprobs. */
 void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v);
 /* Returns the parts other than text that were received since the last call, in the form of a sink's
- * extra: owned, absent when there are none. Only when wants_extra is set. A call appears once its
- * id and name are known; reasoning between tags appears once the end tag shows that it is not part
- * of the text. */
+ * extra: owned; absent when there are no such parts. Called only when wants_extra is set. A call
+ * appears once its id and name are known; reasoning between tags appears once the end tag shows
+ * that it is not part of the text. */
 pdl_val pdl_reply_builder_extra(pdl_reply_builder *d);
 /* Adds arguments to the call of this index. Without such a call they belong to the schema tool,
  * whose arguments are the text of the answer; when no schema was sent (forced is false) they are
@@ -132,25 +134,27 @@ pdl_val pdl_reply_builder_take(pdl_reply_builder *d);
 
 /* --- reply_tools.c ---------------------------------------------------------------------------- */
 
-/* Ends the calls: those without arguments get the ones that arrived with their names. */
+/* Ends the calls. A call without arguments gets the arguments that arrived with its name. */
 void pdl_reply_tools_end(pdl_reply_builder *d);
 /* Returns the calls as a list and releases them. */
 pdl_val pdl_reply_tools_take(pdl_reply_builder *d);
-/* Puts the new parts of the calls into extra (taken), as tool_calls. */
+/* Puts the new parts of the calls into extra (taken), under the name tool_calls. */
 pdl_val pdl_reply_tools_grown(pdl_val extra, pdl_reply_builder *d);
 void pdl_reply_tools_fini(pdl_reply_builder *d);
 
 /* --- every reply ------------------------------------------------------------------------------ */
 
 /* Flags of pdl_reply_finish. pdl_reply_finish turns a response in OpenAI's form (taken, also on
- * failure) into the reply of the effect: finish reasons mapped and thinking split off (spec
- * providers 10, 4.6), {content, message, raw, usage}. Error: protocol when there is no choice. */
+ * failure) into the reply of the effect: {content, message, raw, usage}. In the reply, finish
+ * reasons have their usual names and thoughts are separated from the text (spec providers 10, 4.6).
+ * Error: protocol when there is no choice. */
 enum {
     PDL_REPLY_TOOL = 1,   /* the call of the schema tool is the content (spec providers 15.3) */
     PDL_REPLY_VALUE = 2,  /* the content is {value: ...} and is unwrapped */
     PDL_REPLY_PARSED = 4, /* a text in such a value keeps its quotes */
     PDL_REPLY_NULLS = 8,  /* absent optional properties of schema arrive as null */
-    PDL_REPLY_SHORT_IDS = 32, /* ids that the service left out are made in the short form */
+    /* ids that the service left out are made in the short form, for services that need it */
+    PDL_REPLY_SHORT_IDS = 32,
     /* <think> in the content is kept, because its pieces were shown with it */
     PDL_REPLY_PLAIN = 16,
 };
