@@ -70,7 +70,7 @@ void pdl_code_drop(pdl_code *c) {
     pdl_free(c);
 }
 
-/* Prints the part that best identifies the object of an operand. */
+/* Prints the part of an operand's object that identifies the object best. */
 static void dump_ptr(const pdl_code *c, uint32_t i, pdl_buf *out) {
     const void *p = c->operands.p[i];
     if (!p) return;

@@ -23,33 +23,37 @@ typedef struct pdl_ins {
     uint32_t c;
 } pdl_ins;
 
-/* The source of an instruction. expr: its text is quoted in "Error during the evaluation of
- * ...".
- */
+/* The source of an instruction. expr: the text that a message quotes after "Error during the
+ * evaluation of". */
 typedef struct pdl_srcsite {
-    const pdl_expr *expr; /* NULL: a step of a block */
-    const pdl_node *node; /* the scalar that has the text; NULL: unknown */
-    pdl_loc loc;          /* FILE:LINE of errors */
+    const pdl_expr *expr; /* NULL when the instruction is a step of a block */
+    const pdl_node *node; /* the scalar that has the text; NULL when it is unknown */
+    pdl_loc loc;          /* FILE:LINE, for errors */
 } pdl_srcsite;
 
 typedef struct pdl_srcspan {
     uint32_t site;
-    uint32_t start, end; /* bytes of the expression's text */
+    uint32_t start, end; /* offsets in the expression's text */
 } pdl_srcspan;
 
 /* The call signature of a call, filter or test. */
 typedef struct pdl_callsig {
-    uint32_t n_pos; /* positional arguments on the stack (without receiver) */
+    uint32_t n_pos; /* number of positional arguments on the stack, without the receiver */
     uint32_t n_kw;
     pdl_str *kw;
-    bool star, starstar;       /* *list and **dict are on the stack after the keywords */
-    pdl_str name;              /* used by METHOD */
-    const pdl_native *row;     /* FILTER, TEST; NULL: unknown, fails with `why` */
-    pdl_native_writer *writer; /* OUT_FILTER; never NULL there */
+    bool star, starstar; /* *list and **dict are on the stack, above the keyword arguments */
+    pdl_str name;        /* used by METHOD */
+    /* for FILTER and TEST; NULL when the name is unknown: the call then fails with `why` */
+    const pdl_native *row;
+    pdl_native_writer *writer; /* for OUT_FILTER, where it is never NULL */
     pdl_str why;
-    pdl_name root;  /* METHOD: variable to rebind when the method mutates; 0: none */
-    uint32_t local; /* slot of that variable in the frame + 1; 0: the variable is in the scope */
-    /* METHOD: number of keys of the path from root, on the stack below the receiver */
+    /* for METHOD: the variable to rebind when the method mutates its receiver; 0 when
+     * there is none */
+    pdl_name root;
+    /* slot of that variable in the frame, plus 1; 0 when the variable is in the scope */
+    uint32_t local;
+    /* for METHOD: number of keys of the path from root, which are on the stack below
+     * the receiver */
     uint32_t n_keys;
 } pdl_callsig;
 
@@ -59,7 +63,7 @@ typedef struct pdl_callsig {
  */
 typedef enum { PDL_IN_PROGRAM, PDL_IN_FILE, PDL_IN_PATH, PDL_FILE_PLACES } pdl_file_place;
 
-/* How the id of a block continues that of its parent (spec execution 14.2). */
+/* The ways in which the id of a block continues the id of its parent (spec execution 14.2). */
 typedef enum { PDL_SEG_NONE, PDL_SEG_INDEX, PDL_SEG_NAME, PDL_SEG_DEFS, PDL_SEG_ITER } pdl_seg;
 
 /* The facts about a block that the machine needs at ENTER. */
@@ -67,19 +71,19 @@ typedef struct pdl_blockinfo {
     const pdl_block *block;
     pdl_seg seg;
     uint32_t index;        /* used by SEG_INDEX */
-    const char *name;      /* SEG_NAME, SEG_DEFS: segment text, in the arena */
-    pdl_val role;          /* text, or absent: inherited */
-    bool no_result;        /* `contribute` lacks result */
-    bool adds_no_messages; /* `contribute` lacks context */
+    const char *name;      /* for SEG_NAME and SEG_DEFS: text of the segment, in the arena */
+    pdl_val role;          /* a text; absent when the role is inherited */
+    bool no_result;        /* `contribute` does not name the result */
+    bool adds_no_messages; /* `contribute` does not name the context */
     bool no_context;       /* the messages of the block are dropped, or cannot be observed */
     /* the parts of the block do not print; its value is printed at the end */
     bool silent;
     bool has_parser;
-    bool is_refusable; /* an attempt may be refused after a model wrote text in it */
+    bool is_refusable; /* an attempt may be refused after a model has written text in it */
     bool leaf;
-    bool has_handler; /* retry, fallback or expectations */
+    bool has_handler; /* the block has retry, fallback or expectations */
     bool has_retry;
-    const char *kind; /* segment of the kind */
+    const char *kind; /* the segment of the id for the kind of the block */
 } pdl_blockinfo;
 
 /* A macro of a template, or the body of a call block. */
@@ -96,17 +100,17 @@ typedef struct pdl_macro_info {
 /* A field of a block whose value is reported to the trace. */
 typedef struct pdl_field_info {
     const char *key;
-    uint32_t number; /* match: number of the case + 1; 0: none */
+    uint32_t number; /* for match: number of the case + 1; 0 for other fields */
 } pdl_field_info;
 
-/* The thing that PERMIT asks a policy about. */
+/* The actions for which PERMIT asks a policy. */
 typedef enum { PDL_PERMIT_PDL, PDL_PERMIT_TEMPLATE } pdl_permit_kind;
 
 /* The ways in which MESSAGE uses the result. */
 typedef enum {
     PDL_MESSAGE_PLAIN,
     PDL_MESSAGE_STR,      /* the content is str() of the result */
-    PDL_MESSAGE_UNPLACED, /* the message has no id of the block */
+    PDL_MESSAGE_UNPLACED, /* the message does not have the id of the block */
     PDL_MESSAGE_SILENT    /* there is no message: the result is only printed */
 } pdl_message_form;
 
@@ -131,13 +135,13 @@ typedef enum {
 
 /* The lists of a loop's `for`, its bound, and the variable that counts. */
 typedef struct pdl_fors_info {
-    uint32_t n;     /* number of names and lists of `for` */
-    bool has_for;   /* `for` is present, perhaps without lists */
+    uint32_t n;     /* number of names, and of lists, of `for` */
+    bool has_for;   /* the block has `for`, which may have no lists */
     bool has_max;   /* the bound is on the stack, above the lists */
     pdl_name index; /* 0: none */
 } pdl_fors_info;
 
-/* A map, whose body is a routine. */
+/* A map. Its body is a routine. */
 typedef struct pdl_map_info {
     const pdl_b_map *block;
     const pdl_blockinfo *info;
@@ -146,9 +150,9 @@ typedef struct pdl_map_info {
 
 typedef struct pdl_func_info {
     const pdl_b_function *block;
-    pdl_name name; /* name of the map, bound in its body; 0: none */
+    pdl_name name; /* name of the map, which is bound in its body; 0: the map has no name */
     pdl_str name_text;
-    uint32_t entry; /* 0: the body has no code yet (pdl_compile_function) */
+    uint32_t entry; /* 0 when the body has no code yet (pdl_compile_function) */
     pdl_name *params;
     uint32_t n_params;
 } pdl_func_info;
@@ -156,23 +160,27 @@ typedef struct pdl_func_info {
 typedef struct pdl_code pdl_code;
 struct pdl_code {
     uint32_t refs;
-    pdl_program *program; /* kept; NULL for a single expression or template */
-    pdl_arena *arena;     /* owned: infos, call signatures */
-    pdl_interner *names;  /* kept: the names that its runs use */
-    /* The code of a file that is imported as lib/...: its errors are reported at the call
+    pdl_program *program; /* kept; NULL for the code of a single expression or template */
+    pdl_arena *arena;     /* owned: infos and call signatures */
+    pdl_interner *names;  /* kept: the names that the runs of the code use */
+    /* The code of a file that is imported as lib/...: errors in it are reported at the call
      * (vm/run/fiber.c). */
     bool library;
-    bool stdlib;        /* the standard library: its errors are reported at the program's line */
-    pdl_val signatures; /* a tool server: dict from functions to declarations; else absent */
-    /* Labels of the computed text from which the code was made; its constants have them. */
+    /* the standard library: errors in it are reported at the line of the program */
+    bool stdlib;
+    pdl_val signatures; /* for a tool server: dict from functions to declarations; else absent */
+    /* Labels of the computed text from which the code was made. The constants of the code have
+     * them. */
     pdl_label label;
     /* For a module that has a policy: its bit among such modules, and the sandbox profile of the
-     * policy (absent: none). The builder of the code sets both. */
+     * policy (absent when the policy has none). The builder of the code sets both. */
     uint64_t modules;
     pdl_val sandbox;
     bool sees_context; /* an instruction reads the messages so far or passes them on */
-    bool jinja;        /* a template: lenient undefined, errors are "Jinja Code error: ..." */
-    bool traced;       /* the code has instructions that report the values of fields */
+    /* the code is a template: undefined values are lenient, and errors begin with "Jinja Code
+     * error: " */
+    bool jinja;
+    bool traced; /* the code has instructions that report the values of fields */
     /* in the order in which their FUNC instructions were emitted */
     PDL_VEC(pdl_func_info *) functions;
     PDL_VEC(pdl_ins) ins;
@@ -180,7 +188,7 @@ struct pdl_code {
     PDL_VEC(pdl_srcsite) sites;
     PDL_VEC(pdl_val) consts;
     PDL_VEC(const void *) operands;
-    PDL_VEC(uint8_t) operand_types; /* a pdl_ptr_type for each operand */
+    PDL_VEC(uint8_t) operand_types; /* a pdl_ptr_type for each operand that is a pointer */
 };
 
 pdl_code *pdl_code_keep(pdl_code *c);
@@ -190,8 +198,9 @@ void pdl_code_drop(pdl_code *c); /* c may be NULL */
  * has begun. */
 void pdl_code_relabel(pdl_code *c, pdl_label label);
 
-/* Checks that the instructions agree with ops.def: operands of their kinds, jumps to instructions,
- * one height of the value stack at each. Builds with assertions check all code. */
+/* Checks that the instructions agree with ops.def: operands have their kinds, jumps lead to
+ * instructions, and the value stack has one height at each instruction. Builds with assertions
+ * check all code. */
 PDL_MUST bool pdl_code_verify(const pdl_code *c, pdl_err *err);
 /* Returns how many values the instruction at pc takes from the stack. */
 size_t pdl_code_operands_at(const pdl_code *c, size_t pc);
@@ -200,6 +209,6 @@ bool pdl_opcode_sees_context(pdl_opcode op);
 /* Appends a listing for `pdl dump --code`. */
 void pdl_code_dump(const pdl_code *c, struct pdl_buf *out);
 void pdl_code_dump_at(const pdl_code *c, size_t pc,
-                      struct pdl_buf *out); /* appends one line, without a line end */
+                      struct pdl_buf *out); /* appends one line, without its line end */
 
 #endif

@@ -43,8 +43,8 @@ pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace) {
     return c;
 }
 
-/* Adds the body of a function. Constants of a computed text have its label, also those of bodies
- * that are added. */
+/* Adds the body of a function. The constants of a computed text have its label, and so have the
+ * constants of bodies that are added. */
 static void add_body(pdl_emit *e, pdl_func_info *info) {
     pdl_code *c = e->code;
     size_t n = c->consts.n;
@@ -63,7 +63,7 @@ uint32_t pdl_compile_function(pdl_code *c, const pdl_func_info *info) {
 
 void pdl_compile_functions(pdl_code *c) {
     pdl_emit e = {.code = c, .a = c->arena, .trace = c->traced};
-    /* bodies may define functions, which make the list longer */
+    /* the body of a function may define functions, which make this list longer */
     for (size_t i = 0; i < c->functions.n; i++)
         if (!c->functions.p[i]->entry) add_body(&e, c->functions.p[i]);
     end(&e);

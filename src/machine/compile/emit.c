@@ -1,4 +1,5 @@
-/* emit.c -- see emit.h. Source places are stored beside the instructions, index by index.
+/* emit.c -- see emit.h. The source places are in an array of the same length as the instructions:
+ * place i belongs to instruction i.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,7 +57,8 @@ void pdl_emit_attr(pdl_emit *e, pdl_str name) {
 
 pdl_name pdl_emit_intern(pdl_emit *e, pdl_str s) { return pdl_intern(e->code->names, s); }
 
-/* Copies a segment, because ids outlive the code: contexts and traces keep them. */
+/* Copies a segment, because the ids that it is a part of are kept by contexts and traces, longer
+ * than the code. */
 const char *pdl_emit_segment(pdl_emit *e, pdl_str s) {
     return pdl_name_str(e->code->names, pdl_intern(e->code->names, s)).p;
 }

@@ -16,15 +16,16 @@ typedef struct pdl_emit {
     uint32_t site;       /* site of the next instruction */
     uint32_t start, end; /* span of the next instruction */
     bool trace;
-    PDL_VEC(const pdl_xnode *) spine; /* scratch of expression chains */
-    /* variables of the closed loops around the current node, by slot */
+    PDL_VEC(const pdl_xnode *) spine; /* scratch memory for chains of expressions */
+    /* variables of the closed loops around the current node; the index is the slot */
     PDL_VEC(pdl_name) locals;
 } pdl_emit;
 
 uint32_t pdl_emit_op(pdl_emit *e, pdl_opcode op, unsigned a,
-                     size_t c); /* returns its index; called only by emit_OP */
+                     size_t c); /* returns the index of the instruction; only emit_OP calls it */
 uint32_t pdl_emit_next_index(const pdl_emit *e);
-void pdl_emit_patch(pdl_emit *e, uint32_t at); /* makes the jump at `at` go here */
+/* lets the jump at `at` go to the next instruction */
+void pdl_emit_patch(pdl_emit *e, uint32_t at);
 void pdl_emit_patch_to(pdl_emit *e, uint32_t at, uint32_t target);
 void pdl_emit_const(pdl_emit *e, pdl_val v); /* takes v */
 void pdl_emit_text(pdl_emit *e, pdl_str s);
@@ -56,23 +57,23 @@ const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL-
     }
 #include "compile/ops.def"
 
-/* The site of instructions from here on. Setting the site returns the old one, which the caller
+/* The site of the instructions that follow. Setting it returns the old site, which the caller
  * restores later. */
 typedef struct {
     uint32_t site, start, end;
 } emit_place;
 emit_place pdl_emit_at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *node, pdl_loc loc);
 void pdl_emit_at_place(pdl_emit *e, emit_place p);
-/* x is the place of the next instructions */
+/* the instructions that follow have the place of x */
 void pdl_emit_set_span(pdl_emit *e, const pdl_xnode *x);
 
 /* Emits one expression (any form), which leaves its value (emit_expr.c). */
 void pdl_emit_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
-/* Emits a template in the current frame, ended by RETURN. */
+/* Emits a template in the current frame. The template ends with RETURN. */
 void pdl_emit_template(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
 void pdl_emit_xnode(pdl_emit *e, const pdl_xnode *x);
 void pdl_emit_stmt(pdl_emit *e, const pdl_xnode *x);
-/* Binds `self`, the blocks of a template, when there are any. */
+/* Binds `self`, the object of the blocks of a template, when the template has blocks. */
 void pdl_emit_self(pdl_emit *e, const pdl_xnode *root);
 void pdl_emit_target(
     pdl_emit *e, const pdl_xnode *t); /* moves the top of the stack to a target of an assignment */
@@ -84,24 +85,24 @@ void pdl_emit_scope_restore(pdl_emit *e, uint32_t from);
  * variables are put into bound, unless it is NULL. */
 bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound);
 bool pdl_emit_local_find(const pdl_emit *e, pdl_name name, uint32_t *slot);
-/* Filters the value on the stack by a FILTER chain whose innermost obj is NULL. */
+/* Filters the value on the stack by a FILTER chain. The innermost obj of the chain is NULL. */
 void pdl_emit_filter_on_top(pdl_emit *e, const pdl_xnode *x);
 
 /* These emit trees and small leaf blocks (emit_data.c). */
 void pdl_emit_tree(pdl_emit *e, const pdl_tree *t);
 /* Emits the parts of retry, budget or an aggregator in the order of records.def; a part that is not
- * written is its default, or absent. base: the struct that the field was read into. */
+ * written gets its default, or is absent. base: the struct into which the field was read. */
 void pdl_emit_record(pdl_emit *e, pdl_record record, const void *base);
 void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t,
-                      pdl_loc loc); /* place of errors of its expressions */
+                      pdl_loc loc); /* place that errors of its expressions have */
 
 /* The position of a block: how its id continues that of its parent (emit_block.c). */
 typedef struct pdl_pos {
     pdl_seg seg;
     uint32_t index;
     pdl_str name;
-    bool no_context;  /* no other part of the program sees the messages of the block */
-    pdl_str def_name; /* name in defs of a function block */
+    bool no_context;  /* no other part of the program can see the messages of the block */
+    pdl_str def_name; /* name in defs, for the block of a function */
 } pdl_pos;
 void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos);
 /* Emits a block that is a part of another one, such as its `input`. The part prints nothing, and
@@ -111,9 +112,10 @@ pdl_loc pdl_emit_field_loc(const pdl_block *b, const char *key);
 void pdl_emit_set_loc(pdl_emit *e, pdl_loc loc);
 void pdl_emit_trace_field(pdl_emit *e, const char *key);
 void pdl_emit_trace_case(pdl_emit *e, const char *key,
-                         uint32_t number); /* number of a case of match, from 1; 0: none */
+                         /* number of a case of match, from 1; 0 outside of match */
+                         uint32_t number);
 
-/* These emit bodies, by family of kinds. */
+/* These functions emit bodies. Each is for a family of kinds. */
 void pdl_emit_list_body(pdl_emit *e, const pdl_blocks *items, pdl_blockinfo *info,
                         const pdl_join *join);
 void pdl_emit_reduce(pdl_emit *e); /* pops function and list, pushes the folded value */
@@ -129,7 +131,7 @@ void pdl_emit_code(pdl_emit *e, const pdl_b_code *b, pdl_blockinfo *info);
 void pdl_emit_read(pdl_emit *e, const pdl_b_read *b, const pdl_blockinfo *info);
 void pdl_emit_message(pdl_emit *e, const pdl_b_message *b);
 void pdl_emit_aggregator(pdl_emit *e, const pdl_b_aggregator *b);
-/* Emits the body of a function, after the code that is there. */
+/* Emits the body of a function after the code that was emitted before. */
 void pdl_emit_function_body(pdl_emit *e, pdl_func_info *f);
 
 #endif

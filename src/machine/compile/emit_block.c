@@ -32,8 +32,8 @@ void pdl_emit_trace_case(pdl_emit *e, const char *key, uint32_t number) {
     emit_TRACE_FIELD(e, field);
 }
 
-/* Returns true when there can be another attempt. `retry: 0` has one attempt, which only gets a
- * number. */
+/* Returns true when there can be another attempt. `retry: 0` allows no other attempt; it only gives
+ * the first attempt a number. */
 static bool retries(const pdl_retry *r) { return r && (r->is_object || r->count); }
 
 /* Returns true when a value is an expression that may call a function. */
@@ -59,9 +59,10 @@ static void find_model(void *user, const pdl_block *b) {
     if (!*found) pdl_block_each_child(b, find_model, user);
 }
 
-/* Returns true when a model may write what the block prints before an attempt is refused. The text
- * of a fallback alone follows what was printed, except under a `spec`, which refuses that. What
- * only an expectation asks to be better is no failure and is kept, as in the conformance kit. */
+/* Returns true when a model may write what the block prints before an attempt is refused. A
+ * fallback alone does not make the text refusable: its text follows the printed text. Under a
+ * `spec` it does. A result that only misses an expectation is not a failure: it is kept, as in the
+ * conformance kit. */
 static bool is_refusable(const pdl_block *b) {
     bool has_model = false, checked = b->rare->spec.type && !b->rare->parser;
     if (!retries(b->rare->retry) && !(b->rare->fallback && checked)) return false;
@@ -78,7 +79,7 @@ static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     if (b->rare->role.s.p) {
         emit_place here_place = {e->site, e->start, e->end};
         i->role = pdl_text(b->rare->role.s);
-        pdl_emit_add_const(e, i->role); /* the constant table owns it */
+        pdl_emit_add_const(e, i->role); /* the constant table owns the constant */
         pdl_emit_at_place(e, here_place);
     } else {
         i->role = pdl_absent();
@@ -95,8 +96,8 @@ static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     return i;
 }
 
-/* Emits one entry of defs, which prints nothing: its result is bound to the name, and the variables
- * that it defines itself are dropped. */
+/* Emits one entry of defs. The entry prints nothing. Its result is bound to the name, and the
+ * variables that its block defines are dropped. */
 static void emit_definition(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
     pdl_str name = defs->names[i];
     emit_PART_BEGIN(e, true);
@@ -310,7 +311,7 @@ static void emit_fields_after(pdl_emit *e, const pdl_block *b) {
 #undef AFTER
 }
 
-/* Emits a plain value in a list, which has no record, only its message and its output. */
+/* Emits a plain value in a list. It has no record, only a message and output. */
 static void emit_plain(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info) {
     pdl_emit_tree(e, PDL_AS(scalar, b)->value);
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_PLAIN, info);

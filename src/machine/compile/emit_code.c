@@ -39,8 +39,8 @@ static void emit_command(pdl_emit *e, const pdl_b_code *b, const pdl_blockinfo *
     emit_end(e, info, PDL_MESSAGE_PLAIN);
 }
 
-/* Emits the question whether computed text may become a program or a template: a policy must allow
- * it. */
+/* Emits a request for permission: a policy must allow that computed text becomes a program or a
+ * template. */
 static void emit_permit_for(pdl_emit *e, pdl_permit_kind kind, uint32_t depth) {
     emit_PERMIT(e, kind, depth);
     emit_AWAIT(e);

@@ -70,8 +70,8 @@ void pdl_emit_match(pdl_emit *e, const pdl_b_match *b, pdl_blockinfo *info) {
 
 static const pdl_join default_join = {.kind = PDL_JOIN_TEXT};
 
-/* Emits the names and lists of `for`, the bound, and the reducing function (deepest on the
- * stack). */
+/* Emits the names and lists of `for`, the bound, and the reducing function, which is deepest on the
+ * stack. */
 static void emit_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors,
                            const pdl_text_field *index, const pdl_tree *max, const pdl_join *join) {
     pdl_fors_info *info = pdl_arena_new(e->a, pdl_fors_info);
@@ -175,7 +175,7 @@ static bool field_ignores_context(const pdl_block *b, const pdl_field *f) {
     case PDL_HOLDS_BLOCKS: return all_ignore_context(at);
     case PDL_HOLDS_CASES:
     case PDL_HOLDS_EXPECTATIONS:
-    case PDL_HOLDS_PARTS: break; /* may contain anything that reads the background */
+    case PDL_HOLDS_PARTS: break; /* parts may contain anything that reads the background */
     }
     return false;
 }
@@ -220,7 +220,7 @@ void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_blockinfo *info) {
     }
     if (join->kind == PDL_JOIN_TEXT && (join->with.n || !pdl_is_absent(info->role))) {
         uint32_t sep = pdl_emit_add_const(e, pdl_text(join->with));
-        /* prints the separator and adds it to the text, except before the first iteration */
+        /* prints the separator and adds it to the text; does nothing before the first iteration */
         emit_FOR_SEP(e, sep);
     }
     emit_FOR_BIND(e);

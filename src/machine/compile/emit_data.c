@@ -140,7 +140,8 @@ static void emit_object(pdl_emit *e, const pdl_b_object *b, pdl_blockinfo *info)
     emit_DICT(e, b->fields.n);
 }
 
-/* Emits the search for the file in the first n places, one after another; pushes path and text. */
+/* Emits the search for the file in the first n places, one after the other. Pushes its path and its
+ * text. */
 static void emit_source(pdl_emit *e, const pdl_block *b, uint32_t n) {
     uint32_t found[PDL_FILE_PLACES];
     for (uint32_t i = 0; i < n; i++) {
@@ -174,7 +175,8 @@ static void emit_import(pdl_emit *e, const pdl_block *b) {
     else
         emit_STDLIB(e);
     emit_IMPORT(e, b);
-    emit_EMIT(e, false); /* the object of a known file was printed when it was made */
+    /* the object of a file whose name is known was printed when the file was made */
+    emit_EMIT(e, false);
     pdl_emit_patch(e, known);
 }
 

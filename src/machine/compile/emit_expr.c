@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* Pushes all variables; those in slots are bound in the scope first. */
+/* Pushes all variables. Variables in slots are bound in the scope first. */
 static void emit_scope(pdl_emit *e) {
     if (e->locals.n) emit_SCOPE_SAVE(e);
     for (uint32_t slot = 0; slot < e->locals.n; slot++) {
@@ -56,8 +56,8 @@ static pdl_callsig *emit_args(pdl_emit *e, const pdl_xargs *args) {
     return s;
 }
 
-/* Finds the variable that a chain of attributes and items starts from: receivers of mutating
- * methods are rebound along it. */
+/* Finds the variable at the beginning of a chain of attributes and items. A mutating method changes
+ * its receiver, which is then stored along this chain. */
 static bool path_root(const pdl_xnode *x, uint32_t *n_keys) {
     *n_keys = 0;
     while (x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM) {
@@ -68,7 +68,7 @@ static bool path_root(const pdl_xnode *x, uint32_t *n_keys) {
     return x->kind == PDL_X_NAME && *n_keys < 32;
 }
 
-/* Emits the keys of the path, outermost first. */
+/* Emits the keys of the path, the outermost key first. */
 static void emit_path_keys(pdl_emit *e, const pdl_xnode *x) {
     const pdl_xnode *chain[32];
     size_t n = 0;
@@ -95,14 +95,14 @@ static bool is_mutator(pdl_str name) {
     return false;
 }
 
-/* Returns true for a call of a mutating method on something that is reached from a variable. */
+/* Returns true for a call of a mutating method whose receiver is reached from a variable. */
 static bool rebinds(const pdl_xnode *x, uint32_t *n_keys) {
     const pdl_xnode *callee = x->u.call.obj;
     return callee->kind == PDL_X_ATTR && is_mutator(callee->u.access.name) &&
            path_root(callee->u.access.obj, n_keys);
 }
 
-/* Emits a call when the callee, or the receiver of a method, is on the stack. */
+/* Emits a call whose callee, or the receiver of a method, is already on the stack. */
 static pdl_callsig *emit_call_step(pdl_emit *e, const pdl_xnode *x) {
     const pdl_xnode *callee = x->u.call.obj;
     pdl_callsig *s = emit_args(e, &x->u.call.args);
@@ -166,7 +166,7 @@ static void emit_compare(pdl_emit *e, const pdl_xnode *x) {
     if (n < 2) return;
     uint32_t over = emit_JUMP(e, PDL_LATER);
     /* When an earlier comparison is false, this drops the operand that was kept for the next
-     * one. */
+     * comparison. */
     for (uint32_t i = 0; i + 1 < n; i++) pdl_emit_patch(e, outs[i]);
     emit_SWAP(e);
     emit_POP(e);
@@ -174,7 +174,8 @@ static void emit_compare(pdl_emit *e, const pdl_xnode *x) {
 }
 
 static void emit_logic(pdl_emit *e, const pdl_xnode *x) {
-    /* a or b or c reads as ((a or b) or c): this unrolls the spine. */
+    /* `a or b or c` is parsed as ((a or b) or c). This loop follows the left operands instead of
+     * recursing. */
     size_t base = e->spine.n;
     pdl_xkind kind = x->kind;
     for (; x->kind == kind; x = x->u.op.a) *pdl_vec_push(&e->spine) = x;
@@ -324,7 +325,8 @@ static void emit_dict(pdl_emit *e, const pdl_xnode *x) {
     emit_DICT(e, x->u.dict.n);
 }
 
-/* Emits a slice that is only a part of the key, as in x[1:2, 0]: no value has such an item. */
+/* Emits a slice that is only a part of the key, as in x[1:2, 0]. No value has an item under such a
+ * key. */
 static void emit_stray_slice(pdl_emit *e, const pdl_xnode *x) {
     pdl_val what = pdl_list_push(pdl_list_new(2), pdl_textz("invalid syntax"));
     pdl_emit_set_span(e, x);
@@ -359,7 +361,7 @@ void pdl_emit_xnode(pdl_emit *e, const pdl_xnode *x) {
     }
 }
 
-/* Emits a text with holes and no statements: its pieces go to the stack and are joined at once. */
+/* Emits a text with holes and without statements. Its pieces are pushed and joined at once. */
 static bool emit_simple_template(pdl_emit *e, const pdl_xnode *seq) {
     for (uint32_t i = 0; i < seq->u.list.n; i++) {
         pdl_xkind k = seq->u.list.p[i]->kind;
@@ -376,7 +378,8 @@ static bool emit_simple_template(pdl_emit *e, const pdl_xnode *seq) {
         for (uint32_t k = 0; k < x->u.list.n; k++) {
             emit_for_text(e, x->u.list.p[k]);
             pdl_emit_set_span(e, x->u.list.p[k]);
-            emit_DEFINED(e); /* the error is at the place of the name, not of the whole text */
+            /* the error has the place of the name, not the place of the whole text */
+            emit_DEFINED(e);
         }
         n += x->u.list.n;
     }
@@ -387,7 +390,7 @@ static bool emit_simple_template(pdl_emit *e, const pdl_xnode *seq) {
 }
 
 /* Returns true when x may be undefined. Operators and displays fail on undefined operands or make a
- * new value; only look-ups may give undefined. */
+ * new value, so only a look-up may be undefined. */
 static bool may_be_undefined(const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_CONST:

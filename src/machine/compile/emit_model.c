@@ -6,8 +6,8 @@
 
 #include "base/banned.h"
 
-/* Returns true for parameters that are floats: a whole number for one of them is sent with a
- * decimal point, as the reference does. */
+/* Returns true for parameters that are floats: a whole number is sent with a decimal point for such
+ * a parameter, as the reference does. */
 static bool is_float_parameter(pdl_str name) {
     static const char *const names[] = {"temperature", "top_p", "presence_penalty",
                                         "frequency_penalty", "timeout"};

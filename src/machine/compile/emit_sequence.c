@@ -1,5 +1,5 @@
-/* emit_sequence.c -- lists of blocks: text, lastOf, array, object as a list, sequence; and the
- * joins of loops.
+/* emit_sequence.c -- emits lists of blocks (text, lastOf, array, object as a list, sequence) and
+ * the joins of loops.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@ void pdl_emit_reduce(pdl_emit *e) {
     pdl_emit_patch(e, end);
 }
 
-/* Emits the join of the results on the stack, one for each child. */
+/* Emits the join of the results on the stack. The stack has one result for each child. */
 static void emit_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
     switch (join->kind) {
     case PDL_JOIN_TEXT:

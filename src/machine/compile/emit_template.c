@@ -1,5 +1,5 @@
 /* emit_template.c -- statements of Jinja templates to bytecode. Variables of a template are in the
- * scope of its frame; those that a loop, macro or `with` sets do not leak, because the scope is
+ * scope of its frame; variables that a loop, macro or `with` sets do not leak, because the scope is
  * saved before and restored afterwards.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -10,7 +10,8 @@
 
 #include "base/banned.h"
 
-/* Moves the top of the stack to a target: name, tuple of targets, namespace attribute. */
+/* Moves the top of the stack to a target: a name, a tuple of targets, or an attribute of a
+ * namespace. */
 void pdl_emit_target(pdl_emit *e, const pdl_xnode *t) {
     pdl_emit_set_span(e, t);
     if (t->kind == PDL_X_NAME) {
@@ -63,7 +64,7 @@ void pdl_emit_scope_restore(pdl_emit *e, uint32_t from) {
 }
 
 static void emit_if_stmt(pdl_emit *e, const pdl_xnode *x) {
-    /* elif chains are nested on the right: this walks them. */
+    /* An elif chain is nested in the else parts. This loop follows the nesting. */
     size_t n = 0, count = 0;
     for (const pdl_xnode *i = x; i && i->kind == PDL_X_IF; i = i->u.cond.no) count++;
     uint32_t *outs = pdl_arena_new_n(e->a, uint32_t, count);
@@ -86,8 +87,8 @@ static void emit_if_stmt(pdl_emit *e, const pdl_xnode *x) {
     emit_CHOSEN_TEXT(e);
 }
 
-/* Filters the text of a body on the stack. Where output is escaped the text is safe, since its
- * parts were escaped. */
+/* Filters the text of a body, which is on the stack. Where output is escaped this text counts as
+ * safe, since its parts were escaped. */
 static void emit_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filter) {
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
     emit_BUF_PUSH(e);
@@ -141,7 +142,7 @@ static void emit_macro(pdl_emit *e, const pdl_xnode *x) {
 static void emit_call_block(pdl_emit *e, const pdl_xnode *x) {
     pdl_macro_info *m = emit_routine(e, x, PDL_STR("caller"));
     const pdl_xnode *call = x->u.macro.call;
-    /* `caller` is passed as one more keyword argument. */
+    /* `caller` is passed as an additional keyword argument. */
     pdl_emit_xnode(e, call->u.call.obj);
     const pdl_xargs *args = &call->u.call.args;
     for (uint32_t i = 0; i < args->n_pos; i++) pdl_emit_xnode(e, args->pos[i]);
@@ -200,8 +201,8 @@ static void emit_autoescape(pdl_emit *e, const pdl_xnode *x) {
     emit_AUTOESCAPE_BACK(e);
 }
 
-/* Emits a block. The block sees the template's variables; it sees the variables of a loop around it
- * only when it is `scoped`. The routines are in `self`. */
+/* Emits a block of a template. The block sees the template's variables. It sees the variables of a
+ * loop around it only when it is `scoped`. The routines of all blocks are in `self`. */
 static void emit_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.macro.scoped) {
         uint32_t from = emit_SCOPE_SAVE(e) + 1;
@@ -216,8 +217,8 @@ static void emit_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     emit_OUT(e, false);
 }
 
-/* Pushes name and routine of every block below x. Returns their number. The C stack is as deep as
- * the nesting of statements, which the reader bounds. */
+/* Pushes the name and the routine of every block below x. Returns the number of these blocks. The C
+ * stack is as deep as the nesting of statements, which the reader bounds. */
 static uint32_t emit_block_routines(pdl_emit *e, const pdl_xnode *x) {
     if (!x) return 0;
     uint32_t n = 0;
@@ -260,8 +261,8 @@ static void emit_required(pdl_emit *e, const pdl_xnode *x) {
     emit_RAISE(e, pdl_emit_add_const(e, pdl_list_push(what, pdl_textz("TemplateRuntimeError"))));
 }
 
-/* Emits a failure for parts that fail only when they are executed: include, extends, unknown
- * filters and tests. */
+/* Emits an instruction that fails when it is executed: for include, extends, and unknown filters
+ * and tests. */
 static void emit_raise(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.fault.value) {
         pdl_emit_xnode(e, x->u.fault.value);

@@ -1,8 +1,8 @@
 /* emit_template_loop.c -- `for` of Jinja templates to bytecode.
  *
- * The variables of a closed loop (expr.h) are visible to its own instructions only: they have slots
- * in the frame. The variables of other loops are bound in the scope, which is saved before the loop
- * and restored after it.
+ * The variables of a closed loop (expr.h) are visible to its own instructions only, so they have
+ * slots in the frame. The variables of other loops are bound in the scope, which is saved before
+ * the loop and restored after it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,7 @@ static void emit_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_set_span(e, x->u.loop.over);
     emit_LOOP(e);
     emit_LIST(e, 0);
-    /* The comments of this function show the stack, with its top at the end. stack: list loop */
+    /* The comments of this function show the stack; its top is at the end. stack: list loop */
     emit_SWAP(e);
     uint32_t again = pdl_emit_next_index(e);
     uint32_t next = emit_LOOP_NEXT(e, PDL_LATER); /* stack: list loop item */
@@ -48,7 +48,8 @@ static void emit_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_scope_restore(e, from);
 }
 
-/* Emits the `else` of a loop. The loop object is on top: it knows whether there was an item. */
+/* Emits the `else` of a loop. The loop object is on top of the stack; it records whether the loop
+ * had an item. */
 static void emit_loop_else(pdl_emit *e, const pdl_xnode *x) {
     if (!x->u.loop.otherwise) {
         emit_POP(e);
@@ -99,7 +100,7 @@ static void emit_closed_run(pdl_emit *e, const pdl_xnode *x) {
 
 /* Emits a loop that takes the iterable from the stack and leaves nothing there. The instructions
  * are also the body of loop(...) in a recursive loop, which ends with its text. The target is
- * rebound in place; if the body binds more, that is undone after each iteration. */
+ * rebound in place. Other variables that the body binds are undone after each iteration. */
 static void emit_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     if (x->u.loop.test) emit_loop_filter(e, x);
     pdl_emit_set_span(e, x->u.loop.over);

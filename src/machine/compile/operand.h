@@ -24,7 +24,7 @@
 /* TARGET: an instruction of the same routine; ENTRY: the start of another routine */
 #define PARAM_TARGET , uint32_t c
 #define PARAM_ENTRY  , uint32_t c
-/* COUNT: how many values; SLOT: the number of a local variable */
+/* COUNT: a number of values; SLOT: the number of a local variable */
 #define PARAM_COUNT , size_t c
 #define PARAM_SLOT  , uint32_t c
 /* a part of the program, which outlives the code */

@@ -1,6 +1,7 @@
 /* verify.c -- checks that instructions agree with ops.def: every path to an instruction arrives
- * with the same height of the value stack, and operands have the kinds of their row. Walks from all
- * entries: the start, and the routines that operands point to.
+ * with the same height of the value stack, and operands have the kinds that their row of the table
+ * names. The check begins at each entry: at the start of the code, and at the routines that
+ * operands point to.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,11 +11,11 @@
 
 #include "base/banned.h"
 
-/* The effect of an instruction on the height, and where control continues. */
+/* The effect of an instruction on the height of the stack, and where control continues. */
 typedef struct step {
     size_t pops, pushes;
     bool falls_through, jumps;
-    size_t at_target; /* values that a jump pushes in place of the popped ones */
+    size_t at_target; /* number of values that a jump pushes in place of the popped values */
 } step;
 
 typedef struct verifier {
@@ -100,8 +101,8 @@ static bool wrong(const verifier *v, uint32_t at, const char *what, size_t a, si
                        what, a, b);
 }
 
-/* Records that an instruction is reached with this height: it must be the first time or the same
- * height as before. */
+/* Records that an instruction is reached with this height. Fails when the instruction was reached
+ * with another height before. */
 static bool reach(verifier *v, uint32_t from, size_t at, size_t height) {
     if (at >= v->code->ins.n) return wrong(v, from, "leads past the end", at, v->code->ins.n);
     if (v->heights[at] < 0) {
@@ -121,7 +122,8 @@ static bool reach_routine(verifier *v, uint32_t at, const pdl_ins *i) {
         return !entry || reach(v, at, entry, 0);
     }
     case PDL_OP_MAP: return reach(v, at, ((const pdl_map_info *)ptr_of(v->code, i))->entry, 0);
-    case PDL_OP_LOOP_RECURSIVE: return reach(v, at, i->c, 1); /* the items are on the stack */
+    /* the items are on the stack when the routine begins */
+    case PDL_OP_LOOP_RECURSIVE: return reach(v, at, i->c, 1);
     default: return true;
     }
 }

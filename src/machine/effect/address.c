@@ -1,8 +1,8 @@
 /* address.c -- the URLs that a program names for a call of a model, or for a request to the web.
  *
- * The URLs of a model are in its parameters, in the parameters of its fallbacks, which are used in
- * the same way, and in a processor. Each of them gets the messages, perhaps with a key, so policies
- * and sandboxes have to see them all.
+ * The URLs of a model are in its parameters, in the parameters of its fallbacks, and in a
+ * processor. Messages are sent to each of these URLs, perhaps with a key, so policies and sandboxes
+ * have to see all of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* budget.h -- a budget: how many calls, tokens, seconds and so on a part of a run may use. It
- * is charged together with the budgets that enclose it.
+/* budget.h -- a budget says how many calls, tokens, seconds and so on a part of a run may use.
+ * Everything that is charged to it is also charged to the budgets around it.
  *
  * The machine makes one for each block that has the field `budget` and for the run, and attaches
  * the innermost one to every effect. A front world (world/budget) reserves, settles and refuses.
@@ -36,23 +36,23 @@ typedef struct pdl_rate_limits {
 const char *pdl_budget_item_name(pdl_budget_item i);
 const char *pdl_budget_item_doc(pdl_budget_item i);
 
-/* Invariants: used and reserved are of calls, tokens, cost, requests; seconds are measured from
- * start_ns; used[turns] is kept where has_turns. */
+/* Invariants: used and reserved count calls, tokens, cost and requests; seconds are measured from
+ * start_ns; used[turns] is counted when has_turns is set. */
 typedef struct pdl_budget {
     uint32_t refs;
-    uint32_t depth;                    /* number of budgets that enclose this one */
-    struct pdl_budget *up;             /* kept; NULL: the outermost */
-    pdl_loc loc;                       /* place of the block; all-zero: the run's budget */
-    double limit[PDL_BUDGET_COUNT];    /* negative: no limit */
-    /* amounts that ended effects used; a call or a request already counts when it starts */
+    uint32_t depth;                 /* number of budgets around this one */
+    struct pdl_budget *up;          /* kept; NULL for the outermost budget */
+    pdl_loc loc;                    /* place of the block; all-zero for the run's budget */
+    double limit[PDL_BUDGET_COUNT]; /* a negative number means no limit */
+    /* amounts used by effects that ended; a call or a request counts when it starts */
     double used[PDL_BUDGET_COUNT];
-    double reserved[PDL_BUDGET_COUNT]; /* set aside for effects in flight */
-    /* number and tokens of the calls that ended, for the average length of answers */
+    double reserved[PDL_BUDGET_COUNT]; /* amounts that are set aside for effects in flight */
+    /* number of calls that ended, and their tokens, for the average length of answers */
     double answers, answer_tokens;
-    uint32_t going;    /* calls in flight */
+    uint32_t going;    /* number of calls in flight */
     bool has_turns;    /* this budget or one around it limits turns */
-    uint64_t start_ns; /* monotonic, of pdl_budget_clock_ns */
-    /* How long earlier processes of the run worked; borrowed; NULL: there were none. */
+    uint64_t start_ns; /* time by a monotonic clock, see pdl_budget_clock_ns */
+    /* How long earlier processes of the run worked; borrowed; NULL when there were none. */
     const uint64_t *earlier_ns;
 } pdl_budget;
 
@@ -70,18 +70,18 @@ void pdl_budget_drop(pdl_budget *b);        /* b may be NULL */
 PDL_MUST bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_err *err);
 
 /* Returns true when e is about b or an enclosing budget: another attempt inside of b is useless
- * then. An error of kind budget records which budget it was about, so that a replay, where nothing
- * is counted, knows it too. */
+ * then. An error of kind budget records which budget it is about. So a replay, which counts
+ * nothing, knows it, too. */
 bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b);
-/* Fills err: the limit of item in b is reached. why: the message, "the budget of 3 calls is spent".
- * Always false. */
+/* Fills err with the error that the limit of an item in b is reached. why: the message, such as
+ * "the budget of 3 calls is spent". Always returns false. */
 bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err);
-/* Fills err: the seconds of b are used up. Always false. */
+/* Fills err with the error that the seconds of b are used up. Always returns false. */
 bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err);
-/* Counts turns of a program that only computes. The machine does so itself, since no effect is
- * made. Error: budget. b may be NULL. */
+/* Counts turns of a program that only computes. The machine calls this itself, since such a program
+ * makes no effects. Error: budget. b may be NULL. */
 PDL_MUST bool pdl_budget_take_turns(pdl_budget *b, size_t turns, pdl_err *err);
-/* Checks that there is time left, in b and all budgets around it. Error: budget. b may be NULL. */
+/* Checks that b and all budgets around it have seconds left. Error: budget. b may be NULL. */
 PDL_MUST bool pdl_budget_check_clock(const pdl_budget *b, pdl_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* canonical.c -- see effect.h: the canonical form of requests (spec execution 10.5). Parameters
- * that do not change the question are not part of it, and neither are secrets.
+/* canonical.c -- see effect.h: the canonical form of requests (spec execution 10.5). It has neither
+ * secrets nor parameters that do not change the question.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,8 +9,8 @@
 
 #include "base/banned.h"
 
-/* Returns true when the parameter does not change the question to the model. content: parameters
- * that decide which request is sent count as well. */
+/* Returns true when the parameter does not change the question to the model. With `content`, a
+ * parameter that decides which request is sent changes the question, too. */
 static bool asks_the_same(pdl_str name, bool content) {
     pdl_control c;
     return pdl_control_find(name, &c) && c != PDL_CONTROL_PLACE &&

@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-/* control.def explains each. */
+/* The meanings; control.def explains each. */
 typedef enum {
     PDL_CONTROL_STEERS,
     PDL_CONTROL_SHAPES,
@@ -16,8 +16,8 @@ typedef enum {
     PDL_CONTROL_FORM
 } pdl_control;
 
-/* Returns false when name is not a parameter of control.def. Letter case does not matter: a secret
- * is one in any spelling. */
+/* Returns false when name is not a parameter of control.def. Letter case does not matter, because a
+ * secret is secret in any spelling. */
 bool pdl_control_find(pdl_str name, pdl_control *what);
 
 #endif

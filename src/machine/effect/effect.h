@@ -1,11 +1,11 @@
 /* effect.h -- the only way out of the machine.
  *
  * Everything that a run requests from the outside is one pdl_effect, which is given to a pdl_world;
- * the world answers with one pdl_reply, preceded by pieces when it streams. Policy, record, replay,
- * cache, dry run and tests are worlds in front of a world. If the machine opened files or called
- * models itself, each of these would need hooks in every such place, and a replay could never be
- * known to be complete. What must stay true: the result of a program depends only on its text, its
- * inputs and the replies.
+ * the world answers with one pdl_reply, preceded by pieces when it streams. Policy, recording,
+ * replay, cache, dry run and tests are front worlds: they forward effects to the next world. If the
+ * machine opened files or called models itself, each of them would need hooks at every such place,
+ * and it could never be certain that a replay is complete. What must stay true: the result of a
+ * program depends only on its text, its inputs and the replies.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@
 #include "value/path.h"
 #include "value/val.h"
 
-/* The kinds, their requests and their replies: effects.def. */
+/* The kinds; effects.def has their requests and replies. */
 #define ASK(id, field, forms, doc)
 #define SAY(id, field, forms, doc)
 #define OP(id, op, forms)
@@ -35,9 +35,9 @@ typedef enum {
 
 typedef struct pdl_effect pdl_effect;
 
-/* How the code of an effect calls a PDL function (declared here, implemented by vm). start begins a
- * call of `func` with arguments, which it takes; `done` is called when the call has ended. The
- * worker uses it for callbacks from Python. */
+/* How the code of an effect calls a PDL function (declared here and implemented by vm). start
+ * begins a call of `func` with arguments, which it takes; `done` is called when the call has ended.
+ * The worker uses it for callbacks from Python. */
 typedef struct pdl_call_done {
     void (*fn)(void *user, pdl_val result /* taken; absent on failure */, const pdl_err *err);
     void *user;
@@ -48,37 +48,39 @@ typedef struct pdl_call_in {
                   pdl_val kwargs /* dict */, pdl_call_done done);
 } pdl_call_in;
 
-/* The final answer. Exactly one of value (present) and err (kind set) is set. */
+/* The final answer. Either value is present, or the kind of err is set. */
 typedef struct pdl_reply {
-    pdl_val value; /* owned by the reply */
+    pdl_val value; /* the reply owns the value */
     pdl_err err;
-    double seconds; /* duration; 0: unknown */
+    double seconds; /* duration in seconds; 0 when it is unknown */
 } pdl_reply;
 void pdl_reply_fini(pdl_reply *r);
-/* Returns how many seconds of the reply's duration a call of a model waited for its turn, a rate or
- * another attempt. The rest was spent on the network. */
+/* Returns how many seconds a call of a model waited: for its turn, for a rate, or before another
+ * attempt. They are a part of the reply's duration. The rest was spent on the network. */
 double pdl_reply_waited(const pdl_reply *r);
 
-/* Receives the answer: both callbacks run on the run's thread, possibly inside of start(). */
+/* Receives the answer. Both callbacks run on the thread of the run, possibly before start() has
+ * returned. */
 typedef struct pdl_effect_sink {
     void *user;
     /* Called with a piece of a streamed answer: text of models (valid UTF-8), stdout of code.
      * Borrowed. Never called after reply. */
     void (*piece)(void *user, const pdl_effect *e, pdl_str text);
-    /* Called with the final answer. Borrows r: what is kept must be copied. The world releases the
-     * effect after the call. */
+    /* Called with the final answer. Borrows r, so the callee copies what it keeps. The world
+     * releases the effect after the call. */
     void (*reply)(void *user, const pdl_effect *e, const pdl_reply *r);
-    /* Called when a policy has decided about e, before it is forwarded or refused: a dict,
-     * borrowed. May be NULL. */
+    /* Called when a policy has decided about e, before e is forwarded or refused. The decision is a
+     * dict, borrowed. The function may be NULL. */
     void (*decided)(void *user, const pdl_effect *e, pdl_vref decision);
     /* Called with parts of a model's streamed answer besides its text: a dict, borrowed, with some
      * of reasoning_content, refusal (texts), logprobs (a dict of lists) and tool_calls (a list of
-     * {index, id?, type?, function: {name?, arguments?}}). The reply has all of it again, whole; a
-     * world may pass on less. NULL: not wanted. */
+     * {index, id?, type?, function: {name?, arguments?}}). The reply contains all these parts
+     * again; a world may pass on fewer of them. The function may be NULL: then no parts are passed.
+     */
     void (*extra)(void *user, const pdl_effect *e, pdl_vref extra);
 } pdl_effect_sink;
 
-/* Keeps account of the requests of an effect, so that the service recognises one that is sent again
+/* Counts the requests of an effect, so that the service recognises a request that is sent again
  * after a crash. name gives the text of its Idempotency-Key (32 hex digits and a NUL) when a
  * request is sent; answered gets the status of each whole answer. part: the number of the request
  * when the effect is sent in several requests. */
@@ -94,8 +96,8 @@ struct pdl_effect {
     pdl_path *place; /* owned: block id with iterations; journal key */
     uint32_t seq;    /* number of the effect at this place, from 0 */
     pdl_loc loc;     /* place of the block */
-    /* The place that is shown to people: the call of the library function that makes the request,
-     * or else loc. */
+    /* The place that people see: the call of the library function that makes the request, or else
+     * loc. */
     pdl_loc user_loc;
     pdl_val request; /* owned dict, see effects.def */
     pdl_effect_sink sink;
@@ -104,24 +106,25 @@ struct pdl_effect {
     pdl_label added_labels;
     /* labels of the values that decided about the request; only in strict control */
     pdl_label control;
-    /* Labels of the values that chose the function that makes the request, in any kind of
+    /* Labels of the values that chose the function which makes the request, in every kind of
      * control. */
     pdl_label chosen;
     bool is_trusted;          /* a policy says that the reply does not get the origin of its kind */
-    bool is_import;           /* kind source: for `import`, else for `include` */
-    pdl_budget *budget;       /* owned; the budget that the effect is charged to; NULL: none */
+    bool is_import;           /* for the kind source: true for `import`, false for `include` */
+    pdl_budget *budget;       /* owned; the budget to which the effect is charged; NULL: none */
     const pdl_sender *sender; /* borrowed from the world that forwards the effect; NULL: none */
-    /* Owned list of the profiles of the blocks around it, outermost first; absent: there are
-     * none. */
+    /* Owned list of the profiles of the blocks around the effect, outermost first; absent when no
+     * block has one. */
     pdl_val sandbox;
-    uint64_t modules; /* a bit for each module around it that has a policy */
-    /* For code and objects: the numbers of the process that answers it and of its session. The
-     * policies give them, because they know which data went in; 0: the profile alone decides. */
+    uint64_t modules; /* one bit for each module around the effect that has a policy */
+    /* For code and objects: the number of the process that answers the effect, and of its session.
+     * The policies set these numbers, because they know which data the process has received. 0: the
+     * process depends on the profile alone. */
     uint32_t process, session;
     /* code in a worker made the request, so it may do only what that code may do */
     bool by_code;
     bool repeatable; /* the block or a policy says that the effect may be repeated without harm */
-    bool continues;  /* write: an earlier process began the file, whose content stays */
+    bool continues;  /* for write: an earlier process began the file, so its content stays */
 };
 
 /* The number and place of an effect in its run. */
@@ -154,10 +157,10 @@ bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
  * added_labels.
  */
 pdl_label pdl_effect_label(const pdl_effect *e);
-pdl_label pdl_effect_origin(pdl_effect_kind k); /* origin of the kind alone */
+pdl_label pdl_effect_origin(pdl_effect_kind k); /* the origin that the kind alone determines */
 bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait);
-/* Returns true when e changes something outside: its kind does, and it is not a request that the
- * web defines as safe (GET, HEAD). */
+/* Returns true when e changes something outside: effects of its kind do, and e is not a request
+ * that the web defines as safe (GET, HEAD). */
 bool pdl_effect_acts(const pdl_effect *e);
 /* Returns true for code with `session: new`, whose process forgets the variables of earlier
  * code. */
@@ -171,14 +174,14 @@ pdl_val pdl_effect_moved(const pdl_effect *e, pdl_str folder, pdl_str prefix);
  * Borrows path. Texts for models name files in this way, because a recording replays from any
  * folder. */
 pdl_str pdl_effect_path_from(pdl_str path, pdl_str folder);
-/* Returns true when the request has the form of its kind. For assertions, because the machine makes
- * requests. */
+/* Returns true when the request has the form of its kind. Used by assertions, because the machine
+ * makes requests. */
 bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request);
 /* Checks that a reply from a host program has the form that e demands. Error: protocol, without a
  * place. */
 PDL_MUST bool pdl_effect_check(const pdl_effect *e, pdl_vref reply, pdl_err *err);
 /* Completes the reply to a request to the web that a person or a host program gives: a text, or an
- * object with some of the fields. Takes given; other values come back unchanged. */
+ * object with some of the fields. Takes given. A value of another form is returned unchanged. */
 pdl_val pdl_effect_http_reply(pdl_val given);
 /* These read and check the stored reply of e, and the stored pieces, a list of texts. Answers from
  * journals and caches, which others may have made, must be read with these. Errors: syntax,
@@ -206,8 +209,8 @@ PDL_MUST bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets
  * added_labels, because the reader cannot compute them. */
 PDL_MUST bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply,
                                       const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
-/* These write any value as JSON text and read it back, losslessly ({"$pdl": "tuple", ...});
- * functions become their text, handles keep their number. */
+/* These write any value as JSON text, and read it back without loss: a tuple is {"$pdl": "tuple",
+ * ...}. But a function becomes its text, and a handle keeps only its number. */
 PDL_MUST bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err);
 /* Writes the value without the secrets of the register. */
 PDL_MUST bool pdl_effect_encode_redacted(pdl_vref v, const pdl_secrets *secrets, pdl_buf *out,
@@ -216,8 +219,8 @@ PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
 
 /* Calls fn for each URL that the program names, until fn returns false: for a request to the web,
  * or for a call of a model or of embeddings and its fallbacks. labels: the labels of the URL and of
- * the values that contain it. Parts that are nested too deep to be examined are passed whole.
- * Returns false when fn did. */
+ * the values that contain it. A part that is nested too deep to be examined is passed as a whole.
+ * Returns false when fn has returned false. */
 typedef bool pdl_address_fn(void *user, pdl_vref address, pdl_label labels);
 bool pdl_effect_each_address(const pdl_effect *e, pdl_address_fn *fn, void *user);
 
@@ -226,8 +229,8 @@ bool pdl_effect_each_address(const pdl_effect *e, pdl_address_fn *fn, void *user
  * missing. */
 #define PDL_TOOL_LEFT_OUT "left_out"
 
-/* Returns true for parameters of a model call that configure the client and are never sent:
- * control.def. */
+/* Returns true for a parameter of a model call that configures the client and is never sent;
+ * control.def lists them. */
 bool pdl_is_control_key(pdl_str name);
 
 /* A world answers effects. Vtable contracts:
@@ -237,9 +240,9 @@ bool pdl_is_control_key(pdl_str name);
  *           longer than a local file operation.
  *   `cancel`  ends the effect with this id if it is still open: its sink is not called any more.
  *           Unknown ids are ignored.
- *   `poll`    delivers what is ready; waits at most timeout_ms (-1: until something happens, 0:
- *           does not wait). It returns false when nothing is open in this world, because waiting
- *           would never end. A front world forwards to the next one.
+ *   `poll`  delivers what is ready; waits at most timeout_ms (-1: until something happens, 0: does
+ *           not wait). It returns false when no effect is open in this world, because a wait would
+ *           then never end. A front world forwards to the next one.
  *   `close`   releases the world and what it owns. A front world does not close the next one.
  *
  * A world may leave out the other members. Earlier worlds of the chain use them through the
@@ -249,8 +252,7 @@ bool pdl_is_control_key(pdl_str name);
  *                 Then e may be executed a second time.
  *   `charge`      counts the costs of e, which an earlier world has answered from a file.
  *   `has_output`  returns true when this world holds output of the run that is not written.
- *   `put_output`  writes that output, and returns the bytes of output that were written in all.
- */
+ *   `put_output`  writes that output, and returns the bytes of output that were written in all. */
 typedef struct pdl_world pdl_world;
 typedef struct pdl_world_ops {
     void (*start)(pdl_world *w, pdl_effect *e);
@@ -264,7 +266,8 @@ typedef struct pdl_world_ops {
 } pdl_world_ops;
 struct pdl_world {
     const pdl_world_ops *ops;
-    pdl_world *next; /* the world to which a front world forwards; borrowed; else NULL */
+    /* the world to which a front world forwards; borrowed; NULL for other worlds */
+    pdl_world *next;
 };
 
 /* Each of these calls the member of its name in each world of the chain from w on; w may be NULL.
@@ -276,7 +279,7 @@ uint64_t pdl_world_put_output(pdl_world *w);
 
 /* Delivers the reply of e and releases both. Takes value. For worlds. */
 void pdl_effect_answer(pdl_effect *e, pdl_val value, double seconds);
-/* Delivers a failure. Takes the content of err. seconds: as in pdl_reply. */
+/* Answers e with an error. Takes the content of err. seconds: as in pdl_reply. */
 void pdl_effect_refuse(pdl_effect *e, pdl_err *err);
 void pdl_effect_refuse_after(pdl_effect *e, pdl_err *err, double seconds);
 

@@ -1,10 +1,10 @@
 /* encode.c -- see effect.h: writes any value as JSON text and reads it back.
  *
- * JSON values are written unchanged. Everything else is an object whose first key is "$pdl": its
- * kind. A dict that has such a key, or a key that is not a string, is written in that way too, so
- * that reading is unambiguous. Labels are not written, except those of a reply that its reader
- * could not know from its kind and request. A context is written as its messages in order:
- * independent groups are read back as a sequence.
+ * JSON values are written unchanged. Any other value is an object whose first member "$pdl" is its
+ * kind. So is a dict that has a key "$pdl", or a key that is not a string; otherwise a reader could
+ * not distinguish it. Labels are not written, except the labels of a reply that a reader cannot
+ * compute from its kind and request. A context is written as its messages in order, so independent
+ * groups of messages are read back as one sequence.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,9 +32,9 @@ typedef struct enc {
     pdl_buf *out;
     int flags;
     const pdl_secrets *secrets;
-    unsigned depth;  /* depth of the JSON */
+    unsigned depth;  /* depth of the JSON that is being written */
     size_t start;    /* where the value begins in out */
-    size_t check_at; /* length of out at which room and cancellation are checked */
+    size_t check_at; /* length of out at which space and cancellation are checked next */
 } enc;
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -352,7 +352,7 @@ static bool revive_object(pdl_vref v, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Makes a dict or set of items that are revived already. Takes list. */
+/* Makes a dict or a set of items that were revived before. Takes list. */
 static bool from_items(pdl_val list, bool set, pdl_vref kind, pdl_val *out, pdl_err *err) {
     pdl_val d = pdl_dict_new(pdl_list_len(list));
     bool ok = true;
@@ -424,7 +424,8 @@ static bool revive_range(pdl_vref items, pdl_vref kind, pdl_val *out, pdl_err *e
             return malformed(kind, err);
     if (!n[2]) return malformed(kind, err);
     pdl_val r = pdl_range_new(n[0], n[1], n[2]);
-    if (pdl_range_len(r) > PDL_MAX_RANGE_ITEMS) { /* a few bytes must not cause unbounded work */
+    /* a few bytes of input must not cause unbounded work */
+    if (pdl_range_len(r) > PDL_MAX_RANGE_ITEMS) {
         pdl_drop(r);
         return malformed(kind, err);
     }
@@ -507,8 +508,7 @@ static bool revive_tagged(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *err)
     return malformed(kind, err);
 }
 
-/* Makes the value of its JSON form. The depth is bounded by the JSON reader
- * (PDL_MAX_JSON_DEPTH). */
+/* Makes a value from its JSON form. The JSON reader bounds the depth (PDL_MAX_JSON_DEPTH). */
 static bool revive(pdl_vref v, pdl_val *out, pdl_err *err) {
     if (pdl_is_list(v)) return revive_list(v, out, err);
     if (pdl_is_dict(v)) {

@@ -10,8 +10,8 @@
 #include "effect/secret.h"
 
 enum {
-    PDL_ENC_SORT = 1,   /* keys in order of their text */
-    PDL_ENC_REDACT = 2, /* texts under names of secret parameters are written as [REDACTED] */
+    PDL_ENC_SORT = 1,   /* keys are in the order of their text */
+    PDL_ENC_REDACT = 2, /* texts under the names of secret parameters are written as [REDACTED] */
 };
 
 /* Writes v without the secrets of the register (NULL: none), which are removed from every text

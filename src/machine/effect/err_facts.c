@@ -1,5 +1,6 @@
-/* err_facts.c -- the facts of an error (base/err.h) as a dict: pdl_error of a program, the line of
- * a journal. A failed model call has further facts, which base cannot name; they are JSON text.
+/* err_facts.c -- makes a dict of the facts of an error (base/err.h), for the variable pdl_error of
+ * a program and for the row of a journal. A failed model call has further facts, which are JSON
+ * text because base does not know their names.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,8 +34,8 @@ static double positive(pdl_vref v) {
     return pdl_is(v, PDL_V_FLOAT) && pdl_float_of(v) > 0 ? pdl_float_of(v) : 0;
 }
 
-/* The waits of a failed call are in the list of its attempts: each attempt has the wait before the
- * next one. */
+/* The list of attempts has the waits of a failed call: each attempt has the wait before the next
+ * attempt. */
 double pdl_reply_waited(const pdl_reply *r) {
     double seconds = 0;
     if (!r->err.kind)
@@ -50,7 +51,7 @@ double pdl_reply_waited(const pdl_reply *r) {
     return seconds;
 }
 
-/* Returns false when d has no such number. */
+/* Returns false when d has no number under this name. */
 static bool number_of(pdl_vref d, const char *key, uint32_t *out) {
     int64_t n;
     if (!pdl_int_get(pdl_dict_getz(d, key), &n) || n < 0 || n > UINT32_MAX) return false;

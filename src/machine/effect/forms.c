@@ -18,7 +18,8 @@
 
 #include "base/banned.h"
 
-/* The kinds of values, then the demands on their content, then whether the field may be missing. */
+/* First the kinds of values, then the demands on their content, then whether the field may be
+ * missing. */
 enum {
     NONE = 1 << 0,
     FLAG = 1 << 1,
@@ -29,8 +30,8 @@ enum {
     OBJECT = 1 << 6,
     TEXTS = 1 << 7,
     VECTORS = 1 << 8,
-    /* DATA alone: a value of any kind. DATA with other kinds: a value of such a kind whose parts
-     * are DATA */
+    /* DATA alone means a value of any kind. DATA with other kinds means a value of one of these
+     * kinds, whose parts are DATA. */
     DATA = 1 << 9,
     ANY = 1 << 10,
     MISSING = 1 << 11,
@@ -47,7 +48,7 @@ enum {
 };
 enum { PDL_LABEL_0 = 0 };
 
-/* The table is read four times, each time for rows of one sort. */
+/* The table is read four times, each time for rows of another sort. */
 #define ASK(id, field, forms, doc)
 #define SAY(id, field, forms, doc)
 #define OP(id, op, forms)
@@ -139,8 +140,8 @@ bool pdl_effect_begins_session(const pdl_effect *e) {
 static bool is_text(pdl_vref v) { return pdl_is_str(v) && !(pdl_flags_of(v) & PDL_F_SAFE); }
 static bool is_number(pdl_vref v) { return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT); }
 
-/* Returns true for JSON values only. The depth is that of the text from which v was read, or of
- * what a host program has built. */
+/* Returns true for values of JSON. The depth is bounded by the text from which v was read, or by
+ * the host program that built v. */
 static bool is_data(pdl_vref v, unsigned depth) {
     if (depth > PDL_MAX_JSON_DEPTH) return false;
     if (pdl_is_list(v)) {
@@ -213,8 +214,8 @@ bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request) {
     return has_text_keys(request) && !find_misfit(asks, sizeof asks / sizeof asks[0], k, request);
 }
 
-/* Returns the offset of the first part of a path from `at` on, after empty parts and single
- * dots. */
+/* Returns the offset of the first part of a path from `at` on. Empty parts and single dots are
+ * skipped. */
 static size_t part_at(pdl_str path, size_t at) {
     for (;; at++) {
         bool dot = at < path.n && path.p[at] == '.' && (at + 1 == path.n || path.p[at + 1] == '/');

@@ -2,8 +2,8 @@
  *
  * The register is a tree of bytes: a search at one position of a text takes one step for each byte
  * that agrees with a secret, however many secrets there are. A long secret (the key of a service
- * account) is registered in parts, so that the step back after a part that almost matched is
- * bounded and redaction is linear.
+ * account) is registered in parts. So when a part almost matches, the search steps back by the
+ * length of a part at most, and redaction takes linear time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,11 +23,14 @@
 
 enum {
     LONGEST_PART = 512,
-    LONGEST_RUN = 64, /* backslashes in a row; each level of JSON in JSON doubles their number */
-    /* A prefix of a secret at a cut end is redacted from this length on. A shorter prefix is
-     * shown. */
+    /* maximum number of backslashes in a row; each level of JSON inside JSON doubles
+     * their number */
+    LONGEST_RUN = 64,
+    /* When the end of a text cuts a secret, the beginning of the secret is redacted if it has at
+     * least this length. A shorter beginning is shown. */
     MIN_CUT = 4,
-    /* Number of excerpts that are searched for the end of a secret. Later excerpts are redacted. */
+    /* Number of excerpts in which the end of a secret is searched. Excerpts after these are
+     * redacted as a whole. */
     MAX_TAILS = 100,
 };
 
@@ -42,7 +45,8 @@ struct pdl_secrets {
     bool begins[256]; /* bytes with which a secret begins */
     edge *edges;      /* a power of two */
     size_t n_edges, cap;
-    PDL_VEC(unsigned char) nodes; /* ENDS, GOES_ON, FIRST; the first is the root */
+    /* flags ENDS, GOES_ON, FIRST of each node; the first node is the root */
+    PDL_VEC(unsigned char) nodes;
 };
 
 enum { ENDS = 1, GOES_ON = 2, FIRST = 4 /* by pdl_secrets_add_first */ };
@@ -77,7 +81,7 @@ static uint64_t key_of(uint32_t from, char c) {
     return ((uint64_t)from << 8 | (unsigned char)c) + 1;
 }
 
-/* 0: there is none. */
+/* 0: there is no such node. */
 static uint32_t child(const pdl_secrets *s, uint32_t from, char c) {
     return slot_of(s, key_of(from, c))->to;
 }
@@ -126,7 +130,7 @@ bool pdl_secrets_add_first(pdl_secrets *s, pdl_str text) {
         pdl_secrets_add(s, text);
         return true;
     }
-    uint32_t node = add_part(s, text); /* may move the nodes */
+    uint32_t node = add_part(s, text); /* this call may move the nodes */
     bool first = !(s->nodes.p[node] & FIRST);
     s->nodes.p[node] |= FIRST;
     return first;
@@ -134,9 +138,9 @@ bool pdl_secrets_add_first(pdl_secrets *s, pdl_str text) {
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
-/* The spellings of a secret. A backslash of the secret is read as doubled backslashes by ESCAPED,
- * as \u005c or \x5c by NUMBERED. ENTITIES are those of HTML, in JSON as well; ENTITIES_DEEP reads
- * &amp;lt; as <. */
+/* The ways in which a secret may be spelled. ESCAPED: its backslashes are doubled. NUMBERED: its
+ * backslashes are written as \u005c or \x5c. ENTITIES: with the entities of HTML, also inside JSON.
+ * ENTITIES_DEEP: &amp;lt; also means <. */
 typedef enum {
     AS_IT_IS,
     ESCAPED,
@@ -147,8 +151,8 @@ typedef enum {
     N_WRITINGS
 } writing;
 
-/* The search at one position of t. at: end of what was read of t; end: end of the longest secret so
- * far, 0: none. cut: t ends before the answer is known. */
+/* The state of a search at one position of t. at: how far t was read; end: where the longest secret
+ * found so far ends, 0 when none was found. cut: t ends before the answer is known. */
 typedef struct redact_walk {
     const pdl_secrets *s;
     pdl_str t;
@@ -180,7 +184,7 @@ static int digit(char c) {
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-/* Returns the value of n hexadecimal digits at `at`; -1 when there are fewer. */
+/* Returns the value of n hexadecimal digits at `at`; -1 when there are not n digits. */
 static int32_t number_at(walk *w, size_t at, size_t n) {
     int32_t v = 0;
     for (size_t i = 0; i < n; i++) {
@@ -215,9 +219,10 @@ static int32_t unicode_at(walk *w, size_t at, size_t *n) {
     return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/* Reads a letter after backslashes. */
+/* Reads the letter of an escape, after its backslashes. */
 static bool take_escape(walk *w) {
-    static const char letters[] = "ntrbf0", controls[] = "\n\t\r\b\f"; /* the last is NUL */
+    /* the last character is a NUL */
+    static const char letters[] = "ntrbf0", controls[] = "\n\t\r\b\f";
     char c = w->t.p[w->at], utf8[4];
     const char *known = c ? strchr(letters, c) : NULL;
     size_t n = 0;
@@ -233,8 +238,8 @@ static bool take_escape(walk *w) {
     return true;
 }
 
-/* Reads backslashes and the characters that they escape. Backslashes of the secret itself are
- * doubled once per depth. */
+/* Reads backslashes and the characters that they escape. Each level of escaping doubles the
+ * backslashes of the secret. */
 static bool take_backslashes(walk *w) {
     size_t run = run_at(w, w->at), own = 0, used = 0;
     while (own < run && take(w, '\\')) own++;
@@ -248,7 +253,7 @@ static bool take_backslashes(walk *w) {
     return take_escape(w);
 }
 
-/* Reads a backslash of the secret that is written as its number: \u005c, \x5c. */
+/* Reads a backslash of the secret that is written by its number: \u005c or \x5c. */
 static bool take_numbered(walk *w) {
     size_t n = run_at(w, w->at), digits = 0, at = w->at + n;
     char kind = at < w->t.n ? w->t.p[at] : '\0';
@@ -267,14 +272,15 @@ static bool take_percent(walk *w) {
     return true;
 }
 
-/* Returns how many bytes of t at `at` are an ampersand, also as \u0026. */
+/* Returns how many bytes of t at `at` spell an ampersand, which may be written as \u0026. */
 static size_t ampersand_at(walk *w, size_t at) {
     if (at < w->t.n && w->t.p[at] == '&') return 1;
     size_t n = run_at(w, at), u = at + n;
     return n && u < w->t.n && w->t.p[u] == 'u' && number_at(w, u + 1, 4) == '&' ? n + 5 : 0;
 }
 
-/* Returns the code point of "amp;", "#38;", "#x26;" at `at`; -1: there is none. *n: its bytes. */
+/* Returns the code point of "amp;", "#38;" or "#x26;" at `at`; -1 when there is no entity. *n: the
+ * number of its bytes. */
 static int32_t entity_at(walk *w, size_t at, size_t *n) {
     static const struct {
         const char *name;
@@ -321,7 +327,8 @@ static bool take_entity(walk *w, bool deep) {
     return taken != 0;
 }
 
-/* Takes c at w->at, which begins a character of the secret in this spelling. */
+/* Takes c, which is the character at w->at of the text. It begins a character of the secret in this
+ * spelling. */
 static bool take_written(walk *w, char c, writing how) {
     bool entities = how == ENTITIES || how == ENTITIES_DEEP;
     if (entities && (c == '&' || c == '\\') && take_entity(w, how == ENTITIES_DEEP)) return true;
@@ -339,8 +346,9 @@ static bool is_shortened(const walk *w, size_t from) {
            pdl_str_starts(pdl_str_sub(w->t, w->at, w->t.n), PDL_STR("..."));
 }
 
-/* Returns how many bytes of t at `at` are a secret in this spelling; 0: none. node: the node of the
- * tree after the bytes of the secret that were cut off before t; 0: no bytes were cut off. */
+/* Returns how many bytes of t at `at` are a secret in this spelling; 0 when there is no secret.
+ * node: the node of the tree after the bytes of the secret that were cut off before t; 0 when no
+ * bytes were cut off. */
 static size_t match_so(walk *w, size_t at, uint32_t node, writing how) {
     w->at = at;
     w->node = node;
@@ -367,7 +375,7 @@ static bool may_begin(const pdl_secrets *s, char c) {
     return s->begins[(unsigned char)c] || c == '\\' || c == '%' || c == '&';
 }
 
-/* Returns the longest match of all spellings. */
+/* Returns the length of the longest match over all spellings. */
 size_t pdl_redact_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end, bool *cut) {
     walk w = {.s = s, .t = t};
     size_t best = 0;
@@ -386,7 +394,7 @@ size_t pdl_redact_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end e
     return best;
 }
 
-/* Excerpts of long source lines begin in the middle of the line. */
+/* An excerpt of a long source line begins in the middle of the line. */
 static bool is_left_cut(pdl_str t, size_t at) {
     const pdl_str mark = PDL_STR("| ...");
     return at >= mark.n && pdl_str_eq(pdl_str_sub(t, at - mark.n, at), mark);
@@ -487,7 +495,7 @@ typedef struct redaction {
     const pdl_secrets *s;
     unsigned depth;
     pdl_steps steps;
-    pdl_memo memo; /* ways: 1 as headers, else 0 */
+    pdl_memo memo; /* memo of values whose form is known; ways: 1 for headers, else 0 */
 } redaction;
 
 /* Returns the redacted form (owned), or absent when v can stay: values without a secret are shared,
@@ -518,8 +526,8 @@ static bool is_headers(pdl_str key) {
            pdl_str_eq_nocase(key, PDL_STR("extra_headers"));
 }
 
-/* Redacts the value of a key. The name of the key is examined only if the value is text, because a
- * trace has millions of keys. */
+/* Redacts the value of a key. The name of the key is examined only when the value is a text,
+ * because a trace has millions of keys. */
 static pdl_val redacted_at(redaction *h, pdl_str key, pdl_vref x, bool headers) {
     if (pdl_is_dict(x)) return redacted(h, x, is_headers(key));
     if (!pdl_is_str(x) || !pdl_str_get(x).n) return redacted(h, x, false);
@@ -564,7 +572,8 @@ static pdl_val redacted_dict(redaction *h, pdl_vref v, bool headers) {
     return all;
 }
 
-/* Returns the text of a value that is written as its text, if that has a secret; else absent. */
+/* A value that JSON does not have is written as its text. Returns this text if it has a secret;
+ * else absent. */
 static pdl_val redacted_other(redaction *h, pdl_vref v) {
     pdl_err ignored = {0};
     if (!pdl_is(v, PDL_V_TUPLE) && !pdl_is(v, PDL_V_SET) && !pdl_is(v, PDL_V_BYTES) &&
@@ -588,7 +597,7 @@ static pdl_val redacted(redaction *h, pdl_vref v, bool headers) {
         return pdl_secrets_any(h->s) ? redacted_other(h, v) : pdl_absent();
     pdl_vref known;
     if (h->depth >= PDL_MAX_JSON_DEPTH || !pdl_steps_may_continue(&h->steps))
-        return pdl_absent(); /* deeper than any text that is written, or cancelled */
+        return pdl_absent(); /* too deep to be written, or cancelled */
     if (pdl_memo_find(&h->memo, v, headers, &known)) return pdl_keep(known);
     h->depth++;
     pdl_val out = pdl_is_list(v) ? redacted_list(h, v) : redacted_dict(h, v, headers);
@@ -601,7 +610,7 @@ pdl_val pdl_redact_val(const pdl_secrets *s, pdl_val v) {
     redaction h = {.s = s};
     pdl_val out = redacted(&h, v, false);
     pdl_memo_fini(&h.memo);
-    if (pdl_is_walk_cancelled()) { /* a cancelled copy still has secrets */
+    if (pdl_is_walk_cancelled()) { /* a copy that was cancelled still has secrets */
         pdl_drop(out);
         out = pdl_null();
     }

@@ -1,8 +1,8 @@
-/* redact_lines.c -- see secret.h: lines that carry JSON.
+/* redact_lines.c -- see secret.h: redacts lines that contain JSON.
  *
- * A service that streams its answer letter by letter writes one letter of a key per event. So texts
- * are joined when their lines have the same beginning before the JSON and the same key. Secrets are
- * searched in the joined text, and their letters are removed from the lines.
+ * A service that streams its answer letter by letter writes one letter of a secret per event. So
+ * the texts under one key are joined over all lines that have the same beginning before the JSON.
+ * Secrets are searched in the joined text, and their letters are removed from the lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 #include "base/banned.h"
 
 enum {
-    MAX_GROUPS = 256, /* keys that are followed; no stream of events has more */
+    MAX_GROUPS = 256, /* number of keys whose texts are joined; no stream of events has more */
     LONGEST_PREFIX = 120,
     MAX_HELD = 1 << 14, /* bytes of lines that wait for the possible rest of a secret */
 };
@@ -24,14 +24,14 @@ typedef struct token {
     size_t from, to, at;
 } token;
 
-/* The texts under one key. A byte of joined is one byte of a token. */
+/* The texts under one key. Each byte of `joined` is a byte of one of these tokens. */
 typedef struct group {
     pdl_str prefix, key;
     pdl_buf joined;
     PDL_VEC(token) tokens;
 } group;
 
-/* Bytes that are removed from the lines. shown: the mark for a secret replaces them. */
+/* Bytes that are removed from the lines. shown: a mark is written in place of the secret. */
 typedef struct edit {
     size_t from, to;
     bool shown;
@@ -77,7 +77,7 @@ static pdl_str prefix_of(pdl_str line) {
     return pdl_str_sub(line, 0, i);
 }
 
-/* Reads a text that the log has cut: removes what may be the beginning of a secret at its end.
+/* Reads a text that the log has cut, and removes the end if that may be the beginning of a secret.
  * Later texts under the same key do not continue the cut text. */
 static void read_cut(lines *l, size_t start, pdl_str text) {
     bool cut;
@@ -114,7 +114,7 @@ static void read_lines(lines *l) {
     }
 }
 
-/* Returns the token that has the byte at i of the group's text. */
+/* Returns the token that contains byte i of the group's text. */
 static size_t token_at(const group *g, size_t i) {
     size_t low = 0, high = g->tokens.n;
     while (high - low > 1) {
@@ -161,7 +161,7 @@ static int by_place(const void *a, const void *b) {
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Writes the lines before `to`, without what was removed. */
+/* Writes the lines before `to`, without the bytes that were removed. */
 static void put(const lines *l, size_t to, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     size_t at = 0;
@@ -181,7 +181,7 @@ static size_t line_start(pdl_str text, size_t at) {
     return at;
 }
 
-/* Returns how much of the lines is done: what may continue is held back. */
+/* Returns how much of the lines is done. The rest may continue in later lines and is held back. */
 static size_t redact(const pdl_secrets *s, pdl_str text, bool hold, pdl_buf *out) {
     lines l = {.s = s, .text = text, .hold = hold, .open = text.n};
     read_lines(&l);

@@ -17,7 +17,7 @@ static bool is_possible(pdl_vref v) {
     return n >= 0 && n <= MAX_USED;
 }
 
-/* A usage may contain dicts of details. Dicts inside these are not examined. */
+/* A usage may contain dicts of details. Dicts inside of these details are not examined. */
 static bool is_fine(pdl_vref usage, bool inside) {
     for (size_t i = 0; i < pdl_dict_len(usage); i++) {
         pdl_vref v = pdl_dict_val_at(usage, i);

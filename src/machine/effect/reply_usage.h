@@ -7,8 +7,8 @@
 
 #include "value/val.h"
 
-/* Returns the usage without numbers that no call can have used: negative ones, infinite ones, and
- * those above 10^12. So sums of the rest are finite. Borrows usage. */
+/* Returns the usage without numbers that no call can have used: negative numbers, infinite numbers,
+ * and numbers above 10^12. So the sums of the numbers that are left are finite. Borrows usage. */
 pdl_val pdl_usage_checked(pdl_vref usage);
 
 #endif

@@ -1,5 +1,5 @@
-/* secret.c -- see secret.h: the names that mark secrets, and which parts of a call, a header or a
- * URL are registered.
+/* secret.c -- finds out from its name whether something is a secret, and which parts of a call, a
+ * header or a URL are registered.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -65,8 +65,8 @@ static bool is_one_of(pdl_str name, const char *const *list, size_t n) {
 }
 #define IS_ONE_OF(name, list) is_one_of((name), (list), sizeof(list) / sizeof(list)[0])
 
-/* Returns false for the headers that every client sends; the user decides about the content of all
- * others. */
+/* Returns false for the headers that every client sends. All other headers may have any content
+ * that the user gives them. */
 bool pdl_is_secret_header(pdl_str name) {
     static const char *const shown[] = {
         "Accept",
@@ -92,7 +92,7 @@ bool pdl_is_secret_header(pdl_str name) {
     return !IS_ONE_OF(name, shown);
 }
 
-/* Returns true for a part of a query that only selects what is requested, and is not a key. */
+/* Returns true for a part of a query that only selects what is requested, so that it is no key. */
 static bool is_shown_part(pdl_str name) {
     static const char *const shown[] = {"api-version", "alt", "version", "beta", "stream"};
     return IS_ONE_OF(name, shown);
@@ -190,8 +190,8 @@ static void note_decoded(pdl_secrets *s, pdl_str text) {
     pdl_buf_fini(&b);
 }
 
-/* Registers the user information: as written, the password without the user, and in the form of the
- * request's header. A user without a password is a token. */
+/* Registers the user information of a URL in three forms: as it is written, the password alone, and
+ * the form that the header of the request has. A user without a password is a token. */
 static void note_user(pdl_secrets *s, pdl_str user) {
     size_t colon = pdl_str_find(user, PDL_STR(":"), 0);
     pdl_buf plain = PDL_BUF, header = PDL_BUF;
@@ -222,9 +222,9 @@ void pdl_secrets_note(pdl_secrets *s, pdl_str text) {
                                           "no-key", "sk-no-key-required", "anything"};
     text = pdl_str_trim(text);
     if (!s || text.n < PDL_SECRET_MIN || IS_ONE_OF(text, nobodys)) return;
-    /* most requests register a key that is known */
+    /* most requests register a key that is registered already */
     if (!pdl_secrets_add_first(s, text)) return;
-    pdl_buf b = PDL_BUF; /* a recording has the bytes values of code in this form */
+    pdl_buf b = PDL_BUF; /* a recording has bytes that code returned in this form */
     for (size_t i = 0; i < text.n; i++)
         pdl_buf_putf(&b, "%02x", (unsigned)(unsigned char)text.p[i]);
     pdl_secrets_add(s, pdl_buf_str(&b));
@@ -242,7 +242,7 @@ void pdl_secrets_note_variable(pdl_secrets *s, pdl_str name, pdl_str value) {
     if (s && a.has_user) note_user(s, a.user);
 }
 
-/* Registers the values of "a=1; b=2" as well. */
+/* Registers the values of cookies such as "a=1; b=2", too. */
 static void note_cookies(pdl_secrets *s, pdl_str text) {
     while (text.n) {
         size_t end = pdl_str_find(text, PDL_STR(";"), 0),
@@ -252,8 +252,8 @@ static void note_cookies(pdl_secrets *s, pdl_str text) {
     }
 }
 
-/* Returns the length of "Bearer ", "Basic ", "Token ": one short word of letters. 0: there is
- * none. */
+/* Returns the length of a beginning such as "Bearer ", "Basic " or "Token ", which is one short
+ * word of letters; 0 when the text has no such beginning. */
 static size_t scheme_end(pdl_str value) {
     enum { LONGEST_SCHEME = 10 };
     size_t i = 0;
@@ -279,9 +279,9 @@ static bool is_key_char(char c) {
            c == '.';
 }
 
-/* Returns true for a part of a name that is like a key. A name is shown everywhere, so only the
- * beginnings of keys of known services count. Names of models with such a beginning (pplx-70b-chat)
- * are shorter than any key. */
+/* Returns true for a part of a name that is like a key. Names are shown everywhere, so a part
+ * counts only when it begins like the keys of a known service. A name of a model that begins like a
+ * key (pplx-70b-chat) is shorter than any key. */
 static bool looks_like_key(pdl_str part) {
     static const char *const begin[] = {
         "sk-",  "sk_",  "gsk_", "csk-", "xai-",    "pplx-", "nvapi-",      "hf_",   "r8_",
@@ -337,7 +337,8 @@ static bool is_credential(pdl_str name) {
     return false;
 }
 
-/* Returns true for the path of a file with credentials, which is not secret itself. */
+/* Returns true for the path of a file with credentials. The path is not secret, but the content of
+ * the file is. */
 static bool is_file(pdl_str name, pdl_vref v) {
     return pdl_str_is(name, "vertex_credentials") &&
            !pdl_str_starts(pdl_str_trim(pdl_str_get(v)), PDL_STR("{"));
@@ -362,13 +363,13 @@ static void note_param(pdl_secrets *s, pdl_str name, pdl_vref v, unsigned depth)
         note_credentials(s, v);
 }
 
-/* Registers secret parameters, also in lists of alternatives. Recursion is limited to DEEPEST. */
+/* Registers secret parameters, even in lists of alternatives. The recursion ends at DEEPEST. */
 static void note_params(pdl_secrets *s, pdl_vref v, unsigned depth) {
     enum { DEEPEST = 6 };
     if (depth > DEEPEST) return;
     for (size_t i = 0; pdl_is_list(v) && i < pdl_list_len(v); i++) {
         pdl_vref item = pdl_list_at(v, i);
-        /* a fallback is a model's name */
+        /* a fallback that is a text is the name of a model */
         if (pdl_is_str(item)) pdl_secrets_note_model(s, pdl_str_get(item));
         note_params(s, item, depth + 1);
     }

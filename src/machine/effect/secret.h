@@ -9,12 +9,12 @@
  * program's own output (recording, cache, trace, explanation, wire log, debug lines, errors) passes
  * through the register. An empty register, or none (NULL), costs one comparison.
  *
- * There are two rules. A place is secret by its name (a parameter `api_key`, a header, the value of
- * a query): its content is replaced, however short. A registered text is replaced wherever it
- * occurs, also where a service repeats it; texts of fewer than PDL_SECRET_MIN bytes are not
- * registered, because they occur in ordinary words. An occurrence is found in its plain form, with
- * the escapes of JSON and Python (to any depth), percent-encoded, and split over pieces of a
- * stream.
+ * There are two rules. First, the name of a place makes its content secret (a parameter `api_key`,
+ * a header, the value of a query). This content is replaced, however short it is. Second, a
+ * registered text is replaced wherever it occurs, even when a service repeats it. Texts of fewer
+ * than PDL_SECRET_MIN bytes are not registered, because they occur in ordinary words. An occurrence
+ * is found in its plain form, with the escapes of JSON and Python (to any depth), percent-encoded,
+ * and split over pieces of a stream.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,15 +32,15 @@ pdl_secrets *pdl_secrets_new(void);
 void pdl_secrets_free(
     pdl_secrets *s); /* s may be NULL, as in every function here */
 bool pdl_secrets_any(const pdl_secrets *s);
-/* Returns a number that grows with every text that is registered for the first time. */
+/* Returns a number that increases whenever a text is registered for the first time. */
 size_t pdl_secrets_size(const pdl_secrets *s);
 
 /* --- registering secrets (secret.c) ----------------------------------------------------------- */
 
-/* Every occurrence of text is redacted from now on, however short it is. */
+/* Registers text, however short it is: from now on every occurrence of it is redacted. */
 void pdl_secrets_add(pdl_secrets *s, pdl_str text);
-/* Like pdl_secrets_add, but returns false when it was called with this text before, unless the text
- * is too long to be remembered as a whole. */
+/* Does what pdl_secrets_add does, but returns false when it was called with this text before. A
+ * text that is too long to be remembered as a whole always counts as new. */
 bool pdl_secrets_add_first(pdl_secrets *s, pdl_str text);
 /* Registers text unless it is too short, or is the placeholder that manuals of local servers give
  * for a key that is not checked. */
@@ -68,9 +68,10 @@ bool pdl_is_secret_parameter(pdl_str name);
 /* Returns true for names of parameters and headers whose values do not belong to the question
  * (api_key, token, ...authorization..., ...key). */
 bool pdl_is_secret_key(pdl_str name);
-/* Returns true for all headers except those that every client sends. */
+/* Returns true for all headers except the headers that every client sends. */
 bool pdl_is_secret_header(pdl_str name);
-/* Appends a URL for display: user, password and values of the query are ***. */
+/* Appends a URL for display. Its user, its password and the values of its query are replaced by
+ * ***. */
 void pdl_address_put(pdl_str url, pdl_buf *out);
 
 /* --- redaction (redact.c) --------------------------------------------------------------------- */
@@ -83,7 +84,7 @@ void pdl_secrets_each_in(const pdl_secrets *s, pdl_str text, void (*fn)(void *us
  * redacted, too. */
 void pdl_redact_cut(const pdl_secrets *s, pdl_str text, pdl_buf *out);
 /* Redacts all texts in lists and dicts, also keys, and replaces texts at secret places. Parts that
- * are nested deeper than JSON is written do not change. Takes v. */
+ * are nested deeper than JSON may be do not change. Takes v. */
 pdl_val pdl_redact_val(const pdl_secrets *s, pdl_val v);
 
 /* Redacts a text that arrives in pieces. The possible beginning of a secret is held back, a few
@@ -94,11 +95,11 @@ typedef struct pdl_redactor {
 } pdl_redactor;
 #define PDL_REDACTOR(secrets) ((pdl_redactor){(secrets), PDL_BUF})
 void pdl_redactor_feed(pdl_redactor *h, pdl_str piece, pdl_buf *out);
-void pdl_redactor_end(pdl_redactor *h, pdl_buf *out); /* writes the rest; h is empty again */
+void pdl_redactor_end(pdl_redactor *h, pdl_buf *out); /* writes the rest; h is empty afterwards */
 
-/* These redact lines that carry JSON, such as the events of a stream. Secrets are also found when
- * they are spread over the texts of several lines, under the same key after the same beginning of
- * the line. Feed takes whole lines and returns whole lines, perhaps later. */
+/* These redact lines that contain JSON, such as the events of a stream. They also find a secret
+ * that is spread over several lines, when the lines begin alike and have its parts under the same
+ * key. Feed takes whole lines and returns whole lines, perhaps at a later call. */
 void pdl_redact_lines(const pdl_secrets *s, pdl_str text, pdl_buf *out);
 void pdl_redactor_feed_lines(pdl_redactor *h, pdl_str lines, pdl_buf *out);
 void pdl_redactor_end_lines(pdl_redactor *h, pdl_buf *out);

@@ -61,9 +61,9 @@ static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
     pdl_idmap_put(&f->last, (uintptr_t)b, p ? pdl_path_keep(p) : NULL);
 }
 
-/* Returns true when the trace shows a block. The reference does not show what an expression calls.
- * Blocks of a program that was computed from redacted values are not shown either, because their
- * names and keys are parts of those values. */
+/* Returns true when the trace shows a block. The reference does not show blocks that an expression
+ * calls. Blocks of a program that was computed from redacted values are not shown either, because
+ * their names and keys are parts of those values. */
 static bool shows(const pdl_fold *f, const fold_node *parent, const pdl_event *e) {
     if (pdl_redaction_covers(f->redaction, e->label)) return false;
     if (e->entry == PDL_ENTRY_SILENT) return !f->whole && parent && !parent->silent;
@@ -75,7 +75,7 @@ static bool shows(const pdl_fold *f, const fold_node *parent, const pdl_event *e
     return true;
 }
 
-/* Records that a case without a test was taken, which the reference notes in the program itself. */
+/* Records that a case without a test was taken. The reference notes this in the program itself. */
 static void note_taken(pdl_fold *f, const pdl_block *match, const pdl_block *then) {
     const pdl_cases *cases = &PDL_AS(match, match)->cases;
     for (uint32_t i = 0; i < cases->n; i++) {
@@ -105,12 +105,12 @@ static unsigned levels_to(const pdl_block *b, const pdl_block *part, pdl_entry e
 }
 
 static const char *intern_key(pdl_fold *f, pdl_str key) {
-    for (size_t i = 0; i < f->keys.n; i++) /* there are few names of fields */
+    for (size_t i = 0; i < f->keys.n; i++) /* there are only a few names of fields */
         if (pdl_str_is(key, f->keys.p[i])) return f->keys.p[i];
     return *pdl_vec_push(&f->keys) = pdl_str_dup(key);
 }
 
-/* Notes that a library called a function of the program, which is a tool. */
+/* Notes that a library called a function of the program. Such a function is a tool. */
 static void note_tool(pdl_fold *f, fold_node *n, pdl_str name) {
     const char *key = intern_key(f, PDL_STR(FOLD_TOOL));
     if (!pdl_fold_fact(n, key, 0)) pdl_fold_fact_add(n, key, 0, pdl_text(name));
@@ -190,7 +190,7 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
     if (!n) return;
     n->fell_back = has_fallback_run(n);
     if (n->fell_back && n->block->kind == PDL_BLOCK_model && !n->silent) {
-        /* The fallback's messages are the context of the model, as in the reference. */
+        /* In the reference, too, the model has the messages of the fallback as its context. */
         pdl_drop(n->context);
         n->context = pdl_keep(e->context);
     }
@@ -199,7 +199,7 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
     bool has_result = !b->contribute.given || b->contribute.result;
     if (b->rare->parser && has_result && !n->silent && !n->fell_back)
         pdl_fold_fact_add(n, intern_key(f, PDL_STR(FOLD_PARSED)), 0, pdl_keep(e->value));
-    if (n->answer_failed && !n->fell_back) { /* the answer has not been read yet */
+    if (n->answer_failed && !n->fell_back) { /* the block has not read the answer yet */
         n->failure = n->answer_failed;
         n->answer_failed = NULL;
     }
@@ -211,7 +211,7 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
 }
 
 /* Returns the message of an error, which may be text that the trace does not show. Owned. e: the
- * effect that failed; NULL: there is none. */
+ * effect that failed; NULL when no effect failed. */
 static char *failure_text(const pdl_fold *f, const pdl_err *err, const pdl_effect *e) {
     if (!err || !err->msg) return pdl_str_dup(PDL_STR(""));
     pdl_label label = err->has_words ? err->words : err->label | (e ? pdl_effect_label(e) : 0);
@@ -225,7 +225,8 @@ static void note_failure(const pdl_fold *f, fold_node *n, const pdl_event *e) {
     if (n->part_failed || n->silent) return;
     n->end = e->nanos;
     n->part_failed = n->block->kind == PDL_BLOCK_call && e->err && e->err->kind == PDL_E_type;
-    if (n->part_failed) return; /* the call was refused: the block is shown without its message */
+    /* the call was refused, so the block is shown without its message */
+    if (n->part_failed) return;
     n->failure = failure_text(f, e->err, NULL);
 }
 
@@ -246,8 +247,8 @@ static bool stays_for_all_attempts(const char *key, bool kept) {
     return false;
 }
 
-/* Forgets what a failed attempt, which the trace shows, used and when. Only the call of a model has
- * its own time; other blocks began with their first attempt. */
+/* Forgets the usage and the times of a failed attempt that the trace shows. Only the call of a
+ * model has a separate time for each attempt; other blocks began with their first attempt. */
 static void forget_attempt(fold_node *n, int64_t now) {
     n->kept.counts[0] += n->usage[0];
     n->kept.counts[1] += n->usage[1];
@@ -259,7 +260,8 @@ static void forget_attempt(fold_node *n, int64_t now) {
     if (n->block->kind == PDL_BLOCK_model) n->start = now;
 }
 
-/* Puts the parts of a failed attempt aside, but not the definitions, which were made before it. */
+/* Puts the parts of a failed attempt aside. The definitions stay, because they were made before the
+ * attempt. */
 static void on_attempt(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber);
     if (!n || n->block != e->block) return;
@@ -322,8 +324,8 @@ static void on_usage(pdl_fold *f, const pdl_event *e) {
         n->cost = (n->cost > 0 ? n->cost : 0) + pdl_num_to_double(cost);
 }
 
-/* Returns the failed attempts of a call without texts that the trace does not show: which model was
- * asked, and what the service said, who may repeat the request. Owned. */
+/* Returns the failed attempts of a call without texts that the trace does not show. These are the
+ * name of the model, and the words of the service, which may repeat the request. Owned. */
 static pdl_val attempts_shown(const pdl_fold *f, pdl_vref attempts, const pdl_effect *e) {
     static const char *const texts[] = {"model", "message"};
     pdl_label label = e ? pdl_effect_label(e) : 0;
@@ -343,7 +345,7 @@ static pdl_val attempts_shown(const pdl_fold *f, pdl_vref attempts, const pdl_ef
     return out;
 }
 
-/* Records how a call went: the reply's value, {attempts, structured}, or absent. */
+/* Records the course of a call: the reply's value, {attempts, structured}, or absent. */
 static void note_call(pdl_fold *f, fold_node *n, pdl_vref how, const pdl_effect *e) {
     static const char *const names[][2] = {{"attempts", "pdl__attempts"},
                                            {"structured", "pdl__structured"}};
@@ -364,8 +366,8 @@ static double nanos_of(pdl_vref dict, const char *key) {
     return pdl_is(v, PDL_V_FLOAT) && pdl_float_of(v) > 0 ? pdl_float_of(v) * 1e9 : 0;
 }
 
-/* Records when the answered request was sent. The waits of the call (for its turn, for a rate,
- * before another attempt) and its failed attempts came before that time. */
+/* Records when the answered request was sent. Before that time, the call waited (for its turn, for
+ * a rate, before another attempt) and its earlier attempts failed. */
 static void note_sent(fold_node *n, const pdl_reply *reply, pdl_vref how) {
     double before = reply ? pdl_reply_waited(reply) * 1e9 : 0;
     pdl_vref tried = pdl_is_dict(how) ? pdl_dict_getz(how, "attempts") : pdl_absent();
@@ -384,7 +386,7 @@ static void on_effect(pdl_fold *f, const pdl_event *e) {
     if (n) n->sent = e->nanos;
 }
 
-/* Returns true when the answer counts its tokens. Without counts no usage event follows. */
+/* Returns true when the answer reports its tokens. Otherwise no usage event follows. */
 static bool has_counts(pdl_vref reply) {
     pdl_vref usage = pdl_is_dict(reply) ? pdl_dict_getz(reply, "usage") : pdl_absent();
     int64_t n;
@@ -413,8 +415,8 @@ static void on_piece(pdl_fold *f, const pdl_event *e) {
     if (n && !n->first_piece) n->first_piece = e->nanos;
 }
 
-/* Returns a decision for the trace, owned. It has the moment of the answer when a person was
- * asked. */
+/* Returns a decision for the trace, owned. When a person was asked, it has the time of
+ * the answer. */
 static pdl_val decision_of(const pdl_event *e) {
     bool answered = !pdl_is_absent(pdl_dict_getz(e->value, "answered"));
     pdl_val d = pdl_keep(e->value);

@@ -19,9 +19,9 @@
 
 typedef struct pdl_fold pdl_fold;
 
-/* Keeps the program. The secrets of the register (borrowed until free; NULL: none) are redacted,
- * also those that are registered after the text was written. folder: where long traces are written,
- * to a file without a name; NULL: the default one. */
+/* Keeps the program. The secrets of the register (borrowed until free; NULL: no register) are
+ * redacted, also those that are registered after the text was written. folder: the folder in which
+ * a long trace is written, to a file without a name; NULL: the default folder. */
 pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const char *folder);
 void pdl_fold_free(pdl_fold *f); /* f may be NULL */
 
@@ -40,14 +40,15 @@ void pdl_fold_labels(pdl_fold *f, pdl_fold_label_fn *put, const void *user);
 /* Returns the sink, which is added to the sinks of one run. */
 pdl_sink pdl_fold_sink(pdl_fold *f);
 
-/* Called after the last event: makes the text of what has not ended, as in a run that was
+/* Called after the last event: makes the text of blocks that have not ended, as in a run that was
  * cancelled. The caller has entered the scope of the run (base/cancel.h), so that values of any
  * size take PDL_GRACE_MS at most. */
 void pdl_fold_write_rest(pdl_fold *f);
-/* Called after the last event: writes the trace as one line of JSON without a newline, in pieces;
- * may be repeated. Stops when put returns false. Errors: limit, io, those of put. */
+/* Called after the last event: writes the trace in pieces, as one line of JSON without a newline.
+ * May be called more than once. Stops when put returns false. Errors: limit, io, and the errors of
+ * put. */
 typedef bool pdl_fold_put_fn(void *user, pdl_str piece, pdl_err *err);
-pdl_fold_put_fn pdl_fold_put_buf; /* appends to user, a pdl_buf */
+pdl_fold_put_fn pdl_fold_put_buf; /* appends to a pdl_buf, which is `user` */
 PDL_MUST bool pdl_fold_write(pdl_fold *f, pdl_fold_put_fn *put, void *user, pdl_err *err);
 /* Appends the trace as one text. */
 PDL_MUST bool pdl_fold_json(pdl_fold *f, pdl_buf *out, pdl_err *err);

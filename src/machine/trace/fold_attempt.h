@@ -8,30 +8,31 @@
 
 #include "trace/fold_tree.h"
 
-/* Depth down to which attempts that failed are shown: each adds three levels of JSON. */
+/* Maximum depth at which failed attempts are shown. Each level of attempts adds three levels of
+ * JSON. */
 enum { FOLD_DEEPEST_ATTEMPT = 64 };
 
 /* --- fold_node.c ------------------------------------------------------------------------------ */
 
-/* Writes what an attempt of n made, which failed now with this message, as an item of n->attempts.
+/* Writes the attempt of n that has just failed with this message, as an item of n->attempts.
  * Returns false when the trace does not show it. */
 bool pdl_fold_keep_attempt(pdl_fold *f, fold_node *n, const char *message, int64_t now);
-/* Marks the parts of n except its definitions as those of a failed attempt. kept: the trace shows
+/* Marks the parts of n, except its definitions, as parts of a failed attempt. kept: the trace shows
  * that attempt. */
 void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n, bool kept);
 
-/* Called when the trace drops n but for its last part. */
+/* Called when the trace drops n and keeps only its last part. */
 void pdl_fold_note_dropped(fold_node *n, const fold_node *last);
 
-/* Returns the number of the event with which n began, or its current attempt when the trace shows
- * one before that. */
+/* Returns the number of the event with which n began, or with which its current attempt began when
+ * the trace shows an earlier attempt. */
 static inline uint64_t pdl_fold_began(const fold_node *n) {
     return n->attempt_failed ? n->attempt_failed : n->tick;
 }
 
 /* --- fold_write.c ----------------------------------------------------------------------------- */
 
-/* Appends the JSON of n as an attempt that failed. All its parts are written. */
+/* Appends the JSON of n as a failed attempt. All its parts were written before. */
 void pdl_fold_attempt_write(pdl_fold *f, fold_node *n, pdl_buf *out);
 
 #endif

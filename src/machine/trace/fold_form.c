@@ -9,11 +9,11 @@
  * executions answer the same questions in the same order, and their answers are written between the
  * pieces of text.
  *
- * The text of a dump depends on which answers are missing or null. So a block has a form for each
- * such combination that was seen lately; an execution with another combination makes one more. What
- * must stay true: a dump asks the same questions for all executions of a block, and does nothing
- * with an answer but place it, or leave out one that is missing or null. Other nodes are written
- * without a form (has_form in fold_write.c).
+ * The text of a dump depends on which of the answers are missing or null. So a block has a form for
+ * each such combination that was seen lately; an execution with another combination makes one more.
+ * What must stay true: a dump asks the same questions for all executions of a block, and does only
+ * two things with an answer: it places the answer in the text, or leaves it out when it is missing
+ * or null. Other nodes are written without a form (has_form in fold_write.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,8 +26,10 @@
 
 #include "base/banned.h"
 
-enum { MAX_FORMS = 4 };                      /* maximum for a block; an `if` has two forms */
-enum { FORM_LEVEL = PDL_MAX_JSON_DEPTH / 2 }; /* deeper nodes are written without a form */
+/* maximum number of forms for a block; an `if` has two */
+enum { MAX_FORMS = 4 };
+/* nodes that are deeper than this are written without a form */
+enum { FORM_LEVEL = PDL_MAX_JSON_DEPTH / 2 };
 
 /* The place in a form for one answer. */
 typedef struct form_slot {
@@ -36,7 +38,7 @@ typedef struct form_slot {
     unsigned depth; /* number of containers of the block that are around the slot */
 } form_slot;
 
-/* The state of an answer: missing, or its kind. */
+/* The state of an answer: it is missing, or it has one of these kinds. */
 typedef enum { ANSWER_ABSENT, ANSWER_NULL, ANSWER_VALUE } presence;
 typedef struct form_answer {
     const char *key;
@@ -51,11 +53,11 @@ typedef struct fold_form {
 
 /* The forms of a block that was executed. */
 typedef struct fold_forms {
-    fold_questions questions; /* empty: no form was made */
+    fold_questions questions; /* empty when no form was made */
     fold_form form[MAX_FORMS];
     size_t n, oldest;
-    fold_answers answers; /* answers of the execution being written */
-    bool none;            /* the block has no form: its text is too long or too deep */
+    fold_answers answers; /* the answers of the execution that is being written */
+    bool none;            /* no form can be made for the block: its text is too long or too deep */
 } fold_forms;
 
 static void form_fini(fold_form *m) {
@@ -116,7 +118,7 @@ static void clear_answers(fold_answers *a) {
 }
 
 /* Returns true when a redaction covers an answer. The label of a container covers its parts, so a
- * redaction needs the whole tree. */
+ * redaction must see the whole tree. */
 static bool any_redacted(const pdl_fold *f, const fold_answers *a) {
     for (size_t i = 0; f->redaction && i < a->list.n; i++)
         if (pdl_redaction_covers(f->redaction, pdl_label_of(a->list.p[i].value))) return true;
@@ -134,7 +136,7 @@ static bool put_slot(void *user, pdl_vref v, unsigned depth, pdl_buf *out) {
     return true;
 }
 
-/* Called after PDL_BUF_CHECK_EVERY bytes: a form of that length saves nothing. */
+/* Called after PDL_BUF_CHECK_EVERY bytes. A form of that length saves no time. */
 static bool refuse_long(void *user, pdl_buf *out, pdl_err *err) {
     (void)user;
     (void)out;
@@ -155,7 +157,8 @@ static bool make_text(const pdl_fold *f, pdl_val tree, fold_form *m) {
     return ok;
 }
 
-/* Makes a form for this execution, whose answers are noted. Returns NULL when there can be none. */
+/* Makes a form for this execution, whose answers are noted. Returns NULL when no form
+ * can be made. */
 static fold_form *form_made(const pdl_fold *f, fold_forms *all, const fold_form_calls *calls,
                             fold_answers *a) {
     fold_form m = {.text = PDL_BUF};
@@ -177,7 +180,7 @@ static fold_form *form_made(const pdl_fold *f, fold_forms *all, const fold_form_
     return &all->form[to];
 }
 
-/* Returns the form for this execution, with its answers in a. */
+/* Finds the form for this execution, and fills it with the answers in a. */
 static const fold_form *form_for(const pdl_fold *f, fold_forms *all, const fold_form_calls *calls,
                                  fold_answers *a) {
     for (size_t i = 0; i < all->questions.n; i++) calls->ask(calls->user, &all->questions.p[i], a);
@@ -219,7 +222,7 @@ static bool fill_form(pdl_fold *f, const fold_node *n, const fold_form *m, fold_
 bool pdl_fold_form_put(pdl_fold *f, const fold_node *n, const fold_form_calls *calls,
                        pdl_buf *out) {
     fold_forms *all = pdl_idmap_find(&f->forms, (uintptr_t)n->block);
-    if (!all) { /* the first execution: a form is not worth its cost yet */
+    if (!all) { /* at the first execution a form costs more than it saves */
         all = PDL_NEW(fold_forms);
         pdl_idmap_put(&f->forms, (uintptr_t)n->block, all);
         return false;

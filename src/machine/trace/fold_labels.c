@@ -1,8 +1,8 @@
 /* fold_labels.c -- the origins of a block's values: {"result": ["model"], ...}.
  *
- * Each name is that of the field that has the value. Parts of an object or of a list that have
- * separate origins follow as result.KEY and result[INDEX]. A value that comes only from the
- * program's text has no entry.
+ * Each name is that of the field that has the value. When parts of an object or of a list have
+ * other origins, they have separate entries, such as result.KEY and result[INDEX]. A value that
+ * comes only from the program's text has no entry.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_PARTS = 20 }; /* maximum number of parts of a value that are named separately */
+enum { MAX_PARTS = 20 }; /* maximum number of parts of a value that get separate entries */
 
 static pdl_val names_of(const pdl_fold *f, pdl_label origins) {
     pdl_val list = pdl_list_new(2);
@@ -30,7 +30,7 @@ static pdl_val put(const pdl_fold *f, pdl_val out, pdl_buf *name, pdl_vref v) {
     return pdl_dict_put(out, pdl_text(pdl_buf_str(name)), names_of(f, origins));
 }
 
-/* Appends a key, which may be text that the trace does not show. */
+/* Appends a key. The key may be text that the trace does not show. */
 static void put_key(const pdl_fold *f, pdl_vref dict, pdl_vref key, pdl_buf *name) {
     pdl_label label = pdl_label_of_part(dict) | pdl_label_of(key);
     pdl_buf_putc(name, '.');

@@ -2,16 +2,16 @@
  *
  * The trace of a long run does not fit in memory, and its form makes it hard to write as the run
  * proceeds. In JSON the parts of a block precede its result, and the fields of a loop precede its
- * iterations. A block that was not executed here shows the id of its last execution elsewhere,
- * which may be later. So the tree is written from the leaves. As soon as a block has ended, all its
- * parts are written and the promises in its values are filled, it becomes text (fold_write.c). The
- * texts of its parts are copied into it or, when they are long, spilled and referred to
- * (fold_text.c); its values and parts are then freed. Iterations of a loop are appended to one text
- * in their order and freed as well.
+ * iterations. A block that was not executed at this position shows the id of its last execution,
+ * which may be at another position and later. So the tree is written from the leaves. A block
+ * becomes text (fold_write.c) as soon as three things are true: it has ended, all its parts are
+ * text, and the promises in its values are filled. The texts of its parts are copied into it or,
+ * when they are long, spilled and referred to (fold_text.c); its values and parts are then freed.
+ * Iterations of a loop are appended to one text in their order and freed as well.
  *
- * What remains in memory is what is open: the running blocks, those whose model has not answered,
- * and, for each block of the program, the facts that are written at the end. At the end the text of
- * the root is written out, and what it refers to is read back from the file, each byte once. A
+ * Only open things remain in memory: running blocks, blocks whose model has not answered, and for
+ * each block of the program the facts that are written at the end. At the end the text of the root
+ * is written out. The texts to which it refers are then read back from the file, each byte once. A
  * killed run leaves nothing, since that file has no name. Cost: every byte of short text is copied
  * once for each level until it is long enough to be spilled, and a waiting node is examined again
  * after 1, 2, 4 ... events.
@@ -24,7 +24,7 @@
 
 #include "base/banned.h"
 
-enum { LOOKS = 2 };      /* nodes of the queue that are examined for each event */
+enum { LOOKS = 2 };      /* number of nodes of the queue that are examined for each event */
 enum { MAX_TRIES = 20 }; /* number of tries after which the pauses do not get longer */
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -79,7 +79,7 @@ static void unlink_child(fold_node *up, fold_node *n) {
     n->next = n->prev = up->cursor = NULL;
 }
 
-enum { FEW_FACTS = 16 }; /* up to this number, facts are searched without an index */
+enum { FEW_FACTS = 16 }; /* up to this number of facts, facts are searched without an index */
 
 static void index_fact(fold_node *n, size_t i) {
     uintptr_t id = (uintptr_t)n->facts.p[i].index + 1;
@@ -148,7 +148,7 @@ void pdl_fold_forget_values(fold_node *n) {
     n->context = pdl_absent();
 }
 
-/* Releases the values and parts of a node, which its text contains. */
+/* Releases the values and parts of a node. The text of the node contains them. */
 static void release_content(pdl_fold *f, fold_node *n) {
     pdl_fold_forget_values(n);
     pdl_fold_set_call(f, n, NULL);
@@ -190,8 +190,8 @@ fold_usage pdl_fold_usage_of(const fold_node *n) {
     return u;
 }
 
-/* Adds what c and its parts used. Called when c leaves the tree because its text was written, or
- * because its attempt failed. */
+/* Adds the usage of c and of its parts. Called when c leaves the tree because its text was written,
+ * or because its attempt failed. */
 static void keep_usage(fold_usage *to, const fold_node *c) {
     fold_usage u = pdl_fold_usage_of(c);
     add_usage(to, &u);
@@ -202,7 +202,7 @@ static void subtract_usage(fold_usage *from, const fold_usage *u) {
     from->cost -= u->cost;
 }
 
-/* The usage that the parts themselves dropped is added when they are freed, which follows. */
+/* When the parts are freed, which follows, the usage that they themselves dropped is added. */
 void pdl_fold_note_dropped(fold_node *n, const fold_node *last) {
     fold_usage shown = pdl_fold_usage_of(last);
     n->dropped = pdl_fold_usage_of(n);
@@ -211,8 +211,8 @@ void pdl_fold_note_dropped(fold_node *n, const fold_node *last) {
         if (c != last) subtract_usage(&n->dropped, &c->dropped);
 }
 
-/* Marks nodes of a failed attempt, children first. A node that still runs or is in the queue is
- * freed later. C depth: FOLD_DEEPEST. */
+/* Marks nodes of a failed attempt, children first. A node that is still running, or is in the
+ * queue, is freed later. C depth: FOLD_DEEPEST. */
 static void give_up(pdl_fold *f, fold_node *n) {
     for (fold_node *c = n->first, *next; c; c = next) {
         next = c->next;
@@ -237,7 +237,7 @@ void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n, bool kept) {
         give_up(f, c);
     }
     add_usage(to, &n->inside); /* iterations and calls of that attempt */
-    if (kept) { /* the trace has the attempt without these */
+    if (kept) {                /* the trace has the attempt, but not these parts */
         subtract_usage(to, &n->dropped);
         add_usage(&n->lost, &n->dropped);
     }
@@ -317,14 +317,15 @@ void pdl_fold_write_rest(pdl_fold *f) {
     if (f->root && !f->root->written) write_all(f, f->root);
 }
 
-/* The values of n are those of the attempt, and its message is that of the error that was handled.
- * For the time of the writing, n is a block that has ended. */
+/* The values of n are the values of the attempt, and the message is the message of the error that
+ * was handled. While the attempt is written, n has the state of a block that has ended. */
 bool pdl_fold_keep_attempt(pdl_fold *f, fold_node *n, const char *message, int64_t now) {
     pdl_buf text = PDL_BUF;
     if (f->whole || n->silent || f->err.kind || n->depth > FOLD_DEEPEST_ATTEMPT) return false;
     for (fold_node *c = n->first; c; c = c->next) {
         if (c->written || c->entry == PDL_ENTRY_DEF) continue;
-        write_all(f, c); /* its answer has not arrived and is not waited for */
+        /* the answer of this model has not arrived, and the trace does not wait for it */
+        write_all(f, c);
         c->silent = true;
         n->n_left--;
     }
@@ -358,8 +359,9 @@ static void add_ahead(pdl_fold *f, fold_series *s) {
     }
 }
 
-/* Collects an iteration or a call that is written: it is the next item of its series, or waits for
- * an earlier one. Its node is freed in both cases, so that a waiting text takes little memory. */
+/* Collects an iteration or a call that is written: its text is the next item of its series, or
+ * waits for an earlier item. The node is freed in both cases, so that a waiting text takes little
+ * memory. */
 static void collect(pdl_fold *f, fold_series *s, fold_node *n) {
     if (n->number == s->collected) {
         pdl_fold_add_item(f, s, &n->text);
@@ -402,7 +404,7 @@ void pdl_fold_node_over(pdl_fold *f, fold_node *n) {
         give_up(f, n);
         return;
     }
-    for (fold_node *c = n->first; c; c = c->next) { /* parts that were cancelled */
+    for (fold_node *c = n->first; c; c = c->next) { /* frees parts that were cancelled */
         if (c->over) continue;
         write_all(f, c);
         c->silent = true;

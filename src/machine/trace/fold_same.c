@@ -1,16 +1,16 @@
 /* fold_same.c -- lists of messages that repeat an earlier one.
  *
- * A conversation is in the trace with each of its model calls, in up to four members, and each time
- * it is a little longer. Written whole, these lists would make a trace grow with the square of the
- * run (1.3 GB for 2 000 short calls). So a list that begins like a list that is already in the
- * trace names the block of that list, and holds only the rest: {"pdl__same": ID, "pdl__more":
- * [...]}. A `pdl__context` repeats the `pdl__context` of block ID. Any other list repeats the
- * `pdl__model_input` of block ID, or its `pdl__context` when ID is the model itself.
+ * Each model call of a conversation has the conversation in up to four members of the trace, and
+ * each time it is a little longer. Written whole, these lists would make a trace grow with the
+ * square of the run (1.3 GB for 2 000 short calls). So a list that begins like a list that is
+ * already in the trace names the block of that list, and holds only the rest: {"pdl__same": ID,
+ * "pdl__more": [...]}. A `pdl__context` repeats the `pdl__context` of block ID. Any other list
+ * repeats the `pdl__model_input` of block ID, or its `pdl__context` when ID is the model itself.
  *
  * What must stay true: the named block is in the trace at the end. A failed attempt that the trace
  * does not show removes its blocks. A block therefore names only models that began before it in the
- * same fiber, or in one that waits for it: an attempt that removes these models removes the block,
- * too.
+ * same fiber, or in a fiber that waits for this one. When an attempt removes such a model, it
+ * removes the block, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,12 +22,12 @@
 
 #include "base/banned.h"
 
-enum { KEPT = 4 }; /* models that are remembered for each fiber, for agents that take turns */
+enum { KEPT = 4 }; /* number of models that are remembered for each fiber: agents may take turns */
 
 /* The lists of a model that are in the trace. */
 typedef struct fold_base {
     pdl_val id;
-    pdl_val lists[FOLD_LISTS]; /* lists by kind; absent: the trace has no such list */
+    pdl_val lists[FOLD_LISTS]; /* lists by their kind; absent when the trace has no such list */
     uint64_t tick;             /* number of the event with which the model began */
 } fold_base;
 
@@ -56,13 +56,13 @@ static pdl_val message_at(pdl_vref v, size_t i) {
     return pdl_is(v, PDL_V_CONTEXT) ? pdl_context_at(v, i) : pdl_list_part(v, i);
 }
 
-/* Returns the number of messages of base when v begins with all of them, else 0. */
+/* Returns the number of messages of base when v begins with all of these messages, else 0. */
 static size_t shared(pdl_vref v, pdl_vref base) {
     size_t n = length(base);
     bool same = true;
     if (!n || n > length(v)) return 0;
     if (pdl_is(v, PDL_V_CONTEXT) && pdl_is(base, PDL_V_CONTEXT)) return pdl_context_shared(v, base);
-    /* From the end, because differences are nearly always there. */
+    /* the comparison begins at the end, because the difference is nearly always there */
     for (size_t i = n; same && i-- > 0;) {
         pdl_val a = message_at(v, i), b = message_at(base, i);
         same = pdl_val_eq(a, b);
@@ -99,7 +99,7 @@ static void look_in(const pdl_fold *f, uint32_t fiber, const fold_node *n, fold_
     }
 }
 
-/* Returns the fiber that waits for the fiber of n; 0: none. */
+/* Returns the fiber that waits for the fiber of n; 0 when no fiber waits for it. */
 static uint32_t fiber_around(const fold_node *n) {
     uint32_t fiber = n->fiber;
     while (n && n->fiber == fiber) n = n->parent;
@@ -125,8 +125,8 @@ pdl_val pdl_fold_rest(pdl_vref v, size_t from) {
     return rest;
 }
 
-/* The fiber of n ends. Returns the fiber that continues with its messages; 0: none. In a map only
- * the messages of the first iteration come before all others. */
+/* Called when the fiber of n ends. Returns the fiber that continues with its messages; 0 when no
+ * fiber does. In a map only the messages of the first iteration come before all others. */
 static uint32_t fiber_after(const fold_node *n) {
     const fold_node *outermost = n;
     while (outermost->parent && outermost->parent->fiber == n->fiber) outermost = outermost->parent;
@@ -152,7 +152,8 @@ static bool runs(const pdl_fold *f, uint32_t fiber) {
 void pdl_fold_same_note(pdl_fold *f, const fold_node *n, pdl_vref id, pdl_vref context,
                         pdl_vref input) {
     uint32_t fiber = runs(f, n->fiber) ? n->fiber : fiber_after(n);
-    /* A model that was not asked has the id of its last attempt, but not the lists of that. */
+    /* A model that was not asked has the id of its last attempt, but not the lists of
+     * that attempt. */
     if (f->whole || pdl_is_absent(input) || !runs(f, fiber)) return;
     if (pdl_str_starts(pdl_str_get(id), PDL_STR("..."))) return;
     fold_base *b = new_base(f, fiber);

@@ -1,10 +1,10 @@
 /* fold_shown.c -- text that a block showed while it ran (stdlib.show, output of code), in the
  * trace.
  *
- * The text arrives in pieces, and a secret may be spread over them, as when code prints a key
- * letter by letter. So the pieces are kept until the block is written, and then joined and redacted
- * as one text. A possible beginning of a secret is left out when the rest is unknown: while the
- * block runs, and when there was too much to keep.
+ * The text arrives in pieces, and a secret may be spread over several pieces, for example when code
+ * prints a key letter by letter. So the pieces are kept until the block is written, and then joined
+ * and redacted as one text. A possible beginning of a secret is left out when the rest is unknown:
+ * while the block runs, and when there was too much to keep.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +14,8 @@
 
 enum { MAX_PIECES = 1000, MAX_BYTES = 1 << 18 };
 
-/* The list of a block begins with the sum of the bytes of its pieces, so that adding a piece does
- * not count them all again. */
+/* The list of a block begins with the total length of its pieces. So adding a piece need not
+ * measure the others again. */
 enum { SUM, FIRST_PIECE };
 
 /* Adds a piece to the list. Takes list. */
@@ -24,7 +24,7 @@ static pdl_val add_piece(pdl_val list, pdl_vref piece) {
     return pdl_list_push(pdl_list_set(list, SUM, pdl_int(sum)), pdl_keep(piece));
 }
 
-/* Returns true when no more pieces are kept after these. */
+/* Returns true when no further pieces are kept. */
 static bool is_full(pdl_vref list) {
     return pdl_list_len(list) - FIRST_PIECE >= MAX_PIECES ||
            pdl_int_of(pdl_list_at(list, SUM)) >= MAX_BYTES;

@@ -11,7 +11,7 @@
 /* Keeps a piece of text that was shown, for the innermost block that is in the trace: n or a block
  * around n. key is FOLD_SHOWN, interned. */
 void pdl_fold_note_shown(fold_node *n, const char *key, pdl_vref text);
-/* Returns all text that the node showed, redacted; absent when there is none. */
+/* Returns all text that the node showed, redacted; absent when it showed none. */
 pdl_val pdl_fold_shown(const pdl_fold *f, const fold_node *n);
 
 #endif

@@ -1,11 +1,11 @@
-/* fold_text.c -- the text of a trace: JSON with holes.
+/* fold_text.c -- the text of a trace, which is JSON with holes.
  *
- * The JSON of a trace is ASCII without control characters, so a byte below 4 can mark a hole: that
- * byte, which is the kind, and 16 bytes. HOLE_ASIDE refers to spilled text by position and length.
- * HOLE_WRITTEN is a block that was not executed at this position. The hole shows the id of its last
- * execution elsewhere, which is known only at the end; the hole has an index of pdl_fold.written.
- * HOLE_TAKEN is the same for a case of a match. In the tree of a node that is being written holes
- * are objects of a private class, which no program can make.
+ * The JSON of a trace is ASCII without control characters, so a byte below 4 can begin a hole. The
+ * byte is the kind of the hole; 16 bytes follow. HOLE_ASIDE refers to spilled text by position and
+ * length. HOLE_WRITTEN is a block that was not executed at this position. The hole will show the id
+ * of the block's last execution, which is known only at the end; it contains an index of
+ * pdl_fold.written. HOLE_TAKEN does the same for a case of a match. In the tree of a node that is
+ * being written holes are objects of a private class, which no program can make.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,13 +20,13 @@
 
 enum { HOLE_ASIDE = 1, HOLE_WRITTEN, HOLE_TAKEN, HOLE_END };
 enum { HOLE_BYTES = 17 };
-/* shorter text is copied into the text around it, longer text is put aside */
+/* shorter text is copied into the text around it; longer text is put aside */
 enum { SHORT = 1 << 13 };
 enum { CHUNK = 1 << 14 }; /* number of bytes that are read back at a time */
 
 typedef struct hole {
     pdl_ext ext;
-    /* text that fills this hole; NULL: a hole of the kinds above, or a slot of a form */
+    /* text that fills this hole; NULL when the hole is of a kind above, or is a slot of a form */
     const pdl_buf *text;
     bool items, slot;
     size_t answer; /* number of a slot's answer */
@@ -130,7 +130,7 @@ static size_t shorten(pdl_fold *f, pdl_buf *text, size_t from, size_t least) {
     hole_bytes(bytes, HOLE_ASIDE, at, aside.n);
     pdl_buf_cut(text, from);
     pdl_buf_put(text, (pdl_str){bytes, sizeof bytes});
-    if (from == 0) { /* a waiting node keeps no spare memory */
+    if (from == 0) { /* a waiting node keeps no unused memory */
         pdl_buf small = PDL_BUF;
         pdl_buf_put(&small, pdl_buf_str(text));
         pdl_buf_fini(text);
@@ -148,10 +148,10 @@ void pdl_fold_put_aside(pdl_fold *f, pdl_buf *text) { (void)shorten(f, text, 0, 
 /* The text of a node that is being written. */
 typedef struct fold_part {
     pdl_fold *fold;
-    size_t from; /* before this offset there are only holes */
+    size_t from; /* only holes are before this offset */
 } fold_part;
 
-/* Puts text aside while a node is written, because the text of one node may not fit in memory, as
+/* Puts text aside while a node is written. The text of one node may not fit in memory, for example
  * when a value has the same part many times. */
 static bool put_aside(void *user, pdl_buf *out, pdl_err *err) {
     fold_part *p = user;
@@ -193,8 +193,8 @@ void pdl_fold_add_item(pdl_fold *f, fold_series *to, const pdl_buf *text) {
 
 /* --- secrets that became known when text was written already ---------------------------------- */
 
-/* Strings of the written JSON pass through the register once more. Invariant: string has no closing
- * quote. */
+/* Each string of the JSON that was written is compared with the register of secrets once more.
+ * Invariant: string has no closing quote. */
 typedef struct late {
     pdl_fold_put_fn *put;
     void *user;
@@ -202,8 +202,8 @@ typedef struct late {
     bool in_string, escaped;
 } late;
 
-/* s begins inside a string. Returns the offset of its end; s.n when the string does not end in
- * s. */
+/* s begins inside a string. Returns the offset at which the string ends; s.n when it does not end
+ * in s. */
 static size_t string_end(late *l, pdl_str s) {
     for (size_t i = 0; i < s.n; i++) {
         bool escaped = l->escaped;
@@ -266,8 +266,8 @@ static bool fill_hole(writer *w, const char *p) {
     return w->put(w->user, taken ? PDL_STR("true") : PDL_STR("null"), w->err);
 }
 
-/* Returns the offset of the first hole from i on; s.n: there is none. All of a trace passes here,
- * so eight bytes are examined at once. */
+/* Returns the offset of the first hole from i on; s.n when there is no hole. All text of a trace is
+ * searched here, so eight bytes are examined at once. */
 static size_t hole_from(pdl_str s, size_t i) {
     for (; s.n - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
         uint64_t bytes = pdl_word64(s.p + i);
@@ -277,7 +277,7 @@ static size_t hole_from(pdl_str s, size_t i) {
     return i;
 }
 
-/* Writes s, but not an incomplete hole at its end. *n: the number of bytes that were used. */
+/* Writes s except an incomplete hole at its end. *n: the number of bytes that were used. */
 static bool fill(writer *w, pdl_str s, size_t *n) {
     size_t from = 0, i = 0;
     while ((i = hole_from(s, i)) < s.n) {
@@ -291,7 +291,8 @@ static bool fill(writer *w, pdl_str s, size_t *n) {
     return from == i || w->put(w->user, pdl_str_sub(s, from, s.n), w->err);
 }
 
-/* Writes spilled text. C depth: that of the tree, since spilled text contains what is below it. */
+/* Writes spilled text. The C stack is as deep as the tree, since spilled text contains the texts of
+ * the levels below it. */
 static bool fill_aside(writer *w, uint64_t at, uint64_t n) {
     char *chunk = PDL_NEW_N(char, n < CHUNK ? (size_t)n : (size_t)CHUNK);
     bool ok = true;

@@ -14,59 +14,59 @@
 #include "trace/spill.h"
 #include "value/json_write.h"
 
-/* These are facts of the body of a function that an expression called. */
+/* This is a fact about the body of a function that an expression called. */
 #define FOLD_CALL_NAME "pdl__call"
 #define FOLD_CALL_ARGS "pdl__call_args"
-/* The name of the function, for a call that --verbose shows as the call of a tool. */
+/* This fact is the name of the function, when --verbose shows the call as the call of a tool. */
 #define FOLD_TOOL "pdl__tool"
-/* The value that a parser made out of the result. */
+/* This fact is the value that a parser made from the result. */
 #define FOLD_PARSED "pdl__parsed"
-/* This fact is the list of pieces that the block showed on the way (fold_shown.h). */
+/* This fact is the list of pieces that the block showed while it ran (fold_shown.h). */
 #define FOLD_SHOWN "pdl__shown"
 
-/* Depth of nested executions that are shown; each level is up to three levels of the JSON. */
+/* Maximum depth of executions that are shown. Each level is up to three levels of the JSON. */
 enum { FOLD_DEEPEST = PDL_MAX_JSON_DEPTH / 4 };
 
 /* The value of a field. */
 typedef struct fold_fact {
     const char *key; /* interned by the fold */
     uint32_t index;
-    uint32_t next; /* with many facts: 1 + position of another fact with the same index; 0: none */
+    uint32_t next; /* 1 + position of another fact with the same index; 0: none */
     pdl_val value;
 } fold_fact;
 
 /* An iteration of a loop whose text was written before that of an earlier iteration. */
 typedef struct fold_ahead {
     uint32_t number;
-    pdl_buf text; /* refers to the spill */
+    pdl_buf text; /* refers to spilled text */
 } fold_ahead;
 
 /* Texts in the order of their numbers: iterations of a loop, or calls in the expressions of a
- * block. An empty series is all-zero but for items. */
+ * block. In an empty series all members but items are zero. */
 typedef struct fold_series {
-    uint32_t begun, collected; /* how many began, and how many are in items */
+    uint32_t begun, collected; /* how many began; how many are in items */
     pdl_buf items;             /* texts of the first executions */
-    size_t aside;              /* items up to here refer to spilled text */
-    pdl_idmap ahead;           /* number + 1 -> fold_ahead, owned */
+    size_t aside;              /* items before this offset refer to spilled text */
+    pdl_idmap ahead;           /* number + 1 -> fold_ahead; owned */
     bool gathered;             /* all texts are in items */
 } fold_series;
 
-/* Calls of models are counted with their tokens and prices. */
+/* Counts calls of models, with their tokens and prices. */
 typedef struct fold_usage {
     int64_t counts[3]; /* calls, completion, prompt */
     double cost; /* 0: unknown */
 } fold_usage;
 
-/* Invariants: a node that is written has text and neither facts nor children; n_left children are
- * not written. */
+/* Invariants: a node that was written has text, and neither facts nor children; n_left counts the
+ * children that were not written. */
 typedef struct fold_node {
     const pdl_block *block;
-    struct fold_node *parent; /* NULL: the node is the root, or its parent was freed */
-    struct fold_node *first, *last, *next, *prev; /* shown children, in order of execution */
-    struct fold_node *cursor;                     /* where the search for a child continues */
-    struct fold_node *older, *newer;              /* list of all nodes */
-    struct fold_node *queue_next;                 /* list of the nodes that have ended and wait */
-    uint64_t due; /* a node in the queue is not examined before this event */
+    struct fold_node *parent; /* NULL when the node is the root, or its parent was freed */
+    struct fold_node *first, *last, *next, *prev; /* shown children, in order */
+    struct fold_node *cursor;        /* the child at which the next search begins */
+    struct fold_node *older, *newer; /* links of the list of all nodes */
+    struct fold_node *queue_next; /* next node that has ended and waits */
+    uint64_t due; /* the number of an event: a node in the queue is not examined before it */
     pdl_entry entry;
     uint32_t fiber;
     uint32_t number; /* number of an iteration, or of a call in an expression */
@@ -75,45 +75,45 @@ typedef struct fold_node {
     unsigned level; /* number of JSON containers around the node */
     unsigned tries;
     pdl_path *path;
-    pdl_path *place; /* path with the calls from expressions around it; NULL: none */
-    pdl_path *call;  /* a model: key of its place in calls, kept; NULL: none */
+    pdl_path *place; /* path with the calls around it; NULL: no calls */
+    pdl_path *call;  /* for a model: key of its place in `calls`, kept; NULL for other nodes */
     uint64_t tick;   /* number of the event with which the execution began */
-    /* Numbers of the events with which the last item of `attempts` began and failed; 0: none. */
+    /* Numbers of the events with which the last item of `attempts` began and failed, or 0. */
     uint64_t attempt_began, attempt_failed;
     int64_t start, end;
-    int64_t sent;        /* a model: when the answered request was sent; 0: unknown */
-    int64_t first_piece; /* a model: when the first piece arrived; 0: the answer came at once */
+    int64_t sent;        /* for a model: when the answered request was sent; 0 when it is unknown */
+    int64_t first_piece; /* for a model: time of the first piece; 0: the answer was one piece */
     PDL_VEC(fold_fact) facts;
-    /* Maps index + 1 to the position + 1 of the last fact with this index; empty for few facts. */
+    /* Maps index + 1 to the position + 1 of the last fact with this index; for many facts. */
     pdl_idmap by_index;
-    pdl_val context;  /* models: incoming messages */
-    int64_t usage[3]; /* calls, completion, prompt */
-    double cost;      /* negative: unknown */
-    fold_usage inside; /* usage of parts that are written and freed */
-    fold_usage lost;   /* usage of failed attempts that the trace does not show */
-    fold_usage kept, dropped; /* usage of failed attempts that it shows; of parts that it drops */
-    char *failure;    /* owned: set for the innermost block that failed */
-    /* Owned, of a model: the error of its answer, when it arrived before the block's end. */
+    pdl_val context;          /* for models: the incoming messages */
+    int64_t usage[3];         /* calls, completion, prompt */
+    double cost;              /* negative: unknown */
+    fold_usage inside;        /* usage of parts that were written and freed */
+    fold_usage lost;          /* usage of failed attempts that the trace does not show */
+    fold_usage kept, dropped; /* usage of failed attempts; of parts that the trace drops */
+    char *failure;            /* owned: set for the innermost block that failed */
+    /* For a model, owned: the error of its answer, when it arrived before the block ended. */
     char *answer_failed;
-    pdl_buf text;       /* the JSON of the node, with holes (fold_text.c) */
-    fold_series rounds; /* used by a loop */
-    fold_series calls;  /* calls in the expressions of the block */
-    fold_series attempts; /* attempts that failed */
+    pdl_buf text;           /* the JSON of the node, with holes (fold_text.c) */
+    fold_series rounds;     /* used by a loop */
+    fold_series calls;      /* calls in the expressions of the block */
+    fold_series attempts;   /* failed attempts */
     bool over, part_failed; /* over: the node ended or failed */
-    bool fell_back; /* the result is from the fallback */
-    bool silent;    /* the trace does not show the node */
-    bool in_input;  /* the result is the `input` of a model */
-    bool plain;     /* made of nothing but messages and values; set when the node is written */
-    bool waits;     /* a model that waits for its reply */
+    bool fell_back;         /* the result is the result of the fallback */
+    bool silent;            /* the trace does not show the node */
+    bool in_input;          /* the result is the `input` of a model */
+    bool plain;             /* contains only messages and values; set when the node is written */
+    bool waits;             /* the node is a model that waits for its reply */
     bool queued, written;
-    bool given_up; /* part of a failed attempt: freed once nothing refers to it */
-    bool is_attempt; /* the node is being written as an attempt that failed */
+    bool given_up;   /* part of a failed attempt; freed when nothing refers to it */
+    bool is_attempt; /* the node is being written as a failed attempt */
 } fold_node;
 
 /* The lists of messages that a model has in the trace. */
 typedef enum { FOLD_CONTEXT, FOLD_INPUT, FOLD_LISTS } fold_list;
 typedef struct fold_bases fold_bases; /* fold_same.c */
-/* The id of the model itself, and its `pdl__context`. Both are borrowed. */
+/* The id of the model itself and its `pdl__context`. Both are borrowed. */
 typedef struct fold_own {
     pdl_vref id, context;
 } fold_own;
@@ -121,9 +121,9 @@ typedef struct fold_own {
 /* A named block that was not executed at this position. */
 typedef struct fold_written {
     const pdl_block *block;
-    char *name;   /* owned; NULL: none */
-    size_t next;  /* entry + 1 of the same block; 0: none */
-    pdl_buf text; /* made on demand, after the end */
+    char *name;   /* owned; NULL when the block has no name */
+    size_t next;  /* entry + 1 of the same block; 0 when there is none */
+    pdl_buf text; /* made after the end, when it is needed */
 } fold_written;
 
 struct pdl_fold {
@@ -132,7 +132,7 @@ struct pdl_fold {
     const pdl_redaction *redaction; /* NULL: nothing is redacted */
     pdl_fold_label_fn *put_label; /* NULL: origins are not written */
     const void *label_user;
-    size_t n_secrets; /* size of the register when the first node was written */
+    size_t n_secrets; /* size of the register of secrets when the first node was written */
     bool began;       /* a node was written */
     bool whole;       /* only what the reference writes is written */
     fold_node *root;
@@ -142,40 +142,40 @@ struct pdl_fold {
     pdl_idmap tops;  /* maps a fiber to its innermost running node */
     pdl_idmap calls; /* maps the path of a waiting model block to its node */
     pdl_idmap bases; /* maps a fiber to its fold_bases, owned */
-    pdl_idmap last;  /* maps a block to the path of its last execution, a reference */
-    pdl_idmap taken; /* set of cases without a test that were taken */
+    pdl_idmap last;  /* maps a block to the path of its last execution, which is a reference */
+    pdl_idmap taken; /* set of the cases without a test that were taken */
     pdl_idmap funcs; /* set of function blocks that made a closure */
-    pdl_idmap holes; /* maps a block to its first entry in written, + 1 */
+    pdl_idmap holes; /* maps a block to 1 + the position of its first entry in `written` */
     pdl_idmap forms; /* maps an executed block to its fold_forms, owned */
     PDL_VEC(fold_written) written;
     pdl_idmap programs; /* programs of the blocks; kept */
     PDL_VEC(char *) keys;
     pdl_spill spill;
-    pdl_cancel_grace grace; /* for all nodes that are written after the run was cancelled */
-    pdl_err err;            /* the first problem with the spill or a text: there will be no trace */
+    pdl_cancel_grace grace; /* for all nodes that are written after a cancellation */
+    pdl_err err;            /* first problem with the spill or a text: no trace is made */
 };
 
 /* --- fold_node.c: when a node is written and freed ------------------------------------------- */
 
 /* Makes a node below up (NULL: none) for an execution that begins. Takes nothing. */
 fold_node *pdl_fold_node_new(pdl_fold *f, fold_node *up);
-/* Returns the last child that is a part of n and not a call in one of its expressions; NULL: there
- * is none. */
+/* Returns the last child that is a part of n and not a call in one of its expressions; NULL when
+ * there is no such child. */
 fold_node *pdl_fold_last_part(const fold_node *n);
-/* Returns the series of n's parent to which n belongs; NULL: n is a part. */
+/* Returns the series of n's parent to which n belongs; NULL when n is a part. */
 fold_series *pdl_fold_series_of(const fold_node *n);
 /* Links n as the last child of its parent. */
 void pdl_fold_node_link(fold_node *n);
 /* Ends n: writes it and the nodes that become complete with it, or queues it. Frees a node that is
  * not shown. */
 void pdl_fold_node_over(pdl_fold *f, fold_node *n);
-/* Examines nodes that wait. */
+/* Examines some of the waiting nodes. */
 void pdl_fold_queue_turn(pdl_fold *f);
 /* Finds a fact. A block with many parts has a fact for each part, such as a match for each case. */
 fold_fact *pdl_fold_fact(const fold_node *n, const char *key, uint32_t index); /* NULL: none */
-/* Adds a fact that is not there. Takes value; key is interned. */
+/* Adds a fact that n does not have yet. Takes value; key is interned. */
 void pdl_fold_fact_add(fold_node *n, const char *key, uint32_t index, pdl_val value);
-/* Called when the facts from `keep` on were removed, and others may have moved. */
+/* Called after the facts from index `keep` on were removed. Other facts may have moved. */
 void pdl_fold_facts_cut(fold_node *n, size_t keep);
 /* Adds up what n and its parts used. C depth: FOLD_DEEPEST. */
 fold_usage pdl_fold_usage_of(const fold_node *n);
@@ -186,29 +186,30 @@ void pdl_fold_nodes_free(pdl_fold *f);
 
 /* --- fold_write.c: what a node looks like ----------------------------------------------------- */
 
-/* Makes n->text. All parts of n must have been written before. */
+/* Makes n->text. All parts of n were written before. */
 void pdl_fold_node_write(pdl_fold *f, fold_node *n);
 /* Appends the JSON of a block that was not executed, in its state at the end. */
 PDL_MUST bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out,
                                     pdl_err *err);
-/* n is the body of a function that an expression called, and is written. Makes the call's text. */
+/* Makes the text of a call, whose body n was written. An expression has called the function. */
 void pdl_fold_call_write(pdl_fold *f, fold_node *n);
 /* Returns true when child is an iteration of the loop b. */
 bool pdl_fold_is_loop_body(const pdl_block *b, const pdl_block *child);
 
 /* --- fold_same.c: lists that repeat one before them ------------------------------------------ */
 
-/* Returns how many of the first messages of v (list or context) another block has already; 0: none.
- * *id (owned) is the id of that block. own: the model of the node; NULL: it may not be named. */
+/* Returns how many of the first messages of v (list or context) another block has already; 0 when
+ * no block has any. *id (owned) is the id of that block. own: the model of the node; NULL when it
+ * may not be named. */
 size_t pdl_fold_same(const pdl_fold *f, const fold_node *n, const fold_own *own, fold_list which,
                      pdl_vref v, pdl_val *id);
-pdl_val pdl_fold_rest(pdl_vref v, size_t from); /* the messages from this one on, as a list */
-/* Records that the model n has these lists under this id (text); later models may name n. */
+pdl_val pdl_fold_rest(pdl_vref v, size_t from); /* the messages from this index on */
+/* Records that the model n has these lists under this id (a text). Later models may then name n. */
 void pdl_fold_same_note(pdl_fold *f, const fold_node *n, pdl_vref id, pdl_vref context,
                         pdl_vref input);
-/* Forgets the parts of n, which are removed from the trace: none of them is named any more. */
+/* Forgets the parts of n, because the trace drops them. No later list names one of them. */
 void pdl_fold_same_forget(pdl_fold *f, const fold_node *n);
-/* Called when n was the outermost node of its fiber, which has ended. */
+/* Called when the outermost node of its fiber, which is n, has ended. */
 void pdl_fold_same_end(pdl_fold *f, const fold_node *n);
 void pdl_fold_same_free(pdl_fold *f);
 
@@ -221,14 +222,13 @@ pdl_val pdl_fold_labels_put(const pdl_fold *f, pdl_val out, pdl_str field, pdl_v
 
 /* These make values that are replaced by text in a tree (owned). */
 pdl_val pdl_fold_hole_text(const pdl_buf *text);   /* borrowed until the tree is written */
-/* becomes a list of the items, which are borrowed as well */
-pdl_val pdl_fold_hole_items(const pdl_buf *items);
+pdl_val pdl_fold_hole_items(const pdl_buf *items); /* becomes a list; borrows the items */
 pdl_val pdl_fold_hole_written(pdl_fold *f, const pdl_block *b, pdl_str name);
 pdl_val
 pdl_fold_hole_taken(const pdl_case *c);    /* true when the case was taken somewhere, else null */
-pdl_val pdl_fold_hole_slot(size_t answer); /* slot of a form (fold_form.c) */
+pdl_val pdl_fold_hole_slot(size_t answer); /* becomes a slot of a form (fold_form.c) */
 bool pdl_fold_is_slot(pdl_vref v, size_t *answer);
-/* Writes a hole: this is the function `other` of pdl_json_part. */
+/* Writes a hole. This is the function `other` of pdl_json_part. */
 bool pdl_fold_put_hole(void *user, pdl_vref v, unsigned depth, pdl_buf *out);
 
 enum {
@@ -240,9 +240,9 @@ PDL_MUST bool pdl_fold_put_json(pdl_vref v, pdl_buf *out, pdl_err *err);
 /* Appends v as JSON inside of `level` containers, with long text put aside. Returns false with the
  * reason in f->err. */
 PDL_MUST bool pdl_fold_put_node(pdl_fold *f, pdl_vref v, unsigned level, pdl_buf *out);
-/* Spills the text from an offset on if it is long. Returns where the next text is added. */
+/* Spills the text from an offset on if it is long. Returns the offset for the next text. */
 size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from);
-/* Spills the whole text, also a short one, unless it is a reference already. */
+/* Spills the whole text, even a short one, unless it is a reference already. */
 void pdl_fold_put_aside(pdl_fold *f, pdl_buf *text);
 /* Adds the text as the next item of a series. */
 void pdl_fold_add_item(pdl_fold *f, fold_series *to, const pdl_buf *text);

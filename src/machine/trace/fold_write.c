@@ -24,14 +24,15 @@
 typedef struct view_of {
     pdl_fold *fold;
     fold_node *node;
-    pdl_str name;          /* name of an entry of defs; p NULL: none */
-    fold_answers *answers; /* answers for a form; NULL: the node is written without one */
+    pdl_str name;          /* name of an entry of defs; p is NULL when there is no name */
+    fold_answers *answers; /* answers for a form; NULL when the node is written without a form */
 } view_of;
 
 /* --- values ----------------------------------------------------------------------------------- */
 
 /* The state of `shown`, which returns the form of a value in traces (owned): a closure becomes its
- * block, a context a list of messages. The result is absent when the value keeps its form. */
+ * block, and a context becomes a list of messages. The result is absent when the value keeps its
+ * form. */
 typedef struct showing {
     pdl_fold *fold;
     pdl_steps steps;
@@ -91,7 +92,7 @@ static pdl_val shown(showing *s, pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* Returns the form of a value in traces. Takes it. */
+/* Returns the form that a value has in traces. Takes the value. */
 static pdl_val as_shown(pdl_fold *f, pdl_val v) {
     showing s = {.fold = f};
     pdl_val out = pdl_is_absent(v) ? pdl_absent() : shown(&s, v, 0);
@@ -116,8 +117,8 @@ static pdl_val resolved(pdl_vref v) {
 
 static pdl_val settled(pdl_fold *f, pdl_vref v) { return as_shown(f, resolved(v)); }
 
-/* Returns a list of messages as the trace has it: a list that repeats an earlier one names the
- * block that has the earlier one. Takes v. */
+/* Returns a list of messages in the form that the trace has. When the list repeats an earlier list,
+ * it names the block that has the earlier one. Takes v. */
 static pdl_val messages(const view_of *v, const fold_own *own, fold_list which, pdl_val list) {
     pdl_val id;
     size_t n = pdl_fold_same(v->fold, v->node, own, which, list, &id);
@@ -176,9 +177,9 @@ static bool is_plain(const pdl_fold *f, const fold_node *n) {
     return true;
 }
 
-/* Returns true when the blocks of `input` are written as if they were not executed. They would be
- * most of the trace of a short call, and `pdl__model_input` has the messages that they made. A text
- * or an expression as `input` is one block, which stays. */
+/* Returns true when the blocks of `input` are written as if they were not executed. They would make
+ * up most of the trace of a short call, and `pdl__model_input` has the messages that they made. An
+ * `input` that is a text or an expression is one block, which is written as executed. */
 static bool shows_source(const view_of *v, const fold_node *input) {
     pdl_block_kind k = input->block->kind;
     return input->in_input && !v->node->in_input && input->plain && k != PDL_BLOCK_scalar &&
@@ -186,7 +187,7 @@ static bool shows_source(const view_of *v, const fold_node *input) {
 }
 
 /* Returns a block that was not executed here, in the form of traces, with the id of its last
- * execution elsewhere, as in the reference. */
+ * execution at another position, as in the reference. */
 static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, const char *key,
                     uint32_t index) {
     const view_of *v = user;
@@ -218,14 +219,14 @@ static pdl_val id_of(const pdl_block *b, const pdl_path *p) {
 static pdl_path *place_of(const fold_node *n) { return n->place ? n->place : n->path; }
 
 /* Returns the id and the context of a model. An id that was cut is left out, because several ids
- * may have the same beginning. */
+ * may begin in the same way. */
 static fold_own own_of(pdl_vref id, pdl_vref context) {
     fold_own own = {id, context};
     if (pdl_str_starts(pdl_str_get(id), PDL_STR("..."))) own.context = pdl_absent();
     return own;
 }
 
-/* Adds the name of its entry in defs to a function. */
+/* Adds to a function the name of its entry in defs. */
 static pdl_val with_name(pdl_str name, const pdl_block *b, pdl_val dict) {
     if (b->kind != PDL_BLOCK_function || b->def.s.p || !name.p) return dict;
     return pdl_dict_putz(dict, "def", pdl_text(name));
@@ -233,10 +234,10 @@ static pdl_val with_name(pdl_str name, const pdl_block *b, pdl_val dict) {
 
 /* --- what was not executed -------------------------------------------------------------------- */
 
-/* A view of the whole program in its state at the end. */
+/* A view of the whole program, in its state at the end of the run. */
 typedef struct end_of {
     const pdl_fold *fold;
-    pdl_str name; /* name of the block that is being written; p NULL: none */
+    pdl_str name; /* name of the block that is being written; p is NULL when it has none */
 } end_of;
 
 static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name);
@@ -263,9 +264,8 @@ static bool is_of_taking(const char *key) {
     return strcmp(key, "pdl__if_result") == 0 || strcmp(key, "pdl__matched") == 0;
 }
 
-/* Returns true for a case without a test, in a block that was not executed here, when it was taken
- * elsewhere.
- */
+/* Returns true for a case without a test, in a block that was not executed at this position, when
+ * the case was taken at another one. */
 static pdl_val written_fact(void *user, const pdl_block *b, const char *key, uint32_t index) {
     const end_of *e = user;
     if (b->kind != PDL_BLOCK_match || !is_of_taking(key)) return pdl_absent();
@@ -274,7 +274,8 @@ static pdl_val written_fact(void *user, const pdl_block *b, const char *key, uin
                : pdl_absent();
 }
 
-/* Makes the value of a block as written. C depth: bounded by the nesting of the source. */
+/* Makes the value of a block as it is written in the program. C depth: bounded by the nesting of
+ * the source. */
 static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name) {
     end_of e = {f, name};
     return pdl_block_dump(b, &(pdl_dump_view){&e, written_child, written_fact, written_more});
@@ -291,7 +292,7 @@ bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *ou
 /* --- match ------------------------------------------------------------------------------------ */
 
 /* Returns the facts of a case: whether its pattern matches, whether its guard is true, whether it
- * was taken; absent: it was not tried. */
+ * was taken. Absent when the case was not tried. */
 static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
     const pdl_case *c = &PDL_AS(match, n->block)->cases.p[i];
     pdl_vref fits = fact_of(n, "case", i + 1), holds = fact_of(n, "if", i + 1);
@@ -325,7 +326,7 @@ static pdl_val known_value(const view_of *v, const pdl_block *b, const char *key
     if (b->kind == PDL_BLOCK_match && strncmp(key, "pdl__", 5) == 0)
         return case_value(v->node, key, index);
     if (b->kind == PDL_BLOCK_if && v->node->part_failed)
-        return pdl_absent(); /* the reference notes the condition when the branch ends */
+        return pdl_absent(); /* the condition is noted later, when the branch ends */
     bool of_case = b->kind == PDL_BLOCK_match && strcmp(key, "if") == 0;
     pdl_val x = resolved(fact_of(v->node, key, of_case ? index + 1 : index));
     return v->node->in_input ? as_input(v, x) : as_shown(v->fold, x);
@@ -340,8 +341,8 @@ static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t i
 
 /* --- what is added to the fields -------------------------------------------------------------- */
 
-/* Returns true when the entries that are added need dicts. A form that is filled has these entries
- * in its text. */
+/* Returns true when the added entries must be dicts. A form that is filled has these entries in its
+ * text already. */
 static bool makes_dicts(const view_of *v) { return !v->answers || v->answers->questions; }
 
 /* Adds the timing. of_call: dict is the call of a model, and not the input that is written for the
@@ -386,8 +387,8 @@ static pdl_val default_input(const view_of *v, pdl_val list) {
 
 static bool has_used(const fold_node *n) { return n->usage[0] || n->lost.counts[0]; }
 
-/* Returns the usage of a block: of its calls and of its failed attempts, which are not shown
- * anywhere else in the trace. */
+/* Returns the usage of a block: the usage of its calls, and of its failed attempts that the trace
+ * does not show elsewhere. */
 static pdl_val usage_of(const view_of *v) {
     static const char *const names[] = {"model_calls", "completion_tokens", "prompt_tokens"};
     const fold_node *n = v->node;
@@ -412,7 +413,7 @@ static pdl_val model_fields(const view_of *v, pdl_val dict) {
         pdl_val list = messages(v, &own, FOLD_INPUT, pdl_keep(context));
         dict = pdl_dict_putz(dict, "input", default_input(v, list));
     }
-    /* the fallback of a model shows its own usage */
+    /* the fallback of a model shows its usage itself */
     if (!n->fell_back || (has_used(n) && !v->fold->whole))
         dict = pdl_dict_putz(dict, "pdl__usage", usage_of(v));
     static const char *const notes[] = {"pdl__attempts", "pdl__structured"};
@@ -439,7 +440,8 @@ static int by_number(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Returns iterations or calls in the order of their numbers: the collected ones, then the rest. */
+/* Returns iterations or calls in the order of their numbers: first the collected ones, then all
+ * others. */
 static pdl_val items_of(const view_of *v, fold_series *s) {
     const fold_node *n = v->node;
     if (s->gathered) return pdl_fold_hole_items(&s->items);
@@ -477,7 +479,7 @@ static pdl_val called(const view_of *v, pdl_val dict) {
     return found ? add(v, dict, "pdl__trace", pdl_fold_hole_text(&found->text)) : dict;
 }
 
-/* Cuts the list of a block that ended early to the executed items. */
+/* Shortens the list of a block that ended early to the items that were executed. */
 static pdl_val cut_list(const fold_node *n, const char *key, pdl_val dict) {
     if (n->over && !n->part_failed) return dict;
     pdl_vref list = pdl_dict_getz(dict, key);
@@ -490,7 +492,7 @@ static pdl_val cut_list(const fold_node *n, const char *key, pdl_val dict) {
     return pdl_dict_putz(dict, key, cut);
 }
 
-/* Removes the cases after the one that failed. */
+/* Removes the cases after the case that failed. */
 static pdl_val cut_cases(const fold_node *n, pdl_val dict) {
     const pdl_cases *cases = &PDL_AS(match, n->block)->cases;
     const fold_node *failed = n->part_failed ? pdl_fold_last_part(n) : NULL;
@@ -567,7 +569,7 @@ static pdl_val labels(const view_of *v, pdl_val dict) {
 }
 
 /* Returns a fact that the reference does not write; absent when it is not shown. FOLD_TOOL is shown
- * only by a `call` block; for a call in an expression, the body shows it. */
+ * by a `call` block; for a call in an expression, the body of the function shows it instead. */
 static pdl_val own_fact(const view_of *v, const char *key) {
     bool of_call = strcmp(key, FOLD_TOOL) == 0;
     if (v->fold->whole || (of_call && v->node->block->kind != PDL_BLOCK_call)) return pdl_absent();
@@ -659,7 +661,7 @@ static void ask(void *user, const fold_question *q, fold_answers *a) {
     view_of v = *(const view_of *)user;
     v.answers = a;
     const pdl_block *b = v.node->block;
-    switch (q->what) { /* their results are among the answers */
+    switch (q->what) { /* the results of these questions are among the answers */
     case FOLD_ASKS_VALUE: (void)value(&v, b, q->key, q->index); break;
     case FOLD_ASKS_CHILD: (void)part(&v, b, q->child, q->key, q->index); break;
     case FOLD_ASKS_ENTRIES: (void)more(&v, b, q->place, pdl_absent()); break;
@@ -728,7 +730,8 @@ static pdl_val call_value(const view_of *v) {
     return pdl_dict_putz(add_timing(v, true, d), "pdl__is_leaf", pdl_bool(true));
 }
 
-/* Does nothing for the program of a block `lang: pdl`, whose text is already in the block. */
+/* Does nothing for the program of a block `lang: pdl`. The block already has the text of that
+ * program. */
 void pdl_fold_call_write(pdl_fold *f, fold_node *n) {
     view_of of = {f, n, (pdl_str){0}, NULL};
     pdl_buf text = PDL_BUF;
@@ -743,10 +746,10 @@ void pdl_fold_call_write(pdl_fold *f, fold_node *n) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Once the run is cancelled and the grace is over, a node whose values are long is written without
- * them: the trace stays whole. */
+/* When the run was cancelled and the time of grace is over, a node with long values is written
+ * without the values. So the trace stays complete. */
 void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
-    if (is_lost(n)) { /* the text of the last part replaces that of n */
+    if (is_lost(n)) { /* the text of the last part replaces the text of n */
         fold_node *last = pdl_fold_last_part(n);
         pdl_fold_note_dropped(n, last);
         pdl_buf text = last->text;
@@ -754,14 +757,14 @@ void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
         n->text = text;
         return;
     }
-    if (f->err.kind) return; /* there will be no trace */
+    if (f->err.kind) return; /* the trace was abandoned */
     n->plain = n->in_input && is_plain(f, n);
     if (!f->began) f->n_secrets = pdl_secrets_size(f->secrets);
     f->began = true;
     if (!put_node(f, n, &n->text) && pdl_err_is_cancel(&f->err)) {
         pdl_err_fini(&f->err);
         pdl_fold_forget_values(n);
-        /* Without a limit, since the long values are gone. */
+        /* no time limit is needed, since the long values are gone */
         const pdl_cancel *scope = pdl_cancel_enter(NULL);
         (void)put_node(f, n, &n->text);
         (void)pdl_cancel_enter(scope);

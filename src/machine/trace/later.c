@@ -13,23 +13,23 @@
 #include "base/banned.h"
 
 enum {
-    MAX_EVENTS = 1 << 20, /* events that are kept, which take about 60 MB */
-    MAX_BYTES = 64 << 20, /* bytes of values */
-    MAX_PARTS = 64,       /* parts of a value that are counted */
-    MAX_UNKNOWN = 16,     /* number of values with more parts */
-    PART_BYTES = 32,       /* bytes that a part takes */
-    CHUNK = 72             /* events in a chunk, which is then a block of a pool */
+    MAX_EVENTS = 1 << 20, /* maximum number of events that are kept; they take about 60 MB */
+    MAX_BYTES = 64 << 20, /* maximum size of the kept values, in bytes */
+    MAX_PARTS = 64,       /* maximum number of parts that are counted in a value */
+    MAX_UNKNOWN = 16,     /* maximum number of kept values that have more parts than that */
+    PART_BYTES = 32,      /* bytes that a part takes */
+    CHUNK = 72            /* number of events in a chunk; a chunk then is one block of a pool */
 };
 
-/* The part of an event that a fold uses. A block makes about four of them, so members that few
- * events need are in separate entries before the event: AT_CONTEXT, AT_ERROR, AT_PLACE and, for a
- * call, AT_NAME. */
+/* The part of an event that a fold uses. A block makes about four events, so members that few
+ * events need are stored in separate entries before the event: AT_CONTEXT, AT_ERROR, AT_PLACE and,
+ * for a call, AT_NAME. */
 typedef struct later_event {
     const pdl_block *block; /* a block of a program that is kept */
-    pdl_path *path;         /* kept; NULL: none */
+    pdl_path *path;         /* kept; NULL when there is no path */
     pdl_val value;          /* owned */
     union {
-        const char *key; /* field: a name that the machine owns */
+        const char *key; /* for the event field: a name that the machine owns */
         pdl_err *err;    /* AT_ERROR; owned */
         uint32_t parent; /* used by block_begin */
     } u;
@@ -55,16 +55,17 @@ typedef struct chunk {
 struct pdl_later {
     pdl_sink next;
     chunk *first, *last;
-    size_t n, bytes, unknown; /* number of events, and size of their values */
-    bool passed;              /* some events were passed on, and are not kept any more */
+    size_t n, bytes, unknown; /* number of events, and total size of their values */
+    bool passed;              /* some events were passed on and then dropped */
     int64_t zero;             /* time of the first event */
-    pdl_idmap programs;       /* programs of all events so far, because a fold keeps blocks */
-    pdl_idmap streams;        /* set of paths (kept) of model calls whose first piece has arrived */
-    pdl_path *stream;         /* the path of the last of these calls; borrowed */
+    /* the programs of all events so far; they are kept because a fold keeps their blocks */
+    pdl_idmap programs;
+    pdl_idmap streams; /* set of paths (kept) of model calls whose first piece has arrived */
+    pdl_path *stream;  /* the path of the last of these calls; borrowed */
 };
 
-/* Returns true when the invariants hold: the chunks begin at first and end at last, none of them is
- * empty, and n is zero exactly when there is none. */
+/* Returns true when the invariants hold: the chunks begin at first and end at last, no chunk is
+ * empty, and n is zero exactly when there are no chunks. */
 static inline bool later_ok(const pdl_later *l) {
     if (!l->first) return !l->last && !l->n;
     return l->last && !l->last->next && l->last->n > 0 && l->n >= l->last->n;
@@ -75,10 +76,11 @@ static inline bool later_ok(const pdl_later *l) {
 /* The result of measuring a value. */
 typedef struct measure {
     size_t bytes, parts;
-    bool outside; /* a part belongs to another process or to a template, and may change */
+    /* a part of the value belongs to another process or to a template, so it may change */
+    bool outside;
 } measure;
 
-/* Measures v. C depth: that of MAX_PARTS values, each inside of another. */
+/* Measures v. The C stack is at most MAX_PARTS values deep. */
 static void take_size(measure *m, pdl_vref v) {
     if (++m->parts > MAX_PARTS || pdl_tag_of(v) <= PDL_V_FLOAT) return;
     m->bytes += PART_BYTES;
@@ -93,9 +95,9 @@ static void take_size(measure *m, pdl_vref v) {
     case PDL_V_STR: m->bytes += pdl_str_get(v).n; break;
     case PDL_V_LIST:
     case PDL_V_DICT:
-    case PDL_V_FUNC:    /* the run keeps the scope anyway */
-    case PDL_V_CONTEXT: /* the run keeps the messages anyway */
-    case PDL_V_PROMISE: /* answers are counted when they arrive */ break;
+    case PDL_V_FUNC:    /* the run keeps the scope in any case */
+    case PDL_V_CONTEXT: /* the run keeps the messages in any case */
+    case PDL_V_PROMISE: /* an answer is counted when it arrives */ break;
     default: m->outside = true;
     }
 }
@@ -126,7 +128,7 @@ static later_event *more(pdl_later *l) {
     return &l->last->e[l->last->n++];
 }
 
-/* Keeps the context of models, the only one that a fold uses. */
+/* Keeps the context of a model. A fold uses no other context. */
 static void keep_context(pdl_later *l, const pdl_event *e) {
     bool is_model = e->block && e->block->kind == PDL_BLOCK_model;
     if (is_model && !pdl_is_absent(e->context))
@@ -149,7 +151,8 @@ static void keep_place(pdl_later *l, const pdl_event *e) {
             (later_event){.what = AT_NAME, .value = pdl_text(e->key), .number = e->tool};
 }
 
-/* Returns true for events of an answer, whose block the fold finds by the path of the caller. */
+/* Returns true for events of an answer. The fold finds the block of such an event by the path of
+ * the caller. */
 static bool is_of_caller(pdl_event_kind k) {
     return k == PDL_EVENT_piece || k == PDL_EVENT_reply || k == PDL_EVENT_decision;
 }
@@ -179,9 +182,10 @@ static bool keep(pdl_later *l, const pdl_event *e) {
 
 /* --- handing on ------------------------------------------------------------------------------- */
 
-/* The stored values that belong to one event. */
+/* The stored values that belong to one event: the entries before it. */
 typedef struct besides {
-    later_event context, error, place, name; /* missing: value absent, rest zero */
+    /* when there is none, the value is absent and the other members are zero */
+    later_event context, error, place, name;
 } besides;
 
 static void give(const pdl_later *l, const pdl_sink *to, const later_event *x, const besides *b) {
@@ -231,7 +235,7 @@ static void besides_fini(besides *b) {
     *b = nothing_besides();
 }
 
-/* Returns false when x is an event itself and not a value of the next event. */
+/* Returns false when x is an event, and true when it is a value of the next event. */
 static bool is_beside(const later_event *x, besides *b) {
     switch (kind_of(x)) {
     case AT_CONTEXT: b->context = *x; return true;
@@ -285,8 +289,8 @@ bool pdl_later_repeat(const pdl_later *l, pdl_sink to) {
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Returns true for the first piece of an answer: a fold needs its time. Other pieces are not kept:
- * they are the greater part of all events. */
+/* Returns true for the first piece of an answer: a fold needs its time. The other pieces are not
+ * kept, because most events are pieces. */
 static bool is_first_piece(pdl_later *l, pdl_path *place) {
     if (!place || place == l->stream) return false;
     l->stream = place;

@@ -14,7 +14,7 @@
 enum { MAX_NAME = 60, MAX_ARGUMENTS = 60 };
 #define MIN_SHOWN_S 0.01
 
-/* Returns the field of a request that says what is called; NULL: calls of this kind do not
+/* Returns the member of a request that names what is called; NULL for kinds of calls that do not
  * count. */
 static const char *subject_of(pdl_effect_kind k) {
     static const struct {
@@ -33,7 +33,7 @@ static pdl_val shown_of(const pdl_progress *p, pdl_vref v) {
     return p->shown && !pdl_is_absent(v) ? p->shown(p->shown_user, v) : pdl_keep(v);
 }
 
-/* Writes a value in one line. */
+/* Writes a value on one line. */
 static void put_value(const pdl_progress *p, pdl_vref v, size_t most, pdl_buf *out) {
     pdl_val shown = shown_of(p, v);
     bool is_argv = pdl_is_list(shown) && pdl_list_len(shown);
@@ -131,7 +131,7 @@ void pdl_progress_describe_end(const pdl_progress *p, const pdl_event *e, pdl_bu
         pdl_drop(shown);
     }
     double waited = e->effect->kind == PDL_EFFECT_model ? pdl_reply_waited(e->reply) : 0;
-    if (waited > p->seconds) waited = p->seconds; /* the clock was changed in between */
+    if (waited > p->seconds) waited = p->seconds; /* the clock was changed during the call */
     pdl_buf_putf(out, "%s %.2f s", e->err ? ", failed after" : ",", p->seconds - waited);
     if (waited >= MIN_SHOWN_S) pdl_buf_putf(out, ", waited %.2f s", waited);
     if (e->err)

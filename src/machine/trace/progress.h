@@ -13,16 +13,17 @@
 #include "trace/event.h"
 
 typedef struct pdl_progress {
-    uint64_t done, open, failed; /* number of calls; a failed one is not among those done */
-    /* failures that the program handles, by another attempt or a fallback */
+    uint64_t done, open, failed; /* number of calls that ended well */
+    /* number of failures that the program handles, by another attempt or a fallback */
     uint64_t retried;
-    uint64_t asking; /* questions to a person that wait for an answer */
-    int64_t tokens;  /* sum of prompts and answers */
-    double cost;     /* sum of the calls whose prices are known */
-    pdl_buf latest;              /* the call that began last: "model openai/x" */
-    pdl_idmap begun; /* effects that are open -> when they began, in nanoseconds */
+    uint64_t asking; /* number of questions to a person that wait for an answer */
+    int64_t tokens;  /* sum of the tokens of prompts and answers */
+    double cost;     /* sum of the costs of calls whose prices are known */
+    pdl_buf latest;  /* the call that began last, such as "model openai/x" */
+    pdl_idmap begun; /* open effects -> when they began, in nanoseconds */
     double seconds;  /* duration of the call that ended last */
-    /* Returns the part of a value that may be shown, owned. NULL: values are shown whole. */
+    /* Returns the part of a value that may be shown, owned. The function may be NULL: then values
+     * are shown as they are. */
     pdl_val (*shown)(void *user, pdl_vref v);
     void *shown_user;
 } pdl_progress;
@@ -30,11 +31,12 @@ typedef struct pdl_progress {
 void pdl_progress_init(pdl_progress *p);
 void pdl_progress_fini(pdl_progress *p);
 
-/* Returns true when e is the end of a call: then pdl_progress_describe_end describes it. */
+/* Returns true when e is the end of a call. The caller then passes e to
+ * pdl_progress_describe_end. */
 bool pdl_progress_take(pdl_progress *p, const pdl_event *e);
 
-/* Describes a reply event for which take returned true, in one line without a line end: the call,
- * its duration, and its result. Secrets are not removed. */
+/* Describes an event for which pdl_progress_take returned true, in one line without a line end: the
+ * call, its duration, and its result. Secrets are not removed. */
 void pdl_progress_describe_end(const pdl_progress *p, const pdl_event *e, pdl_buf *out);
 
 /* Appends "3 done, 2 open, 1 failed, 1 handled, 1500 tokens, 0.02 $", without numbers that are

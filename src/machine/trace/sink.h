@@ -20,14 +20,14 @@ typedef struct pdl_sink {
     bool wants_blocks;
 } pdl_sink;
 
-/* At most PDL_MAX_SINKS sinks in order. */
+/* An array of at most PDL_MAX_SINKS sinks, in order. */
 enum { PDL_MAX_SINKS = 8 };
 typedef struct pdl_sinks {
     pdl_sink p[PDL_MAX_SINKS];
     size_t n;
     bool wants_blocks;
-    /* Returns the time of e in ns since the epoch: that of the wall clock or, in a replay, the
-     * recorded one. NULL: 0. */
+    /* Returns the time of e in ns since the epoch: the time of the wall clock or, in a replay, the
+     * recorded time. The function may be NULL: then all times are 0. */
     int64_t (*now)(void *user, const pdl_event *e);
     void *now_user;
 } pdl_sinks;

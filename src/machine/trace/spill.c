@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { IN_MEMORY = 1 << 18 }; /* bytes in memory before text goes to the file */
+enum { IN_MEMORY = 1 << 18 }; /* number of bytes that stay in memory before text goes to the file */
 
 void pdl_spill_init(pdl_spill *s, const char *folder) {
     *s = (pdl_spill){.fd = -1, .rest = PDL_BUF};
@@ -26,7 +26,7 @@ void pdl_spill_fini(pdl_spill *s) {
     *s = (pdl_spill){.fd = -1};
 }
 
-/* Moves the text in memory to the file, if there can be one. */
+/* Moves the text in memory to the file, if a file can be made. */
 static bool move_to_file(pdl_spill *s, pdl_err *err) {
     if (s->fd < 0 && !s->no_file) {
         s->fd = pdl_file_scratch(s->folder);

@@ -12,17 +12,17 @@
 /* Invariants: bytes [0, in_file) are in fd, [in_file, in_file + rest.len) in rest. An empty
  * spill has fd -1 and no bytes. */
 typedef struct pdl_spill {
-    int fd; /* -1: the file is not open yet */
+    int fd; /* -1 when the file is not open yet */
     uint64_t in_file;
     pdl_buf rest;
-    char *folder; /* owned: folder of the file; NULL: the usual one */
-    bool no_file; /* no file can be made: all text stays in memory */
+    char *folder; /* owned: folder of the file; NULL: the default folder */
+    bool no_file; /* no file can be made, so all text stays in memory */
 } pdl_spill;
 
 void pdl_spill_init(pdl_spill *s, const char *folder);
 void pdl_spill_fini(pdl_spill *s);
 
-/* Appends text; *at is its position. Error: io. */
+/* Appends text. *at is the position at which the text is stored. Error: io. */
 PDL_MUST bool pdl_spill_add(pdl_spill *s, pdl_str text, uint64_t *at, pdl_err *err);
 /* Reads n bytes at position at, which one call of pdl_spill_add has stored. Error: io. */
 PDL_MUST bool pdl_spill_read(const pdl_spill *s, uint64_t at, char *to, size_t n, pdl_err *err);

@@ -13,8 +13,8 @@ typedef struct pdl_closure {
     pdl_func base;
     pdl_code *code; /* kept */
     const pdl_func_info *info;
-    pdl_scope *scope; /* the scope of the definition, without the function's own name */
-    pdl_val role;     /* role at the definition */
+    pdl_scope *scope; /* the scope of the definition, without the name of the function itself */
+    pdl_val role;     /* the role that was in force at the definition */
     pdl_path *path;   /* id of the function block */
     pdl_loc loc;
     uint32_t instances; /* number of expression calls so far */
@@ -25,12 +25,12 @@ static inline pdl_closure *closure_of(pdl_vref v) {
 }
 
 pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info);
-/* Pushes the frame of a call from an expression. Takes func and the values of the arguments. */
+/* Pushes the frame of a call from an expression. Takes func and the arguments. */
 pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_call_args *args, pdl_err *err);
-/* Executes RETURN. *ended: the fiber has no frame left. */
+/* Executes RETURN. *ended: the fiber has no frames left. */
 pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended);
-/* Starts a call from outside (Python code that got a function): a new fiber runs it, and `done`
- * gets the result. Takes the values. */
+/* Starts a call from outside, by Python code that has a function. A new fiber runs the call, and
+ * `done` gets the result. Takes the values. */
 void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val args, pdl_val kwargs,
                      pdl_call_done done);
 

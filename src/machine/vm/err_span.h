@@ -13,8 +13,8 @@ void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err);
 /* Marks the line of Python code that failed; b is a code block. */
 void pdl_vm_mark_code(const pdl_block *b, pdl_err *err);
 
-/* Adds a hint to err when the expression of `call` names a method although the object has a
- * function of this name. */
+/* Adds a hint to err when the expression of `call` means a method, although the object has a
+ * function of the same name. */
 void pdl_vm_advise_called(const pdl_fiber *f, const pdl_expr *e, pdl_err *err);
 
 /* Explains how to use a shell, when the command seems to be written for one (advise.c). */
@@ -28,13 +28,14 @@ void pdl_vm_note_tool(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err);
 bool pdl_vm_enters_program(const pdl_fiber *f, const pdl_vm_frame *fr);
 /* Called at the end of a call. Sends a note of it when reports_tools is set (advise.c). */
 void pdl_vm_report_tool(const pdl_fiber *f, const pdl_vm_frame *fr, bool failed);
-/* Returns milliseconds of the clock of events; they wrap around (advise.c). */
+/* Returns the milliseconds of the clock of events, which wrap around (advise.c). */
 uint32_t pdl_vm_now_ms(const pdl_fiber *f);
 /* Suggests what to write when the expression of site uses a missing name or attribute, or a wrong
  * operand of an operator or filter (advise.c). */
 void pdl_vm_advise(const pdl_fiber *f, const pdl_srcsite *site, pdl_err *err);
 
-/* Returns where the program called the library function that is running; all-zero when none is. */
+/* Returns the place where the program called the library function that is running; all-zero when no
+ * such function is running. */
 pdl_loc pdl_library_entry_loc(const pdl_fiber *f);
 /* Returns true when the program itself, and not the library, called the running function. */
 bool pdl_vm_enters_library(const pdl_fiber *f);

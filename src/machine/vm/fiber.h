@@ -26,37 +26,38 @@ typedef struct pdl_outq pdl_outq;
 typedef struct pdl_attempts pdl_attempts; /* vm/retry.h */
 typedef struct pdl_mapping pdl_mapping;   /* vm/loop.h */
 
-/* Bits of the register `print`. MESSAGES_UNREAD: in a silent part (vm/ops/ops_block.c). */
+/* Bits of the register `print`. MESSAGES_UNREAD is set in a silent part (vm/ops/ops_block.c). */
 enum { PRINT_RESULT = 1, PRINT_CONTEXT = 2, MESSAGES_UNREAD = 4 };
 
 typedef struct pdl_outbuf {
     pdl_buf text;
-    pdl_label label;  /* the labels of the appended parts */
-    pdl_label chosen; /* labels of the values that chose constants in the text */
+    pdl_label label;  /* the labels of the parts that were appended */
+    pdl_label chosen; /* labels of the values that chose constants for the text */
 } pdl_outbuf;
 
 typedef enum {
     FRAME_MAIN,     /* first frame of a fiber */
-    FRAME_CALL,     /* call block: prints and contributes as if inlined */
-    FRAME_EXPR,     /* call from an expression: silent, result forced */
-    FRAME_MACRO,    /* macro or recursive loop of a template */
+    FRAME_CALL,     /* call block: prints and contributes as if its body were inlined */
+    FRAME_EXPR,     /* call from an expression: silent; its result is resolved */
+    FRAME_MACRO,    /* macro, or recursive loop of a template */
     FRAME_TEMPLATE, /* lang: jinja */
     FRAME_INCLUDE,
     FRAME_IMPORT,
     FRAME_PDL /* lang: pdl */
 } pdl_vm_frame_kind;
 
-/* The state that RETURN restores. Bases are heights of the fiber's stacks when the frame began. */
+/* The state that RETURN restores. The members with `base` in their names are heights of the fiber's
+ * stacks when the frame began. */
 typedef struct pdl_vm_frame {
     pdl_vm_frame_kind kind;
     pdl_code *code;     /* kept */
-    uint32_t return_pc; /* in the caller's code */
+    uint32_t return_pc; /* position in the caller's code */
     uint32_t stack, blocks, saves, loops, bufs, handlers, locals;
-    uint32_t depth;    /* MACRO: number of frames of the same MACRO that are nested here */
-    uint32_t below;    /* MACRO: index of the next frame below with other code */
-    uint32_t begun_ms; /* with reports_tools: the clock of events */
+    uint32_t depth;    /* for MACRO: number of frames of the same macro that are nested here */
+    uint32_t below;    /* for MACRO: index of the next frame below with other code */
+    uint32_t begun_ms; /* with reports_tools: when the frame began, by the clock of events */
 
-    /* the caller's registers, restored when the frame ends */
+    /* the caller's registers, which are restored when the frame ends */
     uint32_t local_base;
     pdl_scope *scope;
     pdl_val ctx, role, background;
@@ -64,35 +65,35 @@ typedef struct pdl_vm_frame {
     bool autoescape;
     pdl_label control, chosen;
 
-    pdl_label label;        /* labels of the text that became the code; 0: the program's own text */
-    pdl_val func;           /* closure that is running, or absent */
-    pdl_loc loc;            /* place where the call is written */
-    const pdl_b_call *call; /* used by CALL */
-    pdl_val key;            /* IMPORT: text of the file; else absent */
-    pdl_val library;        /* IMPORT: the standard library for the object; absent: not in it */
-    pdl_path *place;        /* EXPR: id of the caller and number of the call, owned */
-    pdl_path *chain;        /* EXPR: the path with the calls around it, made on demand, owned */
+    pdl_label label;        /* labels of the text that became the code; 0: the author's text */
+    pdl_val func;           /* the closure that is running; or absent */
+    pdl_loc loc;            /* the place where the call is written */
+    const pdl_b_call *call; /* for CALL */
+    pdl_val key;            /* for IMPORT: text of the file; else absent */
+    pdl_val library;        /* for IMPORT: the standard library in the object; or absent */
+    pdl_path *place;        /* for EXPR: id of the caller, and number of the call; owned */
+    pdl_path *chain;        /* for EXPR: path with the calls around it, made later; owned */
 } pdl_vm_frame;
 
-/* A block that is running; with info NULL the record is a boundary that only carries a path. */
+/* A block that is running. When info is NULL the record is only a boundary, which has a path. */
 typedef struct pdl_vm_block {
     const pdl_blockinfo *info;
-    pdl_val ctx_in, role_in; /* owned: restored by LEAVE */
-    pdl_val child_messages;  /* background of the parts so far; absent: empty */
-    pdl_path *path;          /* made on demand, owned */
-    pdl_attempts *attempts;  /* owned, NULL without handlers */
-    uint32_t iter;           /* number of the iteration, for the ids of its parts */
+    pdl_val ctx_in, role_in; /* owned: the background that LEAVE restores */
+    pdl_val child_messages;  /* messages of the parts that have ended; absent when there are none */
+    pdl_path *path;          /* made when it is needed; owned */
+    pdl_attempts *attempts;  /* owned; NULL when the block has no handlers */
+    uint32_t iter;           /* number of the iteration, for the ids of the iteration's parts */
     uint32_t effects;        /* number of effects that were started at the block's place */
-    uint32_t instances;      /* number of calls that its expressions have made */
-    uint8_t print_in, print; /* the fiber's `print`: around the block, and in it */
-    bool holds;              /* output waits until the block has succeeded: pdl_out_hold */
-    pdl_label control_in;    /* the parent's `control` */
-    pdl_budget *budget;      /* owned; made by this block: NULL without one */
+    uint32_t instances;      /* number of calls that the block's expressions have made */
+    uint8_t print_in, print; /* the fiber's register `print`: around the block, and inside it */
+    bool holds;              /* output waits until the block has succeeded; see pdl_out_hold */
+    pdl_label control_in;    /* the register `control` of the parent */
+    pdl_budget *budget;      /* owned; the budget that this block made; NULL when it made none */
 } pdl_vm_block;
 
 typedef struct pdl_save {
     pdl_scope *scope;
-    pdl_val ctx; /* absent: saves the scope only */
+    pdl_val ctx; /* absent when only the scope is saved */
     uint8_t print;
     uint32_t frame;
 } pdl_save;
@@ -104,24 +105,24 @@ typedef struct pdl_vm_loop {
     uint32_t n;
     size_t len;  /* length of each list */
     size_t i;    /* next iteration */
-    int64_t max; /* -1: no maximum */
+    int64_t max; /* -1 when there is no maximum */
     pdl_name index;
     uint32_t block;          /* index of the block's record */
-    struct pdl_mapping *map; /* owned, NULL for repeat */
-    pdl_val func;            /* reduce: the function; else absent */
+    struct pdl_mapping *map; /* owned; NULL for repeat */
+    pdl_val func;            /* for reduce: the function; else absent */
 } pdl_vm_loop;
 
 typedef struct pdl_handler {
     uint32_t pc;
-    uint32_t frame; /* this frame and the frames below it stay */
+    uint32_t frame; /* this frame and the frames below it are kept */
     uint32_t stack, blocks, saves, loops, bufs, locals;
     pdl_scope *scope; /* owned copies */
     pdl_val ctx, role;
     uint8_t print;
     bool autoescape;
     pdl_label control, attempt_control, chosen;
-    uint32_t calls_from; /* calls of the fiber with this number or later belong to the attempt */
-    pdl_outq *out; /* the queue of the attempt, which began in it at out_mark */
+    uint32_t calls_from; /* number of the first call that belongs to the attempt */
+    pdl_outq *out;       /* the output queue of the attempt, and where in it the attempt began */
     size_t out_mark;
 } pdl_handler;
 
@@ -131,18 +132,18 @@ typedef enum {
     FIBER_WAIT_CALLS,
     FIBER_WAIT_MAP,
     FIBER_WAIT_SLOT,
-    FIBER_HELD, /* by the engine of an inference: particle.h */
+    FIBER_HELD, /* held by the engine of an inference, see particle.h */
     FIBER_DONE, FIBER_FAILED
 } pdl_fiber_state;
 
-/* A call of a fiber that is open, or whose failure the fiber has not noticed yet. */
+/* A call of a fiber: it is open, or the fiber has not noticed its failure yet. */
 struct pdl_made {
     uint32_t id, number;
     pdl_val failed; /* the call's failed promise, or absent while the call is open */
     bool raises;    /* a failure that was not noticed is an error at the end of the run */
 };
 
-/* The kind of slot that a parked fiber waits for: see slots.c. */
+/* The kinds of slots for which a parked fiber may wait; see slots.c. */
 typedef enum { PDL_SLOT_MODEL, PDL_SLOT_EFFECT, PDL_SLOT_COUNT } pdl_slot;
 
 struct pdl_fiber {
@@ -153,25 +154,25 @@ struct pdl_fiber {
     const pdl_code *code;
     uint32_t pc;
     pdl_scope *scope;
-    pdl_val ctx;        /* background messages that the next block sees */
-    pdl_val filtered;   /* the result of OUT_FILTER, perhaps a promise; absent: not computed yet */
-    pdl_val background; /* background of the last block; absent: empty */
+    pdl_val ctx;        /* background messages that the next block will see */
+    pdl_val filtered;   /* result of OUT_FILTER, maybe a promise; or absent */
+    pdl_val background; /* background after the last block; absent when it is empty */
     pdl_val role;
     uint8_t print;
     bool autoescape;
-    /* Labels of the conditions that led here, where control is strict; else 0. */
+    /* With strict control: labels of the conditions that led to this point; else 0. */
     pdl_label control;
-    uint32_t choices; /* number of choices by values with an origin, where control is strict */
+    uint32_t choices; /* with strict control: choices by values with an origin */
     /* Labels of the values that chose the running functions, and of the texts that became code. */
     pdl_label chosen;
-    /* Labels of the values that could have ended the current attempt; 0 after the attempt. */
+    /* Labels of the values that could have ended the current attempt; 0 after it. */
     pdl_label attempt_control;
-    uint32_t turns_since_effect; /* loop turns since the last effect that takes time */
-    pdl_budget *budget;          /* owned; the budget that effects are charged to; NULL: none */
-    pdl_val sandbox;  /* profiles of what started the fiber, outermost first; absent: none */
-    uint64_t modules; /* modules with policies around what started the fiber */
-    bool by_code, is_for_code; /* code called a function, which this fiber runs; see n_for_code */
-    uint32_t caller;  /* fiber of the code that called it; 0: none, or it has ended */
+    uint32_t turns_since_effect; /* number of loop turns since the last effect that takes time */
+    pdl_budget *budget;          /* owned; effects are charged to it; NULL: no budget */
+    pdl_val sandbox;             /* profiles of the code that started the fiber, or absent */
+    uint64_t modules;            /* modules with policies around the code that started the fiber */
+    bool by_code, is_for_code;   /* code called the function that this fiber runs; see n_for_code */
+    uint32_t caller;             /* fiber of the code that called the function, or 0 */
     /* The stacks. */
     PDL_VEC(pdl_val) stack;
     PDL_VEC(pdl_vm_frame) frames;
@@ -180,54 +181,54 @@ struct pdl_fiber {
     PDL_VEC(pdl_vm_loop) loops;
     PDL_VEC(pdl_handler) handlers;
     PDL_VEC(pdl_outbuf) bufs;
-    PDL_VEC(pdl_val) locals; /* variables of template loops; the frame's begin at local_base */
+    PDL_VEC(pdl_val) locals; /* variables of template loops, see local_base */
     uint32_t local_base;
-    /* Calls of models, tools, objects: open, or failed and not yet noticed; in order. */
+    /* Calls of models, tools and objects, in order: open ones, and failures not noticed yet. */
     PDL_VEC(struct pdl_made) calls;
-    uint32_t n_calls;   /* number of calls that were made so far; the next call gets it */
-    pdl_native_env env; /* passed to natives */
-    pdl_err err;        /* set when FAILED */
-    pdl_err raised;     /* an error that waits for earlier calls; unset otherwise */
-    pdl_fiber *parent;  /* an iteration of a map: the fiber of the map; else NULL */
+    uint32_t n_calls;   /* number of the next call */
+    pdl_native_env env; /* the environment that is passed to natives */
+    pdl_err err;        /* set when the state is FAILED */
+    pdl_err raised;     /* an error that waits for earlier calls to end; unset at other times */
+    pdl_fiber *parent;  /* for an iteration of a map: the fiber of the map; else NULL */
     size_t index;       /* number of the iteration */
     /* Place of the call around the map; ids below base_from are its body. Owned, or NULL. */
     pdl_path *base, *base_from;
     pdl_outq *out;
-    uint32_t wait_id;   /* used by WAIT_CALL */
-    uint32_t wait_from, wait_left; /* WAIT_CALLS: first call, and how many are still open */
-    uint32_t nested;    /* number of frames of lang: pdl, whose model calls are counted apart */
-    uint32_t n_open;    /* number of `calls` that are still open */
-    bool handled;       /* a fiber above this one has a handler */
+    uint32_t wait_id;              /* for WAIT_CALL: id of the effect */
+    uint32_t wait_from, wait_left; /* WAIT_CALLS: first call; number of open ones */
+    uint32_t nested;               /* frames of lang: pdl, whose model calls count separately */
+    uint32_t n_open;               /* number of open calls in `calls` */
+    bool handled;                  /* a fiber around this one has a handler */
     pdl_fiber *next_ready;
     bool queued, cancelled;
-    bool woken; /* a slot is reserved for the fiber, which has not run since (n_woken) */
+    bool woken; /* a slot is reserved for the fiber, which had no turn since (see n_woken) */
     pdl_slot woken_for;
     bool is_new;     /* an iteration of a map that has not run yet */
-    bool waits;      /* an iteration of a map with maxWorkers: open until its calls have ended */
-    bool is_weighed; /* held at a factor that is already counted in the score */
-    /* called when a call that came from outside of the run has ended */
+    bool waits;      /* an iteration with maxWorkers: open until its calls ended */
+    bool is_weighed; /* held at a factor that the score already contains */
+    /* called when a call from outside of the run has ended */
     void (*done)(void *user, pdl_val result, const pdl_err *err);
     void *done_user;
     pdl_fiber *prev_all, *next_all;
 };
 
-/* Returns the loc of the current instruction, else of its block, else of the map whose iteration f
- * is. All-zero: unknown. */
+/* Returns the loc of the current instruction, else the loc of its block, else the loc of the map of
+ * which f is an iteration. All-zero when it is unknown. */
 pdl_loc pdl_fiber_loc(const pdl_fiber *f);
 
 pdl_fiber *pdl_fiber_new(pdl_run *r, pdl_code *code, uint32_t entry);
 void pdl_fiber_free(pdl_fiber *f);
 void pdl_fiber_ready(pdl_fiber *f);
-/* Returns true when the stacks agree with the top frame and handler, and the state with the queues.
- * Looks only at the tops, so the cost of asserting it does not grow with the stacks. */
+/* Returns true when the stacks agree with the top frame and the top handler, and the state agrees
+ * with the queues. Only the tops are examined, so the cost of an assertion does not grow with the
+ * stacks. */
 bool pdl_fiber_ok(const pdl_fiber *f);
 /* Unwinds to the nearest handler after an error. Returns false when there is none and the fiber has
  * failed. Takes the content of err. */
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err);
 void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *code, uint32_t entry,
                        pdl_loc loc);
-/* Records that everything from here to the end of the block or call happens because of a value with
- * this label. */
+/* Records that a value with this label decided what happens up to the end of the block or call. */
 void pdl_vm_chosen_by(pdl_fiber *f, pdl_label label);
 /* Records that a value with this label chose the function or code of the top frame. Everything that
  * it does then has the label. */
@@ -236,7 +237,7 @@ void pdl_vm_enter_chosen(pdl_fiber *f, pdl_label label);
 void pdl_vm_frame_pop(pdl_fiber *f);
 /* Returns the id of the innermost running block, borrowed. */
 pdl_path *pdl_vm_block_path(pdl_fiber *f);
-/* Returns the id of a part that has no record, owned. */
+/* Returns the id of a part that has no record; owned. */
 pdl_path *pdl_vm_part_path(pdl_fiber *f, const pdl_blockinfo *info);
 pdl_scope *pdl_vm_scope_of_dict(pdl_run *r, pdl_vref d);
 /* Ends a block's record; its budget ends with it. */

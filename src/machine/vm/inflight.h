@@ -1,5 +1,5 @@
-/* inflight.h -- an effect in flight: a request to the outside, and what its reply fills. Private to
- * vm.
+/* inflight.h -- an effect in flight: a request to the outside, and the promises that its reply
+ * fills. Private to vm.
  *
  * An effect is started at once and its reply is a promise, so the program continues until it needs
  * the text: independent model calls overlap without the author's help. A model call that no fiber
@@ -30,37 +30,39 @@ typedef struct pdl_stage {
 struct pdl_inflight {
     uint32_t id;
     uint32_t number; /* number of the call in its fiber */
-    uint32_t fiber;  /* id of the owner; 0: none */
+    uint32_t fiber;  /* id of the fiber that owns the effect; 0 when it has no owner */
     pdl_effect_kind kind;
-    bool imports;       /* kind `source`: the file is read for `import` */
-    bool hidden;        /* a piece arrived in a call whose answer is not shown */
-    pdl_label label;    /* label of the whole reply: pdl_effect_label */
-    pdl_effect *effect; /* queued and not launched; NULL otherwise */
+    bool imports;       /* for the kind `source`: the file is read for `import` */
+    bool hidden;        /* a piece has arrived in a call whose answer is not shown */
+    pdl_label label;    /* label of the whole reply, see pdl_effect_label */
+    pdl_effect *effect; /* set while the effect is queued; NULL after it was launched */
     pdl_run *run;
-    pdl_val value; /* promise of the whole reply value; absent when it is not used */
-    pdl_val text, role, extra, raw; /* model: promises of the parts; otherwise absent */
-    pdl_str model;                  /* owned text */
+    pdl_val value; /* promise of the value of the whole reply; absent when it is not used */
+    /* for a model: promises of parts of the reply; otherwise absent */
+    pdl_val text, role, extra, raw;
+    pdl_str model; /* owned text */
     pdl_loc loc;
-    /* Object: the expression that uses the object, in code; NULL: there is none. */
+    /* For an object: the expression, in code, that uses the object; NULL when there is none. */
     const pdl_expr *expr;
-    /* place where the program called the library; all-zero outside of it */
+    /* place where the program called the library function; all-zero outside of the library */
     pdl_loc library_entry_loc;
-    /* The block that made the request. For a request of code it is a block of the program. */
+    /* The block that made the request. For a request of code it is the block of the program around
+     * that code. */
     const pdl_block *block;
     pdl_code *code;         /* kept */
     pdl_path *path;
     pdl_stage *stages;
     PDL_VEC(uint32_t) waiters; /* fiber ids */
     bool done, failed;
-    /* a handler waits for the call: a failure is the failure of its block */
+    /* a handler waits for the call, so a failure of the call is a failure of the handler's block */
     bool handled;
-    bool nested;             /* inside lang: pdl */
-    bool visible;            /* pieces go to the output (printing position) */
+    bool nested;  /* the call was made inside lang: pdl */
+    bool visible; /* pieces go to the output, at the position where the program prints */
     /* the answer is the run's result, so extras are reported as they arrive */
     bool gives_result;
-    pdl_buf pieces;          /* received but not printed yet */
+    pdl_buf pieces;          /* text that was received and not printed yet */
     PDL_VEC(pdl_val) extras; /* received pieces that are not text */
-    struct pdl_outitem *out; /* the call's item in the output; NULL: none */
+    struct pdl_outitem *out; /* the call's item in the output queue; NULL when it has none */
 };
 
 pdl_inflight *pdl_inflight_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc);
@@ -73,7 +75,7 @@ void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request);
 bool pdl_inflight_is_repeatable(const pdl_fiber *f);
 /* Returns one bit for each module whose code the fiber runs and which has a policy. */
 uint64_t pdl_inflight_modules(const pdl_fiber *f);
-/* Like pdl_inflight_start, but `place` is the key of the effect in recordings. */
+/* Does what pdl_inflight_start does, with `place` as the key of the effect in recordings. */
 void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,
                            uint32_t seq);
 /* Starts an effect and pushes the promise of its reply. Takes request. */
@@ -87,7 +89,8 @@ void pdl_inflight_forget(pdl_fiber *f, uint32_t from);
 void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from);
 
 /* Asks the policy whether arguments (a dict, taken) may reach a sink that is not an effect; pushes
- * the promise. labels: a list of labels to drop, taken; absent: none. */
+ * the promise. labels: a list of labels that would be dropped, taken; absent when there are none.
+ */
 void pdl_vm_start_permit(pdl_fiber *f, const char *sink, pdl_val arguments, pdl_val labels);
 
 #endif

@@ -11,19 +11,20 @@
 
 /* A map in progress. */
 struct pdl_mapping {
-    pdl_val *results; /* n, absent until done */
+    pdl_val *results; /* n results; a result is absent until its iteration has ended */
     size_t n, started, ended, open;
-    size_t failed; /* smallest index that failed; (size_t)-1: none */
+    size_t failed; /* smallest index of an iteration that failed; (size_t)-1 when none failed */
     pdl_err err;
     bool begun;
-    pdl_fiber **fibers; /* started and not ended, by index; else NULL */
+    /* by index: the fibers of iterations that have started and not ended; NULL for others */
+    pdl_fiber **fibers;
     size_t fibers_cap;
 };
 
 void pdl_vm_loop_fini(pdl_fiber *f, pdl_vm_loop *l);
 /* Executes FOR_NEXT. Returns false at the end of the loop. */
 bool pdl_vm_for_next(pdl_fiber *f);
-/* Called when the fiber of an iteration ended, well or with an error. */
+/* Called when the fiber of an iteration has ended, with or without an error. */
 void pdl_vm_map_child_ended(pdl_fiber *child);
 /* Called when an error will end the iteration: cancels later iterations, whose results cannot be
  * used. */

@@ -26,32 +26,32 @@
 #include "compile/ops.def"
 /* clang-format on */
 
-/* Returns what natives know of the fiber that calls them (ops_expr.c). */
+/* Returns the environment for natives that the fiber calls (ops_expr.c). */
 const pdl_native_env *pdl_vm_native_env(pdl_fiber *f);
-/* Operators and calls on undefined fail in strict and in lenient templates. */
+/* Operators and calls on an undefined value fail, even in lenient templates. */
 static inline bool refuse_undefined(pdl_vref v, pdl_err *err) {
     return !pdl_is(v, PDL_V_UNDEFINED) || pdl_undefined_error(v, err);
 }
 static inline bool is_handle(pdl_vref v) { return pdl_is(v, PDL_V_HANDLE); }
 
-/* These are in ops_block.c. */
+/* These functions are in ops_block.c. */
 void pdl_vm_enter(pdl_fiber *f, const pdl_blockinfo *info);
 void pdl_vm_to_message(pdl_fiber *f);
-pdl_val pdl_vm_background_add(pdl_val a, pdl_val b); /* takes both; absent is empty */
-/* These are in contribute.c. */
+pdl_val pdl_vm_background_add(pdl_val a, pdl_val b); /* takes both; an absent background is empty */
+/* These functions are in contribute.c. */
 void pdl_vm_files_close(pdl_run *r);
 bool pdl_vm_is_aggregator_messages(pdl_vref v, pdl_str name, pdl_val *out);
-/* These are in match.c. */
+/* This function is in match.c. */
 bool pdl_vm_pattern_match(pdl_fiber *f, const pdl_pattern *p, pdl_vref v);
 /* Returns true when a file was found. The path and its text stay for INCLUDE or IMPORT
  * (ops_file.c). */
 bool pdl_vm_source_found(pdl_fiber *f);
 /* Declares the functions in the parameter `tools` to the model (ops_tools.c). */
 PDL_MUST bool pdl_vm_declare_tools(const pdl_fiber *f, pdl_val *params, pdl_err *err);
-/* These are in ops_expr.c. */
+/* These functions are in ops_expr.c. */
 void pdl_vm_native_env_init(pdl_fiber *f);
 pdl_step pdl_vm_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err);
-/* Computes the truth value of the top, which stays on the stack. */
+/* Computes the truth value of the value on top, which stays on the stack. */
 pdl_step pdl_vm_truth(pdl_fiber *f, bool *truth, pdl_err *err);
 void pdl_vm_rebind(pdl_fiber *f, const pdl_callsig *sh);
 pdl_val pdl_vm_name_value(pdl_fiber *f, pdl_name name);
@@ -60,7 +60,7 @@ bool pdl_vm_put_str(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err);
 /* Appends the text escaped for HTML, unless the value is marked safe. */
 bool pdl_vm_put_escaped(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err);
 
-/* These are in ops_template.c. */
+/* These functions are in ops_template.c. */
 pdl_step pdl_vm_loop_begin(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err *err);
 bool pdl_vm_loop_next(pdl_fiber *f, pdl_val *item);
 /* Returns false when x is not a loop object, or has no such attribute. */

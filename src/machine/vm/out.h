@@ -14,22 +14,23 @@
 bool pdl_out_is_untrusted(pdl_label label);
 pdl_outq *pdl_outq_new(pdl_run *r, pdl_outq *parent);
 void pdl_outq_free(pdl_outq *q);
-/* Returns true when the ends of the list agree, and an item of a call and its effect refer to each
- * other. */
+/* Returns true when the ends of the list agree, and when an item of a call and its effect refer to
+ * each other. */
 bool pdl_outq_ok(const pdl_outq *q);
-/* Ends the queue of a fiber that will print nothing more: what follows q may be sent. */
+/* Ends the queue of a fiber that will print nothing more. Items after q may then be sent. */
 void pdl_outq_end(pdl_outq *q);
-/* From now on f prints into a queue that is sent when pdl_out_accept is called. */
+/* Lets f print into a queue from now on. pdl_out_accept sends the queue. */
 void pdl_out_hold(pdl_fiber *f);
-/* Ends what pdl_out_hold began: what was printed since then may be sent. */
+/* Ends the state that pdl_out_hold began. The text that was printed since then may be sent. */
 void pdl_out_accept(pdl_fiber *f);
 /* Adds a queue for an iteration of a map to the queue of f, which owns it. */
 pdl_outq *pdl_out_child(pdl_fiber *f);
 
-/* Prints for a fiber: at once when nothing before it is missing, else the text is queued. */
+/* Prints for a fiber. The text is printed at once when no earlier output is missing; otherwise it
+ * is queued. */
 void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label);
 void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label);
-/* Writes what cannot wait until an attempt has succeeded: a question, or an error. */
+/* Writes text that cannot wait until an attempt has succeeded: a question, or an error. */
 void pdl_out_write_now(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label);
 /* Shows a text while the block runs: writes it to standard output, and notes it as a field. */
 void pdl_out_show(pdl_fiber *f, pdl_str text, pdl_label label);
@@ -42,8 +43,8 @@ void pdl_out_flush(pdl_run *r);
 
 /* Returns the position of f in its queue, for pdl_out_forget. */
 size_t pdl_out_mark(pdl_fiber *f);
-/* Drops what an abandoned attempt queued since `mark`: all of it where output is held, otherwise
- * from the first failed call on. */
+/* Drops the output that an abandoned attempt queued since `mark`. When output is held, all of it is
+ * dropped; otherwise the output from the first failed call on. */
 void pdl_out_forget(pdl_fiber *f, size_t mark);
 /* Returns true when text that f printed since `mark` was sent, so that it cannot be taken back. */
 bool pdl_out_was_sent(const pdl_fiber *f, size_t mark);

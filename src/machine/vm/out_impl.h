@@ -18,28 +18,28 @@ typedef enum {
 typedef struct pdl_outitem {
     pdl_out_kind kind;
     struct pdl_outitem *next, *before;
-    pdl_val text; /* used by TEXT, WRITE, MESSAGE */
-    pdl_val role; /* used by MESSAGE */
+    pdl_val text; /* for TEXT, WRITE and MESSAGE */
+    pdl_val role; /* for MESSAGE */
     pdl_look look;
     bool untrusted;
     uint32_t descriptor;
-    size_t number; /* position in the queue, from 1 */
-    size_t n_held; /* bytes that count in held_bytes of the run */
-    pdl_inflight *call; /* CALL: NULL when it was forgotten */
+    size_t number;      /* position in the queue, from 1 */
+    size_t n_held;      /* number of bytes that are counted in held_bytes of the run */
+    pdl_inflight *call; /* for CALL: NULL when the call was forgotten */
     bool visible, message, begun;
-    pdl_outq *queue; /* used by QUEUE */
+    pdl_outq *queue; /* for QUEUE */
 } pdl_outitem;
 
 struct pdl_outq {
     pdl_run *run;
     pdl_outq *parent;
-    pdl_outitem *item; /* its place in `parent`; NULL: that of the run */
+    pdl_outitem *item; /* its item in `parent`; NULL for the queue of the run */
     pdl_outitem *first, *last;
     size_t n_added;
-    size_t last_sent; /* position of the last text that was sent; 0: none */
+    size_t last_sent; /* position of the last text that was sent; 0 when none was sent */
     bool ended;
-    bool is_held; /* nothing is sent until the queue has ended */
-    pdl_outq *twin; /* while the run is copied: its copy */
+    bool is_held;   /* nothing is sent until the queue was ended */
+    pdl_outq *twin; /* its copy, while the run is copied */
 };
 
 #endif

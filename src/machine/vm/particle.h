@@ -13,7 +13,7 @@
 
 #include "vm/run.h"
 
-/* The rest of pdl_await_chance, for a run that is held at chance. */
+/* Completes pdl_await_chance, for a run that is held before chance. */
 pdl_step pdl_hold_at_chance(pdl_fiber *f, bool acts);
 /* Called before an instruction of chance has changed anything. acts: the instruction acts on the
  * outside world; in an `idempotent` block it does not count as chance. Returns WAIT when the fiber
@@ -25,8 +25,8 @@ static inline pdl_step pdl_await_chance(pdl_fiber *f, bool acts) {
 /* Returns true when an effect must not be sent, because the run is held at chance and this effect
  * was not foreseen by pdl_await_chance. The run is then useless: pdl_run_missed_chance. */
 bool pdl_run_misses_chance(pdl_run *r, pdl_effect_kind kind, bool is_repeatable);
-/* Reports that code left something outside of the run, which a copy would share: an object, or
- * something in PDL_SESSION, which all runs share. */
+/* Reports that code left something outside of the run that a copy would share: an object, or a
+ * value in PDL_SESSION, which all runs share. */
 void pdl_run_cannot_copy(pdl_run *r, pdl_loc loc, bool is_session);
 
 #endif

@@ -7,23 +7,25 @@
 
 #include "vm/fiber.h"
 
-/* Settings and state of retry of one block. */
+/* Settings and state of the attempts of one block. */
 struct pdl_attempts {
-    int64_t tries; /* further attempts; -1: unlimited */
-    int64_t done;  /* attempts that failed so far */
+    int64_t tries; /* number of further attempts; -1: unlimited */
+    int64_t done;  /* number of attempts that have failed */
     double delay, max_delay, backoff, jitter_min, jitter_max;
     bool has_max;
-    pdl_val exceptions; /* list of names; absent: all */
-    pdl_val extra;      /* context added by errors and feedback; absent: none */
+    pdl_val exceptions; /* list of names of errors; absent: all errors */
+    /* messages that errors and feedback added to the context; absent when there are none */
+    pdl_val extra;
     /* Promise of the model's answer in this attempt; absent: no model was called. */
     pdl_val answer;
-    /* Messages that show the model what was wrong with its last answer; absent: there are none. */
+    /* Messages that show the model what was wrong with its last answer; absent when
+     * there are none. */
     pdl_val repair;
-    pdl_err err;       /* error of the last attempt while it is handled */
-    pdl_val pdl_error; /* the variable pdl_error from before the fallback */
-    bool was_sent; /* text of the last attempt was printed, and cannot be taken back */
+    pdl_err err;       /* error of the last attempt, while it is handled */
+    pdl_val pdl_error; /* the value of the variable pdl_error before the fallback */
+    bool was_sent;     /* text of the last attempt was printed and cannot be taken back */
     bool in_fallback;
-    bool unmet; /* an expectation was not met and requests another attempt */
+    bool unmet; /* an expectation was not met, so another attempt is requested */
 };
 
 /* The beginning of the messages of trace_error_on_retry. */

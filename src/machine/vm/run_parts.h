@@ -18,68 +18,75 @@
 #include "base/rand.h"
 #include "vm/fiber.h"
 
-/* The fibers in FIBER_WAIT_SLOT that wait for one kind of slot, by id, first in first out. */
+/* Fibers in the state FIBER_WAIT_SLOT that wait for one kind of slot: their ids, first in first
+ * out. */
 typedef struct pdl_parked {
     PDL_VEC(uint32_t) fibers;
     size_t head;
-    uint32_t n_woken; /* number of fibers that were woken and had no turn since */
+    uint32_t n_woken; /* number of fibers that were woken and had no turn since then */
 } pdl_parked;
 
 typedef struct pdl_run_fibers {
     pdl_fiber *main;
-    pdl_fiber *current; /* the fiber that has its turn; NULL: none */
-    pdl_fiber *all;     /* list of live fibers */
+    pdl_fiber *current; /* the fiber that has its turn; NULL when none has */
+    pdl_fiber *all;     /* list of all fibers that are alive */
     pdl_fiber *ready_first, *ready_last;
-    pdl_idmap by_id; /* a late reply finds no object instead of a freed one */
+    /* finds fibers by their id; a late reply then finds none instead of a freed one */
+    pdl_idmap by_id;
     uint32_t last_id;
     pdl_parked parked[PDL_SLOT_COUNT];
-    uint32_t turns;   /* turns of loops since the world was polled */
-    bool yielded;     /* the step ends after this turn */
-    bool closing;     /* the run ends: a map leaves its iterations to pdl_run_fibers_end */
-    uint64_t shuffle; /* state of PDL_STRESS=sched */
+    uint32_t turns;    /* number of loop turns since the world was polled */
+    bool yielded;      /* the step ends after the current turn */
+    bool closing;      /* the run ends, so a map leaves its iterations to pdl_run_fibers_end */
+    uint64_t shuffle;  /* state of PDL_STRESS=sched */
     size_t n_for_code; /* number of fibers that run functions for code */
-    pdl_held held;    /* the kind of place where fibers are held; NOT: none is held */
+    pdl_held held;     /* the kind of place at which fibers are held; NOT when none is held */
     /* an effect of chance was requested although the run had to be held before it */
     bool missed_chance;
-    pdl_loc not_copied; /* block that left something that no copy can have; all-zero: none */
-    bool has_session;   /* code used PDL_SESSION, which all runs share */
+    /* the block that left something that a copy cannot have; all-zero when no block did */
+    pdl_loc not_copied;
+    bool has_session; /* code used PDL_SESSION, which all runs share */
 } pdl_run_fibers;
-/* Takes the next runnable fiber from the queue; NULL: all wait. */
+/* Takes the next runnable fiber from the queue; NULL when all fibers wait. */
 pdl_fiber *pdl_run_next_fiber(pdl_run *r);
 void pdl_run_fibers_end(pdl_run_fibers *f);
-/* Returns true when the ends of the queue agree, and no more fibers have a slot than were
+/* Returns true when the ends of the queue agree, and at most as many fibers have a slot as were
  * parked. */
 bool pdl_run_fibers_ok(const pdl_run_fibers *f);
 
 typedef struct pdl_usage {
     int64_t calls, completion, prompt;
-    pdl_label label; /* labels of the counted replies, whose numbers reveal a bit of them */
+    /* labels of the replies that were counted, because the counts reveal a bit of them */
+    pdl_label label;
 } pdl_usage;
 
 typedef struct pdl_run_effects {
-    pdl_idmap by_id; /* the effects in flight */
+    pdl_idmap by_id; /* finds the effects in flight by their id */
     uint32_t last_id;
-    uint32_t n_models, n_late; /* numbers of model calls and of LATE effects in flight */
-    /* Ids of model calls that are not launched, in order, from queue_head on. */
+    /* numbers of the model calls, and of the LATE effects, that are in flight */
+    uint32_t n_models, n_late;
+    /* Ids of model calls that were not launched yet, in order; the first of them is at
+     * queue_head. */
     PDL_VEC(uint32_t) queue;
     size_t queue_head;
     pdl_call_in call_in; /* how code outside calls functions of the program */
     pdl_usage usage, nested_usage;
 } pdl_run_effects;
-/* Cancels the effects in flight: the world need not answer them any more. */
+/* Cancels the effects in flight: the world need not answer them. */
 void pdl_run_effects_cancel(const pdl_run *r);
 void pdl_run_effects_end(pdl_run_effects *e);
-/* Returns true when the head is within the queue, and no more effects count than are in flight. */
+/* Returns true when the head is within the queue, and when at most as many effects are counted as
+ * are in flight. */
 bool pdl_run_effects_ok(const pdl_run_effects *e);
 
 typedef struct pdl_run_output {
     pdl_outq *queue;
-    size_t held_bytes;      /* size of what is queued */
-    uint8_t print_silent;   /* the register `print` of silent parts */
-    bool draining;          /* the queue is being sent, perhaps by a caller of the caller */
-    bool stream_failed;     /* the call at the cursor has failed without a handler */
-    PDL_VEC(pdl_val) files; /* aggregators of the files that are open */
-    /* Queues that were dropped while a function that code called was running; empty. */
+    size_t held_bytes;      /* size of the output that is queued */
+    uint8_t print_silent;   /* the register `print` for silent parts */
+    bool draining;          /* the queue is being sent, possibly by an outer call */
+    bool stream_failed;     /* the call at the cursor has failed and has no handler */
+    PDL_VEC(pdl_val) files; /* aggregators whose files are open */
+    /* Queues that were dropped while a function called by code was running. They are empty. */
     PDL_VEC(pdl_outq *) orphans;
 } pdl_run_output;
 void pdl_run_output_end(pdl_run_output *o);
@@ -88,17 +95,18 @@ bool pdl_run_output_ok(const pdl_run_output *o);
 typedef struct pdl_run_outcome {
     bool finished, failed;
     pdl_val result;
-    pdl_val answer; /* the model's answer whose text is the result, if it is kept; or absent */
+    pdl_val answer; /* the model's answer whose text is the result, when it is kept; or absent */
     pdl_err err;
     double score;
-    pdl_loc impossible; /* the factor that made the score -infinity; all-zero: none */
+    pdl_loc impossible; /* the factor that made the score -infinity; all-zero when none did */
 } pdl_run_outcome;
-/* Called when the main fiber has run its program. Waits for what is open, then takes the result. */
+/* Called when the main fiber has run its program. Waits for open calls, then takes the result. */
 pdl_step pdl_run_finish(pdl_run *r, pdl_err *err);
 /* Ends the run with this error, unless it has failed before. Takes the content of err. */
 void pdl_run_fail(pdl_run *r, pdl_err *err);
 void pdl_run_outcome_end(pdl_run_outcome *o);
-/* Returns true when a finished run has a result, and an error is set exactly if it has failed. */
+/* Returns true when a finished run has a result, and when an error is set exactly if the run has
+ * failed. */
 bool pdl_run_outcome_ok(const pdl_run_outcome *o);
 
 enum { PDL_RUN_LITERALS = 32 };
@@ -108,19 +116,23 @@ typedef struct pdl_run_code {
         pdl_name context, error, usage, loop, caller, varargs, kwargs, stdlib, defaults, particle,
             judge, transformer;
     } names;
-    pdl_scope *globals;  /* variables that an imported file starts with */
-    pdl_scope *initial;  /* variables that the program starts with */
-    pdl_val imports;     /* dict from text to module object, or true while it is running */
+    pdl_scope *globals; /* the variables with which an imported file starts */
+    pdl_scope *initial; /* the variables with which the program starts */
+    /* dict from the text of a file to its module; the value is true while the file is running */
+    pdl_val imports;
     pdl_idmap templates; /* compiled templates by hash of their text */
     PDL_VEC(struct pdl_template *) template_list;
-    PDL_VEC(pdl_code *) failed; /* kept: errors point into their sources */
-    pdl_val tool_names; /* dict from names of tools, as models call them, to their servers */
-    pdl_val left_out;   /* dict: tool that a server has and the program lacks -> the reason */
+    PDL_VEC(pdl_code *) failed; /* code that is kept because errors point into its sources */
+    /* dict from names of tools, as models call them, to the servers of these tools */
+    pdl_val tool_names;
+    /* dict: name of a tool that the server has but the program does not get -> the reason */
+    pdl_val left_out;
     uint32_t
-        n_searched;   /* number of errors for which advise.c has searched the program */
-    bool has_modules; /* code with a module's policy was built, or the run is part of such code */
-    /* The keys of recently made dicts, by the number of the instruction: a literal that is
-     * evaluated again makes a dict of the same keys. NULL: none. */
+        n_searched; /* number of errors for which advise.c has searched the program */
+    /* code of a module with a policy was built, or the run is part of such code */
+    bool has_modules;
+    /* The keys of dicts that were made recently, by the number of the instruction. A literal that
+     * is evaluated again makes a dict with the same keys. NULL when there are none. */
     struct pdl_shape *literals[PDL_RUN_LITERALS];
 } pdl_run_code;
 void pdl_run_code_open(pdl_run *r);
@@ -132,9 +144,9 @@ void pdl_vm_templates_fini(pdl_run_code *c); /* ops_template.c */
 bool pdl_run_code_ok(const pdl_run_code *c);
 
 typedef struct pdl_run_memory {
-    pdl_cancel cancel; /* entered while the run works */
+    pdl_cancel cancel; /* the scope of cancellation, which is entered while the run works */
     pdl_reserve *reserve;
-    size_t failed_size; /* size of the allocation that used the reserve and ends the run; or 0 */
+    size_t failed_size; /* size of the allocation that used the reserve and so ends the run; or 0 */
     pdl_arena *scratch;
 } pdl_run_memory;
 void pdl_run_memory_open(pdl_run *r);
@@ -144,7 +156,7 @@ bool pdl_run_memory_ok(const pdl_run_memory *m);
 typedef struct pdl_random_source {
     pdl_rand numbers;
     bool is_seeded;
-    pdl_err err; /* no seed could be read: the run fails */
+    pdl_err err; /* the reason why no seed could be read: the run fails */
 } pdl_random_source;
 void pdl_random_source_end(pdl_random_source *s);
 /* Returns true when there is no error, unless the source was asked for a number. */

@@ -1,4 +1,4 @@
-/* stacks.h -- access to the stacks of a fiber, short because every instruction uses it. Private to
+/* stacks.h -- short functions for the stacks of a fiber, which every instruction uses. Private to
  * vm.
  *
  * The compiler proves how high each stack is (compile/verify.c), so these functions only assert
@@ -41,7 +41,8 @@ static inline pdl_vm_block *block(pdl_fiber *f) {
     assert(f->blocks.n > 0);
     return &f->blocks.p[f->blocks.n - 1];
 }
-/* These return the innermost frame, loop, handler, saved scope, or text in the making. */
+/* Each of these returns the innermost element: of the frames, loops, handlers, saved scopes, or
+ * texts that are being made. */
 static inline pdl_vm_frame *frame(pdl_fiber *f) {
     assert(f->frames.n > 0);
     return &f->frames.p[f->frames.n - 1];

@@ -25,11 +25,11 @@ typedef enum { PDL_STEP_DONE, PDL_STEP_WAIT, PDL_STEP_FAIL } pdl_step;
 /* A program that a run loads (include, import, lang: pdl). */
 typedef struct pdl_build_source {
     pdl_str name, text;
-    bool trace; /* the code reports the values of fields */
+    bool trace; /* the code reports the values of fields for the trace */
 } pdl_build_source;
 
-/* Makes code from a source: implemented by the caller (yaml + lang + compile). Owned result in
- * *out. On failure err is set, and *errors is a list of message lines (owned value) when the
+/* Makes code from a source; implemented by the caller (yaml + lang + compile). *out gets the code,
+ * owned. On failure err is set, and *errors is a list of message lines (owned value) when the
  * program does not respect the schema. */
 typedef bool pdl_build_fn(void *user, const pdl_build_source *source, pdl_code **out,
                           pdl_val *errors, pdl_err *err);
@@ -44,8 +44,9 @@ pdl_reserve *pdl_reserve_new(void);
 pdl_reserve *pdl_reserve_keep(pdl_reserve *v);
 void pdl_reserve_drop(pdl_reserve *v); /* v may be NULL */
 
-/* Called when a run that waited can continue, and at its start, so that a caller with thousands of
- * runs need not poll each of them. May also be called at other times; does not step the run. */
+/* Called when a run that waited can continue, and at the start of a run. So a caller with thousands
+ * of runs need not poll each of them. It may also be called at other times. It must not step the
+ * run. */
 typedef struct pdl_run_waker {
     void (*fn)(void *user);
     void *user;
@@ -55,13 +56,13 @@ typedef struct pdl_run_waker {
 typedef struct pdl_particle {
     bool is_one;
     bool ignores_factors; /* factors are not evaluated */
-    bool holds_factors;   /* parks at each factor without `resample: false` */
+    bool holds_factors;   /* parks only at factors that every run of the program reaches */
     bool aligned;         /* parks only at factors that every run of the program reaches */
-    bool holds_chance;    /* parks before the first effect of chance: a column of effects.def */
+    bool holds_chance;    /* parks before the first effect of chance (a column of effects.def) */
     int64_t number;       /* pdl_particle_id */
-    uint64_t seed;        /* seeds its random numbers; no effect asks for a seed */
+    uint64_t seed;        /* the seed of its random numbers; so no effect requests a seed */
 } pdl_particle;
-/* Why a run is parked for its engine. */
+/* The reasons why a run is parked for its engine. */
 typedef enum { PDL_HELD_NOT, PDL_HELD_FACTOR, PDL_HELD_CHANCE } pdl_held;
 
 typedef struct pdl_run_options {
@@ -69,66 +70,72 @@ typedef struct pdl_run_options {
     pdl_world *world;    /* borrowed */
     pdl_sinks sinks;
     pdl_stream stream;
-    pdl_str dir;         /* directory of the main program, "" for the working directory; borrowed */
+    pdl_str dir;         /* directory of the main program; "" is the working directory; borrowed */
     const pdl_str *path; /* further folders for import; borrowed */
     size_t n_path;
-    uint32_t jobs; /* model calls open at a time; 0: the default limit */
+    uint32_t jobs; /* maximum number of model calls that are open at a time; 0: the default limit */
     pdl_build_fn *build;
-    /* Called when code with a module's policy was built: sets the options in which a run with
-     * policies differs from one without. NULL: never called. */
+    /* Called when code with a module's policy was built. Sets the options in which a run with
+     * policies differs from a run without. The function may be NULL: then it is not called. */
     bool (*guard)(void *build_user, struct pdl_run_options *o, pdl_err *err);
     void *build_user;
-    /* Adds the hint for a missing file of include or import; user: build_user. May be NULL. */
+    /* Adds the hint for a missing file of include or import; its argument user is build_user. The
+     * function may be NULL. */
     void (*source_advice)(void *user, pdl_str from, pdl_str path, bool import, pdl_err *err);
     pdl_defaults_fn *defaults;
     const pdl_debug *debug; /* may be NULL */
-    uint32_t first_id;      /* effects have ids after this one: for runs that share a world */
-    /* Ids up to first_id + n_ids are used, then those that are free again; 0: no limit. */
+    /* the ids of effects begin above this one: several runs may share a world */
+    uint32_t first_id;
+    /* Ids up to first_id + n_ids are used; after that, ids that are free again. 0: no limit. */
     uint32_t n_ids;
-    /* For a run inside of another: prefix of the places of its effects; kept. NULL: none. */
+    /* For a run inside another run: prefix of the places of its effects; kept. NULL for
+     * other runs. */
     pdl_path *place;
-    uint32_t turns; /* loop turns between two polls of the world; 0: 20000 */
+    uint32_t turns; /* number of loop turns between two polls of the world; 0: 20000 */
     /* The keys of each call are registered here before anything can show them; borrowed. NULL: they
      * are not registered. */
     pdl_secrets *secrets;
-    /* The profiles of an effect whose code executes this program; kept; absent: none. */
+    /* The profiles around an effect whose code executes this program; kept; absent when there are
+     * none. */
     pdl_val sandbox;
-    uint64_t modules; /* the modules around the effect whose code executes this program */
+    uint64_t modules; /* the modules around an effect whose code executes this program */
     bool by_code;
-    pdl_budget *budget; /* the budget that the whole run is charged to; kept; NULL: none */
+    pdl_budget *budget; /* the budget to which the whole run is charged; kept; NULL: none */
     pdl_str stdlib;     /* text of the standard library; empty: none */
-    /* Nonzero when the run must end: checked in long operations; may be NULL. */
+    /* Nonzero when the run must end; long operations check it. May be NULL. */
     pdl_cancel_flag *cancel;
-    /* a policy is in force; it is also asked about some actions that are not effects (permit) */
+    /* a policy is in force, which is also asked about some actions that are not effects (permit) */
     bool guarded;
-    uint32_t capacity;          /* with guarded: the largest number of values of a bounded type */
+    /* when `guarded` is set: the largest number of values that a bounded type may have */
+    uint32_t capacity;
     const pdl_redaction
         *redaction;             /* values with these labels are not printed; borrowed, or NULL */
     bool strict_control;        /* a choice by an untrusted value carries its labels */
-    bool strict_plans;          /* strict control in computed programs (lang: pdl) only */
-    const uint64_t *earlier_ns; /* time that earlier processes used: effect/budget.h; or NULL */
+    bool strict_plans;          /* strict control applies only in computed programs (lang: pdl) */
+    const uint64_t *earlier_ns; /* time that earlier processes used, see effect/budget.h; or NULL */
     bool prints_nothing;        /* printing does not wait for results */
     /* replies never arrive, so an iteration of a map does not wait for another one's reply */
     bool unanswered;
-    bool holds_refusable; /* text waits for `spec` and expectations before it is printed */
-    bool reports_tools;   /* a note for each call of the program's functions by a library */
-    bool result_is_shown; /* the result leaves the run as output, so it is redacted */
-    bool keep_answers;    /* answers of models live as long as their texts: pdl_run_answer */
-    /* shared by runs that one thread steps; kept; NULL: the run makes one */
+    /* text is not printed before its `spec` and expectations have accepted it */
+    bool holds_refusable;
+    bool reports_tools;   /* a note is sent for each call of the program's functions by a library */
+    bool result_is_shown; /* the result leaves the run as output, so the result is redacted */
+    bool keep_answers;    /* answers of models live as long as their texts, for pdl_run_answer */
+    /* shared by runs that one thread steps; kept; NULL: the run makes its own */
     pdl_reserve *reserve;
-    pdl_run_waker waker; /* fn NULL: none */
+    pdl_run_waker waker; /* its fn may be NULL: then the waker is not called */
     pdl_particle particle;
 } pdl_run_options;
 
 pdl_run *pdl_run_new(const pdl_run_options *options);
 void pdl_run_free(pdl_run *r); /* cancels what is open; r may be NULL */
 
-/* Starts running code (kept) with these variables (a dict, borrowed; absent: none). Once per run.
- */
+/* Starts to run the code (kept) with these variables (a dict, borrowed; absent: no variables).
+ * Called once for each run. */
 void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables);
 
-/* Runs until no fiber is runnable. DONE: the result is available; FAIL: see pdl_run_error; WAIT:
- * poll the world, then step again. */
+/* Runs until no fiber is runnable. DONE: the result is available. FAIL: pdl_run_error returns the
+ * error. WAIT: the caller polls the world, and then steps again. */
 pdl_step pdl_run_step(pdl_run *r);
 /* Called by a sink: ends the step at the next turn of a loop, because the output is not being
  * read.
@@ -139,28 +146,29 @@ bool pdl_run_is_ready(const pdl_run *r);
 /* Steps and polls until the run is done or has failed. */
 pdl_step pdl_run_wait(pdl_run *r);
 
-/* After WAIT: returns why nothing of the run can continue before pdl_run_release; NOT when it only
- * waits for replies. */
+/* After WAIT: returns the reason why the run cannot continue before pdl_run_release; NOT when it
+ * only waits for replies. */
 pdl_held pdl_run_held(const pdl_run *r);
-/* Returns the place where the run is held, owned, and in *loc the block. */
+/* Returns the place at which the run is held, owned. *loc gets the place of the block in the
+ * source. */
 pdl_path *pdl_run_held_at(const pdl_run *r, pdl_loc *loc);
 void pdl_run_release(pdl_run *r);
 /* Returns true when a run that parks before chance came to an effect of chance where it cannot
  * park. The effect was not sent, and the run must be freed. */
 bool pdl_run_missed_chance(const pdl_run *r);
-/* Copies a held run: the copy has these options, and is at the same place with the same state. NULL
- * when that cannot be: *why has the reason (static) and *loc the block, when it is known.
- */
+/* Copies a held run. The copy has these options, and is at the same place with the same state.
+ * Returns NULL when the run cannot be copied: *why has the reason (static), and *loc the block when
+ * it is known. */
 pdl_run *pdl_run_copy(const pdl_run *r, const pdl_run_options *o, const char **why, pdl_loc *loc);
 /* Makes a held run another particle: its effects are at this place from now on, and it draws other
  * random numbers. */
 void pdl_run_become(pdl_run *r, const pdl_particle *p, pdl_path *place);
 
-/* Returns the state that cancels the run, for work on its values after its last step. Lives as long
- * as the run. */
+/* Returns the scope that cancels the run, for work on the values of the run after its last step.
+ * Lives as long as the run. */
 const pdl_cancel *pdl_run_cancel_scope(const pdl_run *r);
-/* Ends the run with this error (Ctrl-C): open effects are cancelled, the next step returns FAIL.
- * Takes the content of err. */
+/* Ends the run with this error, for example after Ctrl-C. Open effects are cancelled, and the next
+ * step returns FAIL. Takes the content of err. */
 void pdl_run_cancel(pdl_run *r, pdl_err *err);
 
 /* A strand that waits for a reply. */
@@ -168,8 +176,8 @@ typedef struct pdl_wait {
     pdl_loc at;      /* the instruction that waits */
     uint32_t effect; /* id of the effect that it waits for */
     const pdl_block *const *
-        /* The n_blocks open blocks, innermost first; for a map's iteration also those around the
-         * map. */
+        /* The n_blocks open blocks, innermost first. For an iteration of a map these include the
+         * blocks around the map. */
         blocks;
     size_t n_blocks;
 } pdl_wait;
@@ -178,29 +186,29 @@ void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, const pdl_wait *
 
 /* Called after DONE. The result is borrowed. */
 pdl_vref pdl_run_result(const pdl_run *r);
-/* Returns true when the result is not only the program's own words. */
+/* Returns true when the result contains words that are not the program's own. */
 bool pdl_run_result_is_untrusted(const pdl_run *r);
-pdl_val pdl_run_scope(const pdl_run *r); /* final variables, owned dict */
+pdl_val pdl_run_scope(const pdl_run *r); /* returns the final variables, an owned dict */
 pdl_vref pdl_run_context(const pdl_run *r);
-/* Returns the variables of a strand now, pdl_context among them, for a sink, such as a debugger,
- * that examines the run while it is called. Owned dict; empty when the strand has ended. */
+/* Returns the present variables of a strand, with pdl_context. For a sink, such as a debugger, that
+ * examines the run while it is called. Owned dict; empty when the strand has ended. */
 pdl_val pdl_run_scope_of(const pdl_run *r, uint32_t fiber);
-/* Keeps the variables of a strand without pdl_context, for later: pdl_scope_drop releases them.
- * NULL when the strand has ended. */
+/* Keeps the variables of a strand, without pdl_context, for later use. pdl_scope_drop releases
+ * them. NULL when the strand has ended. */
 struct pdl_scope *pdl_run_keep_scope_of(const pdl_run *r, uint32_t fiber);
-/* Changes a variable of a strand where it has the value `old`: in the running block and the blocks
- * around it, not in callers. Called by a sink, such as a debugger. Returns false when the strand
- * has ended, or no block sees such a variable. */
+/* Changes a variable of a strand wherever it has the value `old`: in the running block and in the
+ * blocks around it, but not in callers. Called by a sink, such as a debugger. Returns false when
+ * the strand has ended, or no block sees such a variable. */
 bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str name, pdl_vref old, pdl_vref v);
 /* With keep_answers: returns the choice {message, finish_reason, logprobs, ...} of the model reply
  * whose text is the result, or the last message that the program contributed. Absent when the
  * result comes from another block. Borrowed. */
 pdl_vref pdl_run_answer(const pdl_run *r);
 double pdl_run_score(const pdl_run *r);
-/* Returns true when a held run cannot be copied only because of an object of code, so that the same
- * run, made again from its answers, can take its place. */
+/* Returns true when a held run cannot be copied only because of an object of code, so that a run
+ * which is made again from the same answers can take its place. */
 bool pdl_run_is_replayable(const pdl_run *r);
-/* Returns the place of the factor that made the score -infinity; all-zero: there is none. */
+/* Returns the place of the factor that made the score -infinity; all-zero when no factor did. */
 pdl_loc pdl_run_impossible(const pdl_run *r);
 /* Returns {model_calls, completion_tokens, prompt_tokens}. */
 void pdl_run_usage(const pdl_run *r, int64_t *calls, int64_t *completion, int64_t *prompt);

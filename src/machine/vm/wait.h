@@ -1,8 +1,8 @@
 /* wait.h -- waiting for promises and for model calls. Private to vm.
  *
- * pdl_vm_force is the only place where a fiber waits for content, pdl_inflight_await the only one
- * where it waits for calls to end. Both return WAIT after they have parked the fiber; the
- * instruction is then executed again.
+ * Only in pdl_vm_force does a fiber wait for content, and only in pdl_inflight_await does it wait
+ * for calls to end. Both return WAIT after they have parked the fiber; the instruction is then
+ * executed again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 #include "vm/stacks.h"
 
-/* The rest of pdl_vm_force, for a value that holds a promise. */
+/* Completes pdl_vm_force, for a value that holds a promise. */
 pdl_step pdl_vm_force_promise(pdl_fiber *f, pdl_val *slot, pdl_err *err);
 /* Replaces the promise in *slot by its content. Inline because most instructions begin with it and
  * most values hold no promise. */
@@ -27,8 +27,8 @@ static inline pdl_step pdl_vm_force_n(pdl_fiber *f, size_t n, pdl_err *err) {
     }
     return PDL_STEP_DONE;
 }
-/* Waits for the fiber's calls numbered `from` and later. raise: fails with the error of the
- * first of them that failed. */
+/* Waits for the fiber's calls numbered `from` and later. raise: fails with the error of the first
+ * failed call among them. */
 pdl_step pdl_inflight_await(pdl_fiber *f, uint32_t from, bool raise, pdl_err *err);
 /* Fails with the first failure that is an error although the reply was not used. */
 PDL_MUST bool pdl_inflight_raise_unnoticed(const pdl_fiber *f, pdl_err *err);

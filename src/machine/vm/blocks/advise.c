@@ -1,5 +1,5 @@
 /* advise.c -- help for errors of expressions. The help is made where an error is reported, so that
- * an error that `is defined` tests or a fallback catches costs nothing.
+ * an error that is caught, by `is defined` or by a fallback, costs no time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,8 @@
 
 typedef PDL_VEC(pdl_str) name_list;
 
-/* Limits: an object may have a million keys, and a fallback may catch as many errors. */
+/* Limits are needed because an object may have a million keys, and a fallback may catch as many
+ * errors. */
 enum { MAX_NAMES = 10000, MAX_DEPTH = 16, MAX_SEARCHES = 100 };
 
 static void suggest(pdl_err *err, pdl_str name, const name_list *names) {
@@ -38,8 +39,8 @@ static bool add_name(void *user, pdl_name name, pdl_vref v) {
     return true;
 }
 
-/* Suggests what to write instead of a function of another language, such as len(x); else suggests a
- * name in scope. */
+/* Suggests what to write instead of a function of another language, such as len(x). Otherwise
+ * suggests a name in scope. */
 static void advise_name(const pdl_fiber *f, const pdl_srcsite *site, pdl_str name, pdl_err *err) {
     pdl_loc at = site->node ? pdl_node_loc(site->node) : site->loc;
     struct known k = {.f = f};
@@ -64,7 +65,7 @@ static bool is_name_byte(char c) {
            (c >= 'A' && c <= 'Z');
 }
 
-/* Explains `${ my-var }`, where my-var is a variable: the expression subtracts. */
+/* Explains `${ my-var }` when my-var is a variable: the expression is a subtraction. */
 static void advise_dash(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl_err *err) {
     pdl_str all = e->source;
     size_t at = pdl_str_find(all, name, 0), end = at;
@@ -79,7 +80,7 @@ static void advise_dash(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl
 
 /* --- attributes ------------------------------------------------------------------------------- */
 
-/* Returns the value that filled a promise. */
+/* Returns the value with which a promise was filled. */
 static pdl_vref settled(pdl_vref v) {
     bool is_filled = pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED;
     return is_filled ? pdl_promise_of(v)->value : v;
@@ -156,7 +157,7 @@ static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name
 
 /* --- tools ------------------------------------------------------------------------------------ */
 
-/* Appends name='value', ... for the bound parameters. Returns the labels of the values. */
+/* Appends name='value', ... for the parameters that are bound. Returns the labels of the values. */
 static pdl_label put_arguments(const pdl_fiber *f, const pdl_func *func, pdl_buf *out) {
     enum { MAX_SHOWN = 60, MAX_ADVICE = 8 };
     pdl_label label = 0;

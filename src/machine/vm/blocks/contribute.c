@@ -1,5 +1,5 @@
-/* contribute.c -- sends a result to its targets: streams, aggregators, a replaced background or
- * result (spec execution 4.7, 4.8).
+/* contribute.c -- sends a result to its targets: streams, aggregators, or the background or result
+ * that it replaces (spec execution 4.7, 4.8).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -97,7 +97,7 @@ pdl_step pdl_op_AGGREGATOR(pdl_fiber *f, bool file, pdl_err *err) {
     pdl_val v = pdl_from_obj(PDL_V_AGGREGATOR, &a->ext.head, 0);
     *pdl_vec_push(&f->run->output.files) = pdl_keep(v);
     push(f, v);
-    /* opens the file now */
+    /* opens the file at this time */
     pdl_vm_start_effect(f, PDL_EFFECT_write, write_request(a, pdl_textz(""), false), (pdl_loc){0});
     pdl_val opened = pop(f);
     pdl_promise *p = pdl_promise_of(opened);
@@ -139,8 +139,8 @@ static pdl_step to_file(pdl_fiber *f, const aggregator *a, pdl_vref v, pdl_err *
     return step_of(ok);
 }
 
-/* Adds a message to the aggregator. Only leaf blocks are collected, with the role field of the
- * block itself. */
+/* Adds a message to the aggregator. Only the messages of leaf blocks are collected. Each has the
+ * role that the block's own field `role` gives. */
 static void to_messages(pdl_fiber *f, pdl_name name, const aggregator *a, pdl_vref v) {
     const pdl_blockinfo *info = block(f)->info;
     if (!info->leaf) return;

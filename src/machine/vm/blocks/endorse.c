@@ -1,8 +1,8 @@
 /* endorse.c -- endorsement by a block: the only way in which a value loses labels.
  *
  * The check is a part of the program: if it fails, the block fails, whether a policy is in force or
- * not. Only a policy knows which labels there are, so it is asked for the meaning of the names in
- * the block, and may refuse the endorsement.
+ * not. Only a policy defines labels, so the policy is asked what the names in the block mean, and
+ * may refuse the endorsement.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@ static bool add_label(pdl_val *list, pdl_vref name, pdl_loc loc, pdl_err *err) {
     return true;
 }
 
-/* Reads one name, or a list of them. */
+/* Reads one label, or a list of labels. */
 static bool labels_of(pdl_vref v, pdl_loc loc, pdl_val *out, pdl_err *err) {
     pdl_val list = pdl_list_new(2);
     bool ok = true;
@@ -41,7 +41,7 @@ static bool labels_of(pdl_vref v, pdl_loc loc, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-/* result labels check why -> result promise */
+/* On the stack: result labels check why -> result promise */
 pdl_step pdl_op_ENDORSE(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 4, err);
     pdl_loc loc = pdl_fiber_loc(f);
@@ -66,7 +66,7 @@ pdl_step pdl_op_ENDORSE(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* result labels|null -> result */
+/* On the stack: result labels|null -> result */
 pdl_step pdl_op_ENDORSED(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;

@@ -1,5 +1,5 @@
-/* err_span.c -- exact places of errors inside of texts: the part of a template, the line of a code
- * block.
+/* err_span.c -- finds the exact place of an error inside a text: the part of a template, or the
+ * line of a code block.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,8 +11,8 @@
 
 #include "base/banned.h"
 
-/* Returns the node of the k-th part. Parts are texts and outputs of the template in order, as they
- * are on the stack. */
+/* Returns the node of the k-th part. The parts are the texts and outputs of the template, in the
+ * order in which they are on the stack. */
 static const pdl_xnode *part_of(const pdl_xnode *seq, size_t k) {
     for (uint32_t i = 0; seq->kind == PDL_X_SEQ && i < seq->u.list.n; i++) {
         const pdl_xnode *x = seq->u.list.p[i];
@@ -31,8 +31,8 @@ void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err) {
     if (x) err->mark = pdl_node_text_loc(site->node, x->start, x->end);
 }
 
-/* Finds line1 of text, without its indent. Returns false when it is missing, or when a substitution
- * before it may have moved lines. */
+/* Finds line1 in the text, whatever its indent. Returns false when the line is missing, or when a
+ * substitution before it may have moved lines. */
 static bool find_line(pdl_str text, uint32_t line1, size_t *from, size_t *to) {
     size_t at = 0;
     if (line1 < 1) return false;

@@ -43,7 +43,7 @@ static bool match_object(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     return true;
 }
 
-/* Matches alternatives. An alternative that fails leaves no bindings. */
+/* Matches alternatives. An alternative that does not match leaves no bindings. */
 static bool match_any_of(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     for (uint32_t i = 0; i < p->n; i++) {
         pdl_scope *before = pdl_scope_keep(f->scope);
@@ -57,7 +57,7 @@ static bool match_any_of(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     return false;
 }
 
-/* Matches a pattern. The C stack is as deep as the pattern is written. */
+/* Matches a pattern. The C stack is as deep as the nesting of the pattern in the source. */
 bool pdl_vm_pattern_match(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     bool ok = false;
     switch (p->kind) {

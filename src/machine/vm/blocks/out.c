@@ -5,10 +5,10 @@
  * the end would lose streaming. So output is queued: text after a model call that is still open
  * waits, and the call at the cursor prints its pieces as they arrive. An iteration of a map has its
  * own queue, which is an item of its parent's queue at the position of the iteration. When the
- * cursor is at the end, text is printed without being queued. What must stay true: what is printed,
- * and its order, does not depend on which call ends first.
+ * cursor is at the end, text is printed without being queued. What must stay true: the printed text
+ * and its order do not depend on which call ends first.
  *
- * A pipe and a file must not have what an attempt printed before it was refused. So a block with
+ * The output of an attempt that is refused must not get into a pipe or a file. So a block with
  * attempts has a queue like that of an iteration, from which nothing is sent until the block has
  * succeeded. When more than PDL_MAX_HELD_BYTES are queued, the queues are sent all the same.
  *
@@ -51,7 +51,7 @@ static pdl_outitem *add(pdl_outq *q, pdl_out_kind kind) {
     return i;
 }
 
-/* Counts bytes of an item that wait. */
+/* Counts the waiting bytes of an item. */
 static void count(pdl_outq *q, pdl_outitem *i, size_t n) {
     i->n_held += n;
     q->run->output.held_bytes += n;
@@ -84,8 +84,8 @@ static void item_free(pdl_run *r, pdl_outitem *i) {
     pdl_free(i);
 }
 
-/* Frees a list of items. What is in their queues is put before the rest of the list, since C
- * recursion would be as deep as the calls of the program. */
+/* Frees a list of items. The items in their queues are put before the rest of the list. With
+ * recursion instead, the C stack would be as deep as the calls of the program. */
 static void items_free(pdl_run *r, pdl_outitem *first) {
     while (first) {
         pdl_outitem *i = first;
@@ -112,14 +112,14 @@ void pdl_outq_free(pdl_outq *q) {
     pdl_free(q);
 }
 
-/* Makes the queue of a map's iteration an item of its parent's. */
+/* Makes the queue of a map's iteration an item of its parent queue. */
 void pdl_outq_end(pdl_outq *q) {
     q->ended = true;
     pdl_out_flush(q->run);
 }
 
-/* Only the author's own text may control the terminal: text from a file, a command or a variable
- * may be that of others. */
+/* Only the author's own text may control the terminal. Text from a file, a command or a variable
+ * may have another author. */
 bool pdl_out_is_untrusted(pdl_label label) { return pdl_label_origins(label) != 0; }
 
 static void send(pdl_run *r, pdl_event e) {
@@ -159,7 +159,8 @@ static void send_extras(pdl_run *r, pdl_inflight *c) {
     c->extras.n = 0;
 }
 
-/* Prints pieces of the call at the cursor. Returns true when it has ended well. */
+/* Prints pieces of the call at the cursor. Returns true when the call has ended without
+ * an error. */
 static bool pass_call(pdl_outq *q, pdl_outitem *i) {
     pdl_run *r = q->run;
     pdl_inflight *c = i->call;
@@ -189,12 +190,13 @@ static bool pass_call(pdl_outq *q, pdl_outitem *i) {
     return false;
 }
 
-/* Returns true when nothing of q may be sent yet. */
+/* Returns true when nothing in q may be sent yet. */
 static bool must_wait(const pdl_outq *q) {
     return q->is_held && !q->ended && q->run->output.held_bytes <= PDL_MAX_HELD_BYTES;
 }
 
-/* Sends what may be sent of the first item of q. Returns true when nothing of it is left. */
+/* Sends the first item of q as far as that is allowed. Returns true when the whole item
+ * was sent. */
 static bool pass_item(pdl_outq *q) {
     pdl_outitem *i = q->first;
     if (i->kind == PDL_OUT_CALL) return pass_call(q, i);
@@ -207,8 +209,8 @@ static bool pass_item(pdl_outq *q) {
     return true;
 }
 
-/* Sends what may be sent. The walk over nested queues has no C recursion, since a program that
- * calls itself nests queues as deep as its calls. */
+/* Sends everything that may be sent. The walk over nested queues does not recurse in C, since a
+ * program that calls itself nests queues as deep as its calls. */
 static void flush(pdl_run *r) {
     pdl_outq *q = r->output.queue;
     for (;;) {
@@ -241,7 +243,7 @@ void pdl_out_flush(pdl_run *r) {
     r->output.draining = false;
 }
 
-/* Returns true when the cursor is at the end of q, so that nothing has to wait. */
+/* Returns true when the cursor is at the end of q, so that text need not wait. */
 static bool at_cursor(const pdl_outq *q) { return !q->first && !q->parent; }
 
 /* Text that the policy redacts is replaced before it is queued. */
@@ -294,7 +296,7 @@ void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label la
     pdl_buf_fini(&b);
 }
 
-/* Returns true when what is printed into q waits until a block has succeeded. */
+/* Returns true when text that is printed into q waits until a block has succeeded. */
 static bool is_held_back(const pdl_outq *q) {
     while (q && !q->is_held) q = q->parent;
     return q != NULL;
@@ -390,8 +392,8 @@ bool pdl_out_was_sent(const pdl_fiber *f, size_t mark) {
     return false;
 }
 
-/* Returns true when all of the item can be printed once its calls have ended. There is no C
- * recursion, as in flush. */
+/* Returns true when all of the item can be printed once its calls have ended. Like flush, it does
+ * not recurse in C. */
 static bool is_whole(const pdl_outitem *item) {
     const pdl_outitem *i = item;
     for (const pdl_outq *q = NULL;;) {
@@ -411,7 +413,8 @@ static bool is_whole(const pdl_outitem *item) {
 void pdl_out_forget(pdl_fiber *f, size_t mark) {
     pdl_outq *q = f->out;
     assert(pdl_outq_ok(q) && mark <= q->n_added);
-    pdl_outitem *kept = q->last; /* from the end, since earlier items may be many */
+    /* this search begins at the end, since there may be many earlier items */
+    pdl_outitem *kept = q->last;
     while (kept && kept->number > mark) kept = kept->before;
     pdl_outitem **at = kept ? &kept->next : &q->first;
     q->last = kept;
@@ -423,7 +426,7 @@ void pdl_out_forget(pdl_fiber *f, size_t mark) {
     pdl_out_flush(f->run);
 }
 
-/* Returns the failed call under the cursor. */
+/* Returns the call at the cursor, if it has failed. */
 static pdl_inflight *failed_call(pdl_outq *q) {
     for (pdl_outitem *i = q->first; i;) {
         if (i->kind == PDL_OUT_CALL) return i->call && i->call->failed ? i->call : NULL;

@@ -1,14 +1,14 @@
-/* retry.c -- retries of a block: attempts, delays, the errors that count, expectations (spec
- * execution 5.5, 5.7, 5.8, 5.9).
+/* retry.c -- retries of a block: attempts, delays, the errors that lead to another attempt,
+ * expectations (spec execution 5.5, 5.7, 5.8, 5.9).
  *
- * An attempt may print, change variables and leave calls open before it fails, and the next one
- * must start as if it had not happened. So a block that retries or has a fallback pushes a handler
+ * An attempt may print, change variables and leave calls open before it fails, and the next attempt
+ * must start as if nothing had happened. So a block that retries or has a fallback pushes a handler
  * that records the heights of all stacks, the scope and the position in the output. A failure
  * unwinds to the handler, drops queued output of the attempt and forgets its calls. Printed output
- * cannot be taken back. So a pipe gets the output of an attempt when the block has succeeded. A
- * terminal gets it at once, and a note when it was refused. A model call is not waited for at its
- * block, so the end of an attempt waits for the attempt's calls: a failure that arrives later must
- * still find its handler.
+ * cannot be taken back. So a pipe gets the output of an attempt only after the block has succeeded.
+ * A terminal gets it at once, followed by a note if the attempt was refused. A model call is not
+ * waited for at its block, so the end of an attempt waits for the attempt's calls: a failure that
+ * arrives later must still find its handler.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,7 +36,7 @@
 
 /* --- exception names -------------------------------------------------------------------------- */
 
-/* Returns true when class (or one of its bases) has this name. */
+/* Returns true when the class, or one of its bases, has this name. */
 static bool derives(pdl_str cls, pdl_str name) {
     while (cls.n) {
         if (pdl_str_eq(cls, name)) return true;
@@ -52,7 +52,7 @@ static const char *class_of_kind(pdl_err_kind k) {
     return k == PDL_E_parser ? "PDLRuntimeParserError" : "PDLRuntimeError";
 }
 
-/* Returns the class that Python has for errors of models and for time-outs. */
+/* Returns the class that Python has for errors of models and for timeouts. */
 static const char *host_class(const pdl_err *e) {
     switch ((int)e->kind) {
     case PDL_E_timeout: return "Timeout";
@@ -145,8 +145,8 @@ static bool read_exceptions(pdl_attempts *a, pdl_vref v, pdl_err *err) {
     return true;
 }
 
-/* Reads the values on the stack: tries delay max_delay backoff jitter exceptions; absent: the
- * default. */
+/* Reads the values on the stack: tries delay max_delay backoff jitter exceptions. An absent value
+ * means the default. */
 static bool read_object(pdl_attempts *a, const pdl_val *v, pdl_err *err) {
     double tries = -1;
     if (!pdl_is_absent(v[0]) && !number(v[0], "tries", &tries, err)) return false;
@@ -161,7 +161,7 @@ static bool read_object(pdl_attempts *a, const pdl_val *v, pdl_err *err) {
     return pdl_is_absent(v[5]) || read_exceptions(a, v[5], err);
 }
 
-/* Forgets the path of the block, whose id has changed. */
+/* Forgets the path of the block, because the id of the block has changed. */
 static void path_again(pdl_vm_block *b) {
     pdl_path_drop(b->path);
     b->path = NULL;
@@ -185,14 +185,14 @@ pdl_step pdl_op_RETRY_INIT(pdl_fiber *f, size_t n, pdl_err *err) {
     pdl_vm_cut_stack(f, f->stack.n - n);
     pdl_vm_attempts_free(block(f)->attempts);
     block(f)->attempts = a;
-    path_again(block(f)); /* the id gets its retry segment */
+    path_again(block(f)); /* the id gets a segment for the attempt */
     return PDL_STEP_DONE;
 }
 
 /* --- after a failure -------------------------------------------------------------------------- */
 
 static bool wants_retry(const pdl_fiber *f, const pdl_attempts *a) {
-    if (a->err.kind == PDL_E_policy) return false; /* a policy would refuse it again */
+    if (a->err.kind == PDL_E_policy) return false; /* a policy would refuse the action again */
     if (a->err.uncatchable || pdl_budget_is_spent(&a->err, f->budget)) return false;
     if (a->tries >= 0 && a->done >= a->tries) return false;
     if (pdl_is_absent(a->exceptions)) return true;
@@ -205,7 +205,7 @@ static bool wants_retry(const pdl_fiber *f, const pdl_attempts *a) {
 
 #define REFUSED "The text above was refused.\n"
 
-/* Says that text was refused which is on the terminal. */
+/* Notes on the terminal that text shown there was refused. */
 static void note_refused(pdl_fiber *f) {
     pdl_sinks_send(&f->run->opt.sinks, &(pdl_event){.kind = PDL_EVENT_note,
                                                     .text = PDL_STR("\n" REFUSED),
@@ -242,26 +242,26 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
     pdl_buf_fini(&b);
 }
 
-/* Adds a message at the end of the context of the next attempt. Takes text. */
+/* Adds a message to the end of the context of the next attempt. Takes text. */
 static void add_context(pdl_fiber *f, pdl_attempts *a, const char *role, pdl_val text) {
     pdl_val m = pdl_context_one(pdl_textz(role), text, pdl_absent(), pdl_vm_block_path(f));
     a->extra = pdl_vm_background_add(a->extra, m);
 }
 
-/* Returns the incoming context of the block together with the messages that the attempts added. */
+/* Returns the incoming context of the block, followed by the messages that the attempts added. */
 static pdl_val next_context(pdl_fiber *f, const pdl_attempts *a) {
     pdl_val in = pdl_keep(block(f)->ctx_in);
     return pdl_is_absent(a->extra) ? in : pdl_context_dep(in, pdl_keep(a->extra));
 }
 
-/* Returns a promise that was filled, or NULL. */
+/* Returns a promise if it was filled, or NULL. */
 static const pdl_promise *filled(pdl_vref v) {
     const pdl_promise *p = pdl_is_absent(v) ? NULL : pdl_promise_of(v);
     return p && p->state == PDL_PROMISE_FILLED ? p : NULL;
 }
 
-/* Appends everything that is wrong with the answer of a model, in the words of JSON. The message of
- * the error has the words of the reference, which are Python's. */
+/* Appends everything that is wrong with the answer of a model, with the names that JSON has for
+ * types. The message of the error has Python's names, as in the reference. */
 static bool put_answer_faults(pdl_fiber *f, const pdl_attempts *a, pdl_buf *out) {
     const pdl_promise *p = filled(a->answer);
     if (!p || a->err.kind != PDL_E_type) return false;
@@ -269,8 +269,8 @@ static bool put_answer_faults(pdl_fiber *f, const pdl_attempts *a, pdl_buf *out)
 }
 
 /* Returns true when messages of this kind name files by paths that depend on where the program
- * runs. Other kinds come from outside: a recording has their messages, which are the same wherever
- * it is replayed. */
+ * runs. Errors of other kinds come from outside, and a recording has their messages. So these are
+ * the same wherever the recording is replayed. */
 static bool names_files_here(pdl_err_kind kind) {
     switch ((int)kind) {
     case PDL_E_syntax:
@@ -285,11 +285,11 @@ static bool names_files_here(pdl_err_kind kind) {
     }
 }
 
-/* Appends the message of an error. A model may see it, so files of the program's folder are named
- * as seen from there: a recording replays from any folder. */
+/* Appends the message of an error. A model may see it, so files in the program's folder are named
+ * by their path from that folder. Then a recording can be replayed from any folder. */
 static void put_message(const pdl_fiber *f, const pdl_err *e, pdl_buf *out) {
     pdl_str msg = pdl_str_of(e->msg ? e->msg : ""), folder = f->run->opt.dir;
-    bool begins = true; /* a name may begin here */
+    bool begins = true; /* at this character a file name may begin */
     while (pdl_str_starts(folder, PDL_STR("./"))) folder = pdl_str_sub(folder, 2, folder.n);
     if (!names_files_here(e->kind) || !folder.n || pdl_str_is(folder, ".")) {
         pdl_buf_put(out, msg);
@@ -348,8 +348,8 @@ static void put_reasons(pdl_str msg, pdl_buf *out) {
     }
 }
 
-/* Shows the model its last answer and why parser or spec refused it. Needed for a block with its
- * own `input`, which does not contain the context with the error. */
+/* Shows the model its last answer and why parser or spec refused it. A block with its own `input`
+ * needs this, because its input does not contain the context with the error. */
 static void repair(pdl_fiber *f, pdl_attempts *a) {
     const pdl_block *b = block(f)->info->block;
     const pdl_promise *p = filled(a->answer);
@@ -378,7 +378,7 @@ static double delay_of(pdl_fiber *f, const pdl_attempts *a) {
     return d > 0 ? d : 0;
 }
 
-/* Pushes the promise of the end of the delay before another attempt, or null without a delay. */
+/* Pushes the promise that the delay before another attempt ends, or null when there is no delay. */
 static void push_delay(pdl_fiber *f, const pdl_attempts *a) {
     double seconds = delay_of(f, a);
     if (seconds <= 0) {
@@ -389,7 +389,7 @@ static void push_delay(pdl_fiber *f, const pdl_attempts *a) {
     pdl_vm_start_effect(f, PDL_EFFECT_sleep, r, block(f)->info->block->loc);
 }
 
-/* Returns the member `file` of pdl_error: the path as seen from the program's folder, or null. */
+/* Returns the member `file` of pdl_error: the path from the program's folder, or null. */
 static pdl_val shown_file(const pdl_fiber *f, pdl_loc loc) {
     return loc.src ? pdl_text(pdl_effect_path_from(loc.src->name, f->run->opt.dir)) : pdl_null();
 }
@@ -404,7 +404,7 @@ static pdl_val error_value(const pdl_fiber *f, const pdl_err *e) {
     d = pdl_dict_putz(d, "line", e->loc.src ? pdl_int(pdl_loc_line(e->loc)) : pdl_null());
     d = pdl_dict_putz(d, "status", e->has_status ? pdl_int(e->status) : pdl_null());
     pdl_val facts = pdl_effect_error_facts(e);
-    /* the members of d win, so the line is that of the program */
+    /* the members of d take precedence, so the line is the line in the program */
     pdl_val all = pdl_dict_merge(pdl_keep(facts), d);
     pdl_drop(facts);
     pdl_drop(d);
@@ -426,7 +426,7 @@ static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
 pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_err *err) {
     pdl_vm_block *b = block(f);
     pdl_attempts *a = b->attempts;
-    assert(a); /* RETRY_INIT made it */
+    assert(a); /* RETRY_INIT has made it */
     set_val(&b->child_messages, pdl_absent());
     set_val(&f->background, pdl_absent());
     if (wants_retry(f, a)) {
@@ -489,8 +489,8 @@ static void add_if_declared(pdl_fiber *f, const pdl_closure *c, pdl_name name, p
     }
 }
 
-/* result expectation feedback -> result answer: calls the feedback function by keyword,
- * silently. */
+/* On the stack: result expectation feedback -> result answer. Calls the feedback function with
+ * keyword arguments, without output. */
 pdl_step pdl_op_EXPECT(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 3, err);
     if (s != PDL_STEP_DONE) return s;
@@ -549,7 +549,7 @@ pdl_step pdl_op_EXPECT_DONE(pdl_fiber *f, pdl_err *err) {
 /* Ends the evaluation of all expectations. */
 bool pdl_vm_expect_retry(pdl_fiber *f) {
     const pdl_attempts *a = block(f)->attempts;
-    assert(a); /* RETRY_INIT made it */
+    assert(a); /* RETRY_INIT has made it */
     if (a->unmet) push_delay(f, a);
     return a->unmet;
 }
@@ -574,7 +574,7 @@ static void end_unmet(pdl_fiber *f, const pdl_handler *h) {
 /* Restores the handler's state and starts the attempt again, as a failure does. */
 void pdl_op_EXPECT_AGAIN(pdl_fiber *f, uint32_t attempt) {
     pdl_drop(pop(f)); /* the delay */
-    pdl_drop(pop(f)); /* the result that did not satisfy the expectations */
+    pdl_drop(pop(f)); /* this is the result that did not satisfy the expectations */
     set_val(&block(f)->child_messages, pdl_absent());
     pdl_handler h = pop_handler(f);
     end_unmet(f, &h);

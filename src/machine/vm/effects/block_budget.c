@@ -1,13 +1,13 @@
 /* block_budget.c -- the field `budget` of a block: every effect that the block requests is charged
  * to it, until the block ends or its fallback begins. The world in world/budget counts them.
  *
- * Time is the one item that no effect reports: code that only computes requests nothing, so the
- * world would never notice that its seconds are over. The machine therefore reads the clock itself,
- * at turns of loops and at returns of functions. It also counts these turns, for budgets of turns:
+ * No effect reports the time that code needs to compute. Such code requests nothing, so the world
+ * would never notice that its seconds are over. The machine therefore reads the clock itself, at
+ * turns of loops and at returns of functions. It also counts these turns, for budgets of turns:
  * their number is the same on every computer. Reading the clock every time would cost more than
  * most turns do. So the first FREE_TURNS turns after an effect are free, because the world has just
- * read the clock. Then every LOOK-th turn reads it. Turns do not bound a single long operation,
- * such as a sum over a large list: base/cancel.h does.
+ * read the clock. After these, every LOOK-th turn reads it. A single long operation, such as a sum
+ * over a large list, has no turns: base/cancel.h bounds it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,7 +50,7 @@ static bool read_limit(pdl_vref v, pdl_budget_item item, pdl_loc loc, double *ou
                                     pdl_budget_item_name(item));
 }
 
-/* Reads the values on the stack, one for each item of a budget; absent or null: no limit. */
+/* Reads the values on the stack, one for each item of a budget. Absent or null means no limit. */
 pdl_step pdl_op_BUDGET(pdl_fiber *f, pdl_err *err) {
     double limit[PDL_BUDGET_COUNT];
     pdl_vm_block *b = block(f);

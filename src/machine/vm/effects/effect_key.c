@@ -1,11 +1,11 @@
 /* effect_key.c -- the place of an effect in a run: its key in a recording (spec execution 6.3).
  *
- * A recording must give each effect its own reply although parallel calls start and end in another
- * order each time, so a number in order of time cannot be the key. Therefore a place is the chain
- * of steps that led to the effect. It begins with the id of the block whose expression called a
- * function, the number of the call there, and the position in the function's body. It ends with the
- * block that makes the request. The numbers of trace ids (instance4) count calls over the whole run
- * and so depend on the order in which fibers run; they are not part of a place.
+ * A recording must give each effect its own reply, although parallel calls start and end in another
+ * order in each run. So a number in the order of time cannot be the key. Instead, a place is the
+ * chain of steps that led to the effect. It begins with the id of the block whose expression called
+ * a function, the number of the call there, and the position in the function's body. It ends with
+ * the block that makes the request. The numbers of trace ids (instance4) count calls over the whole
+ * run and so depend on the order in which fibers run; they are not part of a place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,9 @@
 
 #include "base/banned.h"
 
-/* Returns the record that numbers what an expression starts. The record of a plain value is
- * skipped: only a traced run has such records, and the numbers must not depend on the trace. */
+/* Returns the record that counts the effects and calls of an expression. The record of a plain
+ * value is skipped: only a traced run has such records, and the numbers must not depend on the
+ * trace. */
 pdl_vm_block *pdl_vm_place_block(pdl_fiber *f) {
     size_t k = f->blocks.n;
     while (k > 1 && f->blocks.p[k - 1].info &&
@@ -26,8 +27,8 @@ pdl_vm_block *pdl_vm_place_block(pdl_fiber *f) {
     return k ? &f->blocks.p[k - 1] : NULL;
 }
 
-/* Returns the id of the block of pdl_vm_place_block. An iteration of a map, which has no block, is
- * distinguished by its number. The caller owns the path. */
+/* Returns the id of the block that pdl_vm_place_block finds. An iteration of a map has no block;
+ * its number distinguishes it. The caller owns the path. */
 pdl_path *pdl_vm_place_path(pdl_fiber *f) {
     pdl_vm_block_path(f);
     pdl_vm_block *b = pdl_vm_place_block(f);
@@ -36,9 +37,9 @@ pdl_path *pdl_vm_place_path(pdl_fiber *f) {
                                                      : pdl_path_keep(b->path);
 }
 
-/* Returns the chain of the innermost call from an expression. *from: the id below which the ids of
- * the blocks of its body are. Borrowed; both NULL outside of calls. Each frame is examined once,
- * because its chain is kept. */
+/* Returns the chain of the innermost call from an expression. *from: the id that begins the ids of
+ * all blocks in its body. Both are borrowed, and both are NULL outside of calls. Each frame is
+ * examined once, because its chain is kept. */
 static pdl_path *enclosing(pdl_fiber *f, pdl_path **from) {
     size_t known = f->frames.n;
     while (known && !f->frames.p[known - 1].chain) known--;

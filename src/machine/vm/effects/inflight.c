@@ -1,5 +1,5 @@
-/* inflight.c -- see inflight.h. The life of an effect: it is made, perhaps queued, and launched;
- * then its pieces and its reply arrive.
+/* inflight.c -- see inflight.h. The life of an effect: it is made, perhaps queued, and launched.
+ * Then its pieces and its reply arrive.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -84,8 +84,8 @@ static void on_extra(void *user, const pdl_effect *e, pdl_vref extra) {
     pdl_out_flush(r);
 }
 
-/* Returns facts that a world reports of a model call besides its answer or failure. Owned; absent:
- * there are none. */
+/* Returns the facts that a world reports about a model call besides its answer or failure. Owned;
+ * absent when there are no such facts. */
 static pdl_val notes_of(const pdl_effect *e, const pdl_reply *reply) {
     pdl_val v;
     pdl_err ignored = {0};
@@ -135,9 +135,9 @@ static void on_decision(void *user, const pdl_effect *e, pdl_vref decision) {
                                   });
 }
 
-/* Returns the next id. Ids of a run with a range are reused once the range is used up. LIMIT: when
- * all are in use at the same time, which takes a hundred thousand open calls, ids of the next range
- * follow. */
+/* Returns the next id. Ids of a run with a range are reused once the range is used up. When all of
+ * them are in use at the same time, which takes a hundred thousand open calls, ids of the next
+ * range follow. */
 static uint32_t next_id(pdl_run *r) {
     uint32_t last = r->opt.first_id + r->opt.n_ids;
     bool ends = r->opt.n_ids && r->effects.by_id.n < r->opt.n_ids;
@@ -231,8 +231,8 @@ void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request) {
     pdl_path_drop(place);
 }
 
-/* Returns true when the requesting fiber waits for the end of such effects, though their replies
- * may be unused. */
+/* Returns true when the requesting fiber waits for the end of such effects, even when it does not
+ * use their replies. */
 static bool is_owned(pdl_effect_kind kind) {
     return kind == PDL_EFFECT_model || pdl_effect_has(kind, PDL_EFFECT_LATE);
 }
@@ -253,8 +253,8 @@ static void own(pdl_fiber *f, pdl_inflight *c, pdl_vref request) {
         (struct pdl_made){c->id, c->number, pdl_absent(), raises_unnoticed(c->kind, request)};
 }
 
-/* Returns true when a block around the effect is `idempotent`. For an iteration of a map, the
- * blocks around the map count, too. */
+/* Returns true when a block around the effect is `idempotent`. An iteration of a map is also inside
+ * the blocks around the map. */
 bool pdl_inflight_is_repeatable(const pdl_fiber *f) {
     for (; f; f = f->parent)
         for (size_t i = f->blocks.n; i-- > 0;)
@@ -278,8 +278,8 @@ static pdl_val add_profile(pdl_val list, pdl_val profile) {
     return list;
 }
 
-/* Lowers *frames while the frame on top began with n blocks or more, and collects the profiles and
- * modules of these frames. Takes and returns the list. */
+/* Lowers *frames as long as the top frame began when there were n blocks or more. Collects the
+ * profiles and modules of these frames. Takes and returns the list. */
 static pdl_val leave_frames(const pdl_fiber *f, size_t *frames, size_t n, pdl_effect *e,
                             pdl_val list) {
     while (*frames && f->frames.p[*frames - 1].blocks >= n) {
@@ -292,8 +292,8 @@ static pdl_val leave_frames(const pdl_fiber *f, size_t *frames, size_t n, pdl_ef
 
 /* Gives the effect its sandbox profiles and its modules. The profiles are the fields `sandbox` of
  * all blocks around the effect, and the profiles with which the fiber was started. The modules are
- * those around the effect that have a policy. For an iteration of a map, the blocks around the map
- * count, too. */
+ * those around the effect that have a policy. An iteration of a map is also inside the blocks
+ * around the map. */
 static void confine(const pdl_fiber *f, pdl_effect *e) {
     pdl_val list = pdl_absent();
     const pdl_fiber *root = f;
@@ -435,9 +435,9 @@ static void fill_model(pdl_inflight *c, pdl_vref v) {
     count_usage(c, pdl_dict_getz(v, "usage"));
 }
 
-/* Returns the labels that the objects in a value came with. For an item, an attribute or a filter
- * these are the labels of the objects from which it was taken; the rest of the label comes from the
- * conditions that chose the value. */
+/* Returns the labels that the objects in a value had when they arrived. For an item, an attribute
+ * or a filter these are the labels of the objects from which it was taken; the rest of the label
+ * comes from the conditions that chose the value. */
 static pdl_label label_of_making(const pdl_inflight *c, const pdl_effect *e) {
     if (c->kind != PDL_EFFECT_object || pdl_text_is(pdl_dict_getz(e->request, "op"), "call"))
         return c->label;
@@ -456,15 +456,15 @@ static void cut_call(pdl_fiber *f, size_t i) {
     f->calls.n--;
 }
 
-/* Returns true when an attempt began between these two calls of f. */
+/* Returns true when an attempt of f began between these two calls. */
 static bool is_attempt_between(const pdl_fiber *f, uint32_t earlier, uint32_t later) {
     for (size_t i = f->handlers.n; i-- > 0 && f->handlers.p[i].calls_from > earlier;)
         if (f->handlers.p[i].calls_from <= later) return true;
     return false;
 }
 
-/* Forgets the i-th unnoticed failure when the previous one has the same effect on every waiter,
- * because only the first is ever raised. A loop whose calls all fail takes no memory. */
+/* Forgets the i-th unnoticed failure when the previous one has the same effect for every waiter,
+ * because only the first of them is ever raised. So a loop whose calls all fail takes no memory. */
 static void cut_repeated(pdl_fiber *f, size_t i) {
     if (i == 0 || i >= f->calls.n) return;
     const struct pdl_made *a = &f->calls.p[i - 1], *b = &f->calls.p[i];
@@ -472,8 +472,8 @@ static void cut_repeated(pdl_fiber *f, size_t i) {
     if (!is_attempt_between(f, a->number, b->number)) cut_call(f, i);
 }
 
-/* Updates the owner's list: an ended call leaves it, a failed one stays until its failure is
- * noticed. */
+/* Updates the owner's list. An ended call leaves the list; a failed call stays in it until its
+ * failure is noticed. */
 static void remove_from_owner(pdl_inflight *c, pdl_val failed) {
     pdl_fiber *f = pdl_idmap_find(&c->run->fibers.by_id, c->fiber);
     if (!f || !is_owned(c->kind)) {
@@ -521,7 +521,7 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
     pdl_err_fini(&err);
 }
 
-/* Reports what code has left outside of the run. */
+/* Reports that code has left something outside of the run. */
 static void note_state(pdl_run *r, const pdl_effect *e, const pdl_reply *reply, pdl_loc loc) {
     pdl_vref text = pdl_dict_getz(e->request, "code");
     bool is_object = !pdl_is_absent(reply->value) && pdl_vm_has_object(reply->value);
@@ -564,7 +564,7 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply
     }
     bool standing = c->out != NULL;
     if (standing)
-        pdl_out_flush(r); /* the output frees the call after passing it */
+        pdl_out_flush(r); /* the output frees the call after it has passed the call */
     else
         pdl_inflight_free(c);
     launch_models(r);
@@ -581,7 +581,7 @@ void pdl_run_effects_cancel(const pdl_run *r) {
     }
 }
 
-/* Freeing an effect moves others in the table, hence the list. */
+/* Freeing an effect moves other effects in the table, so they are listed first. */
 void pdl_run_effects_end(pdl_run_effects *e) {
     PDL_VEC(pdl_inflight *) all = {0};
     for (size_t i = 0; e->by_id.keys && i <= e->by_id.mask; i++)

@@ -30,9 +30,9 @@ static bool fits_type(pdl_run *r, const pdl_type *t, pdl_vref v) {
     return done && found.fits;
 }
 
-/* Chooses one of several JSON values in a reply (thoughts, an example, the answer): when the list
- * of all does not fit the spec, the last one that fits is taken. *v: the parser's result for the
- * text. */
+/* Chooses one of several JSON values in a reply (thoughts, an example, the answer). When the list
+ * of all values does not fit the spec, the last value that fits is taken. *v: the parser's result
+ * for the text. */
 static void take_fitting(pdl_run *r, const pdl_block *b, pdl_vref text, pdl_val *v) {
     const pdl_parser *p = b->rare->parser->parser;
     const pdl_type *t = b->rare->spec.type;
@@ -75,8 +75,8 @@ static void report_end(pdl_vref reply, pdl_err *err) {
     pdl_buf_fini(&b);
 }
 
-/* Returns where the outermost object or list begins that has no end in a text; s.n when there is
- * none. */
+/* Returns the offset of the outermost object or list that has no end in a text; s.n when there is
+ * no such object or list. */
 static size_t find_open(pdl_str s) {
     size_t depth = 0, from = s.n;
     bool in_string = false;
@@ -94,8 +94,8 @@ static size_t find_open(pdl_str s) {
     return depth ? from : s.n;
 }
 
-/* Returns true when the parser finds the same value in the first n bytes of a text: the bracket
- * after them belongs to prose, as in `{"a": 1} is the set {x`. */
+/* Returns true when the parser finds the same value in the first n bytes of a text: then the
+ * bracket after these bytes belongs to prose, as in `{"a": 1} is the set {x`. */
 static bool finds_same(const pdl_parser *p, pdl_vref text, size_t n) {
     pdl_val all, first, part = pdl_text(pdl_str_sub(pdl_str_get(text), 0, n));
     pdl_err ignored = {0};
@@ -112,8 +112,8 @@ static bool finds_same(const pdl_parser *p, pdl_vref text, size_t n) {
     return same;
 }
 
-/* Refuses JSON that was cut with the answer: the parser would complete it, and a half word would be
- * taken for a whole one. */
+/* Refuses JSON whose end was cut off together with the end of the answer. The parser would complete
+ * it, and a word that was cut would be taken for a whole word. */
 static bool is_whole(const pdl_stage *s, pdl_vref reply, pdl_vref text, pdl_err *err) {
     pdl_vref reason = finish_reason(reply);
     const pdl_parser *p = s->block->rare->parser->parser;
@@ -148,7 +148,7 @@ bool pdl_vm_put_faults(pdl_run *r, const pdl_block *b, pdl_vref answer, pdl_buf 
     else if (!pdl_parse(parser, answer, &v, &err))
         v = pdl_absent();
     if (t && !pdl_is_absent(v) && !pdl_type_check(t, v, NULL, r->memory.scratch, &found, &err))
-        found.fits = true; /* a value that cannot be checked has no faults to report */
+        found.fits = true; /* no faults can be reported for a value that cannot be checked */
     const pdl_problems *problems = &found.problems;
     if (!found.fits && problems->n) pdl_buf_putf(out, "Type errors %s:\n", spec_checking);
     for (size_t i = 0; !found.fits && i < problems->n; i++) put_fault(&problems->p[i], out);
@@ -192,8 +192,8 @@ void pdl_vm_run_stage(pdl_run *r, pdl_stage *s, pdl_vref reply) {
     pdl_err_fini(&err);
 }
 
-/* Adds a stage to the promise on top, which a call will fill: the top becomes the promise of the
- * stage. */
+/* Adds a stage to the promise on top of the stack, which a call will fill. The promise of the stage
+ * replaces it. */
 static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc) {
     if (!pdl_is(*top(f), PDL_V_PROMISE)) return false;
     pdl_promise *p = pdl_promise_of(*top(f));
@@ -231,8 +231,8 @@ pdl_step pdl_op_PARSE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* Appends the places of the first problems in the value, each with the value that is there or was
- * expected. */
+/* Appends the places of the first problems in the value, with the value that is at each place or
+ * that was expected there. */
 static void put_help(const pdl_problems *problems, pdl_buf *out) {
     enum { MAX_HELPED = 3 };
     for (size_t i = 0, n = 0; i < problems->n && n < MAX_HELPED; i++) {
@@ -247,7 +247,7 @@ static void put_help(const pdl_problems *problems, pdl_buf *out) {
     }
 }
 
-/* Makes one message of the problems, one line each. */
+/* Makes one message of all problems, with a line for each. */
 static bool report_problems(const pdl_problems *problems, const pdl_checked *of, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "Type errors %s%s%.*s:", of->header, of->name.n ? " " : "", PDL_FMT(of->name));

@@ -1,4 +1,4 @@
-/* result_check.h -- values and their specs. Private to vm.
+/* result_check.h -- checks values against their specs. Private to vm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,9 +11,10 @@
 /* The subject of a check, for the message "Type errors HEADER NAME:". */
 typedef struct pdl_checked {
     const char *header;
-    pdl_str name;         /* may be empty */
-    pdl_loc loc;          /* the place of the message, and of problems without a place */
-    const pdl_node *args; /* where the arguments of a call were written; else NULL */
+    pdl_str name; /* the name in the message; may be empty */
+    pdl_loc loc;  /* the place of the message, and of problems that have no place */
+    /* the place where the arguments of a call were written; NULL for other subjects */
+    const pdl_node *args;
 } pdl_checked;
 /* Checks *v. When a policy is in force, a value that fits gets the labels that pdl_type_bound
  * computes. */
@@ -21,9 +22,8 @@ bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_val *v, const pdl_che
                         pdl_err *err);
 pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err);
 
-/* A parser or spec of a block that applies to the reply of a model call. It runs when the reply
- * arrives.
- */
+/* A parser or spec of a block, to be applied to the reply of a model call. It runs when the reply
+ * arrives. */
 struct pdl_stage;
 /* Runs a stage. reply: the reply of the call, which may say why the text is not what was
  * requested. */

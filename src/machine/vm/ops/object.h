@@ -16,12 +16,13 @@ void pdl_vm_start_item(pdl_fiber *f, pdl_val handle, pdl_val key);
 void pdl_vm_start_iter(pdl_fiber *f, pdl_val handle);
 /* Starts a call. name: the name of a method, or absent. */
 void pdl_vm_start_call(pdl_fiber *f, pdl_val handle, pdl_val name, pdl_val args, pdl_val kwargs);
-/* These take from the stack: an object and three bounds; an object; two operands. */
+/* Each of these takes its operands from the stack: an object and three bounds; an object; two
+ * operands. */
 void pdl_vm_start_slice(pdl_fiber *f);
 void pdl_vm_start_unary(pdl_fiber *f, const char *operator);
 void pdl_vm_start_binary(pdl_fiber *f, const char *operator, bool negated);
-/* Starts a test that is an operator on an object and replaces its operands. Returns false when the
- * test is not an operator. */
+/* Starts a test that an object performs as an operator, and replaces the operands. Returns false
+ * when the test is not an operator. */
 bool pdl_object_test(pdl_fiber *f, const pdl_callsig *sh, bool negated);
 const char *pdl_vm_arith_text(pdl_arith op);
 /* Returns true when v is an object, or may contain one. */
@@ -29,11 +30,11 @@ bool pdl_vm_has_object(pdl_vref v);
 /* Returns true when one of the n topmost values is an object, or may contain one. */
 bool pdl_vm_any_object(const pdl_fiber *f, size_t n);
 /* Applies a filter to a value that is an object or holds some. *done: the result replaced the
- * operands. Otherwise the caller calls the native and pdl_object_filter_end afterwards. */
+ * operands. Otherwise the caller calls the native, and then pdl_object_filter_end. */
 pdl_step pdl_object_filter(pdl_fiber *f, const pdl_callsig *sh, bool *done, pdl_err *err);
 void pdl_object_filter_end(pdl_fiber *f, const pdl_callsig *sh);
-/* Starts a method that formats objects and replaces its operands. Returns false for other methods.
- */
+/* Starts a method that formats objects, and replaces its operands. Returns false for
+ * other methods. */
 bool pdl_object_method(pdl_fiber *f, const pdl_callsig *sh);
 /* Returns how many values the arguments of a call take on the stack. */
 size_t pdl_vm_arg_count(const pdl_callsig *s);

@@ -1,5 +1,5 @@
-/* ops_block.c -- what blocks do around their bodies: records, background, messages, printing,
- * joins.
+/* ops_block.c -- the instructions that run before and after the body of a block: records,
+ * background, messages, printing, joins.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,11 +19,11 @@
 
 #include "base/banned.h"
 
-/* Returns how the innermost block was entered. */
+/* Returns the way in which the innermost block was entered. */
 static pdl_entry entry_of(const pdl_fiber *f, const pdl_blockinfo *info) {
     const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     if (info->seg == PDL_SEG_DEFS) return PDL_ENTRY_DEF;
-    /* The first block is the one after the record of the call. */
+    /* The first block is the block after the record of the call. */
     bool first = f->blocks.n == fr->blocks + (fr->kind == FRAME_EXPR || f->done ? 2u : 1u);
     if (!first) return PDL_ENTRY_PART;
     switch (fr->kind) {
@@ -51,8 +51,8 @@ static pdl_val arguments_of(const pdl_fiber *f, const pdl_closure *c) {
     return args;
 }
 
-/* Describes a block that begins. Returns the arguments, which the event borrows (owned); absent:
- * there are none. */
+/* Describes a block that begins. Returns the arguments of the block, owned; the event borrows them.
+ * Absent when the block has no arguments. */
 static pdl_val describe_begin(const pdl_fiber *f, const pdl_blockinfo *info, pdl_event *e) {
     pdl_val args = pdl_absent();
     pdl_vref func = f->frames.p[f->frames.n - 1].func;
@@ -157,8 +157,8 @@ void pdl_op_LEAVE(pdl_fiber *f) {
 }
 
 /* Called after a part. In a block with a fallback or retries, everything after the part happens
- * only because the part did not fail: its value has chosen that, so its labels are added to
- * `control`. */
+ * only because the part did not fail. So the value of the part has chosen what happens, and its
+ * labels are added to `control`. */
 void pdl_op_SURVIVED(pdl_fiber *f) {
     bool is_guarded = f->handlers.n > 0 || f->handled;
     if (PDL_LIKELY(!is_guarded) || !pdl_vm_is_strict(f)) return;
@@ -168,8 +168,8 @@ void pdl_op_SURVIVED(pdl_fiber *f) {
 
 /* Pushes the number of choices so far, which CHOSEN compares. The result of one choice among
  * constants is as bounded as the value that chose it. A text of several such results is less
- * bounded. So each result gets its own labels here, and pdl_label_combined makes a text of several
- * unbounded. */
+ * bounded. So each result gets its own labels here, and pdl_label_combined marks a text that is
+ * made of several as unbounded. */
 void pdl_op_CHOICE(pdl_fiber *f) { push(f, pdl_int(f->choices)); }
 
 void pdl_op_CHOSEN(pdl_fiber *f) {
@@ -257,17 +257,17 @@ pdl_step pdl_op_SET_CONTEXT(pdl_fiber *f, pdl_err *err) {
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* Returns the id of the block that makes a message; owned. A message costs more than most blocks: a
- * node of the context, and the id of the block. The messages of a silent part (an entry of defs, a
- * call in an expression) end with it, so only the part itself can read them. In a program in which
- * no instruction reads messages they are not made: a function that computes runs a quarter
- * faster. */
+/* Returns the id of the block that makes a message; owned. A message costs more time than most
+ * blocks, since it needs a node of the context and the id of the block. The messages of a silent
+ * part (an entry of defs, a call in an expression) end with it, so only the part itself can read
+ * them. When no instruction of the program reads messages, they are not made; a function that
+ * computes is then a quarter faster. */
 
 static pdl_path *own_path(pdl_fiber *f, const pdl_blockinfo *info) {
     return info ? pdl_vm_part_path(f, info) : pdl_path_keep(pdl_vm_block_path(f));
 }
 
-/* Prints a content in a context stream, as Python's str does. */
+/* Prints a content in a context stream, in the form of Python's str. */
 static bool stream_message(pdl_fiber *f, pdl_vref role, pdl_vref content, pdl_err *err) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = pdl_val_str(content, &b, err);
@@ -349,7 +349,8 @@ static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
 
 pdl_step pdl_op_EMIT(pdl_fiber *f, bool is_of_code, pdl_err *err) {
     if (!(f->print & PRINT_RESULT) || f->run->opt.prints_nothing) return PDL_STEP_DONE;
-    pdl_val v = pdl_keep(*top(f)); /* unchanged: a promise knows which model it comes from */
+    /* the promise stays unchanged, since it knows which model it comes from */
+    pdl_val v = pdl_keep(*top(f));
     pdl_step s = pdl_vm_force(f, &v, err);
     if (s == PDL_STEP_DONE) s = emit(f, v, is_of_code ? PDL_LOOK_CODE : PDL_LOOK_PLAIN, err);
     pdl_drop(v);
@@ -392,7 +393,8 @@ pdl_step pdl_op_JOIN_TEXT(pdl_fiber *f, size_t n, pdl_err *err) {
     return step_of(ok);
 }
 
-static pdl_step text_append(pdl_fiber *f, pdl_vref x, pdl_err *err) { /* appends to the top */
+/* appends to the text on top of the stack */
+static pdl_step text_append(pdl_fiber *f, pdl_vref x, pdl_err *err) {
     pdl_val acc = *top(f), out, text = pdl_absent();
     bool first = pdl_is_str(acc) && !pdl_str_get(acc).n;
     pdl_label label = pdl_label_of(x) | pdl_label_of(acc);

@@ -1,11 +1,10 @@
 /* ops_call.c -- instructions of expressions that call: values, methods, filters, tests.
  *
  * A call lays its arguments on the stack in the order of the call site, whose form (pdl_callsig) is
- * known when it is compiled. So the usual call copies nothing: a native reads its arguments where
- * they are, and only `*list` and `**dict` make vectors of them. The called value may be a native,
- * whose result is available at once. It may be a closure or macro: a frame is pushed, and the
- * result is available when it returns. Or it is outside of the machine: then the result is the
- * promise of an effect.
+ * known when it is compiled. So the usual call copies nothing: a native reads its arguments on the
+ * stack. Only `*list` and `**dict` need vectors. The called value may be a native, whose result is
+ * available at once. It may be a closure or macro: a frame is pushed, and the result is available
+ * when it returns. Or it is outside of the machine: then the result is the promise of an effect.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,13 +30,13 @@
 
 #include "base/banned.h"
 
-/* The arguments of a call as laid on the stack, with *list and **dict spread out. The values are
- * borrowed: from the stack, from the containers that are spread, and from `walked`. */
+/* The arguments of a call as they are on the stack, with *list and **dict expanded. The values are
+ * borrowed: from the stack, from the expanded containers, and from `walked`. */
 typedef struct spread {
     pdl_call_args args;
     PDL_VEC(pdl_val) all;
     PDL_VEC(pdl_str) names;
-    pdl_val walked; /* items of a value that is not a list, or absent */
+    pdl_val walked; /* items of an expanded value that is not a list; or absent */
 } spread;
 
 static void spread_fini(spread *s) {
@@ -53,7 +52,7 @@ static bool spread_star(spread *s, pdl_vref list, bool lenient, pdl_err *err) {
                 pdl_with_label(pdl_lent(pdl_list_at(list, i)), pdl_label_of_part(list));
         return true;
     }
-    /* a lenient template spreads an undefined value as no items */
+    /* in a lenient template an undefined value is expanded to no items */
     if (lenient && pdl_is(list, PDL_V_UNDEFINED)) return true;
     if (refuse_undefined(list, err) && pdl_val_to_list(list, &s->walked, err))
         return spread_star(s, s->walked, lenient, err);
@@ -72,7 +71,7 @@ static bool is_new_keyword(const pdl_callsig *sh, pdl_str name, pdl_err *err) {
     return true;
 }
 
-/* Lays out the arguments on top of the stack as the call signature says. first: number of values
+/* Orders the arguments on top of the stack as the call signature says. first: number of values
  * below them that count as positional (a receiver). */
 static bool lay_out(pdl_fiber *f, const pdl_callsig *sh, size_t first, spread *s, pdl_err *err) {
     size_t n = sh->n_pos + sh->n_kw + sh->star + sh->starstar;
@@ -120,7 +119,7 @@ size_t pdl_vm_arg_count(const pdl_callsig *s) {
 static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_callsig *sh, pdl_val *out,
                         pdl_err *err) {
     const pdl_native_env *env = pdl_vm_native_env(f);
-    if (PDL_LIKELY(!sh->star && !sh->starstar)) { /* the arguments are in the right order already */
+    if (PDL_LIKELY(!sh->star && !sh->starstar)) { /* the arguments have the right order already */
         const pdl_val *pos = under(f, (size_t)sh->n_pos + sh->n_kw);
         const pdl_call_args args = {pos, sh->n_pos + 1, sh->kw, pos + 1 + sh->n_pos, sh->n_kw};
         return pdl_native_call(row, env, &args, out, err);
@@ -141,11 +140,11 @@ static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
 }
 
 /* Makes the promise of the effect that a native requests, see PDL_N_EFFECT. Takes asked. label: the
- * label of what chose the native. */
+ * label of the value that chose the native. */
 static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_label label, pdl_val *out,
                             pdl_err *err) {
     pdl_effect_kind kind;
-    pdl_step st = pdl_vm_force(f, &asked, err); /* WAIT: the native is called again */
+    pdl_step st = pdl_vm_force(f, &asked, err); /* on WAIT, the native is called again later */
     if (st == PDL_STEP_DONE) st = pdl_await_effect_slot(f);
     pdl_label before = f->chosen;
     f->chosen |= label;
@@ -162,8 +161,8 @@ static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_label label, pdl_va
     return st;
 }
 
-/* Drops the n values below the frame that a call pushed above its arguments. has_value: the frame
- * has a value for its routine on top. */
+/* Drops the n values below the frame that a call pushed above its arguments. has_value: a value for
+ * the routine of the frame is on top of the stack. */
 static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
     pdl_vm_frame *fr = frame(f);
     pdl_val value = has_value ? pop(f) : pdl_absent();
@@ -173,8 +172,8 @@ static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
     return PDL_STEP_DONE;
 }
 
-/* Calls callee with the arguments that are laid out; pushes the result or a frame. drop: number of
- * values to remove from below afterwards. */
+/* Calls callee with the arguments that lay_out has ordered. Pushes the result, or a frame. drop:
+ * number of values below the result that are then removed. */
 static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop, pdl_err *err) {
     pdl_val out = pdl_absent();
     bool handled = false;
@@ -245,7 +244,7 @@ pdl_step pdl_op_CALL(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
         if (flags & PDL_N_IMPURE) st = pdl_await_chance(f, (flags & PDL_N_EFFECT) != 0);
         if (st != PDL_STEP_DONE) return st;
     }
-    if (!pdl_is(*under(f, n), PDL_V_FUNC)) { /* a PDL function accepts promises unchanged */
+    if (!pdl_is(*under(f, n), PDL_V_FUNC)) { /* a PDL function takes promises as they are */
         st = pdl_vm_force_n(f, n, err);
         if (st != PDL_STEP_DONE) return st;
     }
@@ -272,12 +271,14 @@ static pdl_step method_of_handle(pdl_fiber *f, const pdl_callsig *sh, pdl_err *e
     pdl_vm_start_call(f, pdl_keep(*under(f, n)), pdl_text(sh->name), pos, kw);
     pdl_val out = pop(f);
     pdl_vm_cut_stack(f, f->stack.n - n - 1);
-    if (sh->root) push(f, pdl_absent()); /* REBIND expects keys, receiver, value: nothing to bind */
+    /* REBIND expects keys, receiver and value, but nothing will be bound */
+    if (sh->root) push(f, pdl_absent());
     push(f, out);
     return PDL_STEP_DONE;
 }
 
-/* Calls an attribute that is a value: a function in an object, a macro, a value of a module. */
+/* Calls an attribute whose value is a function: a function in an object, a macro, or a value of a
+ * module. */
 static pdl_step method_of_value(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     size_t n = pdl_vm_arg_count(sh);
     pdl_val out;
@@ -315,7 +316,7 @@ pdl_step pdl_op_METHOD(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     pdl_vm_cut_stack(f, f->stack.n - n - 1);
     if (row->flags & PDL_N_MUTATES) {
         if (sh->root) push(f, pdl_with_label(pdl_keep(pdl_list_at(out, 0)), whole));
-        /* most such methods return null, which reveals nothing */
+        /* most such methods return null, which reveals nothing about the object */
         bool null = pdl_is_null(pdl_list_at(out, 1));
         push(f, null ? pdl_null() : pdl_with_label(pdl_list_part(out, 1), label));
         pdl_drop(out);
@@ -326,13 +327,14 @@ pdl_step pdl_op_METHOD(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* keys.. receiver value -> value: stores the changed receiver in the variable it was read from. */
+/* On the stack: keys.. receiver value -> value. Stores the changed receiver in the variable from
+ * which it was read. */
 void pdl_vm_rebind(pdl_fiber *f, const pdl_callsig *sh) {
     pdl_val value = pop(f), x = pop(f);
     size_t n = sh->n_keys;
     pdl_vref root = sh->local ? *local(f, sh->local - 1) : pdl_scope_find(f->scope, sh->root);
     if (!pdl_is_absent(x) && !pdl_is_absent(root)) {
-        pdl_val at[32]; /* containers along the path, outermost first */
+        pdl_val at[32]; /* the containers along the path, outermost first */
         pdl_val out;
         size_t depth = 0;
         bool ok = true;
@@ -419,7 +421,7 @@ pdl_step pdl_op_TEST(pdl_fiber *f, bool is_negated, const pdl_callsig *sh, pdl_e
     return filter(f, sh, true, is_negated, err);
 }
 
-/* Outputs the result of a filter whose operands were dropped. The result may be a promise of the
+/* Outputs the result of a filter whose operands were removed. The result may be a promise of the
  * code worker. */
 static pdl_step out_filtered(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, &f->filtered, err);

@@ -33,7 +33,7 @@ struct pick {
     pdl_val vars;
 };
 
-/* Returns true when the code may read the name. The name `result` counts always: when the
+/* Returns true when the code may read the name. It is always true for the name `result`: when the
  * code does not set it, the variable of that name is the result of the code. */
 static bool reads(const struct pick *p, pdl_str name) {
     return p->all || pdl_str_is(name, "result") || pdl_ident_is_in(p->text, name);
@@ -73,7 +73,7 @@ static pdl_val variables(pdl_fiber *f, pdl_vref scope, pdl_str text) {
     return p.vars;
 }
 
-/* text scope -> promise of {result, rebound}. */
+/* On the stack: text scope -> promise of {result, rebound}. */
 pdl_step pdl_op_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     pdl_step s = pdl_inflight_await(f, 0, false, err);
     if (s == PDL_STEP_DONE) s = pdl_vm_force_n(f, 2, err);
@@ -92,7 +92,7 @@ pdl_step pdl_op_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         return PDL_STEP_FAIL;
     }
     pdl_val vars = variables(f, scope, pdl_str_get(text));
-    s = pdl_vm_force(f, &vars, err); /* everything that the code may read */
+    s = pdl_vm_force(f, &vars, err); /* waits for everything that the code may read */
     if (s == PDL_STEP_DONE) s = pdl_await_chance(f, true);
     if (s != PDL_STEP_DONE) {
         pdl_drop(vars);
@@ -159,7 +159,7 @@ pdl_step pdl_op_CODE_END(pdl_fiber *f, bool command, const pdl_b_code *b, pdl_er
 
 struct words {
     pdl_val *argv;
-    pdl_label label; /* label of the text that is split */
+    pdl_label label; /* label of the text that is divided */
 };
 
 static bool add_word(void *user, pdl_str w) {

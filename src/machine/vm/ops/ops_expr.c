@@ -43,7 +43,7 @@ static void put_problem(pdl_buf *b, const pdl_problem *p) {
 
 static bool env_check(void *user, pdl_vref type, pdl_vref v, pdl_err *err) {
     (void)user;
-    /* parts of a type must be released, which a reset to a mark does not do */
+    /* the parts of a type must be released, and a reset to a mark would not do that */
     pdl_arena *own = pdl_arena_make();
     pdl_type_verdict found = {0};
     const pdl_type *t = NULL;
@@ -214,7 +214,7 @@ static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, 
     }
     if (lenient && member) return compare(op, a, b, out, err);
     bool list = pdl_is_list(b) || pdl_is(b, PDL_V_TUPLE);
-    if (member && list && !pdl_list_len(b)) { /* there is no item to compare with */
+    if (member && list && !pdl_list_len(b)) { /* the list has no item that could be compared */
         *out = op == PDL_XOP_NOTIN;
         return true;
     }
@@ -266,8 +266,8 @@ pdl_val pdl_vm_name_value(pdl_fiber *f, pdl_name name) {
 
 /* --- access ----------------------------------------------------------------------------------- */
 
-/* Handles the two kinds of attributes that templates use most: a key of an object, a counter of a
- * loop. */
+/* Handles the two most frequent kinds of attributes in templates: a key of an object, and a counter
+ * of a loop. */
 static bool common_attr(pdl_vref x, pdl_vref name, bool is_method, pdl_val *out) {
     if (pdl_is(x, PDL_V_CELL)) return pdl_vm_loop_attr(x, pdl_str_get(name), out);
     if (!pdl_is_dict(x) || is_method) return false;
@@ -300,10 +300,9 @@ pdl_step pdl_op_ATTR(pdl_fiber *f, bool is_method, pdl_vref name, pdl_err *err) 
     return PDL_STEP_DONE;
 }
 
-/* Returns the result of x[key] for an undefined key. As in Jinja the key finds nothing, and the
- * message names the attribute that x lacks. Only a dict of an expression refuses such a key. The
- * message of an expression ends with the undefined name, since the user has to correct that
- * name. */
+/* Returns the result of x[key] for an undefined key. As in Jinja, no item is found, and the message
+ * names the attribute that x lacks. In an expression, a dict refuses such a key. There the message
+ * ends with the undefined name, since the user has to correct that name. */
 static bool undefined_item(pdl_fiber *f, pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err) {
     bool lenient = f->code->jinja;
     if (is_handle(x) || (pdl_is_dict(x) && !lenient)) return pdl_undefined_error(key, err);
@@ -331,13 +330,13 @@ pdl_step pdl_op_ITEM(pdl_fiber *f, pdl_err *err) {
     }
     if (!(undefined ? undefined_item(f, x, key, &out, err) : pdl_item(x, key, &out, err)))
         return PDL_STEP_FAIL;
-    /* The choice of a part reveals something about the key. */
+    /* The part that was chosen reveals something about the key. */
     replace2(f, pdl_with_label(out, pdl_label_of_part(x) | pdl_label_of(key)));
     return PDL_STEP_DONE;
 }
 
-/* Refuses an undefined bound in Python's words; a message of an expression ends with the undefined
- * name. */
+/* Refuses an undefined bound with Python's words. In an expression the message ends with the
+ * undefined name. */
 static bool refuse_undefined_bound(pdl_fiber *f, pdl_vref bound, pdl_err *err) {
     if (!pdl_is(bound, PDL_V_UNDEFINED)) return true;
     pdl_str why = pdl_str_get(pdl_undefined_why(bound));
@@ -429,7 +428,7 @@ pdl_step pdl_op_STR_JOIN(pdl_fiber *f, size_t n, pdl_err *err) {
 /* --- containers ------------------------------------------------------------------------------- */
 
 pdl_step pdl_op_DICT(pdl_fiber *f, size_t n, pdl_err *err) {
-    for (size_t i = 0; i < n; i++) { /* keys are resolved, values may be promises */
+    for (size_t i = 0; i < n; i++) { /* keys are resolved; values may stay promises */
         pdl_step s = pdl_vm_force(f, under(f, 2 * (n - i) - 1), err);
         if (s != PDL_STEP_DONE) return s;
         pdl_vref k = *under(f, 2 * (n - i) - 1);

@@ -1,4 +1,4 @@
-/* ops_file.c -- read, include, import, lang: pdl: everything that brings text into a run.
+/* ops_file.c -- the instructions that bring text into a run: read, include, import, and lang: pdl.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,7 +44,7 @@ pdl_step pdl_op_READ_FILE(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref name = *top(f);
-    if (pdl_is_null(name)) { /* null means standard input */
+    if (pdl_is_null(name)) { /* null means the standard input */
         pdl_drop(pop(f));
         return pdl_op_INPUT(f, b, err);
     }
@@ -96,9 +96,8 @@ static pdl_str named_file(const pdl_block *b) {
     return b->kind == PDL_BLOCK_import ? PDL_AS(import, b)->path.s : PDL_AS(include, b)->path.s;
 }
 
-/* Returns the path to try in a place. Returns false when there is none: the run has no folders for
- * imports.
- */
+/* Returns the path at which the file is searched in this place. Returns false when the run has no
+ * folders for imports. */
 static bool path_in(const pdl_fiber *f, const pdl_block *b, pdl_file_place place, pdl_buf *out) {
     bool import = b->kind == PDL_BLOCK_import;
     pdl_str name = named_file(b);
@@ -188,8 +187,8 @@ static size_t include_depth(const pdl_fiber *f) {
     return n;
 }
 
-/* Puts the policy of a built program in force for its later actions. Computed and included text is
- * part of the module around it. */
+/* Applies the policy of a program that was built to its later actions. Computed and included text
+ * belongs to the module around it. */
 static bool guard(pdl_fiber *f, pdl_code *code, bool is_part, pdl_err *err) {
     pdl_run *r = f->run;
     if (is_part) code->modules |= pdl_inflight_modules(f);
@@ -197,7 +196,7 @@ static bool guard(pdl_fiber *f, pdl_code *code, bool is_part, pdl_err *err) {
     return !code->modules || !r->opt.guard || r->opt.guard(r->opt.build_user, &r->opt, err);
 }
 
-/* Builds the program in the text of a file. */
+/* Builds the program that is the text of a file. */
 static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_str path,
                        pdl_vref text, pdl_err *err) {
     pdl_run *r = f->run;
@@ -210,7 +209,8 @@ static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_s
         return NULL;
     }
     if (r->opt.build(r->opt.build_user, &source, &code, &errors, err)) {
-        /* Constants of a file that the run may have written have the labels of its text. */
+        /* A file that the run may have written has labels, and the constants of its program get
+         * them. */
         if (pdl_label_of(text)) pdl_code_relabel(code, pdl_label_of(text));
         if (guard(f, code, strcmp(verb, "include") == 0, err)) return code;
         pdl_code_drop(code);
@@ -220,8 +220,8 @@ static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_s
     return NULL;
 }
 
-/* Opens a source. Stack: path text. The text of a file that was searched for is {path, text}, where
- * path is the one that was found. */
+/* Opens a source. Stack: path text. When the file was searched, the text is {path, text} with the
+ * path at which it was found. */
 static void open_source(pdl_fiber *f) {
     pdl_vref found = *top(f);
     if (!pdl_is_dict(found)) return;
@@ -248,7 +248,7 @@ void pdl_op_MODULE(pdl_fiber *f) {
 
 pdl_step pdl_op_IMPORT_KNOWN(pdl_fiber *f, uint32_t known, pdl_err *err) {
     pdl_vref module = pdl_dict_find(f->run->code.imports, *under(f, 1));
-    if (pdl_is_bool(module)) /* the import of this module has not ended */
+    if (pdl_is_bool(module)) /* the import of this module has not ended yet */
         return step_of(pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "circular import of %.*s",
                                    PDL_FMT(pdl_str_get(*under(f, 2)))));
     if (!pdl_is_dict(module)) return PDL_STEP_DONE;
@@ -351,7 +351,7 @@ pdl_step pdl_op_PERMIT(pdl_fiber *f, pdl_permit_kind kind, size_t depth, pdl_err
     return PDL_STEP_DONE;
 }
 
-/* text scope -> runs the program in the text. */
+/* On the stack: text scope -> runs the program in the text. */
 pdl_step pdl_op_PDL_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (f->nested >= PDL_MAX_INCLUDE_DEPTH)
         return step_of(pdl_err_set(err, PDL_E_limit, pdl_block_own_loc(&b->head),

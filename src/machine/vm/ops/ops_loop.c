@@ -1,4 +1,4 @@
-/* ops_loop.c -- repeat and map: iteration state, fibers of a map, folds.
+/* ops_loop.c -- the instructions of repeat, map and reduce.
  *
  * A map runs each iteration in a separate fiber, so that the model calls of all iterations overlap.
  * Results, messages and output are nevertheless in the order of the list, and the error of the
@@ -27,7 +27,8 @@
 
 #include "base/banned.h"
 
-/* Makes a sequence that can be indexed: lists stay, other iterables become lists. */
+/* Makes a sequence that can be indexed. A list stays as it is; any other iterable
+ * becomes a list. */
 static bool as_sequence(pdl_vref v, pdl_val *out, pdl_err *err) {
     if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE) || pdl_is(v, PDL_V_RANGE)) {
         *out = pdl_keep(v);
@@ -69,7 +70,7 @@ static bool read_max(pdl_vref v, int64_t *max, pdl_err *err) {
     return true;
 }
 
-/* Returns the source place of the k-th list of the loop's `for`. */
+/* Returns the source place of the k-th list in the loop's `for`. */
 static pdl_loc list_loc(pdl_fiber *f, uint32_t k) {
     const pdl_block *b = block(f)->info->block;
     const pdl_fors *fors =
@@ -102,7 +103,7 @@ static bool fill_loop(pdl_fiber *f, pdl_vm_loop *l, const pdl_val *base, bool ha
                        "Lists inside the For block must be of the same length.");
 }
 
-/* Reports the evaluated field `for`: pairs of name and list. */
+/* Reports the value of the field `for`: pairs of a name and a list. */
 static void send_for(pdl_fiber *f, const pdl_val *pairs, uint32_t n) {
     pdl_val d = pdl_dict_new(n);
     for (uint32_t i = 0; i < n; i++)
@@ -111,7 +112,7 @@ static void send_for(pdl_fiber *f, const pdl_val *pairs, uint32_t n) {
     pdl_drop(d);
 }
 
-/* Resolves the list itself, not its items. */
+/* Resolves the list, but not its items. */
 static pdl_step await_list(pdl_fiber *f, pdl_val *list, pdl_err *err) {
     return pdl_is(*list, PDL_V_PROMISE) ? pdl_vm_force(f, list, err) : PDL_STEP_DONE;
 }
@@ -177,7 +178,7 @@ void pdl_op_FOR_END(pdl_fiber *f) {
 enum { OPEN_UNBOUNDED = 16384 };
 
 static void drop_fiber(pdl_run *r, pdl_fiber *c) {
-    /* Calls of a cancelled iteration are cancelled. */
+    /* When an iteration is cancelled, its calls are cancelled, too. */
     for (size_t i = 0; i < c->calls.n; i++) {
         pdl_inflight *call = pdl_is_absent(c->calls.p[i].failed)
                                  ? pdl_idmap_find(&r->effects.by_id, c->calls.p[i].id)
@@ -231,8 +232,8 @@ static void start_iteration(pdl_fiber *f, const pdl_vm_loop *l, pdl_mapping *m,
     c->nested = f->nested;
     pdl_vm_set_budget(c, f->budget);
     c->out = pdl_out_child(f);
-    /* This record only carries the id of the map, from which the parts of the iteration take their
-     * own ids. */
+    /* This record only has the id of the map, so that the ids of the parts of the iteration begin
+     * with it. */
     pdl_vm_block *b = pdl_vec_push(&c->blocks);
     *b = (pdl_vm_block){
         .path = pdl_path_keep(pdl_vm_block_path(f)),
@@ -258,7 +259,7 @@ static pdl_mapping *mapping_of(pdl_fiber *parent) {
     return NULL;
 }
 
-/* Cancels the iterations after one that failed: they cannot change the outcome. */
+/* Cancels the iterations after a failed one, since they cannot change the outcome. */
 static void drop_later(pdl_mapping *m, pdl_fiber *c) {
     if (c->index < m->failed) m->failed = c->index;
     for (size_t i = m->failed + 1; i < m->started; i++) {
@@ -288,7 +289,7 @@ void pdl_vm_map_child_ended(pdl_fiber *c) {
     m->open--;
     m->ended++;
     if (c->state == FIBER_FAILED) {
-        map_failed(m, c); /* the output of this iteration is the last: nothing after it is shown */
+        map_failed(m, c); /* the output of this iteration is the last that is shown */
     } else {
         m->results[c->index] = pop(c);
         pdl_inflight_adopt(parent, c);
@@ -348,8 +349,8 @@ pdl_step pdl_op_MAP(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
 
 /* --- fold ------------------------------------------------------------------------------------- */
 
-/* Begins a fold, which is a loop over the list: the loop holds the function, the stack the value so
- * far. */
+/* Begins a fold, which is a loop over the list. The loop holds the function, and the stack holds
+ * the value so far. */
 pdl_step pdl_op_REDUCE(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, under(f, 1), err);
     if (s != PDL_STEP_DONE) return s;
@@ -382,7 +383,7 @@ pdl_step pdl_op_REDUCE_NEXT(pdl_fiber *f, uint32_t end, pdl_err *err) {
         return step_of(
             pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(l->func)));
     pdl_step s = python ? pdl_vm_force(f, top(f), err)
-                        : PDL_STEP_DONE; /* a function of Python gets a value */
+                        : PDL_STEP_DONE; /* a function in Python gets a value and not a promise */
     if (s != PDL_STEP_DONE) return s;
     pdl_val args[2] = {pop(f), pdl_list_part(l->lists[0], l->i++)};
     if (!python) {

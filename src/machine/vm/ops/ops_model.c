@@ -20,8 +20,8 @@
 
 #include "base/banned.h"
 
-/* Makes the messages without the ids of their blocks. traced: the messages with ids, for the trace;
- * absent when the run is not traced. */
+/* Makes the messages without the ids of their blocks. *traced gets the messages with ids, for the
+ * trace; it is absent when the run is not traced. */
 static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_val *traced, pdl_err *err) {
     pdl_val ctx;
     *traced = pdl_absent();
@@ -43,7 +43,7 @@ static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_val *tra
     return true;
 }
 
-/* Reports the messages of the request as a trace shows them. Takes traced. */
+/* Reports the messages of the request in the form that a trace shows. Takes traced. */
 static void send_input(pdl_fiber *f, pdl_val traced) {
     if (pdl_is_absent(traced)) return;
     pdl_vm_send_field(f, "pdl__model_input", traced, 0);
@@ -63,7 +63,7 @@ static pdl_step model_error(pdl_err *err, pdl_vref model, pdl_loc loc) {
     return PDL_STEP_FAIL;
 }
 
-/* Fills in the defaults of the model's parameters; they are unchanged without a model. */
+/* Adds defaults to the model's parameters. Without a model the parameters do not change. */
 static bool parameters_of(pdl_fiber *f, pdl_vref model, pdl_vref given, pdl_val *out,
                           pdl_err *err) {
     if (!pdl_is_dict(given) && !pdl_is_null(given))
@@ -101,7 +101,7 @@ static void promise_parts(pdl_fiber *f, pdl_inflight *c, const pdl_b_model *b) {
         pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, b->response.s), pdl_keep(c->raw));
 }
 
-/* Returns true when the last message mentions the error, which means that the context is part of
+/* Returns true when the last message mentions the error. The context is then a part of
  * the input. */
 static bool mentions_error(pdl_vref messages) {
     size_t n = pdl_list_len(messages);
@@ -119,8 +119,8 @@ static pdl_val with_repair(pdl_fiber *f, pdl_val messages) {
     return pdl_list_concat(messages, a->repair);
 }
 
-/* Adds messages of a failed attempt to a list; a context stays a context, so that a long one is not
- * copied. Takes messages. */
+/* Adds the messages of a failed attempt to a list. A context stays a context, so that a long one is
+ * not copied. Takes messages. */
 static pdl_val listed(pdl_fiber *f, pdl_val messages) {
     const pdl_attempts *a = block(f)->attempts;
     if (!pdl_is(messages, PDL_V_CONTEXT) || !a || pdl_is_absent(a->repair)) return messages;
@@ -129,7 +129,8 @@ static pdl_val listed(pdl_fiber *f, pdl_val messages) {
     return list;
 }
 
-/* Returns the model of a processor: its name, else its type; null when it has neither. Borrowed. */
+/* Returns the model of a processor: its name, or else its type; null when it has neither of them.
+ * Borrowed. */
 static pdl_vref processor_model(pdl_vref processor) {
     pdl_vref m = pdl_dict_getz(processor, "model");
     if (!pdl_is_str(m)) m = pdl_dict_getz(processor, "type");
@@ -163,8 +164,8 @@ static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pd
     return pdl_dict_putz(r, "stream", pdl_bool(f->run->opt.stream != PDL_STREAM_NONE));
 }
 
-/* Returns true when nothing follows in this code, up to its end, that changes the result or adds a
- * message. */
+/* Returns true when this code, from here to its end, neither changes the result nor
+ * adds a message. */
 static bool is_last(const pdl_code *code, size_t pc) {
     static const uint8_t harmless[] = {PDL_OP_CHILD,     PDL_OP_LEAVE,       PDL_OP_BIND_KEEP,
                                        PDL_OP_JOIN_TEXT, PDL_OP_TRACE_FIELD, PDL_OP_AWAIT};
@@ -180,10 +181,10 @@ static bool is_last(const pdl_code *code, size_t pc) {
     return true;
 }
 
-/* Returns true when the answer of the call that f makes now will be the run's, whatever it says. A
- * client of `pdl serve` then gets the model's calls of tools and its thoughts while they arrive.
- * Most served programs end with the model. Where this is not certain yet (a handler, a parser, a
- * loop), the client gets the calls and thoughts at the end of the run. */
+/* Returns true when the answer of the call that f makes now will be the result of the run, whatever
+ * it says. A client of `pdl serve` then gets the model's calls of tools and its thoughts while they
+ * arrive. Most programs of a server end with the model. When this is not certain yet (in a handler,
+ * a parser or a loop), the client gets the calls and thoughts at the end of the run. */
 static bool gives_result(const pdl_fiber *f) {
     const pdl_run_options *opt = &f->run->opt;
     if (!opt->keep_answers || opt->stream == PDL_STREAM_NONE || !(f->print & PRINT_RESULT))

@@ -17,15 +17,15 @@ static void ask(pdl_fiber *f, pdl_val request) {
                         f->code->sites.p[f->code->where.p[f->pc - 1].site].loc);
 }
 
-/* Makes {op, id, object}: the request holds the handle, so that the object lives until the answer.
- * Takes handle. */
+/* Makes {op, id, object}. The request holds the handle, so that the object lives until the answer
+ * arrives. Takes handle. */
 static pdl_val about(const char *op, pdl_val handle) {
     pdl_val r = pdl_dict_putz(pdl_dict_new(6), "op", pdl_textz(op));
     r = pdl_dict_putz(r, "id", pdl_int((int64_t)pdl_handle_of(handle)->id));
     return pdl_dict_putz(r, "object", handle);
 }
 
-/* Adds args and kwargs; takes both. */
+/* Adds args and kwargs. Takes both. */
 static pdl_val with_args(pdl_val r, pdl_val args, pdl_val kwargs) {
     r = pdl_dict_putz(r, "args", args);
     return pdl_dict_putz(r, "kwargs", pdl_is_absent(kwargs) ? pdl_dict_new(0) : kwargs);
@@ -106,12 +106,12 @@ void pdl_vm_start_slice(pdl_fiber *f) {
 
 /* --- filters ---------------------------------------------------------------------------------- */
 
-/* How a filter uses objects. */
+/* The ways in which a filter may use objects. */
 typedef enum {
-    WALKS = 1,  /* iterates over the items, so any iterator will do */
+    WALKS = 1,  /* iterates over the items, so the value may be any iterator */
     COUNTS = 2, /* calculates with the items or compares them, which the worker does */
     LOOKS = 4,  /* reads an attribute of each item */
-    TESTS = 8,  /* selects items by a test, which may be an operator */
+    TESTS = 8,  /* selects items by a test; the test may be an operator */
 } object_use;
 
 static const struct {
@@ -147,8 +147,8 @@ static unsigned use_of(pdl_str filter) {
     return 0;
 }
 
-/* Returns the argument of a filter that names attributes: a keyword, or the one at the position
- * that the filter has for it. Absent: there is none. */
+/* Returns the argument of a filter that names attributes: a keyword argument, or the argument at
+ * the position that the filter has for it. Absent when the call has no such argument. */
 static pdl_vref attribute_of(const pdl_fiber *f, const pdl_callsig *sh) {
     const pdl_val *args = f->stack.p + f->stack.n - pdl_vm_arg_count(sh);
     for (size_t i = 0; i < sh->n_kw; i++)
@@ -158,8 +158,8 @@ static pdl_vref attribute_of(const pdl_fiber *f, const pdl_callsig *sh) {
     return positional ? args[at] : pdl_absent();
 }
 
-/* Returns the attribute `key` of an object: fetched already, or a promise of the fetch that starts
- * now. Borrowed. */
+/* Returns the attribute `key` of an object: the value if it was fetched before, otherwise the
+ * promise of a fetch that starts now. Borrowed. */
 static pdl_vref fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
     pdl_handle *h = pdl_handle_of(object);
     pdl_vref known = pdl_is_absent(h->fetched) ? pdl_absent() : pdl_dict_find(h->fetched, key);
@@ -172,7 +172,7 @@ static pdl_vref fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
 }
 
 /* Follows a path from v. Each object on the path then has the attribute that the path names. *open:
- * the promise of an attribute that is still being fetched, or absent. Borrowed. */
+ * the promise of an attribute that has not arrived yet, or absent. Borrowed. */
 static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_vref *open,
                    pdl_err *err) {
     pdl_val at = pdl_keep(v), next;
@@ -199,8 +199,8 @@ static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_vre
     return true;
 }
 
-/* Resolves the attributes of all items along all paths: requests all, then waits. forget: the
- * filter is done. */
+/* Resolves the attributes of all items along all paths. All of them are requested before the first
+ * is waited for. forget: the filter is done. */
 static pdl_step look(pdl_fiber *f, pdl_vref items, pdl_vref paths, bool forget, pdl_err *err) {
     pdl_vref first = pdl_absent(), open;
     for (size_t i = 0; i < pdl_list_len(items); i++)
@@ -247,7 +247,8 @@ static const char *counts_items(const pdl_fiber *f, const pdl_callsig *sh, unsig
     return maps && (use_of(pdl_str_get(args[0])) & COUNTS) ? "" : NULL;
 }
 
-/* Returns true when the worker executes the filter. *operator: the operator by which it selects. */
+/* Returns true when the worker executes the filter. *operator: the operator with which the filter
+ * selects. */
 static bool is_done_there(const pdl_fiber *f, const pdl_callsig *sh, unsigned use,
                           const char **operator) {
     pdl_vref x = f->stack.p[f->stack.n - 1 - pdl_vm_arg_count(sh)];
@@ -280,7 +281,7 @@ pdl_step pdl_object_filter(pdl_fiber *f, const pdl_callsig *sh, bool *done, pdl_
     unsigned use = use_of(sh->name);
     const char *operator;
     *done = false;
-    /* the worker that owns the object refuses to iterate over what is not iterable */
+    /* the worker that owns the object refuses an object over which it cannot iterate */
     if (pdl_is(*x, PDL_V_HANDLE) && (use & WALKS)) {
         pdl_vm_start_iter(f, pdl_keep(*x));
         pdl_val items = pop(f);

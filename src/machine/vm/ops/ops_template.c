@@ -23,7 +23,7 @@ pdl_step pdl_op_OUT(pdl_fiber *f, bool only_text, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
-    if (only_text && !pdl_is_str(v)) { /* the result of a filter block is output as it is */
+    if (only_text && !pdl_is_str(v)) { /* the result of a filter block is output unchanged */
         pdl_err_host(err, "TypeError", "sequence item 0: expected str instance, %s found",
                      pdl_type_name(v));
         return PDL_STEP_FAIL;
@@ -43,12 +43,12 @@ pdl_step pdl_op_OUT(pdl_fiber *f, bool only_text, pdl_err *err) {
 typedef struct loop_obj {
     pdl_ext ext;
     pdl_val items;  /* list */
-    size_t i;       /* number of items begun; the current one is i - 1 */
+    size_t i;       /* number of items that have begun; the current item has the index i - 1 */
     uint32_t depth; /* from 0 */
     bool recursive, autoescape;
-    uint32_t entry; /* where the body begins, for loop(...) */
+    uint32_t entry; /* where the body begins, for a call of loop(...) */
     const pdl_code *code;
-    pdl_val changed; /* arguments of the last changed(), or absent */
+    pdl_val changed; /* arguments of the last call of loop.changed(); or absent */
 } loop_obj;
 
 static pdl_vref loop_child(const pdl_obj *o, size_t i) {
@@ -104,7 +104,7 @@ bool pdl_vm_loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     const loop_obj *l = loop_of(self);
     if (!l) return false;
     int64_t n = (int64_t)pdl_list_len(l->items), i = (int64_t)l->i - 1;
-    /* label of the number of items, for attributes such as `length` */
+    /* label of the number of items, for attributes such as `length` that reveal the number */
     pdl_label whole = pdl_label_of(l->items);
     if (pdl_str_is(name, "index"))
         *out = pdl_int(i + 1);
@@ -146,7 +146,7 @@ pdl_step pdl_vm_loop_begin(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val v = *top(f), items;
-    /* the object's items are fetched, and the loop begins with that list */
+    /* fetches the object's items; the loop then begins with their list */
     if (pdl_is(v, PDL_V_HANDLE)) {
         pop(f);
         pdl_vm_start_iter(f, v);
@@ -214,8 +214,9 @@ typedef struct macro_obj {
     pdl_ext ext;
     const pdl_macro_info *info;
     pdl_code *code;   /* kept */
-    pdl_scope *scope; /* scope at the definition */
-    /* defined inside of a loop or macro: it sees the scope there, not the template's */
+    pdl_scope *scope; /* the scope in which the macro was defined */
+    /* defined inside a loop or macro: the body sees the scope of that place instead of the
+     * template's */
     bool nested;
 } macro_obj;
 
@@ -284,16 +285,16 @@ static bool too_deep(pdl_fiber *f, pdl_err *err) {
     return true;
 }
 
-/* Returns the scope of a macro at the template's top level: the template's current variables
- * without the variables of loops. */
+/* Returns the scope for a macro at the top level of a template: the current variables of the
+ * template, without the variables of loops. */
 static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
     if (m->nested) return pdl_scope_keep(m->scope);
     for (size_t i = f->frames.n; i-- > 0;) {
         const pdl_vm_frame *fr = &f->frames.p[i];
         if (fr->code != m->code) break;
         if (fr->kind == FRAME_MACRO) {
-            /* skips all frames of the macro at once: one by one, a macro that calls itself would
-             * take quadratic time */
+            /* skips all frames of the macro in one step; with a step for each, a macro that calls
+             * itself would take quadratic time */
             i = fr->below + 1;
             continue;
         }
@@ -311,9 +312,12 @@ static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
 
 /* The arguments of a call of a macro, bound to its parameters. */
 typedef struct macro_args {
-    pdl_scope *scope;      /* owned scope for the body: the parameters, then what the macro sees */
-    pdl_val extra, caller; /* owned: `kwargs`; the body of a {% call %}, or absent */
-    pdl_str unknown;       /* a name that is no parameter, or p == NULL */
+    /* owned scope for the body: the parameters, and then the variables that the macro sees */
+    pdl_scope *scope;
+    /* owned: the value of `kwargs`, or the body of a {% call %}; or absent */
+    pdl_val extra, caller;
+    /* a name that is not a parameter; p is NULL when all names are parameters */
+    pdl_str unknown;
 } macro_args;
 
 static void bind_positions(macro_args *a, const pdl_macro_info *info, const pdl_val *pos,
@@ -358,7 +362,7 @@ static bool check_macro_args(const macro_args *a, const pdl_macro_info *info, si
     return true;
 }
 
-/* Binds the names that are always defined in a body. */
+/* Binds the names that the body of every macro has. */
 static void bind_special(pdl_fiber *f, macro_args *a, const pdl_macro_info *info,
                          const pdl_val *pos, size_t n_pos) {
     pdl_interner *in = f->run->opt.names;
@@ -399,7 +403,8 @@ static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_call_args *args
     return PDL_STEP_DONE;
 }
 
-/* Calls loop(items) of a recursive loop: its body runs as a routine with the items on the stack. */
+/* Calls loop(items) in a recursive loop. The body of the loop then runs as a routine, with the
+ * items on the stack. */
 static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_val *pos,
                           size_t n_pos, pdl_err *err) {
     if (!l->recursive) {
@@ -417,7 +422,7 @@ static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_v
     pdl_val items = pdl_keep(pos[0]), loop = pdl_keep(callee);
     push_macro(f, l->code, l->entry);
     frame(f)->func = loop;
-    /* The list lies above the arguments, where the frame of the macro expects it. */
+    /* The list is above the arguments, where the frame of the macro expects it. */
     push(f, items);
     return PDL_STEP_DONE;
 }
@@ -461,7 +466,7 @@ pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_call_args *arg
 
 /* --- jinja code blocks ------------------------------------------------------------------------ */
 
-/* A template that was compiled once and is found again by its text and options. */
+/* A template that was compiled. It is found again by its text and options. */
 struct pdl_template {
     pdl_arena *arena;
     pdl_code *code;

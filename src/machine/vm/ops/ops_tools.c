@@ -1,9 +1,9 @@
 /* ops_tools.c -- tools: `import: mcp:NAME`, and functions among the parameters of a model call.
  *
  * The declarations of a server's tools, and the attributes and names of their functions, have the
- * labels of the server's reply wherever they are values. The functions themselves have no labels,
- * because the author of the program chose a tool that is called by its name. A tool that a value
- * chose, such as a name in the list of the server, has the labels of that value.
+ * labels of the server's reply wherever they are values. The functions themselves have no labels:
+ * when a tool is called by its name, the author of the program has chosen it. When a value has
+ * chosen the tool, such as a name in the list of the server, the tool has the labels of that value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,8 +39,8 @@ static bool has_no_texts(const pdl_fiber *f, pdl_vref tools, pdl_err *err) {
     return true;
 }
 
-/* Replaces functions in the parameter `tools` by their declarations, likewise `tool_choice`. Takes
- * and returns *params; on failure it is released. */
+/* Replaces functions in the parameters `tools` and `tool_choice` by their declarations. Takes
+ * *params and returns the new ones in it; releases it on failure. */
 bool pdl_vm_declare_tools(const pdl_fiber *f, pdl_val *params, pdl_err *err) {
     pdl_vref tools = pdl_dict_getz(*params, "tools"),
              choice = pdl_dict_getz(*params, "tool_choice");
@@ -78,7 +78,8 @@ void pdl_op_TOOL_LIST(pdl_fiber *f, const pdl_block *b) {
     pdl_vm_start_effect(f, PDL_EFFECT_tool, pdl_dict_putz(r, "op", pdl_textz("list")), b->loc);
 }
 
-/* Notes the tools that the program does not get, for errors about them (advise.c). */
+/* Notes the tools that the program does not get. Errors about these tools explain that
+ * (advise.c). */
 static void note_left_out(pdl_run *r, pdl_str server, pdl_vref tools) {
     for (size_t i = 0; i < pdl_list_len(tools); i++) {
         pdl_vref t = pdl_list_at(tools, i);
@@ -93,7 +94,7 @@ static void note_left_out(pdl_run *r, pdl_str server, pdl_vref tools) {
 
 pdl_step pdl_op_TOOL_MODULE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_str server = server_of(b);
-    if (!pdl_is_list(*top(f))) /* a host program answered the effect itself */
+    if (!pdl_is_list(*top(f))) /* a host program has answered the effect */
         return step_of(pdl_err_set(err, PDL_E_include, pdl_block_own_loc(b),
                                    "the tool server %.*s gave no list of tools", PDL_FMT(server)));
     pdl_val tools = pop(f);

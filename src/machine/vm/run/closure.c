@@ -1,5 +1,5 @@
-/* closure.c -- closures, calls from blocks and expressions, returns, and calls from code outside
- * the run.
+/* closure.c -- makes closures, calls them from blocks, from expressions and from code outside the
+ * run, and returns from them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +27,7 @@ static pdl_vref closure_child(const pdl_obj *o, size_t i) {
     switch (i) {
     case 0: return c->base.name;
     case 1: return c->role;
-    case 2: return c->base.signature; /* absent exactly when params is absent */
+    case 2: return c->base.signature; /* the signature is absent exactly when params is absent */
     case 3: return c->base.params;
     case 4: return c->base.spec;
     default: return pdl_absent();
@@ -147,7 +147,8 @@ static pdl_str call_source(const pdl_b_call *b) {
 }
 
 /* Checks the arguments. A promise stays as it is for an untyped parameter and is resolved for a
- * typed one. When the names of the arguments do not fit, all are resolved. */
+ * typed one. When the names of the arguments do not match the parameters, all arguments are
+ * resolved. */
 static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c, pdl_val *args,
                            pdl_err *err) {
     const pdl_params *p = &c->info->block->params;
@@ -182,9 +183,9 @@ static pdl_scope *bind_params(pdl_scope *s, const pdl_func_info *info, pdl_vref 
     return s;
 }
 
-/* Binds the usual call: each parameter has an argument, which is a single value of a simple type
- * and fits. Nothing has to be resolved or bounded then, and no context is given. Returns the scope
- * of the body, or NULL for any other call. */
+/* Binds the arguments of the usual call, in which each parameter has an argument, and each argument
+ * is a single value that fits a simple type. Nothing has to be resolved or bounded then, and no
+ * context is given. Returns the scope of the body, or NULL for any other call. */
 static pdl_scope *bind_simple(const pdl_fiber *f, const pdl_closure *c, pdl_vref func,
                               pdl_vref args) {
     const pdl_params *p = &c->info->block->params;
@@ -206,7 +207,7 @@ static pdl_scope *bind_simple(const pdl_fiber *f, const pdl_closure *c, pdl_vref
     return s;
 }
 
-/* Takes pdl_context from the arguments, which replaces the context of the body; it need not be a
+/* Takes pdl_context out of the arguments. It replaces the context of the body, and need not be a
  * parameter. */
 static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err *err) {
     pdl_vref given = pdl_dict_getz(*args, "pdl_context");
@@ -224,8 +225,8 @@ static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err 
     return step_of(ok);
 }
 
-/* Binds any call: the scope of the body, and its context if one is given. Both are set only when it
- * returns DONE. */
+/* Binds the arguments of any call. Makes the scope of the body, and its context if one is given.
+ * Both are set only when the result is DONE. */
 static pdl_step bind_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c,
                           pdl_scope **scope, pdl_val *ctx, pdl_err *err) {
     pdl_val given = pdl_keep(*under(f, 1)), context = pdl_absent();
@@ -376,7 +377,7 @@ static void end_import(pdl_fiber *f, pdl_vm_frame *fr) {
     push(f, module);
 }
 
-/* Ends an include, whose scope and background stay. */
+/* Ends an include. Its scope and background stay. */
 static void end_include(pdl_fiber *f) {
     pdl_val v = pop(f), background = f->background;
     pdl_scope *scope = f->scope;
@@ -389,7 +390,7 @@ static void end_include(pdl_fiber *f) {
     push(f, v);
 }
 
-/* Ends a routine whose caller handles the background. */
+/* Ends a routine. Its caller handles the background. */
 static void end_plain(pdl_fiber *f, bool keep_bg) {
     pdl_label label = frame(f)->label | f->control;
     pdl_val v = pop(f), background = f->background;
@@ -412,7 +413,7 @@ pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended) {
             s = pdl_inflight_await(f, 0, false, err);
             if (s != PDL_STEP_DONE) return s;
         }
-        /* Code called the function and needs a value. */
+        /* The function was called by code, which needs a value. */
         if (f->done) s = pdl_vm_force(f, top(f), err);
         if (s != PDL_STEP_DONE) return s;
         f->state = FIBER_DONE;
@@ -467,7 +468,7 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
     r->fibers.n_for_code++;
     pdl_inflight *asked = pdl_idmap_find(&r->effects.by_id, code->id);
     f->caller = asked ? asked->fiber : 0;
-    /* the calling code waits in a block of the main fiber */
+    /* the code that calls waits in a block of the main fiber */
     pdl_vm_set_budget(f, r->fibers.main->budget);
     set_val(&f->ctx, pdl_keep(r->fibers.main->ctx));
     pdl_vm_enter_chosen(f, pdl_label_of(args) | pdl_label_of(kwargs));
@@ -482,7 +483,8 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
     }
     pdl_handles_made(args, pdl_label_of(args));
     pdl_handles_made(kwargs, pdl_label_of(kwargs));
-    f->pc = entry_of(c) + 1; /* an error in the call itself is then reported at the right place */
+    /* so that an error in the call itself is reported at the right place */
+    f->pc = entry_of(c) + 1;
     const pdl_call_args given = {vals, n, names, vals + n, n_kw};
     pdl_step s = pdl_vm_call_closure(f, func, &given, &err);
     pdl_free(vals);

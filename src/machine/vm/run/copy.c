@@ -1,10 +1,10 @@
-/* copy.c -- copies a run that is held: the same program at the same place, which then continues
- * separately.
+/* copy.c -- copies a run that is held. The copy is at the same place of the same program, and then
+ * continues separately.
  *
- * Inference replaces light particles by copies of heavy ones. Values are immutable or shared until
- * they are changed, so only the stacks are copied. A held run has nothing in flight. A run whose
- * code left an object, or whose aggregator writes a file, cannot be copied; pdl_run_copy then
- * returns the reason.
+ * Inference replaces particles with little weight by copies of particles with much weight. Values
+ * are immutable or shared until they are changed, so only the stacks are copied. A held run has
+ * nothing in flight. A run whose code left an object, or whose aggregator writes a file, cannot be
+ * copied; pdl_run_copy then returns the reason.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,7 @@
 
 #include "base/banned.h"
 
-/* Returns what keeps a held run from being copied; NULL: nothing does. */
+/* Returns the reason why a held run cannot be copied; NULL when it can be. */
 static const char *obstacle(const pdl_run *r) {
     if (r->fibers.not_copied.src) return "code left an object or a session there";
     if (r->output.files.n) return "an aggregator writes a file";
@@ -37,7 +37,7 @@ bool pdl_run_is_replayable(const pdl_run *r) {
     return r->fibers.not_copied.src && !r->fibers.has_session && !r->output.files.n;
 }
 
-/* Appends the n elements of a stack to an empty one. */
+/* Appends the n elements of a stack to an empty stack. */
 #define COPY_STACK(to, from)                                                                       \
     do {                                                                                           \
         for (size_t i_ = 0; i_ < (from).n; i_++) *pdl_vec_push(&(to)) = (from).p[i_];              \
@@ -78,7 +78,7 @@ static pdl_attempts *copy_attempts(const pdl_attempts *a) {
     return t;
 }
 
-/* Copies a budget into the one around it. Takes nothing. */
+/* Copies a budget into the copy of the budget around it. Takes nothing. */
 static pdl_budget *copy_budget(const pdl_budget *b, pdl_budget *up) {
     pdl_budget *t = pdl_budget_new(b->limit, up, b->loc);
     memcpy(t->used, b->used, sizeof t->used);
@@ -191,8 +191,8 @@ static void copy_registers(pdl_fiber *t, const pdl_fiber *f) {
     t->is_weighed = f->is_weighed;
 }
 
-/* Copies the items of a queue, and queues of iterations, which get the copy as their twin. The
- * nesting of maps in the source bounds the recursion. */
+/* Copies the items of a queue and the queues of iterations. Each queue gets its copy as its twin.
+ * The nesting of maps in the source bounds the recursion. */
 static void copy_queue(pdl_outq *t, pdl_outq *q) {
     q->twin = t;
     t->n_added = q->n_added;
@@ -217,8 +217,7 @@ static void copy_queue(pdl_outq *t, pdl_outq *q) {
     }
 }
 
-/* Makes the copy an iteration of the map of its parent. The parent is older, so it is copied
- * already. */
+/* Makes the copy an iteration of its parent's map. The parent is older, so it was copied before. */
 static void join_map(pdl_run *t, pdl_fiber *c, const pdl_fiber *f) {
     c->parent = pdl_idmap_find(&t->fibers.by_id, f->parent->id);
     for (size_t i = c->parent->loops.n; i-- > 0;) {

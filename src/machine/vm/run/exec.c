@@ -78,8 +78,8 @@ static pdl_step op_fail(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     return PDL_STEP_FAIL;
 }
 
-/* Returns true for an attribute or item of a remote object, when only the worker knows whether it
- * exists. Other promises need no wait, because they are values. */
+/* Returns true for an attribute or item of a remote object: only the worker knows whether it
+ * exists. Any other promise is a value, so nothing has to be waited for. */
 static bool is_looked_up(const pdl_fiber *f, pdl_vref v) {
     if (!pdl_is(v, PDL_V_PROMISE)) return false;
     const pdl_promise *p = pdl_promise_of(v);
@@ -167,7 +167,8 @@ static pdl_step op_try_end(pdl_fiber *f, pdl_err *err) {
 static pdl_step op_usage(pdl_fiber *f, pdl_name name, pdl_err *err) {
     pdl_step s = pdl_inflight_await(f, 0, false, err);
     if (s != PDL_STEP_DONE) return s;
-    pdl_vref own = pdl_scope_find(f->scope, name); /* a loop variable of that name, in templates */
+    /* in templates this may be a loop variable of that name */
+    pdl_vref own = pdl_scope_find(f->scope, name);
     push(f, pdl_is_absent(own) ? pdl_vm_usage_value(f->run) : pdl_keep(own));
     return PDL_STEP_DONE;
 }
@@ -248,14 +249,14 @@ PDL_COLD static void trace_instruction(const pdl_fiber *f) {
     pdl_buf_fini(&b);
 }
 
-/* Called at each turn of a loop, each further attempt and each return of a call. A program that
- * never waits handles signals here and lets other fibers run. Ends a program whose time is over,
- * and parks one that requests effects without ever using a reply. */
+/* Called at each turn of a loop, each further attempt and each return of a call. Here a program
+ * that never waits handles signals and lets other fibers run. A program whose time is over ends
+ * here, and a fiber that requests effects without ever using a reply is parked here. */
 static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
     if (PDL_UNLIKELY(++f->run->fibers.turns >= f->run->opt.turns)) {
         f->run->fibers.turns = 0;
         if (!pdl_run_has_memory(f->run, err) || !pdl_check_walk(err))
-            return PDL_STEP_FAIL; /* a walk that cannot report an error was cancelled */
+            return PDL_STEP_FAIL; /* a walk that cannot report errors was cancelled */
         f->run->fibers.yielded = true;
         pdl_fiber_ready(f);
         return PDL_STEP_WAIT;
@@ -266,7 +267,7 @@ static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
                                                                       : PDL_STEP_FAIL;
 }
 
-/* The operands of an instruction, in the form of arguments of its function. */
+/* The operands of an instruction, as arguments for its function. */
 #define ARG_NONE
 #define ARG_FLAG(what)        , i->a == 1
 #define ARG_ENUM(type)        , (type)i->a
@@ -363,14 +364,15 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
             bool ended = false;
             STEP(pdl_vm_return(f, err, &ended));
             if (ended) return PDL_STEP_DONE;
-            /* without STEP: the return is complete, so it is not executed again after a wait */
+            /* STEP is not used here: the return is complete, so it must not be executed again after
+             * a wait */
             pdl_step s = turn(f, err);
             if (PDL_UNLIKELY(s != PDL_STEP_DONE)) return s;
             break;
         }
         case PDL_OP_ENTER:
             if (!pdl_run_has_memory(f->run, err) || !pdl_check_walk(err))
-                return PDL_STEP_FAIL; /* a walk that cannot report an error was cancelled */
+                return PDL_STEP_FAIL; /* a walk that cannot report errors was cancelled */
             pdl_vm_enter(f, f->code->operands.p[i->c]);
             break;
         case PDL_OP_MUTE: f->print &= (uint8_t)~PRINT_RESULT; break;

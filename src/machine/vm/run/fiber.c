@@ -1,4 +1,4 @@
-/* fiber.c -- stacks, frames, ids of blocks, unwinding to handlers.
+/* fiber.c -- handles stacks, frames and ids of blocks, and unwinds to handlers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -181,7 +181,8 @@ void pdl_vm_enter_chosen(pdl_fiber *f, pdl_label label) {
 
 void pdl_vm_frame_pop(pdl_fiber *f) {
     assert(f->frames.n > 0 && pdl_fiber_ok(f));
-    pdl_vm_frame *fr = &f->frames.p[--f->frames.n]; /* still there: nothing below pushes a frame */
+    /* the frame is still there, because nothing below pushes a frame */
+    pdl_vm_frame *fr = &f->frames.p[--f->frames.n];
     pdl_vm_cut_stack(f, fr->stack);
     pdl_vm_cut_blocks(f, fr->blocks);
     pdl_vm_cut_saves(f, fr->saves);
@@ -290,7 +291,7 @@ static void make_path(pdl_fiber *f, size_t k) {
     pdl_vm_block *b = &f->blocks.p[k];
     pdl_path *up = k ? f->blocks.p[k - 1].path : NULL;
     b->path = with_kind(seg_path(up, b->info, k ? f->blocks.p[k - 1].iter : 0), b->info->kind);
-    /* A fallback belongs to no attempt. */
+    /* A fallback belongs to none of the attempts. */
     if (!b->info->has_retry || !b->attempts || b->attempts->in_fallback) return;
     pdl_path *p = b->path;
     b->path = pdl_path_numbered(p, "retry", (uint32_t)b->attempts->done);
@@ -355,7 +356,8 @@ static void expression_message(const pdl_fiber *f, const pdl_srcsite *site, cons
     if (site->node && !err->mark.src) err->mark = pdl_node_text_loc(site->node, w->start, w->end);
 }
 
-/* Gives err the place of the instruction that failed, and the words of an expression error. */
+/* Adds to err the place of the instruction that failed. For an expression it adds the words of such
+ * an error, too. */
 static void decorate(pdl_fiber *f, pdl_err *err) {
     if (err->loc.src || err->preformatted || !f->code || !f->pc) return;
     const pdl_srcspan *w = &f->code->where.p[f->pc - 1];
@@ -363,7 +365,7 @@ static void decorate(pdl_fiber *f, pdl_err *err) {
     if (f->code->jinja && !err->uncatchable) {
         bool limit = err->kind == PDL_E_limit;
         if (err->kind == PDL_E_budget)
-            err->loc = frame(f)->loc; /* the template is not at fault */
+            err->loc = frame(f)->loc; /* the error is not the template's */
         else
             pdl_vm_code_error("Jinja", "TypeError", frame(f)->loc, err);
         if (limit) err->kind = PDL_E_limit;
@@ -401,7 +403,7 @@ static void frame_note(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err)
     }
 }
 
-/* Rewords a failure inside of `lang: pdl` as one of the code block. */
+/* Rewords a failure inside of `lang: pdl` as a failure of the code block. */
 static void pdl_code_error(pdl_err *err, pdl_loc loc) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "PDL Code error: ");
@@ -462,11 +464,11 @@ void pdl_err_move_to_call(pdl_err *err, pdl_loc call) {
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
     assert(err->kind != PDL_E_NONE && pdl_fiber_ok(f));
     decorate(f, err);
-    err->label |= f->code ? f->code->label : 0; /* messages quote the program */
+    err->label |= f->code ? f->code->label : 0; /* messages quote text of the program */
     while (f->frames.n) {
         pdl_vm_frame *fr = frame(f);
         bool here = f->handlers.n > fr->handlers && !err->uncatchable;
-        if (!here) cut_handlers(f, fr->handlers); /* handlers end with their block */
+        if (!here) cut_handlers(f, fr->handlers); /* a handler ends together with its block */
         size_t floor = here ? handler(f)->blocks : fr->blocks;
         for (size_t k = f->blocks.n; wants_blocks(f->run) && k-- > floor;) {
             if (f->blocks.p[k].info)

@@ -1,11 +1,11 @@
 /* memory.c -- running out of memory becomes an error of the program.
  *
  * Every allocation may fail, but code that handled each failure would be most of the code and never
- * be tested. So allocation never fails for its caller (base/alloc.h). There is a reserve, which is
- * released when malloc fails; the next block, call or turn of a loop then raises an ordinary error
- * with its place. When even the reserve was not enough, the process ends, and its last message
- * names the place. Runs of one session have their turns one after another, so they share a reserve:
- * otherwise the 2000 runs of a batch would keep 4 GB of address space aside.
+ * be tested. So allocation never fails for its caller (base/alloc.h). There is a reserve of memory,
+ * which is released when malloc fails. The next block, call or turn of a loop then raises an
+ * ordinary error with its place. When even the reserve was not enough, the process ends, and its
+ * last message names the place. The runs of one session take turns, so one reserve serves them all.
+ * With a reserve for each, the 2000 runs of a batch would need 4 GB of address space.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,9 +19,10 @@
 
 enum {
     RESERVE = 2 *
-        /* Enough for one instruction (large requests check first) and for leaving the program. */
+        /* Enough memory for one instruction (large requests are checked before) and for ending the
+         * program. */
         PDL_ALLOC_LARGE,
-    WORDS = 1 << 16, /* bytes for the last message */
+    WORDS = 1 << 16, /* bytes of the last message */
 };
 
 struct pdl_reserve {
@@ -47,7 +48,7 @@ void pdl_reserve_drop(pdl_reserve *v) {
     pdl_free(v);
 }
 
-/* Fails when the budget of the running fiber has no time left. */
+/* Fails when the budget of the running fiber has no seconds left. */
 static bool check_run_time(void *user, pdl_err *err) {
     const pdl_run *r = user;
     return !r->fibers.current || !r->fibers.current->budget ||
@@ -69,7 +70,7 @@ bool pdl_run_memory_ok(const pdl_run_memory *m) {
     return m->scratch && m->reserve && m->reserve->refs;
 }
 
-/* The member give of pdl_alloc_watch. */
+/* This is the member `give` of pdl_alloc_watch. */
 static bool release_reserve(void *user, size_t n) {
     pdl_run *r = user;
     if (!r->memory.reserve->memory) return false;
@@ -80,7 +81,7 @@ static bool release_reserve(void *user, size_t n) {
     return true;
 }
 
-/* The member last_words of pdl_alloc_watch. */
+/* This is the member `last_words` of pdl_alloc_watch. */
 static void report_oom(void *user, size_t n) {
     pdl_run *r = user;
     pdl_err err = {0};

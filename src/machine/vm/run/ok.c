@@ -2,8 +2,8 @@
  *
  * Builds with assertions check them at the entry and exit of functions that change a fiber, an
  * effect in flight, a queue of output or a run. So the function that breaks a structure is
- * reported. Each check examines a bounded number of members: what is below the top of a stack was
- * checked when it was on top. Input, which may be anything, is never checked this way.
+ * reported. Each check examines a bounded number of members: an element below the top of a stack
+ * was checked when it was the top. Input is never checked in this way, because it may be anything.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* The heights of the stacks as a frame or handler remembers them. */
+/* The heights of the stacks that a frame or a handler remembers. */
 typedef struct heights {
     size_t stack, blocks, saves, loops, bufs, handlers, locals;
 } heights;
@@ -36,7 +36,7 @@ static bool frames_ok(const pdl_fiber *f, heights now) {
     return n < 2 || is_within(of_frame(&f->frames.p[n - 2]), of_frame(&f->frames.p[n - 1]));
 }
 
-/* Checks that a handler belongs to a frame that is still there. */
+/* Checks that a handler belongs to a frame that still exists. */
 static bool handlers_ok(const pdl_fiber *f, heights now) {
     if (!f->handlers.n) return true;
     const pdl_handler *h = &f->handlers.p[f->handlers.n - 1];
@@ -44,7 +44,7 @@ static bool handlers_ok(const pdl_fiber *f, heights now) {
     return h->frame <= f->frames.n && h->calls_from <= f->n_calls && is_within(at, now);
 }
 
-/* Checks that numbers of calls ascend, and that a fiber waits only for its own calls. */
+/* Checks that the numbers of the calls ascend, and that a fiber waits only for its own calls. */
 static bool calls_ok(const pdl_fiber *f) {
     size_t n = f->calls.n;
     if (n && f->calls.p[n - 1].number >= f->n_calls) return false;
@@ -56,7 +56,7 @@ bool pdl_fiber_ok(const pdl_fiber *f) {
     heights now = {f->stack.n, f->blocks.n,   f->saves.n, f->loops.n,
                    f->bufs.n,  f->handlers.n, f->locals.n};
     bool waits = f->state != FIBER_READY && f->state != FIBER_DONE && f->state != FIBER_FAILED;
-    if (f->queued && waits) return false; /* a cancelled fiber may still be queued */
+    if (f->queued && waits) return false; /* a cancelled fiber may still be in a queue */
     return f->run && f->local_base <= f->locals.n && frames_ok(f, now) && handlers_ok(f, now) &&
            calls_ok(f);
 }
@@ -89,5 +89,6 @@ bool pdl_run_ok(const pdl_run *r) {
 
 bool pdl_mapping_ok(const pdl_mapping *m) {
     if (m->ended > m->started || m->open > m->started || m->started > m->n) return false;
-    return m->ended + m->open <= m->started; /* less when some were cancelled */
+    /* the sum is less when some iterations were cancelled */
+    return m->ended + m->open <= m->started;
 }

@@ -1,8 +1,8 @@
-/* outcome.c -- how a run ends: with its result, or with the error that nothing in it caught.
+/* outcome.c -- ends a run, with its result or with an error that no handler caught.
  *
  * The run ends (spec execution L6) when the main fiber has ended, the result is resolved and all
- * calls have ended. A call whose reply is unused may still fail, and its failure may be an error of
- * the program.
+ * calls have ended. A call whose reply is not used may still fail, and this may be an error of the
+ * program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,8 +31,8 @@ void pdl_run_fail(pdl_run *r, pdl_err *err) {
     pdl_err_fini(err);
 }
 
-/* Returns the promise of a model's text when v is this promise, or a text that consists of it
- * alone; else absent. */
+/* Returns the promise of a model's text when v is this promise, or is a text that has no other
+ * part; else absent. */
 static pdl_vref sole_source(pdl_vref v) {
     while (pdl_is(v, PDL_V_PROMISE) && pdl_is_absent(pdl_promise_of(v)->answer)) {
         pdl_vref pieces = pdl_promise_of(v)->pieces;
@@ -42,7 +42,8 @@ static pdl_vref sole_source(pdl_vref v) {
     return pdl_is(v, PDL_V_PROMISE) ? v : pdl_absent();
 }
 
-/* Called before the result is resolved: the resolved value does not show where it comes from. */
+/* Called before the result is resolved, because the resolved value does not show where it comes
+ * from. */
 static void keep_answer(pdl_run *r, pdl_vref result) {
     pdl_message m;
     pdl_vref source = sole_source(result);

@@ -1,6 +1,6 @@
 /* particle.c -- see particle.h: the functions of a run that is one of many in an inference. Such a
- * run parks at factors and before chance, has its own random numbers and its own number, and
- * ignores factors when the engine only counts votes.
+ * run has its own number and its own random numbers. It parks at factors and before effects of
+ * chance, or ignores factors when the engine only counts votes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +22,7 @@ static pdl_step hold(pdl_fiber *f, pdl_held at) {
     return PDL_STEP_WAIT;
 }
 
-/* An effect in flight cannot belong to a copy, so a fiber waits for its calls before it is held. */
+/* A copy cannot have an effect in flight, so a fiber waits for its calls before it is held. */
 pdl_step pdl_hold_at_chance(pdl_fiber *f, bool acts) {
     pdl_err none = {0};
     if (acts && pdl_inflight_is_repeatable(f)) return PDL_STEP_DONE;
@@ -74,7 +74,7 @@ static bool is_weight(const pdl_run *r, double score, pdl_err *err) {
                        isnan(score) ? "not a number" : "infinite");
 }
 
-/* Adds to the score once; where the fiber is held the instruction is executed again. */
+/* Adds to the score only once. The instruction is executed again after the fiber was held. */
 pdl_step pdl_op_FACTOR(pdl_fiber *f, const pdl_b_factor *b, pdl_err *err) {
     const pdl_particle *p = &f->run->opt.particle;
     if (!f->is_weighed) {
@@ -115,7 +115,7 @@ pdl_held pdl_run_held(const pdl_run *r) {
 pdl_path *pdl_run_held_at(const pdl_run *r, pdl_loc *loc) {
     pdl_fiber *first = NULL;
     for (pdl_fiber *f = r->fibers.all; f; f = f->next_all)
-        if (f->state == FIBER_HELD) first = f; /* the oldest is last */
+        if (f->state == FIBER_HELD) first = f; /* the oldest fiber is last */
     *loc = first ? pdl_fiber_loc(first) : (pdl_loc){0};
     return first ? pdl_vm_place_path(first) : NULL;
 }
@@ -137,7 +137,8 @@ void pdl_run_become(pdl_run *r, const pdl_particle *p, pdl_path *place) {
     r->opt.place = pdl_path_keep(place);
     pdl_path_drop(before);
     r->random.is_seeded = false;
-    /* Chains of calls begin with the place of the run; they are made again on demand. */
+    /* Chains of calls begin with the place of the run, so they are dropped here. They are made
+     * again when they are needed. */
     for (pdl_fiber *f = r->fibers.all; f; f = f->next_all)
         for (size_t i = 0; i < f->frames.n; i++) {
             pdl_path_drop(f->frames.p[i].chain);

@@ -1,7 +1,7 @@
 /* random_source.c -- the random numbers of a run.
  *
- * A run draws one seed, by an effect, when it first needs a number, and computes the numbers from
- * it: so a replay, which answers the effect from a recording, draws the same numbers.
+ * When a run first needs a number, it requests a seed by an effect, and computes all its numbers
+ * from the seed. A replay answers this effect from the recording, so it draws the same numbers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ double pdl_run_random(void *user) {
         pdl_rand_seed(&r->random.numbers, r->opt.particle.seed);
         r->random.is_seeded = true;
     }
-    if (!r->random.is_seeded) { /* answered at once by every world */
+    if (!r->random.is_seeded) { /* every world answers this effect at once */
         pdl_inflight *c = pdl_inflight_new(r->fibers.main, PDL_EFFECT_random, (pdl_loc){0});
         pdl_val v = pdl_promise_new(c->id);
         pdl_path *place = pdl_path_name(r->opt.place, "random");

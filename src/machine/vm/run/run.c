@@ -1,10 +1,10 @@
-/* run.c -- one run: start, the scheduler, the end, cancellation.
+/* run.c -- starts, steps, ends and cancels one run.
  *
  * The scheduler is a queue of runnable fibers in one thread; a fiber runs until it waits, ends or
  * has used its turns. Threads would need locks around every value and make the order of execution
- * random. The result of a program does not depend on the order in which fibers run: they share only
- * immutable values and promises, and each has its own output queue (PDL_STRESS=sched:SEED shuffles
- * the order to test this).
+ * random. The result of a program does not depend on the order in which its fibers run: fibers
+ * share only immutable values and promises, and each has its own output queue
+ * (PDL_STRESS=sched:SEED shuffles the order to test this).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +27,7 @@
 
 #include "base/banned.h"
 
-enum { TURNS_A_STEP = 20000 }; /* loop turns between two polls of the world */
+enum { TURNS_A_STEP = 20000 }; /* number of loop turns between two polls of the world */
 
 pdl_run *pdl_run_new(const pdl_run_options *options) {
     pdl_run *r = PDL_NEW(pdl_run);
@@ -45,10 +45,10 @@ pdl_run *pdl_run_new(const pdl_run_options *options) {
     return r;
 }
 
-/* Fetches the memory of a run into the processor's cache, which it has left while the run waited
- * among thousands of others. The caller reads other answers meanwhile. */
+/* Fetches the memory of a run into the processor's cache. A run that waited among thousands of
+ * others is not in the cache any more. The caller reads other answers meanwhile. */
 static void prefetch(const pdl_run *r) {
-    enum { TOP = 128 /* bytes of a stack */ };
+    enum { TOP = 128 /* initial size of a stack, in bytes */ };
     const pdl_fiber *f = r->fibers.main;
     pdl_prefetch(r, sizeof *r);
     pdl_prefetch(r->output.queue, TOP);
@@ -68,7 +68,8 @@ void pdl_run_announce(const pdl_run *r) {
     r->opt.waker.fn(r->opt.waker.user);
 }
 
-/* The order matters: items of the output refer to effects, fibers to effects and to code. */
+/* The order matters: items of the output refer to effects, and fibers refer to effects
+ * and to code. */
 void pdl_run_free(pdl_run *r) {
     if (!r) return;
     pdl_run_effects_cancel(r);
@@ -86,7 +87,8 @@ void pdl_run_free(pdl_run *r) {
 }
 
 /* Binds the variables of the command line. The variable pdl_context becomes the first context; it
- * may be a list of messages. The standard library and the usage record are always the run's. */
+ * may be a list of messages. The command line cannot replace the standard library and the usage
+ * record. */
 static void bind_variables(pdl_fiber *f, pdl_vref vars) {
     for (size_t i = 0; i < pdl_dict_len(vars); i++) {
         pdl_vref k = pdl_dict_key_at(vars, i), v = pdl_dict_val_at(vars, i);
@@ -101,8 +103,8 @@ static void bind_variables(pdl_fiber *f, pdl_vref vars) {
     }
 }
 
-/* Returns true when neither v nor a value in it can be a function. Examines no more than *left
- * values, which also bounds its recursion. */
+/* Returns true when neither v nor a value in it can be a function. Examines at most *left values,
+ * which also bounds the recursion. */
 static bool is_data(pdl_vref v, unsigned *left) {
     if (!(*left)--) return false;
     bool is = true;
@@ -117,8 +119,8 @@ static bool is_data(pdl_vref v, unsigned *left) {
     return is;
 }
 
-/* Returns true when messages can be read by others than the run's caller: by the program, by
- * functions of other programs in its variables, by a sink that watches the blocks. */
+/* Returns true when not only the run's caller can read messages: the program, functions of other
+ * programs in its variables, or a sink that receives events of blocks may read them, too. */
 static bool messages_are_read(const pdl_run *r, const pdl_code *code, pdl_vref variables) {
     unsigned looks = 256;
     return code->sees_context || wants_blocks(r) ||
@@ -126,7 +128,7 @@ static bool messages_are_read(const pdl_run *r, const pdl_code *code, pdl_vref v
 }
 
 void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables) {
-    pdl_compile_functions(code); /* whether one of them sees messages is checked below */
+    pdl_compile_functions(code); /* the check below finds out whether one of them reads messages */
     pdl_fiber *f = pdl_fiber_new(r, code, 0);
     r->fibers.main = f;
     r->output.print_silent = messages_are_read(r, code, variables) ? 0 : MESSAGES_UNREAD;
@@ -204,8 +206,8 @@ static pdl_step settle(pdl_fiber *f, pdl_err *err) {
 }
 
 /* Adds the labels of an instruction's operands to its error, whose message may quote them: a key
- * that is not there, a text that is not a number. Instructions fail before they take their
- * operands. */
+ * that was not found, or a text that is not a number. The operands are still on the stack, because
+ * an instruction fails before it takes them. */
 static void label_of_operands(const pdl_fiber *f, pdl_err *err) {
     if (!f->pc || f->pc > f->code->ins.n) return;
     size_t n = pdl_code_operands_at(f->code, f->pc - 1);
@@ -231,7 +233,7 @@ static pdl_step run_to_end(pdl_run *r, pdl_fiber *f, pdl_err *err) {
 }
 
 /* Executes RETURN in the main frame. The result stays on the stack, and the final variables and
- * messages stay in the registers: the turn that finishes the run takes them. */
+ * messages stay in the registers. The turn that finishes the run takes them from there. */
 static void leave_main_frame(pdl_fiber *f) {
     pdl_val result = pop(f), background = f->background;
     pdl_scope *scope = pdl_scope_keep(f->scope);
@@ -245,7 +247,8 @@ static void leave_main_frame(pdl_fiber *f) {
     pdl_fiber_ready(f);
 }
 
-/* Runs a fiber for one turn: until it ends, waits, or fails past all handlers. */
+/* Runs a fiber for one turn. The turn ends when the fiber ends, waits, or fails and has no handler
+ * left. */
 static void run_fiber(pdl_run *r, pdl_fiber *f) {
     pdl_err err = {0};
     if (f == r->fibers.main && f->state == FIBER_DONE) return;
@@ -331,7 +334,7 @@ void pdl_run_cancel(pdl_run *r, pdl_err *err) {
     pdl_run_fail(r, err);
 }
 
-/* Returns the effect that a strand waits for; 0: none. */
+/* Returns the effect for which a strand waits; 0 when it waits for no effect. */
 static uint32_t awaited(const pdl_fiber *f) {
     if (f->state == FIBER_WAIT_CALL) return f->wait_id;
     if (f->state == FIBER_WAIT_SLOT && f->run->effects.queue_head < f->run->effects.queue.n)

@@ -1,5 +1,5 @@
-/* run_globals.c -- the code of a run and its names: variables that every program sees (spec
- * execution 1.1), the usage record, the objects that imported files become.
+/* run_globals.c -- the code of a run and its names. The names are the variables that every program
+ * sees (spec execution 1.1), the usage record, and the objects of imported files.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-/* The names that programs and the machine know before anything is compiled. */
+/* The names that programs and the machine use before anything is compiled. */
 static void know_names(pdl_run_code *c, pdl_interner *in) {
     c->names.context = pdl_intern(in, PDL_STR("pdl_context"));
     c->names.error = pdl_intern(in, PDL_STR("pdl_error"));
@@ -35,7 +35,8 @@ void pdl_run_code_open(pdl_run *r) {
     pdl_run_code *c = &r->code;
     know_names(c, r->opt.names);
     pdl_scope *s = NULL;
-    /* The number of a particle changes when it is copied, so it is in no scope (op_name). */
+    /* The number of a particle changes when the particle is copied, so it is in no
+     * scope (op_name). */
     if (!r->opt.particle.is_one) s = pdl_scope_put(s, c->names.particle, pdl_int(0));
     s = pdl_scope_put(s, c->names.judge, pdl_textz("watsonx/openai/gpt-oss-120b"));
     s = pdl_scope_put(s, c->names.transformer, pdl_textz("watsonx/openai/gpt-oss-120b"));
@@ -46,9 +47,11 @@ void pdl_run_code_open(pdl_run *r) {
     c->has_modules = r->opt.modules != 0;
 }
 
-/* Source places of errors point into the sources of their program, which must outlive them. */
+/* The source places of errors point into the sources of a program, so the sources must live as long
+ * as the errors. */
 void pdl_vm_keep_code(pdl_run *r, pdl_code *code) {
-    /* A loop with many failures has them in the same few programs; a duplicate costs little. */
+    /* When a loop has many failures they are in the same few programs, so only the last programs
+     * are compared; a duplicate costs little. */
     enum { LOOK_BACK = 8 };
     for (size_t i = r->code.failed.n, n = 0; i-- > 0 && n < LOOK_BACK; n++)
         if (r->code.failed.p[i] == code) return;
@@ -136,7 +139,7 @@ bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str text, pdl_vref old
     pdl_fiber *f = pdl_idmap_find(&r->fibers.by_id, fiber);
     pdl_name name = pdl_intern(r->opt.names, text);
     bool set = f && pdl_scope_rebind(&f->scope, name, old, v);
-    /* saved scopes of this frame come back into force before it ends, so they change as well */
+    /* the saved scopes of this frame are restored before it ends, so they change as well */
     for (size_t i = f ? f->saves.n : 0; i > 0 && f->saves.p[i - 1].frame == f->frames.n; i--)
         set = pdl_scope_rebind(&f->saves.p[i - 1].scope, name, old, v) || set;
     return set;
@@ -153,13 +156,13 @@ struct module_job {
     const pdl_fiber *f;
     const pdl_vm_frame *frame;
     pdl_val dict;
-    bool first;     /* the names that every file begins with, or those added after the library */
-    pdl_label said; /* labels of a tool server's definitions; 0: an ordinary file */
+    /* the names with which every file begins, or the names that are added after the library */
+    bool first;
+    pdl_label said; /* labels of a tool server's definitions; 0 for an ordinary file */
 };
 
-/* Returns true for parameters that a module's models inherit from its importer, which are not the
- * module's own variables.
- */
+/* Returns true for parameters that the models of a module inherit from its importer. They are not
+ * variables of the module itself. */
 static bool is_inherited(const struct module_job *job, pdl_name name, pdl_vref v) {
     if (name != job->f->run->code.names.defaults) return false;
     pdl_vref given = pdl_scope_find(job->frame->scope, name);
@@ -202,8 +205,8 @@ pdl_val pdl_vm_module_value(const pdl_fiber *f, const pdl_vm_frame *fr) {
     return pdl_with_flags(job.dict, PDL_F_MODULE);
 }
 
-/* Pushes the names that the run began with, then `stdlib` and `pdl_usage`, then what the program
- * defined. */
+/* Pushes the names with which the run began, then `stdlib` and `pdl_usage`, then the names that the
+ * program defined. */
 void pdl_op_SCOPE(pdl_fiber *f) {
     pdl_run *r = f->run;
     pdl_val lib = pop(f), d = pdl_dict_putz(pdl_dict_new(1), "pdl_context", pdl_keep(f->ctx));
@@ -217,7 +220,7 @@ void pdl_op_SCOPE(pdl_fiber *f) {
         d = pdl_dict_put(d, pdl_keep(key), pdl_keep(pdl_dict_val_at(names, i)));
     }
     if (pdl_is(lib, PDL_V_UNDEFINED))
-        pdl_drop(lib); /* this is the library itself */
+        pdl_drop(lib); /* this file is the library itself */
     else
         d = pdl_dict_putz(d, "stdlib", lib);
     if (!is_imported(f)) d = pdl_dict_putz(d, "pdl_usage", pdl_vm_usage_value(r));

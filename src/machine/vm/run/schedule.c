@@ -1,7 +1,7 @@
 /* schedule.c -- the fibers of a run, and which of them has its turn next.
  *
- * Runnable fibers are in a queue, first in first out, linked through the fibers themselves: a turn
- * allocates nothing. What runs in a turn, and when a run waits, is in run.c.
+ * Runnable fibers are in a queue, first in first out. Its links are in the fibers themselves, so a
+ * turn allocates no memory. run.c decides what runs in a turn and when a run waits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

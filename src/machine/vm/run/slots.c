@@ -1,10 +1,10 @@
 /* slots.c -- see slots.h. A ceiling for effects in flight.
  *
- * A reply is waited for where it is used. A loop whose replies are never used would request as many
- * effects as it has iterations: each takes memory until it is sent, and each is paid for. So a
- * fiber that requests one more than the ceiling is parked before it has changed anything, and its
- * instruction is executed again when a slot is free. Replies free slots, and no reply may depend on
- * a parked fiber:
+ * A fiber waits for a reply only where it uses the reply. So a loop that never uses its replies
+ * would request as many effects as it has iterations. Each of them takes memory until it is sent,
+ * and costs money. So when the ceiling is reached, a fiber that requests an effect is parked before
+ * it has changed anything. Its instruction is executed again when a slot is free. Replies free
+ * slots, and no reply may depend on a parked fiber:
  *
  * - A model call needs no fiber of the run to be answered, so every fiber may wait for its slot.
  * - A call of Python may call back into the program, and ends only after that call. A fiber that
@@ -36,8 +36,8 @@ bool pdl_run_is_full(const pdl_run *r) {
     return r->effects.n_late >= ceiling(r, PDL_MAX_OPEN_EFFECTS);
 }
 
-/* Removes the consumed part of a queue when it is larger than the rest, because a queue that is
- * consumed from the front may never become empty. Returns the new head. */
+/* Removes the consumed part of a queue when this part is larger than the rest. A queue that is
+ * consumed from the front may otherwise never become empty. Returns the new head. */
 static size_t close_gap(uint32_t *p, size_t *n, size_t head) {
     enum { FEW = 64 };
     assert(head <= *n);

@@ -1,5 +1,5 @@
 /* wait.c -- see wait.h. A fiber that must wait is added to the waiters of the call (pdl_vm_force)
- * or counts its open calls (pdl_inflight_await); the last reply makes it runnable.
+ * or counts its open calls (pdl_inflight_await). The last reply makes it runnable.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
