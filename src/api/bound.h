@@ -1,7 +1,7 @@
 /* bound.h -- what a run of a program can cost at most (spec know 4).
  *
- * The numbers of calls and of answer tokens are true bounds; prompt tokens are estimated in words,
- * as `pdl mock` does.
+ * The numbers of calls and of answer tokens are true bounds. Prompt tokens are estimated from the
+ * number of words, as `pdl mock` does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,9 +13,10 @@
 
 /* The facts about a run that are known besides its program. */
 typedef struct pdl_bound_options {
-    pdl_vref variables;       /* a dict, or absent */
+    pdl_vref variables;       /* a dict; absent when there are none */
     const pdl_prices *prices; /* may be NULL */
-    const double *budget;     /* by pdl_budget_item, negative: no limit; NULL: no budget */
+    /* a limit for each pdl_budget_item; negative: no limit; NULL: no budget */
+    const double *budget;
 } pdl_bound_options;
 
 /* Returns {calls, tokens: {prompt, answer}, cost, budget, no_bound, sites} (docs/manual/calls.md).

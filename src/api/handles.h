@@ -1,5 +1,5 @@
-/* handles.h -- the structs of the opaque types of pdl.h, and the errors for its users. Private to
- * api.
+/* handles.h -- the structs of the types that are opaque in pdl.h, and the errors for users of
+ * pdl.h. Private to api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 
 struct pdl_value {
     pdl_val v;
-    bool shows_list; /* v is a context; the first read turns it into a list of messages */
+    bool shows_list; /* v is a context, which the first read turns into a list of messages */
 };
 
 /* --- codes.c: programs that were compiled, so that the next run starts fast ------------------- */
@@ -24,15 +24,16 @@ struct pdl_value {
 typedef struct pdl_code_cache pdl_code_cache;
 pdl_code_cache *pdl_codes_new(void);
 void pdl_codes_free(pdl_code_cache *c);
-/* Returns the code of a program, borrowed; NULL when it is not known. Drops programs that are used
- * nowhere else. */
+/* Returns the code of a program, borrowed; NULL when it is not known. Drops programs that nothing
+ * else uses. */
 pdl_code *pdl_codes_find(pdl_code_cache *c, const pdl_program *p, bool trace);
 void pdl_codes_add(pdl_code_cache *c, pdl_code *code, bool trace);
 
 /* Appends the part of the tree that contains a place ("text[1].model"). Appends nothing when the
  * source is not a tree. */
 void pdl_api_put_part(pdl_loc loc, pdl_buf *out);
-/* Returns a program without errors, or NULL. from_tree: the text was made from a tree of values. */
+/* Returns a program without errors; NULL when it has errors. from_tree: the text was made from a
+ * tree of values. */
 pdl_program *pdl_api_load(pdl_engine *engine, const char *text, size_t n, const char *name,
                           bool from_tree, pdl_error **error);
 
@@ -40,24 +41,26 @@ pdl_program *pdl_api_load(pdl_engine *engine, const char *text, size_t n, const 
 struct pdl_engine {
     uint32_t refs;
     uint32_t jobs;
-    void *user; /* first argument of note */
+    void *user; /* first argument of the callback note */
     void (*note)(void *user, const char *text, size_t n_bytes);
     bool shared; /* all tasks of the engine share one loop; see turns.c */
-    bool busy;   /* inside a step of all tasks */
-    /* the task that is being stepped and whose callbacks are called; NULL when there is none */
+    bool busy;   /* a step of all tasks is running */
+    /* the task that is being stepped and whose callbacks are called; NULL when no task is */
     pdl_task *current;
-    pdl_session *base;         /* the session that its tasks share; NULL before the first task */
+    pdl_session *base;         /* the session that the tasks share; NULL before the first task */
     PDL_VEC(pdl_task *) tasks; /* tasks that have not ended */
-    /* names in the code of all its runs, because a function of one run may be called in another */
+    /* names in the code of all runs of the engine: a function of one run may be called
+     * in another */
     pdl_interner *names;
-    /* numbers of labels for all its runs, because the runs exchange values */
+    /* numbers of labels for all runs of the engine, because runs exchange values */
     pdl_label_names labels;
-    pdl_val library;        /* the standard library; absent until it is used */
-    pdl_program *calling;   /* runs a function for pdl_value_call; NULL until it is made */
+    pdl_val library;      /* the standard library; absent until it is used */
+    pdl_program *calling; /* runs a function for pdl_value_call; NULL until it is needed */
     pdl_code_cache *codes;
-    char *timeout, *prices; /* owned; "" when it was not given */
+    char *timeout, *prices; /* owned; "" when no timeout was given */
     pdl_rate_limits rates;
-    pdl_pool *pool;            /* holds small objects of its functions; each function enters it */
+    /* holds small objects of the engine's functions; each function enters the pool */
+    pdl_pool *pool;
     PDL_VEC(pdl_str) paths;    /* owned texts */
     PDL_VEC(pdl_str) policies; /* owned texts */
     char *sandbox;             /* owned; "" when none is requested */
@@ -73,7 +76,7 @@ pdl_engine *pdl_engine_keep(pdl_engine *e);
 /* Passes a line to the host program: options.note. */
 void pdl_engine_say(const pdl_engine *e, pdl_str text);
 
-/* The output of a durable task that was not delivered yet. */
+/* Output of a durable task that was not delivered yet. */
 typedef enum { PDL_PRINTED_TEXT, PDL_PRINTED_ERROR, PDL_PRINTED_MESSAGE } pdl_printed;
 typedef struct pdl_task_printed {
     pdl_printed kind;
@@ -88,20 +91,20 @@ struct pdl_task {
     pdl_task_options opt;
     char *file, *record, *replay, *cache, *prices, *timeout; /* owned */
     double budget[PDL_BUDGET_COUNT];
-    /* policies of the engine, followed by those of the task; borrowed until the task starts */
+    /* policies of the engine, and then those of the task; borrowed until the task starts */
     PDL_VEC(pdl_str) policies;
-    pdl_hook *hooks; /* handlers of the engine when the task was started */
+    pdl_hook *hooks; /* the handlers that the engine had when the task was started */
     pdl_state state;
     pdl_error *error;
-    /* the error of a recording or cache that is incomplete although the run succeeded */
+    /* the error of a recording or cache that is incomplete, although the run succeeded */
     pdl_err unkept;
     bool busy;            /* the task is inside a step, so callbacks may be running */
     bool doomed;          /* the task was freed inside a callback, and is released later */
     bool listed;          /* the task is in the list of its engine */
-    pdl_durable *durable; /* its journal; NULL when there is none */
-    pdl_val inputs;       /* inputs of a durable run that is resumed; otherwise absent */
+    pdl_durable *durable; /* the journal of the task; NULL when it has none */
+    pdl_val inputs;       /* inputs of a durable run that is resumed; absent for other runs */
     PDL_VEC(pdl_task_printed) printed;
-    uint64_t n_printed; /* bytes of text that were delivered */
+    uint64_t n_printed; /* number of bytes of text that were delivered */
     /* *ended is set to the state when the task ends or is freed; NULL when no caller waits for
      * it */
     pdl_state *ended;
@@ -128,30 +131,30 @@ void pdl_task_close_durable(pdl_task *t); /* Called after the session of the tas
 PDL_MUST bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err);
 void pdl_turns_add(pdl_engine *e, pdl_task *t);
 void pdl_turns_remove(pdl_engine *e, pdl_task *t);
-/* Steps all tasks until t has ended (with NULL: until all have), or until timeout_ms have
- * passed. */
+/* Steps all tasks until t has ended (NULL: until all have ended), or until timeout_ms
+ * have passed. */
 void pdl_turns_run(pdl_engine *e, pdl_task *t, int timeout_ms);
 void pdl_turns_close(pdl_engine *e);
 
-/* Makes a handle; takes v. */
+/* Makes a handle. Takes v. */
 pdl_value *pdl_value_box(pdl_val v);
 /* Returns a part of a container with the labels that it has there. Owned. */
 pdl_val pdl_value_part(pdl_vref container, pdl_vref part);
-/* Returns the value, or the value that filled it if it is a promise. Borrowed. */
+/* Returns v. If v is a promise, returns the value that filled it. Borrowed. */
 pdl_vref pdl_value_settled(const pdl_value *v);
 
 /* Sets *out (may be NULL) to an error of kind usage. Returns false. */
 PDL_PRINTF(2, 3) bool pdl_misuse(pdl_error **out, const char *fmt, ...);
-/* Sets *out (may be NULL) to this error, whose content is taken; s (may be NULL) knows the secrets
- * that must not be shown. Returns false. */
+/* Sets *out (may be NULL) to this error. Takes its content. s (may be NULL) knows the secrets that
+ * must not be shown. Returns false. */
 bool pdl_error_give(pdl_error **out, pdl_err *err, const pdl_session *s);
 /* Sets *out to the errors of a program that was loaded. Returns false. */
 bool pdl_error_of_program(pdl_error **out, const pdl_program *p);
-/* Returns an error as its users see it; borrows err. */
+/* Returns an error in the form that users of the library see. Borrows err. */
 pdl_error *pdl_error_make(const pdl_err *err, const pdl_session *s);
 
 /* Copies options of a caller: *from (may be NULL; from->size bytes) is copied over *to, which has
- * `size` zero bytes. A member that this version does not know and that is not zero is a misuse. */
+ * `size` zero bytes. It is a misuse when a member that this version does not know is not zero. */
 PDL_MUST bool pdl_options_read(void *to, const void *from, size_t size, const char *what,
                                pdl_error **error);
 

@@ -1,5 +1,4 @@
-/* hooks.h -- the host program as a world: effects that handlers of an embedder answer. Private to
- * api.
+/* hooks.h -- the world in which handlers of the host program answer effects. Private to api.
  *
  * Answers are kept until poll, so that a handler may answer inside its call, inside any other
  * callback, or between two steps.
@@ -31,7 +30,8 @@ typedef struct pdl_hooks_options {
     pdl_task *task; /* the task whose handlers are called; NULL when there is none */
 } pdl_hooks_options;
 
-/* Borrows all of o. other: answers an effect e that all handlers have declined; it takes e. */
+/* Makes the world. Borrows all of o. other: the function that answers an effect e when all handlers
+ * have declined it; it takes e. */
 pdl_world *pdl_hooks_world_new(const pdl_hooks_options *o,
                                void (*other)(void *user, pdl_effect *e), void *user);
 

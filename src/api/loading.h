@@ -1,4 +1,4 @@
-/* loading.h -- how a run reports that an included program cannot be loaded.
+/* loading.h -- reports that a program which a run includes cannot be loaded.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -9,13 +9,13 @@
 #include "api/session.h"
 #include "policy/policy.h"
 
-/* Appends the text of default, careful or strict, as a run of this session would use it. Errors:
- * usage (no such policy), io. */
+/* Appends the text of the policy default, careful or strict, in the form in which a run of this
+ * session would use it. Errors: usage (no such policy), io. */
 PDL_MUST bool pdl_session_built_in_policy(const pdl_session *s, pdl_str name, pdl_buf *text,
                                           pdl_err *err);
 
-/* Reads a policy, which is named as for `--policy`, and its lock file. *out is NULL before the
- * call, and the caller frees it, also after an error. Errors: usage, io, syntax, schema. */
+/* Reads a policy, which is named as in `--policy`, and its lock file. *out is NULL before the call,
+ * and the caller frees it, also after an error. Errors: usage, io, syntax, schema. */
 PDL_MUST bool pdl_session_check_policy(const pdl_session *s, pdl_str name, pdl_policies **out,
                                        pdl_err *err);
 
@@ -35,10 +35,10 @@ typedef void pdl_profile_problem_fn(void *user, pdl_loc loc, pdl_err_kind kind, 
 void pdl_session_check_profiles(pdl_session *s, const pdl_program *p, bool all,
                                 pdl_profile_problem_fn *report, void *user);
 
-/* Requests the definitions of tools from the servers: adds their hashes to *locked, a dict in the
+/* Requests the definitions of tools from the servers. Adds their hashes to *locked, a dict in the
  * form of pdl_lock_read, and the definitions to *definitions, a dict of the same form. servers: n
- * names; with n == 0 all configured servers are asked. Errors: those of reading the configuration,
- * and those of the servers. */
+ * names; when n is 0 all configured servers are asked. Errors: the errors of reading the
+ * configuration, and the errors of the servers. */
 PDL_MUST bool pdl_session_lock_tools(pdl_session *s, const pdl_str *servers, size_t n,
                                      pdl_val *locked, pdl_val *definitions, pdl_err *err);
 

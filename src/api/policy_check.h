@@ -1,4 +1,4 @@
-/* policy_check.h -- what a policy will do to a program: pdl check --policy.
+/* policy_check.h -- finds out what a policy will do to a program, for pdl check --policy.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,8 +2,8 @@
  * which it shares the longest beginning, the first difference, and the value of the program that
  * made the difference (spec know 1).
  *
- * It listens to a run that is replayed or explained. An ordinary run computes only how much of each
- * request an earlier call shares, which --verbose prints.
+ * This is done for a run that is replayed or explained. An ordinary run computes only how much of
+ * each request an earlier call shares; --verbose prints that.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,8 @@
 
 typedef struct pdl_prefix pdl_prefix;
 
-/* causes: pdl_prefix_report will be asked for the causes of differences, so the texts that blocks
- * make are kept. */
+/* Makes an empty report. causes: pdl_prefix_report will be asked for the causes of differences, so
+ * the texts that blocks make are kept. */
 pdl_prefix *pdl_prefix_new(bool causes);
 void pdl_prefix_free(pdl_prefix *p); /* p may be NULL */
 
@@ -26,7 +26,7 @@ void pdl_prefix_free(pdl_prefix *p); /* p may be NULL */
 pdl_sink pdl_prefix_sink(pdl_prefix *p, pdl_world *model, const pdl_prices *prices);
 
 /* Returns how many percent of a call's request an earlier call shares at the beginning; -1 when no
- * earlier call is like it. */
+ * earlier call begins in the same way. */
 int pdl_prefix_share(const pdl_prefix *p, uint32_t effect);
 
 /* Returns the report of the last run, {calls, total} (docs/manual/calls.md), before its session is

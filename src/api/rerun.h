@@ -2,11 +2,11 @@
  * answers.
  *
  * The journal of the run is only read. Each start copies it into a private folder, and the changed
- * program continues the copy: requests that are the same are answered from the copy, the others are
- * sent.
+ * program continues the copy: requests that did not change are answered from the copy, and other
+ * requests are sent.
  *
- * The runs and their owner are on one loop: that of a session without a program, whose worlds the
- * sessions of the runs share.
+ * All runs use one loop. It belongs to a session without a program, whose worlds the sessions of
+ * the runs share.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,16 +17,17 @@
 
 typedef struct pdl_rerun pdl_rerun;
 
-/* An answer in place of the recorded one, for the question of the block at this place. */
+/* An answer that replaces the recorded one, for the question of the block at this place. */
 typedef struct pdl_rerun_answer {
     pdl_str place, text;
 } pdl_rerun_answer;
 
-/* The changes for one run. Everything is borrowed for the start, the sink until the end. */
+/* The changes for one run. Everything is borrowed until the run has started, and the sink until it
+ * ends. */
 typedef struct pdl_rerun_changes {
     pdl_str text;  /* the program */
     pdl_str place; /* the first block that is executed again */
-    bool fresh;    /* requests of this block and all later ones are sent again */
+    bool fresh;    /* requests of this block, and all later requests, are sent again */
     const pdl_rerun_answer *answers;
     size_t n_answers;
     const pdl_durable_edit *files; /* texts of files that the program includes */
@@ -39,20 +40,20 @@ typedef struct pdl_rerun_changes {
 PDL_MUST bool pdl_rerun_open(const pdl_session_options *o, pdl_str journal, pdl_rerun **out,
                              pdl_err *err);
 struct pdl_loop *pdl_rerun_loop(pdl_rerun *r);
-/* Prepares a run, whose session the caller starts; no other run is in progress. Errors: usage
- * (nothing to send again, an answer of the wrong form), schema (the text of the program), io, those
- * of pdl_durable_prepare. */
+/* Prepares a run. The caller then starts its session; no other run may be in progress. Errors:
+ * usage (nothing to send again, an answer of the wrong form), schema (the text of the program), io,
+ * and the errors of pdl_durable_prepare. */
 PDL_MUST bool pdl_rerun_open_run(pdl_rerun *r, const pdl_rerun_changes *c, pdl_err *err);
-/* Returns the session of the run in progress, also while it is prepared; NULL without one. */
+/* Returns the session of the run that is in progress or prepared; NULL when there is no run. */
 pdl_session *pdl_rerun_session(const pdl_rerun *r);
 void pdl_rerun_cancel(pdl_rerun *r, const char *why);
 bool pdl_rerun_answer_input(pdl_rerun *r, uint32_t effect, pdl_str text);
-/* Appends the recorded answer of the block at this place without secrets; *json: the answer is
- * JSON. Errors: those of pdl_durable_answer_at. */
+/* Appends the recorded answer of the block at this place, without secrets. *json: the answer is
+ * JSON. Errors: the errors of pdl_durable_answer_at. */
 PDL_MUST bool pdl_rerun_answer_at(const pdl_rerun *r, pdl_str place, pdl_buf *text, bool *json,
                                   pdl_err *err);
-/* Lets the run continue. Sets *ready when it can continue without waiting for the loop. Returns
- * true when it is over; its session stays until pdl_rerun_end. */
+/* Lets the run continue. Sets *ready when the run can continue without a wait on the loop. Returns
+ * true when the run is over; its session stays until pdl_rerun_end. */
 bool pdl_rerun_turn(pdl_rerun *r, bool *ready);
 void pdl_rerun_end(pdl_rerun *r);
 void pdl_rerun_close(pdl_rerun *r); /* r may be NULL */

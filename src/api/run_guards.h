@@ -1,5 +1,5 @@
-/* run_guards.h -- the policies and the sandbox with which a durable run began, as its journal keeps
- * them. A resume gets them again: it may be stricter, and never looser.
+/* run_guards.h -- the policies and the sandbox with which a durable run began, which its journal
+ * keeps. A resume gets the same ones: it may be stricter, but never looser.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,21 +10,21 @@
 #include "base/vec.h"
 #include "value/val.h"
 
-/* The policies and the sandbox of a run: as they are given, or as a resume gets them. */
+/* The policies and the sandbox of a run, as they were given or as a resume gets them. */
 typedef struct pdl_run_guards {
     PDL_VEC(pdl_str) policies; /* names of files or of built-in policies */
-    pdl_str sandbox;           /* a profile; empty: none */
-    bool names_sandbox;    /* the command line has --sandbox or --no-sandbox */
-    pdl_str sandbox_min;   /* full or process; empty: not given, which means full */
-    PDL_VEC(char *) texts; /* texts from the journal, to which the members point; owned */
+    pdl_str sandbox;           /* a profile; empty when there is none */
+    bool names_sandbox;        /* the command line has --sandbox or --no-sandbox */
+    pdl_str sandbox_min;       /* full or process; empty when it was not given, which means full */
+    PDL_VEC(char *) texts;     /* texts from the journal to which the other members point; owned */
 } pdl_run_guards;
 
 /* Adds the policies and the sandbox in force to the options that the journal keeps; environment:
- * the value of PDL_POLICY, or NULL. Takes options. */
+ * the value of PDL_POLICY; or NULL. Takes options. */
 pdl_val pdl_run_guards_put(pdl_val options, const pdl_run_guards *g, const char *environment);
-/* Combines the policies and the sandbox in the journal with those of a resume, into out (all-zero
- * before), which borrows the texts of `given`. Error: usage, when a policy has changed, or when
- * `given` is looser. */
+/* Combines the policies and the sandbox in the journal with those of a resume, and stores the
+ * result in out, which is all-zero before and borrows the texts of `given`. Error: usage, when a
+ * policy has changed, or when `given` is looser. */
 PDL_MUST bool pdl_run_guards_resume(const pdl_run_guards *given, pdl_vref options,
                                     pdl_run_guards *out, pdl_err *err);
 void pdl_run_guards_fini(pdl_run_guards *g);

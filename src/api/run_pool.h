@@ -1,9 +1,9 @@
 /* run_pool.h -- many runs side by side in one session, with a maximum number at a time: the rows of
  * a batch, the candidates of a search, the particles of an inference.
  *
- * The pool numbers the slots, knows which runs can continue, steps only these, and waits for
- * answers. The caller decides what a run is for, which run is next and when all of them are over. A
- * slot is taken, gets a run, and is ended; its number is below the number of slots.
+ * The pool knows which runs can continue, steps only these, and waits for answers. The caller
+ * decides what a run is for, which run is next, and when all of them are over. Each run has a slot,
+ * and the slots are numbered from 0. A slot is taken, gets a run, and is ended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,26 +22,26 @@ typedef bool pdl_run_pool_fn(void *user, uint32_t slot, pdl_step step, pdl_err *
 typedef struct pdl_run_pool_options {
     pdl_session *session;
     uint32_t n; /* number of slots */
-    /* All runs are charged to this budget; borrowed; may be NULL. */
+    /* The budget to which all runs are charged; borrowed; may be NULL. */
     struct pdl_budget *budget;
-    bool counts_cost; /* the cost of each run is counted, by a separate budget inside `budget` */
+    bool counts_cost; /* the cost of each run is counted, in a separate budget inside `budget` */
     pdl_run_pool_fn *stepped;
     void *user;
 } pdl_run_pool_options;
 
-/* The use of a run. */
+/* The calls, tokens and cost that a run used. */
 typedef struct pdl_run_use {
     int64_t calls, prompt, completion;
     double cost; /* 0 unless counts_cost is set */
 } pdl_run_use;
 
 pdl_run_pool *pdl_run_pool_new(const pdl_run_pool_options *o);
-/* Ends all runs. NULL is fine. */
+/* Ends all runs. NULL is allowed. */
 void pdl_run_pool_free(pdl_run_pool *p);
 
-/* Returns the number of slots that can be taken. */
+/* Returns the number of free slots. */
 uint32_t pdl_run_pool_room(const pdl_run_pool *p);
-/* Takes a free slot, preferably the one that was ended last. There must be room. */
+/* Takes a free slot, preferably the slot that was ended last. There must be a free slot. */
 uint32_t pdl_run_pool_take(pdl_run_pool *p);
 /* Starts a run in a taken slot. The pool fills in slot, group, waker and budget of the spawn. */
 void pdl_run_pool_begin(pdl_run_pool *p, uint32_t slot, pdl_spawn spawn);
@@ -49,14 +49,14 @@ void pdl_run_pool_begin(pdl_run_pool *p, uint32_t slot, pdl_spawn spawn);
  * (pdl_session_copy); the slot is still taken then. */
 bool pdl_run_pool_copy(pdl_run_pool *p, uint32_t slot, pdl_spawn spawn, const pdl_run *of,
                        const char **why, pdl_loc *loc);
-/* Makes the held run of a slot another particle; see pdl_session_rename. */
+/* Makes the held run in a slot another particle; see pdl_session_rename. */
 void pdl_run_pool_rename(pdl_run_pool *p, uint32_t slot, pdl_spawn spawn);
-/* Lets the held run of a slot continue. */
+/* Lets the held run in a slot continue. */
 void pdl_run_pool_continue(pdl_run_pool *p, uint32_t slot);
-/* Releases the run of a slot, if it has one, and gives the slot back. */
+/* Releases the run in a slot, if there is one, and makes the slot free. */
 void pdl_run_pool_end(pdl_run_pool *p, uint32_t slot);
 
-/* Returns the run of a slot, NULL when it has none. Borrowed. */
+/* Returns the run in a slot; NULL when there is none. Borrowed. */
 pdl_run *pdl_run_pool_get(const pdl_run_pool *p, uint32_t slot);
 pdl_run_use pdl_run_pool_use(const pdl_run_pool *p, uint32_t slot);
 /* Returns true when a run failed only because the budget of all runs is used up. */
@@ -64,8 +64,8 @@ bool pdl_run_pool_is_spent(const pdl_run_pool *p, const pdl_err *e);
 
 /* Steps the run of one slot until it waits or ends. Returns the result of pdl_run_pool_fn. */
 PDL_MUST bool pdl_run_pool_step_slot(pdl_run_pool *p, uint32_t slot, pdl_err *err);
-/* Steps each run that can continue once. A run that can continue again, or that began during this
- * call, is stepped in the next call. */
+/* Steps once each run that can continue. A run that can then continue again, or that began during
+ * this call, is stepped by the next call. */
 PDL_MUST bool pdl_run_pool_step(pdl_run_pool *p, pdl_err *err);
 /* Returns true when a run can be stepped before any answer arrives. */
 bool pdl_run_pool_is_ready(const pdl_run_pool *p);
@@ -74,8 +74,8 @@ uint32_t pdl_run_pool_open(const pdl_run_pool *p);
 /* Waits for answers for timeout_ms at most. Returns false when runs wait for an answer that cannot
  * arrive. */
 bool pdl_run_pool_wait(pdl_run_pool *p, int timeout_ms);
-/* Fails all waiting runs with this message, when their answers cannot arrive. That would be an
- * error in libpdl, but the process must not hang because of it. */
+/* Fails all waiting runs with this message, when their answers cannot arrive. This would be an
+ * error in libpdl, but even then the process must not hang. */
 void pdl_run_pool_give_up(pdl_run_pool *p, const char *message);
 
 #endif

@@ -1,8 +1,8 @@
 /* session.h -- one run with everything around it: environment, loop, worlds in their order,
  * program, sinks. The command and the library's public functions share it.
  *
- * The worlds between the run and those that answer its effects are the table session/chain.def,
- * read from top to bottom: policy, durable, record, cache, explain, budget, precheck, jobs,
+ * The table session/chain.def lists the worlds between the run and the worlds that answer its
+ * effects, from first to last: policy, durable, record, cache, explain, budget, precheck, jobs,
  * answer.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -17,17 +17,17 @@
 #include "trace/fold.h"
 #include "vm/vm.h"
 
-/* Opens journals, makes worlds. Borrows options->... for the life of the session. Errors: usage
- * (the record file exists), io. */
+/* Opens journals and makes worlds. Borrows options->... until the session is freed. Errors: usage
+ * (the file of --record exists), io. */
 PDL_MUST bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_err *err);
 void pdl_session_free(pdl_session *s); /* s may be NULL */
 
-/* Checks a program with the variables of the session. Returns a second program, owned, with the
- * diagnostics; NULL when it cannot be checked, since it has no text. */
+/* Checks a program with the variables of the session. Returns a second program, owned, which has
+ * the diagnostics. Returns NULL for a program without a text, which cannot be checked. */
 pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p);
 
-/* The names of the variables with which a program is checked, when its run gets others than those
- * of the session. closed: the run gets no variables besides these. */
+/* The names of the variables with which a program is checked, when its run gets other variables
+ * than the session has. closed: the run gets no variables besides these. */
 typedef struct pdl_check_inputs {
     const pdl_str *names;
     size_t n_names;
@@ -57,17 +57,18 @@ pdl_val pdl_session_unpriced(const pdl_session *s, const pdl_program *p, pdl_vre
 /* Returns true when the table of prices has a model. */
 bool pdl_session_has_price(const pdl_session *s, pdl_str model);
 
-/* A durable run that begins. */
+/* The facts about a durable run that begins. */
 typedef struct pdl_new_durable {
-    pdl_str path;           /* the file of its journal */
-    bool full;              /* effects that were sent survive a crash of the system, too */
-    pdl_str id, file, text; /* the name of the run; the program: its name as given, its bytes */
-    pdl_str options;        /* JSON: the part of the command line that a resume needs */
-    pdl_vref inputs;        /* variables, a dict */
+    pdl_str path; /* the file of its journal */
+    bool full;    /* effects that were sent are safe even when the system crashes */
+    /* the id of the run; the name of its program as it was given, and the bytes of the program */
+    pdl_str id, file, text;
+    pdl_str options; /* JSON: the part of the command line that a resume needs */
+    pdl_vref inputs; /* variables, a dict */
 } pdl_new_durable;
 /* Makes the journal and writes its first row, with the working folder and the keys of the session.
- * note: for the user; may stay empty. *out is set as soon as the journal is made; the caller closes
- * it. Errors: usage when the file exists, runtime when another run has it, io. */
+ * note: gets a text for the user, or stays empty. *out is set as soon as the journal exists; the
+ * caller closes it. Errors: usage when the file exists, runtime when another run has it, io. */
 PDL_MUST bool pdl_session_begin_durable(const pdl_session *s, const pdl_new_durable *n,
                                         pdl_durable **out, pdl_buf *note, pdl_err *err);
 
@@ -75,13 +76,14 @@ PDL_MUST bool pdl_session_begin_durable(const pdl_session *s, const pdl_new_dura
 typedef struct pdl_held_output {
     void *user;
     bool (*waits)(void *user);     /* returns true when output waits */
-    uint64_t (*write)(void *user); /* returns the number of bytes written in total */
+    uint64_t (*write)(void *user); /* returns the number of bytes that were written in total */
 } pdl_held_output;
-/* Called before pdl_session_attach, when output of the run is held. */
+/* Called before pdl_session_attach when output of the run is held back. */
 void pdl_session_hold_output(pdl_session *s, const pdl_held_output *held);
 
-/* Makes the run durable, before the start. The session fills in dir, debug and secrets.
- * variables replace those of the options, unless they are absent. d is borrowed until free. */
+/* Makes the run durable, before the start. The session fills in dir, debug and secrets. If
+ * `variables` is not absent, it replaces the variables of the options. d is borrowed until the
+ * session is freed. */
 void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
                         pdl_vref variables);
 /* Sets the journal of a server, before the first run beside others. Such runs may then be durable.
@@ -94,7 +96,7 @@ pdl_secrets *pdl_session_secrets_of(pdl_str journal);
 /* Appends the text of a program without the keys that are in it or in the environment, for pages
  * that the user may give to others. */
 void pdl_session_redact_program(pdl_str text, pdl_buf *out);
-/* Cancels everything that waits, after WAIT. */
+/* After WAIT: cancels everything that waits. */
 void pdl_session_stop(pdl_session *s);
 /* Writes all waiting rows of the journal, so that output may be shown. */
 void pdl_session_flush(pdl_session *s);
@@ -107,15 +109,15 @@ PDL_MUST bool pdl_session_confine(pdl_session *s, size_t from, pdl_str name, pdl
 
 /* Uses a program that is loaded already; kept. Replaces pdl_session_load. */
 void pdl_session_use(pdl_session *s, pdl_program *program);
-/* Uses the code of the same program from another session with the same names and the same option
- * `trace`; kept. Called after pdl_session_use. */
+/* Uses code that another session made from the same program, with the same names and the same
+ * option `trace`; kept. Called after pdl_session_use. */
 void pdl_session_use_code(pdl_session *s, pdl_code *code);
 /* Returns the code of the program, after start. Borrowed. */
 pdl_code *pdl_session_code(const pdl_session *s);
 
 /* Completes the recording and the cache after the end. Error: io. */
 PDL_MUST bool pdl_session_finish(pdl_session *s, pdl_err *err);
-/* Ends the durable run of a session that failed. why: its error. Error: io. */
+/* Ends the durable run of a session that failed. why: the error of the run. Error: io. */
 PDL_MUST bool pdl_session_fail(pdl_session *s, const pdl_err *why, pdl_err *err);
 
 /* Runs to the end. Returns DONE or FAIL. */
@@ -124,8 +126,8 @@ pdl_step pdl_session_run(pdl_session *s);
  * timeout_ms (-1: no limit). */
 void pdl_session_start(pdl_session *s);
 pdl_step pdl_session_step(pdl_session *s, int timeout_ms);
-/* Returns for how many ms the next step may be delayed. 0: it must not be delayed; -1: until the
- * descriptor of the loop is readable. */
+/* Returns how many ms the next step may be delayed. 0: it must not be delayed. -1: it may be
+ * delayed until the descriptor of the loop is readable. */
 int pdl_session_deadline_ms(const pdl_session *s);
 /* Ends the run with this error; callable from sinks and signal callbacks of the loop. Takes the
  * content of err. */
@@ -134,27 +136,27 @@ void pdl_session_cancel(pdl_session *s, pdl_err *err);
 /* --- many runs over one set of worlds (serve) ------------------------------------------------- */
 
 typedef struct pdl_spawn {
-    pdl_code *code; /* the code, from pdl_session_compile; the run keeps a reference */
+    pdl_code *code; /* the code, made by pdl_session_compile; the run keeps a reference */
     pdl_str dir;    /* directory of its program; borrowed */
     pdl_stream stream;
-    /* a dict of pdl_session_variables, to which variables may have been added; borrowed for the
-     * call */
+    /* a dict of pdl_session_variables, to which the caller may have added variables; borrowed for
+     * the call */
     pdl_vref variables;
     pdl_sink sink;        /* event may be NULL */
     bool provisional;     /* in a durable run, pieces of answers are shown before they are stored */
     pdl_durable *durable; /* journal of a durable run of a server; borrowed; may be NULL */
     pdl_str name;         /* name of the program of the run, for telemetry; borrowed */
-    uint32_t slot;        /* below PDL_SPAWN_SLOTS; no other live run has it */
+    uint32_t slot;        /* a number below PDL_SPAWN_SLOTS that no other live run has */
     /* Slot of the first run of the group to which this run belongs. That run is spawned first, and
      * the runs of the group are freed together. */
     uint32_t group;
-    /* name for the replies of the group in the cache; borrowed; may be empty */
+    /* the name of the group in the keys of the cache; borrowed; may be empty */
     pdl_str draw;
-    pdl_run_waker waker; /* fn may be NULL */
+    pdl_run_waker waker; /* its fn may be NULL */
     /* The budget to which the run is charged; the run keeps a reference. NULL: the run only has the
      * budget of the options. */
     struct pdl_budget *budget;
-    /* prefix of the places of its effects; the run keeps a reference; may be NULL */
+    /* prefix of the places of the run's effects; the run keeps a reference; may be NULL */
     pdl_path *place;
     pdl_particle particle;
 } pdl_spawn;
@@ -174,7 +176,7 @@ bool pdl_session_poll(pdl_session *s, int timeout_ms);
 /* Starts a run beside others; the caller steps and releases it, and polls. Repetitions of requests
  * to the cache are counted in its group. */
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn);
-/* Starts a copy of a held run (pdl_run_copy). The code and the variables of the spawn are not
+/* Starts a copy of a held run (pdl_run_copy). The members code and variables of the spawn are not
  * used. */
 pdl_run *pdl_session_copy(pdl_session *s, const pdl_spawn *spawn, const pdl_run *of,
                           const char **why, pdl_loc *loc);
@@ -196,7 +198,7 @@ pdl_step pdl_session_turn(pdl_session *s);
 /* Steps the programs that were started by code of the members, and starts model calls that waited
  * for a place. Returns true when one of these programs ended. */
 bool pdl_session_turn_inner(pdl_session *shared);
-/* Sends the model calls that wait to be merged. Returns false when there were none. */
+/* Sends the model calls that wait to be merged. Returns false when no calls waited. */
 bool pdl_session_send_waiting(pdl_session *s);
 bool pdl_session_inner_is_ready(const pdl_session *shared);
 /* Returns true when the session can be stepped before anything happens on the loop. */
@@ -204,13 +206,13 @@ bool pdl_session_is_ready(const pdl_session *s);
 /* Returns true when the session waits only for questions that have no answer yet, in a durable run
  * that may park. */
 bool pdl_session_only_waits(const pdl_session *s);
-/* Parks a run that only waits, which ends it. When answers have arrived meanwhile, the run
- * continues instead. Called after the loop was polled. Returns true when it parked. */
+/* Parks a run that only waits for people; parking ends the run. If answers have arrived meanwhile,
+ * the run continues instead. Called after the loop was polled. Returns true when it parked. */
 bool pdl_session_park(pdl_session *s);
 
 /* Returns the run, for its result and error. Borrowed. */
 const pdl_run *pdl_session_get(const pdl_session *s);
-/* Calls pdl_run_set_variable of the run. */
+/* Calls pdl_run_set_variable for the run. */
 bool pdl_session_set_variable(pdl_session *s, uint32_t fiber, pdl_str name, pdl_vref old,
                               pdl_vref v);
 struct pdl_loop *pdl_session_loop(const pdl_session *s);
@@ -230,8 +232,8 @@ const char *pdl_session_env(pdl_session *s, const char *name);
  * forms. */
 pdl_val pdl_session_explained(pdl_session *s);
 
-/* Writes the trace after the end of the run (options.trace), in pieces that are together one line
- * of JSON. Errors: limit, io, and those of put. */
+/* Writes the trace after the end of the run (options.trace), in pieces that together are one line
+ * of JSON. Errors: limit, io, and the errors of put. */
 PDL_MUST bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user,
                                 pdl_err *err);
 
@@ -247,17 +249,17 @@ void pdl_session_note(const pdl_session *s, const pdl_program *program);
 pdl_val pdl_session_shown(const pdl_session *s, pdl_vref v);
 /* Returns v without the values that recordings redact. Owned. */
 pdl_val pdl_session_recorded(const pdl_session *s, pdl_vref v);
-/* Returns true when the message of an error holds text that must not be printed; `instead` gets a
- * replacement. */
+/* Returns true when the message of an error holds text that must not be printed; `instead` then
+ * gets another text. */
 bool pdl_session_redacts_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead);
 /* Appends text with every secret that is in use replaced by [REDACTED]. */
 void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out);
 /* Replaces every secret in the texts of a value. Takes v; the result is owned. */
 pdl_val pdl_session_redact_val(const pdl_session *s, pdl_val v);
 
-/* For the state of a search: pdl_session_refer_keys appends JSON text in which keys of the
- * environment are replaced by references to their names; pdl_session_fill_keys puts the keys back.
- * Errors: config, which names a key that is not set; replay: the text has another form. */
+/* These functions are for the state of a search. pdl_session_refer_keys appends JSON text in which
+ * references replace the keys of the environment. pdl_session_fill_keys puts the keys back. Errors:
+ * config, which names a key that is not set; replay: the text has another form. */
 void pdl_session_refer_keys(pdl_str json, pdl_buf *out);
 PDL_MUST bool pdl_session_fill_keys(pdl_str json, pdl_buf *out, pdl_err *err);
 

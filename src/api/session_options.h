@@ -18,13 +18,14 @@ typedef struct pdl_session pdl_session;
 typedef struct pdl_session_program_options {
     pdl_str file;        /* the name that the user gave; messages begin with it */
     pdl_str dir;         /* directory of the main program */
-    pdl_vref variables;  /* dict; absent: none */
+    pdl_vref variables;  /* a dict; absent when there are none */
     const pdl_str *path; /* further folders for imports, before those of the installation */
     size_t n_path;
-    /* Names in the code of other runs from which this run may get functions; NULL: the names are
-     * private. */
+    /* Names for this code and for the code of other runs from which this run may get functions;
+     * NULL: the names are private. */
     pdl_interner *names;
-    /* Labels of other runs from which this run may get values; NULL: the labels are private. */
+    /* Labels for this run and for other runs from which it may get values; NULL: the labels are
+     * private. */
     struct pdl_label_names *label_names;
 } pdl_session_program_options;
 
@@ -33,20 +34,20 @@ typedef struct pdl_session_program_options {
 typedef enum pdl_session_purpose {
     PDL_FOR_RUNS,   /* PDL_POLICY, PDL_SANDBOX and PDL_PRICES are read */
     PDL_FOR_CHECKS, /* PDL_POLICY is read: programs are checked with their policies */
-    PDL_FOR_TEXT,   /* none of them is read: programs are loaded, shown and formatted */
+    PDL_FOR_TEXT,   /* none of these is read: programs are loaded, shown and formatted */
 } pdl_session_purpose;
 
 /* How the program is run, and within which limits. */
 typedef struct pdl_session_run_options {
     pdl_session_purpose purpose;
     pdl_stream stream;
-    uint32_t jobs; /* maximum of model calls in flight; 0: the default */
-    /* `jobs` limits the calls of all spawned runs together, not those of each run */
+    uint32_t jobs; /* maximum number of model calls in flight; 0: the default */
+    /* `jobs` limits the calls of all spawned runs together, and not the calls of each run */
     bool counts_all_jobs;
     /* The limits of the run, one for each of PDL_BUDGET_ITEMS; negative: no limit. NULL: the run
      * has no budget. */
     const double *budget;
-    const uint8_t *levels; /* levels of rules, see check.h; NULL: their defaults */
+    const uint8_t *levels; /* levels of rules, see check.h; NULL: the default levels */
     /* Equal model calls become one request for several answers. Such calls wait until
      * pdl_session_send_waiting is called. */
     bool merges_calls;
@@ -60,67 +61,68 @@ typedef struct pdl_session_run_options {
     bool reports_tools; /* see pdl_run_options */
     /* text that `spec` may refuse is printed only after `spec` has accepted it */
     bool holds_refusable;
-    /* the loop has other users, so a run that computes lets them run now and then */
+    /* the loop has other users, so a run that computes interrupts itself now and then */
     bool shares_loop;
-    bool explain;         /* nothing is sent: pdl_session_explained returns the requests */
-    /* With explain: the kinds of effects that are executed: some of
-     * code,command,read,write,input,tool, http. */
+    bool explain; /* nothing is sent: pdl_session_explained returns the requests */
+    /* With `explain`: the kinds of effects that are executed, as a list of some of code, command,
+     * read, write, input, tool and http. */
     pdl_str allow;
     pdl_cancel_flag *cancel; /* the run is cancelled when the flag is not 0; may be NULL */
 } pdl_session_run_options;
 
-/* Files from which effects are answered or in which they are stored. An empty name means no
+/* The files from which effects are answered or in which they are stored. An empty name means no
  * file. */
 typedef struct pdl_session_file_options {
     pdl_str record, replay; /* journals */
-    pdl_str cache;          /* file of replies that runs share; a replay does not use it */
+    pdl_str cache;          /* file of replies that several runs share; a replay does not use it */
     /* Other files that the run writes and confined code must not see; NULL-terminated. */
     const char *const *own;
     /* Files that the run reads and confined code must not change; NULL-terminated; may be NULL. */
     const char *const *inputs;
-    bool offline; /* effects are answered by a durable journal only */
+    bool offline; /* effects are answered only by a durable journal */
 } pdl_session_file_options;
 
-/* Calls of models. */
+/* The options for calls of models. */
 typedef struct pdl_session_model_options {
     const char *timeouts; /* time limits of calls, in the form of --timeout; may be NULL */
     pdl_str prices;       /* file with a table of prices; empty: the file that PDL_PRICES names */
     pdl_rate_limits rates;
     pdl_prefix_options prefix;
     /* The longest wait, in ms, that a service may ask for: a call fails when the service asks for a
-     * longer one. 0: no limit. */
+     * longer wait. 0: no limit. */
     uint64_t patience_ms;
-    /* Gets requests and replies as lines of text, as they are sent but without keys; may be
-     * NULL. */
+    /* Gets requests and replies as lines of text. They are as they were sent, but without keys. May
+     * be NULL. */
     void (*wire)(void *user, pdl_str text);
     void *wire_user;
     /* Receives requests in place of the services; NULL: requests are sent to the services. */
     const struct pdl_http_carrier *carrier;
 } pdl_session_model_options;
 
-/* Limits of what the run may reach. */
+/* The options that limit what the run may reach. */
 typedef struct pdl_session_guard_options {
     /* The profile that confines code, commands and tool servers: `code`, or a file. Empty: the
      * profile of a policy or of PDL_SANDBOX; without these there is no sandbox. */
     pdl_str sandbox;
     bool no_sandbox;      /* PDL_SANDBOX is ignored */
     bool sandbox_process; /* a sandbox without namespaces is accepted */
-    /* Files with policies, or names of built-in ones. The policies of PDL_POLICY and of the program
-     * apply in addition. */
+    /* Files with policies, or names of built-in policies. The policies of PDL_POLICY and of the
+     * program also apply. */
     const pdl_str *policies;
     size_t n_policies;
 } pdl_session_guard_options;
 
 /* The receivers of events and messages. */
 typedef struct pdl_session_report_options {
-    pdl_sink sink;    /* the caller's sink; its `event` is NULL when the caller has none */
-    bool calls;       /* the sink writes to error output when calls of models begin and end */
-    bool all_blocks;  /* the sink also gets events for plain values, as if they were blocks */
-    bool labels;      /* values have labels of their origins even when there are no policies */
-    bool trace;       /* makes a trace: pdl_session_trace */
-    /* Gets the model calls, to compare their beginnings; may be NULL. */
+    pdl_sink sink;   /* the caller's sink; its `event` is NULL when the caller has none */
+    bool calls;      /* the sink writes to error output when calls of models begin and end */
+    bool all_blocks; /* the sink also gets events for plain values, as if they were blocks */
+    bool labels;     /* values have labels for their origins even when there are no policies */
+    bool trace;      /* makes a trace: pdl_session_trace */
+    /* Gets the model calls and compares their beginnings; may be NULL. */
     struct pdl_prefix *prefix;
-    /* the trace has only members that the reference writes, and has lists of messages whole */
+    /* the trace has only the members that the reference writes, and its lists of
+     * messages are whole */
     bool trace_whole;
     /* the trace is made only when it is requested, so the run itself spends no time on it */
     bool trace_later;
@@ -128,29 +130,32 @@ typedef struct pdl_session_report_options {
      * lacks; may be NULL. */
     void (*note)(void *user, pdl_str text);
     /* Gets the text that Python code writes to standard error, which is untrusted. NULL: the code
-     * writes to the standard error of this process. The function gets show_user as its user, and
-     * not the `user` of the caller's sink, because another sink may replace the caller's. */
+     * writes to the standard error of this process. The first argument of the function is
+     * show_user. It is not the `user` of the caller's sink, because another sink may replace that
+     * sink. */
     void (*show_errors)(void *user, pdl_str bytes);
     void *show_user;
     /* secrets are redacted in its lines as long as the session exists; may be NULL */
     pdl_debug *debug;
 } pdl_session_report_options;
 
-/* Spans for a collector of traces. */
+/* The options for spans that are sent to a collector of traces. */
 typedef struct pdl_session_telemetry_options {
     /* address of the collector; empty: the address in the environment */
     pdl_str collector;
     bool content;                           /* spans have the texts of requests and replies */
     bool all;                               /* spans for the library's internals are sent, too */
-    bool is_off; /* no spans are sent: the program is ours, and not the user's */
+    bool is_off; /* no spans are sent, because the program is a part of libpdl and not the user's */
     void (*note)(void *user, pdl_str text); /* called when a span is not sent; may be NULL */
 } pdl_session_telemetry_options;
 
-/* The program that contains the session. The program answers effects, and may have several
- * sessions. */
+/* The options for a program that contains the session. That program answers effects, and may have
+ * several sessions. */
 typedef struct pdl_session_host_options {
-    const struct pdl_line_terminal *terminal; /* asks the user; NULL: standard input is only read */
-    const struct pdl_hook *hooks;             /* effects that the host program answers: hooks.h */
+    /* the terminal on which the user is asked; NULL: standard input is only read */
+    const struct pdl_line_terminal *terminal;
+    /* the effects that the host program answers, see hooks.h */
+    const struct pdl_hook *hooks;
     size_t n_hooks;
     /* The task whose handlers are called, for pdl_engine_current_user; may be NULL. */
     struct pdl_task *task;

@@ -1,4 +1,4 @@
-/* rerun.c -- copies of a journal that changed programs continue; see rerun.h.
+/* rerun.c -- makes copies of a journal, which changed programs then continue; see rerun.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,9 +15,9 @@
 struct pdl_rerun {
     const pdl_session_options *options;
     char *journal; /* the journal of the run; it is only read; owned */
-    char *folder;  /* folder of copies; NULL before the first */
+    char *folder;  /* folder of the copies; NULL before the first copy */
     pdl_session *base;
-    unsigned n; /* number of runs so far */
+    unsigned n; /* number of runs that were made so far */
     /* --- the run in progress; session is NULL without one --- */
     pdl_session *session;
     pdl_durable *durable;

@@ -1,4 +1,5 @@
-/* run_guards.c -- policies and sandbox of a durable run in its journal; see run_guards.h.
+/* run_guards.c -- keeps the policies and the sandbox of a durable run in its journal; see
+ * run_guards.h.
  *
  * A policy is kept with the hash of its text, because a policy that has become looser under the
  * same name would loosen the run.

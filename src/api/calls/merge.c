@@ -1,4 +1,5 @@
-/* merge.c -- holds calls, groups equal ones, and deals the choices of their answer; see merge.h.
+/* merge.c -- holds calls back, groups equal calls, and gives each call one choice of the answer;
+ * see merge.h.
  *
  * The worlds before this one (budget, cache and journals) still see every call that the program
  * made. The tokens of the merged request are divided: the first call gets the tokens of the prompt,
@@ -30,8 +31,8 @@ typedef struct call_group {
     merge_world *world;
     pdl_effect **calls; /* n, owned */
     size_t n, live;
-    uint32_t id;        /* the effect that was forwarded */
-    bool is_delivering; /* the group is released when delivering is over */
+    uint32_t id;        /* id of the effect that was forwarded */
+    bool is_delivering; /* the group is released after the answers were delivered */
     struct call_group *next, *prev;
 } call_group;
 
@@ -40,12 +41,12 @@ struct merge_world {
     pdl_merge_options o;
     PDL_VEC(pdl_effect *) waiting;
     call_group *first;
-    /* models whose servers answered a request for several choices with fewer */
+    /* models whose servers answered a request for several choices with fewer choices */
     pdl_map refused;
     PDL_VEC(char *) names; /* keys of `refused`, owned */
 };
 
-static char mark; /* a value for the map, of which only the keys are used */
+static char mark; /* a value for the map, whose keys alone are used */
 
 static pdl_str model_of(const pdl_effect *e) {
     pdl_vref name = pdl_dict_getz(e->request, "model");
@@ -130,8 +131,8 @@ static void send(merge_world *w, pdl_effect *const *calls, size_t n) {
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Returns the usage for the call at i of n: the first call gets the tokens of the prompt, and the
- * tokens of the answers are divided. */
+/* Returns the usage of the call at i of n. The first call gets the tokens of the prompt; the tokens
+ * of the answers are divided. */
 static pdl_val usage_of(pdl_vref all, size_t i, size_t n) {
     int64_t prompt = 0, answers = 0;
     if (!pdl_is_dict(all)) return pdl_null();
@@ -168,7 +169,7 @@ static void deal(pdl_effect *e, const pdl_reply *r, size_t i, size_t n) {
         pdl_effect_refuse_after(e, &err, r->seconds);
 }
 
-/* Returns true for an error that a call might not get if it were sent alone. */
+/* Returns true for an error that the call might not get if it were sent alone. */
 static bool is_of_merged(const pdl_reply *r) {
     return r->err.kind == PDL_E_bad_request || r->err.kind == PDL_E_unsupported_params ||
            r->err.kind == PDL_E_content_policy;
@@ -251,11 +252,11 @@ static int compare(pdl_str a, pdl_str b) {
     return a.n - i < b.n - j ? -1 : a.n - i > b.n - j;
 }
 
-/* A call that waits, with what is needed to order and compare it. */
+/* A call that waits, and the facts by which it is ordered and compared. */
 typedef struct waiting_call {
     pdl_effect *e;
     pdl_buf place, content;
-    size_t group; /* number of its group */
+    size_t group; /* number of the call's group */
 } waiting_call;
 
 static int by_place(const void *a, const void *b) {
@@ -332,8 +333,8 @@ static void start(pdl_world *world, pdl_effect *e) {
     }
     pdl_vref stream = pdl_dict_getz(e->request, "stream");
     bool is_whole = !pdl_is_bool(stream) || !pdl_bool_of(stream);
-    /* A call of code is forwarded at once: its code occupies the worker, and other particles could
-     * not reach their calls. */
+    /* A call of code is forwarded at once. While it waits its code occupies the worker, and other
+     * particles could not reach their calls. */
     if (is_whole && !e->by_code && can_merge(w, e, w->o.takes(w->o.user, e)))
         *pdl_vec_push(&w->waiting) = e;
     else

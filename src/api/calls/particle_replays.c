@@ -1,4 +1,5 @@
-/* particle_replays.c -- keeps answers by place, and gives them again; see particle_replays.h.
+/* particle_replays.c -- keeps the answers of effects by place, and gives them again; see
+ * particle_replays.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,10 +14,11 @@
 /* The answer to an effect. */
 typedef struct kept_answer {
     char *key;     /* place, number and kind; owned */
-    pdl_val value; /* owned; absent when the effect failed, or has to be done again */
-    pdl_err err;   /* kind 0: the effect did not fail */
+    pdl_val value; /* owned; absent when the effect failed, or must be executed again */
+    pdl_err err;   /* kind 0 when the effect did not fail */
     pdl_label labels;
-    bool is_again; /* the effect is done again: the particle needs its own Python object */
+    /* the effect is executed again, because the particle needs its own Python object */
+    bool is_again;
 } kept_answer;
 
 typedef struct replays_world replays_world;

@@ -1,10 +1,10 @@
 /* particle_replays.h -- keeps the answers of particles, so that a particle that cannot be
  * copied can be run again from them. Private to api.
  *
- * The effects of a particle have places that no other particle has. So an effect whose place and
- * number are known already is one of a particle that is run again. It gets the stored answer, so
- * nothing is asked or done twice. Only an effect that uses or creates an object of Python is done
- * again, because the particle needs its own object.
+ * The effects of a particle have places that no other particle has. So when the place and number of
+ * an effect are known already, its particle is being run again. The effect gets the stored answer,
+ * so nothing is asked or executed twice. Only an effect that uses or creates an object of Python is
+ * executed again, because the particle needs its own object.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* codes.c -- keeps the code of the programs that an engine has run last. Reference counts show when
- * the owner has freed a program: then only codes of this cache hold it.
+/* codes.c -- keeps the code of the programs that an engine ran last. When the owner has freed a
+ * program, only codes in this cache refer to it, which its reference count shows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,8 @@
 
 #include "base/banned.h"
 
-/* programs that an engine uses at a time; checking all of them takes less than a microsecond */
+/* number of programs that an engine uses at a time; checking all of them takes less than a
+ * microsecond */
 enum { MANY = 64 };
 
 typedef struct code_entry {
@@ -19,7 +20,7 @@ typedef struct code_entry {
 
 struct pdl_code_cache {
     code_entry at[MANY];
-    size_t n, next; /* next: the entry that is replaced when all are in use */
+    size_t n, next; /* next: the entry that is replaced when all entries are in use */
 };
 
 pdl_code_cache *pdl_codes_new(void) { return PDL_NEW(pdl_code_cache); }
@@ -29,8 +30,8 @@ void pdl_codes_free(pdl_code_cache *c) {
     pdl_free(c);
 }
 
-/* Returns true when nothing but entries of this cache holds the program. Code that is held by
- * functions counts as holding its program. */
+/* Returns true when only entries of this cache refer to the program. Code to which functions refer
+ * counts as a reference to its program. */
 static bool is_over(const pdl_code_cache *c, const pdl_program *p) {
     uint32_t ours = 0;
     for (size_t i = 0; i < c->n; i++)

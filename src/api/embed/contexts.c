@@ -24,7 +24,7 @@ pdl_value *pdl_value_context_parts(const pdl_value *v) {
                : NULL;
 }
 
-/* Combines the parts in groups of two, then of four, and so on, so that a context of n parts is
+/* Combines the parts in pairs, then in groups of four, and so on, so that a context of n parts is
  * only log n deep. */
 static pdl_val composed(pdl_val *parts, size_t n, bool independent) {
     if (n == 0) return pdl_context_empty();

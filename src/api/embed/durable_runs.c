@@ -204,7 +204,7 @@ static bool show(pdl_str path, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-/* Returns the path of a run, owned; NULL with the reason in *error. */
+/* Returns the path of a run, owned. Returns NULL when there is none; *error has the reason. */
 static char *path_of(const char *run, const char *what, pdl_error **error) {
     char *path = NULL;
     pdl_err err = {0};

@@ -1,4 +1,5 @@
-/* engine.c -- pdl_engine: settings, handlers; programs: loading, checking.
+/* engine.c -- the functions of pdl_engine, which has settings and handlers, and which loads and
+ * checks programs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -164,7 +165,7 @@ bool pdl_engine_handle(pdl_engine *engine, const char *kind, const char *prefix,
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* Returns a program with its diagnostics; NULL for misuse. */
+/* Returns a program with its diagnostics; NULL when the caller misuses the function. */
 static pdl_program *load(const char *text, size_t n, const char *name, bool from_tree, bool *ok,
                          pdl_error **error) {
     pdl_str file = pdl_str_of(name ? name : "");
@@ -324,7 +325,7 @@ pdl_value *pdl_check_program(pdl_engine *engine, const pdl_program *program, pdl
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Passes the allocator on to GMP and libuv, which abort when they run out of memory. */
+/* Makes GMP and libuv use our allocator. They would abort when they run out of memory. */
 static void direct_libraries(void) {
     pdl_int_use_alloc();
     pdl_loop_use_alloc();

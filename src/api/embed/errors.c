@@ -12,12 +12,13 @@
 
 #include "base/banned.h"
 
-/* The public structure and its texts, which follow it in one block of memory. */
+/* The public structure and its texts. The texts follow the structure in the same block
+ * of memory. */
 typedef struct maker {
     pdl_buf texts;
-    size_t at[6]; /* offsets of kind, message, file, hint, text, path */
+    size_t at[6]; /* offsets of kind, message, file, hint, text and path */
     size_t n;
-    /* secrets of a program that has no session yet; NULL when there are none */
+    /* secrets of a program that has no session yet; NULL for other programs */
     pdl_secrets *secrets;
 } maker;
 
@@ -30,7 +31,7 @@ static void add(maker *m, pdl_str s, const pdl_session *session) {
     pdl_buf_putc(&m->texts, 0);
 }
 
-/* Appends the text together with the part of the tree, and notes where that part is. */
+/* Appends the text and the part of the tree, and notes the position of that part. */
 static void add_text(maker *m, pdl_loc place, pdl_buf *shown, const pdl_session *session) {
     pdl_buf part = PDL_BUF;
     pdl_api_put_part(place, &part);

@@ -22,20 +22,20 @@ enum { DAY_MS = 86400000 };
 typedef struct hooks hooks;
 
 struct pdl_request {
-    hooks *hooks;  /* NULL when the handle is closed */
+    hooks *hooks;  /* NULL after the handle was closed */
     pdl_effect *e; /* NULL when the answer is not needed any more */
-    /* the handler that got the request; NULL when an object or function of the host got it */
+    /* the handler that got the request; NULL when an object or a function of the host got it */
     const pdl_hook *row;
     pdl_value data;
     pdl_buf pieces;     /* pieces that were not delivered yet */
-    pdl_buf all_pieces; /* all pieces so far */
+    pdl_buf all_pieces; /* all pieces that have arrived */
     bool answered;
-    bool looked_again; /* this is the second look-up, after the first found nothing */
+    bool looked_again; /* this is the second look-up, because the first found nothing */
     pdl_val answer;
     pdl_err err;
     uint64_t start_ns;
-    bool *freed;     /* *freed is set when the world is freed; NULL when no caller wants to know */
-    struct list *in; /* the list that contains it; NULL when none does */
+    bool *freed;     /* *freed is set when the world is freed; NULL when no caller needs it */
+    struct list *in; /* the list that contains the request; NULL when no list does */
     pdl_request *next, *prev;
 };
 
@@ -48,12 +48,12 @@ struct hooks {
     pdl_loop *loop;
     const pdl_hook *rows;
     size_t n_rows;
-    pdl_task *task; /* NULL when there is none */
+    pdl_task *task; /* NULL when the world belongs to no task */
     void (*other)(void *user, pdl_effect *e);
     void *user;
     list waiting;      /* requests that wait for the host program */
-    list ready;        /* answered, or with pieces to deliver, in order */
-    pdl_timer *keeper; /* keeps the loop open while there are requests */
+    list ready;        /* requests that were answered or have pieces to deliver, in order */
+    pdl_timer *keeper; /* keeps the loop open as long as there are requests */
 };
 
 /* --- the handlers ----------------------------------------------------------------------------- */
@@ -79,14 +79,14 @@ static pdl_str subject_of(const pdl_effect *e) {
     return PDL_STR("");
 }
 
-/* Returns true when handler a is asked before b: the longer prefix comes first, and of equal
- * prefixes the later handler. */
+/* Returns true when handler a is asked before handler b: the handler with the longer prefix comes
+ * first. Of handlers with equal prefixes the later one comes first. */
 static bool is_before(const pdl_hook *a, const pdl_hook *b) {
     return a->prefix.n != b->prefix.n ? a->prefix.n > b->prefix.n : a > b;
 }
 
-/* Returns the handler that is asked after `after` (NULL: the first one); NULL when there is no
- * further one. */
+/* Returns the handler that is asked after the handler `after` (NULL: the first handler). Returns
+ * NULL when no handler is left. */
 static const pdl_hook *find(const pdl_hook *rows, size_t n, const pdl_effect *e,
                             const pdl_hook *after) {
     const pdl_hook *best = NULL;
@@ -146,7 +146,7 @@ static void keep_open(void *user) {
     mind_keeper(h);
 }
 
-/* Removes the request; the caller owns its effect. */
+/* Removes the request. The caller then owns its effect. */
 static pdl_effect *leave(pdl_request *r) {
     pdl_effect *e = r->e;
     hooks *h = r->hooks;
@@ -167,7 +167,7 @@ static void request_free(pdl_request *r) {
     pdl_free(r);
 }
 
-/* Drops the effect of a request whose answer is not needed any more; the request lives until the
+/* Drops the effect of a request whose answer is not needed any more. The request lives until the
  * host program has answered it. */
 static void give_up(pdl_request *r) {
     pdl_effect_free(leave(r));
@@ -191,7 +191,7 @@ bool pdl_request_piece(pdl_request *request, const char *text, size_t n_bytes) {
     return true;
 }
 
-/* Moves the request to the list of those that the next poll delivers. */
+/* Moves the request to the list of requests that the next poll delivers. */
 static void answered(pdl_request *r) {
     if (!r->e) {
         request_free(r);
@@ -375,7 +375,7 @@ static void deliver(hooks *h, pdl_request *r) {
         if (!r->answered) move_to(r, &h->waiting);
         deliver_pieces(r->e, pdl_buf_str(&pieces));
         pdl_buf_fini(&pieces);
-        return; /* an answer follows in the next turn, unless the piece ended the run */
+        return; /* an answer is delivered in the next turn, unless this piece ended the run */
     }
     deliver_answer(r);
 }

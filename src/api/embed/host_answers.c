@@ -1,4 +1,4 @@
-/* host_answers.c -- fills in the shorter forms of answers, and makes replies from them; see
+/* host_answers.c -- completes answers that have a shorter form, and makes replies of them; see
  * host_answers.h.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -27,7 +27,7 @@ static pdl_val no_tokens(void) {
                          "completion_tokens", pdl_int(0));
 }
 
-/* Returns the message of an answer {content, ...}: the fields that a message of an assistant may
+/* Returns the message in an answer {content, ...}: the members that a message of an assistant may
  * have. */
 static pdl_val answer_message(pdl_vref d) {
     static const char *const fields[] = {"content",           "tool_calls",  "refusal",
@@ -112,7 +112,7 @@ static bool http_answer(pdl_vref v, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Completes the shorter forms that a host program may answer with. Flat switch over the kinds. */
+/* Completes an answer of a host program that has a shorter form. A flat switch over the kinds. */
 static bool complete(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_val *out,
                      pdl_err *err) {
     const char *kind = pdl_effect_kind_name(e->kind);

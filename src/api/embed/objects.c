@@ -26,7 +26,7 @@ typedef struct host_object {
     pdl_handler_fn *fn; /* handler of a function; NULL for an object */
     void *user;         /* user of fn, or the object */
     pdl_object_ops ops;
-    void (*release)(void *user); /* may be NULL */
+    void (*release)(void *user); /* this function may be NULL */
 } host_object;
 
 static host_object *host_of(const pdl_handle *h) { return h->user; }
@@ -183,8 +183,8 @@ void *pdl_value_function_of(const pdl_value *v, pdl_handler_fn *fn) {
 
 /* --- operations of programs ----------------------------------------------------------------- */
 
-/* Returns the first object of the host program in v, absent when there is none; *others: there are
- * objects of code as well. */
+/* Returns the first object of the host program in v; absent when there is none. *others is set when
+ * v has objects of code, too. */
 static pdl_vref find(pdl_vref v, bool *others, unsigned depth) {
     pdl_vref found = pdl_absent();
     if (!(pdl_flags_of(v) & PDL_F_HANDLE) || depth > PDL_MAX_VALUE_DEPTH) return found;
@@ -212,8 +212,8 @@ bool pdl_objects_is_function(pdl_vref v) {
            host_of(pdl_handle_of(v))->fn;
 }
 
-/* Returns the object on which an operation works: its own object, or else the first object among
- * its operands. */
+/* Returns the object on which an operation works: the object that it names, or else the first
+ * object among its operands. */
 static pdl_vref target_of(const pdl_effect *e, bool *others) {
     static const char *const operands[] = {"left", "right", "args", "kwargs"};
     pdl_vref object = pdl_dict_getz(e->request, "object");
@@ -333,7 +333,7 @@ static void ask_object(const pdl_effect *e, const host_object *o, pdl_request *r
         ops->operate(o->user, pdl_request_data(r), r);
 }
 
-/* Asks the host program. The request and the values in it live as long as the call. */
+/* Asks the host program. The request and the values in it live only during the call. */
 void pdl_objects_ask(const pdl_effect *e, pdl_request *r) {
     bool others = false;
     pdl_val target = pdl_keep(target_of(e, &others)), request = pdl_keep(e->request);

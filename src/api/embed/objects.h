@@ -1,5 +1,5 @@
-/* objects.h -- functions and objects of the host program as values, and the requests to the host
- * that operations on them become. Private to api.
+/* objects.h -- makes values of functions and objects of the host program, and requests to the host
+ * of operations on them. Private to api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 #include "effect/effect.h"
 #include "pdl.h"
 
-/* Returns true for an operation of a program on a function or object of the host program. */
+/* Returns true for an operation on a function or object of the host program. */
 bool pdl_objects_own(const pdl_effect *e);
 
 /* Makes the data of the request for such an operation: {args, kwargs} for a function, {op, ...} for

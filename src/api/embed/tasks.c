@@ -34,7 +34,8 @@ static const char *look_name(pdl_look look) {
     PDL_BUG("look %d", (int)look);
 }
 
-/* Passes NUL-terminated copies of an event's texts to the callbacks, for one call. */
+/* Passes NUL-terminated copies of an event's texts to the callbacks. The copies live during that
+ * call. */
 static void report(const pdl_task *t, const pdl_event *e) {
     const char *kind = pdl_event_name(e->kind);
     if (!t->opt.blocks && is_of_blocks(kind)) return;
@@ -130,7 +131,7 @@ static char *copy_of(const char *z) { return pdl_str_dup(pdl_str_of(z ? z : ""))
 
 void pdl_task_release(pdl_task *t) {
     pdl_pool *before = pdl_pool_enter(t->engine->pool);
-    /* effects in flight are left as they would be after a kill */
+    /* effects in flight stay in the state in which a killed process leaves them */
     if (t->durable) pdl_durable_ends(t->durable);
     pdl_session_free(t->session);
     pdl_task_close_durable(t);
@@ -147,7 +148,7 @@ void pdl_task_release(pdl_task *t) {
     pdl_engine *engine = t->engine;
     pdl_free(t);
     pdl_pool_enter(before);
-    /* this releases the last reference to the engine, and with it the pool */
+    /* this releases the last reference to the engine, and the pool with it */
     pdl_engine_free(engine);
 }
 
@@ -177,7 +178,7 @@ static bool read_durable(pdl_task_durable *to, const pdl_task_durable *from, pdl
     return !from || (to->run && *to->run) || pdl_misuse(error, "pdl_task_durable.run is not named");
 }
 
-/* Refuses options that a task cannot have for itself when it shares a loop with others. */
+/* Refuses options that a task cannot have when it shares a loop with others. */
 static bool fits_shared(const pdl_engine *e, const pdl_task_options *o, pdl_error **error) {
     bool own = (o->timeout && *o->timeout) || (o->prices && *o->prices) || o->max_rps > 0 ||
                o->max_tokens_per_minute > 0;
@@ -271,13 +272,13 @@ static pdl_task *start(pdl_engine *engine, pdl_program *program, pdl_task_option
     t->opt.durable = NULL;
     pdl_code *known = pdl_codes_find(engine->codes, program, o.trace);
     if (known) pdl_session_use_code(t->session, known);
-    t->busy = true; /* the first events are reported before this function returns */
+    t->busy = true; /* set because the first events are reported before this function returns */
     pdl_task *before = pdl_task_enter(engine, t);
     pdl_session_start(t->session);
     (void)pdl_task_enter(engine, before);
     t->busy = false;
     if (!known) pdl_codes_add(engine->codes, pdl_session_code(t->session), o.trace);
-    t->opt.inputs = NULL; /* the run has its own copies now */
+    t->opt.inputs = NULL; /* the run has made its own copies */
     if (engine->shared && !o.alone) pdl_turns_add(engine, t);
     return t;
 }
@@ -325,11 +326,11 @@ void pdl_task_settle(pdl_task *t, pdl_step step) {
     if (t->opt.done && !t->doomed) t->opt.done(t->opt.user, t);
 }
 
-/* Steps a task on the one loop of its engine. */
+/* Steps a task on the loop that its engine shares. */
 static pdl_state advance_shared(pdl_task *t, int timeout_ms) {
     pdl_engine *e = pdl_engine_keep(t->engine);
     pdl_state state = PDL_TASK_WAITING;
-    t->ended = &state; /* the task may be freed meanwhile */
+    t->ended = &state; /* the task may be freed during this call */
     pdl_turns_run(e, t, timeout_ms);
     if (state == PDL_TASK_WAITING) t->ended = NULL;
     pdl_engine_free(e);
@@ -399,7 +400,7 @@ static bool is_done(const pdl_task *t, const char *what, pdl_error **error) {
     return false;
 }
 
-/* Takes v; replaces its promises by the values that filled them. */
+/* Replaces the promises in v by the values that filled them. Takes v. */
 static pdl_value *settled(pdl_val v) {
     pdl_val out;
     pdl_err err = {0};
@@ -425,7 +426,7 @@ static pdl_val usage_of(const pdl_task *t) {
     return pdl_dict_putz(d, "prompt_tokens", pdl_int(prompt));
 }
 
-/* Returns the library, which is loaded once; borrowed. */
+/* Returns the library, borrowed. It is loaded only once. */
 static pdl_vref library_of(const pdl_task *t) {
     if (pdl_is_absent(t->engine->library)) {
         pdl_pool *before = pdl_pool_enter(t->engine->pool);

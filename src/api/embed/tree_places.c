@@ -1,9 +1,9 @@
 /* tree_places.c -- finds the part of a tree that contains a place. A program that is a tree of
  * values is written as YAML and loaded from that text. So its errors have lines of a text that the
- * user never saw, while the user knows paths in the tree.
+ * user never saw, but the user knows paths in the tree.
  *
- * Errors are rare, and sources are copied and outlive their nodes. So the text is read again to
- * find a path.
+ * The path is found by reading the text again: errors are rare, and a copy of the text lives longer
+ * than its nodes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,8 +32,8 @@ static void put_key(const pdl_node *key, pdl_buf *out) {
     }
 }
 
-/* Appends the step into the child of n that begins last before `at`. Returns the node to continue
- * with, or NULL. */
+/* Appends the step to the last child of n that begins before `at`. Returns the node at which the
+ * search continues, or NULL. */
 static const pdl_node *step(const pdl_node *n, uint32_t at, pdl_buf *out) {
     uint32_t i = n->n;
     if (n->kind == PDL_NODE_SEQ) {

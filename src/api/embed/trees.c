@@ -32,7 +32,7 @@ pdl_value *pdl_program_text(const pdl_program *program) {
     return program && program->source ? pdl_value_box(pdl_text(program->source->text)) : NULL;
 }
 
-/* Returns true for data without functions and objects, which would become texts. */
+/* Returns true for data without functions and objects: in the YAML these would become texts. */
 static bool is_data(pdl_vref v, unsigned depth, pdl_error **error) {
     if (depth > PDL_MAX_VALUE_DEPTH)
         return pdl_misuse(error, "pdl_load_value: the program is nested too deeply");

@@ -1,4 +1,4 @@
-/* turns.c -- runs the tasks of an engine on one loop: they take turns, and one wait covers the
+/* turns.c -- runs the tasks of an engine on one loop: the tasks take turns, and a wait is for the
  * effects of all of them.
  *
  * The engine has one session without a program, whose loop, worlds, environment and secrets the
@@ -16,7 +16,7 @@
 
 enum {
     MAX_WAIT_MS = 50
-}; /* libuv registers a new descriptor with the kernel when the loop runs the next time */
+}; /* libuv registers a new descriptor with the kernel when the loop runs next */
 
 static void note_missing(void *user, pdl_str text) {
     pdl_engine_say(((const pdl_engine *)user), text);
@@ -119,7 +119,7 @@ static void cancel_all(const pdl_engine *e) {
     }
 }
 
-/* Returns the rest of timeout_ms, which began at start; -1: no limit. */
+/* Returns the rest of timeout_ms, which began at start; -1 when there is no limit. */
 static int time_left(uint64_t start, int timeout_ms) {
     uint64_t gone = timeout_ms > 0 ? (pdl_clock_ns() - start) / 1000000 : 0;
     if (timeout_ms <= 0) return timeout_ms;

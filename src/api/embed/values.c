@@ -1,5 +1,5 @@
-/* values.c -- pdl_value: handles of values for users of the library; each function checks its
- * arguments for misuse.
+/* values.c -- the functions of pdl_value, the handles by which users of the library hold values.
+ * Each function checks its arguments for misuse.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,9 +47,9 @@ pdl_value *pdl_value_text_n(const char *text, size_t n_bytes) {
     return is_text(text, n_bytes) ? pdl_value_box(pdl_text((pdl_str){text, n_bytes})) : NULL;
 }
 
-/* Returns the value as a reader sees it. The messages of a model call are a context, which a report
- * presents as a list. That list is made only here, since few programs that receive reports read
- * it. */
+/* Returns the value in the form that a reader sees. The messages of a model call are a context,
+ * which a report presents as a list. That list is made only here, since few programs read reports.
+ */
 static pdl_vref whole(const pdl_value *v) {
     if (v->shows_list) {
         pdl_value *own = (pdl_value *)(uintptr_t)v;
@@ -242,7 +242,7 @@ static bool ready(const pdl_value *v, pdl_val *out, pdl_err *err) {
     return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "a value that is still to come has no text");
 }
 
-/* Makes the resulting text value. Takes b, into which v was written. */
+/* Makes the text value of a function's result. Takes b, into which v was written. */
 static pdl_value *written(const pdl_value *v, bool ok, pdl_buf *b, pdl_err *err,
                           pdl_error **error) {
     pdl_label label = pdl_label_built(pdl_label_of(v->v));

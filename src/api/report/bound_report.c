@@ -1,9 +1,9 @@
 /* bound_report.c -- adds up what the blocks of a program can cost at most; see bound.h.
  *
- * The bound of a block is a function of the number of words in the context when the block begins:
- * the block makes a number of calls, and some of them send that context again. The bounds of a
- * sequence are added, of two branches the larger counts, loops multiply, and in a loop the context
- * grows by what each round contributes.
+ * The bound of a block depends on the number of words in the context when the block begins, because
+ * some of its calls send that context again. The bounds of a sequence are added, of two branches
+ * the larger bound counts, and a loop multiplies. In a loop the context grows by the messages of
+ * each round.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,10 +21,10 @@
 /* The maximum that may happen. INFINITY means that there is no bound. */
 typedef struct run_bound {
     double calls, answer, prompt;
-    double with_context;       /* how many of the calls also send the context */
-    /* words that the block adds to the context, and words of its result */
+    double with_context; /* number of these calls that also send the context */
+    /* number of words that the block adds to the context, and of words of its result */
     double context, result;
-    /* cost without the context; additional cost for each word of the context */
+    /* cost without the context; further cost for each word of the context */
     double cost, context_cost;
 } run_bound;
 
@@ -43,11 +43,12 @@ typedef struct bounding {
         const pdl_tree *tree;
         size_t next;
     })
-    calls_in; /* expressions with calls, by block */
-    PDL_VEC(const pdl_block *) open; /* functions that are being examined, to notice recursion */
+    calls_in; /* for each block, its expressions with calls */
+    /* functions that are being examined; by this list a recursion is noticed */
+    PDL_VEC(const pdl_block *) open;
     PDL_VEC(bound_site) sites;
     pdl_val reasons; /* list of {file, line, what, why, remedy} */
-    double times;    /* how often the block that is examined may run */
+    double times;    /* how often the block that is being examined may run */
     size_t visits;
     bool unpriced, is_full;
 } bounding;
@@ -56,10 +57,10 @@ static run_bound of_block(bounding *w, const pdl_block *b);
 
 /* --- arithmetic ------------------------------------------------------------------------------- */
 
-/* Multiplies two bounds. Zero times an unknown number is zero. */
+/* Multiplies two bounds. Zero times infinity is zero. */
 static double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
-/* Returns the bound of b when it runs after a. */
+/* Returns the bound of a followed by b. */
 static run_bound then(run_bound a, run_bound b) {
     return (run_bound){
         .calls = a.calls + b.calls,
@@ -181,7 +182,7 @@ static bool has_models(const pdl_block *b) {
     return found;
 }
 
-/* Notes how long the values of the variables of a loop are. */
+/* Notes the lengths of the values that the variables of a loop get. */
 static void note_items(const bounding *w, const pdl_fors *fors) {
     for (uint32_t i = 0; fors && i < fors->n; i++) {
         const pdl_tree *t = fors->names[i];
@@ -282,7 +283,7 @@ static run_bound of_model(bounding *w, const pdl_block *b) {
     call.context_cost = sees_context ? price.input : 0;
     *pdl_vec_push(&w->sites) =
         (bound_site){b, w->times, times(w->times, call.answer)};
-    input.context = 0; /* text that a block makes for its input does not enter the context */
+    input.context = 0; /* text that a block makes for its input is not added to the context */
     return then(input, call);
 }
 
@@ -329,7 +330,7 @@ static run_bound of_kind(bounding *w, const pdl_block *b) {
     case PDL_BLOCK_array: return in_order(w, &PDL_AS(array, b)->items, true);
     case PDL_BLOCK_object: {
         run_bound r = in_order(w, &PDL_AS(object, b)->fields, true);
-        r.result = INFINITY; /* the names of its fields become words of the result, too */
+        r.result = INFINITY; /* the names of the fields become words of the result, too */
         return r;
     }
     case PDL_BLOCK_sequence: return in_order(w, &PDL_AS(sequence, b)->items, true);
@@ -381,7 +382,7 @@ static run_bound of_exprs(bounding *w, const pdl_block *b) {
     return x.sum;
 }
 
-/* Returns true when the result of the block is made of those of its parts. */
+/* Returns true when the result of the block is made of the results of its parts. */
 static bool joins_children(const pdl_block *b) {
     bool is_file = b->kind == PDL_BLOCK_include || b->kind == PDL_BLOCK_import;
     return pdl_block_is_structured(b->kind) && !is_file;
@@ -405,7 +406,7 @@ static run_bound limit(const bounding *w, const pdl_block *b, run_bound r) {
     return r;
 }
 
-/* Returns the bound of all attempts of a block together, and of its fallback. */
+/* Returns the bound of all attempts of a block together, including its fallback. */
 static run_bound of_attempts(bounding *w, const pdl_block *b) {
     double n = attempts(w, b), before = w->times;
     w->times = n < 0 ? INFINITY : times(before, n);
@@ -501,8 +502,8 @@ static int by_calls(const void *a, const void *b) {
     return x->answer < y->answer ? 1 : x->answer > y->answer ? -1 : 0;
 }
 
-/* Lists what the budget of the run and the budget of the whole program allow; the smaller of the
- * two counts. */
+/* Lists the limits of the run's budget and of the whole program's budget. Of two limits, the
+ * smaller counts. */
 static pdl_val list_budget(const bounding *w, const pdl_block *main) {
     pdl_val d = pdl_dict_new(PDL_BUDGET_COUNT);
     const pdl_budget_field *own = main ? main->rare->budget : NULL;

@@ -126,7 +126,7 @@ static double words_of_list(const bound_names *names, const pdl_xlist *l) {
     return n;
 }
 
-/* Returns true for a filter that never makes a text longer by a word. */
+/* Returns true for a filter whose result never has more words than the text. */
 static bool keeps_words(pdl_str filter) {
     static const char *const kept[] = {"trim", "upper", "lower", "string", "title", "capitalize"};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
@@ -255,8 +255,8 @@ static void on_node(void *user, const pdl_xnode *x) {
     const pdl_block *function = function_of(c->names, f);
     bool builtin = f->kind == PDL_X_NAME && !pdl_bound_find(c->names, f->u.name) &&
                    pdl_check_is_builtin(f->u.name);
-    /* a method of a computed text or list; a variable could be an object that holds a function of
-     * the program under this name */
+    /* a method of a computed text or list; for a variable it could be a function of the program
+     * that an object holds under this name */
     bool method = f->kind == PDL_X_ATTR && f->u.access.obj->kind != PDL_X_NAME;
     if (!builtin && !method) c->fn(c->user, function, c->loc);
 }

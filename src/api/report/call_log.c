@@ -1,4 +1,4 @@
-/* call_log.c -- writes a line when a call begins, and one when it ends; see call_log.h.
+/* call_log.c -- writes a line when a call begins, and another line when it ends; see call_log.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -32,11 +32,12 @@ typedef struct service {
 
 typedef struct doctor {
     pdl_session *session;
-    pdl_http *http; /* NULL: services get no request */
+    pdl_http *http; /* NULL when no requests are sent to services */
     PDL_VEC(service *) services;
     pdl_val rows;
-    pdl_buf notes;        /* notes about .env, a line each, made before there is a session */
-    /* address of the previous provider, because several providers may share a service */
+    /* notes about .env, one on each line; they are made before there is a session */
+    pdl_buf notes;
+    /* address of the previous provider; several providers may share a service */
     pdl_buf last_address;
 } doctor;
 
@@ -212,8 +213,8 @@ static bool is_waiting(const doctor *d) {
     return false;
 }
 
-/* Asks all services at the same time, so that the time limit of services that do not answer passes
- * only once. */
+/* Asks all services at the same time. So the time limit of services that do not answer passes only
+ * once. */
 static void report_services(doctor *d) {
     while (is_waiting(d) && pdl_loop_run(d->session->around.loop, ASK_MS)) {}
     for (size_t i = 0; i < d->services.n; i++) {

@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 typedef struct note {
-    unsigned bit;  /* the permission that would have allowed it; 0 for a model call */
+    unsigned bit;  /* the permission that would allow the effect; 0 for a model call */
     size_t number; /* number of the call, from 1 */
 } note;
 
@@ -27,13 +27,13 @@ typedef struct explainer {
     pdl_explain_preview_fn *preview; /* may be NULL */
     const pdl_redaction *redaction;
     pdl_val calls, not_done; /* lists */
-    pdl_idmap held;          /* id -> effect that is never answered, owned */
+    pdl_idmap held;          /* id -> effect that is never answered; owned */
     PDL_VEC(note) notes;
-    pdl_idmap noted; /* id -> place of its entry in the notes, + 1 */
+    pdl_idmap noted; /* id -> 1 + position of its entry in the notes */
 } explainer;
 
-/* The permissions, and the kinds of effects that each allows; all other kinds are always
- * allowed. */
+/* The permissions, and the kinds of effects that each allows. All other kinds are
+ * always allowed. */
 static const struct {
     const char *word;
     unsigned bit, kinds;
@@ -127,7 +127,8 @@ static void note_call(explainer *x, pdl_effect *e) {
     pdl_val d = with_place(e);
     d = pdl_dict_putz(d, "call", pdl_int((int64_t)number));
     d = pdl_dict_putz(d, "kind", pdl_textz(pdl_effect_kind_name(e->kind)));
-    /* The record is printed, so values that the policy hides in the output are hidden in it. */
+    /* The record will be printed, so values that the policy redacts in the output are redacted in
+     * it. */
     pdl_val real = e->request;
     e->request = pdl_redact_labelled(x->redaction, pdl_keep(real));
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
@@ -217,14 +218,15 @@ pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl
     return &x->world;
 }
 
-/* Returns the totals of all calls, and how many calls have no limit or no price. */
+/* Returns the totals over all calls, and the number of calls that have no limit or no price. */
 static pdl_val totals_of(pdl_vref calls) {
     int64_t prompt = 0, answer = 0, open_ended = 0, no_price = 0;
     double cost = 0;
     for (size_t i = 0; i < pdl_list_len(calls); i++) {
         pdl_vref c = pdl_list_at(calls, i), t = pdl_dict_getz(c, "tokens"),
                  most = pdl_dict_getz(t, "answer_at_most"), price = pdl_dict_getz(c, "cost");
-        prompt += pdl_int_of(pdl_dict_getz(t, "prompt")); /* texts in memory bound the sum */
+        /* the sum cannot overflow, because all texts are in memory */
+        prompt += pdl_int_of(pdl_dict_getz(t, "prompt"));
         if (pdl_is(most, PDL_V_INT) && pdl_int_of(most) < INT64_MAX - answer)
             answer += pdl_int_of(most);
         else
@@ -259,7 +261,7 @@ pdl_val pdl_explain_cached(pdl_val notes, size_t answered) {
     return pdl_dict_putz(notes, "totals", t);
 }
 
-/* Returns how much of a budget item the calls use, as far as it is known. */
+/* Returns how much of a budget item the calls use, as far as that is known. */
 static double known_of(pdl_vref totals, pdl_budget_item item) {
     const char *const keys[PDL_BUDGET_COUNT] = {
         [PDL_BUDGET_calls] = "calls",

@@ -12,7 +12,8 @@
 #include "model/prices.h"
 #include "vm/vm.h"
 
-/* Effects that are really executed, besides reading program text, the clock and random numbers. */
+/* The kinds of effects that may really be executed. Reading program text, the clock and random
+ * numbers always may. */
 enum {
     PDL_ALLOW_code = 1,
     PDL_ALLOW_command = 2,
@@ -22,7 +23,7 @@ enum {
     PDL_ALLOW_tool = 32,
     PDL_ALLOW_http = 64,
 };
-/* Reads "code,command,read" as a set of these permissions. Error: usage. */
+/* Reads a text such as "code,command,read" as a set of these permissions. Error: usage. */
 PDL_MUST bool pdl_allow_read(pdl_str words, unsigned *out, pdl_err *err);
 
 /* Finds out which request would be sent for an effect. *request is null when the host program
@@ -31,8 +32,8 @@ typedef void pdl_explain_preview_fn(pdl_world *outside, const pdl_effect *e, pdl
                                     pdl_val *problem);
 
 /* Makes a world before `outside`, which is borrowed. prices may be NULL. preview may be NULL when
- * the host program answers all calls. Values that the redaction (borrowed) covers are hidden in the
- * record; NULL: none are. */
+ * the host program answers all calls. Values that the redaction (borrowed; NULL: none) covers are
+ * redacted in the record. */
 pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices,
                                  pdl_explain_preview_fn *preview,
                                  const pdl_redaction *redaction);
@@ -40,12 +41,13 @@ pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl
 /* Returns the record so far, in the order of the requests: {calls: [...], totals, not_done: [...]}.
  * Owned. docs/manual/calls.md has the forms. */
 pdl_val pdl_explain_notes(pdl_world *w);
-/* Adds to notes (taken) how many requests are missing there because a cache answered them. */
+/* Adds to notes (taken) the number of requests that are missing there because a cache answered
+ * them. */
 pdl_val pdl_explain_cached(pdl_val notes, size_t answered);
 /* Adds to notes (taken) how many calls and tokens and how much cost a budget allows, together with
  * what is known of the program's use. A negative number means no limit. */
 pdl_val pdl_explain_budget(pdl_val notes, const double limit[PDL_BUDGET_COUNT]);
-/* Returns the reason why a fiber waits for this effect, such as "the reply of call 2", "code that
+/* Returns the reason why a fiber waits for this effect, such as "the reply of call 2" or "code that
  * was not run". Owned text; absent when the effect was answered. */
 pdl_val pdl_explain_reason(const pdl_world *w, uint32_t id);
 

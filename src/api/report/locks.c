@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 typedef struct asked {
-    pdl_val tools; /* absent until the list arrives */
+    pdl_val tools; /* absent until the list has arrived */
     pdl_err err;
     bool done;
 } asked;
@@ -31,7 +31,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
         a->tools = pdl_keep(reply->value);
 }
 
-/* Requests the list of a server. */
+/* Requests the list of tools from a server. */
 static bool list_tools(pdl_session *s, pdl_str server, uint32_t id, pdl_val *out, pdl_err *err) {
     asked a = {.tools = pdl_absent()};
     pdl_val request = pdl_dict_putz(pdl_dict_new(2), "server", pdl_text(server));
@@ -53,7 +53,8 @@ static bool list_tools(pdl_session *s, pdl_str server, uint32_t id, pdl_val *out
     return true;
 }
 
-/* Hashes the definitions and stores them. by_name: the definitions. */
+/* Hashes the definitions of tools and stores the hashes. by_name: the definitions by the name of
+ * the tool. */
 static bool hash_tools(pdl_vref tools, pdl_val *out, pdl_val *by_name, pdl_err *err) {
     pdl_val hashes = pdl_dict_new(8);
     *by_name = pdl_dict_new(8);

@@ -26,8 +26,8 @@ static bool has_provider(void *user, pdl_str model, const pdl_node *parameters, 
     return false;
 }
 
-/* Returns false for a misspelt parameter. Services have further parameters, which are sent
- * unchanged: so only a name that is similar to a known one counts as a mistake. */
+/* Returns false for a misspelt parameter. Services have other parameters, too, which are sent
+ * unchanged. So a name counts as a mistake only when it is similar to a known name. */
 static bool knows_parameter(void *user, pdl_str model, pdl_str name, pdl_str *near) {
     (void)user, (void)model;
     enum { MAX = 128 };

@@ -2,7 +2,7 @@
  * can be known without running it. Files that it includes or imports are examined, too.
  *
  * Files that are connected by `include` share their variables, so such a group of files has one map
- * of names; a name that two files of a group define counts as unknown. An imported file has
+ * of names. A name that two files of a group define counts as unknown. An imported file has
  * separate variables.
  *
  * The source of a value is known for a variable that one block of the program defines, if that
@@ -37,16 +37,16 @@ typedef struct checked_file checked_file;
 /* The facts about a variable. */
 typedef struct origin {
     pdl_label label; /* 0 when nothing is known */
-    /* name of the tool server that the variable holds; p is NULL when it holds none, or when that
-     * is not known */
+    /* name of the tool server that the variable holds; p is NULL when it holds no server, or when
+     * that is unknown */
     pdl_str server;
 } origin;
 
 /* A tool server that the program imports. */
 typedef struct known_server {
     pdl_str name;
-    const pdl_block *at;   /* its first import */
-    checked_file *file;    /* file of that block */
+    const pdl_block *at; /* the block with the first import */
+    checked_file *file;  /* the file of that block */
     /* n_seen: how often expressions use a variable that holds the server; n_used: how many of these
      * uses call a tool */
     size_t n_seen, n_used;
@@ -55,10 +55,10 @@ typedef struct known_server {
 
 struct checked_file {
     const pdl_program *p;
-    /* the first file of its group, which has the names; may be the file itself */
+    /* the first file of the group, which holds the names for all; it may be this file */
     struct checked_file *group;
-    pdl_map names;       /* -> origin, in the main program's arena */
-    const pdl_block *at; /* block that first uses the file; NULL for the main file */
+    pdl_map names;       /* name -> origin, in the main program's arena */
+    const pdl_block *at; /* the block that first uses the file; NULL for the main file */
 };
 
 typedef struct policy_check {
@@ -68,11 +68,11 @@ typedef struct policy_check {
     pdl_map files;      /* address of a program -> checked_file; the main file is first */
     pdl_map servers;    /* name -> known_server, in the main program's arena */
     pdl_map tools;      /* SERVER/NAME of a tool that is called or locked -> the same text */
-    pdl_map foreign;    /* names of called functions that are defined by code or a host program */
+    pdl_map foreign;    /* names of called functions that code or a host program defines */
     checked_file *file; /* the file that is being examined */
     bool *used;         /* one mark for each rule: whether the rule is used */
     size_t n_rules;
-    bool open; /* a program that is not known here is run, too, and a rule may be meant for it */
+    bool open; /* the run also executes an unknown program, for which a rule may be meant */
 } checker;
 
 static void warn(checker *c, pdl_rule_id id, pdl_loc loc, const char *text) {
@@ -103,7 +103,7 @@ static checked_file *add_file(checker *c, const pdl_program *p, const pdl_block 
     return f;
 }
 
-/* Finds all files that the program uses. The list grows while it is walked. */
+/* Finds all files that the program uses. The list grows during the walk over it. */
 static void find_files(checker *c) {
     add_file(c, c->p, NULL);
     for (size_t i = 0; i < c->files.n; i++) {
@@ -122,7 +122,7 @@ static void find_files(checker *c) {
 
 static pdl_map *names_of(const checker *c) { return &group_of(c->file)->names; }
 
-/* Returns the text of a literal; empty when it is computed. */
+/* Returns the text of a literal; empty when the text is computed. */
 static pdl_str literal_of(const pdl_tree *t) {
     bool text = t && t->kind == PDL_TREE_CONST && pdl_is_str(t->value);
     return text ? pdl_str_get(t->value) : (pdl_str){0};
@@ -154,7 +154,7 @@ static bool is_input(const pdl_block *b) {
     return !path || (path->kind == PDL_TREE_CONST && pdl_is_null(path->value));
 }
 
-/* Returns the label that the result of a block is sure to have; 0 when it is not sure. */
+/* Returns the label that the result of a block certainly has; 0 when no label is certain. */
 static pdl_label label_of_block(const checker *c, const pdl_block *b) {
     if (b->rare->spec.type || b->rare->endorse || b->rare->fallback) return 0;
     switch ((int)b->kind) {
@@ -172,7 +172,7 @@ static pdl_label label_of_block(const checker *c, const pdl_block *b) {
     }
 }
 
-/* Returns the tool server that a block imports; p is NULL when there is none. */
+/* Returns the tool server that a block imports; p is NULL when it imports none. */
 static pdl_str server_of(const pdl_block *b) {
     if (!b || b->kind != PDL_BLOCK_import) return (pdl_str){0};
     pdl_str path = PDL_AS(import, b)->path.s;
@@ -239,7 +239,7 @@ enum { MAX_ARGS = 64 };
 
 typedef struct sink_use {
     pdl_sink_id sink;
-    pdl_str name; /* p is NULL when the name is computed */
+    pdl_str name; /* p is NULL for a name that is computed */
     pdl_argument args[MAX_ARGS];
     size_t n;
 } sink_use;
@@ -295,7 +295,7 @@ static void judge_started(void *user, const pdl_command_word *words, size_t n, p
         put_index(s->c->p->arena, i, &name);
         add(&u, name, words[i].label);
     }
-    if (choosing) /* only a run shows which command it is */
+    if (choosing) /* only a run shows which command is started */
         pdl_policies_have_rule(s->c->policies, PDL_SINK_command, (pdl_str){0}, s->c->used);
     else
         judge(s->c, s->b, &u);
@@ -374,7 +374,7 @@ static void use_server(checker *c, const pdl_b_import *b) {
     pdl_policies_have_rule(c->policies, PDL_SINK_server, server_of(&b->head), c->used);
 }
 
-/* Appends an entry of a map as it is written in the program. */
+/* Appends an entry of a map in the form that it has in the program. */
 static void put_written(const pdl_node *map, pdl_str key, pdl_buf *out) {
     pdl_val v = pdl_absent();
     pdl_err ignored = {0};
@@ -385,7 +385,7 @@ static void put_written(const pdl_node *map, pdl_str key, pdl_buf *out) {
     pdl_drop(v);
 }
 
-/* Reports a label that no policy of this run defines: removing it has no effect. */
+/* Reports a label that no policy of this run defines. Removing such a label has no effect. */
 static void report_label(checker *c, const pdl_node *n) {
     pdl_val v = pdl_absent();
     pdl_err ignored = {0};
@@ -474,8 +474,8 @@ static pdl_str joined(checker *c, pdl_str first, const char *between, pdl_str se
     return whole;
 }
 
-/* Adds an argument. When it is written as an object, its parts are added, too, such as
- * "message.body". */
+/* Adds an argument. When the program writes it as an object, its parts are added, too, under names
+ * such as "message.body". */
 static void add_value(checker *c, sink_use *u, pdl_str name, const pdl_xnode *x, unsigned depth) {
     enum { DEEP = 8 };
     if (x->kind == PDL_X_DICT && x->u.dict.n && depth < DEEP) {
@@ -560,8 +560,8 @@ static bool is_member(pdl_str name) {
     return false;
 }
 
-/* Returns the server of an expression `server.name` or `server['name']`, and the name in *name;
- * NULL for any other expression. */
+/* Returns the server in an expression `server.name` or `server['name']`; *name gets the name.
+ * Returns NULL for any other expression. */
 static known_server *member_of(const checker *c, const pdl_xnode *x, pdl_str *name) {
     if (!x || (x->kind != PDL_X_ATTR && x->kind != PDL_X_ITEM)) return NULL;
     if (x->u.access.obj->kind != PDL_X_NAME) return NULL;
@@ -758,7 +758,7 @@ static void report_oddity(void *user, const pdl_rule_view *r, const char *what) 
     pdl_buf_fini(&m);
 }
 
-/* Calls fn for each file; c->file is the file during the call. */
+/* Calls fn for each file. During the call c->file is that file. */
 static void each_file(checker *c, void (*fn)(checker *c)) {
     for (size_t i = 0; i < c->files.n; i++) {
         c->file = c->files.entries[i].value;

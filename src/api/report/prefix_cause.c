@@ -2,8 +2,8 @@
  *
  * Each text that a block makes is kept with its block. These texts are searched for a piece of a
  * request. The shortest text that contains it is the value, and the next longer text is where the
- * value was inserted. The cause is exact where a block makes the value; a value that an expression
- * makes inside of a text is described by the words of the expression.
+ * value was inserted. When a block made the value, the cause is exact. When an expression inside a
+ * text made it, the report has the words of that expression.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,7 +33,7 @@ static void keep(made_texts *m, pdl_vref value, const pdl_block *b, const pdl_pa
 void pdl_made_texts_take(made_texts *m, const pdl_event *e) {
     if (e->kind == PDL_EVENT_block_begin && e->block && is_loop(e->block))
         *pdl_vec_push(&m->loops) = e->block;
-    /* a block that contributes nothing ends with an empty text */
+    /* the result of a block that contributes nothing is an empty text */
     bool result = e->kind == PDL_EVENT_field && pdl_str_is(e->key, "pdl__result");
     if ((result || e->kind == PDL_EVENT_block_end) && e->block)
         keep(m, e->value, e->block, e->path, e->block->kind == PDL_BLOCK_model);
@@ -86,8 +86,7 @@ struct found_text {
 };
 
 /* Finds the shortest text that contains the byte and is longer than `above`. When several texts are
- * equal, the earliest one counts: there the value was made, and the later blocks only passed it
- * on. */
+ * equal, the earliest counts: its block made the value, and later blocks only passed it on. */
 static struct found_text shortest(const made_texts *m, pdl_str text, size_t at, size_t above) {
     struct found_text best = {NULL, 0, (size_t)-1};
     size_t first = m->all.n > MAX_SEARCHED ? m->all.n - MAX_SEARCHED : 0;
@@ -182,7 +181,8 @@ pdl_val pdl_made_by(const made_texts *m, pdl_str text, size_t at, size_t *end) {
     d = pdl_dict_putz(d, "file", loc.src ? pdl_text(loc.src->name) : pdl_null());
     d = pdl_dict_putz(d, "line", line_of(loc));
     d = pdl_dict_putz(d, "used", line_of(put));
-    /* In a text with expressions, only a part is the value, and it is not known which part. */
+    /* A text with expressions contains the value as a part, and it is not known which
+     * part that is. */
     if (b->kind != PDL_BLOCK_data && b->kind != PDL_BLOCK_scalar) *end = value.start + value.n;
     return pdl_dict_putz(d, "origin", pdl_textz(origin));
 }

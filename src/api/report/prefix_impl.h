@@ -1,4 +1,5 @@
-/* prefix_impl.h -- what the files of the prefix report share. Private to api.
+/* prefix_impl.h -- the types and functions that the files of the prefix report share. Private to
+ * api.
  *
  *   prefix_report.c calls as units in the order of the provider; the longest shared beginning
  *   prefix_cause.c  which value of the program made a piece of text
@@ -27,8 +28,8 @@ void pdl_made_texts_take(made_texts *m, const pdl_event *e);
 void pdl_made_texts_clear(made_texts *m);
 
 /* Finds the block that made the bytes from `at` on in a text of a request. Returns {block,
- * variable, file, line, used, origin}; owned; absent when it is unknown. *end: the offset at which
- * the value ends, set when that is known. */
+ * variable, file, line, used, origin}, owned; absent when the block is unknown. *end: the offset at
+ * which the value ends, if that is known. */
 pdl_val pdl_made_by(const made_texts *m, pdl_str text, size_t at, size_t *end);
 
 #endif

@@ -2,11 +2,11 @@
  *
  * A call is a list of units: the members of its request in the order in which the provider reads
  * them, a list of messages as one unit for each. Calls with the same first units are found by a
- * chained hash, so that a long chat costs no more than its text. Of several earlier calls, the one
- * counts whose next unit has the longest beginning in common with this call. When two calls differ
- * inside a unit, the text between the common beginning and the common end is the value that
- * differs. Equal text after that value could have been found by the cache, so it is the cost of the
- * difference.
+ * chained hash, so that the time for a long chat grows only with its text. Among several such
+ * calls, the call counts whose next unit shares the longest beginning with this call. When two
+ * calls differ inside a unit, the text between the common beginning and the common end is the value
+ * that differs. Equal text after that value could have been found by the cache, so it is the cost
+ * of the difference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,8 +29,8 @@ typedef struct unit {
     pdl_val json;    /* the bytes that are compared */
     pdl_val content; /* the text of a message, or absent */
     bool is_message;
-    bool ends; /* the provider keeps a beginning that ends here */
-    uint64_t chain; /* hash of this unit and all units before it */
+    bool ends;      /* the provider keeps a beginning that ends after this unit */
+    uint64_t chain; /* hash of this unit and of all units before it */
     size_t before;  /* the previous call with the same key, from 1; 0 when there is none */
 } unit;
 
@@ -39,21 +39,23 @@ typedef struct prefix_call {
     char *place, *file;
     uint32_t line, id;
     pdl_val model, parameters, provider;
-    int64_t cached; /* tokens that the service found in its cache; -1 when it does not say */
-    int64_t nanos;   /* when it was asked; 0 when that is not known */
-    int64_t kept;    /* seconds for which the provider keeps it after its last use; 0: unknown */
-    bool is_earlier; /* the call was made by an earlier run */
-    /* the earlier call that shares the longest beginning with this one, from 1; 0 when there is
-     * none */
+    /* tokens that the service found in its cache; -1 when it does not report them */
+    int64_t cached;
+    int64_t nanos; /* when the call was asked; 0 when that is not known */
+    /* seconds for which the provider keeps the request after its last use; 0: unknown */
+    int64_t kept;
+    bool is_earlier; /* the call was made in an earlier run */
+    /* the earlier call that shares the longest beginning with this call, from 1; 0 when no call
+     * shares one */
     size_t with;
-    size_t before;   /* the previous call of the same model, from 1; 0 when there is none */
+    size_t before; /* the previous call of the same model, from 1; 0 when there was none */
 } prefix_call;
 
 struct pdl_prefix {
     PDL_VEC(prefix_call) calls;
     pdl_idmap ends; /* key of a chain -> the last call that begins with these units, from 1 */
     pdl_idmap by_id;
-    size_t first; /* index of the first call of the last run */
+    size_t first; /* index of the first call in the last run */
     bool causes;
     pdl_world *model;
     const pdl_prices *prices;
@@ -91,8 +93,8 @@ void pdl_prefix_free(pdl_prefix *p) {
 
 /* --- calls as units --------------------------------------------------------------------------- */
 
-/* Returns the text of a message, or of its parts together. Owned; absent when the message has no
- * text. */
+/* Returns the text of a message, or the texts of its parts together. Owned; absent when the message
+ * has no text. */
 static pdl_val text_of(pdl_vref v) {
     static const char *const names[] = {"content", "parts", "text"};
     pdl_vref in = v;
@@ -107,14 +109,14 @@ static pdl_val text_of(pdl_vref v) {
     return pdl_absent();
 }
 
-/* Mixes all bits of x into all bits of the result; different numbers stay different. */
+/* Mixes all bits of x into all bits of the result. Different numbers give different results. */
 static uint64_t mixed(uint64_t x) {
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
     return x ^ x >> 31;
 }
 
-/* sent: the unit with its marks. */
+/* sent: the unit as it is sent, with its marks. */
 static void add_unit(prefix_call *c, pdl_vref v, pdl_vref sent, bool is_message) {
     pdl_buf b = PDL_BUF;
     pdl_err ignored = {0};
@@ -158,7 +160,7 @@ static bool add_request(pdl_prefix *p, const pdl_effect *e, prefix_call *c) {
     pdl_val shown = pdl_absent();
     pdl_err ignored = {0};
     if (!pdl_model_preview(p->model, e, &shown, &ignored)) {
-        /* when the request cannot be written, the values that the program gives are compared */
+        /* when the request cannot be written, the values of the program are compared instead */
         pdl_err_fini(&ignored);
         c->provider = pdl_textz("");
         add_units(c, e->request, e->request);
@@ -206,14 +208,14 @@ static size_t call_with(const pdl_prefix *p, uintptr_t key) {
 }
 
 /* Searches the calls with one key, from `at` on. Returns the call that has the first n units of c
- * and whose next unit has the longest beginning in common with that of c; the last one when several
- * are equal. Returns 0 when there is none. */
+ * and whose next unit shares the longest beginning with the next unit of c. Of several such calls,
+ * returns the last. Returns 0 when there is no such call. */
 static size_t most_alike(const pdl_prefix *p, const prefix_call *c, size_t n, size_t at) {
     enum { MAX_COMPARED = 16 };
     size_t best = 0, most = 0;
     for (size_t i = 0; at && i < MAX_COMPARED; i++) {
         const prefix_call *other = &p->calls.p[at - 1];
-        /* this call has the key for fewer units, and no next unit to compare */
+        /* this call has the key for fewer units, so it has no next unit to compare */
         if (other->units.n < n) break;
         bool both = n < c->units.n && n < other->units.n;
         size_t same = both ? common_start(json_of(c, n), json_of(other, n)) : 0;
@@ -226,7 +228,8 @@ static size_t most_alike(const pdl_prefix *p, const prefix_call *c, size_t n, si
     return best;
 }
 
-/* Finds the earlier call with the longest beginning in common; from 1, or 0. */
+/* Finds the earlier call that shares the longest beginning with c; from 1, or 0 when no call shares
+ * one. */
 static size_t find_earlier(const pdl_prefix *p, const prefix_call *c) {
     for (size_t n = c->units.n; n > 0; n--) {
         size_t at = most_alike(p, c, n, call_with(p, key_of(c->units.p[n - 1].chain)));
@@ -306,13 +309,13 @@ pdl_sink pdl_prefix_sink(pdl_prefix *p, pdl_world *model, const pdl_prices *pric
 
 typedef struct compared {
     const prefix_call *with; /* NULL when no earlier call begins in the same way */
-    /* counts of shared units, messages and bytes; the bytes include the shared part of the next
-     * unit */
+    /* numbers of shared units, messages and bytes; the bytes include the shared beginning of the
+     * next unit */
     size_t units, messages, bytes;
-    bool differs;                  /* both calls have a unit after the shared ones */
-    /* equal bytes: at the beginning of that unit, at its end, and in the units after it */
+    bool differs; /* both calls have another unit after the shared units */
+    /* equal bytes at the beginning of that unit, at its end, and in the units after it */
     size_t in_unit, tail, after;
-    size_t behind;                 /* bytes of the text that are after the value that differs */
+    size_t behind; /* bytes of the text that follow the value that differs */
 } compared;
 
 static size_t common_end(pdl_str a, pdl_str b, size_t start) {
@@ -358,7 +361,7 @@ static size_t length_of(const prefix_call *c) {
     return n;
 }
 
-/* Returns how many tokens the provider would have found in addition, without the difference. */
+/* Returns how many more tokens the provider would have found without the difference. */
 static int64_t lost_tokens(const prefix_call *c, const compared *r) {
     const pdl_prefix_facts *f = pdl_prefix_facts_of(pdl_str_get(c->provider));
     /* fewer equal bytes are ignored: any two messages share quotes, braces and some words */
@@ -398,7 +401,8 @@ static pdl_val difference(const pdl_prefix *p, const prefix_call *c, compared *r
     return d;
 }
 
-/* Stores the additional cost of tokens that were not in the cache; false when there is no price. */
+/* Stores the additional cost of tokens that were not in the cache. Returns false when there is no
+ * price. */
 static bool price_of(const pdl_prefix *p, const prefix_call *c, int64_t tokens, double *cost) {
     pdl_price price;
     bool known = pdl_price_find(p->prices, pdl_str_get(c->model), c->parameters, &price);
@@ -430,9 +434,10 @@ static int64_t expected_tokens(const prefix_call *c, const prefix_call *other) {
     return pdl_prefix_found(f, (int64_t)(bytes / BYTES_OF_TOKEN));
 }
 
-/* Finds the call that last used the beginning which c shares with earlier calls. The calls with the
- * same first units are examined, the latest first. *kept: the longest time for which the provider
- * keeps one of them. Returns NULL when a time is unknown, or when one of them was still kept. */
+/* Finds the call that last used the beginning that c shares with earlier calls. The calls with the
+ * same first units are examined, beginning with the latest. *kept: the longest time for which the
+ * provider keeps one of them. Returns NULL when a time is unknown, or when the provider still kept
+ * one of the calls. */
 static const prefix_call *last_use(const pdl_prefix *p, const prefix_call *c, const compared *r,
                                    int64_t *kept) {
     enum { MAX_COMPARED = 16 };
@@ -455,7 +460,7 @@ static const prefix_call *last_use(const pdl_prefix *p, const prefix_call *c, co
 }
 
 /* Returns how many tokens the provider did not find although an earlier call shared them; 0 when it
- * found about as many as expected, or does not say. */
+ * found about as many as expected, or when it does not report the number. */
 static int64_t missed_tokens(const prefix_call *c, const compared *r) {
     const pdl_prefix_facts *f = pdl_prefix_facts_of(pdl_str_get(c->provider));
     int64_t tokens = expected_tokens(c, r->with), missed = tokens - c->cached;

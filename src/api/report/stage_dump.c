@@ -30,7 +30,7 @@ static void put_blocks(const pdl_program *p, pdl_buf *out) {
 static const struct {
     uint32_t bit;
     const char *category;
-    bool broken; /* this form is shown for a program with errors, too */
+    bool broken; /* a program with errors is shown in this form, too */
     void (*put)(const pdl_program *p, pdl_buf *out);
 } forms[] = {
     {1u << PDL_DBG_BIT_nodes, "nodes", true, put_nodes},

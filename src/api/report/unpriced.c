@@ -14,8 +14,8 @@
 
 typedef struct pricing {
     const pdl_prices *prices;
-    pdl_idmap seen;    /* programs that were walked, because modules may use each other */
-    bound_names names; /* the names of the program that is walked */
+    pdl_idmap seen;    /* programs that were walked: modules may use each other */
+    bound_names names; /* names of the program that is being walked */
     pdl_val list;
 } pricing;
 

@@ -1,9 +1,9 @@
 /* unreached.c -- finds the blocks that explain could not reach; see explain.h.
  *
- * A fiber that waits is inside a chain of blocks. Parts of these blocks that were never entered
- * come after the place where it waits, unless they are the other branch of a decision, a fallback,
- * or the body of a function. The parts are reported with the reason why the fiber waits; when
- * several fibers come before a part, the first one counts.
+ * A waiting fiber is inside a chain of blocks. Parts of these blocks that were never entered would
+ * be executed after the place where the fiber waits. Exceptions are the other branch of a decision,
+ * a fallback, and the body of a function. The parts are reported with the reason why the fiber
+ * waits. When several fibers wait before a part, the first one counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -63,7 +63,7 @@ typedef struct search {
     pdl_val seen;            /* dict: place and reason -> the entry of not_known */
     pdl_val list;            /* the list not_reached */
     const pdl_block *parent; /* the block whose parts are being examined */
-    /* the part in which the fiber waits; NULL when it waits in the parent itself */
+    /* the part in which the fiber waits; NULL when the fiber waits in the parent itself */
     const pdl_block *inner;
     pdl_vref why;
 } search;

@@ -27,8 +27,8 @@ static uint32_t owner_of(void *user, uint32_t effect) {
     return spawned && !member ? root : 0;
 }
 
-/* Returns the world of the engine's session that answers the effects of a member, apart from those
- * that the member's own hooks answer. */
+/* Returns the world of the engine's session that answers the effects of a member, except the
+ * effects that the member's own hooks answer. */
 static pdl_world *answerers_of(pdl_session *shared) {
     return pdl_session_chain(shared)->rows[PDL_CHAIN_answer];
 }

@@ -22,8 +22,8 @@ enum { OF_CHAIN, OF_FILE };
 
 /* --- how a row is opened ---------------------------------------------------------------------- */
 
-/* Opens the world of a row. run: the run beside others that gets the row; NULL: the row is for the
- * session. */
+/* Opens the world of a row. run: the run beside others that gets the row; NULL when the row is for
+ * the session. */
 typedef pdl_world *open_fn(pdl_session *s, const pdl_spawn *run, pdl_world *next);
 
 static pdl_world *open_policy(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
@@ -33,7 +33,7 @@ static pdl_world *open_policy(pdl_session *s, const pdl_spawn *run, pdl_world *n
 /* Asks the world of models, which a router has opened, for the request that it would send. */
 static void preview(pdl_world *outside, const pdl_effect *e, pdl_val *request, pdl_val *problem) {
     pdl_err err = {0};
-    /* the host program gets this request unchanged, so there is nothing to write */
+    /* the host program gets this request unchanged, so no request is written */
     if (pdl_compose_is_hooked(outside, e)) return;
     if (pdl_model_preview(pdl_compose_model(outside), e, request, &err)) {
         pdl_vref said = pdl_dict_getz(*request, "problem");
@@ -111,7 +111,7 @@ static pdl_world *open_jobs(pdl_session *s, const pdl_spawn *run, pdl_world *nex
 
 static pdl_world *open_answer(pdl_session *s, const pdl_spawn *run, pdl_world *next) {
     (void)run;
-    (void)next; /* nothing comes after the last row */
+    (void)next; /* the last row has no next world */
     return pdl_session_answer_world(s);
 }
 
@@ -181,7 +181,7 @@ void pdl_chain_close(pdl_chain *c) {
         if (rows[i].is_owned)
             c->rows[i]->ops->close(c->rows[i]);
         else
-            /* the owner of this world closes it later than the world after it */
+            /* the owner closes this world, later than the world after it */
             c->rows[i]->next = NULL;
     }
     *c = (pdl_chain){0};

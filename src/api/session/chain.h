@@ -15,22 +15,23 @@ typedef enum {
 } pdl_chain_row;
 
 typedef struct pdl_chain {
-    pdl_world *rows[PDL_CHAIN_COUNT]; /* NULL when the run has no such row */
+    pdl_world *rows[PDL_CHAIN_COUNT]; /* NULL for a row that the run does not have */
     pdl_world *first;                 /* the world that the run sees; NULL until it is built */
 } pdl_chain;
 
 /* Builds the chain of the session, once the policies are known; called once. */
 void pdl_chain_open(pdl_session *s);
-/* Gives a durable run beside others its rows, before those of the session. */
+/* Opens the rows of their own that a durable run beside others has, before the rows of
+ * the session. */
 void pdl_chain_open_run(pdl_session *s, const pdl_spawn *run, pdl_chain *out);
 /* Opens the first row late, when an included program brings a policy into a run without one. The
  * rows after it stay unchanged. */
 void pdl_chain_open_policy(pdl_session *s);
 void pdl_chain_close(pdl_chain *c);
 
-/* Returns the next row that exists after this one; NULL when there is none. */
+/* Returns the next existing row after this one; NULL when there is none. */
 pdl_world *pdl_chain_after(const pdl_chain *c, pdl_chain_row row);
-/* Appends the names of the rows that exist, from first to last, separated by blanks. */
+/* Appends the names of the existing rows, from first to last, separated by blanks. */
 void pdl_chain_put_names(const pdl_chain *c, pdl_buf *out);
 /* Returns true when the world that the run sees is the first row. For assertions. */
 bool pdl_chain_ok(const pdl_chain *c);

@@ -19,20 +19,24 @@
 
 /* The worker and tool servers of one sandbox profile. */
 typedef struct confined_backends {
-    const pdl_sandbox *sandbox; /* NULL when these backends are not confined */
-    /* profiles of the effects that these backends answer; absent when they are not confined */
+    const pdl_sandbox *sandbox; /* NULL when the worker and the servers are not confined */
+    /* profiles of the effects that this worker and these servers answer; absent when they are not
+     * confined */
     pdl_val profiles;
-    pdl_world *worker, *mcp; /* NULL until needed */
-    /* numbers of the effects that the worker answers; 0 when there are none */
+    pdl_world *worker, *mcp; /* NULL until it is needed */
+    /* number of the process, and of the session, of the effects that the worker answers; 0 when
+     * they have none */
     uint32_t process, session;
-    uint32_t owner; /* the only run beside others that may use these backends; 0: all runs may */
-    bool was_left;  /* a block has begun a new session, so only objects still need this worker */
+    /* the only run beside others that may use this worker and these servers; 0: all runs may */
+    uint32_t owner;
+    /* code has begun a new session since; this worker is only kept for the objects in it */
+    bool was_left;
 } confined_backends;
 
 typedef struct router {
     pdl_world world;
     pdl_compose_options opt;
-    pdl_world *model, *host, *web, *hooks; /* NULL until needed */
+    pdl_world *model, *host, *web, *hooks; /* NULL until it is needed */
     PDL_VEC(confined_backends) backends;
     uint32_t generations; /* count of the processes of all workers */
 } router;
@@ -64,8 +68,8 @@ static bool read_limit(const router *r, const char *name, const char *what, doub
     return true;
 }
 
-/* Opens the worker with PDL_PYTHON, else the active virtual environment's Python, else the one on
- * PATH. */
+/* Opens the worker with PDL_PYTHON, else with the Python of the active virtual environment, else
+ * with the Python on PATH. */
 static bool open_worker(router *r, confined_backends *backends, pdl_err *err) {
     const char *own = r->opt.env(r->opt.env_user, "PDL_PYTHON"), *candidates[2];
     pdl_buf venv = PDL_BUF;
@@ -108,7 +112,7 @@ static bool open_worker(router *r, confined_backends *backends, pdl_err *err) {
 /* --- by profile ------------------------------------------------------------------------------- */
 
 /* Returns the run to which the worker belongs. Tool servers are shared by all runs, because they
- * keep their own state anyway. */
+ * keep state between calls in any case. */
 static uint32_t owner_of(const router *r, const pdl_effect *e, const pdl_sandbox *s) {
     bool own = s && e->kind != PDL_EFFECT_tool && r->opt.owner;
     return own ? r->opt.owner(r->opt.user, e->id) : 0;
@@ -205,14 +209,14 @@ static void close_left(router *r) {
     r->backends.n = n;
 }
 
-/* Forgets a run. The workers of the run are closed when they are idle, because a worker may be
- * delivering a reply. */
+/* Forgets a run. Its workers are closed when they are idle, because a worker may be delivering a
+ * reply at this moment. */
 void pdl_compose_forget(pdl_world *w, uint32_t owner) {
     router *r = (router *)(void *)w;
     for (size_t i = 0; owner && i < r->backends.n; i++)
         if (r->backends.p[i].owner == owner) {
             r->backends.p[i].was_left = true;
-            /* no run has this process number, so the backends are not found again */
+            /* no run has this process number, so these backends are not found again */
             r->backends.p[i].process = UINT32_MAX;
         }
 }
@@ -337,7 +341,7 @@ static bool may_ask(const pdl_sandbox *s, const pdl_effect *e, pdl_err *err) {
     return true;
 }
 
-/* Judges a request of confined code: the engine does for it only what the code may do itself.
+/* Judges a request of confined code: the engine does for the code only what the code itself may do.
  * Requests to a person, to tool servers and to a model at its configured address are allowed,
  * because the user has set them up. */
 static deputy_answer ask_deputy(router *r, pdl_effect *e, pdl_err *err) {
@@ -399,7 +403,7 @@ static pdl_world *web_of(router *r) {
     return r->web;
 }
 
-/* Returns the world for an effect; NULL, with err set, when it cannot be opened. */
+/* Returns the world for an effect. Returns NULL, with err set, when that world cannot be opened. */
 static pdl_world *world_for(router *r, const pdl_effect *e, pdl_err *err) {
     switch (e->kind) {
     case PDL_EFFECT_model:
@@ -425,7 +429,7 @@ static pdl_world *world_for(router *r, const pdl_effect *e, pdl_err *err) {
 
 pdl_world *pdl_compose_model(pdl_world *w) { return model_of((router *)(void *)w); }
 
-/* Starts an effect that the library answers, not the host program. */
+/* Starts an effect that the library answers, and not the host program. */
 static void start_here(void *user, pdl_effect *e) {
     router *r = user;
     pdl_err err = {0};
@@ -450,7 +454,7 @@ static bool is_confined_code(const router *r, const pdl_effect *e) {
     pdl_err err = {0};
     if (e->kind != PDL_EFFECT_code || !r->opt.confined) return false;
     bool known = pdl_confined_find(r->opt.confined, e->sandbox, &s, &err);
-    /* the world that answers the effect meets the error again, and refuses the effect */
+    /* the world that answers the effect meets this error again, and refuses the effect */
     pdl_err_fini(&err);
     return !known || s;
 }
@@ -524,8 +528,7 @@ static void close_all(pdl_world *w) {
     if (r->web) r->web->ops->close(r->web);
     if (r->hooks) r->hooks->ops->close(r->hooks);
     for (size_t i = 0; i < r->backends.n; i++) {
-        /* these are closed last, because closing them runs the loop until their servers have
-         * ended */
+        /* the tool servers are closed last: the loop runs until they have ended */
         confined_backends *c = &r->backends.p[i];
         if (c->mcp) c->mcp->ops->close(c->mcp);
         pdl_drop(c->profiles);

@@ -24,16 +24,17 @@ typedef struct pdl_compose_options {
     pdl_rate_limits rates;
     pdl_prefix_options prefix;
     uint64_t patience_ms;
-    const struct pdl_http_carrier *carrier; /* carries requests to models; NULL: they are sent */
+    /* takes requests to models; NULL: the requests are sent */
+    const struct pdl_http_carrier *carrier;
     void (*wire)(void *user, pdl_str text); /* called with env_user; may be NULL */
     void (*note)(void *user, pdl_str text); /* called with env_user; may be NULL */
-    /* The trace context of requests to models and tool servers; called with env_user; may be
+    /* Writes the trace context of requests to models and tool servers; called with env_user; may be
      * NULL. */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
     const char *tracestate; /* the tracestate for the same requests; may be NULL */
     const struct pdl_line_terminal *terminal;
-    void (*errors)(void *user, pdl_str bytes); /* receives standard error of code */
-    /* returns false when the process writes to our standard error itself */
+    void (*errors)(void *user, pdl_str bytes); /* receives the standard error of code */
+    /* returns false when the process writes directly to our standard error */
     bool (*takes_errors)(void *user);
     void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
                       void *answer_user);
@@ -44,15 +45,15 @@ typedef struct pdl_compose_options {
      * requested; 0 when it is in no such run. Confined code of different runs has different
      * processes and a different /tmp, so that one run leaves nothing to another. */
     uint32_t (*owner)(void *user, uint32_t effect);
-    /* sandboxes of code, commands and tool servers; NULL: they are not confined */
+    /* the sandboxes of code, commands and tool servers; NULL: they are not confined */
     struct pdl_confined *confined;
     const char *timeouts;  /* time limits of model calls, see model.h; NULL: defaults */
     const pdl_hook *hooks; /* effects that the host program answers itself */
     size_t n_hooks;
     const uint64_t *code_seed; /* see pdl_session_run_options */
-    pdl_task *task; /* task whose handlers are called; NULL when there is none */
-    /* A world that answers all effects which the hooks do not answer; borrowed. NULL: the worlds
-     * that this one opens answer them. */
+    pdl_task *task;            /* the task whose handlers are called; NULL when there is none */
+    /* A world that answers the effects which the hooks do not answer; borrowed. NULL: the worlds
+     * that this world opens answer them. */
     pdl_world *behind;
 } pdl_compose_options;
 

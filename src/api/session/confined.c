@@ -39,8 +39,8 @@ static const char *beside_library(pdl_arena *arena) {
     return NULL;
 }
 
-/* Returns the path of the pdl command: this process, the command beside the library, or the one on
- * PATH. */
+/* Returns the path of the pdl command: the running process, the command beside the library, or the
+ * command on PATH. */
 static const char *helper_of(const char *(*env)(void *user, const char *name), void *user,
                              pdl_arena *arena) {
     char path[4096];
@@ -64,7 +64,7 @@ static const char *helper_of(const char *(*env)(void *user, const char *name), v
 }
 
 typedef struct sandbox_row {
-    pdl_val server, profiles; /* owned; absent when there are none */
+    pdl_val server, profiles; /* owned; absent when no server is confined */
     pdl_sandbox *sandbox;
 } sandbox_row;
 
@@ -75,13 +75,13 @@ struct pdl_confined {
     const pdl_folders *folders;
     pdl_arena *arena;
     pdl_sandbox *run; /* sandbox of the whole run; NULL when there is none */
-    /* the last note, which is not repeated: blocks with one profile have the same note */
+    /* the last note; blocks with the same profile have the same note, which is not repeated */
     pdl_buf noted;
     PDL_VEC(sandbox_row) rows;
     PDL_VEC(char *) keep; /* files that confined code must not change */
 };
 
-enum { MAX_ROWS = 64 }; /* each may have a Python process */
+enum { MAX_ROWS = 64 }; /* each of them may have a Python process */
 typedef PDL_VEC(char *) own_files;
 typedef PDL_VEC(const char *) kept_files;
 
@@ -98,7 +98,7 @@ pdl_confined *pdl_confined_new(const pdl_session_options *o,
     return c;
 }
 
-/* After the processes have ended, reports files that they planted. */
+/* Reports files that processes have planted. Called after the processes have ended. */
 static void note_planted(pdl_confined *c, const pdl_sandbox *s) {
     pdl_buf note = PDL_BUF;
     if (s && c->opt->reports.note) pdl_sandbox_planted(s, &note);
@@ -136,7 +136,7 @@ void pdl_confined_keep(pdl_confined *c, pdl_str path) {
     for (size_t i = 0; i < c->rows.n; i++) pdl_sandbox_keep(c->rows.p[i].sandbox, name);
 }
 
-/* Lists the files that code must not change: those that were added, inputs, and those that options
+/* Lists the files that code must not change: files that were added, inputs, and files that options
  * and the environment name. All are borrowed. */
 static void list_kept(const pdl_confined *c, kept_files *out) {
     const pdl_session_options *o = c->opt;
@@ -162,7 +162,7 @@ static void add_own(own_files *files, pdl_str name) {
     }
 }
 
-/* Makes a sandbox from the options, with a profile (absent: none) applied over the profile of the
+/* Makes a sandbox from the options. The profile (absent: none) is applied to the profile of the
  * options. */
 static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder, pdl_sandbox **out,
                  pdl_err *err) {
@@ -216,8 +216,8 @@ static bool same(pdl_vref a, pdl_vref b) {
     return none == pdl_is_absent(b) && (none || pdl_val_eq(a, b));
 }
 
-/* Narrows the sandbox of the run by each of the profiles (at least one). When the run has none, a
- * new sandbox is narrowed. */
+/* Narrows the sandbox of the run by each of the profiles (at least one). When the run has no
+ * sandbox, a new one is narrowed. */
 static bool narrow(pdl_confined *c, pdl_vref server, pdl_str folder, pdl_vref profiles,
                    pdl_sandbox **owned, pdl_err *err) {
     pdl_sandbox *s = NULL;

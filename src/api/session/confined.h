@@ -15,8 +15,8 @@
 
 typedef struct pdl_confined pdl_confined;
 
-/* Borrows its arguments: the options, the environment, the arena (for the path of the helper), and
- * the folders of libraries, which may be filled later. */
+/* Makes the sandboxes. Borrows its arguments: the options, the environment, the arena (for the path
+ * of the helper), and the folders of libraries, which may be filled in later. */
 pdl_confined *pdl_confined_new(const pdl_session_options *o,
                                const char *(*env)(void *user, const char *name), void *user,
                                const pdl_folders *folders, pdl_arena *arena);
@@ -30,9 +30,9 @@ void pdl_confined_keep(pdl_confined *c, pdl_str path);
  * be confined as requested is refused. Errors: those of pdl_sandbox_new. */
 PDL_MUST bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_err *err);
 
-/* Stores the sandbox for the profiles of an effect (a list, outermost first; absent: none); NULL
- * when it is not confined. Borrowed. Errors: those of pdl_sandbox_new and pdl_sandbox_narrow,
- * limit. */
+/* Stores the sandbox for the profiles of an effect (a list, outermost first; absent: no profiles);
+ * NULL when the effect is not confined. Borrowed. Errors: those of pdl_sandbox_new and
+ * pdl_sandbox_narrow, limit. */
 PDL_MUST bool pdl_confined_find(pdl_confined *c, pdl_vref profiles, const pdl_sandbox **out,
                                 pdl_err *err);
 /* Stores the sandbox for a tool server. The profile of the server (absent: none) adds to the

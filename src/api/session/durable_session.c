@@ -46,7 +46,7 @@ bool pdl_session_end_parked(pdl_session *s) {
     return true;
 }
 
-/* Adds the keys in the text of a program. */
+/* Adds the keys that the text of a program contains. */
 static void add_keys_of(pdl_secrets *s, pdl_str text) {
     bool ok;
     pdl_program *p = pdl_program_new();
@@ -118,9 +118,9 @@ void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_option
 
 /* --- output that waits ------------------------------------------------------------------------ */
 
-/* The world of the row `output`. The journal, which is an earlier row, writes its waiting rows and
- * then asks the later worlds to write the output that they hold. So the journal needs to know
- * nothing about terminals and host programs. */
+/* The world of the row `output`. The journal, which is an earlier row of the chain, writes its
+ * waiting rows of effects. Then it asks the later worlds to write the output that they hold. So the
+ * journal needs to know nothing about terminals and host programs. */
 typedef struct output_world {
     pdl_world world;
     pdl_held_output held;

@@ -29,7 +29,7 @@ bool pdl_session_does_nothing(const pdl_session *s) {
     return s->opt.run.explain && !s->opt.run.allow.n;
 }
 
-/* Confined code must not change a policy, nor what the policy names. */
+/* Confined code must not change a policy, nor a file that the policy names. */
 static void keep_file(void *user, pdl_str path) {
     pdl_confined *c = pdl_session_confined(user);
     if (c) pdl_confined_keep(c, path);
@@ -113,7 +113,7 @@ static bool read_given(const pdl_session *s, pdl_policies **out, pdl_err *err) {
     return ok;
 }
 
-/* Reads the program's policy. */
+/* Reads the policy of the program. */
 static bool read_own(const pdl_session *s, const pdl_program *p, pdl_str file, pdl_policies **out,
                      pdl_err *err) {
     const pdl_block *b = p ? p->main : NULL;
@@ -126,7 +126,7 @@ static bool read_own(const pdl_session *s, const pdl_program *p, pdl_str file, p
 bool pdl_session_read_policies(pdl_session *s, pdl_err *err) {
     pdl_policies *unused = NULL;
     if (!pdl_session_does_nothing(s)) return read_given(s, &s->rules.policies, err);
-    bool ok = read_given(s, &unused, err); /* a mistake in them is reported all the same */
+    bool ok = read_given(s, &unused, err); /* a mistake in these policies is reported in any case */
     pdl_policies_free(unused);
     return ok;
 }
@@ -152,7 +152,7 @@ bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
 
 /* --- policies of modules ---------------------------------------------------------------------- */
 
-enum { MAX_MODULES = 64 }; /* each module with a policy has a bit */
+enum { MAX_MODULES = 64 }; /* each module that has a policy has a bit */
 
 /* Puts the policy in force from now on, also for everything that is printed. */
 static void guard_modules(pdl_session *s) {
@@ -235,7 +235,7 @@ bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err) {
 
 /* --- durable runs ----------------------------------------------------------------------------- */
 
-/* Returns {policies: [[name, digest]], sandbox, process}. */
+/* Returns the policies and the sandbox as {policies: [[name, digest]], sandbox, process}. */
 static pdl_val guards_of(const pdl_session *s) {
     size_t n = s->rules.policies ? pdl_policies_count(s->rules.policies) : 0;
     pdl_val list = pdl_list_new(n), d = pdl_dict_new(3);
@@ -361,7 +361,7 @@ bool pdl_session_redacts_error(const pdl_session *s, const pdl_err *e, pdl_buf *
     return true;
 }
 
-/* Shows error output of code, with the origins of all values that the code got. */
+/* Shows the error output of code. The text has the origins of all values that the code got. */
 void pdl_session_show_errors(void *user, pdl_str bytes) {
     const pdl_session *s = user;
     const pdl_redaction *m = pdl_session_redaction(s, PDL_SINK_output);

@@ -1,4 +1,4 @@
-/* jobs.c -- counts open calls of all tasks, and starts those that wait; see jobs.h.
+/* jobs.c -- counts the open calls of all tasks, and starts calls that wait; see jobs.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,16 +12,17 @@ enum { DEFAULT_MAX = 64 };
 
 typedef struct jobs_world jobs_world;
 
-/* A model call. While it waits, e is the effect; while it is in flight, this world is the sink of
+/* A model call. While it waits, e is its effect. While it is in flight, this world is the sink of
  * its effect. */
 typedef struct held_call {
     jobs_world *world;
     pdl_effect *e;
     uint32_t id;
     pdl_effect_sink asker;
-    /* neighbours in the list of waiting calls of all tasks */
+    /* previous and next call in the list of waiting calls of all tasks */
     struct held_call *next_waiting, *prev_waiting;
-    struct held_call *next, *prev;                 /* neighbours in the list of its world */
+    /* previous and next call in the list of its world */
+    struct held_call *next, *prev;
 } held_call;
 
 struct pdl_jobs {

@@ -1,5 +1,6 @@
-/* open_files.c -- the files of a session that answer or record: journals and caches. These files
- * are opened before a program is read, so that an error comes first, and closed after the chain.
+/* open_files.c -- opens and closes the files of a session that answer or record effects: journals
+ * and caches. They are opened before a program is read, so that their errors come first. They are
+ * closed after the chain.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

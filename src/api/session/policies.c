@@ -1,9 +1,9 @@
 /* policies.c -- reads the policies of a session; see policies.h. A word without a slash or a dot is
  * the name of a built-in policy.
  *
- * A built-in policy is that of the installation, never a file of the same name in a folder for
- * imports: whoever can write there could weaken the policy of everyone who writes `--policy
- * careful`, and durable runs compare built-in policies by their names alone.
+ * A built-in policy comes from the installation, and never from a file of the same name in a folder
+ * for imports. Otherwise, anyone who can write to that folder could weaken the policy of users who
+ * write `--policy careful`. Moreover, durable runs compare built-in policies by their names alone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -163,7 +163,8 @@ bool pdl_policies_read_node(pdl_policies **all, const pdl_policy_source *from, p
                             const pdl_node *n, pdl_err *err) {
     begin(all, from);
     if (pdl_node_is_null(n)) return true;
-    if (from->on_file) from->on_file(from->user, file); /* this file names or contains the policy */
+    /* this file names the policy, or contains it */
+    if (from->on_file) from->on_file(from->user, file);
     if (!pdl_node_is_str(n))
         return pdl_policies_add_node(*all, file, n, err) && read_lock(*all, from, file, err) &&
                read_lists(*all, from, file, err);

@@ -1,4 +1,4 @@
-/* policies.h -- reads the policies of a session from files, from the built-in ones, and from the
+/* policies.h -- reads the policies of a session: files, built-in policies, and the policy of the
  * program. Private to api.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -10,7 +10,7 @@
 #include "policy/policy.h"
 
 typedef struct pdl_policy_source {
-    const pdl_str *path; /* folders of the installation that may have lib/policies */
+    const pdl_str *path; /* folders of the installation that may contain lib/policies */
     size_t n_path;
     pdl_secrets *secrets;
     pdl_str folder;         /* folder of the program, to which the name of its policy is relative */
@@ -28,8 +28,8 @@ PDL_MUST bool pdl_policies_built_in(const pdl_policy_source *from, pdl_str name,
  * syntax, schema. */
 PDL_MUST bool pdl_policies_read_file(pdl_policies **all, const pdl_policy_source *from,
                                      pdl_str name, pdl_err *err);
-/* Adds the `policy:` of a program (file: its name in messages): a name relative to the folder of
- * the program, or the policy itself. */
+/* Adds the `policy:` of a program, which is the policy itself, or a name relative to the folder of
+ * the program. file: the program's name in messages. */
 PDL_MUST bool pdl_policies_read_node(pdl_policies **all, const pdl_policy_source *from,
                                      pdl_str file, const pdl_node *n, pdl_err *err);
 

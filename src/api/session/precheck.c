@@ -1,11 +1,11 @@
 /* precheck.c -- checks a program before its first request, so that a run that is certain to fail
  * does not first pay for requests.
  *
- * A world examines effects that are sent. When the first request to a model or tool comes, the
- * program is checked with the variables of the run; when every way through the program meets an
- * error, the run ends before the request is sent. Programs that send no request are not checked;
- * nor are replays, and runs that a cache answers completely. Output before the first request is
- * printed.
+ * A world of the chain examines the effects that are sent. When the first request to a model or
+ * tool comes, the program is checked with the variables of the run; when every way through the
+ * program meets an error, the run ends before the request is sent. Programs that send no request
+ * are not checked, and neither are replays and runs that a cache answers completely. Output that
+ * comes before the first request is printed.
  *
  * The check writes into a copy that has the same blocks: the program that runs is shared and never
  * written. The result is remembered with the program, for later runs whose variables have the same
@@ -27,7 +27,8 @@ typedef struct precheck {
     pdl_world world;
     pdl_session *s;
     bool done;
-    PDL_VEC(pdl_effect *) held; /* effects of a run that was ended here; they get no answer */
+    /* effects of a run that was ended by this check; they get no answer */
+    PDL_VEC(pdl_effect *) held;
 } precheck;
 
 /* --- the check -------------------------------------------------------------------------------- */
@@ -45,8 +46,8 @@ static void collect_names(const pdl_session *s, name_list *names) {
             *pdl_vec_push(names) = pdl_str_get(pdl_dict_key_at(v, i));
 }
 
-/* Returns true when all requests go to the services that the names of models say. Otherwise a model
- * without a provider may be answered by the host program or from a recording, and is not an
+/* Returns true when each request goes to the service that the name of its model says. Otherwise a
+ * model without a provider may be answered by the host program or from a recording, and is not an
  * error. */
 static bool asks_services(const pdl_session *s) {
     bool hooked = s->opt.host.n_hooks || (s->group.shared && s->group.shared->opt.host.n_hooks);
@@ -67,7 +68,7 @@ static uint64_t key_of(const name_list *names) {
 pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, pdl_str file,
                                     const pdl_check_inputs *inputs) {
     pdl_finder finder = {.file = file, .only_files = true};
-    /* a program made from values has no places to report */
+    /* a program that was made from values has no places to report */
     if (!p->main || !p->source) return NULL;
     pdl_program *own = pdl_program_copy((pdl_program *)(uintptr_t)p);
     finder.path = pdl_session_path(s, &finder.n_path);
@@ -80,7 +81,7 @@ pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, 
                                                     .n_names = inputs->n_names,
                                                     .levels = s->opt.run.levels,
                                                     .closed = inputs->closed});
-    if (finder.left_out) { /* a part of the program is not known before it is executed */
+    if (finder.left_out) { /* a part of the program is known only when it is executed */
         pdl_program_drop(own);
         return NULL;
     }
@@ -92,7 +93,7 @@ pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
     collect_names(s, &names);
     const pdl_check_inputs inputs = {names.p, names.n, .closed = true};
     pdl_program *own = pdl_session_check_with(s, p, s->opt.program.file, &inputs);
-    /* a check that was made before the run is used here, too */
+    /* a check that was made before the run is used again */
     if (p == s->loaded.program && (!own || !pdl_program_certain_error(own)))
         s->loaded.program->checked = key_of(&names);
     if (p == s->loaded.program && own)
@@ -101,8 +102,8 @@ pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
     return own;
 }
 
-/* Returns true when the request itself needs the model without a provider. The request then fails
- * with that error, and costs nothing. */
+/* Returns true when this request is for the model without a provider. The request then fails with
+ * that error, and costs nothing. */
 static bool fails_itself(const pdl_session *s, const pdl_effect *e) {
     const pdl_model_env env = {pdl_session_env_of, (void *)(uintptr_t)s,
                                 pdl_session_env_of_file};
@@ -131,7 +132,7 @@ static bool passes(pdl_session *s, const pdl_effect *e, pdl_err *err) {
                      "%.*s%sfound before the first request went out (%s); --check=off asks "
                      "nevertheless",
                      PDL_FMT(d->hint), d->hint.n ? "; " : "", d->code);
-        /* the error points into the copy, which lives as long as the program */
+        /* the error points into the copy of the program, which lives as long as the program */
     } else {
         s->loaded.program->checked = key;
     }

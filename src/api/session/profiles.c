@@ -1,12 +1,13 @@
-/* profiles.c -- the sandbox of a session: from the options, and from the `sandbox:` of policies.
+/* profiles.c -- makes the sandbox of a session from the options and from the `sandbox:` of
+ * policies.
  *
  * A policy of the user adds to the profile of the command line. The profile of the program's policy
  * confines the program, as the field of a block does: a program cannot give itself more than the
  * user gave.
  *
  * The sandboxes of blocks are made when the run begins. A profile that cannot be enforced ends the
- * run before anything was done. A block that has a fallback does not end the run; its fallback is
- * used when the block is executed.
+ * run before anything is executed. A block that has a fallback does not end the run; its fallback
+ * is used when the block is executed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -52,7 +53,7 @@ bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err) {
     return ok;
 }
 
-/* Adds a profile, which it takes. */
+/* Adds a profile to the list. Takes it. */
 static bool add_profile(pdl_session *s, pdl_val profile, pdl_err *err) {
     const pdl_sandbox *unused;
     pdl_val *all = &s->rules.profiles;
@@ -68,7 +69,7 @@ bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err) {
     return pdl_is_absent(profile) || add_profile(s, profile, err);
 }
 
-/* Makes the items of a list of paths relative to the folder of its file. Takes the profile. */
+/* Makes the paths in a list relative to the folder of its file. Takes the profile. */
 static pdl_val placed(pdl_val profile, const char *key, pdl_str folder) {
     pdl_vref list = pdl_dict_getz(profile, key);
     if (!pdl_is_list(list) || !folder.n) return profile;
@@ -101,10 +102,11 @@ bool pdl_session_confine(pdl_session *s, size_t from, pdl_str name, pdl_err *err
 
 typedef struct profile_check {
     pdl_confined *confined;
-    pdl_val program; /* the profile of the program's policy, a list; absent when there is none */
-    pdl_val outer;   /* the profiles of the blocks around the one that is examined */
-    bool caught;     /* one of the surrounding blocks has a fallback */
-    bool all;        /* blocks with a fallback are reported as well */
+    /* the list of the profile of the program's policy; absent when the policy has none */
+    pdl_val program;
+    pdl_val outer; /* the profiles of the blocks around the one that is examined */
+    bool caught;   /* a block around the examined one has a fallback */
+    bool all;      /* blocks with a fallback are reported, too */
     pdl_profile_problem_fn *report;
     void *user;
 } profile_check;

@@ -1,4 +1,5 @@
-/* recording.c -- --record and --replay: the journal between a run and the worlds that answer.
+/* recording.c -- opens the journal of --record and --replay, which is between a run and the worlds
+ * that answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

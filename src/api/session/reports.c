@@ -1,5 +1,5 @@
-/* reports.c -- the receivers of the events of a run: the sink of the caller, journals, spans, the
- * trace.
+/* reports.c -- makes the sinks that receive the events of a run: the sink of the caller, journals,
+ * spans, the trace.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* Appends the name that the policies give to an origin. */
+/* Appends the name of an origin that the policies have for it. */
 static void put_origin(const void *user, pdl_label origin, pdl_buf *out) {
     const pdl_session *s = user;
     size_t bit = 0;
@@ -40,8 +40,8 @@ static void add_fold(pdl_session *s, pdl_sinks *sinks) {
     pdl_sinks_add(sinks, r->later ? pdl_later_sink(r->later) : pdl_fold_sink(r->fold));
 }
 
-/* Returns the sink for comparing prefixes. A replay has no world that writes requests, so it gets
- * one that writes them and sends nothing. */
+/* Returns the sink for comparing prefixes. A replay has no world that writes requests, so it gets a
+ * world that writes them without sending them. */
 static pdl_sink prefix_sink(pdl_session *s) {
     pdl_world *answer = s->chain.rows[PDL_CHAIN_answer];
     if (!answer) answer = s->reports.previews = pdl_session_answer_world(s);

@@ -1,6 +1,6 @@
-/* run_pool.c -- the slots of runs that are side by side; see run_pool.h. Each run announces when it
- * can continue, because examining thousands of runs in every turn would cost more than stepping the
- * few that can continue.
+/* run_pool.c -- keeps the slots of runs that are side by side; see run_pool.h. Each run announces
+ * when it can continue, because examining thousands of runs in every turn would cost more than
+ * stepping the few that can continue.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,10 +22,10 @@ typedef enum { SLOT_FREE, SLOT_TAKEN, SLOT_RUNS, SLOT_HELD, SLOT_ENDED } slot_st
 typedef struct run_slot {
     pdl_run_pool *in;
     pdl_run *run;
-    pdl_budget *budget; /* the budget of this run alone, when the pool counts cost */
+    pdl_budget *budget; /* the budget of this run, when the pool counts the cost of each run */
     slot_state state;
     bool fresh;    /* the run is new or copied, so it can continue although nothing has arrived */
-    bool releases; /* the held run continues with the next step */
+    bool releases; /* the held run continues at the next step */
     bool listed;   /* the slot is in `ready` */
 } slot;
 
@@ -34,13 +34,13 @@ struct pdl_run_pool {
     slot *slots;
     uint32_t *vacant; /* stack of the free slots */
     uint32_t n_free;
-    uint32_t top;            /* all slots from this number on were never used */
+    uint32_t top;            /* slots from this number on were never used */
     uint32_t open;           /* runs in the state RUNS */
-    PDL_VEC(uint32_t) ready; /* slots whose run may be able to continue */
+    PDL_VEC(uint32_t) ready; /* slots whose runs may be able to continue */
     uint64_t searched_ns;    /* when all runs were last examined */
 };
 
-/* Invariants of a pool. During a step, `ready` still has the slots that were stepped before, so a
+/* Invariants of a pool. During a step, slots that were stepped before are still in `ready`, so a
  * slot may be listed twice. */
 static inline bool pool_ok(const pdl_run_pool *p) {
     return p->n_free <= p->o.n && p->top <= p->o.n && p->open <= p->o.n - p->n_free &&
@@ -183,7 +183,7 @@ bool pdl_run_pool_step_slot(pdl_run_pool *p, uint32_t at, pdl_err *err) {
         pdl_step step = pdl_run_step(f->run);
         bool waits = step == PDL_STEP_WAIT;
         if (waits && pdl_run_held(f->run) == PDL_HELD_NOT) {
-            if (can_continue(f)) on_ready(f); /* the run yielded to the others */
+            if (can_continue(f)) on_ready(f); /* the run has let others run, and can continue */
             return true;
         }
         set_state(f, waits ? SLOT_HELD : SLOT_ENDED);
@@ -216,7 +216,7 @@ bool pdl_run_pool_is_ready(const pdl_run_pool *p) {
 }
 
 /* Examines all runs for those that can continue. A run whose announcement was missed would wait for
- * ever, so this is done when nothing has happened for a while, and before waiting runs are
+ * ever. So all runs are examined when nothing has happened for a while, and before waiting runs are
  * failed. */
 static bool find_unannounced(pdl_run_pool *p) {
     size_t before = p->ready.n;

@@ -35,7 +35,8 @@
 
 #include "base/banned.h"
 
-extern const unsigned char pdl_stdlib_text[]; /* lib/stdlib.pdl, embedded at build time */
+/* this is lib/stdlib.pdl, which is embedded when libpdl is built */
+extern const unsigned char pdl_stdlib_text[];
 extern const size_t pdl_stdlib_text_len;
 
 pdl_str pdl_session_library_text(void) {
@@ -126,7 +127,7 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
     return true;
 }
 
-/* Ends the session: each part is ended after the parts that use it. */
+/* Ends the session. Each part ends after the parts that use it. */
 void pdl_session_free(pdl_session *s) {
     if (!s) return;
     pdl_running_stop(s);
@@ -192,7 +193,7 @@ bool pdl_session_park(pdl_session *s) {
     return true;
 }
 
-/* Returns the rest of timeout_ms, which began at start; -1: no limit. */
+/* Returns the rest of timeout_ms, which began at start; -1 when there is no limit. */
 static int time_left(uint64_t start, int timeout_ms) {
     uint64_t gone = timeout_ms > 0 ? (pdl_clock_ns() - start) / 1000000 : 0;
     if (timeout_ms <= 0) return timeout_ms;
@@ -250,8 +251,8 @@ pdl_step pdl_session_run(pdl_session *s) {
     return pdl_session_step(s, -1);
 }
 
-/* libuv registers a new descriptor with the kernel only when the loop runs the next time, so the
- * time is limited. */
+/* libuv registers a new descriptor with the kernel only when the loop runs next, so the time is
+ * limited. */
 int pdl_session_deadline_ms(const pdl_session *s) {
     enum { MAX_WAIT_MS = 50 };
     if (!s->running.run || any_ready(s) || hooks_are_ready(s)) return 0;
@@ -275,8 +276,8 @@ pdl_step pdl_session_turn(pdl_session *s) {
     return done;
 }
 
-/* Steps the programs that run inside the programs of the members. Returns true when one of these
- * programs ended. */
+/* Steps the programs that run inside the programs of the members. Returns true when one of the
+ * inner programs ended. */
 bool pdl_session_turn_inner(pdl_session *s) {
     if (s->group.jobs) pdl_jobs_launch(s->group.jobs);
     return pdl_subruns_step(s->running.subs);

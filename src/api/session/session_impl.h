@@ -15,15 +15,15 @@ struct pdl_session {
     pdl_around around;
     pdl_session_rules rules;
     pdl_open_files files;
-    pdl_chain chain; /* built by pdl_session_chain when it is first needed */
+    pdl_chain chain; /* pdl_session_chain builds it when it is first needed */
     pdl_loaded loaded;
     pdl_running running;
     pdl_reports reports;
     pdl_group group;
 };
-bool pdl_session_ok(const pdl_session *s); /* for assertions: all parts */
+bool pdl_session_ok(const pdl_session *s); /* checks all parts; for assertions */
 
-/* reports.c. Adds the sinks of the run of the session. */
+/* reports.c. Adds the sinks of the session's run. */
 void pdl_session_add_sinks(pdl_session *s, pdl_sinks *sinks);
 
 /* Returns the chain of the session. It is built at the first call, when the policies are known. */
@@ -31,10 +31,10 @@ pdl_chain *pdl_session_chain(pdl_session *s);
 /* answerers.c. Returns the last world of the chain. */
 pdl_world *pdl_session_answer_world(pdl_session *s);
 
-/* durable_session.c. Returns the first world for a durable run beside others.
+/* durable_session.c. Returns the first world that a durable run beside others sees.
  * pdl_session_end_durable ends that run. */
 pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn);
-/* Ends the run when its journal has parked it. Returns true when it has ended the run. */
+/* If the journal has parked the run, ends the run and returns true. */
 bool pdl_session_end_parked(pdl_session *s);
 pdl_sink pdl_session_output_sink(const pdl_session *s);
 void pdl_session_end_durable(pdl_session *s, uint32_t slot);
@@ -47,17 +47,16 @@ void pdl_session_close_telemetry(pdl_session *s);
 void pdl_session_add_spans(pdl_session *s, pdl_sinks *sinks);
 void pdl_session_add_spawn_spans(pdl_session *s, uint32_t slot, pdl_str file, pdl_sinks *sinks);
 void pdl_session_end_spawn_spans(pdl_session *s, uint32_t slot);
-/* Writes the trace context for requests to models: user is the session whose environment is
- * used. */
+/* Writes the trace context of requests to models. user: the session whose environment is used. */
 bool pdl_session_traceparent(void *user, uint32_t effect, char out[56]);
 const char *pdl_session_tracestate(const pdl_session *s);
 
-/* Returns a variable of the environment of a session (user). */
+/* Returns a variable of the environment of a session. user: that session. */
 const char *pdl_session_env_of(void *user, const char *name);
 /* Returns the value of a variable in a file `.env`, see pdl_environ_of_file. */
 const char *pdl_session_env_of_file(void *user, const char *name);
 /* Returns a variable of the environment that is read for the given purpose or a stronger one; NULL
- * when it is not set, or not read for the purpose of this session. An error about its value
+ * when it is not set, or is not read for the purpose of this session. An error about its value
  * mentions the variable. */
 const char *pdl_session_setting(const pdl_session *s, pdl_session_purpose needed, const char *name);
 void pdl_session_name_setting(pdl_err *err, const char *name);
@@ -89,12 +88,13 @@ PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
 /* Returns true when no effect is executed: requests are only shown. No policy is in force then. */
 bool pdl_session_does_nothing(const pdl_session *s);
 pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_world *next);
-void pdl_session_fill_redactions(pdl_session *s);      /* Called after policies were read. */
+/* Fills in the redactions. Called after policies were read. */
+void pdl_session_fill_redactions(pdl_session *s);
 /* Returns the memory of the session's policies, which it has joined. */
 pdl_policy_memory *pdl_session_memory(pdl_session *s);
 PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
 /* Stores in the journal of a durable run the policies and sandboxes that confine the run. When the
- * run continues, it is confined in the same way, even if its program or its host say less now.
+ * run continues, it is confined in the same way, even if its program or its host now requests less.
  * Error: usage. */
 PDL_MUST bool pdl_session_keep_guards(pdl_session *s, pdl_err *err);
 /* Returns the labels that the sink does not show. The pointer is valid from the beginning; the
@@ -108,8 +108,8 @@ void pdl_session_show_errors(void *user, pdl_str bytes);
  * one. */
 PDL_MUST bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err);
 PDL_MUST bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err);
-/* Makes the sandboxes of blocks before anything is executed. Error: all profiles that cannot be
- * enforced. */
+/* Makes the sandboxes of blocks before anything is executed. The error names all profiles that
+ * cannot be enforced. */
 PDL_MUST bool pdl_session_keep_profiles(pdl_session *s, const pdl_program *p, pdl_err *err);
 
 /* recording.c. Opens the journal of --record or --replay. Errors: usage, io, replay. */

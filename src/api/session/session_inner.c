@@ -1,6 +1,6 @@
-/* session_inner.c -- starts further runs in a session: of programs that code of the session builds,
- * and of servers and batches, which have many runs; see session_impl.h. Each run has a separate
- * range of effect ids, so that one loop and one set of worlds serve all of them.
+/* session_inner.c -- starts further runs in a session; see session_impl.h. Such runs belong to
+ * programs that code of the session builds, or to servers and batches, which have many runs. Each
+ * run has a separate range of effect ids, so that one loop and one set of worlds serve all of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@ static pdl_session *member_of(pdl_session *s, const pdl_effect *code) {
 
 /* --- programs met while running --------------------------------------------------------------- */
 
-/* Returns a module, loaded by the check or now. Owned. */
+/* Returns a module. It was loaded by the check, or is loaded now. Owned. */
 static pdl_program *load(pdl_session *s, pdl_str name, pdl_str text, bool *ok) {
     pdl_program *p =
         s->loaded.checked ? pdl_program_checked_module(s->loaded.checked, name, text) : NULL;
@@ -106,7 +106,7 @@ static void advise_source(void *user, pdl_str from, pdl_str path, bool import, p
     pdl_find_advise(&finder, from, path, import, err);
 }
 
-/* number of loop turns, some milliseconds, for which a run continues before others get a turn */
+/* number of loop turns, which take some milliseconds, after which a run lets other runs run */
 enum { SPAWN_TURNS = 500 };
 
 pdl_run_options pdl_session_machine_options(pdl_session *s) {
@@ -149,8 +149,7 @@ pdl_run_options pdl_session_machine_options(pdl_session *s) {
     return o;
 }
 
-/* Returns the variables of a run, each with its origin; a value that has an origin already keeps
- * it. */
+/* Returns the variables of a run, each with its origin. A value that has an origin keeps it. */
 pdl_val pdl_session_with_defaults(pdl_vref vars, pdl_label origin) {
     pdl_val d =
         pdl_dict_putz(pdl_dict_new(4), "pdl_model_default_parameters", pdl_model_defaults());
@@ -254,7 +253,7 @@ static pdl_run_options options_beside(pdl_session *s, const pdl_spawn *spawn) {
     if (answer) pdl_compose_forget(answer, PDL_SUB_RANGES + spawn->slot);
     o.n_ids = PDL_RANGE_IDS - 1;
     o.keep_answers = o.result_is_shown = true;
-    o.holds_refusable = !spawn->particle.is_one; /* a client cannot take text back */
+    o.holds_refusable = !spawn->particle.is_one; /* the client of a server cannot take text back */
     o.turns = SPAWN_TURNS;
     o.waker = spawn->waker;
     o.sinks.now = pdl_session_wall;

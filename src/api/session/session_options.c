@@ -1,6 +1,5 @@
-/* session_options.c -- the invariants that the options of every session satisfy, whoever made them.
- * Options that violate one of them are a bug of the caller, because the user's input was examined
- * before.
+/* session_options.c -- the invariants of the options of a session. Options that violate them are a
+ * bug of the caller, because the user's input was examined before.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

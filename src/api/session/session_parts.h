@@ -30,15 +30,16 @@
 #include "trace/fold.h"
 #include "trace/later.h"
 
-/* A part of a session. A member of an engine borrows all of it but the redactor of debug lines. */
+/* A part of a session. A member of an engine borrows all of it except the redactor of
+ * debug lines. */
 typedef struct pdl_around {
     pdl_environ *env;
-    pdl_secrets *secrets; /* the secrets in use, which are redacted wherever anything is shown */
+    pdl_secrets *secrets; /* the secrets in use; they are redacted in everything that is shown */
     pdl_redactor debug_redactor;
     struct pdl_loop *loop;
-    pdl_folders folders;   /* the folders of PDL_PATH and of the installed library */
-    pdl_prices *prices;    /* may be NULL */
-    struct pdl_otlp *otlp; /* exporter of spans for the session and its members, or NULL */
+    pdl_folders folders;      /* the folders of PDL_PATH and of the installed library */
+    pdl_prices *prices;       /* may be NULL */
+    struct pdl_otlp *otlp;    /* exporter of spans for the session and its members; or NULL */
     pdl_model_env models_env; /* the environment for pdl_session_models */
 } pdl_around;
 PDL_MUST bool pdl_around_open(pdl_session *s, pdl_err *err);
@@ -47,16 +48,16 @@ bool pdl_around_ok(const pdl_around *a);
 
 typedef struct pdl_session_rules {
     pdl_policies *policies; /* may be NULL */
-    /* {name and text: bit} of the programs that have policies; absent when there are none */
+    /* {name and text: bit}, for each program with a policy; absent when there is none */
     pdl_val modules;
     pdl_policy_memories *memories;  /* shared by the session and its members */
     pdl_redaction redactions[PDL_SINK_COUNT]; /* for each sink, the labels that it redacts */
-    pdl_redaction collected;        /* the labels that are redacted for a collector of telemetry */
+    pdl_redaction collected;        /* the labels that are redacted in spans for a collector */
     pdl_confined *confined;         /* the sandboxes */
     /* list of the sandbox profile in the program's policy; absent when there is none */
     pdl_val profiles;
 } pdl_session_rules;
-/* Returns the sandboxes of the session; for a member, those of its engine. */
+/* Returns the sandboxes of the session. For a member these are the sandboxes of its engine. */
 pdl_confined *pdl_session_confined(const pdl_session *s);
 void pdl_session_rules_end(pdl_session_rules *r);
 bool pdl_session_rules_ok(const pdl_session_rules *r);
@@ -70,7 +71,7 @@ typedef struct pdl_open_files {
     pdl_cache *cache;
 } pdl_open_files;
 PDL_MUST bool pdl_open_files_open(pdl_session *s, pdl_err *err);
-/* Returns true when an answer of one of these files will be delivered by a poll. */
+/* Returns true when the next poll will deliver an answer from one of these files. */
 bool pdl_open_files_are_ready(const pdl_open_files *f);
 void pdl_open_files_end(pdl_open_files *f);
 bool pdl_open_files_ok(const pdl_open_files *f);
@@ -81,8 +82,8 @@ typedef struct pdl_loaded {
     pdl_program *program;
     /* the copy of the program that was last checked, with its modules; may be NULL */
     pdl_program *checked;
-    pdl_val inputs;       /* the variables with which the run began, for the check; or absent */
-    pdl_code *code;       /* NULL until the run starts, unless the code was given */
+    pdl_val inputs; /* the variables with which the run began, for the check; or absent */
+    pdl_code *code; /* NULL until the run starts, unless the caller gave the code */
 } pdl_loaded;
 void pdl_loaded_keep_checked(pdl_loaded *l, pdl_program *checked);
 void pdl_loaded_end(pdl_loaded *l);
@@ -91,17 +92,17 @@ bool pdl_loaded_ok(const pdl_loaded *l);
 /* The runs beside the main run, by slot. Each list has PDL_SPAWN_SLOTS entries, and is NULL until a
  * run needs it. */
 typedef struct pdl_beside {
-    pdl_chain **chains;           /* the rows that durable runs have for themselves */
-    /* the view of the cache for the group that last began in the slot */
+    pdl_chain **chains; /* the rows of their own that durable runs have */
+    /* the view of the cache for the group that last began in each slot */
     pdl_cache_view **group_views;
-    pdl_cache_view **views;       /* the view of the cache for the run that was last in the slot */
+    pdl_cache_view **views; /* the view of the cache for the run that was last in each slot */
     struct pdl_otlp_run **spans;
 } pdl_beside;
 
 typedef struct pdl_running {
     pdl_run *run;
     pdl_budget *budget; /* may be NULL */
-    /* programs inside the run; the session of an engine has the programs of all its members */
+    /* programs inside the run; in the session of an engine: inside the runs of all members */
     pdl_subruns *subs;
     pdl_reserve *reserve; /* reserve of memory that all runs share */
     pdl_beside beside;
@@ -115,14 +116,16 @@ void pdl_beside_end(pdl_session *s); /* Called before the files that these runs 
 bool pdl_running_ok(const pdl_running *r);
 
 typedef struct pdl_reports {
-    pdl_fold *fold;             /* NULL without a trace */
-    pdl_later *later;           /* gives events to `fold` later, or NULL */
-    pdl_times *times;           /* the clock of a replay that is traced, or NULL */
+    pdl_fold *fold;             /* NULL when there is no trace */
+    pdl_later *later;           /* collects events for `fold`; or NULL */
+    pdl_times *times;           /* the clock of a replay that is traced; or NULL */
     struct pdl_otlp_run *spans; /* may be NULL */
     pdl_reached *reached;       /* NULL when nothing is explained */
-    pdl_world *previews;        /* writes requests for a comparison of prefixes, or NULL */
-    unsigned allowed;           /* PDL_ALLOW_...: explain really executes these */
-    pdl_held_output held;       /* all NULL: no output waits for a file */
+    /* writes requests so that their beginnings can be compared; or NULL */
+    pdl_world *previews;
+    /* PDL_ALLOW_...: the kinds of effects that explain really executes */
+    unsigned allowed;
+    pdl_held_output held; /* all members are NULL when no output waits for a file */
 } pdl_reports;
 void pdl_reports_end(pdl_reports *r);
 bool pdl_reports_ok(const pdl_reports *r);
@@ -130,8 +133,8 @@ bool pdl_reports_ok(const pdl_reports *r);
 typedef struct pdl_group {
     pdl_session *shared;   /* for a member, the session of its engine; otherwise NULL */
     uint32_t slot;         /* number of the member in that session */
-    pdl_session **members; /* in the session of an engine: PDL_MEMBER_SLOTS members, or NULL */
-    uint32_t next_slot;    /* the slot from which the search for a free one begins */
+    pdl_session **members; /* for the session of an engine: PDL_MEMBER_SLOTS members; else NULL */
+    uint32_t next_slot;    /* the slot at which the search for a free slot begins */
     pdl_jobs *jobs;        /* counts the open calls of all members; NULL before the first member */
 } pdl_group;
 /* Takes a slot among the members of another session. Error: limit. */

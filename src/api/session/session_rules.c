@@ -1,5 +1,5 @@
-/* session_rules.c -- the part of a session that holds its rules (policies, redactions, sandboxes).
- * guard.c and profiles.c fill it in; this file checks and releases it.
+/* session_rules.c -- checks and releases the part of a session that holds its rules: policies,
+ * redactions, sandboxes. guard.c and profiles.c fill this part in.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

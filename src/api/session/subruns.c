@@ -18,8 +18,8 @@ typedef struct subrun {
 
 struct pdl_subruns {
     subrun *first;
-    uint32_t n_made; /* counts the programs, to number their places */
-    uint32_t last;   /* the range that was given out last */
+    uint32_t n_made; /* number of programs made so far; it numbers their places */
+    uint32_t last;   /* the range of ids that was given out last */
     bool taken[PDL_SUB_RANGES];
 };
 

@@ -1,4 +1,5 @@
-/* subruns.h -- programs that run inside others: exec_str of Python code. Private to api.
+/* subruns.h -- runs programs inside other programs: code in Python starts them with exec_str.
+ * Private to api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,9 +8,9 @@
 
 #include "vm/vm.h"
 
-/* The ranges of effect ids: all runs of a session use the same worlds, and each has a range. Range
- * 0 belongs to the main run. Ranges from 1 to PDL_SUB_RANGES - 1 belong to programs inside others,
- * and the ranges after these to runs beside the main run (pdl_session_spawn). */
+/* The ranges of effect ids. All runs of a session use the same worlds, so each run has a range of
+ * ids. Range 0 belongs to the main run. Ranges from 1 to PDL_SUB_RANGES - 1 belong to programs
+ * inside others, and the ranges after these to runs beside the main run (pdl_session_spawn). */
 enum { PDL_RANGE_IDS = 1 << 17, PDL_SUB_RANGES = 1024 };
 
 typedef struct pdl_subruns pdl_subruns;
@@ -28,8 +29,8 @@ typedef struct pdl_subrun_start {
     void *done_user;
 } pdl_subrun_start;
 
-/* Runs a program for the code block `asker`. o: the options of the run but for its ids and place;
- * o->dir is copied. Error: limit, when too many run already. */
+/* Runs a program for the code block `asker`. o: the options of the run, without its ids and place;
+ * o->dir is copied. Error: limit, when too many programs are running. */
 PDL_MUST bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run_options *o,
                                 const pdl_subrun_start *start, pdl_err *err);
 

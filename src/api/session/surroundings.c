@@ -1,5 +1,5 @@
-/* surroundings.c -- the environment of every run: variables, secrets, the loop, folders, prices;
- * and debug lines without secrets.
+/* surroundings.c -- opens and ends what surrounds every run: variables, secrets, the loop, folders,
+ * prices. It also removes secrets from debug lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

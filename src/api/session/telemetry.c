@@ -1,5 +1,5 @@
-/* telemetry.c -- the traces of sessions for a collector. One exporter serves a session and all that
- * share its loop; each run has separate spans.
+/* telemetry.c -- sends the traces of sessions to a collector. One exporter serves a session and all
+ * sessions that share its loop. Each run has separate spans.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@ static const char *env_of(void *user, const char *name) {
 
 bool pdl_session_open_telemetry(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
-    /* the environment asks for spans of runs, and explaining is not a run */
+    /* the environment requests spans of runs, but a session that only explains has no run */
     bool is_silent = o->telemetry.is_off || (o->run.explain && !o->telemetry.collector.n);
     if (s->group.shared || is_silent || o->files.offline || !s->around.env) return true;
     return pdl_otlp_new(&(pdl_otlp_options){.loop = s->around.loop,

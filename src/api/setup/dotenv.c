@@ -3,9 +3,9 @@
  * A file that sets keys for Python programs must set the same keys here. These forms are read:
  * NAME=VALUE with blanks around the sign, `export` before it, quotes of two kinds that may span
  * lines (a private key does), comments after a blank, ${NAME} and ${NAME:-default}. A statement
- * without one of these forms sets nothing, and is reported by its line number alone, because its
- * text may be a key. Each quote without an end would be searched through the rest of the file; so
- * after the first such quote, a quote must end on its line.
+ * that has none of these forms sets nothing. It is reported only by its line number, because its
+ * text may be a key. A quote without an end is searched through the rest of the file. So after the
+ * first such quote, every quote must end on its line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,18 +17,18 @@
 
 #include "base/banned.h"
 
-/* The maximum length of all values together. Beyond it no value is expanded: each value could name
- * the previous one twice, and so double in length. */
+/* The maximum length of all values together. Beyond it no value is expanded, because each value
+ * could name the previous one twice and so double in length. */
 enum { MAX_EXPANDED = 4 << 20 };
 
 typedef struct dotenv_reader {
     pdl_str text;
-    size_t expanded; /* length of all values so far */
+    size_t expanded; /* length of all values that were read so far */
     size_t at;
     unsigned line;     /* line number of `at` */
     size_t counted;    /* offset up to which lines were counted */
     bool one_line;     /* quotes must end on their line */
-    const char *wrong; /* the mistake in the statement; NULL when there is none */
+    const char *wrong; /* the mistake in the statement; NULL when it has none */
 } reader;
 
 static bool ends_line(char c) {
@@ -115,7 +115,7 @@ static pdl_str read_name(reader *r) {
     return pdl_str_sub(r->text, from, r->at);
 }
 
-/* Appends the value with the values of the variables that it names. */
+/* Appends the value, in which the names of variables are replaced by their values. */
 static void expand(reader *r, pdl_str v, const pdl_dotenv_user *to, pdl_buf *out) {
     for (size_t at = 0; at < v.n;) {
         if (r->expanded + out->len > MAX_EXPANDED) {

@@ -1,4 +1,5 @@
-/* dotenv.h -- the lines of a `.env` file, as the package python-dotenv reads them. Private to api.
+/* dotenv.h -- reads the lines of a `.env` file in the same way as the package python-dotenv.
+ * Private to api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,11 +8,11 @@
 
 #include "base/str.h"
 
-/* Receives the lines in the order of the file. Texts live during the call. */
+/* The functions that receive the lines, in the order of the file. Texts live during the call. */
 typedef struct pdl_dotenv_user {
     void *user;
-    /* Sets a variable; neither text contains a NUL. Returns the reason when it is not set, else
-     * NULL. */
+    /* Sets a variable. Neither text contains a NUL. When the variable is not set, returns the
+     * reason, else NULL. */
     const char *(*put)(void *user, pdl_str name, pdl_str value);
     /* Returns a variable that a value names as ${NAME}; NULL when it is not set. */
     const char *(*get)(void *user, const char *name);

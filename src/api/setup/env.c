@@ -32,7 +32,8 @@ typedef struct env_reading {
     const char *path;
     const pdl_environ_notes *notes;
     unsigned n_wrong;
-    const char *refused; /* why the statement that is read sets nothing; NULL: it is in order */
+    /* the reason why the statement that is being read sets nothing; NULL when it is correct */
+    const char *refused;
 } reading;
 
 /* Variables of this project that a file may set, because they choose neither what is executed, seen
@@ -73,7 +74,7 @@ static const char *put(void *user, pdl_str name, pdl_str value) {
     const char *refused = r->refused;
     r->refused = NULL;
     if (refused || !may_set(name)) {
-        if (is_exported(name)) return NULL; /* the line would set nothing anyway */
+        if (is_exported(name)) return NULL; /* such a line would have no effect */
         return refused ? refused : "only the environment of the process sets this variable";
     }
     pdl_map_put(&r->e->vars, pdl_arena_str(a, name),

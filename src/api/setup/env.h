@@ -1,5 +1,5 @@
 /* env.h -- the environment of a run: variables of the process, then lines of a `.env` file found
- * from the working directory upwards. Private to api. Existing variables are not overridden.
+ * from the working directory upwards. Private to api. Variables of the process are not overridden.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,16 +17,16 @@ typedef struct pdl_environ_notes {
     void *user;
 } pdl_environ_notes;
 
-/* Loads the environment and registers its secrets (borrowed for the call). notes: NULL: they are
- * dropped. */
+/* Loads the environment and registers its secrets (borrowed for the call). notes: NULL when notes
+ * are to be dropped. */
 pdl_environ *pdl_environ_load(pdl_secrets *secrets, const pdl_environ_notes *notes);
-/* Calls fn for variables whose names show that their values are keys. */
+/* Calls fn for each variable whose name shows that its value is a key. */
 void pdl_environ_each_key(const pdl_environ *e,
                           void (*fn)(void *user, pdl_str name, pdl_str value), void *user);
 void pdl_environ_free(pdl_environ *e);
 
-/* Returns the value of a variable, NULL when it is not set; borrowed from e. Fits
- * pdl_model_options.env. */
+/* Returns the value of a variable; NULL when it is not set. Borrowed from e. The function can be
+ * used as pdl_model_options.env. */
 const char *pdl_environ_get(void *env, const char *name);
 /* Returns the value of a variable in the file `.env` alone, which may have come with the program;
  * NULL when the file does not set it. When the process does not have the variable, pdl_environ_get

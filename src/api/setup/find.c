@@ -36,8 +36,8 @@ static bool find(const pdl_finder *f, pdl_str from, pdl_str path, bool import, p
     return false;
 }
 
-/* Appends the most similar name of a file in dir, in the form in which the program would write
- * it. */
+/* Appends the name in dir that is most similar to the file's, in the form in which the program
+ * would write it. */
 static bool similar_in(pdl_str dir, pdl_str path, bool import, pdl_buf *out) {
     pdl_buf where = PDL_BUF;
     pdl_str own = pdl_file_folder(path), name = pdl_file_name(path), suffix = PDL_STR(".pdl");
@@ -54,7 +54,8 @@ static bool similar_in(pdl_str dir, pdl_str path, bool import, pdl_buf *out) {
     return near != NULL;
 }
 
-/* Appends path with one folder of it replaced by a similar one of dir, when the file is there. */
+/* Appends path with one folder of it replaced by a similar folder of dir, if the file
+ * exists there. */
 static bool similar_folder(pdl_str dir, pdl_str path, bool import, pdl_buf *out) {
     size_t from = 0, to;
     char *near = NULL;
@@ -100,7 +101,7 @@ static bool find_similar(const pdl_finder *f, pdl_str from, pdl_str path, bool i
 static void put_folder(pdl_str folder, pdl_buf *out) {
     pdl_buf one = PDL_BUF;
     pdl_buf_put(&one, folder.n ? folder : PDL_STR("."));
-    /* whole items of the list are compared, since the name of one folder may be the beginning of
+    /* whole items of the list are compared, since the name of a folder may begin like the name of
      * another */
     pdl_buf_putc(&one, ';');
     if (pdl_str_find(pdl_buf_str(out), pdl_buf_str(&one), 0) == PDL_NOT_FOUND) {

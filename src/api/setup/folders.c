@@ -76,13 +76,13 @@ pdl_folders pdl_api_folders(pdl_arena *arena, const char *var, const pdl_str *gi
     f.n_chosen = f.n;
     pdl_str dir = command_dir(arena), lib = library_dir(arena);
     if (dir.n) {
-        /* the parent is found without "..", because dir has no links in it */
+        /* dir has no links in it, so its parent is the text before the last slash */
         pdl_str above = folder_of(arena, dir);
         add(&f, above.n ? above : PDL_STR("/"));
         add_below(&f, arena, above, "/share/pdl");
     }
     if (lib.n) {
-        add(&f, lib); /* a Python package has the folder lib/ beside its extension */
+        add(&f, lib); /* a Python package has the folder lib/ beside its extension module */
         add_below(&f, arena, lib, "/../share/pdl");
         add_below(&f, arena, lib, "/../../share/pdl");
     }

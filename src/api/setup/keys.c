@@ -9,8 +9,8 @@
 #include "base/banned.h"
 
 enum {
-    DEEPEST = 400,    /* the depth to which the YAML of a program is read */
-    DEEPEST_CODE = 8, /* the depth of programs that are texts in other programs */
+    DEEPEST = 400,    /* maximum depth of the YAML of a program that is searched */
+    DEEPEST_CODE = 8, /* maximum depth of programs inside texts of other programs */
 };
 
 static pdl_str text_of(const pdl_node *n) {

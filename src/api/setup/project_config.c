@@ -26,7 +26,7 @@ static bool is_there(const pdl_buf *folder, const char *name) {
     return found;
 }
 
-/* Stores the absolute folder of a program. */
+/* Stores the absolute path of the folder of a program. */
 static bool start_folder(pdl_str file, pdl_buf *folder) {
     char cwd[4096];
     pdl_str dir = pdl_file_folder(file);
@@ -40,7 +40,7 @@ static bool start_folder(pdl_str file, pdl_buf *folder) {
     return true;
 }
 
-/* Finds the nearest file; path gets its path, and folder its folder. */
+/* Finds the nearest file. path gets its path, and folder gets its folder. */
 static bool find(pdl_buf *folder, pdl_buf *path) {
     const char *home = getenv("HOME");
     for (int up = 0; up < MAX_UP; up++) {
