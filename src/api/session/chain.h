@@ -21,8 +21,7 @@ typedef struct pdl_chain {
 
 /* Builds the chain of the session, once the policies are known; called once. */
 void pdl_chain_open(pdl_session *s);
-/* Opens the rows of their own that a durable run beside others has, before the rows of
- * the session. */
+/* Opens the separate rows of a durable run beside others, before the rows of the session. */
 void pdl_chain_open_run(pdl_session *s, const pdl_spawn *run, pdl_chain *out);
 /* Opens the first row late, when an included program brings a policy into a run without one. The
  * rows after it stay unchanged. */

@@ -92,7 +92,7 @@ bool pdl_loaded_ok(const pdl_loaded *l);
 /* The runs beside the main run, by slot. Each list has PDL_SPAWN_SLOTS entries, and is NULL until a
  * run needs it. */
 typedef struct pdl_beside {
-    pdl_chain **chains; /* the rows of their own that durable runs have */
+    pdl_chain **chains; /* the separate rows of durable runs */
     /* the view of the cache for the group that last began in each slot */
     pdl_cache_view **group_views;
     pdl_cache_view **views; /* the view of the cache for the run that was last in each slot */

@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* Hashes the beginning of a text, because texts with the same beginning count as equal. */
+/* Hashes the beginning of a text. Texts with the same beginning count as equal. */
 static uint64_t hash_of(pdl_str s) { return pdl_hash_str(pdl_str_sub(s, 0, AHEAD_LONG)); }
 
 static void find_texts(pdl_vref columns, long_texts *out) {
@@ -48,7 +48,7 @@ bool pdl_batch_ahead_has_room(const ahead *a) {
     return a->any ? a->rows.n < AHEAD_ROWS && a->bytes < AHEAD_BYTES : a->rows.n == 0;
 }
 
-/* Returns how many bytes of long texts two rows have in common in the same columns. */
+/* Returns how many bytes of long texts two rows share in the same columns. */
 static size_t shared(const long_texts *x, const long_texts *y) {
     size_t n = 0;
     for (size_t i = 0; i < x->n; i++)

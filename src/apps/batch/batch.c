@@ -34,15 +34,15 @@ typedef struct batch {
     pdl_ledger *ledger;
     writer writer;
     window window;
-    PDL_VEC(pdl_str) columns; /* columns of the input, borrowed */
-    /* columns of the output: those of the input and its additional ones */
+    PDL_VEC(pdl_str) columns; /* the columns of the input; borrowed */
+    /* the columns of the output: the columns of the input, and further ones */
     PDL_VEC(pdl_str) header;
-    /* the row from which the columns were learned; absent when the table names them */
+    /* the row that named the columns; absent when the table names them */
     pdl_val first;
     char *journal; /* path of the ledger; owned */
-    /* the journal is removed at the end, because the output is a stream and cannot be continued */
+    /* the output is a stream and cannot be continued, so the journal is removed at the end */
     bool scratch;
-    bool made;       /* this process made the journal */
+    bool made;       /* this process has made the journal */
     uint64_t n_rows; /* rows of the table; 0 when they were not counted */
     pdl_batch_totals *totals;
     stats stats;
@@ -50,7 +50,8 @@ typedef struct batch {
 
 /* --- the identity of a batch: a journal with equal facts is continued ------------------------ */
 
-/* X(key, what)   A journal with another value of one of these facts belongs to another batch. */
+/* X(key, what). When a journal has another value for one of these facts, it belongs to another
+ * batch. */
 #define IDENTITY(X)                                                                                \
     X(program, "the program is another")                                                           \
     X(files, "a file that the program includes or imports is another")                             \
@@ -147,7 +148,7 @@ static bool check_identity(const batch *b, pdl_err *err) {
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* Reads rows until one that is not broken, which names the columns. */
+/* Reads rows until a row is not broken. That row names the columns. */
 static bool look_ahead(batch *b, pdl_err *err) {
     for (size_t i = 0; i < MAX_EARLY; i++) {
         pdl_row row;
@@ -164,8 +165,7 @@ static bool look_ahead(batch *b, pdl_err *err) {
     return true;
 }
 
-/* Reads some more rows, if they can be read without waiting: the columns are checked against all of
- * these rows. */
+/* Reads some more rows if that needs no wait: the columns are checked against all of these rows. */
 static bool look_further(batch *b, pdl_err *err) {
     uint64_t from, now, all;
     pdl_rows_progress(b->rows, &from, &all);
@@ -217,7 +217,7 @@ static bool is_same_table(const pdl_table *a, const pdl_table *b) {
     return same;
 }
 
-/* Returns true when the output is a descriptor of the input file: reading would never end. */
+/* Returns true when the output is a descriptor of the input file. Reading would then never end. */
 static bool appends_to_input(const pdl_table *in, const pdl_table *out) {
     struct stat x, y;
     if (!out->standard && !out->is_open) return false;
@@ -228,8 +228,8 @@ static bool appends_to_input(const pdl_table *in, const pdl_table *out) {
     return there && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Makes a temporary journal for an output that is a stream. The journal only holds rows that wait
- * for their turn. */
+/* Makes a temporary journal for an output that is a stream. It only holds rows that wait until
+ * earlier rows were written. */
 static bool make_scratch(batch *b, pdl_err *err) {
     const char *folder = getenv("TMPDIR");
     pdl_buf name = PDL_BUF;
@@ -342,8 +342,8 @@ static bool is_another(const batch *b, const pdl_row *row, const char *how, pdl_
     return pdl_batch_window_refuse(&b->window, row, how, err);
 }
 
-/* Returns true when the row is the one that was run before. *forgot: the row has changed, was
- * removed from the journal, and will be run again. */
+/* Returns true when the row is the row that was run before. *forgot: the row has changed; it was
+ * removed from the journal and will be run again. */
 static bool compare_row(batch *b, pdl_row *row, bool *forgot, pdl_err *err) {
     char hash[BATCH_HASH + 1];
     compare c = {.hash = hash};
@@ -361,7 +361,7 @@ static bool on_last(void *user, const pdl_ledger_row *r) {
     return true;
 }
 
-/* Forgets the rows of the journal that the input does not have any more. */
+/* Removes from the journal the rows that the input does not have any more. */
 static bool forget_after(batch *b, uint64_t n, uint64_t last, bool *forgot, pdl_err *err) {
     pdl_row row = {.number = n + 1};
     if (n >= last) return true;
@@ -373,7 +373,7 @@ static bool forget_after(batch *b, uint64_t n, uint64_t last, bool *forgot, pdl_
     return true;
 }
 
-/* Stores how many rows the input had when an earlier process read it to its end; 0 when none
+/* Stores how many rows the input had when an earlier process read it to its end; 0 when no process
  * did. */
 static bool get_rows(batch *b, uint64_t *n, pdl_err *err) {
     pdl_buf text = PDL_BUF;
@@ -420,11 +420,11 @@ static bool check_input(batch *b, pdl_err *err) {
     return ok && (!forgot || (pdl_batch_files_forget(b->ledger, err) && rewrite(b, err)));
 }
 
-/* set to "yes" from the start of --retry-errors until the input has been read to its end */
+/* "yes" from the start of --retry-errors until the input has been read to its end */
 static const char retry_key[] = "retry";
 
 /* Lets failed rows run again. When all rows were finished, the answers of earlier uploads are not
- * needed. Otherwise the rows that were in flight use the good answers of those uploads. */
+ * needed. Otherwise, the rows that were in flight use the successful answers of those uploads. */
 static bool begin_retry(batch *b, pdl_err *err) {
     uint64_t all;
     pdl_buf going = PDL_BUF;
@@ -449,9 +449,9 @@ static bool continue_journal(batch *b, pdl_err *err) {
     return ok;
 }
 
-/* Opens and locks the journal before anything else is read, so that of two processes with the same
- * output one is refused. A damaged journal, or another file of that name, is left for the user to
- * decide. */
+/* Opens and locks the journal before anything else is read, so that when two processes have the
+ * same output, one of them is refused. A damaged journal, or another file of that name, is not
+ * changed: the user decides about it. */
 static bool open_journal(batch *b, pdl_err *err) {
     bool replace = b->scratch || b->o->overwrite;
     if (pdl_ledger_take(pdl_str_of(b->journal), replace, &b->ledger, &b->made, err) &&
@@ -561,7 +561,7 @@ static bool open_all(batch *b, pdl_err *err) {
            open_window(b, err) && open_writer(b, err);
 }
 
-/* Stores everything that is certain, whatever the reason for the end of the batch. */
+/* Stores everything that is certain, whatever the reason for which the batch ends. */
 static bool end_all(batch *b, bool ok, pdl_err *err) {
     pdl_err second = {0};
     char rows[24];
@@ -621,14 +621,14 @@ bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err
     batch b = {.o = o, .first = pdl_absent(), .totals = t};
     b.window.variables = pdl_absent();
     *t = (pdl_batch_totals){0};
-    /* a view may have rows without end, so reading a table can be cancelled */
+    /* reading a table can be cancelled, because a view may have rows without end */
     pdl_cancel scope = {.flag = o->cancel};
     const pdl_cancel *outer = pdl_cancel_enter(&scope);
     bool ok = t->begun = open_all(&b, err);
     if (ok) note_types(&b);
     (void)pdl_cancel_enter(outer);
     ok = ok && pdl_batch_window_run(&b.window, err);
-    t->finished -= b.writer.lost; /* after a full disk, these rows are not in the journal */
+    t->finished -= b.writer.lost; /* after a full disk, the journal lacks these rows */
     t->failed -= b.writer.lost_failed;
     ok = end_all(&b, ok, err);
     if (b.writer.output) ok = write_reports(&b, ok, err);

@@ -38,7 +38,7 @@ static pdl_val seconds_of(const stats *s) {
     return pdl_dict_putz(d, "mean", pdl_float(mean));
 }
 
-/* Returns a list of {from, to, rows}, from the first bin that has rows to the last one. */
+/* Returns a list of {from, to, rows}, from the first bin that contains rows to the last one. */
 static pdl_val tokens_of(const stats *s) {
     pdl_val list = pdl_list_new(8);
     size_t first = 0, last = STATS_TOKENS;
@@ -161,7 +161,8 @@ static void put_data(pdl_str json, pdl_buf *out) {
     PDL_PUT(out, "</script></html>\n");
 }
 
-/* Returns true when the path is the journal of the output, which has its rows. */
+/* Returns true when the path is the journal of the output. The journal contains the rows of the
+ * output. */
 static bool is_journal(const pdl_table *output, pdl_str path) {
     char *name = pdl_batch_output_journal(output), *other = pdl_batch_output_target(path);
     bool same = strcmp(name, other) == 0 || pdl_file_is_same(name, other);

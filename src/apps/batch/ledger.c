@@ -1,4 +1,4 @@
-/* ledger.c -- rows and facts of a batch in the file of a journal; see ledger.h.
+/* ledger.c -- stores rows and facts of a batch in the file of a journal; see ledger.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 
 struct pdl_ledger {
     pdl_store *store;
-    /* -1: there is no lock. The descriptor is closed after SQLite has closed the file, because
+    /* -1 when there is no lock. The descriptor is closed after SQLite has closed the file, because
      * closing a descriptor releases its locks */
     int lock;
 };

@@ -64,18 +64,19 @@ char *pdl_batch_output_target(pdl_str path) {
 char *pdl_batch_output_journal(const pdl_table *output) {
     char *target = pdl_batch_output_target(output->path);
     pdl_buf b = PDL_BUF;
-    if (pdl_file_kind_of(target) == PDL_FILE_OTHER) { /* no file is made next to a device */
+    if (pdl_file_kind_of(target) == PDL_FILE_OTHER) { /* a device has no files next to it */
         pdl_free(target);
         target = pdl_str_dup(output->path);
     }
-    /* the part of the name for a table, ":TABLE" */
+    /* the part of the name that names a table, ":TABLE" */
     pdl_str rest = pdl_str_sub(output->name, output->path.n, output->name.n);
     pdl_buf_putf(&b, "%s%.*s.journal", target, PDL_FMT(rest));
     pdl_free(target);
     return pdl_buf_take(&b);
 }
 
-/* Returns 0, or the errno value of a write to the target of all links. */
+/* Returns 0 when the file at the end of all links can be written, else the errno value
+ * of a write. */
 static int why_unwritable(const char *target) {
     if (pdl_file_kind_of(target) == PDL_FILE_DIR) return EISDIR;
     if (access(target, F_OK) == 0) return access(target, W_OK) == 0 ? 0 : errno;
@@ -87,7 +88,7 @@ static int why_unwritable(const char *target) {
 }
 
 /* Checks that the file can be made before any row is run. Without this check, the error would come
- * when the first row is written, or for Parquet the last one. */
+ * only when the first row is written, or for Parquet the last row. */
 static bool check_path(const pdl_table *t, pdl_err *err) {
     if (t->standard) return true;
     if (t->is_open) {
@@ -120,9 +121,9 @@ static char *folded(const char *name) {
     return text;
 }
 
-/* Finds other names for columns that differ only in case. */
+/* Finds other names for columns whose names differ only in case. */
 static void find_inside(pdl_batch_output *s) {
-    PDL_VEC(char *) keys = {0}; /* the map borrows these */
+    PDL_VEC(char *) keys = {0}; /* the map borrows these texts */
     pdl_map taken = {0};
     bool twins = false;
     for (size_t i = 0; i < s->columns.n; i++) {
@@ -131,7 +132,7 @@ static void find_inside(pdl_batch_output *s) {
         (void)pdl_map_put(&taken, pdl_str_of(keys.p[i]), s);
     }
     for (size_t i = 0; twins && i < s->columns.n; i++) {
-        /* a name that no column has, because it begins with a control symbol */
+        /* no column has this name, because it begins with a control character */
         pdl_buf name = PDL_BUF;
         pdl_buf_putf(&name, "\xe2\x90\x80%zu", i);
         while (pdl_map_find(&taken, pdl_buf_str(&name))) pdl_buf_putc(&name, '_');
@@ -142,7 +143,7 @@ static void find_inside(pdl_batch_output *s) {
     pdl_map_fini(&taken);
 }
 
-/* Finds the file under the name of the output. */
+/* Finds the file that has the name of the output. */
 static bool find_file(const pdl_batch_output *s, struct stat *st) {
     char *path = s->table.form == PDL_TABLE_parquet ? pdl_str_dup(pdl_str_of(s->path))
                                                     : pdl_str_dup(s->table.path);
@@ -159,8 +160,8 @@ static void note_file(pdl_batch_output *s) {
     s->inode = (uint64_t)st.st_ino;
 }
 
-/* Checks that the file still has its name: rows in a deleted file are lost, however well they were
- * written. */
+/* Checks that the file still has its name. Rows in a file that was deleted are lost, however well
+ * they were written. */
 static bool check_there(const pdl_batch_output *s, pdl_err *err) {
     struct stat st;
     if (!s->inode) return true;

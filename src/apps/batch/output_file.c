@@ -79,7 +79,7 @@ static bool put_csv(output_file *s, pdl_str json, pdl_err *err) {
         pdl_vref v = pdl_dict_getz(row, s->output.columns.p[i]);
         if (i) pdl_buf_putc(&s->buf, s->output.table.separator);
         if (is_result && pdl_is_null(v) && pdl_is_null(failed))
-            PDL_PUT(&s->buf, "null"); /* unlike a missing value, null is a result */
+            PDL_PUT(&s->buf, "null"); /* null is a result, while a missing value is an empty cell */
         else
             ok = put_csv_value(s, v, err);
     }
@@ -171,7 +171,7 @@ pdl_batch_output *pdl_batch_output_file_new(void) {
 static bool open_file(output_file *s, uint64_t keep, pdl_err *err) {
     const char *path = s->output.path;
     if (s->output.table.standard) return true;
-    /* text that was in the file before the shell opened it is kept */
+    /* text that was in the file before the shell opened it stays there */
     if (s->output.table.is_open) {
         s->fd = s->output.table.fd;
         return true;

@@ -15,15 +15,15 @@
 
 #include "base/banned.h"
 
-/* The names that a program needs from outside, and those that it sets itself. */
+/* The names that a program needs from outside, and the names that it sets itself. */
 typedef struct batch_names {
     pdl_map needed, optional, set;
-    /* Blocks of three kinds, or NULL: one that reads standard input, one that writes a file, and
-     * one that writes a file with a fixed name. */
+    /* Up to three blocks: a block that reads standard input, a block that writes a file, and a
+     * block that writes a file with a fixed name. NULL when there is no such block. */
     const pdl_block *reads, *writes, *same_file;
 } names;
 
-static char mark; /* a value for the maps, of which only the keys are used */
+static char mark; /* a value for the maps, whose keys alone are used */
 
 static void add(pdl_map *m, pdl_str name) {
     if (name.n && !pdl_map_find(m, name)) pdl_map_put(m, name, &mark);
@@ -99,7 +99,7 @@ static bool is_null(const pdl_tree *t) {
     return !t || (t->kind == PDL_TREE_CONST && pdl_is_null(t->value));
 }
 
-/* Collects the names of a block. Blocks nest at most PDL_MAX_BLOCK_DEPTH deep. */
+/* Collects the names that a block uses and sets. Blocks nest at most PDL_MAX_BLOCK_DEPTH deep. */
 static void collect(void *user, const pdl_block *b) {
     names *s = user;
     add(&s->set, b->def.s);
@@ -193,7 +193,7 @@ static bool check_clash(const pdl_batch_options *o, const names *s, pdl_str colu
     return false;
 }
 
-/* Refuses a variable that gets two values: from two columns, or from --data and a column. */
+/* Refuses a variable that gets two values, from two columns or from --data and a column. */
 static bool check_once(const pdl_batch_options *o, pdl_map *seen, pdl_str column, pdl_err *err) {
     pdl_str v = pdl_batch_plan_variable(o, column);
     bool data = pdl_is_dict(o->variables) && !pdl_is_absent(pdl_dict_gets(o->variables, v));
@@ -213,8 +213,8 @@ static bool check_once(const pdl_batch_options *o, pdl_map *seen, pdl_str column
     return false;
 }
 
-/* Returns a separator that seems to separate the header, when the header is read as one cell. The
- * result has the form that --separator takes; NULL when no separator fits. */
+/* Returns a separator that seems to separate the header, for a header that was read as one cell.
+ * The result has the form that --separator takes. It is NULL when no separator fits. */
 static const char *other_separator(pdl_str header) {
     static const struct {
         const char *byte, *word;
@@ -224,7 +224,7 @@ static const char *other_separator(pdl_str header) {
     return NULL;
 }
 
-/* Returns a column whose name is nearly this one, such as "Word" or " word" for "word". */
+/* Returns a column whose name is nearly the given one, such as "Word" or " word" for "word". */
 static pdl_str column_like(pdl_str name, const pdl_str *columns, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (pdl_str_eq_nocase(pdl_str_trim(columns[i]), name)) return columns[i];

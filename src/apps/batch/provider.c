@@ -28,8 +28,8 @@ static void item_free(item *i) {
     pdl_free(i);
 }
 
-/* Names a request in an upload. The name is made from the content and from how often the same
- * content was sent before, since an upload must not contain a name twice. */
+/* Names a request in an upload. The name is made from the content, and from the number of earlier
+ * requests with the same content: an upload must not contain a name twice. */
 static void name_item(pdl_batch_provider *p, item *i) {
     pdl_buf text = PDL_BUF;
     char hex[65];
@@ -125,7 +125,7 @@ static void give(pdl_batch_provider *p, size_t k, pdl_vref answer) {
 }
 
 /* Passes on all answers. An answer may add requests to the list and cancel others, so requests may
- * move within the list; requests that were missed are found in the next pass. */
+ * move within the list. Requests that were missed because of that are found in the next pass. */
 static size_t give_all(pdl_batch_provider *p) {
     size_t n = 0, before;
     do {
@@ -164,9 +164,9 @@ static bool save(pdl_batch_provider *p, pdl_err *err) {
     return ok;
 }
 
-/* Restores the uploads of earlier processes. All of their answers are fetched, even those that an
- * earlier process had fetched: it kept the answers of unfinished rows only in memory, and such a
- * row starts again with its first call. */
+/* Restores the uploads of earlier processes. All of their answers are fetched, even answers that an
+ * earlier process had fetched. That process kept the answers of unfinished rows only in memory, and
+ * such a row starts again with its first call. */
 static bool restore(pdl_batch_provider *p, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     pdl_val list;
@@ -213,7 +213,7 @@ bool pdl_batch_provider_retry(pdl_ledger *l, pdl_err *err) {
 }
 
 /* Returns true when the request is in an upload in progress. An upload that has ended does not
- * count when only its good answers are used. */
+ * count when only its successful answers are used. */
 static bool is_uploaded(const pdl_batch_provider *p, const item *i) {
     for (size_t k = 0; k < pdl_list_len(p->uploads); k++) {
         pdl_vref upload = pdl_list_at(p->uploads, k), names = pdl_dict_getz(upload, "names");
@@ -223,7 +223,7 @@ static bool is_uploaded(const pdl_batch_provider *p, const item *i) {
     return false;
 }
 
-/* Uploads the requests that go to the same address and are not in an upload yet, together. */
+/* Uploads together the requests that go to the same address and are in no upload yet. */
 static bool upload_some(pdl_batch_provider *p, bool *any, pdl_err *err) {
     enum { MAX_ITEMS = 50000, MAX_BYTES = 90 << 20 };
     PDL_VEC(const item *) some = {0};
@@ -248,7 +248,7 @@ static bool upload_some(pdl_batch_provider *p, bool *any, pdl_err *err) {
     return ok;
 }
 
-/* Fails the requests of an ended upload that got no answer. */
+/* Fails the requests that got no answer from an ended upload. */
 static void answer_rest(pdl_batch_provider *p, pdl_vref upload) {
     pdl_vref names = pdl_dict_getz(upload, "names");
     pdl_buf message = PDL_BUF, body = PDL_BUF;
@@ -276,7 +276,7 @@ static bool fetch(pdl_batch_provider *p, pdl_vref upload, bool *ended, pdl_err *
     return *ended = true;
 }
 
-/* Polls each upload in progress, and fetches those that have ended. */
+/* Polls each upload in progress, and fetches the uploads that have ended. */
 static bool look(pdl_batch_provider *p, pdl_err *err) {
     pdl_val left = pdl_list_new(4);
     bool ok = true;
@@ -313,8 +313,8 @@ void pdl_batch_provider_note_again(const pdl_batch_provider *p, const pdl_err *e
     pdl_buf_fini(&text);
 }
 
-/* Polls again after a failure. A batch may take a day, so it does not end because one request was
- * not answered. */
+/* Polls again after a failure. A batch may take a day, so one request without an answer does not
+ * end it. */
 static bool look_again(pdl_batch_provider *p, pdl_err *err) {
     enum { MAX_MISSED = 10 };
     if (look(p, err)) {

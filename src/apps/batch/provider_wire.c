@@ -37,8 +37,8 @@ static bool is_header(const char *line, const char *name) {
     return s.n > n.n && s.p[n.n] == ':' && pdl_str_eq_nocase(pdl_str_sub(s, 0, n.n), n);
 }
 
-/* Returns true for headers of a call that identify the client; these are sent with the upload,
- * too. */
+/* Returns true for headers of a call that identify the client. The upload gets these
+ * headers, too. */
 static bool is_kept(const char *line) {
     static const char *const dropped[] = {"Content-Type",    "Content-Length", "Accept",
                                           "Idempotency-Key", "traceparent",    "tracestate"};
@@ -48,14 +48,14 @@ static bool is_kept(const char *line) {
 }
 
 /* Returns true for a status which means that nothing was created, and that a later attempt may
- * succeed; 529 is Anthropic's. After other server errors it is not certain whether something was
- * created. */
+ * succeed; 529 is a status of Anthropic. After other server errors it is not certain whether
+ * something was created. */
 static bool is_not_now(int status) { return status == 429 || status == 503 || status == 529; }
 
 /* A request to the interface for batches. */
 typedef struct wire_request {
     const char *method, *url, *type; /* type: content type of the body */
-    pdl_str body;                    /* .p is NULL when there is none */
+    pdl_str body;                    /* .p is NULL when there is no body */
 } wire_request;
 
 static bool refused(const exchange *x, const wire_request *q, pdl_err *err) {
@@ -82,7 +82,7 @@ static bool refused(const exchange *x, const wire_request *q, pdl_err *err) {
 
 /* Sends a request once. Appends the body of the answer to out. A request with a body creates an
  * object, and its answer has the id of that object. Without the id the object would be lost and
- * paid for again, so the budget ends only other requests. */
+ * paid for again, so the budget never ends such a request. */
 static bool ask_once(pdl_batch_provider *p, const wire_request *q, pdl_buf *out, pdl_err *err) {
     enum { LOOK_MS = 100, TOTAL_MS = 600000, MAX_WORDS = 1 << 24, MAX_RESULTS = 1 << 30 };
     const item *like = p->items.p[0];
@@ -125,9 +125,8 @@ static bool ask_once(pdl_batch_provider *p, const wire_request *q, pdl_buf *out,
     return ok;
 }
 
-/* Sends a request, and sends it again when the provider was busy. Polls are not repeated here,
- * since the caller repeats them.
- */
+/* Sends a request, and sends it again when the provider was busy. Polls are not sent again here,
+ * because the caller repeats them. */
 static bool ask(pdl_batch_provider *p, const wire_request *q, pdl_buf *out, pdl_err *err) {
     enum { MAX_AGAIN = 10, FIRST_MS = 250, LONGEST_MS = 60000 };
     uint64_t ms = FIRST_MS;
@@ -159,7 +158,7 @@ static bool ask_json(pdl_batch_provider *p, const wire_request *q, pdl_val *out,
     return ok;
 }
 
-/* Checks that a created object has an id, without which it could not be polled. */
+/* Checks that a created object has an id. Without an id it could not be polled. */
 static bool has_id(pdl_vref made, const char *url, pdl_err *err) {
     if (pdl_member_str(made, "id").n) return true;
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "POST %s: the answer has no id", url);
@@ -188,7 +187,7 @@ static void note_upload(const pdl_batch_provider *p, size_t n, pdl_str id) {
 
 #define BOUNDARY "pdl-9a5c1f7e2b8d4036"
 
-/* Returns the path of the calls in the form in which a batch names it. */
+/* Returns the path of the calls in the form that a batch has for it. */
 static pdl_str endpoint_of(pdl_str url) {
     size_t v1 = pdl_str_find(url, PDL_STR("/v1/"), 0);
     return v1 == PDL_NOT_FOUND ? PDL_STR("/v1/chat/completions") : pdl_str_sub(url, v1, url.n);
@@ -360,7 +359,7 @@ bool pdl_batch_provider_upload(pdl_batch_provider *p, const item *const *items, 
                        PDL_FMT(url));
 }
 
-/* Reads lines of answers; a line that cannot be read counts as missing. */
+/* Reads the answers, one on each line. A line that cannot be read counts as missing. */
 static void read_lines(pdl_batch_provider *p, bool openai, pdl_str text) {
     text = pdl_utf8_unmarked(text);
     while (text.n) {
@@ -388,8 +387,8 @@ static bool fetch_file(pdl_batch_provider *p, const char *url, bool openai, pdl_
     return ok;
 }
 
-/* Appends the reason why a batch failed: the messages of "errors": {"data": [{"message": ...}]}
- * when it was refused as a whole, or else its status, such as expired or cancelled. */
+/* Appends the reason why a batch failed: the messages in "errors": {"data": [{"message": ...}]}
+ * when the whole batch was refused; otherwise its status, such as expired or cancelled. */
 static void put_failure(pdl_vref batch, pdl_buf *out) {
     pdl_vref errors = pdl_dict_getz(batch, "errors"),
              data = pdl_is_dict(errors) ? pdl_dict_getz(errors, "data") : pdl_absent();
@@ -425,7 +424,7 @@ static bool fetch_anthropic(pdl_batch_provider *p, pdl_str url, pdl_vref batch, 
     pdl_buf results = PDL_BUF;
     pdl_buf_clear(&p->why);
     *ended = pdl_str_is(pdl_member_str(batch, "processing_status"), "ended");
-    /* The service names an address of the results, but the key is sent only to the address of the
+    /* The service names an address for the results, but the key is sent only to the address of the
      * calls. */
     pdl_buf_putf(&results, "%.*s/%.*s/results", PDL_FMT(url), PDL_FMT(pdl_member_str(batch, "id")));
     bool ok = !*ended || fetch_file(p, pdl_buf_z(&results), false, err);

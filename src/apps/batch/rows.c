@@ -1,5 +1,5 @@
-/* rows.c -- the names of tables, their columns and cells, and the readers of all formats; see
- * rows.h.
+/* rows.c -- reads the names of tables, their columns and their cells, and opens the reader for each
+ * format; see rows.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -42,7 +42,7 @@ bool pdl_table_is_query(const pdl_table *t) {
     return false;
 }
 
-/* The format of a table, by the end of its name or by --format. */
+/* The formats of tables, which the end of a name or --format selects. */
 static const struct {
     const char *word;
     pdl_table_form form;
@@ -68,7 +68,7 @@ static bool form_of_suffix(pdl_str path, pdl_table *t) {
     return dot != PDL_NOT_FOUND && form_of_word(pdl_str_sub(path, dot + 1, path.n), t);
 }
 
-/* Adds how a file of another kind is converted to a table. */
+/* Adds advice how a file of another kind is converted to a table. */
 static void advise(pdl_str name, pdl_err *err) {
     static const struct {
         const char *suffix, *way;
@@ -109,7 +109,7 @@ bool pdl_table_refuse_twice(const pdl_table *t, const char *option, pdl_err *err
                        PDL_FMT(pdl_table_shown(t)));
 }
 
-/* Splits file.db:table, file.db:SELECT ... */
+/* Splits a name such as file.db:table or file.db:SELECT ... */
 static bool split_sqlite(pdl_table *t) {
     static const char *const suffixes[] = {".db:", ".sqlite:", ".sqlite3:"};
     size_t first = PDL_NOT_FOUND;
@@ -164,8 +164,8 @@ bool pdl_batch_rows_add_column(pdl_rowset *r, pdl_str name, pdl_err *err) {
     return true;
 }
 
-/* Returns true for a number. 007 is an article number, so it is a text; +1 and 1_000 are texts,
- * too. */
+/* Returns true for a number. A text such as 007 may be an article number, so it is a text, and
+ * so are +1 and 1_000. */
 static bool is_number(pdl_str s) {
     if (s.n && s.p[0] == '-') s = pdl_str_sub(s, 1, s.n);
     if (!s.n || s.p[0] < '0' || s.p[0] > '9') return false;
@@ -183,7 +183,7 @@ pdl_val pdl_batch_cell(pdl_str text, bool types) {
     if (pdl_str_eq_nocase(text, PDL_STR("true"))) return pdl_bool(true);
     if (pdl_str_eq_nocase(text, PDL_STR("false"))) return pdl_bool(false);
     if (!is_number(text)) return pdl_text(text);
-    if (pdl_int_read_decimal(text, &whole)) return whole; /* all digits of a long number are kept */
+    if (pdl_int_read_decimal(text, &whole)) return whole; /* a long number keeps all its digits */
     return pdl_num_read_double(text, &d) ? pdl_float(d) : pdl_text(text);
 }
 
@@ -210,7 +210,7 @@ static void hand_out(bytes *b, size_t n, pdl_str *out) {
     b->pos += n;
 }
 
-/* Drops the beginning of a record that is too long, so that memory is bounded. */
+/* Drops the beginning of a record that is too long, so that memory stays bounded. */
 static void forget(bytes *b) { b->pos = b->buf.len; }
 
 pdl_rows_step pdl_batch_record(bytes *b, bytes_end_fn *end, void *user, bool wait, pdl_str *out,

@@ -1,8 +1,8 @@
 /* types.c -- checks the types of columns against the program; see plan.h.
  *
  * When the program cannot use the values of a column, every row fails, after it was paid for. The
- * values of the first rows are known before anything is sent, and the checker of programs finds out
- * what follows from them.
+ * values of the first rows are known before anything is sent, so the checker of programs can find
+ * such errors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 #include "base/banned.h"
 
 /* Returns the kinds of the values of a column in these rows; 0 when they are unknown. A column that
- * is empty in all of them proves nothing. */
+ * is empty in all these rows proves nothing. */
 static uint32_t kinds_of(pdl_str column, const pdl_row *rows, size_t n, pdl_arena *a) {
     uint32_t kinds = 0;
     for (size_t i = 0; i < n; i++) {
@@ -49,7 +49,8 @@ static const pdl_diag *find_error(const pdl_batch_options *o, const kinds *k, bo
     return pdl_program_certain_error(o->program);
 }
 
-/* Appends "n is a string, tags is a list": the variables with a kind that is known. */
+/* Appends a text such as "n is a string, tags is a list", with the variables whose
+ * kinds are known. */
 static void put_kinds(const kinds *k, pdl_arena *a, pdl_buf *out) {
     enum { SHOWN = 6 };
     size_t shown = 0;

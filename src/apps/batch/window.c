@@ -1,6 +1,6 @@
-/* window.c -- the loop of a batch; see window.h. In a turn, rows are read while slots are free,
- * runs that can continue are stepped, finished runs make room for the next rows at once, finished
- * rows are committed and written, and then the loop waits for answers.
+/* window.c -- the loop of a batch; see window.h. Each turn has four steps. Rows are read while
+ * slots are free. Runs that can continue are stepped, and a run that ends makes room for the next
+ * row at once. Finished rows are committed and written. Then the loop waits for answers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,7 +47,7 @@ void pdl_batch_row_hash(const pdl_row *row, char out[BATCH_HASH + 1]) {
 typedef struct batch_outcome {
     pdl_vref result;
     pdl_str error, place;
-    const char *kind; /* kind of the error; NULL when there is none */
+    const char *kind; /* kind of the error; NULL when there was no error */
     int64_t calls, prompt, completion;
     double cost;
 } outcome;
@@ -68,8 +68,8 @@ static bool put_output(const flight *f, const outcome *c, int flags, pdl_buf *ou
     return ok;
 }
 
-/* Returns true for a float that a cell of the output can hold although JSON cannot: in CSV every
- * float, in SQLite every float but NaN. */
+/* Returns true for a float that a cell of the output can hold although JSON cannot: in CSV this is
+ * every float, in SQLite every float except NaN. */
 static bool is_cell(const window *w, pdl_vref v) {
     pdl_table_form form = w->o->output.form;
     if (!pdl_is(v, PDL_V_FLOAT)) return false;
@@ -77,8 +77,8 @@ static bool is_cell(const window *w, pdl_vref v) {
 }
 
 /* Returns a column in the form that is written to the output. NaN and infinite numbers, which come
- * from Parquet files, SQLite and Python's JSON, become null; so does a column that is too long.
- * *lost: a number became null. */
+ * from Parquet files, SQLite and Python's JSON, become null, and so does a column that is too long.
+ * *lost: some number became null. */
 static pdl_val writable(const window *w, pdl_vref v, bool *lost) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err ignored = {0};
@@ -152,7 +152,7 @@ static void count(window *w, const outcome *c) {
     t->cost += c->cost;
 }
 
-/* No further row is begun after this. When it is called again, the first reason is kept. */
+/* Lets no further row begin. When this is called again, the first reason stays. */
 static void drain(window *w, pdl_err *why) {
     w->draining = true;
     if (w->why.kind)
@@ -178,8 +178,8 @@ static void judge(window *w, const flight *f, const outcome *c) {
     drain(w, &why);
 }
 
-/* Appends a row whose columns may have numbers that JSON does not have. In a result such numbers
- * are an error. */
+/* Appends a row whose columns may have numbers that JSON does not have. A result with such a number
+ * is an error. */
 static bool put_with_nan(const flight *f, const outcome *c, pdl_buf *json, pdl_err *err) {
     pdl_buf result = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = c->kind || pdl_json_write(c->result, PDL_JSON_LOOSE, 0, &result, err);
@@ -188,8 +188,8 @@ static bool put_with_nan(const flight *f, const outcome *c, pdl_buf *json, pdl_e
     return ok && put_output(f, c, PDL_JSON_NAN, json, err);
 }
 
-/* Makes the row of the output as JSON. Columns that cannot be written become null; a result that
- * cannot be written makes the row fail, and *c then has the error. */
+/* Makes the row of the output as JSON. Columns that cannot be written become null. A result that
+ * cannot be written makes the row fail; *c then has the error. */
 static void write_output(window *w, flight *f, outcome *c, pdl_buf *json, pdl_err *unwritable) {
     pdl_err first = {0}, last = {0};
     if (put_output(f, c, 0, json, &first)) return;
@@ -202,7 +202,8 @@ static void write_output(window *w, flight *f, outcome *c, pdl_buf *json, pdl_er
         c->kind = pdl_err_kind_name(unwritable->kind);
         c->error = pdl_str_of(unwritable->msg);
         pdl_buf_clear(json);
-        if (!put_output(f, c, PDL_JSON_NAN, json, &last)) { /* the columns are too long together */
+        /* each column fits, but all of them together are too long */
+        if (!put_output(f, c, PDL_JSON_NAN, json, &last)) {
             pdl_err_fini(&last);
             pdl_drop(f->row.columns);
             f->row.columns = pdl_dict_new(0);
@@ -248,7 +249,7 @@ static void free_slot(window *w, flight *f) {
     w->totals->open--;
 }
 
-/* Handles an event: keeps the model calls of a row, and announces the file that it writes. */
+/* Handles an event: keeps the model calls of a row, or announces the file that a row will write. */
 static void on_event(void *user, const pdl_event *e) {
     flight *f = user;
     const pdl_effect *x = e->effect;
@@ -305,7 +306,7 @@ static void begin(window *w, pdl_row *row, const char *hash) {
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Finishes a row that cannot be read, or that has a column which the output has no place for. Takes
+/* Finishes a row that cannot be read, or that has a column for which the output has no place. Takes
  * the content of row. Columns that cannot be written are replaced. */
 static bool refuse(window *w, pdl_row *row, const char *hash, pdl_err *err) {
     pdl_buf place = PDL_BUF;
@@ -335,7 +336,7 @@ static bool has_place(pdl_str name, const pdl_str *columns, size_t n, size_t *at
     return found;
 }
 
-/* Removes the columns that the output has no place for. */
+/* Removes the columns for which the output has no place. */
 static void keep_columns(pdl_row *row, const pdl_str *columns, size_t n) {
     pdl_val kept = pdl_dict_new(pdl_dict_len(row->columns));
     size_t at = 0;
@@ -382,7 +383,7 @@ bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *ho
     pdl_rows_put_place(w->rows, row, &at);
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: row %llu %s", pdl_buf_z(&at),
                 (unsigned long long)row->number, how);
-    /* Finished rows of a stream are already in the output when the change is noticed. */
+    /* when the change of a stream is noticed, its finished rows are already in the output */
     pdl_err_hint(err, w->o->input.stream ? "--overwrite starts over; of a file, --changed reuse "
                                              "keeps the same rows"
                                            : "--changed reuse keeps the rows that are the same, "
@@ -501,8 +502,8 @@ static void say_spent(const pdl_err *e, pdl_err *out) {
     pdl_err_hint(out, "the same command with a larger --budget continues");
 }
 
-/* Handles a row that did not run because the budget of the whole batch was used up. No further row
- * can run. */
+/* Handles a row that did not run, because the budget of the whole batch was used up. After that, no
+ * other row can run, either. */
 static bool spent(window *w, const pdl_err *e) {
     pdl_err why = {0};
     if (!pdl_run_pool_is_spent(w->pool, e)) return false;
@@ -514,7 +515,7 @@ static bool spent(window *w, const pdl_err *e) {
 static bool fail(window *w, flight *f, const pdl_err *e, pdl_err *err) {
     pdl_buf place = PDL_BUF, text = PDL_BUF;
     if (spent(w, e)) return true;
-    /* the row was interrupted; the command that continues runs it again */
+    /* the row was interrupted; when the batch continues, it is run again */
     if (w->o->cancel && *w->o->cancel) return true;
     if (e->loc.src && e->loc.src->name.n)
         pdl_buf_putf(&place, "%.*s:%u", PDL_FMT(e->loc.src->name), pdl_loc_line(e->loc));
@@ -551,7 +552,7 @@ static bool ended(void *user, uint32_t slot, pdl_step step, pdl_err *err) {
     return w->writer->turn.n >= AT_ONCE || admit(w, 1, err);
 }
 
-/* Steps each run that can continue, then writes what finished. */
+/* Steps each run that can continue, then writes the rows that finished. */
 static bool step_all(window *w, pdl_err *err) {
     return pdl_run_pool_step(w->pool, err) && pdl_batch_writer_commit(w->writer, err);
 }
@@ -581,7 +582,8 @@ static int wait_ms(const window *w) {
     return most;
 }
 
-/* The rows wait for the provider, which keeps their requests when the time of the batch is over. */
+/* The rows wait for the provider, which keeps their requests when the time for the
+ * batch is over. */
 static bool wait_for_provider(window *w, pdl_err *err) {
     pdl_err why = {0};
     if (pdl_batch_provider_wait(w->o->provider, &why)) return true;

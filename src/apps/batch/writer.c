@@ -61,7 +61,7 @@ static bool on_found(void *user, const pdl_ledger_row *r) {
     return false;
 }
 
-/* Keeps the text of a row that is in the journal also in memory, if there is room. */
+/* Keeps the text of a row in memory, if there is room. The row is in the journal, too. */
 static void keep_near(writer *w, done_row *d) {
     if (!w->near) w->near = PDL_NEW_N(done_row, BATCH_NEAR);
     done_row *slot = &w->near[d->number % BATCH_NEAR];
@@ -72,7 +72,7 @@ static void keep_near(writer *w, done_row *d) {
     w->near_bytes += slot->n_json;
 }
 
-/* Returns true when the row that is written next is in memory, and appends it. *ok: appending
+/* If the row that is written next is in memory, appends it and returns true. *ok: whether that
  * succeeded. */
 static bool append_near(writer *w, bool *ok, pdl_err *err) {
     done_row *slot = w->near ? &w->near[w->want % BATCH_NEAR] : NULL;
@@ -100,7 +100,7 @@ static bool drain(writer *w, pdl_err *err) {
     return true;
 }
 
-/* Returns the position of a row in the order of finishing, which is one of its facts. */
+/* Returns the position of a row in the order in which rows finished, which is a fact of the row. */
 static uint64_t seq_of(pdl_str facts) {
     pdl_val v;
     pdl_err ignored = {0};
@@ -164,8 +164,8 @@ bool pdl_batch_writer_add(writer *w, uint64_t number, const pdl_ledger_row *r, p
     return true;
 }
 
-/* For ordered output: adds the finished rows of a turn to the waiting ones, and appends those whose
- * turn has come. */
+/* For ordered output: adds the finished rows of a turn to the waiting rows, and appends the rows
+ * that are next in the order. */
 static bool append_ordered(writer *w, pdl_err *err) {
     w->waiting += w->turn.n;
     for (size_t i = 0; i < w->turn.n; i++) keep_near(w, &w->turn.p[i]);
@@ -192,9 +192,8 @@ bool pdl_batch_writer_mark(writer *w, pdl_err *err) {
            pdl_batch_mark_put(w->ledger, &m, err) && pdl_ledger_commit(w->ledger, err);
 }
 
-/* Writes the gathered rows together: a write for each of a million rows costs as much as the
- * rows.
- */
+/* Writes the gathered rows together: if each of a million rows had its own write, the writes would
+ * cost as much as the rows. */
 bool pdl_batch_writer_flush(writer *w, pdl_err *err) {
     uint64_t size, now = pdl_clock_ns();
     if (!w->held || now - w->flushed_ns < FLUSH_NS) return true;

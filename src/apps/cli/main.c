@@ -80,8 +80,8 @@ static int wrong_usage(const arguments *a, char *message) {
     return code;
 }
 
-/* Opens the standard descriptors that are closed, because the next opened file would get their
- * numbers. The replacement cannot be written to, so output to it fails with an error. */
+/* Opens the standard descriptors that are closed, because other files would get their numbers. The
+ * replacement cannot be written to, so output to it fails with an error. */
 static void hold_descriptors(void) {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) _exit(1);
@@ -94,7 +94,7 @@ static int run_command(const arguments *a) {
 }
 
 /* Returns the arguments of `pdl optimize ...` when the command was called as pdl-optimize, the name
- * of the reference's command, in an array that the caller owns; else argv. */
+ * of the reference's command, in an array that the caller owns. Returns argv in all other cases. */
 static char **named_arguments(int *argc, char **argv, bool *renamed) {
     static char word[] = "optimize";
     const char *slash = argv[0] ? strrchr(argv[0], '/') : NULL,

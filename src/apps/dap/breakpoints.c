@@ -1,4 +1,4 @@
-/* breakpoints.c -- lines at which blocks begin; see debugger.h.
+/* breakpoints.c -- finds the lines at which blocks begin; see debugger.h.
  *
  * A plain value in the position of a block is a block, too. A breakpoint belongs to the first block
  * that begins at its line or below. The file is loaded to find this block, so that the client shows
@@ -45,7 +45,7 @@ static void find_lines(const char *file, line_list *l) {
     pdl_buf_fini(&text);
 }
 
-/* Returns the first line from this one on at which a block begins; 0 when there is none. */
+/* Returns the first line, from this line on, at which a block begins; 0 when there is none. */
 static uint32_t line_from(const line_list *l, uint32_t wanted) {
     uint32_t best = 0;
     for (size_t i = 0; i < l->lines.n; i++)
@@ -84,8 +84,8 @@ static char *text_of(pdl_vref d, const char *key) {
     return s.n ? pdl_str_dup(s) : NULL;
 }
 
-/* How the number of hits may be compared. A number alone means "from this hit on". A longer
- * operator comes before an operator that is its beginning. */
+/* How the number of hits may be compared. A number without an operator means "from this hit on".
+ * When one operator is the beginning of another, the longer one comes first. */
 static const struct {
     const char *text;
     dap_hits_test test;
@@ -93,7 +93,7 @@ static const struct {
                   {">", DAP_HITS_OVER},  {"<", DAP_HITS_UNDER},  {"=", DAP_HITS_IS},
                   {"%", DAP_HITS_EVERY}};
 
-/* Reads `3`, `== 3`, `% 2` and the like; an empty text means each hit. */
+/* Reads a condition such as `3`, `== 3` or `% 2`. An empty text means each hit. */
 static bool read_hits(pdl_str text, dap_breakpoint *b) {
     pdl_str s = pdl_str_trim(text);
     b->hits_test = DAP_HITS_FROM;
@@ -165,7 +165,7 @@ pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args) {
 
 /* --- during the run --------------------------------------------------------------------------- */
 
-/* Writes a log message, in which {x} is an expression. */
+/* Writes a log message. In the message, {x} is an expression. */
 static void write_log(debugger *g, const dap_breakpoint *b, uint32_t fiber) {
     pdl_buf out = PDL_BUF;
     pdl_str rest = pdl_str_of(b->log);
@@ -208,8 +208,8 @@ static bool holds(debugger *g, const dap_breakpoint *b, uint32_t fiber) {
     return truth;
 }
 
-/* Returns true when the breakpoint is in the file. The editor may have another name for the file
- * than the program, which may import ../common/util. */
+/* Returns true when the breakpoint is in the file. The editor and the program may have different
+ * names for the file, because a program may import ../common/util. */
 static bool is_in_file(const dap_breakpoint *b, pdl_str name) {
     if (pdl_str_is(name, b->file)) return true;
     if (!pdl_str_eq(pdl_file_name(name), pdl_file_name(pdl_str_of(b->file)))) return false;

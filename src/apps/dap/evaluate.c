@@ -1,8 +1,8 @@
 /* evaluate.c -- evaluates expressions of the client; see debugger.h.
  *
- * An expression is a program of one block, which a separate run evaluates with the variables of the
- * stopped one. The evaluation sends no request, so that showing a value changes nothing; variables
- * whose value a model has not returned yet are left out.
+ * An expression becomes a program of one block. A separate run evaluates it with the variables of
+ * the stopped run. The evaluation sends no request, so that showing a value changes nothing;
+ * variables whose value a model has not returned yet are left out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* Returns the variables that are known, without those that every run has. */
+/* Returns the variables whose values are known, without the variables that every run has. */
 static pdl_val known_variables(pdl_vref scope) {
     pdl_val d = pdl_dict_new(8);
     for (size_t i = 0; i < pdl_dict_len(scope); i++) {

@@ -41,7 +41,7 @@ static void report_error(debugger *g, const pdl_err *err) {
     pdl_buf_fini(&b);
 }
 
-/* Steps the run. While it waits for an answer, requests of the client are read every few
+/* Steps the run. While the run waits for an answer, requests of the client are read every few
  * milliseconds. */
 static pdl_step step_to_end(debugger *g) {
     pdl_step step = PDL_STEP_WAIT;
@@ -130,7 +130,7 @@ static int run_once(debugger *g) {
     return code;
 }
 
-/* Drops lines that the previous run has not read. */
+/* Drops the input lines that the previous run has not read. */
 static void drain_input(void) {
     struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
     char chunk[4096];
@@ -158,8 +158,8 @@ void pdl_dap_run(debugger *g) {
 
 /* --- the adapter ------------------------------------------------------------------------------ */
 
-/* Moves the protocol to descriptors that no child inherits: standard input is a pipe for the
- * program, standard output is error output. */
+/* Moves the protocol to descriptors that no child process inherits. Standard input becomes a pipe
+ * for the program, and standard output becomes error output. */
 static bool take_descriptors(debugger *g) {
     int pipes[2];
     g->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);

@@ -130,7 +130,7 @@ void pdl_dap_read(debugger *g, int timeout_ms) {
                   : pdl_frame_end(&g->reader, &err);
     g->ended = g->ended || n <= 0 || !ok;
     g->is_garbled = g->is_garbled || !ok;
-    /* after bytes that are not a frame, the stream cannot be read any more */
+    /* when bytes are not a frame, the rest of the stream cannot be read */
     if (!ok) complain(err.msg, "");
     pdl_err_fini(&err);
 }

@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* how many bytes a pipe can hold */
+/* number of bytes that a pipe can hold */
 enum { MAX_INPUT = 32768 };
 
 typedef void request_fn(debugger *g, pdl_vref m, pdl_vref args);
@@ -51,7 +51,7 @@ static void on_initialize(debugger *g, pdl_vref m, pdl_vref args) {
 
 /* --- the start -------------------------------------------------------------------------------- */
 
-/* Appends the folder in which the program runs: `cwd`, or that of the adapter. */
+/* Appends the folder in which the program runs: `cwd`, or the folder of the adapter. */
 static void put_folder(const debugger *g, pdl_vref args, pdl_buf *out) {
     pdl_str cwd = pdl_member_str(args, "cwd");
     if (!pdl_str_starts(cwd, PDL_STR("/"))) pdl_buf_putf(out, "%s%s", g->home, cwd.n ? "/" : "");
@@ -81,7 +81,8 @@ static bool has_folder(const debugger *g, pdl_vref args) {
 static void enter_folder(const debugger *g, pdl_vref args) {
     pdl_buf b = PDL_BUF;
     put_folder(g, args, &b);
-    /* The folder existed before. When it is gone now, a program that needs it reports the error. */
+    /* The folder existed before. When it is gone by now, a program that needs it
+     * reports the error. */
     if (chdir(pdl_buf_z(&b)) != 0) {}
     pdl_buf_fini(&b);
 }
@@ -91,7 +92,8 @@ static void set_environment(pdl_vref env) {
         pdl_vref value = pdl_dict_val_at(env, i);
         char *name = pdl_str_dup(pdl_str_get(pdl_dict_key_at(env, i)));
         char *text = pdl_is_str(value) ? pdl_str_dup(pdl_str_get(value)) : NULL;
-        if ((text ? setenv(name, text, 1) : unsetenv(name)) != 0) {} /* the names were checked */
+        /* the names were checked before */
+        if ((text ? setenv(name, text, 1) : unsetenv(name)) != 0) {}
         pdl_free(name);
         pdl_free(text);
     }
@@ -167,7 +169,7 @@ static const char *find_mistake(const debugger *g, pdl_vref args) {
     return has_folder(g, args) ? NULL : "launch: `cwd` is no folder that exists";
 }
 
-/* Returns the variables of every run, overridden by the variables of `data`. */
+/* Returns the variables for every run. The variables in `data` override them. */
 static pdl_val variables_of(pdl_vref args) {
     pdl_vref words = pdl_member(args, "args"), data = pdl_member(args, "data");
     pdl_val v = pdl_dict_new(4);
@@ -208,8 +210,8 @@ static void on_launch(debugger *g, pdl_vref m, pdl_vref args) {
     g->wanted = pdl_keep(m); /* answered when the program starts */
 }
 
-/* Starts the run again. The client does not see that the old run ends. When the request contains
- * arguments of launch, these replace the old ones. Breakpoints are kept. */
+/* Starts the run again. The client is not notified of the end of the old run. When the request
+ * contains arguments of launch, these replace the old ones. Breakpoints are kept. */
 static void on_restart(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_vref again = pdl_member(args, "arguments");
     const char *mistake = pdl_is_dict(again) ? find_mistake(g, again) : NULL;
@@ -273,9 +275,8 @@ static void on_threads(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_answer(g, m, pdl_dict_putz(pdl_dict_new(1), "threads", list));
 }
 
-/* Returns the path by which an editor knows the file: an imported /a/b/../c.pdl is /a/c.pdl, unless
- * b is a link.
- */
+/* Returns the path by which an editor knows the file. An imported /a/b/../c.pdl has the path
+ * /a/c.pdl, unless b is a link. */
 static pdl_val put_source(const pdl_source *src) {
     pdl_buf plain = PDL_BUF;
     pdl_file_put_parts(src->name, &plain);
@@ -373,7 +374,7 @@ static bool put_line(const debugger *g, pdl_str text) {
     return ok;
 }
 
-/* Passes a line of the console to the running program, which reads it. */
+/* Passes a line of the console to the running program, as its input. */
 static void answer_console(debugger *g, pdl_vref m, pdl_vref args) {
     bool console = g->session && pdl_str_is(pdl_member_str(args, "context"), "repl");
     if (!console) {
@@ -447,8 +448,8 @@ static void on_terminate(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_cancel(g);
 }
 
-/* Lets the run continue without breakpoints. The input of the run ends, because the client types no
- * more lines. */
+/* Lets the run continue without breakpoints. Its input ends, because the client types no more
+ * lines. */
 static void release(debugger *g) {
     pdl_drop(g->again);
     g->again = pdl_absent();
@@ -458,8 +459,8 @@ static void release(debugger *g) {
     g->input = -1;
 }
 
-/* Handles `disconnect`. When the client does not say otherwise, a launched program ends with its
- * debugger. */
+/* Handles `disconnect`. Unless the client requests otherwise, a launched program ends together with
+ * its debugger. */
 static void on_disconnect(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_vref terminate = pdl_member(args, "terminateDebuggee");
     if (g->session && pdl_is_bool(terminate) && !pdl_bool_of(terminate)) {

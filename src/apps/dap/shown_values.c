@@ -22,8 +22,8 @@ void pdl_dap_references_fini(debugger *g) {
     pdl_vec_fini(&g->references);
 }
 
-/* Returns a number for a value that has parts; 0 when it has none. parent: number of the value that
- * contains it under `key`; 0 when it is not a part. */
+/* Returns a number for a value that has parts; 0 for a value without parts. parent: number of the
+ * value that contains it under `key`; 0 when no value does. */
 static int64_t reference(debugger *g, pdl_vref v, size_t parent, pdl_vref key) {
     bool parts = (pdl_is_list(v) && pdl_list_len(v)) || (pdl_is_dict(v) && pdl_dict_len(v)) ||
                  (pdl_is(v, PDL_V_TUPLE) && pdl_list_len(v));
@@ -33,7 +33,7 @@ static int64_t reference(debugger *g, pdl_vref v, size_t parent, pdl_vref key) {
     return (int64_t)g->references.n;
 }
 
-/* Returns the value without its promises, provided that all of them are filled. Owned. */
+/* Returns the value with its promises replaced, provided that all of them are filled. Owned. */
 static pdl_val settled(pdl_vref v) {
     pdl_err err = {0};
     pdl_val out;
@@ -91,7 +91,7 @@ static size_t count_parts(pdl_vref v) {
     return pdl_is_absent(v) ? 0 : pdl_is_dict(v) ? pdl_dict_len(v) : pdl_list_len(v);
 }
 
-/* Returns the key of the part number i; owned. */
+/* Returns the key of the part with the number i; owned. */
 static pdl_val key_at(pdl_vref v, size_t i) {
     return pdl_is_dict(v) ? pdl_keep(pdl_dict_key_at(v, i)) : pdl_int((int64_t)i);
 }
@@ -140,7 +140,7 @@ static bool is_predefined(pdl_str name) {
     return pdl_str_starts(name, PDL_STR("pdl_")) || pdl_str_is(name, "stdlib");
 }
 
-/* Returns the variables of the program itself, or those that every program has. */
+/* Returns the variables of the program itself, or the variables that every program has. */
 static pdl_val part_of(pdl_vref scope, bool predefined) {
     pdl_val d = pdl_dict_new(8);
     for (size_t i = 0; i < pdl_dict_len(scope); i++) {
@@ -165,7 +165,7 @@ static pdl_val add_scope(debugger *g, pdl_val list, const char *name, pdl_val v,
     return pdl_list_push(list, pdl_dict_putz(d, "expensive", pdl_bool(expensive)));
 }
 
-/* Returns the messages of a context as a list; empty when a part is not known yet. */
+/* Returns the messages of a context as a list; empty when one of its parts is not known yet. */
 static pdl_val messages_of(pdl_vref context) {
     if (pdl_is_list(context)) return pdl_keep(context);
     pdl_val v = pdl_is_absent(context) ? pdl_absent() : settled(context);
@@ -200,8 +200,8 @@ pdl_val pdl_dap_scopes(debugger *g, uint32_t frame) {
 /* --- setting ---------------------------------------------------------------------------------- */
 
 
-/* Returns the number of the scope that contains a value, and the name of its variable; 0 when none
- * does. */
+/* Returns the number of the scope that contains a value, and the name of its variable; 0 when no
+ * scope contains it. */
 static size_t scope_of(const debugger *g, size_t at, pdl_vref key, pdl_str *name) {
     while (!pdl_is_absent(g->references.p[at - 1].value) && g->references.p[at - 1].parent) {
         key = g->references.p[at - 1].key;
@@ -259,7 +259,7 @@ static dap_frame *settable_frame(debugger *g, uint32_t id, dap_thread **t, pdl_b
     return f;
 }
 
-/* Returns the key of the part that the client names; absent when there is none. Owned. */
+/* Returns the key of the part that the client names; absent when there is no such part. Owned. */
 static pdl_val find_key(const debugger *g, int64_t at, pdl_str name) {
     if (at < 1 || (size_t)at > g->references.n) return pdl_absent();
     pdl_vref v = g->references.p[at - 1].value;

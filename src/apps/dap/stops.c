@@ -1,7 +1,7 @@
 /* stops.c -- receives the events of the run, and decides where it stops; see debugger.h. A stack
  * frame of the protocol is a block that has begun. The machine reports the beginning and the end of
- * each block, so the frames of a fiber are stored here; a step ends when their number has the right
- * value.
+ * each block, so this file stores the frames of each fiber. A step ends when their number has the
+ * right value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,7 +44,7 @@ dap_frame *pdl_dap_frame_of(debugger *g, uint32_t id, dap_thread **thread) {
 
 /* --- stopping --------------------------------------------------------------------------------- */
 
-/* Notifies the client that the run has stopped, and handles its requests until one says to
+/* Notifies the client that the run has stopped, and handles its requests until it requests to
  * continue. */
 static void stop(debugger *g, uint32_t fiber, const char *reason, pdl_str text) {
     pdl_val m;
@@ -71,7 +71,7 @@ static void stop(debugger *g, uint32_t fiber, const char *reason, pdl_str text) 
     pdl_dap_references_fini(g);
 }
 
-/* Stops at a failure. kind: static. */
+/* Stops at a failure. kind: a static text. */
 static void stop_at_failure(debugger *g, uint32_t fiber, const char *kind, pdl_str text) {
     g->failure = pdl_text(text);
     g->failure_kind = kind;
@@ -80,7 +80,8 @@ static void stop_at_failure(debugger *g, uint32_t fiber, const char *kind, pdl_s
     g->failure = pdl_absent();
 }
 
-/* Handles requests that arrived while the program ran, such as breakpoints, a pause, or the end. */
+/* Handles requests that arrived while the program was running, such as breakpoints, a pause, or the
+ * end. */
 static void listen(debugger *g) {
     pdl_val m;
     pdl_dap_read(g, 0);
@@ -107,8 +108,8 @@ static bool step_arrives(const debugger *g, uint32_t fiber, size_t depth) {
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Returns true when the block is a part of the block around it in the same line: users see them as
- * one block. */
+/* Returns true when the block is a part of the block around it and begins on the same line: users
+ * see them as one block. */
 static bool continues_line(const dap_thread *t, const pdl_block *b) {
     const pdl_block *up = t->frames.n > 1 ? t->frames.p[t->frames.n - 2].block : NULL;
     if (!up || up->loc.src != b->loc.src || !up->node || !b->node) return false;
@@ -118,7 +119,7 @@ static bool continues_line(const dap_thread *t, const pdl_block *b) {
 }
 
 /* Updates the variables of the surrounding frames. A block begins with the variables that the block
- * around it has at that time. A called function and a file begin with others. */
+ * around it has at that time. A called function and a file begin with other variables. */
 static void update_around(debugger *g, dap_thread *t, const pdl_event *e) {
     if (!t->frames.n || (e->entry != PDL_ENTRY_PART && e->entry != PDL_ENTRY_DEF)) return;
     dap_frame *up = &t->frames.p[t->frames.n - 1];
@@ -168,15 +169,15 @@ static void on_end(debugger *g, const pdl_event *e) {
     *t = g->threads.p[--g->threads.n];
 }
 
-/* Returns true when the failure was already shown: when the model's answer arrived, or at a block
- * inside this one. */
+/* Returns true when the failure was already shown: either when the model's answer arrived, or at a
+ * block inside this block. */
 static bool is_reported(const debugger *g, const pdl_event *e, const char *why) {
     if (g->failing && e->fiber == g->failing_fiber) return true;
     pdl_str call = pdl_is_absent(g->failed_call) ? (pdl_str){0} : pdl_str_get(g->failed_call);
     return call.n && pdl_str_find(pdl_str_of(why), call, 0) != PDL_NOT_FOUND;
 }
 
-/* Stops at a failure where it happens, and not again at each of the blocks around. */
+/* Stops at a failure where it happens, and does not stop again at the blocks around it. */
 static void on_fail(debugger *g, const pdl_event *e) {
     const char *why = e->err && e->err->msg ? e->err->msg : "the block failed";
     bool reported = is_reported(g, e, why);
@@ -187,8 +188,8 @@ static void on_fail(debugger *g, const pdl_event *e) {
 }
 
 /* Stops at a failed reply. A block that calls a model ends before the answer arrives, and the
- * failure is raised later, where the answer is used. The failure is shown at the block of the call,
- * which is a frame for that time. */
+ * failure is raised later, where the answer is used. It is shown at the block of the call, which
+ * becomes a frame again until the run continues. */
 static void on_reply(debugger *g, const pdl_event *e) {
     uint32_t fiber = e->fiber ? e->fiber : 1;
     bool model = e->effect->kind == PDL_EFFECT_model;
@@ -209,8 +210,8 @@ static void on_reply(debugger *g, const pdl_event *e) {
     g->failed_call = pdl_text(pdl_str_of(why));
 }
 
-/* Shows the request as the machine sends it. `pdl explain` shows the request to the service
- * instead. */
+/* Shows the request in the form in which the machine sends it. `pdl explain` shows the request to
+ * the service instead. */
 static void on_effect(debugger *g, const pdl_event *e) {
     bool model = e->effect->kind == PDL_EFFECT_model;
     if (!model || !g->stop_on_request) return;

@@ -16,8 +16,8 @@ typedef struct calibration_bin {
     double sure;
 } bin;
 
-/* Returns the next number of runs that is reported: every number up to 20, and from there each
- * number a tenth larger than the last. */
+/* Returns the next number of runs that is reported: every number up to 20, and after that numbers
+ * that grow by a tenth each time. */
 static uint64_t next_number(uint64_t k, uint64_t n) {
     enum { EACH = 20, PART = 10 };
     uint64_t next = k < EACH ? k + 1 : k + k / PART;

@@ -22,14 +22,14 @@
 
 #include "base/banned.h"
 
-/* The metrics of the pattern library, as a judge program. */
+/* The metrics of the pattern library, as a program that judges. */
 static const char metric_program[] =
     "defs:\n"
     "  eval: {import: lib/eval}\n"
     "data: \"${ eval.fits(metric, '', eval.text_of(result.answer if result is mapping and 'answer' "
     "in result else result), eval.text_of(expected), '') }\"\n";
 
-/* The variables of a judge and the columns of its table that hold them. */
+/* The variables of a judge, and the columns of its table that contain their values. */
 static const pdl_batch_map judged[] = {
     {{"row", 3}, {"input", 5}}, {{"right", 5}, {"expected", 8}}, {{"said", 4}, {"result", 6}}};
 
@@ -122,7 +122,7 @@ static bool has_column(const evaluation *e, pdl_vref columns, pdl_err *err) {
     return false;
 }
 
-/* Returns true when the row has a right answer, because an empty cell would count as wrong. With a
+/* Returns true when the row has a right answer; an empty cell would count as a wrong answer. With a
  * judge, an answer may not be needed. */
 static bool has_answer(const evaluation *e, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
     if (!e->o->expect.n || e->o->judge.n) return true;
@@ -204,19 +204,19 @@ typedef struct eval_stage {
     pdl_vref variables;
     const pdl_str *columns; /* columns with which the judge is checked before its table exists */
     size_t n_columns;
-    const char *role;         /* first part of the names of replies in the cache */
-    bool is_ours;             /* the program is a metric of the library */
-    /* for a judge, the scores so far: a failed answer has a negative score, and the judge does not
-     * get it; may be NULL */
+    const char *role; /* the beginning of the names of replies in the cache */
+    bool is_ours;     /* the program is a metric of the library */
+    /* for a judge: the scores so far, in which a failed answer has a negative score and is not
+     * judged; may be NULL */
     const eval_scores *asked;
 } stage;
 
-/* The state for naming replies in the cache. The name of a reply contains the answer to which its
- * row belongs. */
+/* The state for naming replies in the cache. The name of a reply contains the number of the answer
+ * to which its row belongs. */
 typedef struct eval_drawing {
     const evaluation *e;
     const stage *g;
-    PDL_VEC(size_t) answers; /* one for each row, when the stage leaves answers out */
+    PDL_VEC(size_t) answers; /* the answer of each row, when the stage leaves answers out */
 } drawing;
 
 /* Appends the name of a reply. The same request gets different replies for the program, for the
@@ -230,7 +230,7 @@ static void put_draw(void *user, uint64_t number, pdl_buf *out) {
                  (unsigned long long)sample);
 }
 
-/* Runs a program; with t NULL it is only checked. */
+/* Runs a program. When t is NULL the program is only checked. */
 static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_program *p,
                        pdl_batch_totals *t, pdl_err *err) {
     drawing d = {.e = e, .g = g};
@@ -309,12 +309,12 @@ typedef struct eval_judging {
     const evaluation *e;
     eval_scores *s;
     FILE *f;
-    size_t n; /* answers so far */
+    size_t n; /* number of answers so far */
 } judging;
 
 static bool failed(pdl_vref said) { return !pdl_is_null(pdl_dict_getz(said, "error")); }
 
-/* Writes the row for a judge. An answer that failed is wrong without asking the judge. */
+/* Writes the row for a judge. An answer that failed is wrong, and is not judged. */
 static bool ask_judge(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
     (void)r;
     judging *j = user;
@@ -366,8 +366,8 @@ static double number_of(pdl_vref v) {
                                                      : -1;
 }
 
-/* Returns the score from a judge's result; a negative number when it contains none. Sets feedback
- * (borrowed) when the result contains it. */
+/* Returns the score in a judge's result; a negative number when the result has no score. Sets
+ * feedback (borrowed) when the result has it. */
 static double score_of(pdl_vref v, pdl_str *feedback) {
     if (!pdl_is_dict(v)) return number_of(v);
     pdl_vref said = pdl_dict_getz(v, "feedback");
@@ -378,7 +378,7 @@ static double score_of(pdl_vref v, pdl_str *feedback) {
 }
 
 /* Stores the score of the next answer that did not fail. An answer whose judge failed counts as
- * wrong. The other answers are judged anyway, because they were paid for. */
+ * wrong. The other answers are judged even then, because they were paid for. */
 static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
     (void)r;
     judging *j = user;
@@ -414,7 +414,7 @@ static bool any_judged(const evaluation *e, const eval_scores *s, size_t earlier
     return false;
 }
 
-/* Runs the judge; with t NULL its program is only checked. */
+/* Runs the judge. When t is NULL its program is only checked. */
 static bool run_judge(const evaluation *e, const eval_scores *s, const char *ask, const char *score,
                       pdl_batch_totals *t, pdl_err *err) {
     pdl_str columns[sizeof judged / sizeof *judged];
@@ -464,7 +464,7 @@ typedef struct eval_reporting {
     evaluation *e;
     eval_scores *s;
     pdl_str program;
-    size_t n, fault; /* answers and faults so far */
+    size_t n, fault; /* numbers of answers and of faults so far */
 } reporting;
 
 static void note_first(eval_scores *s, pdl_str name, pdl_vref why, pdl_vref place) {
@@ -476,7 +476,7 @@ static void note_first(eval_scores *s, pdl_str name, pdl_vref why, pdl_vref plac
 }
 
 /* Stores the reason and the place of a failed answer, from the program or its judge. Both are
- * owned, and null for an answer that did not fail. */
+ * owned. For an answer that did not fail, both are null. */
 static void reason(reporting *t, size_t i, pdl_vref said, pdl_val *why, pdl_val *place) {
     bool of_judge = t->fault < t->s->faults.n && t->s->faults.p[t->fault].answer == i;
     const eval_fault *f = of_judge ? &t->s->faults.p[t->fault++] : NULL;
@@ -630,9 +630,9 @@ static bool evaluate_wave(evaluation *e, pdl_err *err) {
 }
 
 /* Runs rows in waves until there is a verdict. Waves must be small, because rows after the decision
- * are paid for in vain; and there must be few waves, because calls pause at the end of each. So
- * each wave is larger when more rows were run before. The number of rows depends on neither --jobs
- * nor the order of replies. */
+ * are paid for in vain. But there must be few waves, because calls pause at the end of each wave.
+ * So each wave is larger when more rows were run before. The number of rows depends on neither
+ * --jobs nor the order of replies. */
 static bool evaluate_until_decided(evaluation *e, pdl_err *err) {
     enum { MIN_ROWS = 10, SHARE = 10 };
     pdl_eval_verdict_begin(&e->verdict, e->o->difference);

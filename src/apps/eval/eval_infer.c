@@ -31,7 +31,7 @@ typedef struct inferred_row {
     bool failed;
     double sure;
     size_t answer;         /* index among the values that are scored */
-    size_t first, n_leads; /* its part of the list of leads */
+    size_t first, n_leads; /* the position of its leads in the list of leads */
 } inferred_row;
 
 typedef struct eval_inferring {
@@ -42,9 +42,10 @@ typedef struct eval_inferring {
     FILE *said, *values;
     PDL_VEC(inferred_row) rows;
     PDL_VEC(candidate) leads;
-    PDL_VEC(size_t) order, number; /* for each scored value, its row and its number in that row */
-    pdl_map notes;                 /* warnings that were given, so that each is given once */
-    PDL_VEC(char *) texts;         /* keys of notes; owned */
+    /* for each scored value, its row and its number within that row */
+    PDL_VEC(size_t) order, number;
+    pdl_map notes;         /* warnings that were given; each is given only once */
+    PDL_VEC(char *) texts; /* keys of notes; owned */
     pdl_batch_totals totals;
     struct timespec start;
     double shown;
@@ -67,7 +68,7 @@ static pdl_str variable_of(const pdl_eval_options *o, pdl_str column) {
     return column;
 }
 
-/* Returns the variables of a row, which are data. */
+/* Returns the variables of a row. The variables are data. */
 static pdl_val variables_of(const evaluation *e, pdl_vref row) {
     pdl_val d = pdl_dict_new(pdl_dict_len(row) + 8);
     if (pdl_is_dict(e->o->variables)) d = pdl_dict_merge(d, e->o->variables);
@@ -106,7 +107,7 @@ static void count_use(inferring *g, const pdl_infer_use *use, bool failed) {
     g->e->o->tick(g->e->o->user, t);
 }
 
-/* Returns true when the error ends the evaluation, not only the row. */
+/* Returns true when the error ends the evaluation, and not only the row. */
 static bool ends_all(const evaluation *e, const pdl_err *err) {
     const pdl_cancel_flag *cancel = e->o->session.run.cancel;
     bool is_spent = err->kind == PDL_E_budget && err->facts.has_budget && !err->facts.budget_depth;
@@ -114,14 +115,14 @@ static bool ends_all(const evaluation *e, const pdl_err *err) {
            err->kind == PDL_E_usage;
 }
 
-/* The end of a row: a distribution, or an error of the program. All is owned. */
+/* The end of a row: a distribution, or an error of the program. All members are owned. */
 typedef struct {
     pdl_val distribution; /* absent when the program failed */
     pdl_err failure;
-    char *place; /* where the error is, or NULL */
+    char *place; /* the place of the error, or NULL */
 } row_end;
 
-/* Runs the inference of a row. An error that ends the evaluation is in err. */
+/* Runs the inference of a row. err gets an error that ends the evaluation. */
 static bool infer_row(inferring *g, size_t at, pdl_vref row, row_end *out, pdl_err *err) {
     const evaluation *e = g->e;
     pdl_infer_options o = *e->o->infer;
@@ -155,12 +156,12 @@ static bool infer_row(inferring *g, size_t at, pdl_vref row, row_end *out, pdl_e
 
 typedef struct value_state {
     double weight;
-    size_t rank;   /* how many other values came first in the order of lineage */
+    size_t rank;   /* number of other values that came before it in the order of lineage */
     size_t scored; /* index among the values that are scored; SIZE_MAX when it is not scored */
 } value_state;
 
-/* Adds a value to those that are scored, unless it is among them already. Returns the index of the
- * value among the scored values. */
+/* Adds a value to the scored values, unless it is already one of them. Returns its index among the
+ * scored values. */
 static bool score_value(inferring *g, size_t at, pdl_vref values, size_t which, value_state *v,
                         pdl_err *err) {
     if (v->scored != SIZE_MAX) return true;
@@ -209,7 +210,7 @@ static bool take_distribution(inferring *g, size_t at, pdl_vref d, inferred_row 
     bool ok = score_value(g, at, values, 0, &of[0], err);
     r->answer = of[0].scored;
     r->sure = pdl_float_of(pdl_list_at(pdl_dict_getz(d, "probs"), 0));
-    /* in sequential Monte Carlo, a smaller number of runs would give other runs */
+    /* in sequential Monte Carlo, a smaller number of particles would change their runs */
     if (ok && g->e->o->infer->algorithm != PDL_INFER_SMC)
         ok = find_leads(g, at, d, of, err);
     else if (ok)

@@ -1,4 +1,4 @@
-/* eval_result.c -- makes the result of an evaluation, as a dict and as a table for people.
+/* eval_result.c -- makes the result of an evaluation as a dict, and as a table for people.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

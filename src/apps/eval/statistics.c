@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-static const double z = 1.959963984540054; /* quantile 0.975 of the normal distribution */
+static const double z = 1.959963984540054; /* the quantile 0.975 of the normal distribution */
 
 void pdl_eval_wilson(double part, double n, double *low, double *high) {
     *low = 0;

@@ -28,11 +28,11 @@ static const char suffix[] = ".test.yaml";
 /* --- one test --------------------------------------------------------------------------------- */
 
 typedef struct eval_test {
-    pdl_vref spec; /* the test's item in the list */
+    pdl_vref spec; /* the item of the list that describes the test */
     pdl_str program, folder;
     pdl_mock_script script;
     pdl_buf output;           /* output of the program */
-    PDL_VEC(char *) requests; /* requests to models as text; owned */
+    PDL_VEC(char *) requests; /* requests to models, as texts; owned */
     pdl_buf problem;
 } test;
 
@@ -40,7 +40,7 @@ static pdl_vref part(pdl_vref d, const char *key) {
     return pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
 }
 
-/* Appends a value as messages show it. */
+/* Appends a value in the form that messages show. */
 static void put_shown(pdl_vref v, pdl_buf *out) {
     enum { LONGEST = 300 };
     pdl_buf b = PDL_BUF;
@@ -110,7 +110,8 @@ static void answer_with(pdl_request *r, pdl_vref reply) {
     pdl_buf_fini(&json);
 }
 
-/* Returns the scores of the continuations that a request asks for; absent when it asks for none. */
+/* Returns the scores of the continuations that a request names; absent when it requests
+ * no scores. */
 static pdl_val scores_for(const pdl_mock_item *item, const pdl_value *data, pdl_str prompt) {
     pdl_value *params = pdl_value_get(data, "parameters"),
               *asked = params ? pdl_value_get(params, "score") : NULL;
@@ -145,7 +146,7 @@ static void answer_scores(pdl_request *r, pdl_val scores) {
     pdl_drop(v);
 }
 
-/* Answers with the message of an item, and its log-probabilities. */
+/* Answers with the message of an item and with its log-probabilities. */
 static void answer_item(pdl_request *r, const pdl_mock_item *item, pdl_str prompt) {
     enum { MAX_ALTERNATIVES = 20 };
     pdl_val scores = pdl_is_absent(item->scores) ? pdl_absent()
@@ -266,7 +267,8 @@ static void check_failure(test *t, const pdl_err *e) {
         complain(t, "the error is '%.*s', expected '%.*s'", PDL_FMT(msg), PDL_FMT(text));
 }
 
-/* Returns the text without a newline at its end, which only matters on a terminal. */
+/* Returns the text without a newline at its end, because such a newline only matters on
+ * a terminal. */
 static pdl_str without_newline(pdl_str s) {
     return s.n && s.p[s.n - 1] == '\n' ? pdl_str_sub(s, 0, s.n - 1) : s;
 }
@@ -298,14 +300,15 @@ static void check(test *t, const pdl_session *s, pdl_step step) {
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* Appends a path, which is relative to the folder of the file of tests. */
+/* Appends a path. It is relative to the folder of the file of tests. */
 static void put_path(const test *t, pdl_str name, pdl_buf *out) {
     if (t->folder.n && !pdl_str_starts(name, PDL_STR("/")))
         pdl_buf_putf(out, "%.*s/", PDL_FMT(t->folder));
     pdl_buf_put(out, name);
 }
 
-/* Returns the variables of the command line and of the test; the test takes precedence. */
+/* Returns the variables of the command line and of the test. The variables of the test take
+ * precedence. */
 static pdl_val variables_of(const pdl_session_options *session, pdl_vref input) {
     pdl_vref given = session->program.variables;
     pdl_val all = pdl_is_dict(given) ? pdl_keep(given) : pdl_dict_new(1);
@@ -379,7 +382,8 @@ static void release(test *t) {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* Checks that a mapping has no other keys. where: "test 2". */
+/* Checks that a mapping has only the allowed keys. where: the place in messages, such
+ * as "test 2". */
 static bool check_keys(pdl_vref d, const char *const *keys, size_t n, const char *where,
                        pdl_err *err) {
     pdl_str names[8];
@@ -402,7 +406,7 @@ static bool check_keys(pdl_vref d, const char *const *keys, size_t n, const char
     return true;
 }
 
-/* Checks that a part has the right form, because a wrong one would be ignored silently. */
+/* Checks that a part has the right form. Otherwise a wrong part would be ignored without notice. */
 static bool check_part(pdl_vref spec, const char *key, bool ok, const char *what, const char *where,
                        pdl_err *err) {
     return ok || pdl_is_absent(part(spec, key)) ||
@@ -502,9 +506,9 @@ static bool read_tests(pdl_str file, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-/* The program of a file of tests, and how its tests are run. */
+/* The program of a file of tests, and the way in which its tests are run. */
 typedef struct {
-    pdl_str program, text; /* its path and source */
+    pdl_str program, text; /* path and source of the program */
     const pdl_session_options *session;
     pdl_test_report_fn *report;
     void *user;
@@ -576,7 +580,7 @@ static bool is_folder(const char *path) {
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Searches at most DEEPEST folders down. *more: fn wants more. */
+/* Searches folders, at most DEEPEST levels down. *more: fn wants further files. */
 static bool find_in(pdl_str folder, int depth, bool (*fn)(void *user, pdl_str file), void *user,
                     bool *more, pdl_err *err) {
     names list = {0};

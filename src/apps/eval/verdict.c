@@ -10,8 +10,8 @@
 
 #include "base/banned.h"
 
-/* The stakes, as shares of the largest stake that cannot ruin the player. Small stakes win when
- * differences are small. */
+/* The stakes, as shares of the largest stake that cannot ruin the player. Small stakes win when the
+ * difference of the programs is small. */
 static const double stakes[PDL_VERDICT_STAKES] = {0.05, 0.1, 0.2, 0.35, 0.55, 0.8};
 
 void pdl_eval_bet_begin(pdl_eval_bet *b, double m, bool above) {
@@ -81,8 +81,8 @@ static bool is_out(const double *d, size_t n, double m, bool above) {
     return pdl_eval_bet_is_won(&b);
 }
 
-/* Finds by bisection where the values begin that the bets exclude. `out` is excluded, and `in` is
- * not. The capital falls with m, so there is only one border. */
+/* Finds by bisection the border of the values that the bets exclude. `out` is an excluded value,
+ * and `in` is not excluded. The capital falls with m, so there is only one border. */
 static double border(const double *d, size_t n, double out, double in, bool above) {
     enum { STEPS = 24 };
     for (int i = 0; i < STEPS; i++) {

@@ -17,7 +17,8 @@
 
 /* --- the expression of --by ------------------------------------------------------------------- */
 
-/* Returns false when the check finds an error in the expression, before any run is paid for. */
+/* Checks the expression of --by before any run is paid for. Returns false when the expression has
+ * an error. */
 static bool check_by(const distribution *d, const pdl_program *p, pdl_err *err) {
     const pdl_str names[] = {PDL_STR("result")};
     pdl_program *checked = pdl_session_check_with(d->p->session, p, PDL_STR("--by"),
@@ -55,7 +56,8 @@ static bool compile_by(distribution *d, pdl_err *err) {
     return ok;
 }
 
-/* Stores the value that is counted for a result, owned: the result itself, or the value of --by. */
+/* Returns the value that is counted for a result, owned: the result itself, or the
+ * value of --by. */
 static bool counted(const distribution *d, pdl_vref result, pdl_val *out, pdl_err *err) {
     if (!d->by) {
         *out = pdl_keep(result);
@@ -82,7 +84,7 @@ static bool counted(const distribution *d, pdl_vref result, pdl_val *out, pdl_er
 
 /* --- equality --------------------------------------------------------------------------------- */
 
-/* Appends JSON in which a float without a fraction is written as the integer. */
+/* Appends JSON in which a float without a fraction is written as an integer. */
 static void put_normal(pdl_str json, pdl_buf *out) {
     bool quoted = false;
     for (size_t i = 0; i < json.n; i++) {
@@ -210,9 +212,9 @@ double pdl_infer_lead(double votes, double others) {
     /* The fraction converges fast when the point is below the mean. Otherwise the symmetry of the
      * function is used. */
     bool swapped = a < b;
-    double u = swapped ? b : a, v = swapped ? a : b; /* now u >= v */
+    double u = swapped ? b : a, v = swapped ? a : b; /* now u >= v holds */
     double front = exp(lgamma(u + v) - lgamma(u) - lgamma(v) - (u + v) * log(2.0));
-    /* probability that the share of u is below 1/2 */
+    /* the probability that the share of u is below 1/2 */
     double below = front * beta_fraction(u, v) / u;
     return swapped ? below : 1 - below;
 }

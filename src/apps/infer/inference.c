@@ -42,7 +42,8 @@ const char *pdl_infer_algorithm_name(pdl_infer_algorithm a) { return algorithms[
 
 static pdl_val finite_or_null(double x) { return isfinite(x) ? pdl_float(x) : pdl_null(); }
 
-/* A value with its rank: values are sorted by weight, and equal weights by the order of lineage. */
+/* A value with its rank. Values are sorted by weight; values of equal weight are in the order of
+ * lineage. */
 typedef struct ranked {
     double weight;
     size_t i;
@@ -54,8 +55,8 @@ static int by_rank(const void *a, const void *b) {
     return x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* Returns the values in their order; the caller frees the array. Changes their weights to
- * probabilities. */
+/* Returns the values in the order of their ranks. The caller frees the array. Changes their weights
+ * to probabilities. */
 static ranked *rank(distribution *d) {
     ranked *order = PDL_NEW_N(ranked, d->values.n + 1);
     double all = pdl_infer_log_sum(d->logits.p, d->logits.n);
@@ -65,14 +66,15 @@ static ranked *rank(distribution *d) {
     double sum = 0;
     for (size_t i = 0; i < d->values.n; i++) sum += d->values.p[i].weight;
     for (size_t i = 0; i < d->values.n; i++) {
-        if (sum > 0) d->values.p[i].weight /= sum; /* the sum may differ from 1 by rounding */
+        /* because of rounding the sum may differ from 1 */
+        if (sum > 0) d->values.p[i].weight /= sum;
         order[i] = (ranked){d->values.p[i].weight, i};
     }
     qsort(order, d->values.n, sizeof *order, by_rank);
     return order;
 }
 
-/* Draws a value by its probability. With the algorithm maj, returns the first value. */
+/* Draws a value with its probability. With the algorithm maj, returns the first value. */
 static size_t draw(const inference *f, const ranked *order) {
     size_t n = f->d.values.n;
     if (f->o->algorithm == PDL_INFER_MAJ || !n) return 0;
@@ -85,7 +87,7 @@ static size_t draw(const inference *f, const ranked *order) {
     return n - 1;
 }
 
-/* Returns the use of all particles together. */
+/* Returns the usage of all particles together. */
 static pdl_val usage_of(const inference *f) {
     const population *p = &f->p;
     pdl_val u = pdl_dict_putz(pdl_dict_new(4), "model_calls", pdl_int(p->calls));
@@ -218,7 +220,7 @@ static void detach(population *p, pdl_err *err) {
 }
 
 /* Returns the error that ended the inference. When all runs failed, it is the error of the first
- * run, whose call a resume executes again. */
+ * run, because a resume executes the failed call of that run again. */
 static const pdl_err *cause_of(const population *p, const pdl_err *err) {
     uint32_t failed = 0;
     while (failed < p->n && p->all[failed].err) failed++;

@@ -1,8 +1,8 @@
 /* majority.c -- majority voting that stops as soon as it is certain.
  *
  * Particles run in waves. A wave has as many particles as would decide the vote if all of them
- * agreed: of five, three run first. Votes are counted in the order of lineage, so the number of
- * runs depends neither on --jobs nor on the order of replies.
+ * agreed. Of five particles, three run first. Votes are counted in the order of lineage, so the
+ * number of runs depends neither on --jobs nor on the order of replies.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,14 +12,14 @@
 
 typedef struct voting {
     inference *f;
-    uint32_t counted; /* particles whose vote is counted, in the order of lineage */
-    uint32_t first, second; /* votes of the two values that have most */
+    uint32_t counted; /* number of particles whose votes are counted, in the order of lineage */
+    uint32_t first, second; /* numbers of votes of the two values that have the most votes */
     size_t leader;
     bool is_decided;
     pdl_err err; /* set when a result cannot be compared */
 } voting;
 
-/* Returns true when the votes so far decide, although `left` votes are still to come. */
+/* Returns true when the votes that were counted decide, although `left` votes are still missing. */
 static bool decides(const voting *v, double first, double second, double left) {
     double sure = v->f->o->sure;
     if (first > second + left) return true;
@@ -29,7 +29,7 @@ static bool decides(const voting *v, double first, double second, double left) {
 /* Returns how many further votes would decide if all of them were for the leading value. */
 static uint32_t wave_of(const voting *v) {
     uint32_t left = v->f->p.n - v->counted, low = 1, high = left;
-    while (low < high) { /* a binary search, because every larger number decides, too */
+    while (low < high) { /* binary search: when a number decides, every larger number does, too */
         uint32_t k = low + (high - low) / 2;
         if (decides(v, (double)v->first + k, v->second, left - k))
             high = k;
@@ -39,12 +39,12 @@ static uint32_t wave_of(const voting *v) {
     return low;
 }
 
-/* Updates the votes of the two leading values after one more vote for `which`. */
+/* Counts one more vote for the value `which`, and updates the two leading values. */
 static void count_vote(voting *v, size_t which) {
     uint32_t votes = (uint32_t)++v->f->d.values.p[which].weight;
     if (which == v->leader) {
         v->first = votes;
-    } else if (votes > v->first) { /* the value had as many votes as the leading one before */
+    } else if (votes > v->first) { /* the value had as many votes as the leading value before */
         v->second = v->first;
         v->first = votes;
         v->leader = which;

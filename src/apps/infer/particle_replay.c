@@ -1,8 +1,8 @@
-/* particle_replay.c -- runs a particle again whose state cannot be copied, because it has objects
- * of Python.
+/* particle_replay.c -- runs a particle again when its state cannot be copied, because it has
+ * objects of Python.
  *
- * The particle takes the way of its ancestors: it begins with the lineage that they had at the
- * beginning, so its effects have the same places and its random numbers are the same. The session
+ * The particle repeats what its ancestors did. It begins with the lineage that they had at the
+ * beginning, so its effects have the same places, and it draws the same random numbers. The session
  * gives it the answers that it has kept (api/calls/particle_replays.h); code that makes or uses an
  * object runs again. At each factor the particle takes the lineage of the next part, and at the
  * last one its new lineage.
@@ -36,7 +36,7 @@ void pdl_particle_forget_way(particle *q) {
 
 /* --- the replay ------------------------------------------------------------------------------- */
 
-/* Steps the particle until it is held or has ended. All others are held or have ended. */
+/* Steps the particle until it is held or has ended. All other particles are held or have ended. */
 static bool run_alone(particle *q, pdl_err *err) {
     enum { LOOK_MS = 1000 };
     population *p = q->of;

@@ -1,6 +1,6 @@
 /* particles.c -- runs the particles of an inference; see particles.h. The part that all particles
- * share is run once. Then each particle gets a copy, which runs in a pool beside the others until
- * it is held or ends.
+ * share is run once. Then each particle gets a copy of that run. The copies run in a pool until
+ * they are held or end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -42,7 +42,7 @@ void pdl_particle_put_name(const particle *q, pdl_buf *out) {
     if (q->try) pdl_buf_putf(out, ", try %u", q->try + 1);
 }
 
-/* Returns the prefix for the places of a particle's effects, owned. */
+/* Returns the prefix for the places of a particle's effects; owned. */
 static pdl_path *place_of(const particle *q) {
     pdl_path *up = NULL, *path;
     if (q->generation) up = pdl_path_numbered(NULL, "round", q->generation);
@@ -68,7 +68,7 @@ bool pdl_particle_ok(const particle *q) {
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-/* The options with which a run of a particle is started; spawn_fini releases place and draw. */
+/* The options with which the run of a particle is started. spawn_fini releases place and draw. */
 typedef struct spawning {
     pdl_spawn spawn;
     pdl_buf draw;
@@ -116,7 +116,7 @@ static inline bool population_ok(const population *p) {
            (!p->is_shared_ended || (p->shared && !used));
 }
 
-/* Counts what the run of a particle has used since this was last called. */
+/* Counts what the run of a particle has used since the last call of this function. */
 static void count_use(particle *q) {
     pdl_run_use use = pdl_run_pool_use(q->of->pool, q->slot);
     q->of->calls += use.calls - q->counted.calls;
@@ -125,18 +125,19 @@ static void count_use(particle *q) {
     q->counted = use;
 }
 
-/* Adds to the weight of a particle the factors that its run has met since this was last called. */
+/* Adds to the weight of a particle the factors that its run has met since the last call of this
+ * function. */
 static void take_score(particle *q) {
     double score = pdl_run_score(pdl_particle_run(q));
     pdl_loc at = pdl_run_impossible(pdl_particle_run(q));
     if (at.src && !q->of->impossible.src) q->of->impossible = at;
-    /* the weight zero never changes, because the difference of two infinite scores is not a
-     * number */
+    /* a weight of zero never changes; the difference of two infinite scores would not
+     * be a number */
     q->weight = isinf(score) ? score : q->weight + (score - q->taken);
     q->taken = score;
 }
 
-/* Ends the run of a particle, if it has one. The particle then has this state. */
+/* Ends the run of a particle, if it has one. The particle gets this state. */
 static void release(particle *q, particle_state state) {
     if (has_run(q)) {
         count_use(q);
@@ -169,7 +170,8 @@ void pdl_population_reset(population *p, uint32_t i) {
     q->counted = (pdl_run_use){0};
 }
 
-/* Gives the shared result to a particle, because the program ended before any random effect. */
+/* Gives the result of the shared part to a particle, because the program has ended before any
+ * random effect. */
 static void end_as_shared(population *p, particle *q) {
     q->state = PARTICLE_DONE;
     q->weight = pdl_run_score(p->shared);
@@ -212,7 +214,7 @@ void pdl_particle_rename(particle *q) {
     spawn_fini(&s);
 }
 
-/* Returns true when a signal, the common budget or an exit ended the run. Then all particles
+/* Returns true when a signal, the common budget or an exit has ended the run. Then all particles
  * end. */
 static bool is_over(const pdl_err *err) {
     return pdl_err_is_cancel(err) || err->kind == PDL_E_exit;
@@ -229,7 +231,7 @@ static void fail(population *p, particle *q) {
     q->err = PDL_NEW(pdl_err);
     pdl_err_copy(q->err, pdl_run_error(pdl_particle_run(q)));
     q->place = pdl_population_place(q->err);
-    pdl_err_detach(q->err); /* the error outlives the run */
+    pdl_err_detach(q->err); /* the error must live longer than the run */
     q->weight = -INFINITY;
     p->failures++;
     release(q, PARTICLE_FAILED);
@@ -252,18 +254,18 @@ static void take_step(population *p, particle *q, pdl_step step) {
 
 /* --- many at a time --------------------------------------------------------------------------- */
 
-/* A call of pdl_population_run. */
+/* The state of a call of pdl_population_run. */
 typedef struct population_work {
     population *p;
     uint32_t next, to;
-    /* when failures are errors, the first particle that failed; p->n when none did */
+    /* when failures are errors: the first particle that failed; p->n when no particle did */
     uint32_t failed;
     bool (*decided)(void *user);
     void *user;
     bool is_decided;
 } work;
 
-/* Ends the particles after the first one that failed, because they cannot change the result. */
+/* Ends the particles after the first failed one, because they cannot change the result. */
 static void end_later(work *w) {
     for (uint32_t i = w->failed + 1; i < w->p->n; i++) {
         particle *q = &w->p->all[i];
@@ -271,8 +273,8 @@ static void end_later(work *w) {
     }
 }
 
-/* Returns false when no particle should be stepped any more, because the result is decided or one
- * failed. */
+/* Returns false when no particle needs to be stepped any more, because the result is decided or a
+ * particle failed. */
 static bool ended(work *w, particle *q, pdl_err *err) {
     uint32_t i = (uint32_t)(q - w->p->all);
     if (q->state == PARTICLE_FAILED) {
@@ -293,21 +295,21 @@ static bool stepped(void *user, uint32_t slot, pdl_step step, pdl_err *err) {
     population *p = user;
     particle *q = &p->all[p->in_slot[slot]];
     take_step(p, q, step);
-    return !p->work || ended(p->work, q, err); /* without work, it is a replay */
+    return !p->work || ended(p->work, q, err); /* without `work`, this is a replay */
 }
 
 static bool step_all(const work *w, pdl_err *err) {
     return pdl_run_pool_step(w->p->pool, err) || w->is_decided;
 }
 
-/* Returns true when another particle has to be begun; it is all[next]. */
+/* Returns true when there is another particle to begin. It is all[next]. */
 static bool has_next(work *w) {
     while (w->next < w->to && w->p->all[w->next].state != PARTICLE_NEW) w->next++;
     return w->next < w->to && w->next < w->failed && !w->is_decided;
 }
 
-/* Begins further particles while slots are free. Each particle is stepped at once: in a program
- * without calls, the particle has then ended, and its slot is free again. */
+/* Begins further particles while slots are free. Each particle is stepped at once. In a program
+ * without calls the particle has then ended, and its slot is free again. */
 static bool begin_more(work *w, pdl_err *err) {
     population *p = w->p;
     enum { A_TURN = 256 };
@@ -426,7 +428,7 @@ static void note_replay(population *p, pdl_loc loc) {
     pdl_buf_fini(&b);
 }
 
-/* Gives t a run that is at the same place as that of f. */
+/* Gives t a run that is at the same place as the run of f. */
 static bool copy_run(population *p, const particle *f, particle *t, pdl_err *err) {
     const char *why = NULL;
     pdl_loc loc = {0};
@@ -474,8 +476,8 @@ bool pdl_population_copy(population *p, uint32_t from, uint32_t to, uint32_t gen
 
 /* --- what is shared --------------------------------------------------------------------------- */
 
-/* Refuses input outside of the part that all particles share; there, each particle would ask for
- * it. */
+/* Refuses input after the part that all particles share, because each particle would request it
+ * again. */
 static void on_input(void *user, pdl_request *r) {
     const population *p = user;
     if (p->sharing)
@@ -495,7 +497,7 @@ static bool open_session(population *p, pdl_err *err) {
     so.run.counts_all_jobs = true;
     so.run.code_seed = &p->seed;
     so.run.merges_calls = true;
-    /* After a replay, a recording or a journal would have each repeated effect twice. */
+    /* With a recording or a journal, a replay would write each repeated effect twice. */
     p->keeps_ways = o->algorithm == PDL_INFER_SMC && !o->attach && !so.files.record.n &&
                     !so.files.replay.n;
     so.run.keeps_answers = p->keeps_ways;
@@ -509,7 +511,7 @@ static bool open_session(population *p, pdl_err *err) {
     pdl_program_load(p->program, o->file, o->text, &loads);
     if (!loads) {
         bool refused = !pdl_program_refuse(p->program, err);
-        err->kind = PDL_E_schema; /* the mistake is in the program, and not on the command line */
+        err->kind = PDL_E_schema; /* the mistake is in the program and not on the command line */
         return !refused;
     }
     if (o->attach && !o->attach(o->user, p->session, err)) return false;
@@ -519,7 +521,7 @@ static bool open_session(population *p, pdl_err *err) {
     return pdl_session_variables(o->variables, &p->variables, err);
 }
 
-/* Runs the shared part up to its end, or up to the first random effect. */
+/* Runs the shared part, until it ends or comes to the first random effect. */
 static bool run_shared(population *p, pdl_err *err) {
     pdl_spawn spawn = {.code = p->code,
                        .dir = pdl_file_folder(p->o->file),

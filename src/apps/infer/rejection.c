@@ -1,5 +1,5 @@
-/* rejection.c -- rejection sampling: for each sample, the program is run again and again until a
- * run is accepted. The probability of accepting a run is its weight divided by the largest possible
+/* rejection.c -- rejection sampling: for each sample, the program is run repeatedly until a run is
+ * accepted. The probability of accepting a run is its weight divided by the largest possible
  * weight.
  *
  * SPDX-License-Identifier: Apache-2.0

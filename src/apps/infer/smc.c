@@ -1,9 +1,10 @@
-/* smc.c -- sequential Monte Carlo: at factors, copies of heavy particles replace light ones.
+/* smc.c -- sequential Monte Carlo: at factors, copies of particles with much weight replace
+ * particles with little weight.
  *
  * A round ends when each particle is at a factor or has ended. When particles are resampled, their
  * mean weight becomes a factor of the evidence, and all weights become one. A particle that has
- * ended takes part with weight one. Copies are made in place: a particle that survives keeps its
- * index.
+ * ended takes part with weight one. A copy is put into the place of the particle that it replaces;
+ * all other particles keep their indexes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +15,8 @@
 
 #include "base/banned.h"
 
-/* Returns the weight of a particle as a share of all weights; `all` is the log of their sum. */
+/* Returns the weight of a particle as a share of the sum of all weights. `all` is the logarithm of
+ * that sum. */
 static double share(const particle *q, double all) {
     bool counts = q->state == PARTICLE_HELD || q->state == PARTICLE_DONE;
     return counts ? exp(q->weight - all) : 0;
@@ -31,9 +33,9 @@ static int by_share(const void *a, const void *b) {
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Returns the particles sorted by weight; the caller frees the array. Systematic draws need a
- * sorted order, because weights may be periodic in the order of the particles' numbers, and the
- * variance would then be large. */
+/* Returns the particles sorted by weight; the caller frees the array. Systematic drawing needs
+ * particles in sorted order. In the order of the particles' numbers the weights may be periodic,
+ * and the variance would then be large. */
 static heavy *order_by_share(const population *p, double all) {
     heavy *order = PDL_NEW_N(heavy, p->n);
     for (uint32_t i = 0; i < p->n; i++) order[i] = (heavy){share(&p->all[i], all), i};
@@ -41,10 +43,10 @@ static heavy *order_by_share(const population *p, double all) {
     return order;
 }
 
-/* Sets counts[i] to the number of offspring of each particle: n in all, whose expected values are n
- * times the shares. Systematic drawing uses one random number for all. Multinomial drawing uses one
- * for each; since only the counts matter, sorted random numbers are made directly, from the
- * spacings of exponentials. */
+/* Sets counts[i] to the number of offspring of particle i. All counts together are n, and the
+ * expected value of a count is n times the share of the particle. Systematic drawing uses one
+ * random number for all particles. Multinomial drawing uses one for each offspring. Only the counts
+ * matter, so sorted random numbers are made directly, from the spacings of exponentials. */
 static void draw_offspring(inference *f, double all, uint32_t *counts) {
     population *p = &f->p;
     pdl_rand r;
@@ -64,13 +66,13 @@ static void draw_offspring(inference *f, double all, uint32_t *counts) {
         sum += order[i].share;
         for (; dealt < n && points[dealt] < sum; dealt++) counts[last]++;
     }
-    /* rounding may leave some offspring that were not assigned */
+    /* because of rounding, some offspring may not be assigned yet */
     for (; dealt < n; dealt++) counts[last]++;
     pdl_free(order);
     pdl_free(points);
 }
 
-/* Replaces particles without offspring by copies of those with more than one. */
+/* Replaces particles that have no offspring by copies of particles that have more than one. */
 static bool resample(inference *f, double all, uint32_t generation, pdl_err *err) {
     population *p = &f->p;
     uint32_t *counts = PDL_NEW_N(uint32_t, p->n), from = 0;
@@ -144,7 +146,7 @@ bool pdl_infer_smc(inference *f, pdl_err *err) {
     if (ok && !any_factor && !p->is_shared_ended && f->o->note)
         f->o->note(f->o->user, "the program came to no factor: --algo smc weighs nothing then, as "
                                "--algo is does");
-    /* the output of a failed inference also has the particles that had ended */
+    /* the output of a failed inference also contains the particles that have ended */
     pdl_err second = {0};
     ok = pdl_infer_collect(f, p->n, ok ? err : &second) && ok;
     pdl_err_fini(&second);

@@ -25,7 +25,8 @@ static pdl_val envelope(const pdl_mock_answer *a, const char *object) {
     return pdl_dict_putz(v, "model", pdl_is_str(model) ? pdl_keep(model) : pdl_textz(""));
 }
 
-/* Returns a choice with the member `name`, and the reason of the end (NULL when more follows). */
+/* Returns a choice with the member `name`, and with the reason of the end (NULL when
+ * more follows). */
 static pdl_val choice_of(size_t index, const char *name, pdl_val inside, const char *reason) {
     pdl_val c = pdl_dict_putz(pdl_dict_new(4), "index", pdl_int((int64_t)index));
     c = pdl_dict_putz(c, name, inside);
@@ -62,8 +63,8 @@ static int64_t number_of(pdl_vref request, const char *name) {
     return pdl_is(v, PDL_V_INT) && pdl_int_get(v, &n) && n > 0 ? n : 0;
 }
 
-/* Returns how many alternatives are sent. When the request gives no number, all alternatives of the
- * item are sent. */
+/* Returns how many alternatives are sent: the number in the request, or else all alternatives of
+ * the item. */
 static int64_t alternatives(const pdl_mock_answer *a) {
     return pdl_is_absent(pdl_dict_getz(a->request, "top_logprobs")) && a->item
                ? INT64_MAX
@@ -114,7 +115,7 @@ static token_lists no_tokens(void) {
     return (token_lists){pdl_list_new(8), pdl_list_new(8), pdl_list_new(8), 0};
 }
 
-/* Returns the length of a word without its last letter and without the blanks after the word. */
+/* Returns the length of a word without its last letter and without the blanks after it. */
 static size_t head_of(pdl_str word) {
     size_t n = word.n;
     while (n && (word.p[n - 1] == ' ' || word.p[n - 1] == '\n')) n--;
@@ -123,10 +124,10 @@ static size_t head_of(pdl_str word) {
     return n;
 }
 
-/* Returns the log-probabilities of a prompt without an item: -1 for each word. The number -1
- * belongs to a separate token for the last letter of the word. A client adds up the numbers from
- * the beginning of its continuation, which is unknown here and may be inside a word. The last
- * letter is in the continuation in any case, so the word always counts -1. */
+/* Returns the log-probabilities of a prompt without an item: -1 for each word. The last letter of
+ * each word is a token for itself, and has the number -1. A client adds up the numbers from the
+ * beginning of its continuation. This beginning is unknown here, and may be inside a word. But the
+ * last letter of that word is in the continuation, so the word always counts -1. */
 static pdl_val counted_logprobs(pdl_str prompt) {
     token_lists t = no_tokens();
     size_t at = 0;
@@ -140,8 +141,8 @@ static pdl_val counted_logprobs(pdl_str prompt) {
 }
 
 /* Returns the log-probabilities of a prompt as two tokens: the text for which the item has a
- * number, and all text before it. A text without a score has no log-probability, because that is
- * probably a mistake in the script. */
+ * number, and all text before it. A text without a score gets no log-probability, because its
+ * absence is probably a mistake in the script. */
 static pdl_val prompt_logprobs(const pdl_mock_answer *a, pdl_str prompt, size_t number) {
     double score = 0;
     size_t tail = 0;
@@ -217,8 +218,8 @@ static void chat_done(const pdl_mock_answer *a) { put_end(a, "chat.completion.ch
 
 /* --- text completions ------------------------------------------------------------------------- */
 
-/* Returns the answer to a prompt. With `echo`, and when no tokens may be added, it is the prompt
- * itself. */
+/* Returns the answer to a prompt. With `echo`, when no tokens may be added, the answer is the
+ * prompt itself. */
 static pdl_val completion_choice(const pdl_mock_answer *a, size_t number) {
     bool echo = pdl_mock_asks(a->request, "echo", false);
     bool weighs = echo && !number_of(a->request, "max_tokens");

@@ -1,8 +1,8 @@
 /* logprobs.c -- log-probabilities of the words of an answer, and scores of continuations.
  *
- * Judges and planners compare the likelihoods of words; with these a program that does so runs
- * without a model. Words for which no item has a number are certain, so that a program without a
- * script gets the same numbers each time.
+ * Judges and planners compare the likelihoods of words; with these numbers, such a program runs
+ * without a model. A word for which no item has a number counts as certain, so that a program
+ * without a script gets the same numbers each time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* The log-probability of an impossible token; OpenAI uses this number. */
+/* The log-probability of an impossible token. OpenAI uses this number, too. */
 static const double IMPOSSIBLE = -9999;
 
 static pdl_val token_of(pdl_str token, double logprob) {
@@ -23,12 +23,12 @@ static pdl_val token_of(pdl_str token, double logprob) {
     return pdl_dict_putz(v, "bytes", bytes);
 }
 
-/* Returns what the item says about the first word of an answer; absent when it says nothing. */
+/* Returns the numbers of the item for the first word of an answer; absent when it has none. */
 static pdl_vref weighed(const pdl_mock_item *item, bool first) {
     return first && item && pdl_is_dict(item->logprobs) ? item->logprobs : pdl_absent();
 }
 
-/* Returns the log-probability of a word in the item; a word that the item does not list is
+/* Returns the log-probability that the item gives to a word. A word that the item does not list is
  * certain. */
 double pdl_mock_logprob(const pdl_mock_item *item, pdl_str word, bool first) {
     pdl_vref of = weighed(item, first);
@@ -39,9 +39,9 @@ double pdl_mock_logprob(const pdl_mock_item *item, pdl_str word, bool first) {
     return 0;
 }
 
-/* Returns at most `most` alternatives of a word. The alternatives are those of the item, in its
- * order, or else the word and an impossible one: a client that compares two alternatives then finds
- * both. */
+/* Returns at most `most` alternatives of a word. They are the alternatives of the item, in its
+ * order. Without an item they are the word and an impossible word, so that a client that compares
+ * two alternatives finds both. */
 static pdl_val alternatives(const pdl_mock_item *item, pdl_str word, bool first, int64_t most) {
     pdl_vref of = weighed(item, first);
     pdl_val list = pdl_list_new(2);

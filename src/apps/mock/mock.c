@@ -1,4 +1,4 @@
-/* mock.c -- answers requests from the list, or by repeating them; see mock.h.
+/* mock.c -- answers requests with replies from the list, or by repeating the request; see mock.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@ enum {
     MAX_CONNECTIONS = 4096,
     RECEIVE_MS = 60000,
     SEND_MS = 60000,
-    EMBEDDING = 8, /* how many numbers a vector has */
+    EMBEDDING = 8, /* length of a vector */
 };
 
 struct pdl_mock {
@@ -29,7 +29,7 @@ struct pdl_mock {
 
 /* --- other requests --------------------------------------------------------------------------- */
 
-/* Returns a vector that depends only on the text: equal texts have equal vectors. */
+/* Returns a vector that depends only on the text, so equal texts have equal vectors. */
 static pdl_val vector_of(pdl_vref text) {
     char hex[65];
     pdl_val list = pdl_list_new(EMBEDDING);
@@ -87,7 +87,7 @@ static void answer_models(pdl_exchange *x) {
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* Returns the path without the version before it and a slash at its end. */
+/* Returns the path without the version at its beginning, and without a slash at its end. */
 static pdl_str bare_path(pdl_str path) {
     pdl_str v1 = PDL_STR("/v1");
     if (pdl_str_starts(path, v1)) path = pdl_str_sub(path, v1.n, path.n);
@@ -147,7 +147,7 @@ static void on_request(void *user, pdl_exchange *x) {
         on_post(user, x, path);
     else if (is_at(path, "/models"))
         answer_models(x);
-    else if (pdl_str_starts(bare, models)) /* any name is answered, as in a request for a chat */
+    else if (pdl_str_starts(bare, models)) /* any name is accepted, as in a request for a chat */
         pdl_mock_send(x, 200, model_card(pdl_str_sub(bare, models.n, bare.n)));
     else
         refuse_path(x);

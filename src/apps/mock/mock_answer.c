@@ -1,4 +1,5 @@
-/* mock_answer.c -- sends what was decided, whole or word by word; see mock_answer.h.
+/* mock_answer.c -- sends an answer that was decided before, as a whole or word by word; see
+ * mock_answer.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -46,8 +47,8 @@ static void begin_stream(pdl_mock_answer *a) {
     a->began = true;
 }
 
-/* Sends the words of the present choice, each after the delay. When there is no delay, sends all at
- * once. Returns false when it waits. */
+/* Sends the words of the present choice, with the delay before each. Without a delay, sends all
+ * words at once. Returns false when it must wait. */
 static bool stream_choice(pdl_mock_answer *a) {
     pdl_str said = pdl_mock_said(a);
     for (pdl_str word = pdl_mock_next_word(said, &a->at); word.n;
@@ -61,7 +62,7 @@ static bool stream_choice(pdl_mock_answer *a) {
     return true;
 }
 
-/* Sends one choice after another. */
+/* Sends one choice after the other. */
 static void stream_on(void *user) {
     pdl_mock_answer *a = user;
     a->timer = NULL;
@@ -97,7 +98,7 @@ static void answer_now(void *user) {
     }
 }
 
-/* Returns what is said: a text, or a list when there are several choices. */
+/* Returns the content: a text, or a list of texts when there are several choices. */
 static pdl_val said_of(const pdl_mock_answer *a) {
     if (a->choices.n == 1) return pdl_keep(pdl_dict_getz(a->message, "content"));
     pdl_val list = pdl_list_new(a->choices.n);

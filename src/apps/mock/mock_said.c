@@ -174,15 +174,16 @@ void pdl_mock_choices_fini(pdl_mock_answer *a) {
     pdl_vec_fini(&a->choices);
 }
 
-/* Adds a choice that is made of an item. */
+/* Adds a choice that is made from an item. */
 static void add_choice(pdl_mock_answer *a, const pdl_mock_item *item) {
     a->item = item;
     pdl_val message = message_of(a);
     *pdl_vec_push(&a->choices) = (pdl_mock_choice){message, item};
 }
 
-/* The first choice gets the same answer as a request for one choice. A request gets fewer choices
- * when an item refuses one of the others: the next request meets the refusal. */
+/* The first choice gets the answer that a request for one choice would get. When an item refuses
+ * one of the other choices, the request gets fewer choices, and the next request meets the refusal.
+ */
 void pdl_mock_decide(pdl_mock_answer *a, pdl_mock_script *script, uint64_t number) {
     pdl_buf asked = PDL_BUF;
     int64_t wanted = pdl_mock_wanted(a->form, a->request);
@@ -211,7 +212,7 @@ pdl_str pdl_mock_why(const pdl_mock_answer *a) {
 
 pdl_mock_reply pdl_mock_reply_to(pdl_mock_script *s, bool strict, uint64_t number,
                                  pdl_vref request) {
-    static const pdl_mock_form chat = {.has_n = true}; /* a form that has messages and no prompt */
+    static const pdl_mock_form chat = {.has_n = true}; /* this form has messages and no prompt */
     const pdl_mock_options o = {.strict = strict};
     pdl_mock_answer a = {.opt = &o, .form = &chat, .request = pdl_keep(request)};
     pdl_mock_reply r = {.status = 200, .retry_after = -1, .body = pdl_absent()};

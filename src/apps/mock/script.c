@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* The keys of an item, as the message about a wrong one lists them. */
+/* The keys of an item, in the form in which the message about a wrong key lists them. */
 static const char *const keys[] = {"reply",       "when",  "model",  "times",    "status", "error",
                                    "retry_after", "delay", "scores", "logprobs"};
 enum { N_KEYS = sizeof keys / sizeof *keys };
@@ -54,7 +54,7 @@ static bool read_text(pdl_vref item, const char *key, size_t i, pdl_str *out, pd
     return true;
 }
 
-/* A key with a whole number, and what the number may be. */
+/* A key whose value is a whole number, and the bounds of the number. */
 typedef struct {
     const char *key;
     int64_t least, most;
@@ -93,7 +93,7 @@ static bool read_reply(pdl_vref item, size_t i, pdl_mock_item *out, pdl_err *err
 
 static bool is_number(pdl_vref v) { return pdl_is(v, PDL_V_INT) || pdl_is(v, PDL_V_FLOAT); }
 
-/* Returns true for a dict from texts to numbers. */
+/* Returns true for a dict whose keys are texts and whose values are numbers. */
 static bool has_numbers(pdl_vref v) {
     bool ok = pdl_is_dict(v);
     for (size_t k = 0; ok && k < pdl_dict_len(v); k++)

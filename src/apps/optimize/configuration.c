@@ -78,7 +78,7 @@ static bool is_texts(pdl_vref v) {
 
 static bool is_whole(pdl_vref v) { return pdl_is(v, PDL_V_INT) && pdl_int_of(v) >= 0; }
 
-/* Returns what the value should be, in words; NULL when the value has the right form. */
+/* Returns a description of the value that is required; NULL when the value has the right form. */
 static const char *wanted(key_kind kind, pdl_vref v) {
     switch (kind) {
     case KEY_TEXT: return pdl_is_str(v) ? NULL : "a text";
@@ -211,7 +211,7 @@ static bool read_own(pdl_str file, pdl_optimize_config *c, pdl_optimize_options 
 
 /* --- the form of the reference ---------------------------------------------------------------- */
 
-/* Reads a duration: "2h", "90s", "1h 30m", "2 minutes". */
+/* Reads a duration, such as "2h", "90s", "1h 30m" or "2 minutes". */
 static bool read_duration(pdl_str s, double *out) {
     static const struct {
         const char *letter;
@@ -264,7 +264,7 @@ static bool read_dataset(pdl_str file, pdl_vref d, pdl_optimize_reference *r, pd
             return bad(file, err, "%s: expected train, validation or test", keys[i]);
         if (!there("Data file", r->files[i], err)) return false;
     }
-    /* When one set serves for validation and test, there is no test, as in the reference. */
+    /* When one set serves for both validation and test, there is no test, as in the reference. */
     if (pdl_str_eq(text_of(d, keys[1], pdl_str_of(names[1])),
                    text_of(d, keys[2], pdl_str_of(names[2]))))
         r->files[2] = (pdl_str){0};

@@ -1,5 +1,6 @@
-/* demos.c -- makes demonstrations for a program from its own right answers. A demonstration has the
- * row, the right answer, and the results and model calls that led to it.
+/* demos.c -- makes demonstrations for a program from answers that the program itself got right. A
+ * demonstration has the row, the right answer, and the results and model calls that led to the
+ * answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,7 @@ pdl_val pdl_demo_plain(pdl_vref v) {
 
 static int64_t id_of(pdl_vref call) { return pdl_int_of(pdl_dict_getz(call, "id")); }
 
-/* Calls are kept in the order in which they were made; answers arrive in any order. */
+/* Calls are kept in the order in which they were made, but answers arrive in any order. */
 void pdl_demo_take_event(pdl_val *trace, const pdl_event *e) {
     if (e->kind != PDL_EVENT_reply || e->effect->kind != PDL_EFFECT_model || e->reply->err.kind ||
         !pdl_is_dict(e->reply->value))
@@ -51,7 +52,7 @@ void pdl_demo_keep(opt_search *z, size_t candidate, size_t row, pdl_vref result,
     pdl_vref right = pdl_search_right(z, row);
     pdl_val d = pdl_dict_new(8), question = pdl_search_question(z, row);
     /* Parts that only repeat the row are left out: a result that is the right answer, and a call
-     * when it is the only one. */
+     * that is the only one. */
     if (pdl_is_absent(right) || !pdl_val_eq(result, right))
         d = pdl_dict_putz(d, "result", pdl_keep(result));
     if (pdl_list_len(trace) > 1) d = pdl_dict_putz(d, "trace", pdl_demo_trace(trace));

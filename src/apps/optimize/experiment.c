@@ -1,5 +1,5 @@
-/* experiment.c -- the folder of a search: its configuration, its candidates, all scores and its
- * report.
+/* experiment.c -- writes the folder of a search: its configuration, its candidates, all scores and
+ * its report.
  *
  * Scores are written as they are made, so that a search that ends early keeps everything that was
  * paid for.
@@ -70,9 +70,9 @@ static bool make_folder(opt_search *z, pdl_err *err) {
 
 /* --- durable searches ------------------------------------------------------------------------- */
 
-/* Returns the state of a durable search: its command, and the facts that must not change until it
- * is continued. The file of the state is private and has references instead of keys, like the
- * journal of a durable run. */
+/* Returns the state of a durable search. The state has its command, and the facts that must not
+ * change before it is continued. The file of the state is private and has references instead of
+ * keys, like the journal of a durable run. */
 static pdl_val state_of(const opt_search *z, pdl_err *err) {
     pdl_val d = pdl_absent();
     if (!pdl_json_read(z->o->command_text, 0, &d, NULL, err)) return pdl_absent();
@@ -99,7 +99,7 @@ static bool write_state(const opt_search *z, pdl_err *err) {
     return ok;
 }
 
-/* Checks that a search that is continued has the same program and table as at its beginning. */
+/* Checks that a continued search has the program and the table with which it began. */
 static bool is_unchanged(const opt_search *z, pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES), filled = PDL_BUF;
     pdl_val old = pdl_absent(), now = state_of(z, err);
@@ -139,7 +139,7 @@ void pdl_search_note_use(opt_search *z) {
 
 enum { N_USED = 5 };
 
-/* Reads what earlier processes of a search have used. */
+/* Reads the usage of earlier processes of a search. */
 static void read_use(const char *path, double said[N_USED]) {
     pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
     pdl_err ignored = {0};
@@ -152,7 +152,7 @@ static void read_use(const char *path, double said[N_USED]) {
     pdl_buf_fini(&text);
 }
 
-/* Opens the file that counts the usage so far and adds it, because a search and its continuations
+/* Opens the file that counts the usage so far, and adds that usage: a search and its continuations
  * share one budget and have one cost. */
 static bool open_use(opt_search *z, pdl_err *err) {
     char *path = path_in(z, "used.txt");
@@ -181,8 +181,8 @@ static bool take_folder(opt_search *z, pdl_err *err) {
 
 /* --- candidates ------------------------------------------------------------------------------- */
 
-/* Secrets are replaced in the texts of the value first, so that the line stays JSON. A number that
- * is a secret is found in the line. */
+/* Secrets in the texts of the value are replaced first, so that the line stays JSON. A number that
+ * is a secret is found later, in the line. */
 bool pdl_search_put_line(const opt_search *z, pdl_val v, pdl_buf *out, pdl_err *err) {
     pdl_buf line = PDL_BUF;
     v = pdl_session_redact_val(z->session, v);
@@ -195,7 +195,7 @@ bool pdl_search_put_line(const opt_search *z, pdl_val v, pdl_buf *out, pdl_err *
     return ok;
 }
 
-/* Writes the candidates. At the beginning of the search they have no scores. */
+/* Writes the candidates. When the search begins, they have no scores. */
 static bool write_candidates(const opt_search *z, pdl_vref standings, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     bool ok = true;
@@ -211,8 +211,8 @@ static bool write_candidates(const opt_search *z, pdl_vref standings, pdl_err *e
     return ok;
 }
 
-/* Returns the text of a configuration without keys, as YAML with quotes where they are needed; text
- * as it is when it has no key. */
+/* Returns the text of a configuration without keys, as YAML with quotes where they are needed;
+ * returns the text unchanged when it has no key. */
 static void put_without_keys(const opt_search *z, pdl_str text, pdl_buf *out) {
     pdl_buf shown = PDL_BUF;
     pdl_err ignored = {0};

@@ -1,9 +1,9 @@
 /* exposed.c -- refuses texts that a model must not write: paths, code, names of models, conditions,
- * and texts from which these are made. A proposal that became a command would be run with the
- * user's rights. So a place is refused when it is under a key for such a text. The place is also
- * refused when an expression under such a key uses the value of the place, directly or through
- * other variables. The reply of a model to a proposed text is not restricted, because the program
- * itself decides how it uses the reply.
+ * and texts from which a program makes such texts. A proposal that became a command would be run
+ * with the user's rights. So a place is refused when it is under a key for such a text. The place
+ * is also refused when an expression under such a key uses the value of the place, directly or
+ * through other variables. The reply of a model to a proposed text is not restricted, because the
+ * program itself decides how it uses the reply.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* Keys of blocks whose texts decide which action is taken. */
+/* Keys of blocks whose texts decide which action is executed. */
 static const char *const exposed_keys[] = {
     "code",   "args",    "lang",   "include",      "import",  "read",       "model",
     "call",   "get",     "if",     "match",        "while",   "until",      "for",
@@ -36,7 +36,7 @@ static void add_name(flow *f, pdl_str name) {
     *pdl_vec_push(&f->names) = name;
 }
 
-/* Returns the key under which a value is in its mapping; empty when it is in none. */
+/* Returns the key of a value in its mapping; empty when no mapping contains the value. */
 static pdl_str key_of(const flow *f, pdl_ytree_id at) {
     const pdl_ytree_node *up = node_of(f, node_of(f, at)->parent);
     if (!up || up->kind != PDL_YTREE_MAP) return (pdl_str){0};
@@ -64,8 +64,8 @@ static bool is_exposed_key(pdl_str key) {
     return false;
 }
 
-/* Returns true when the node, or a node around it, is the value of `data`; there are no blocks
- * inside of it. */
+/* Returns true when the node, or a node around it, is the value of `data`, which contains no
+ * blocks. */
 static bool below_data(const flow *f, pdl_ytree_id at) {
     for (; at != PDL_YTREE_NONE; at = node_of(f, at)->parent)
         if (pdl_str_is(key_of(f, at), "data") && !has_names(f, node_of(f, at)->parent))
@@ -94,7 +94,7 @@ static pdl_str follow(flow *f, pdl_ytree_id at) {
                 break;
         }
         if (!has_names(f, up) && !below_data(f, up) && is_exposed_key(key)) return key;
-        /* the text is only read by a model */
+        /* only a model reads the text */
         if (pdl_str_is(key, "input") && !below_data(f, up)) break;
         if (pdl_ytree_find(f->t, up, PDL_STR("model")) != PDL_YTREE_NONE) break;
         pdl_ytree_id def = pdl_ytree_find(f->t, up, PDL_STR("def"));
@@ -127,7 +127,7 @@ static bool check_uses(flow *f, const opt_place *p, pdl_str name, pdl_err *err) 
         const pdl_ytree_node *n = node_of(f, i);
         if (n->kind != PDL_YTREE_SCALAR || n->is_key || !mentions(n->text, name)) continue;
         pdl_str key = follow(f, i);
-        /* conditions and loops only read the value, and execute nothing of it */
+        /* conditions and loops only read the value; nothing in it is executed */
         if (!key.n || pdl_str_is(key, "if") || pdl_str_is(key, "match") ||
             pdl_str_is(key, "while") || pdl_str_is(key, "until") || pdl_str_is(key, "for") ||
             pdl_str_is(key, "get"))

@@ -1,7 +1,7 @@
-/* keep.c -- checks the conditions that must hold during a search: the rows of --keep must not get
- * worse, and the table must not change. The maintainer of a program often depends on certain rows
- * that it gets right, and a better mean does not help when one of them fails. These rows are in no
- * part of the table: they are only used to exclude candidates.
+/* keep.c -- checks two conditions of a search: the rows of --keep must not get worse, and the table
+ * must not change. Users of a program often depend on certain rows that it gets right. A better
+ * mean does not help them when one of these rows fails. These rows are in no part of the table, and
+ * only serve to exclude candidates.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -93,7 +93,7 @@ bool pdl_search_check_kept(opt_search *z, size_t candidate, bool *out, pdl_err *
     *out = false;
     for (size_t i = 0; ok && i < n; i++) {
         size_t row = z->part[OPT_KEPT].p[i];
-        /* A candidate is excluded, too, when the budget did not allow to evaluate it on a row. */
+        /* A candidate is also excluded when the budget did not allow its evaluation on a row. */
         *out = *out || !pdl_search_knows(z, candidate, row) || !pdl_search_knows(z, 0, row) ||
                pdl_search_score(z, candidate, row) < pdl_search_score(z, 0, row);
     }

@@ -1,6 +1,6 @@
 /* literal.c -- finds and replaces literals in the text of a program; see literal.h. A value is
- * written in a form that leaves the text around it unchanged: a scalar in a flow collection, or one
- * that is followed by a comment, stays on its line.
+ * written in a form that leaves the text around it unchanged: a scalar in a flow collection, or a
+ * scalar before a comment, stays on its line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +29,8 @@ static pdl_ytree_id resolved(const pdl_ytree *t, pdl_ytree_id id) {
     return n && n->kind == PDL_YTREE_ALIAS ? n->target : id;
 }
 
-/* Takes the next step of a place, a name or a number, together with its dots and brackets. */
+/* Takes the next step of a place, which is a name or a number, together with its dots
+ * and brackets. */
 static pdl_str next_step(pdl_str *rest) {
     size_t from = 0, to;
     while (from < rest->n && strchr(".[", rest->p[from])) from++;
@@ -52,7 +53,8 @@ static pdl_ytree_id item_at(const pdl_ytree *t, pdl_ytree_id list, pdl_str step)
     return item;
 }
 
-/* Adds to the error what exists at the place: the most similar key, or the number of items. */
+/* Adds to the error what exists at the place: the key that is most similar, or the
+ * number of items. */
 static void advise(const pdl_ytree *t, pdl_ytree_id at, pdl_str step, pdl_err *err) {
     const pdl_ytree_node *n = node_of(t, at);
     pdl_str names[MAX_NEAR];
@@ -90,7 +92,7 @@ static bool is_raw(const pdl_ytree *t, pdl_ytree_id block) {
     return n && n->kind == PDL_YTREE_SCALAR && pdl_str_is(n->text, "true");
 }
 
-/* Returns true when the node is inside of `data` of a block, where there are no blocks. */
+/* Returns true when the node is inside the `data` of a block, which contains no blocks. */
 static bool inside_data(const pdl_ytree *t, pdl_ytree_id at, bool *raw) {
     for (pdl_ytree_id up; (up = node_of(t, at)->parent) != PDL_YTREE_NONE; at = up)
         if (under(t, up, "data") == at || under(t, up, "parameters") == at) {
@@ -160,7 +162,7 @@ void pdl_literal_find_node(const pdl_ytree *t, pdl_str name, bool *there, opt_li
     *out = (opt_literal){.node = at, .is_block = true};
 }
 
-/* Reads the text of a node as if it were a whole document. */
+/* Reads the text of a node as a whole document. */
 pdl_val pdl_literal_value(const pdl_ytree *t, const opt_literal *l) {
     const pdl_ytree_node *n = node_of(t, l->node);
     pdl_err ignored = {0};
@@ -184,8 +186,8 @@ typedef struct opt_span {
 } span;
 typedef PDL_VEC(span) spans;
 
-/* Returns the end of the expression that begins at `from`, or `from` itself when it has no end.
- * Braces and quotes inside of the expression are skipped. */
+/* Returns the end of the expression that begins at `from`; `from` itself when the expression has no
+ * end. Braces and quotes inside the expression are skipped. */
 static size_t end_of_expression(pdl_str s, size_t from) {
     size_t depth = 0;
     char quote = 0;
@@ -229,7 +231,8 @@ static void put_data(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* Returns the length of the old text's expression that is repeated here; 0 when none is. */
+/* Returns the length of the expression of the old text that is repeated at this point; 0 when none
+ * is repeated. */
 static size_t kept_here(pdl_str old, const spans *of, pdl_str rest, bool *seen) {
     for (size_t k = 0; k < of->n; k++) {
         pdl_str x = pdl_str_sub(old, of->p[k].from, of->p[k].to);
@@ -268,7 +271,7 @@ bool pdl_literal_encode(pdl_str old, pdl_str proposal, pdl_buf *out, pdl_err *er
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Returns true when the node is inside of a flow collection, where a scalar has one line. */
+/* Returns true when the node is inside a flow collection. There, a scalar has one line. */
 static bool in_flow(const pdl_ytree *t, pdl_ytree_id at) {
     for (pdl_ytree_id up = node_of(t, at)->parent; up != PDL_YTREE_NONE;
          up = node_of(t, up)->parent)
@@ -300,8 +303,7 @@ static bool fits_block(pdl_str s) {
     return pdl_str_find(s, PDL_STR("\n\n"), s.n - 1 ? s.n - 2 : 0) == PDL_NOT_FOUND;
 }
 
-/* Returns the indentation of the line of a node. In a list item, it is the column of the item's
- * text. */
+/* Returns the indentation of a node's line. For a list item it is the column of the item's text. */
 static size_t indentation(const pdl_ytree *t, const pdl_ytree_node *n) {
     size_t first = pdl_ytree_line_start(t, n->start), at = first;
     pdl_str text = t->src->text;
@@ -323,7 +325,7 @@ static void put_block(pdl_str s, size_t indent, pdl_str comment, pdl_buf *out) {
     }
 }
 
-/* Appends a text on one line: plain or in quotes, as the writer of YAML decides. */
+/* Appends a text on one line, plain or in quotes; the writer of YAML decides which. */
 static bool put_line(pdl_str s, bool flow, pdl_buf *out, pdl_err *err) {
     pdl_val v = pdl_text(s);
     pdl_buf b = PDL_BUF;
@@ -361,8 +363,8 @@ static bool put_text(const pdl_ytree *t, pdl_ytree_id at, pdl_str s, pdl_buf *ou
     return true;
 }
 
-/* Appends a value as JSON. The beginnings of expressions can only occur in texts, where they are
- * made data; the form that is written for them needs no escapes in JSON. */
+/* Appends a value as JSON. Only texts can contain the beginning of an expression. Such a beginning
+ * is written in a form that makes it data and that needs no escapes in JSON. */
 static bool put_json(pdl_vref v, bool raw, pdl_buf *out, pdl_err *err) {
     pdl_buf json = PDL_BUF;
     bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, &json, err);
@@ -399,7 +401,7 @@ static const opt_edit *edit_at(const pdl_ytree *t, const opt_edit *edits, size_t
     return NULL;
 }
 
-/* Returns true for a list of lines with dashes that begins below its key. */
+/* Returns true for a list that is written with dashes and begins below its key. */
 static bool is_list_below_key(const pdl_ytree *t, const pdl_ytree_node *n) {
     pdl_str before = pdl_str_sub(t->src->text, pdl_ytree_line_start(t, n->start), n->start);
     return n->kind == PDL_YTREE_SEQ && n->style != PDL_STYLE_FLOW && !pdl_str_trim(before).n;
@@ -414,15 +416,15 @@ bool pdl_literal_replace(const pdl_ytree *t, const opt_edit *edits, size_t n, pd
     for (size_t i = 0; i < n && ok; i++) {
         const opt_edit *e = edit_at(t, edits, n, starts[i]);
         const pdl_ytree_node *node = node_of(t, e->literal.node);
-        /* this value is inside of another one that varies, or the same value varies twice */
+        /* this value is inside another value that varies, or the same value varies twice */
         if (starts[i] < done) {
             ok = pdl_err_set(err, PDL_E_usage, loc_of(t, node), "this literal is varied twice");
             break;
         }
         pdl_buf_put(out, pdl_str_sub(t->src->text, done, starts[i]));
         if (node->start == node->end && starts[i] && !strchr(" \n", t->src->text.p[starts[i] - 1]))
-            pdl_buf_putc(out, ' '); /* no value was written after the colon */
-        /* A list may be as far to the left as its key, and nothing else may. */
+            pdl_buf_putc(out, ' '); /* the program has no value after the colon */
+        /* A list may be as far to the left as its key. Other values may not. */
         if (is_list_below_key(t, node)) PDL_PUT(out, "  ");
         ok = put_value(t, e, out, err);
         done = node->end;
@@ -459,7 +461,7 @@ bool pdl_literal_define(const pdl_ytree *t, pdl_str name, pdl_vref value, bool *
     const pdl_ytree_node *in = d ? d : r;
     bool flow = in->style == PDL_STYLE_FLOW;
     size_t at = node_of(t, in->first)->outer, first = pdl_ytree_line_start(t, (uint32_t)at);
-    /* the key is not the first thing on its line */
+    /* the key is not the first text on its line */
     if (!flow && pdl_str_trim(pdl_str_sub(text, first, at)).n) {
         *done = false;
         return true;

@@ -1,6 +1,6 @@
 /* method.c -- runs the method of a search, which is a program, and answers its requests. A method
  * is a module with a function `search`, which gets `engine` and returns {winner, certain}. The
- * functions of `engine` are functions of the host program. While the method waits for one,
+ * functions of `engine` are functions of the host program. While the method waits for one of them,
  * candidates are evaluated in other sessions. docs/manual/optimize.md describes them.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -83,7 +83,7 @@ void pdl_method_answer(pdl_request *r, pdl_val v) {
 
 /* --- the functions ---------------------------------------------------------------------------- */
 
-/* Returns how many of the first rows all these candidates were evaluated on. */
+/* Returns how many of the first rows have an evaluation by each of these candidates. */
 static size_t common_of(const opt_search *z, const opt_numbers *of, const opt_numbers *rows) {
     for (size_t i = 0; i < rows->n; i++)
         for (size_t k = 0; k < of->n; k++)
@@ -91,9 +91,9 @@ static size_t common_of(const opt_search *z, const opt_numbers *of, const opt_nu
     return rows->n;
 }
 
-/* Returns the means over the rows on which all these candidates were evaluated, so that the means
- * are comparable. Candidates above --at-most come after all others, whatever their scores are, so a
- * method needs `above` beside the score. */
+/* Returns the means of the candidates, over rows on which all of them were evaluated, so that the
+ * means are comparable. Candidates above --at-most come after all others, whatever their scores
+ * are, so a method needs `above` beside the score. */
 static pdl_val scores_of(opt_search *z, const opt_numbers *of, const opt_numbers *rows) {
     size_t common = common_of(z, of, rows);
     pdl_val list = pdl_list_new(of->n);
@@ -115,8 +115,8 @@ static pdl_val scores_of(opt_search *z, const opt_numbers *of, const opt_numbers
     return list;
 }
 
-/* Reads which rows for validation are meant: a list of their numbers, or how many of the first
- * ones. */
+/* Reads a selection of the rows for validation: a list of their numbers, or how many of the first
+ * rows. */
 static bool read_rows(const opt_search *z, pdl_request *r, opt_numbers *rows) {
     size_t all = z->part[OPT_VALIDATION].n, n = 0;
     bool listed = pdl_is_list(pdl_method_argument(r, 1, "rows"));
@@ -153,7 +153,7 @@ static void on_evaluate(void *user, pdl_request *r) {
 }
 
 /* certainly_worse(candidates, than, among): returns the candidates that are worse with 95 %
- * certainty, however often it is called. among: how many candidates are compared. */
+ * certainty, however often it is called. among: the number of candidates that are compared. */
 static void on_worse(void *user, pdl_request *r) {
     method *m = user;
     opt_numbers of = {0};
@@ -170,7 +170,7 @@ static void on_worse(void *user, pdl_request *r) {
     pdl_vec_fini(&of);
 }
 
-/* demonstrations(candidate): returns its right answers to rows for training. */
+/* demonstrations(candidate): returns the right answers of the candidate to rows for training. */
 static void on_demonstrations(void *user, pdl_request *r) {
     method *m = user;
     opt_search *z = m->z;
@@ -226,7 +226,7 @@ static size_t draw(pdl_rand *r, const double *weights, size_t n, bool whole) {
     return k;
 }
 
-/* sample(items, n, weights): returns n of the items, in random order. */
+/* sample(items, n, weights): returns n of the items, in a random order. */
 static void on_sample(void *user, pdl_request *r) {
     method *m = user;
     size_t n = 0;
@@ -283,8 +283,7 @@ static void on_add(void *user, pdl_request *r) {
     pdl_err_fini(&err);
 }
 
-/* unbeaten(candidates): returns the candidates that no other one of them beats in all
- * objectives. */
+/* unbeaten(candidates): returns the candidates that no other candidate beats in all objectives. */
 static void on_unbeaten(void *user, pdl_request *r) {
     method *m = user;
     opt_numbers of = {0};
@@ -355,7 +354,7 @@ static void put_program(pdl_str name, pdl_buf *out) {
     pdl_buf_fini(&module);
 }
 
-/* Reads the result of the method: the winner, and whether it is certain. */
+/* Reads the result of the method: the winner, and whether the method is certain of it. */
 static bool read_winner(opt_search *z, pdl_vref v, size_t *winner, bool *certain,
                         pdl_err *err) {
     pdl_vref w = pdl_is_dict(v) ? pdl_dict_getz(v, "winner") : pdl_absent(),

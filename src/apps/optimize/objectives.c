@@ -15,7 +15,7 @@ static const char *const names[OPT_USES] = {"calls", "tokens", "cost"};
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Finds a name; otherwise sets err, whose message has the names that exist. */
+/* Finds a name. When it does not exist, sets err to a message with the names that exist. */
 static bool find_item(pdl_str name, const char *option, opt_use_item *out, pdl_err *err) {
     pdl_str known[OPT_USES];
     for (size_t i = 0; i < OPT_USES; i++) {
@@ -129,7 +129,7 @@ bool pdl_search_uses_more(const opt_search *z, size_t candidate, size_t than, co
     return more;
 }
 
-/* The means by which a candidate is compared, over n rows for validation. */
+/* The means over n rows for validation by which a candidate is compared. */
 typedef struct standing {
     bool is_known;
     double score, use[OPT_USES];
@@ -152,14 +152,14 @@ static bool uses_more(const opt_search *z, const standing *a, const standing *b)
     return more;
 }
 
-/* Returns true when a is as good as b in everything, and better in something. */
+/* Returns true when a is at least as good as b in everything, and better in something. */
 static bool beats(const opt_search *z, const standing *a, const standing *b) {
     if (!a->is_known || !b->is_known || a->score < b->score || uses_more(z, a, b)) return false;
     return a->score > b->score || uses_more(z, b, a);
 }
 
-/* Each pair is compared, by means that are taken over the rows once: a search has at most 1000
- * candidates, but a table may have many rows. */
+/* Each pair of candidates is compared. The means over the rows are computed only once, because a
+ * search has at most 1000 candidates, but a table may have many rows. */
 void pdl_search_keep_unbeaten(const opt_search *z, size_t *list, size_t *n) {
     size_t common = pdl_search_common(z, list, *n, OPT_VALIDATION), kept = 0;
     standing *all = PDL_NEW_N(standing, *n + 1);
@@ -174,7 +174,7 @@ void pdl_search_keep_unbeaten(const opt_search *z, size_t *list, size_t *n) {
 }
 
 /* Returns the best candidate within the limits, among the candidates that were kept longest; 0 when
- * there is none. */
+ * no candidate is within them. */
 static size_t best_within(const opt_search *z) {
     size_t best = 0, most = 0;
     double high = 0, mean;

@@ -16,7 +16,7 @@
 static const char *const methods[] = {"race", "halving", "demos", "reflect"};
 enum { N_METHODS = sizeof methods / sizeof *methods };
 
-/* Checks that the options which a method needs are given. */
+/* Checks that the user has given the options that a method needs. */
 static bool check_needs(const pdl_optimize_options *o, pdl_err *err) {
     if (pdl_str_is(o->method, "demos") && !o->demos.n)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
@@ -59,7 +59,7 @@ static void reserve(opt_search *z) {
     if (z->reserved > 0.5) z->reserved = 0.5;
 }
 
-/* Refuses a budget that does not allow a single evaluation. */
+/* Refuses a budget that does not allow any evaluation. */
 static bool budget_suffices(const opt_search *z, const opt_estimate *e, pdl_err *err) {
     const struct {
         pdl_budget_item item;
@@ -77,7 +77,7 @@ static bool budget_suffices(const opt_search *z, const opt_estimate *e, pdl_err 
     return true;
 }
 
-/* Returns the maximum use of the search, for a dry run. */
+/* Returns the maximum usage of the search, for a dry run. */
 static pdl_val dry_result(const opt_search *z, const opt_estimate *e) {
     double most = pdl_search_most(z) + 2 * (double)z->part[OPT_TEST].n,
            proposals = (double)z->proposals;
@@ -105,7 +105,7 @@ static pdl_val dry_result(const opt_search *z, const opt_estimate *e) {
 
 /* --- the test and the program ----------------------------------------------------------------- */
 
-/* Evaluates on the rows for the test, which were not used before. */
+/* Evaluates candidates on the rows for the test, which were not used before. */
 static bool test(opt_search *z, size_t winner, pdl_err *err) {
     PDL_VEC(opt_pair) pairs = {0};
     for (size_t i = 0; i < z->part[OPT_TEST].n; i++) {
@@ -139,8 +139,8 @@ static bool define_one(const pdl_ytree *t, pdl_str name, pdl_vref v, bool *done,
     return ok;
 }
 
-/* Writes the values of the variables that the program gets from outside into its `defs`. *left: the
- * values for which the program has no place; owned. */
+/* Writes into the `defs` of the program the values of the variables that it gets from outside.
+ * *left: the values for which the program has no place; owned. */
 static bool define_free(const opt_search *z, pdl_vref values, pdl_buf *text, pdl_val *left,
                         pdl_err *err) {
     bool ok = true;
@@ -219,14 +219,14 @@ static bool write_program(const opt_search *z, pdl_val *result, pdl_err *err) {
 /* --- the whole -------------------------------------------------------------------------------- */
 
 /* Runs the method until its winner is not worse on a row of --keep. Known scores are not computed
- * again, so another round only costs the calls of candidates on new rows. */
+ * again. So another round only pays for the calls of candidates on new rows. */
 static bool find_winner(opt_search *z, size_t *winner, bool *certain, pdl_err *err) {
     bool out = true;
     while (out) {
         if (!pdl_search_run_method(z, winner, certain, err)) return false;
         out = false;
         size_t settled = pdl_search_settle_winner(z, *winner);
-        /* the method was certain about another candidate */
+        /* the method was certain of another candidate */
         if (settled != *winner) *certain = false;
         *winner = settled;
         if (*winner && z->part[OPT_KEPT].n && !pdl_search_check_kept(z, *winner, &out, err))

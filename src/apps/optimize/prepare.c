@@ -24,8 +24,7 @@
     "'answer' in item.said else item.said), eval.text_of(item.right), '') }\"\n"                   \
     "join: {as: array}\n"
 
-/* The variables of a judge. The names of their columns are names that a program's output cannot
- * have. */
+/* The variables of a judge. The names of their columns cannot occur in the output of a program. */
 static const pdl_batch_map judged[] = {
     {{"row", 3}, {"input", 5}}, {{"right", 5}, {"expected", 8}}, {{"said", 4}, {"result", 6}}};
 
@@ -38,8 +37,8 @@ static pdl_session_options options_for(const opt_search *z, pdl_str file) {
     return so;
 }
 
-/* Returns the options for the judge; the metrics of the library are not the user's program, so they
- * send no spans. */
+/* Returns the options for the judge. The metrics of the library are not the user's program, so no
+ * spans are sent for them. */
 static pdl_session_options judge_options(const opt_search *z) {
     bool own = z->o->judge.n;
     pdl_session_options so = options_for(z, own ? z->o->judge : PDL_STR("metric.pdl"));
@@ -49,7 +48,7 @@ static pdl_session_options judge_options(const opt_search *z) {
 
 /* --- variables -------------------------------------------------------------------------------- */
 
-/* Returns the variables of the command line and the values of those that vary; owned. */
+/* Returns the variables of the command line, and the values of those that vary; owned. */
 static pdl_val variables_of(const opt_search *z, const opt_candidate *c) {
     pdl_val d = pdl_is_dict(z->o->variables) ? pdl_keep(z->o->variables) : pdl_dict_new(4);
     for (size_t i = 0; i < z->places.n; i++) {
@@ -90,7 +89,8 @@ static bool check_one(opt_search *z, const opt_candidate *c, pdl_err *err) {
     return ok;
 }
 
-/* Adds the candidate to an error, because the user has not written the text with the mistake. */
+/* Adds the candidate to an error, because the user has not written the text that has
+ * the mistake. */
 static bool in_candidate(size_t i, pdl_err *err) {
     pdl_err named = {0};
     pdl_err_set(&named, PDL_E_usage, (pdl_loc){0}, "candidate %zu: %s", i, err->msg);
@@ -136,7 +136,7 @@ static bool load_all(opt_search *z, pdl_err *err) {
 
 bool pdl_search_compile(opt_search *z, opt_candidate *c, pdl_err *err) {
     if (c->code) return true;
-    /* the policy of all candidates is the same, since none changes it */
+    /* all candidates have the same policy, since no candidate changes it */
     const pdl_program *first = z->candidates.p[0].program;
     if (!z->has_policy && !pdl_session_take_policy(z->session, first, err)) return false;
     z->has_policy = true;
@@ -209,8 +209,8 @@ static bool compile_judge(opt_search *z, pdl_err *err) {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Adds the folder of the search, which has the right answers, to what confined code must not
- * see. */
+/* Adds the folder of the search to the files that confined code must not see, because it has the
+ * right answers. */
 static void mask_folder(opt_search *z) {
     for (const char *const *f = z->o->session.files.own; f && *f; f++) *pdl_vec_push(&z->own) = *f;
     *pdl_vec_push(&z->own) = z->folder;
@@ -332,7 +332,7 @@ static void add_calls(opt_estimate *e, pdl_vref notes) {
         if (number(pdl_list_at(later, i), "models") > 0) e->is_least = true;
 }
 
-/* Explains one run, which sends nothing. */
+/* Explains one run. Nothing is sent. */
 static bool explain(const opt_search *z, pdl_program *p, pdl_str file, pdl_vref vars,
                     opt_estimate *e, pdl_err *err) {
     pdl_session *s;

@@ -1,8 +1,8 @@
 /* price_check.c -- refuses a search that needs costs when a model has no price. A budget of cost
  * cannot judge a call without a price, so such a call would fail after others were paid for.
  *
- * Models are found in two ways. The text of each candidate shows the models of all branches, and
- * explaining a run shows those whose names are computed.
+ * Models are found in two ways. The text of each candidate shows the models of all branches.
+ * Explaining a run shows models whose names are computed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* Returns the option that needs costs; NULL when there is none. */
+/* Returns the option that needs costs; NULL when no option does. */
 static const char *option_of(const opt_search *z) {
     bool is_limited = z->budget && z->budget->limit[PDL_BUDGET_cost] >= 0;
     return z->most[OPT_COST] >= 0    ? "--at-most"
@@ -35,7 +35,8 @@ bool pdl_search_check_program_prices(const opt_search *z, const pdl_program *p, 
     return ok;
 }
 
-/* Explains all candidates, each with one row. The estimate has explained only some of them. */
+/* Explains all candidates, each with one row. The estimate before has explained only
+ * some of them. */
 static bool check_all(const opt_search *z, pdl_err *err) {
     opt_estimate e = {0};
     bool ok = true;

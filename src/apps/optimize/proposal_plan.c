@@ -10,8 +10,8 @@
 
 enum { FEWEST = 3, DEFAULT_PROPOSALS = 10, MAX_PROPOSALS = 1000, PROMPT_TOKENS = 700 };
 
-/* A proposal is evaluated on a few rows, together with the candidate from which it was made. When
- * it is better there, it is evaluated on the rows for validation, too. */
+/* A proposal is evaluated on a few rows, together with the candidate from which it was made. If it
+ * is better on these rows, it is evaluated on the rows for validation, too. */
 static double rows_each(const opt_search *z) {
     return 2 * OPT_MINIBATCH + (double)z->part[OPT_VALIDATION].n;
 }
@@ -24,8 +24,8 @@ double pdl_search_most(const opt_search *z) {
 opt_estimate pdl_search_estimate_proposal(const opt_estimate *e) {
     double rows = OPT_MINIBATCH, prompt = PROMPT_TOKENS + rows * e->prompt_tokens;
     opt_estimate one = {.calls = 1, .prompt_tokens = prompt};
-    /* The tokens of a proposal have the price of the program's prompts, since a proposal uses the
-     * same model unless another one is named. */
+    /* The tokens of a proposal have the price of the program's prompts: a proposal uses the
+     * program's model unless another model is named. */
     if (e->prompt_tokens > 0) one.cost = e->cost / e->prompt_tokens * prompt;
     one.answer_tokens = e->calls > 0 ? e->answer_tokens / e->calls : 0;
     return one;
@@ -52,8 +52,7 @@ static size_t allowed(const opt_search *z, const opt_estimate *e) {
     return n > 0 ? (size_t)n : 0;
 }
 
-/* Returns the first model that the text of the program names literally; empty when there is
- * none. */
+/* Returns the first model that the program names by a literal; empty when it names none. */
 static pdl_str named_model(const opt_search *z) {
     for (pdl_ytree_id i = 0; i < z->tree->n_nodes; i++) {
         const pdl_ytree_node *n = pdl_ytree_node_of(z->tree, i),

@@ -21,7 +21,7 @@ typedef struct opt_reading {
     opt_part part;
 } reading;
 
-/* Refuses a row that lacks a needed column. */
+/* Refuses a row without a column that is needed. */
 static bool has(pdl_vref columns, pdl_str name, const pdl_rowset *r, const pdl_row *row,
                 pdl_err *err) {
     if (!pdl_is_absent(pdl_dict_gets(columns, name))) return true;
@@ -123,7 +123,7 @@ static pdl_val draw_values(const opt_search *z, pdl_rand *r) {
     return d;
 }
 
-/* Stores how many demonstrations a candidate has. */
+/* Stores the number of demonstrations of a candidate. */
 static bool count_of(const opt_search *z, pdl_vref values, size_t *out, pdl_err *err) {
     pdl_vref v = pdl_dict_getz(values, "num_demonstrations");
     int64_t n = pdl_is(v, PDL_V_INT) ? pdl_int_of(v) : z->o->reference->shots;
@@ -141,7 +141,7 @@ static bool count_of(const opt_search *z, pdl_vref values, size_t *out, pdl_err 
                                         train, train == 1 ? "" : "s");
 }
 
-/* Returns true when there is already an equal pattern without demonstrations. */
+/* Returns true when there is already an equal pattern that has no demonstrations. */
 static bool is_known_zero_shot(const opt_search *z, pdl_vref values) {
     pdl_vref pattern = pdl_dict_getz(values, "prompt_pattern"),
              n = pdl_dict_getz(values, "num_demonstrations");

@@ -1,8 +1,8 @@
 /* reflection.c -- the functions for methods that let a model write texts of the program. The
- * functions return how candidates did on rows for training and which candidates are best on some
- * rows, and they ask the model for proposals. A proposal is treated as data: it is cut out of the
- * answer, and becomes a text of the program only when the method adds a candidate with it, which
- * checks it like any other value.
+ * functions return how good candidates were on rows for training, and which candidates are best on
+ * some rows. They also ask the model for proposals. A proposal is treated as data: it is cut out of
+ * the answer, and becomes a text of the program only when the method adds a candidate with it,
+ * which checks it like any other value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -100,7 +100,7 @@ static pdl_val outline(const opt_search *z) {
 
 /* --- examples --------------------------------------------------------------------------------- */
 
-/* Returns how a candidate did on a row, owned; null when it was not evaluated there. */
+/* Returns how good a candidate was on a row, owned; null when it was not evaluated on the row. */
 static pdl_val example_of(const opt_search *z, size_t candidate, size_t row) {
     for (size_t i = z->examples.n; i-- > 0;)
         if (z->examples.p[i].candidate == candidate && z->examples.p[i].row == row)
@@ -108,7 +108,8 @@ static pdl_val example_of(const opt_search *z, size_t candidate, size_t row) {
     return pdl_null();
 }
 
-/* examples(candidate, rows): returns how it does on these rows for training; {examples, spent}. */
+/* examples(candidate, rows): returns how good the candidate is on these rows for training, as
+ * {examples, spent}. */
 static void on_examples(void *user, pdl_request *r) {
     opt_method *m = user;
     opt_search *z = m->z;
@@ -143,8 +144,8 @@ static void on_examples(void *user, pdl_request *r) {
     pdl_vec_fini(&rows);
 }
 
-/* scores(candidate): returns its scores on the rows for validation; a score that is not known is
- * null. */
+/* scores(candidate): returns the scores of the candidate on the rows for validation. An unknown
+ * score is null. */
 static void on_scores(void *user, pdl_request *r) {
     const opt_search *z = ((opt_method *)user)->z;
     size_t of = 0;
@@ -165,8 +166,8 @@ typedef struct opt_front {
     const opt_search *z;
     const opt_numbers *of; /* the candidates, sorted by their numbers */
     double *mean;
-    bool *best; /* [row * of->n + candidate]: the candidate is among the best on that row */
-    /* the candidate was left out, because wherever it is among the best, others are, too */
+    bool *best; /* best[row * of->n + candidate]: the candidate is one of the best on that row */
+    /* the candidate was left out: wherever it is one of the best, others are, too */
     bool *gone;
     size_t *order;
 } front;
@@ -185,8 +186,8 @@ static void find_best(front *f) {
     }
 }
 
-/* Returns true when, on each row on which a candidate is among the best, another one that is not
- * left out is among the best, too. */
+/* Returns true when, on each row on which a candidate is one of the best, a candidate that is not
+ * left out is one of the best, too. */
 static bool is_covered(const front *f, size_t at) {
     size_t n = f->of->n;
     for (size_t i = 0; i < f->z->part[OPT_VALIDATION].n; i++) {
@@ -199,8 +200,8 @@ static bool is_covered(const front *f, size_t at) {
     return true;
 }
 
-/* Sorts the candidates, so that the worst is the first that may be left out. The candidates were
- * collected row by row from those that are best on the row, and then sorted by their means. */
+/* Sorts the candidates, so that the worst is the first that may be left out. Before, the candidates
+ * that are best on a row were collected row by row, and then sorted by their means. */
 static void order_front(front *f) {
     size_t n = f->of->n, m = 0;
     bool *seen = PDL_NEW_N(bool, n + 1);
@@ -259,8 +260,8 @@ static void on_front(void *user, pdl_request *r) {
 
 /* --- proposals -------------------------------------------------------------------------------- */
 
-/* Returns how many backquotes are at the beginning of a line, three or more; 0 when the line is not
- * a fence. */
+/* Returns how many backquotes are at the beginning of a line, three or more. Returns 0 when the
+ * line is not a fence. */
 static size_t fence_of(pdl_str line) {
     size_t n = 0;
     line = pdl_str_trim(line);
@@ -268,8 +269,8 @@ static size_t fence_of(pdl_str line) {
     return n >= 3 ? n : 0;
 }
 
-/* Returns the last fenced block of an answer, or the whole answer when it has none. A block that is
- * not closed ends with the answer. */
+/* Returns the last fenced block of an answer, or the whole answer when it has no such block. A
+ * block that is not closed ends with the answer. */
 static pdl_str text_of_answer(pdl_str s) {
     pdl_str found = pdl_str_trim(s);
     size_t open = 0, from = 0, at = 0;
@@ -301,11 +302,11 @@ typedef struct opt_asked {
 static void begin_proposal(void *user, size_t i, opt_start *out) {
     asked *a = user;
     (void)i;
-    /* The text contains rows of the table and the replies of models to them. */
+    /* The text contains rows of the table, and the models' replies to them. */
     pdl_label label = PDL_LABEL_data | PDL_LABEL_model | PDL_LABEL_FREE;
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "proposer",
                               pdl_textz(a->z->proposer ? a->z->proposer : ""));
-    /* without the labels that the method added */
+    /* the text is copied without the labels that the method has added */
     pdl_val prompt = pdl_text(pdl_str_get(a->prompt));
     out->variables = pdl_dict_putz(d, "prompt", pdl_with_label(prompt, label));
     out->code = a->z->proposing_code;
@@ -329,7 +330,7 @@ static void end_proposal(void *user, size_t i, const opt_end *how) {
     }
 }
 
-/* Returns true when the rest of the budget is reserved for the test. */
+/* Returns true when all of the budget that is left is reserved for the test. */
 static bool is_reserved(const opt_search *z) {
     for (int i = 0; z->budget && i < PDL_BUDGET_COUNT; i++) {
         double limit = z->budget->limit[i];
@@ -340,7 +341,7 @@ static bool is_reserved(const opt_search *z) {
     return false;
 }
 
-/* propose(prompt): asks the model for a proposal; {text, error, spent}. */
+/* propose(prompt): asks the model for a proposal. Returns {text, error, spent}. */
 static void on_propose(void *user, pdl_request *r) {
     opt_method *m = user;
     opt_search *z = m->z;

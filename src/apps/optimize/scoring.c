@@ -21,8 +21,8 @@
 #include "base/banned.h"
 
 /* Number of pairs of a candidate and a row that are run before their answers are scored. With a
- * budget it is small, because the budget is compared with the reserve for the test only between two
- * series. */
+ * budget the number is small, because the budget is compared with the reserve for the test only
+ * between two series. */
 enum { SERIES = 1024, LIMITED_SERIES = 32 };
 
 typedef struct opt_answer {
@@ -30,17 +30,17 @@ typedef struct opt_answer {
     bool known;     /* the budget allowed this run */
     pdl_val result; /* absent when the run failed */
     char *error, *place; /* owned; NULL when the run did not fail, or when its place is unknown */
-    double score;   /* negative: the run failed */
+    double score;   /* negative when the run failed */
     char *feedback; /* owned or NULL */
-    double calls, tokens, cost; /* NaN when a price is unknown */
-    pdl_val trace;  /* the model calls; owned; absent when they are not captured */
+    double calls, tokens, cost; /* NaN when some price is unknown */
+    pdl_val trace;  /* the model calls, owned; absent when they are not captured */
 } answer;
 
 typedef struct opt_asking {
     opt_search *z;
     answer *answers;
     size_t n;
-    /* how many answers a judge has judged, and how many it could not judge */
+    /* number of answers that a judge has judged, and number of those that it could not judge */
     size_t judged, faults;
     const char *fault;     /* the reason for the first fault; borrowed from an answer */
 } asking;
@@ -133,7 +133,7 @@ static void take_error(opt_search *z, answer *x, const pdl_err *e) {
 }
 
 /* Returns a result in the form for judges and files, which has only the types of JSON. Absent when
- * it has no such form. */
+ * the result has no such form. */
 static pdl_val plain(pdl_vref v) {
     pdl_buf b = PDL_BUF;
     pdl_err ignored = {0};
@@ -180,8 +180,8 @@ static void take_event(void *user, size_t i, const pdl_event *e) {
 
 static bool to_judge(const answer *x) { return x->known && !x->error; }
 
-/* Returns the score from a judge's result; a negative number when it contains none. *feedback is
- * borrowed. The rules are those of pdl eval. */
+/* Returns the score from a judge's result; a negative number when it contains no score. *feedback
+ * is borrowed. The rules are those of pdl eval. */
 static double score_of(pdl_vref v, pdl_str *feedback) {
     if (pdl_is_dict(v)) {
         pdl_vref said = pdl_dict_getz(v, "feedback"), score = pdl_dict_getz(v, "score");
@@ -214,7 +214,7 @@ static void no_score(asking *a, answer *x, pdl_vref v) {
     pdl_buf_fini(&text);
 }
 
-/* Returns a score in the reference's form, which may be any number, or a text of one. */
+/* Returns a score in the reference's form, which may be any number, or the text of a number. */
 static double free_score_of(pdl_vref v) {
     double d;
     if (pdl_is_bool(v)) return pdl_bool_of(v);
@@ -234,7 +234,7 @@ static void take_score(asking *a, answer *x, pdl_vref v) {
     if (feedback.n) x->feedback = pdl_str_dup(feedback);
 }
 
-/* Returns the i-th of the answers that are judged. */
+/* Returns the i-th answer that is judged. */
 static answer *judged_at(asking *a, size_t i) {
     for (size_t k = 0; k < a->n; k++)
         if (to_judge(&a->answers[k]) && i-- == 0) return &a->answers[k];
@@ -284,7 +284,7 @@ static void end_judge(void *user, size_t i, const opt_end *how) {
     if (!j->a->fault) j->a->fault = x->error;
 }
 
-/* Starts the metric, which gets all answers at once. */
+/* Starts the metric. It gets all answers at once. */
 static void begin_metric(void *user, size_t i, opt_start *out) {
     judging *j = user;
     opt_search *z = j->a->z;
@@ -332,7 +332,7 @@ static bool judge_answers(asking *a, bool *spent, pdl_err *err) {
         pdl_err_move(err, &j.failed);
         ok = false;
     }
-    for (size_t k = 0; k < a->judged; k++) /* the budget did not allow to judge these answers */
+    for (size_t k = 0; k < a->judged; k++) /* the budget did not allow judging these answers */
         if (!j.of[k]->error && isnan(j.of[k]->score)) j.of[k]->known = false;
     pdl_err_fini(&j.failed);
     pdl_free(j.of);
@@ -435,7 +435,7 @@ static bool keep_scores(asking *a, pdl_err *err) {
 /* Returns how many of n evaluations the budget allows. The part that is reserved for the test is
  * not used. */
 static size_t allowed(const opt_search *z, size_t n) {
-    /* these were already paid for before the search was killed */
+    /* these evaluations were paid for before the search was killed */
     if (z->evaluations < z->before) return n;
     for (int i = 0; z->budget && z->evaluations && i < PDL_BUDGET_COUNT; i++) {
         double limit = z->budget->limit[i], used = z->budget->used[i];

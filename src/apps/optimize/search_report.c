@@ -26,7 +26,7 @@ static bool text_is(pdl_vref d, const char *key, const char *s) {
     return pdl_is_dict(d) && pdl_text_is(pdl_dict_getz(d, key), s);
 }
 
-/* Appends what a candidate changes. */
+/* Appends the values that a candidate changes. */
 static void put_values(pdl_vref values, bool is_out, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     pdl_err ignored = {0};
@@ -60,7 +60,7 @@ static void put_score(pdl_vref part, pdl_buf *out) {
     if (number(part, "failed") > 0) pdl_buf_putf(out, "(%.0f failed) ", number(part, "failed"));
 }
 
-/* The uses of a row. Those that --objective and --at-most name are shown. */
+/* The columns for the uses of a row. A column is shown when --objective or --at-most names it. */
 static const char *const uses[] = {"calls", "tokens", "cost"};
 enum { USES = sizeof uses / sizeof *uses };
 
@@ -170,7 +170,7 @@ static bool is_above_on_validation(pdl_vref r) {
     return above;
 }
 
-/* Appends what --at-most decided. */
+/* Appends the decisions of --at-most. */
 static void put_within(pdl_vref r, pdl_buf *out) {
     pdl_vref within = pdl_dict_getz(r, "within");
     if (!pdl_is_dict(within)) return;
@@ -252,7 +252,7 @@ static void put_proposals(pdl_vref r, pdl_buf *out) {
     PDL_PUT(out, "\n");
 }
 
-/* Appends the candidates that no other one beats in all objectives. */
+/* Appends the candidates that no other candidate beats in all objectives. */
 static void put_front(pdl_vref r, pdl_buf *out) {
     pdl_vref list = pdl_dict_getz(r, "front");
     if (!pdl_is_list(list)) return;

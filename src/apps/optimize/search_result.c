@@ -1,6 +1,5 @@
 /* search_result.c -- makes the result of a search, a dict: the scores of the candidates, and
- * whether the winner is better than the original program on rows that were not used for choosing
- * it.
+ * whether the winner is better than the original program, on rows that were not used to choose it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +17,7 @@ static pdl_val interval(double low, double high) {
     return pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_float(low)), pdl_float(high));
 }
 
-/* Returns true for a score that is only right or wrong. */
+/* Returns true for a score that can only mean right or wrong. */
 static bool is_whole_score(double s) { return (s >= 0 && s <= 0) || (s >= 1 && s <= 1); }
 
 static pdl_val part_result(const opt_search *z, size_t candidate, opt_part part) {
@@ -55,7 +54,7 @@ static pdl_val candidate_result(const opt_search *z, size_t candidate) {
 /* --- the verdict ------------------------------------------------------------------------------ */
 
 typedef struct opt_pairs {
-    double *d; /* differences of the scores: winner minus original */
+    double *d; /* the differences of the scores: the winner's minus the original program's */
     size_t n, up, down;
     bool binary; /* all scores are 0 or 1 */
 } pairs;
@@ -77,7 +76,7 @@ static pairs compare(const opt_search *z, size_t winner) {
 
 /* Computes the interval of the difference of two shares of the same rows, after Agresti and Min
  * ("Simple improved confidence intervals for comparing matched proportions", Statistics in Medicine
- * 24, 2005): half a pair is added to each of the four kinds. */
+ * 24, 2005): half a pair is added to each of the four kinds of pairs. */
 static void share_interval(const pairs *p, double *low, double *high) {
     static const double z = 1.959963984540054;
     double n = (double)p->n + 2, up = (double)p->up + 0.5, down = (double)p->down + 0.5,
@@ -88,8 +87,8 @@ static void share_interval(const pairs *p, double *low, double *high) {
 }
 
 /* Decides which program is better. When answers are right or wrong, McNemar's exact test decides.
- * There is no such test for graded scores, so these are decided by the bets of pdl eval --until
- * decided. */
+ * There is no such test for graded scores. For these, the bets of pdl eval --until decided are
+ * used. */
 static const char *decide(const pairs *p, double *chance) {
     *chance = pdl_eval_mcnemar(p->up, p->down);
     if (p->binary)
@@ -142,7 +141,7 @@ typedef struct opt_ranking {
 
 static int by_ranking(const void *a, const void *b) {
     const ranking *x = a, *y = b;
-    /* the candidate that was kept longer is first */
+    /* the candidate that was kept longer comes first */
     if (x->rows != y->rows) return x->rows > y->rows ? -1 : 1;
     if (x->score > y->score || x->score < y->score) return x->score > y->score ? -1 : 1;
     return x->candidate < y->candidate ? -1 : x->candidate > y->candidate;
@@ -176,7 +175,7 @@ static pdl_val proposals_result(const opt_search *z) {
 }
 
 /* Returns which program is kept. The winner is kept when it is better, or when the original is
- * above --at-most; it is never kept when it is above --at-most itself. */
+ * above --at-most; it is never kept when it is itself above --at-most. */
 static const char *kept_of(const opt_search *z, pdl_vref result) {
     if (z->o->reference) return "winner"; /* a search that the reference describes has no verdict */
     pdl_vref is = pdl_dict_getz(pdl_dict_getz(result, "verdict"), "is"),

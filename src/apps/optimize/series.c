@@ -1,5 +1,5 @@
-/* series.c -- runs a series of short runs; see series.h. It uses a pool of runs, in which the next
- * run begins as soon as one has ended.
+/* series.c -- runs a series of short runs; see series.h. It uses a pool of runs. As soon as a run
+ * in the pool has ended, the next run begins.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,7 +50,7 @@ static void begin(running *r) {
     pdl_buf_fini(&start.draw);
 }
 
-/* Counts what the open runs have paid, without the run in the slot `but`, which has ended. */
+/* Counts the cost of the open runs so far, without the run in the slot `but`, which has ended. */
 static void count_open(const running *r, uint32_t but) {
     double cost = 0;
     if (!r->on->open_cost) return;
@@ -69,7 +69,7 @@ static bool ended(void *user, uint32_t at, pdl_step step, pdl_err *err) {
                    .calls = use.calls,
                    .tokens = use.completion + use.prompt};
     (void)err;
-    /* both sums are updated before `end`, which may write them, so that no run is counted twice */
+    /* `end` may write both sums, so they are updated before it, and no run is counted twice */
     *r->on->cost += use.cost;
     count_open(r, at);
     if (e && pdl_run_pool_is_spent(r->pool, e))

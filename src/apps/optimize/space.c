@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* At most MAX_DRAWN combinations are tried; a file may have more candidates. */
+/* At most MAX_DRAWN combinations are drawn. A file may have more candidates. */
 enum { MAX_DRAWN = 64, MAX_CANDIDATES = 1000, MAX_NAMES = 128 };
 
 /* --- places ----------------------------------------------------------------------------------- */
@@ -101,8 +101,8 @@ static bool is_column(const opt_search *z, pdl_str name) {
     return is;
 }
 
-/* Finds the name of --vary or of a candidate: a literal in `defs`, a variable that the program gets
- * from outside, or a place. values: a list that is not empty. */
+/* Finds a name of --vary or of a candidate: a literal in `defs`, a variable that the program gets
+ * from outside, or a place. values: a list with at least one value. */
 static bool find_name(opt_search *z, const inputs *in, pdl_str name, pdl_vref values,
                       const char *option, pdl_err *err) {
     bool there;
@@ -206,8 +206,8 @@ static bool keeps_words(const opt_search *z, const opt_place *p, pdl_str text, p
     return true;
 }
 
-/* Returns the value in the form that is written into the program: texts keep only the expressions
- * that were there before. */
+/* Returns the value in the form in which it is written into the program. Its texts keep only
+ * expressions that the program had before. */
 static bool encoded(const opt_search *z, const opt_place *p, pdl_vref v, pdl_val *out,
                     pdl_err *err) {
     if (!pdl_is_str(v) || p->literal.is_raw) {
@@ -253,7 +253,7 @@ bool pdl_search_write_text(const opt_search *z, pdl_vref values, char **out, pdl
     return ok;
 }
 
-/* Returns the values that differ from the original program. Takes values. */
+/* Returns the values that differ from those of the original program. Takes values. */
 static pdl_val changes(const opt_search *z, pdl_val values) {
     for (size_t i = 0; i < z->places.n; i++) {
         const opt_place *p = &z->places.p[i];
@@ -269,7 +269,7 @@ static pdl_val changes(const opt_search *z, pdl_val values) {
 
 static bool is_same(pdl_vref a, pdl_vref b) {
     if (!pdl_val_eq(a, b)) return false;
-    /* 1, 1.0 and true are equal, but they are different values of a program */
+    /* 1, 1.0 and true are equal, but a program may treat them differently */
     for (size_t i = 0; i < pdl_dict_len(a); i++)
         if (pdl_tag_of(pdl_dict_val_at(a, i)) !=
             pdl_tag_of(pdl_dict_find(b, pdl_dict_key_at(a, i))))
@@ -313,7 +313,7 @@ static bool draw(opt_search *z, pdl_err *err) {
     enum { TRIES = 20 };
     pdl_vref space = z->o->space;
     bool any = pdl_is_dict(space) && pdl_dict_len(space);
-    /* there are no candidates yet, but the method makes some */
+    /* there are no candidates yet, but the method will make some */
     if (!any && (z->o->demos.n || pdl_search_may_propose(z))) return true;
     if (!any && z->o->n_tuned) {
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
@@ -350,7 +350,7 @@ typedef struct opt_listing {
     const inputs *in;
 } listing;
 
-/* Adds the row and the file to an error about a candidate. */
+/* Adds the row and the file to an error that concerns a candidate. */
 static bool at_row(const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
     pdl_err named = {0};
     pdl_buf place = PDL_BUF;

@@ -1,9 +1,8 @@
-/* split.c -- reads the table of a search and splits it into the rows that methods may show to
- * models, those that decide between candidates, and those that are asked once at the end.
+/* split.c -- reads the table of a search and splits it into three parts: rows that methods may show
+ * to models, rows that decide between candidates, and rows for the test at the end.
  *
- * A question that is both in the test and in another part would be tested after it was used. So a
- * table that assigns a question of the test to another part, too, is refused, and a random split
- * keeps equal questions together.
+ * If a question were in the test and in another part, it would be tested after it was used. So a
+ * table that does this is refused, and a random split keeps equal questions together.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +14,7 @@
 #include "base/banned.h"
 
 static const char split_column[] = "split";
-/* Percent of the rows, in the order of opt_part; the last part gets the rest. */
+/* Percentages of the rows, in the order of opt_part. The last part gets the rest. */
 static const unsigned shares[OPT_PARTS] = {30, 30, 40};
 
 const char *pdl_search_part_name(opt_part p) {
@@ -96,7 +95,7 @@ static bool has_answer(const opt_search *z, const pdl_rowset *r, const pdl_row *
                       PDL_FMT(z->o->expect));
 }
 
-/* Reads the name of the part of a row. */
+/* Reads from a row the name of its part. */
 static bool read_part(opt_search *z, const pdl_rowset *r, const pdl_row *row, opt_part *out,
                       pdl_err *err) {
     pdl_vref v = pdl_dict_getz(row->columns, split_column);
@@ -148,7 +147,7 @@ static char *key_of(const opt_search *z, size_t row) {
 
 /* Finds the first row with the same question. `keys` owns the texts. */
 typedef struct opt_keys {
-    pdl_map first; /* key of a row -> number of the row + 1 */
+    pdl_map first; /* key of a row -> 1 + number of the row */
     PDL_VEC(char *) keys;
 } keys;
 
@@ -206,7 +205,7 @@ void pdl_search_shuffle(size_t *p, size_t n, uint64_t seed) {
     }
 }
 
-/* Assigns each question to a part at random. All rows with the same question go to this part. */
+/* Assigns each question to a part at random. All rows with this question go to the part. */
 static void split_at_random(opt_search *z) {
     keys k = {0};
     PDL_VEC(size_t) firsts = {0}, like = {0};
@@ -259,7 +258,7 @@ bool pdl_search_read_rows(opt_search *z, pdl_err *err) {
     if (!z->has_splits) split_at_random(z);
     if (!pdl_search_read_kept(z, err)) return false;
     for (size_t i = 0; i < z->rows.n; i++) *pdl_vec_push(&z->part[z->rows.p[i].part]) = i;
-    /* Verdicts that hold at any moment need rows in a random order. */
+    /* Verdicts that may be requested at any moment need rows in a random order. */
     for (size_t i = 0; i < OPT_PARTS; i++)
         pdl_search_shuffle(z->part[i].p, z->part[i].n, z->o->seed + i + 1);
     return none_is_empty(z, err);

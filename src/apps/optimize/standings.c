@@ -63,12 +63,13 @@ bool pdl_search_is_worse(const opt_search *z, size_t candidate, size_t than, siz
     size_t both[] = {candidate, than}, n = pdl_search_common(z, both, 2, OPT_VALIDATION);
     pdl_eval_bet b;
     if (candidate == than || among < 2) return false;
-    /* A candidate above --at-most cannot win; the candidates that use less are on the front. */
+    /* A candidate above --at-most cannot win. The candidates on the front include those that use
+     * less. */
     const size_t *rows = z->part[OPT_VALIDATION].p;
     if (pdl_search_is_over(z, than, rows, n) || pdl_search_uses_more(z, than, candidate, rows, n))
         return false;
     pdl_eval_bet_begin(&b, 0, false);
-    /* Each of the other candidates may be the one that seems best. */
+    /* Each of the other candidates may be the one that seems to be the best. */
     double enough = log(2 * (double)(among - 1) / PDL_VERDICT_LEVEL);
     for (size_t i = 0; i < n; i++) {
         size_t row = z->part[OPT_VALIDATION].p[i];

@@ -1,6 +1,6 @@
 /* answer.c -- makes the answer of a choice from the result of its run; see answer.h. When a model
- * yields the result, its finish reason, calls and logprobs are used. Otherwise the last message
- * that the program contributed has the calls.
+ * yields the result, its finish reason, calls and logprobs are used. Otherwise the calls are in the
+ * last message that the program contributed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* Returns the further members of a message. For a message of a model they are a promise that was
+/* Returns the further members of a message. In a message of a model they are a promise that was
  * filled. */
 static pdl_vref extra_of(const pdl_message *m) {
     pdl_vref e = m->extra;
@@ -23,7 +23,7 @@ static pdl_vref extra_of(const pdl_message *m) {
 
 /* Returns the members besides role and content of the program's last message. That is the message
  * of the model that yields the result, or else the result itself, or the last contributed message.
- * Absent when there are none. */
+ * Absent when there are no such members. */
 static pdl_vref last_message(const choice *c) {
     pdl_vref model = pdl_run_answer(c->run), result = pdl_run_result(c->run),
              context = pdl_run_context(c->run);
@@ -49,7 +49,7 @@ static pdl_val text_of_arguments(pdl_vref v) {
     return pdl_text_of_buf(&b);
 }
 
-/* Adds the members of a call that clients require and that programs may leave out: id, type, and
+/* Adds to a call the members that clients require and that programs may leave out: id, type, and
  * the arguments as text. */
 static pdl_val complete_call(const choice *c, pdl_vref call, size_t i) {
     pdl_vref f = pdl_dict_getz(call, "function");
@@ -100,8 +100,8 @@ static pdl_vref content_of(const choice *c) {
     return pdl_is(v, PDL_V_CONTEXT) && pdl_context_last(v, &m) ? m.content : v;
 }
 
-/* Returns the logprobs when a text of a model is the whole answer. Otherwise the offsets would be
- * wrong, because the program added other text. */
+/* Returns the logprobs when the whole answer is one text of a model. Otherwise their offsets would
+ * be wrong, because the program has added other text. */
 static pdl_val logprobs_of(pdl_vref model, pdl_str text) {
     pdl_vref message = pdl_dict_getz(model, "message"), logprobs = pdl_dict_getz(model, "logprobs");
     pdl_vref content = pdl_is_dict(message) ? pdl_dict_getz(message, "content") : pdl_absent();
@@ -109,8 +109,8 @@ static pdl_val logprobs_of(pdl_vref model, pdl_str text) {
     return same && pdl_is_dict(logprobs) ? pdl_keep(logprobs) : pdl_null();
 }
 
-/* Shortens text (taken) at the stop sequence or limit of the request. A streamed text was shortened
- * before. */
+/* Shortens text (taken) at the stop sequence or limit of the request. A text that was streamed has
+ * been shortened before. */
 static pdl_buf cut_text(choice *c, pdl_buf text, bool counts) {
     pdl_buf out = PDL_BUF;
     pdl_serve_cutoff_feed(&c->cut, pdl_buf_str(&text), counts, &out);

@@ -47,7 +47,7 @@ static const pdl_served *model_of(const pdl_serve *s, pdl_exchange *x, pdl_vref 
     return NULL;
 }
 
-/* Labels a value of the client as typed by a user, since the program cannot know better. */
+/* Labels a value of the client as typed by a user, since the server cannot know more. */
 static pdl_val of_client(pdl_val v) { return pdl_with_label(v, PDL_LABEL_user | PDL_LABEL_FREE); }
 
 /* Returns the label of a message according to its role. The client says that a model or a tool
@@ -75,8 +75,8 @@ static pdl_val of_request(pdl_val fields) {
     return out;
 }
 
-/* Gives messages without a content an empty one, because each message of a context has one, and
- * labels the messages. */
+/* Gives empty contents to messages without a content, because each message of a context has one,
+ * and labels the messages. */
 static pdl_val with_contents(pdl_vref list) {
     pdl_val out = pdl_list_new(pdl_list_len(list));
     for (size_t i = 0; i < pdl_list_len(list); i++) {
@@ -106,7 +106,7 @@ static pdl_val question_of(pdl_vref messages) {
     return pdl_text_of_buf(&b);
 }
 
-/* Reads the number of choices; absent and null are one. */
+/* Reads the number of choices. When it is absent or null, it is one. */
 static bool read_n(const pdl_serve *s, pdl_vref v, uint32_t *n, pdl_buf *wrong) {
     int64_t most =
                 s->opt.max_runs < PDL_MAX_SERVE_CHOICES ? s->opt.max_runs : PDL_MAX_SERVE_CHOICES,
@@ -120,8 +120,8 @@ static bool read_n(const pdl_serve *s, pdl_vref v, uint32_t *n, pdl_buf *wrong) 
     return false;
 }
 
-/* Adds limits under names that programs can pass to a model. A limit is null when neither the
- * request nor the command gives one. */
+/* Adds limits under the names with which programs can pass them to a model. A limit is null when
+ * neither the request nor the command sets it. */
 static pdl_val with_limits(pdl_val v, pdl_vref chat) {
     int64_t most = pdl_serve_cutoff_max_tokens(chat);
     pdl_vref stop = pdl_dict_getz(chat, "stop");

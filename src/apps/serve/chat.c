@@ -23,10 +23,10 @@
 #include "base/banned.h"
 
 enum {
-    FULL = 1 << 20, /* when a client has this many unread bytes, its runs are paused */
+    FULL = 1 << 20, /* number of unread bytes of a client at which its runs are paused */
     SILENCE_MS = 15000,
-    SLOW_NS = 20000000, /* a turn counts as slow when no other request was answered for this time */
-    SLOW_TURNS = 8,     /* number of short turns after which a program counts as fast again */
+    SLOW_NS = 20000000, /* a turn counts as slow when no other request was answered for this long */
+    SLOW_TURNS = 8,     /* number of short turns after which a program no longer counts as slow */
 };
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -91,8 +91,8 @@ static void begin_pieces(work *w) {
     send(w, &b);
 }
 
-/* Begins an answer that has no text yet, because nothing was sent for a while. Otherwise an answer
- * begins with its first text, so that an earlier error can still set the status. */
+/* Begins an answer that has no text yet, because nothing was sent for a while. Usually an answer
+ * begins only with its first text, so that an error before it can still set the status. */
 static void on_silence(void *user) {
     work *w = user;
     w->silence = pdl_timer_start(w->s->loop, pdl_pace_ms(SILENCE_MS), on_silence, w);
@@ -126,8 +126,8 @@ static void on_text(choice *c, const pdl_event *e) {
     pdl_buf_fini(&sure);
 }
 
-/* Receives the text that a run prints, and the other parts of the reply when a model gives the
- * result. */
+/* Receives the text that a run prints. When a model gives the result, also receives the other parts
+ * of its reply. */
 static void on_event(void *user, const pdl_event *e) {
     choice *c = user;
     work *w = c->work;
@@ -187,7 +187,7 @@ static void succeed(work *w) {
     pdl_err_fini(&err);
 }
 
-/* Returns the size of a request; 0 when it was a line of MCP, since the line was freed. */
+/* Returns the size of a request; 0 for a line of MCP, because the line was freed. */
 static size_t bytes_of(const pdl_exchange *x) { return x ? pdl_exchange_body(x).n : 0; }
 
 static void leave_queue(work *w) {
@@ -210,7 +210,7 @@ static void forget(void *user, pdl_exchange *x) {
     pdl_exchange_set(x, NULL);
 }
 
-/* Frees a request that is in no list. */
+/* Frees a request, which is in no list any more. */
 static void release(work *w) {
     pdl_serve *s = w->s;
     pdl_serve_out_each(w, forget, NULL);
@@ -321,7 +321,7 @@ static pdl_val variables_of(const work *w, uint32_t i) {
     return vars;
 }
 
-/* Starts the runs, when there is a slot for each choice. */
+/* Starts the runs of a request, when there is a slot for each choice. */
 static void spawn(work *w) {
     pdl_serve *s = w->s;
     append(&s->going, w);
@@ -361,8 +361,8 @@ static void queue(work *w) {
     limit_time(w);
 }
 
-/* Returns true when a request must wait. Requests are served in order of arrival: one that needs
- * many slots is not overtaken by those that need one. */
+/* Returns true when a request must wait. Requests are served in the order of arrival. A request
+ * that needs many slots is not overtaken by requests that need one. */
 static bool must_wait(const pdl_serve *s, uint32_t n) { return s->waiting.first || s->n_slots < n; }
 
 static bool may_wait(const pdl_serve *s, const pdl_exchange *x) {
@@ -376,8 +376,8 @@ void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const form *f, const re
     if (!must_wait(s, w->n)) {
         spawn(w);
         /* A durable run is not stepped at once, because its output would be sent before its rows
-         * are on the disk. Neither is a slow one, because it would delay the requests that arrived
-         * together with it. */
+         * are on the disk. A slow run is not stepped at once, either, because it would delay
+         * requests that arrived together with it. */
         if (!w->keyed && !pdl_serve_chat_is_slow(w)) pdl_serve_chat_step(w);
     } else if (may_wait(s, x)) {
         queue(w);
@@ -445,7 +445,7 @@ static uint8_t *slowness_of(const work *w) {
 
 bool pdl_serve_chat_is_slow(const work *w) { return *slowness_of(w) > 0; }
 
-/* Notes whether the turn that began at `start` and has just ended was slow. */
+/* w may be freed by the calls below */
 static void note_slowness(pdl_serve *s, uint8_t *slowness, uint64_t start) {
     bool slow = pdl_clock_ns() - start >= SLOW_NS;
     s->was_slow |= slow;

@@ -110,8 +110,8 @@ static void text(choice *c, pdl_str s, pdl_buf *out) {
     put_piece(c, pdl_dict_putz(pdl_dict_new(1), "content", pdl_text(s)), pdl_null(), NULL, out);
 }
 
-/* Sends the parts of an answer that are not text: they are in the delta, but logprobs are beside
- * it. */
+/* Sends the parts of an answer that are not text: they are in the delta, but the logprobs are
+ * beside it. */
 static void extra(choice *c, pdl_vref given, pdl_buf *out) {
     pdl_vref logprobs = pdl_dict_getz(given, "logprobs");
     pdl_val delta = pdl_keep(given), key = pdl_textz("logprobs");

@@ -1,5 +1,5 @@
 /* completion.c -- the form of a text completion: /v1/completions. The prompt becomes a message of
- * the user; several prompts become several choices, in their order.
+ * the user. When there are several prompts, each becomes a choice, in their order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +31,7 @@ static int64_t choices_each(pdl_vref asked) {
     return pdl_is_int(v) && pdl_int_get(v, &n) && n > 0 ? n : 1;
 }
 
-/* Adds a number of logprobs, in the form of a chat. Takes d. */
+/* Adds a parameter with the number of logprobs, in the form that a chat has. Takes d. */
 static pdl_val with_logprobs(pdl_val d, pdl_vref wanted) {
     if (!pdl_is_int(wanted)) return d;
     d = pdl_dict_putz(d, "top_logprobs", pdl_keep(wanted));
@@ -81,7 +81,7 @@ static pdl_val top_of(pdl_vref list) {
 }
 
 /* Returns four lists with one item per token and adds their characters to *n. The first token
- * begins after *n characters. v is borrowed; null gives null. */
+ * begins after *n characters. v is borrowed. When v is null, returns null. */
 static pdl_val logprobs_of(pdl_vref v, int64_t *n) {
     pdl_vref content = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
     if (!pdl_is_list(content)) return pdl_keep(v);
@@ -138,7 +138,7 @@ static void begin(work *w, pdl_buf *out) {
 
 static void text(choice *c, pdl_str s, pdl_buf *out) { put_piece(c, s, pdl_null(), NULL, out); }
 
-/* Sends the logprobs. A completion has no place for the other parts of an answer. */
+/* Sends the logprobs. The form of a completion has no place for the other parts of an answer. */
 static void extra(choice *c, pdl_vref given, pdl_buf *out) {
     pdl_vref logprobs = pdl_dict_getz(given, "logprobs");
     if (pdl_is_dict(logprobs))

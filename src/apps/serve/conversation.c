@@ -1,8 +1,8 @@
-/* conversation.c -- a ring of responses and their messages; see conversation.h. The oldest is
- * dropped when there are too many, or when they are too large together. A conversation that
- * continues another one shares its messages. Each is counted with all its messages, so the real
- * size is smaller than the sum. A response that a client removes leaves an empty place, which
- * counts until it is the oldest.
+/* conversation.c -- stores responses and their messages in a ring; see conversation.h. The oldest
+ * response is dropped when there are too many, or when they are too large together. A conversation
+ * that continues another one shares the messages of that one. But each is counted with all its
+ * messages, so the real size is smaller than the sum. A response that a client removes leaves an
+ * empty place, which counts until it is the oldest.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@
 enum { MAX_ENTRIES = 1024, MAX_ID = 40 };
 
 typedef struct conversation_entry {
-    /* "" means that the response was removed; its place is freed when it is the oldest one */
+    /* "" when the response was removed; its place becomes free when it is the oldest */
     char id[MAX_ID];
     pdl_val messages, response;
     size_t bytes;
@@ -37,7 +37,8 @@ static entry *at(const conversations *c, size_t i) {
     return (entry *)(uintptr_t)&c->ring[(c->first + i) % MAX_ENTRIES];
 }
 
-/* Empties an entry. The entry keeps its place, so that the order of the others does not change. */
+/* Empties an entry. The entry stays at its place, so that the order of the other entries does not
+ * change. */
 static void clear(conversations *c, entry *e) {
     assert(c->bytes >= e->bytes);
     c->bytes -= e->bytes;
@@ -58,8 +59,8 @@ void pdl_serve_conversations_free(conversations *c) {
     pdl_free(c);
 }
 
-/* Returns the approximate size of the messages and the response, which is the size of their JSON.
- * (size_t)-1 means that they are too large. */
+/* Returns the approximate size of the messages and the response, which is the length of their JSON.
+ * Returns (size_t)-1 when they are too large. */
 static size_t size_of(pdl_vref messages, pdl_vref response) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_SERVE_CONVERSATIONS_BYTES);
     pdl_err err = {0};
@@ -86,7 +87,7 @@ void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages,
     c->bytes += bytes;
 }
 
-/* Returns NULL when no response with this id is stored. */
+/* Finds the entry of a response. Returns NULL when no response with this id is stored. */
 static entry *find(const conversations *c, pdl_str id) {
     for (size_t i = c->n; id.n && i-- > 0;)
         if (pdl_str_is(id, at(c, i)->id)) return at(c, i);

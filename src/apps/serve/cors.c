@@ -1,4 +1,4 @@
-/* cors.c -- lets pages of other origins read answers (--allow-origin). A browser first sends a
+/* cors.c -- allows pages of other origins to read answers (--allow-origin). A browser first sends a
  * preflight (OPTIONS without a token) and hides answers that do not name the origin of the page.
  * All headers that a preflight asks for are allowed, because the token protects the server and not
  * the headers.

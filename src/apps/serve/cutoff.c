@@ -44,7 +44,7 @@ cutoff pdl_serve_cutoff_of(pdl_vref body) {
 
 void pdl_serve_cutoff_fini(cutoff *c) { pdl_buf_fini(&c->held); }
 
-/* Counts the stop sequences; stops is one text or a list of them. */
+/* Counts the stop sequences. stops is one text or a list of texts. */
 static size_t n_stops(const cutoff *c) {
     return pdl_is_list(c->stops) ? pdl_list_len(c->stops) : pdl_is_str(c->stops) ? 1 : 0;
 }
@@ -55,7 +55,7 @@ static pdl_str stop_at(const cutoff *c, size_t i) {
     return pdl_str_get(pdl_is_list(c->stops) ? pdl_list_at(c->stops, i) : c->stops);
 }
 
-/* Returns where the first stop sequence begins. */
+/* Returns the offset at which the first stop sequence begins. */
 static size_t find_stop(const cutoff *c, pdl_str text) {
     size_t first = PDL_NOT_FOUND;
     for (size_t i = 0; i < n_stops(c); i++) {
@@ -65,7 +65,7 @@ static size_t find_stop(const cutoff *c, pdl_str text) {
     return first;
 }
 
-/* Returns how many bytes at the end of text may begin a stop sequence. */
+/* Returns how many bytes at the end of text may be the beginning of a stop sequence. */
 static size_t may_begin(const cutoff *c, pdl_str text) {
     size_t most = 0;
     for (size_t i = 0; i < n_stops(c); i++) {
@@ -77,7 +77,7 @@ static size_t may_begin(const cutoff *c, pdl_str text) {
     return most;
 }
 
-/* Returns at most n bytes, in whole characters. */
+/* Returns the beginning of a text: whole characters with at most n bytes. */
 static pdl_str first_bytes(pdl_str s, size_t n) {
     if (n >= s.n) return s;
     while (n > 0 && ((unsigned char)s.p[n] & 0xc0) == 0x80) n--;

@@ -73,7 +73,7 @@ static double number_of(pdl_vref v) {
     return pdl_is_int(v) ? (pdl_int_get(v, &n) ? (double)n : 0) : pdl_float_of(v);
 }
 
-/* Returns the numbers in base64, as four bytes each, the lowest first. */
+/* Returns the numbers as base64. Each number has four bytes, the lowest byte first. */
 static pdl_val packed(pdl_vref vector) {
     pdl_buf bytes = PDL_BUF, text = PDL_BUF;
     for (size_t i = 0; i < pdl_list_len(vector); i++) {
@@ -88,7 +88,7 @@ static pdl_val packed(pdl_vref vector) {
 }
 
 /* Returns the vectors of a result, which is a list of them, or has one as stdlib.embed returns it.
- * A single vector becomes a list. Owned. */
+ * A single vector becomes a list with one vector. Owned. */
 static pdl_val vectors_of(pdl_vref result) {
     pdl_vref inside = pdl_is_dict(result) ? pdl_dict_getz(result, "embeddings") : result;
     if (is_vector(inside)) return pdl_list_push(pdl_list_new(1), pdl_keep(inside));
@@ -107,7 +107,8 @@ static bool check_vectors(pdl_vref vectors, size_t wanted, pdl_err *err) {
     return true;
 }
 
-/* Returns the token count in a result of stdlib.embed, or else the count of the model calls. */
+/* Returns the number of tokens in a result of stdlib.embed, or else the number of tokens of the
+ * model calls. */
 static pdl_val usage_of(const work *w, pdl_vref result) {
     pdl_val all = pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens"),
             d = pdl_dict_new(2);

@@ -22,7 +22,7 @@ typedef struct failure {
 } failure;
 
 /* Statuses of errors that neither this server nor its client has caused, because a service has
- * refused the request. All other errors count as errors of the program: 500. */
+ * refused the request. All other errors count as errors of the program, and have the status 500. */
 static const failure failures[] = {
     {PDL_E_auth, 502, "upstream_error"},           {PDL_E_permission, 502, "upstream_error"},
     {PDL_E_not_found, 502, "upstream_error"},      {PDL_E_context_window, 502, "upstream_error"},
@@ -35,14 +35,14 @@ static const failure failures[] = {
 
 static failure failure_of(const pdl_err *why) {
     for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
-        /* an error without a status means that libpdl did not send the request */
+        /* an error without a status means that libpdl has not sent the request */
         bool ours = why->kind == PDL_E_bad_request && !why->status;
         if (failures[i].kind == why->kind && !ours) return failures[i];
     }
     return (failure){why->kind, 500, "server_error"};
 }
 
-/* Returns the whole seconds that a service asked to wait; 0 when it did not. */
+/* Returns the whole seconds that a service has asked to wait; 0 when it has not asked. */
 static unsigned seconds_to_wait(const pdl_err *why) {
     double s = why->facts.retry_after;
     return s > 0 && s < 1e6 ? (unsigned)ceil(s) : 0;

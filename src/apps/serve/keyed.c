@@ -1,5 +1,6 @@
-/* keyed.c -- requests with an Idempotency-Key; see keyed.h. The journal has the rows of each choice
- * and the pieces of the answer, so that a request with a known key can be answered from it.
+/* keyed.c -- handles requests with an Idempotency-Key; see keyed.h. The journal has the rows of
+ * each choice and the pieces of the answer, so that a request with a known key can be answered from
+ * it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,15 +18,15 @@
 #include "base/banned.h"
 
 struct keyed {
-    work *owner; /* the request that runs; NULL until it is started */
-    keyed *next; /* the next one in the list of the server */
-    pdl_buf key; /* token, path and model of the request, and the key of the client */
+    work *owner; /* the request that is running; NULL until it is started */
+    keyed *next; /* the next exchange in the list of the server */
+    pdl_buf key; /* token, path and model of the request, and the client's key */
     pdl_buf body;
     pdl_durable **runs; /* journal of each choice */
     uint32_t n;
-    pdl_buf sent;                   /* the part of the answer that was made so far */
-    bool over;                      /* the answer is complete in the journal */
-    /* other exchanges that sent the same key and wait for the answer */
+    pdl_buf sent; /* the part of the answer that was made so far */
+    bool over;    /* the journal has the complete answer */
+    /* other exchanges that have sent the same key and wait for the answer */
     PDL_VEC(pdl_exchange *) others;
 };
 
@@ -100,8 +101,8 @@ static keyed *find_live(const pdl_serve *s, pdl_str key) {
     return k;
 }
 
-/* Refuses a different body with the same key. The client has made a mistake; it must not get the
- * answer to another request. */
+/* Refuses a request that has the same key and a different body. It is a mistake of the client,
+ * which must not get the answer to another request. */
 static bool refuse_other(pdl_exchange *x) {
     pdl_serve_answer_error(x, 422, SERVE_INVALID, "idempotency_key_reused",
                            PDL_STR("this Idempotency-Key was used with another request"));
@@ -122,8 +123,7 @@ static void join(keyed *k, pdl_exchange *x) {
 }
 
 /* Returns true when the answer was made under all policies of this server. The text of an answer
- * has no labels any more, so a policy that was added later could neither redact nor refuse a part
- * of it. */
+ * has no labels, so a policy that was added later could neither redact nor refuse a part of it. */
 static bool knows_policies(const pdl_serve *s, pdl_vref kept) {
     pdl_vref known = pdl_is_dict(kept) ? pdl_dict_getz(kept, "policies") : pdl_absent();
     pdl_val now = pdl_session_policy_digests(s->opt.session);
@@ -138,8 +138,8 @@ static bool knows_policies(const pdl_serve *s, pdl_vref kept) {
     return all;
 }
 
-/* Sends the stored answer; kept is {stream, body, policies}, as pdl_serve_keyed_succeeded wrote
- * it. */
+/* Sends the stored answer again. kept is {stream, body, policies}, which pdl_serve_keyed_succeeded
+ * has written. */
 static void answer_again(const pdl_serve *s, pdl_exchange *x, pdl_str kept) {
     pdl_val v = pdl_absent();
     pdl_err err = {0};
@@ -204,7 +204,7 @@ static bool start_runs(pdl_serve *s, pdl_exchange *x, keyed *k) {
     return true;
 }
 
-/* Appends the key with its client and program, so that equal keys of two clients or for two
+/* Appends the key together with its client and program, so that equal keys of two clients or of two
  * programs differ. */
 static void put_key(const pdl_exchange *x, const request *r, pdl_str key, pdl_buf *out) {
     pdl_str token = pdl_exchange_header(x, "Authorization"), path = pdl_exchange_path(x);

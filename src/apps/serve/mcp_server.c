@@ -29,7 +29,7 @@ static void deliver(pdl_serve *s, pdl_exchange *x, pdl_val v) {
         pdl_serve_mcp_stdio_put(s, v);
 }
 
-/* Makes an answer with the member `what`. Takes v. */
+/* Makes an answer that has the member `what`. Takes v. */
 static pdl_val answer_of(pdl_vref id, const char *what, pdl_val v) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(3), "jsonrpc", pdl_textz("2.0"));
     d = pdl_dict_putz(d, "id", pdl_is_absent(id) ? pdl_null() : pdl_keep(id));
@@ -41,7 +41,7 @@ static void refuse(pdl_serve *s, pdl_exchange *x, pdl_vref id, int code, pdl_str
     deliver(s, x, answer_of(id, "error", pdl_dict_putz(e, "message", pdl_text(message))));
 }
 
-/* Makes the result of a tool; structured: the result as an object, taken, or absent. */
+/* Makes the result of a tool. structured: the result as an object, taken; or absent. */
 static pdl_val result_of(pdl_str text, bool failed, pdl_val structured) {
     pdl_val part = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("text")), "text",
                                  pdl_text(text));
@@ -60,8 +60,8 @@ static pdl_val variables(const work *w) {
 
 static pdl_code *code_of(const work *w) { return tool_of(w)->code; }
 
-/* Returns the result when it is an object, which is sent in addition to its text; absent
- * otherwise. */
+/* Returns the result when it is an object, which is then sent in addition to its text. Returns
+ * absent for other results. */
 static pdl_val object_in(pdl_vref result, pdl_str text) {
     pdl_val v;
     pdl_err ignored = {0};
@@ -163,8 +163,8 @@ static const struct {
                {"tools/list", list_tools},
                {"tools/call", call_tool}};
 
-/* Cancels a request. A client that sends lines cancels with a message; a client over HTTP
- * disconnects instead. */
+/* Cancels a request. A client that sends lines cancels with a message, while a client over HTTP
+ * disconnects. */
 static void cancel(pdl_serve *s, pdl_vref params) {
     pdl_vref id = pdl_is_dict(params) ? pdl_dict_getz(params, "requestId") : pdl_absent();
     works *lists[] = {&s->going, &s->waiting};

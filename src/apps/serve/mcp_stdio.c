@@ -24,8 +24,8 @@ struct stdio {
     pdl_watch *reads, *writes;
     pdl_lines lines;
     pdl_buf unsent;
-    size_t sent; /* bytes of unsent that were written */
-    bool over;   /* the client has closed its end */
+    size_t sent; /* number of bytes of `unsent` that were written */
+    bool over;   /* the client has closed its end of the pipe */
 };
 
 static size_t pending(const struct stdio *t) { return t->unsent.len - t->sent; }
@@ -62,7 +62,7 @@ static void on_readable(void *user, int events) {
                     : pdl_lines_end(&t->lines, on_line, t, &err);
     if (!ok)
         pdl_serve_mcp_refuse_text(
-            t->s, NULL); /* the line is too long, so the start of the next one is unknown */
+            t->s, NULL); /* the line is too long, so it is unknown where the next line begins */
     pdl_err_fini(&err);
     if (n <= 0 || !ok) end_input(t);
 }
@@ -73,7 +73,7 @@ static void on_writable(void *user, int events) {
     (void)events;
     ssize_t n = write(t->out, t->unsent.p + t->sent, left < AT_ONCE ? left : AT_ONCE);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (n < 0) { /* the reader has closed its end */
+    if (n < 0) { /* the reader has closed its end of the pipe */
         t->sent = t->unsent.len;
         pdl_serve_stop(t->s);
     } else

@@ -20,18 +20,18 @@ enum {
     N_SECONDS = sizeof second_bounds / sizeof second_bounds[0],
     N_TOKENS = sizeof token_bounds / sizeof token_bounds[0],
     MAX_BOUNDS = N_SECONDS > N_TOKENS ? N_SECONDS : N_TOKENS,
-    MAX_KINDS = 64, /* maximum number of kinds of errors; there are fewer */
+    MAX_KINDS = 64, /* maximum number of kinds of errors, of which there are fewer */
 };
 
 typedef struct histogram {
-    /* for each bound, how many values are at most this bound and above the previous one */
+    /* for each bound: how many values are above the previous bound and at most this one */
     uint64_t at_most[MAX_BOUNDS];
     uint64_t n;
     double sum;
 } histogram;
 
 typedef struct counter {
-    const route *route; /* NULL for an unknown path */
+    const route *route; /* NULL when the path is unknown */
     int status;
     uint64_t n;
 } counter;
@@ -42,10 +42,10 @@ typedef struct error_count {
 } error_count;
 
 struct metrics {
-    PDL_VEC(counter) requests; /* one for each route and status that has occurred */
+    PDL_VEC(counter) requests; /* a count for each route and status that has occurred */
     PDL_VEC(error_count) errors;
     histogram seconds;
-    histogram *prompt, *completion; /* one per model */
+    histogram *prompt, *completion; /* a count for each model */
 };
 
 metrics *pdl_serve_metrics_new(size_t n_models) {
@@ -128,7 +128,8 @@ static void put_number(pdl_buf *b, double v) {
     pdl_buf_put(b, (pdl_str){number, n});
 }
 
-/* Writes a line of a histogram without the value; model.p is NULL when it has no such label. */
+/* Writes a line of a histogram without its value. model.p is NULL when the line has no
+ * such label. */
 static void put_series(pdl_buf *b, const char *name, const char *suffix, pdl_str model,
                        const double *bound, bool last) {
     pdl_buf_putf(b, "%s%s", name, suffix);

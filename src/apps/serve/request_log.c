@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { CLIENT_HAS_GONE = 499 }; /* other servers log this status when no answer was sent */
+enum { CLIENT_HAS_GONE = 499 }; /* other servers log this status, too, when no answer was sent */
 
 /* Returns true for a text that is safe in headers, logs and shells. */
 static bool is_plain(pdl_str s) {
@@ -77,8 +77,8 @@ static void put_begin(pdl_buf *b, const char *peer) {
     pdl_buf_fini(&time);
 }
 
-/* Writes one object as a line. Paths and methods are the client's text: secrets of this process are
- * replaced, and the length is bounded. */
+/* Writes one object as a line. Paths and methods are text of the client, so secrets of this process
+ * are replaced, and the length is bounded. */
 static void write_line(const pdl_serve *s, const pdl_exchange *x, const record *r, int status,
                        double seconds) {
     enum { SHOWN = 512, PEER = 64 };

@@ -1,5 +1,5 @@
-/* response.c -- the form of a response: /v1/responses. An answer is a list of items: a message,
- * thoughts, function calls. This file makes the whole object with its items, and stores
+/* response.c -- the form of a response: /v1/responses. An answer is a list of items, such as a
+ * message, thoughts, or function calls. This file makes the whole object with its items, and stores
  * responses; response_stream.c has the events of a stream.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -14,11 +14,12 @@
 
 #include "base/banned.h"
 
-enum { PREFIX = 5 }; /* length of "resp_", with which ids begin */
+enum { PREFIX = 5 }; /* length of "resp_", with which each id begins */
 
 /* --- the object ------------------------------------------------------------------------------- */
 
-/* The fields that repeat the request, with the values that they have when absent. */
+/* The fields of a response that repeat the request, with the values that they have when the request
+ * does not set them. */
 static const struct {
     const char *name;
     enum { AS_NULL, AS_TEXT, AS_LIST, AS_DICT, AS_TRUE } other;
@@ -145,7 +146,7 @@ static bool is_kept(const work *w) {
     return !pdl_is_bool(store) || pdl_bool_of(store);
 }
 
-/* Stores the whole response, and the messages without the instructions, which apply to one request
+/* Stores the whole response, and its messages without the instructions, which apply to one request
  * only. */
 void pdl_serve_response_keep(const work *w, const answer *a, pdl_str text) {
     if (!is_kept(w)) return;
@@ -153,7 +154,7 @@ void pdl_serve_response_keep(const work *w, const answer *a, pdl_str text) {
     bool instructed = pdl_is_str(pdl_dict_getz(w->body, "instructions"));
     pdl_val messages = instructed ? pdl_list_remove(pdl_keep(all), 0) : pdl_keep(all);
     pdl_val m = pdl_dict_putz(pdl_dict_new(3), "role", pdl_textz("assistant"));
-    /* the origins of the answer are kept for the requests that continue it */
+    /* the origins of the answer are kept, because later requests continue it */
     pdl_label from = pdl_label_of(pdl_run_result(w->choices[0].run));
     pdl_label label = pdl_label_built(pdl_label_origins(from));
     m = pdl_dict_putz(m, "content", pdl_with_label(pdl_text(text), label));

@@ -1,10 +1,11 @@
 /* arrow.c -- adds fields to a FlatBuffer; see arrow.h.
  *
- * A FlatBuffer is a set of tables that refer to each other by distances, which only lead forward: a
- * distance is the position of the target minus that of the distance. So the new head and the new
- * vector of fields are placed before the old bytes, and the new fields after the old bytes. A table
- * begins with the distance back to its layout, which has the position of each slot of the table.
- * Numbers are little-endian. The old bytes come from a file: each position is checked.
+ * A FlatBuffer is a set of tables that refer to each other by distances. A distance is the position
+ * of the target minus the position of the distance itself, and it only leads forward. So the new
+ * head and the new vector of fields are placed before the old bytes, and the new fields after the
+ * old bytes. A table begins with the distance back to its layout, which has the position of each
+ * slot of the table. Numbers are little-endian. The old bytes come from a file: each position is
+ * checked.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +38,7 @@ static bool read_number(pdl_str b, size_t at, size_t bytes, uint32_t *out) {
     return true;
 }
 
-/* Follows the distance that is stored at this position. */
+/* Follows the distance at this position. */
 static bool follow(pdl_str b, size_t at, size_t *to) {
     uint32_t distance;
     if (!read_number(b, at, WORD, &distance) || distance > b.n - at) return false;
@@ -45,7 +46,7 @@ static bool follow(pdl_str b, size_t at, size_t *to) {
     return true;
 }
 
-/* Finds the position of a slot of a table; *at is 0 when it is absent. */
+/* Finds the position of a slot of a table. *at is 0 when the slot is absent. */
 static bool find_slot(pdl_str b, size_t table, unsigned slot, size_t *at) {
     uint32_t back, size, offset = 0;
     size_t entry = WORD + 2 * (size_t)slot;
@@ -57,7 +58,7 @@ static bool find_slot(pdl_str b, size_t table, unsigned slot, size_t *at) {
     return true;
 }
 
-/* Finds the target of a slot that is a distance; *to is 0 when it is absent. */
+/* Finds the target of a slot that contains a distance. *to is 0 when the slot is absent. */
 static bool find_target(pdl_str b, size_t table, unsigned slot, size_t *to) {
     size_t at;
     *to = 0;
@@ -70,7 +71,7 @@ static bool read_small(pdl_str b, size_t table, unsigned slot, size_t bytes, uin
     return find_slot(b, table, slot, &at) && (!at || read_number(b, at, bytes, out));
 }
 
-/* The needed positions in the old message; 0 when a part is absent. */
+/* The positions in the old message that are needed; 0 for a part that is absent. */
 typedef struct arrow_old {
     pdl_str buffer;
     uint32_t version, endianness;
@@ -136,7 +137,7 @@ static void set_distance(const maker *m, size_t at, size_t target) {
         m->out->p[m->start + at + i] = (char)(distance >> 8 * i & 0xff);
 }
 
-/* The slots of a new table: the bytes of each, 0 when it is absent, and its number. A distance is
+/* The slots of a new table: the bytes of each (0 when it is absent) and its number. A distance is
  * set later. */
 enum { MAX_SLOTS = 7 };
 typedef struct arrow_slots {
@@ -191,8 +192,8 @@ enum {
     ARROW_STRUCT = 13
 };
 
-/* The types of Arrow, with their slots, for those types of DuckDB that columns of JSON values
- * get. */
+/* The types of Arrow, with their slots, that correspond to the types of DuckDB for columns of JSON
+ * values. */
 typedef struct arrow_simple {
     const char *name;
     uint8_t kind;
@@ -215,13 +216,13 @@ static const simple *find_simple(pdl_str type) {
     return NULL;
 }
 
-/* Reads the next `"name" TYPE` of the members of a struct, from *at on; name is unquoted. Returns
- * false at the end. */
+/* Reads the next member `"name" TYPE` of a struct, from *at on. name gets the name without quotes.
+ * Returns false at the end. */
 static bool next_member(pdl_str members, size_t *at, pdl_buf *name, pdl_str *type) {
     size_t i = *at, deep = 0;
     bool quoted = false;
     pdl_buf_clear(name);
-    while (i < members.n && members.p[i] != '"') i++; /* skips ", " */
+    while (i < members.n && members.p[i] != '"') i++; /* skips the comma and the blank */
     for (i++; i < members.n; i++) {
         if (members.p[i] == '"' && (i + 1 == members.n || members.p[i + 1] != '"')) break;
         i += members.p[i] == '"';
@@ -333,7 +334,7 @@ static void put_old(const maker *m, const old_schema *o, const head *h, size_t n
 
 bool pdl_batch_arrow_extend(pdl_str message, const pdl_str *names, size_t n_names,
                             const arrow_field *more, size_t n_more, pdl_buf *out) {
-    /* a distance in the format has 32 bits, and a distance to a field has fewer */
+    /* a distance in the format has 32 bits, of which the distance to a field uses fewer */
     enum { MAX_BYTES = 1 << 28 };
     old_schema o = {.buffer = {0}};
     size_t field, length = out->len + WORD;

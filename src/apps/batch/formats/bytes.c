@@ -49,11 +49,11 @@ void pdl_batch_bytes_close(bytes *b) {
     b->name = NULL;
 }
 
-/* Reports once of which kind a file is and how it can be converted to a table. Without this, each
- * of its rows would be reported as broken. */
+/* Reports once what kind of file this is, and how it can be converted to a table. Without this,
+ * each of its rows would be reported as broken. */
 bool pdl_batch_bytes_are_text(pdl_str first, const char *name, pdl_err *err) {
     static const struct {
-        /* the command that converts such a file, before and after its name */
+        /* the command that converts such a file: its text before and after the name of the file */
         const char *begin, *what, *before, *after;
     } others[] = {
         {"\x1f\x8b", "compressed by gzip", "`gzip -dc ", " | pdl batch ... --input -` reads it"},
@@ -77,7 +77,7 @@ bool pdl_batch_bytes_are_text(pdl_str first, const char *name, pdl_err *err) {
     return true;
 }
 
-/* Removes the bytes that were returned to the caller already, when they are the larger part. */
+/* Removes the bytes that the caller has received, when they are the larger part. */
 static void compact(bytes *b) {
     if (b->pos < b->buf.len / 2 || !b->pos) return;
     pdl_buf_shift(&b->buf, b->pos);
@@ -85,7 +85,7 @@ static void compact(bytes *b) {
     b->pos = 0;
 }
 
-/* Waits for a pipe, until it has data or the batch has to end. */
+/* Waits until a pipe has data, or until the batch must end. */
 static bytes_step await(const bytes *b, bool wait, pdl_err *err) {
     enum { LOOK_MS = 100 };
     struct pollfd p = {.fd = b->fd, .events = POLLIN};

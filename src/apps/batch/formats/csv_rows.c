@@ -19,13 +19,14 @@ typedef enum { AT_START, IN_PLAIN, IN_QUOTED, AFTER_QUOTE } csv_state;
 typedef struct csv {
     pdl_rowset rows;
     bytes bytes;
-    csv_state state; /* state in the current row, at byte `looked` of the rest */
+    csv_state state; /* state in the current row, at the byte `looked` of the rest */
     size_t looked;
-    uint64_t breaks; /* line breaks inside the current row */
+    uint64_t breaks; /* number of line breaks inside the current row */
     uint64_t number;
     bool types;
     char separator;
-    bool cr;       /* a CR alone ends a line, as in files of old Macs and in some exports */
+    /* a CR alone ends a line, as in files of old Macs and of some programs that export tables */
+    bool cr;
     pdl_csv cells; /* cells of the current row */
 } csv;
 
@@ -36,8 +37,8 @@ static csv_state after(csv_state s, char c, char separator) {
     return s == AFTER_QUOTE ? AFTER_QUOTE : IN_PLAIN;
 }
 
-/* Returns true when a CR alone ends the row, because one ended the header; in other files it is a
- * part of a cell. *wait: the next byte has not been read yet. */
+/* Returns true when a CR alone ends the row, as it ended the header. In other files a CR is a part
+ * of a cell. *wait: the next byte has not been read yet. */
 static bool ends_by_cr(csv *v, pdl_str rest, size_t i, bool last, bool *wait) {
     if (rest.p[i] != '\r' || v->state == IN_QUOTED || (v->rows.columns.n && !v->cr)) return false;
     *wait = i + 1 == rest.n && !last;
@@ -78,7 +79,8 @@ static size_t row_end(void *user, pdl_str rest, bool last) {
     return last ? rest.n : 0;
 }
 
-/* Reads the next record without its line break. *open: a quote in it is not closed. */
+/* Reads the next record, without its line break. *open: the record has a quote that is
+ * not closed. */
 static pdl_rows_step next_record(csv *v, bool wait, pdl_str *out, uint64_t *line, bool *open,
                                  pdl_err *err) {
     for (;;) {
@@ -102,7 +104,7 @@ static void take_row(csv *v, pdl_str row) {
     v->cells.separator = v->separator;
 }
 
-/* Reads the next cell. *more: another cell follows. Returns false when text follows a closing
+/* Reads the next cell. *more: another cell follows it. Returns false when text follows a closing
  * quote. */
 static bool read_cell(csv *v, pdl_str *out, bool *more) {
     bool ok = pdl_csv_cell(&v->cells, out);
@@ -161,7 +163,7 @@ static pdl_rows_step next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) 
     return PDL_ROWS_ROW;
 }
 
-/* Returns true for "sep=;" before the header, which Excel reads and writes. */
+/* Returns true for the line "sep=;" before the header. Excel reads and writes such lines. */
 static bool is_separator_line(csv *v, pdl_str row) {
     if (row.n != 5 || !pdl_str_starts(row, PDL_STR("sep=")) || row.p[4] == '"') return false;
     v->separator = row.p[4];

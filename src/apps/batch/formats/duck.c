@@ -21,8 +21,8 @@ typedef struct duck_result {
     void *inside;
 } duck_result;
 
-/* A text in a vector of DuckDB. A short text is in this struct; of a longer text, the struct has
- * the first four bytes and the address. */
+/* A text in a vector of DuckDB. A short text is in this struct; for a longer text, the struct has
+ * its first four bytes and its address. */
 typedef struct duck_text {
     uint32_t n;
     char text[12];
@@ -78,11 +78,11 @@ static const pdl_library_symbol symbols[] = {
 struct batch_duck {
     duck_api api;
     void *library, *db, *con;
-    void *statement;    /* statement of the current query */
-    duck_result result; /* result of the current query */
+    void *statement;    /* the statement of the current query */
+    duck_result result; /* the result of the current query */
     bool begun;
     void *chunk;
-    uint64_t n, at; /* rows of the chunk; index of the next one */
+    uint64_t n, at; /* n: number of rows in the chunk; i: index of the next row */
 };
 
 static bool load_library(duck *d, pdl_err *err) {

@@ -1,10 +1,10 @@
 /* footer.c -- rewrites names in the footer of a Parquet file; see footer.h.
  *
- * The footer is a struct of Thrift's compact protocol: a field begins with a byte that has its type
- * and the difference between its number and the previous one, and numbers are varints. The footer
- * is copied value by value. This code understands only the values that lead to names: the list of
- * elements (each column is followed by its parts), and in each chunk of a column the path of that
- * column.
+ * The footer is a struct of Thrift's compact protocol. A field begins with a byte that has its
+ * type, and the difference between its number and the number of the previous field. Numbers are
+ * varints. The footer is copied value by value. This code understands only the values that lead to
+ * names: the list of elements (each column is followed by its parts), and in each chunk of a column
+ * the path of that column.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,7 @@
 
 #include "base/banned.h"
 
-/* The types of the compact protocol. */
+/* The types that the compact protocol has. */
 enum {
     T_STOP,
     T_TRUE,
@@ -40,10 +40,10 @@ enum {
 };
 enum { DOUBLE_BYTES = 8, UUID_BYTES = 16, LONG_LIST = 15, VARINT_BYTES = 10, MAX_DEEP = 32 };
 
-/* The meaning of a value, when it leads to a name. */
+/* The meanings of a value that leads to a name. */
 typedef enum { OTHER, FILE_ITSELF, ELEMENT, NAME, PARTS, GROUP, CHUNK, CHUNK_DATA, PATH } meaning;
 
-/* The fields on the path to the names, with their numbers in parquet.thrift. */
+/* The fields on the path to a name, with their numbers in parquet.thrift. */
 static const struct {
     meaning in;
     int field;
@@ -59,12 +59,12 @@ typedef struct footer_walk {
     char *const *names;
     size_t n_names;
     PDL_VEC(size_t) leaves; /* for each chunk of a group, the index of its column */
-    /* how many elements were read; the first one describes the whole file */
+    /* how many elements were read; the first element describes the whole file */
     size_t elements;
-    /* how many columns were read, and how many chunks of the present group */
+    /* how many columns were read; how many chunks of the present group were read */
     size_t columns, chunks;
-    /* open: how many of the next elements belong to the present column; parts: how many parts the
-     * present element has */
+    /* open: number of next elements that belong to the present column; parts: number of parts of
+     * the present element */
     uint64_t open, parts;
 } walk;
 
@@ -83,7 +83,7 @@ static bool copy_bytes(walk *w, uint64_t n) {
     return true;
 }
 
-/* Reads a varint without copying it. */
+/* Reads a varint and does not copy it. */
 static bool read_varint(walk *w, uint64_t *v) {
     *v = 0;
     for (unsigned i = 0; i < VARINT_BYTES && w->at < w->in.n; i++) {
@@ -130,8 +130,8 @@ static bool copy_text(walk *w, meaning m, bool first) {
 
 static bool copy_value(walk *w, int type, meaning m, bool first, int deep);
 
-/* Returns the type of an item. True and false are types of fields without a value; in lists and
- * maps they are a byte each. */
+/* Returns the type of an item. True and false are types of fields that have no value; in lists and
+ * maps each of them is a byte. */
 static int type_of_item(int type) { return type == T_TRUE || type == T_FALSE ? T_BYTE : type; }
 
 static bool copy_list(walk *w, meaning m, int deep) {
@@ -175,8 +175,8 @@ static bool copy_struct(walk *w, meaning m, int deep) {
     }
 }
 
-/* Counts an element, to decide whether the next element belongs to the same column or begins the
- * next one. */
+/* Counts an element. The count shows whether the next element belongs to the same column or begins
+ * another. */
 static void count_element(walk *w) {
     if (w->elements++) {
         if (!w->parts) *pdl_vec_push(&w->leaves) = w->columns;

@@ -13,7 +13,7 @@
 typedef struct jsonl {
     pdl_rowset rows;
     bytes bytes;
-    size_t looked; /* bytes of the rest without a line break */
+    size_t looked; /* number of bytes of the rest that have no line break */
     uint64_t number;
     pdl_json_keys keys;
 } jsonl;

@@ -1,14 +1,15 @@
 /* parquet.c -- Parquet files as rows, and rows as Parquet files.
  *
- * DuckDB gives each row as a JSON object, in streams of some thousand rows. If rows were appended
- * to a Parquet file, a kill could damage it. So rows are gathered as JSONL in OUT.rows; at the end
- * the Parquet file is made from OUT.rows, and appears by a rename.
+ * DuckDB returns each row as a JSON object, in streams of some thousand rows. If rows were appended
+ * to a Parquet file, a process that is killed could damage the file. So rows are gathered as JSONL
+ * in OUT.rows; at the end the Parquet file is made from OUT.rows, and appears by a rename.
  *
  * A column that came from a Parquet file is written with its old type, and with the description in
- * the Arrow schema of that file (arrow.h). All other columns get the types of their JSON values:
- * DuckDB's own guesses would turn texts that look like dates and UUIDs into dates and UUIDs, write
- * "2024-1-5" in another form, and turn long integers into floats. Values that do not fit the types
- * are left to those guesses, so that rows that were paid for always become a file.
+ * the Arrow schema of that file (arrow.h). All other columns get the types of their JSON values. If
+ * DuckDB guessed the types, texts that look like dates and UUIDs would become dates and UUIDs,
+ * "2024-1-5" would be written in another form, and long integers would become floats. Only when
+ * values do not fit their types does DuckDB guess, so that rows that were paid for always become a
+ * file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,15 +38,15 @@
 typedef struct parquet_reader {
     pdl_rowset rows;
     duck *duck;
-    bytes file;             /* open all the time, to detect changes of the file */
+    bytes file;             /* stays open, so that changes of the file are noticed */
     PDL_VEC(char *) inside; /* the names that DuckDB gives to the columns; owned */
-    bool renamed;           /* DuckDB's names differ from the real ones */
+    bool renamed;           /* DuckDB's names differ from the real names */
     uint64_t number;
     pdl_json_keys keys;
 } reader;
 
-/* Replaces DuckDB's names by the real ones. To DuckDB `word` and `Word` are one name, and it calls
- * the second one `Word_1`. */
+/* Replaces DuckDB's names by the real ones. For DuckDB, `word` and `Word` are one name, and it
+ * calls the second column `Word_1`. */
 static pdl_val with_names(const reader *r, pdl_val row) {
     if (!r->renamed || pdl_dict_len(row) != r->rows.columns.n) return row;
     pdl_val named = pdl_dict_new(r->rows.columns.n);
@@ -117,7 +118,7 @@ static bool on_type(void *user, pdl_str type) {
     return true;
 }
 
-/* Finds the types of the columns in DuckDB's words. */
+/* Finds the types of the columns, as DuckDB names them. */
 static bool find_types(reader *r, const char *from, pdl_err *err) {
     pdl_buf sql = PDL_BUF;
     pdl_buf_putf(&sql, "SELECT column_type::VARCHAR FROM (DESCRIBE SELECT * FROM %s)", from);
@@ -127,7 +128,7 @@ static bool find_types(reader *r, const char *from, pdl_err *err) {
 }
 
 /* Types that DuckDB does not have and reads as other types. mark: the word that put_schema_of
- * writes for the type. lossy: the program gets another value or name; when it is not set, only a
+ * writes for the type. When lossy is set, the program gets another value or name; otherwise only a
  * Parquet output has another type. */
 static const struct {
     char mark;
@@ -143,19 +144,19 @@ static const struct {
 };
 enum { STRANGE = sizeof strange / sizeof *strange };
 
-/* An element of the schema of which some parts were not read yet. */
+/* An element of the schema, some of whose parts were not read yet. */
 typedef struct parquet_group {
     uint64_t left;
-    pdl_map names; /* names of the parts so far, in small letters */
+    pdl_map names; /* names of the parts that were read, in small letters */
 } group;
 
 /* The facts that the schema of the file has about its columns. */
 typedef struct parquet_schema {
     PDL_VEC(char *) names;  /* owned */
-    PDL_VEC(bool) millis;   /* the column is a time without a zone, in milliseconds */
+    PDL_VEC(bool) millis;   /* for each column: it is a time without a zone, in milliseconds */
     PDL_VEC(group) open;    /* groups that contain the next element, the innermost last */
     pdl_arena *arena;       /* owns the names in groups */
-    pdl_buf found[STRANGE]; /* names of columns that have an unusual type, for each such type */
+    pdl_buf found[STRANGE]; /* for each unusual type, the names of the columns that have it */
     size_t n_found[STRANGE], last_found[STRANGE];
     bool begun;
 } schema;
@@ -221,7 +222,7 @@ static void schema_fini(schema *s) {
     pdl_arena_free(s->arena);
 }
 
-/* Returns the unusual types as one line, NULL when there are none. The caller owns it. */
+/* Returns the unusual types as one line; NULL when there are none. The caller owns the line. */
 static char *strange_text(const schema *s, bool lossy) {
     pdl_buf out = PDL_BUF;
     for (size_t i = 0; i < STRANGE; i++)
@@ -279,8 +280,8 @@ static bool find_names(reader *r, pdl_str path, pdl_err *err) {
 /* Decimals with more digits are read as texts, because floats in JSON cannot represent them. */
 enum { FLOAT_DIGITS = 15 };
 
-/* Returns the length of the long decimal at the beginning of a type, "DECIMAL(38,10)"; 0 when there
- * is none. */
+/* Returns the length of a long decimal such as "DECIMAL(38,10)" at the beginning of a type; 0 when
+ * there is none. */
 static size_t long_decimal(pdl_str type) {
     size_t i = strlen("DECIMAL(");
     int digits = 0;
@@ -297,10 +298,10 @@ static size_t blob(pdl_str type) {
     return pdl_str_starts(type, PDL_STR("BLOB")) ? strlen("BLOB") : 0;
 }
 
-/* Appends a type in which texts replace the parts that `find` finds, also inside lists and structs.
- * Returns true when the type has such parts. */
+/* Appends a type. Texts replace the parts that `find` finds, even inside lists and structs. Returns
+ * true when the type has such parts. */
 static bool put_texts_for(pdl_str type, size_t (*find)(pdl_str type), pdl_buf *out) {
-    bool any = false, quoted = false; /* quoted: inside the name of a field */
+    bool any = false, quoted = false; /* quoted: the byte is inside the name of a field */
     for (size_t i = 0; i < type.n;) {
         size_t n = quoted ? 0 : find(pdl_str_sub(type, i, type.n));
         quoted = quoted != (type.p[i] == '"');
@@ -337,7 +338,7 @@ static bool is_inside(const reader *r, pdl_str name) {
     return false;
 }
 
-/* Begins to read rows. In the query, the row as a whole has a name that no column has. */
+/* Begins to read rows. In the query, the name of the whole row is a name that no column has. */
 static bool begin_rows(reader *r, const char *from, pdl_err *err) {
     pdl_buf sql = PDL_BUF, row = PDL_BUF;
     PDL_PUT(&row, "pdl_row");
@@ -394,8 +395,8 @@ char *pdl_batch_parquet_rows(const pdl_table *t) { return path_with(t->path, ".r
 
 enum { LONG_LINE = 1 << 24 };
 
-/* Finds the longest line: DuckDB refuses a longer one than was announced, and reserves as much
- * memory as was announced. Returns false when the file cannot be read. */
+/* Finds the longest line: DuckDB refuses lines that are longer than the announced length, and
+ * reserves memory for that length. Returns false when the file cannot be read. */
 static bool longest_line(const char *path, size_t *most, pdl_err *err) {
     enum { PIECE = 1 << 17 };
     FILE *f = fopen(path, "re");
@@ -418,19 +419,19 @@ static bool longest_line(const char *path, size_t *most, pdl_err *err) {
     return ok;
 }
 
-/* The ways to make columns of rows; each one accepts rows that the previous one refused. */
+/* The ways to make columns of rows. Each way accepts rows that the previous way has refused. */
 typedef struct parquet_how {
-    bool arrow;   /* the Arrow schema of the input is written, too */
-    /* the columns of a Parquet input keep their types, and other columns get the types of their
-     * values */
+    bool arrow; /* the Arrow schema of the input is written, too */
+    /* the columns of a Parquet input keep their types; other columns get the types of
+     * their values */
     bool typed;
-    bool guessed; /* all types are guessed by DuckDB */
+    bool guessed; /* DuckDB guesses all types */
 } how;
 static const how ways[] = {{.arrow = true, .typed = true}, {.typed = true}, {0}, {.guessed = true}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static bool is_text_column(const pdl_batch_output *s, size_t i) {
-    /* these are the columns `error` and `place` */
+    /* the last two are the columns `error` and `place` */
     return i + 1 == s->columns.n || i + 2 == s->columns.n;
 }
 
@@ -438,9 +439,9 @@ static const char *type_of_input(const pdl_batch_output *s, size_t i, const how 
     return h->typed && i < s->types.n ? s->types.p[i] : "";
 }
 
-/* Appends the type with which a column of bytes is read. Bytes were written as a text that has \xFF
- * for each byte which is not text. A cast understands this form; read_json does not. Returns false
- * when the column has no bytes. */
+/* Appends the type with which a column of bytes is read. Bytes were written as a text, in which
+ * \xFF replaces each byte that is not text. A cast understands this form, but read_json does not.
+ * Returns false when the column has no bytes. */
 static bool put_type_of_bytes(const pdl_batch_output *s, size_t i, const how *h, pdl_buf *out) {
     return put_texts_for(pdl_str_of(type_of_input(s, i, h)), blob, out);
 }
@@ -463,7 +464,7 @@ static void put_source(const char *fn, const char *rows, size_t longest, pdl_buf
     pdl_buf_putf(out, ", format = 'newline_delimited', maximum_object_size = %zu", longest);
 }
 
-/* Appends a table without rows: its columns have the types of the input, or are texts. */
+/* Appends a table without rows. Its columns have the types of the input, or are texts. */
 static void put_nothing(const pdl_batch_output *s, const how *h, pdl_buf *out) {
     PDL_PUT(out, "SELECT ");
     for (size_t i = 0; i < s->columns.n; i++) {
@@ -514,7 +515,7 @@ static void put_select(const pdl_batch_output *s, const char *rows, size_t longe
     pdl_buf_putf(out, "%s", h->guessed ? ")" : "})");
 }
 
-/* Finds the types of all values of each column. */
+/* Finds a type for each column that fits all its values. */
 static bool find_structure(const pdl_batch_output *s, const char *rows, structure **out,
                            pdl_err *err) {
     PDL_VEC(pdl_str) names = {0};
@@ -543,7 +544,7 @@ static bool make_room(duck *d, size_t longest, pdl_err *err) {
 static bool on_metadata(void *user, pdl_str text) {
     pdl_buf *out = user;
     pdl_buf_clear(out);
-    /* there is one row; a value that is not base64 is treated as missing */
+    /* there is one row; a value that is not base64 counts as missing */
     return !pdl_base64_read(text, out);
 }
 
@@ -586,8 +587,8 @@ static bool extend(const pdl_batch_output *s, const structure *found, const how 
     return ok;
 }
 
-/* Appends the option of COPY with the Arrow schema, and with pandas' index beside it. Returns false
- * when the input has none that can be used. */
+/* Appends the option of COPY with the Arrow schema, and with the index of pandas. Returns false
+ * when the input has no schema that can be used. */
 static bool put_arrow(duck *d, const pdl_batch_output *s, const structure *found, const how *h,
                       pdl_buf *out, pdl_err *err) {
     static const char schema_key[] = "ARROW:schema", pandas_key[] = "pandas";
@@ -616,10 +617,10 @@ static bool put_arrow(duck *d, const pdl_batch_output *s, const structure *found
     return ok;
 }
 
-/* The rows that are copied into a Parquet file. */
+/* The state of copying rows into a Parquet file. */
 typedef struct {
     const char *path;
-    size_t longest; /* the longest line, in bytes */
+    size_t longest; /* length of the longest line, in bytes */
     structure *found;
 } rows_file;
 
@@ -658,7 +659,7 @@ static bool convert(const pdl_batch_output *s, const char *path, const char *mad
     return ok && done;
 }
 
-/* Writes the file to the disk, so that a power failure cannot damage it. */
+/* Forces the file to the disk, so that a power failure cannot damage it. */
 static bool reach_the_disk(const char *path, pdl_err *err) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL);
@@ -668,7 +669,7 @@ static bool reach_the_disk(const char *path, pdl_err *err) {
 }
 
 bool pdl_batch_parquet_finish(const pdl_batch_output *s, bool changed, pdl_err *err) {
-    /* when the output is a link, the link is kept and the file appears at its target */
+    /* when the output is a link, the link stays and the file is made at its target */
     char *path = pdl_batch_output_target(s->table.path);
     char *rows = path_with(s->table.path, ".rows"), *made = path_with(pdl_str_of(path), ".part");
     bool there = pdl_file_kind_of(path) == PDL_FILE_REGULAR, ok = true;

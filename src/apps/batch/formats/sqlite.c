@@ -1,8 +1,9 @@
 /* sqlite.c -- tables of SQLite as rows, and rows as tables of SQLite.
  *
- * A table is read in pages by its rowid, so that no transaction is open for hours: the file stays
- * available for others, and for the output, which may be another table in it. Views, queries and
- * tables without rowids are first copied into a temporary table, which SQLite keeps on the disk.
+ * A table is read in pages by its rowid, so that no transaction is open for hours. Other processes
+ * can use the file meanwhile, and so can the output, which may be another table of the same file.
+ * Views, queries and tables without rowids are first copied into a temporary table, which SQLite
+ * keeps on the disk.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +32,7 @@ void pdl_batch_sqlite_put_name(pdl_str name, pdl_buf *out) {
     pdl_buf_putc(out, '"');
 }
 
-/* SQLite's names of the number of a row; a table may have columns of these names. */
+/* SQLite's names for the number of a row. A table may have columns with these names. */
 static const char *const rowids[] = {"rowid", "_rowid_", "oid"};
 enum { ROWIDS = sizeof rowids / sizeof *rowids };
 
@@ -40,14 +41,14 @@ static const char *const looks[] = {
     "SELECT name FROM pragma_table_info(?)"};
 static const sql_use looking = {PDL_E_io, "cannot read ", "", looks, 2};
 
-/* The meaning of a name in a SQLite file: nothing, a table, or a view. */
+/* The things that a name in a SQLite file may mean: nothing, a table, or a view. */
 typedef struct sqlite_thing {
-    bool there, paged; /* paged: its rows have rowids */
+    bool there, paged; /* paged: the rows have rowids */
     bool taken[ROWIDS];
 } thing;
 
-/* Finds WITHOUT ROWID in letters of any case, with any space between its words. A match in a
- * comment or a name makes a copy that is not needed, but does no harm. */
+/* Finds WITHOUT ROWID in letters of any case, with any space between its words. When the words are
+ * only in a comment or a name, a needless copy is made, which does no harm. */
 static bool says_without(pdl_str made_by) {
     pdl_str word = PDL_STR("WITHOUT");
     for (size_t i = 0; i + word.n <= made_by.n; i++)
@@ -73,8 +74,8 @@ static bool on_column(void *user, sql *q, sql_row *row) {
     return true;
 }
 
-/* Returns one of SQLite's names for the row number that no column has; NULL when columns have all
- * these names. */
+/* Returns one of SQLite's names for the row number that is not the name of a column; NULL when all
+ * of them are names of columns. */
 static const char *free_rowid(const bool taken[ROWIDS]) {
     for (size_t i = 0; i < ROWIDS; i++)
         if (!taken[i]) return rowids[i];
@@ -111,8 +112,8 @@ typedef struct sqlite_reader {
     const char *statements[ST_READER];
     char *page_text, *count_text; /* owned */
     pdl_row page[PAGE];
-    size_t n, taken; /* rows in the page, and rows that were returned */
-    int64_t last;    /* rowid of the last row */
+    size_t n, taken; /* number of rows in the page, and of rows that were returned */
+    int64_t last;    /* rowid of the last row that was returned */
     uint64_t number, all;
     long version;
     bool ended, copied;
@@ -204,7 +205,7 @@ static const rows_ops ops = {next, close_reader, progress, unchanged};
 
 typedef struct sqlite_naming {
     reader *r;
-    size_t n; /* number of columns so far; the first one is the rowid */
+    size_t n; /* number of columns that were read; the first column is the rowid */
     bool ok;
     pdl_err *err;
 } naming;
@@ -215,7 +216,8 @@ static void on_name(void *user, pdl_str name) {
     n->ok = n->ok && pdl_batch_rows_add_column(&n->r->rows, name, n->err);
 }
 
-/* Returns the end of the string, name or comment at i, or of the byte there. */
+/* Returns the end of the string, name or comment that begins at i. Any other byte is a token by
+ * itself. */
 static size_t skip_token(pdl_str s, size_t i) {
     pdl_str end = {0};
     size_t from = i + 1;
@@ -228,7 +230,8 @@ static size_t skip_token(pdl_str s, size_t i) {
     return at == PDL_NOT_FOUND ? s.n : at + end.n;
 }
 
-/* Refuses a query with several statements, since text after a semicolon would be run, too. */
+/* Refuses a query with several statements, because the text after a semicolon would be executed,
+ * too. */
 static bool check_query(const pdl_table *t, pdl_err *err) {
     bool ended = false;
     pdl_str s = t->table;
@@ -245,7 +248,7 @@ static bool check_query(const pdl_table *t, pdl_err *err) {
     return true;
 }
 
-/* Stores the source of the rows as written after FROM: the table, or a copy. */
+/* Stores the source of the rows, as it is written after FROM: the table or a copy. */
 static bool copy_rows(reader *r, const pdl_table *t, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     PDL_PUT(&text, "PRAGMA temp_store = FILE; CREATE TEMP TABLE pdl_batch_rows AS ");
@@ -319,11 +322,11 @@ typedef struct sqlite_writer {
     sql_use use;
     const char *statements[ST_WRITER];
     char *cut_text, *put_text; /* owned */
-    uint64_t put;              /* number of rows, including those that are not committed yet */
+    uint64_t put;              /* number of rows, including rows that were not committed yet */
     bool in_transaction;
 } sqlite_writer;
 
-/* Appends the texts of the statements and of the table. */
+/* Appends the texts of the statements and the name of the table. */
 static void put_statements(sqlite_writer *w, pdl_buf *create) {
     pdl_buf cut = PDL_BUF, put = PDL_BUF;
     bool taken[ROWIDS] = {0};
@@ -362,8 +365,8 @@ static bool enter(sqlite_writer *w, pdl_err *err) {
     return w->in_transaction = pdl_sql_run(w->q, ST_BEGIN, NULL, 0, SQL_NO_ROWS, err);
 }
 
-/* Binds a value. Types that SQLite has are stored directly; lists, objects and results are stored
- * as JSON text. `text` holds that JSON until the statement was run. */
+/* Binds a value. Types that SQLite has are stored directly. Lists, objects and results are stored
+ * as JSON. `text` holds that JSON until the statement was run. */
 static bool bind_value(pdl_vref v, bool as_json, pdl_buf *text, sql_arg *out, pdl_err *err) {
     *out = SQL_S(((pdl_str){0}));
     if (pdl_is_absent(v) || (pdl_is_null(v) && !as_json)) return true;
@@ -407,7 +410,7 @@ static bool put_row(pdl_batch_output *base, pdl_str json, pdl_err *err) {
 
 static bool flush(pdl_batch_output *base, bool sync, pdl_err *err) {
     sqlite_writer *w = (sqlite_writer *)(void *)base;
-    (void)sync; /* every commit of SQLite syncs */
+    (void)sync; /* every commit of SQLite syncs the file */
     if (w->in_transaction && !pdl_sql_run(w->q, ST_COMMIT, NULL, 0, SQL_NO_ROWS, err)) return false;
     w->in_transaction = false;
     base->size = w->put;
@@ -430,7 +433,7 @@ pdl_batch_output *pdl_batch_output_sqlite_new(void) {
     return &w->output;
 }
 
-/* Makes a missing file, with the permissions of every other output: the file is the user's, and not
+/* Makes a missing file with the usual permissions of an output. It is the user's file, and not
  * private like a journal. */
 static bool make_file(pdl_str path, pdl_err *err) {
     char *name = pdl_str_dup(path);

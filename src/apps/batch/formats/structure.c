@@ -12,17 +12,17 @@
 
 #include "base/banned.h"
 
-/* The kinds of values that occurred at a place, as bits. Null is not among them. */
+/* The kinds of values that occur at a place, as bits. Null has no bit. */
 enum {
     A_BOOL = 1,
     A_TEXT = 2,
     AN_INT = 4,  /* an integer of 64 bits with a sign */
     A_UINT = 8,  /* a larger integer of 64 bits without a sign */
-    A_LONG = 16, /* a still larger integer, of at most 37 digits */
+    A_LONG = 16, /* an integer of at most 37 digits that is larger still */
     A_FLOAT = 32,
     A_LIST = 64,
     AN_OBJECT = 128,
-    ANYTHING = 256 /* no type but JSON fits */
+    ANYTHING = 256 /* only the type JSON fits */
 };
 enum { WHOLE = AN_INT | A_UINT | A_LONG };
 enum { MAX_KEYS = 200, MAX_DEEP = 64, UINT_BITS = 64, LONG_BITS = 122 };
@@ -30,15 +30,16 @@ enum { MAX_KEYS = 200, MAX_DEEP = 64, UINT_BITS = 64, LONG_BITS = 122 };
 /* A place in the values: a column, the items of its lists, a key of its objects. */
 typedef struct structure_place {
     uint32_t kinds;
-    bool negative;                 /* one of its integers is negative */
-    struct structure_place *items; /* place of the items of its lists; NULL when it has no lists */
-    pdl_map fields;                /* key -> place, for its objects */
+    bool negative; /* at least one of the integers is negative */
+    /* the place of the items of its lists; NULL when the place has no lists */
+    struct structure_place *items;
+    pdl_map fields; /* key -> place, for its objects */
 } place;
 
 struct batch_structure {
     pdl_arena *arena;
     const pdl_str *columns; /* borrowed */
-    place **places;         /* one for each column */
+    place **places;         /* the place of each column */
     size_t n;
 };
 
@@ -62,8 +63,8 @@ static uint32_t kind_of_whole(pdl_vref v) {
 
 static void add_value(pdl_arena *a, place *p, pdl_vref v, int deep);
 
-/* Adds an object. When it has more than MAX_KEYS keys, the keys are data, and further ones are
- * ignored. */
+/* Adds an object. When it has more than MAX_KEYS keys, they are treated as data, and further keys
+ * are ignored. */
 static void add_object(pdl_arena *a, place *p, pdl_vref v, int deep) {
     p->kinds |= AN_OBJECT;
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
@@ -125,7 +126,7 @@ bool pdl_batch_structure_find(const char *rows, const pdl_str *columns, size_t n
     for (size_t i = 0; i < n; i++) s->places[i] = new_place(a);
     bool ok = pdl_table_of(pdl_str_of(rows), PDL_STR("jsonl"), &t, err) &&
               pdl_rows_each(&t, false, 0, add_row, s, err);
-    s->columns = NULL; /* the caller owns the names */
+    s->columns = NULL; /* the caller owns the names of the columns */
     if (ok)
         *out = s;
     else
@@ -139,7 +140,7 @@ void pdl_batch_structure_free(structure *s) {
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-/* Returns true when DuckDB would take two of the keys for one name. */
+/* Returns true when two of the keys are the same name for DuckDB. */
 static bool has_twins(const pdl_map *fields) {
     for (size_t i = 0; i < fields->n; i++)
         for (size_t k = 0; k < i; k++)
@@ -152,7 +153,7 @@ static const char *whole_type(const place *p) {
     return p->kinds & A_LONG || p->negative ? "DECIMAL(38, 0)" : "UBIGINT";
 }
 
-/* Returns the type of a place without parts; NULL when it has parts. */
+/* Returns the type of a place that has no parts; NULL when it has parts. */
 static const char *simple_type(const place *p) {
     uint32_t k = p->kinds;
     if (!k || k == A_TEXT) return "VARCHAR";

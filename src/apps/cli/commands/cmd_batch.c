@@ -84,7 +84,7 @@ static bool read_tables(batcher *b) {
     pdl_err err = {0};
     pdl_str form = a->value[OPT_rows_form],
             out = a->given[OPT_output] ? a->value[OPT_output] : PDL_STR("-");
-    /* --format is only for names that do not show their format */
+    /* --format is only meant for names that do not show their format */
     bool ok = pdl_table_of(a->value[OPT_input], (pdl_str){0}, &b->o.input, &err);
     if (form.n && (!ok || pdl_table_is_standard(&b->o.input))) {
         pdl_err_fini(&err);
@@ -192,7 +192,7 @@ static void put_about(pdl_buf *out, const char *name, double n) {
     pdl_buf_putf(out, "%s: about %.0f\n", name, rough(n));
 }
 
-/* Returns a number as JSON. 0 means that the number is unknown, and becomes null. */
+/* Returns a number as JSON. 0 means that the number is unknown; it becomes null. */
 static pdl_val known_number(double n) { return n > 0 ? pdl_cli_json_number(n) : pdl_null(); }
 
 static int print_estimate_json(const pdl_batch_estimate *e) {
@@ -258,7 +258,7 @@ static int run_batch(batcher *b) {
     bool ok = pdl_batch_run(&b->o, &t, &err);
     int code = exit_code(&t, ok, &err);
     pdl_cli_rows_line_clear(&b->line);
-    /* the error of a failed row has its place, which includes the name of the input */
+    /* the error of a failed row already has its place, which includes the name of the input */
     if (!ok && t.begun && err.kind == PDL_E_runtime)
         pdl_cli_print_error(&err, b->session);
     else if (!ok)
@@ -317,7 +317,7 @@ static int open_session(batcher *b, pdl_debug *debug) {
                                {"", 0},
                                b->o.files ? pdl_batch_files_handler : refuse_write,
                                b->o.files}};
-    /* the output is among the files that confined code must not see */
+    /* confined code must not see the output */
     char *out = pdl_batch_output_target(b->o.output.path);
     char *journal = pdl_batch_output_journal(&b->o.output);
     const char *own[] = {out, journal, NULL};
@@ -341,13 +341,13 @@ static int open_session(batcher *b, pdl_debug *debug) {
     b->o.budget = o.run.budget;
     b->o.cancel = o.run.cancel;
     b->o.dir = o.program.dir;
-    o.run.budget = NULL; /* one budget counts for all rows together */
+    o.run.budget = NULL; /* one budget limits all rows together */
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err);
     pdl_config_use(&config, &o);
     b->o.variables = vars;
     ok = ok && pdl_session_new(&o, &b->session, &err);
-    code = ok ? run_program(b) : 2; /* no row has begun */
+    code = ok ? run_program(b) : 2; /* no row has begun at this time */
     if (!ok) pdl_cli_print_option_error(a, &err, NULL);
     pdl_err_fini(&err);
     pdl_session_free(b->session);

@@ -22,7 +22,7 @@ enum { SHOWN_CP = 60 };
 
 typedef struct printer {
     bool json, whole;
-    int code; /* exit code of a failed write */
+    int code; /* exit code after a failed write */
 } printer;
 
 static void put_line(printer *p, pdl_buf *line) {
@@ -31,7 +31,7 @@ static void put_line(printer *p, pdl_buf *line) {
     pdl_buf_fini(line);
 }
 
-/* Returns the text of the last message, or of the first text that was embedded. */
+/* Returns the text of the last message, or the first text that was embedded. */
 static pdl_vref last_text(pdl_vref request) {
     pdl_vref list = pdl_dict_getz(request, "messages");
     if (!pdl_is_list(list)) list = pdl_dict_getz(request, "input");
@@ -71,7 +71,7 @@ static bool put_text(printer *p, const pdl_cache_row *r) {
     return !p->code;
 }
 
-/* Returns a text of the file, which others may have made. Owned. */
+/* Returns a text in the file, which another program may have made. Owned. */
 static pdl_val text_of(pdl_str bytes) {
     pdl_buf b = PDL_BUF;
     pdl_utf8_repair(&b, bytes);
@@ -107,7 +107,7 @@ static bool put_row(void *user, const pdl_cache_row *r) {
     return p->json ? put_json(p, r) : put_text(p, r);
 }
 
-/* Reads an age such as "30d" in seconds; returns false for other texts. */
+/* Reads an age such as "30d", in seconds. Returns false for other texts. */
 bool pdl_cli_read_age(pdl_str s, int64_t *out) {
     static const struct {
         char unit;
@@ -133,7 +133,7 @@ static bool prune(const arguments *a, pdl_cache *c, int64_t age, printer *p, pdl
     return true;
 }
 
-/* Returns the mistake in the command line; NULL when there is none. */
+/* Returns the mistake in the command line; NULL when it has none. */
 static const char *misuse(const arguments *a, int64_t *age) {
     static const char *const actions[] = {"list", "prune", "export", "rm"};
     bool known = false, pruning = a->files.n && pdl_str_is(a->files.p[0], "prune");

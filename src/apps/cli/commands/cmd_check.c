@@ -20,16 +20,16 @@
 typedef struct checker {
     const arguments *a;
     pdl_session *session;
-    pdl_str file, folder; /* the file that is checked */
+    pdl_str file, folder; /* the file that is being checked */
     PDL_VEC(pdl_str) names;
     pdl_check_report report;
     pdl_check_config config;
     pdl_check_models models;
     pdl_python_checker python;
-    pdl_check_library library; /* shared by all files, like the names of variables */
+    pdl_check_library library; /* all files share it, and share the names of variables */
     bool failed;
-    size_t fixed; /* problems that were fixed */
-    int code;     /* exit code of a failed write */
+    size_t fixed; /* number of problems that were fixed */
+    int code;     /* exit code after a failed write */
 } checker;
 
 /* --- the report ------------------------------------------------------------------------------- */
@@ -111,7 +111,8 @@ static pdl_program *checked(checker *c, pdl_str text) {
     return p;
 }
 
-/* Writes the fixed text to the file. Returns false when there was nothing to fix, or err is set. */
+/* Writes the fixed text to the file. Returns false when there was nothing to fix, or after an
+ * error, which is in err. */
 static bool fix_file(checker *c, const pdl_program *p, pdl_buf *text, pdl_err *err) {
     pdl_buf fixed = PDL_BUF;
     size_t n = pdl_program_fix(p, pdl_buf_str(text), &fixed);
@@ -136,7 +137,7 @@ static void report_profile(void *user, pdl_loc loc, pdl_err_kind kind, pdl_str t
     pdl_program *p = user;
     size_t n;
     const pdl_rule *r = &pdl_rules(&n)[PDL_RULE_sandbox_profile];
-    /* the profile may be enforceable on another machine */
+    /* the profile may be enforceable on another machine, so this is no error */
     pdl_severity severity = kind == PDL_E_policy ? PDL_DIAG_WARNING : r->severity;
     pdl_program_diag(p, PDL_DIAG_OF(severity, r->name, loc, loc), "%.*s", PDL_FMT(text));
 }

@@ -18,7 +18,8 @@ static pdl_str text_at(pdl_vref row, const char *key) {
     return pdl_str_get(pdl_dict_getz(row, key));
 }
 
-/* The texts have values of variables and answers of services, which may have control sequences. */
+/* The texts contain values of variables and answers of services, which may have control
+ * sequences. */
 static void put_row(pdl_vref row, bool color, pdl_buf *out) {
     static const struct {
         const char *state, *color;

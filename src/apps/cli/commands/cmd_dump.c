@@ -1,4 +1,4 @@
-/* cmd_dump.c -- pdl dump FILE: the intermediate forms of a program, each as text.
+/* cmd_dump.c -- pdl dump FILE: prints the intermediate forms of a program as text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,7 +56,7 @@ static const struct {
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
-/* Returns the requested form; N_FORMS when there are several. */
+/* Returns the form that was requested; N_FORMS when several were. */
 static size_t form_of(const arguments *a) {
     size_t form = N_FORMS - 1, given = 0;
     for (size_t i = 0; i < N_FORMS; i++)

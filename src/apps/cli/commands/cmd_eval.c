@@ -19,7 +19,7 @@ typedef struct evaluator {
     pdl_eval_options o;
     pdl_infer_options infer;
     rows_line line;
-    double least_score; /* the score that --fail-under asks for */
+    double least_score; /* the score that --fail-under requires */
     PDL_VEC(pdl_batch_map) map;
 } evaluator;
 
@@ -134,8 +134,8 @@ static void on_tick(void *user, const pdl_batch_totals *t) {
     pdl_cli_rows_line_show(&e->line, t);
 }
 
-/* Prints why answers failed. If only their number were printed, users would have to read the file
- * of --output. */
+/* Prints why answers failed. With their number alone, users would have to read the file of
+ * --output. */
 static void note_failures(pdl_vref result) {
     pdl_vref programs = pdl_dict_getz(result, "programs");
     for (size_t i = 0; i < pdl_list_len(programs); i++) {
@@ -189,7 +189,7 @@ static int evaluate(evaluator *e) {
     int code = pdl_cli_shared_options_read(a, &limits, so);
     if (code) return code;
     e->o.budget = so->run.budget;
-    so->run.budget = NULL; /* one budget counts for all rows together */
+    so->run.budget = NULL; /* one budget limits all rows together */
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err);
     pdl_config_use(&config, so);
@@ -197,7 +197,7 @@ static int evaluate(evaluator *e) {
     ok = ok && pdl_eval_run(&e->o, &result, &err);
     pdl_cli_rows_line_clear(&e->line);
     if (!pdl_is_absent(result)) {
-        /* the result was paid for, so it is printed before anything else can fail */
+        /* users have paid for the result, so it is printed before anything else can fail */
         code = report(e, result);
         note_failures(result);
         if (ok && code == 0 && is_below(e, result)) code = 1;

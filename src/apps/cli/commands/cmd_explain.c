@@ -30,7 +30,7 @@ static void put_place(pdl_vref d, pdl_buf *out) {
     pdl_buf_putf(out, "%.*s:%lld", PDL_FMT(pdl_member_str(d, "file")), (long long)line);
 }
 
-/* Appends text; its lines after the first are indented as deep as the first. */
+/* Appends text. Its lines after the first get the same indentation as the first. */
 static void put_indented(pdl_str text, const char *indent, pdl_buf *out) {
     for (size_t i = 0; i < text.n; i++) {
         pdl_buf_putc(out, text.p[i]);
@@ -107,7 +107,7 @@ static bool is_same_place(pdl_vref a, pdl_vref b) {
            pdl_int_of(pdl_dict_getz(a, "line")) == pdl_int_of(pdl_dict_getz(b, "line"));
 }
 
-/* Prints one line for all iterations of a map that wait at one place. */
+/* Prints one line for all iterations of a map that wait at the same place. */
 static void put_unknown(pdl_vref list, pdl_buf *out) {
     if (pdl_list_len(list)) PDL_PUT(out, "not known:\n");
     for (size_t i = 0, next; i < pdl_list_len(list); i = next) {
@@ -122,7 +122,7 @@ static void put_unknown(pdl_vref list, pdl_buf *out) {
     }
 }
 
-/* Appends "  p.pdl:7:3 if, with 2 model blocks: after the reply of call 1". */
+/* Appends a text such as " p.pdl:7:3 if, with 2 model blocks: after the reply of call 1". */
 static void put_unreached(pdl_vref list, pdl_buf *out) {
     if (pdl_list_len(list)) PDL_PUT(out, "not reached:\n");
     for (size_t i = 0; i < pdl_list_len(list); i++) {
@@ -142,8 +142,8 @@ static void put_unreached(pdl_vref list, pdl_buf *out) {
 
 static int64_t number_at(pdl_vref d, const char *key) { return pdl_int_of(pdl_dict_getz(d, key)); }
 
-/* Appends "total: 4 calls, about 21 tokens asked, at most 60 answered (1 call without a limit),
- * ...". */
+/* Appends a text such as "total: 4 calls, about 21 tokens asked, at most 60 answered (1 call
+ * without a limit), ...". */
 static void put_totals(pdl_vref notes, pdl_buf *out) {
     pdl_vref t = pdl_dict_getz(notes, "totals");
     long long calls = number_at(t, "calls"), endless = number_at(t, "calls_without_limit"),
@@ -176,8 +176,8 @@ static void put_totals(pdl_vref notes, pdl_buf *out) {
     PDL_PUT(out, "\n");
 }
 
-/* Appends "budget: 4 calls of 3: the run would stop", or the line for a budget that is not
- * exceeded. */
+/* Appends a line such as "budget: 4 calls of 3: the run would stop", or the line for a budget that
+ * is not exceeded. */
 static void put_budget(pdl_vref list, pdl_buf *out) {
     size_t over = 0;
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
@@ -243,7 +243,7 @@ static pdl_val multiply(pdl_val notes, int64_t n) {
     return pdl_dict_putz(notes, "particles", pdl_int(n));
 }
 
-/* Appends how much of their beginnings the calls share, as far as that is known before the run. */
+/* Appends how much of their beginnings the calls share, as far as this is known before the run. */
 static void put_prefixes(const arguments *a, pdl_prefix *prefix, pdl_vref notes, pdl_buf *out) {
     static const char *const unknown[] = {"not_known", "not_reached", "not_done"};
     pdl_val r = pdl_prefix_report(prefix);
@@ -260,7 +260,7 @@ static void put_prefixes(const arguments *a, pdl_prefix *prefix, pdl_vref notes,
     pdl_drop(r);
 }
 
-/* Prints the notes, then the error that ended the run, if one did. */
+/* Prints the notes, and then the error that ended the run, if there was one. */
 static int report(const arguments *a, pdl_session *s, pdl_prefix *prefix, pdl_step step,
                   pdl_vref problems) {
     int64_t particles = 0;
@@ -339,7 +339,7 @@ int pdl_cli_cmd_explain(const arguments *a) {
     };
     int wrong = pdl_cli_shared_options_read(a, &limits, &o);
     if (wrong) return wrong;
-    /* no call is answered, so with a smaller number of jobs some calls would not be seen */
+    /* calls are not answered, so with a smaller number of jobs some calls would never begin */
     o.run.jobs = PDL_MAX_MAP_WORKERS;
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok =

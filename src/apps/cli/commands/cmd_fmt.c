@@ -14,10 +14,10 @@
 
 typedef struct formatter {
     const arguments *a;
-    pdl_session *session; /* used for messages */
+    pdl_session *session; /* the session is used for messages */
     pdl_format_options options;
     size_t changed, failed;
-    int code; /* exit code of a failed write */
+    int code; /* exit code after a failed write */
 } formatter;
 
 static void put_changed(formatter *f, pdl_str file, pdl_str before, pdl_str after) {
@@ -47,7 +47,7 @@ static bool deliver(formatter *f, pdl_str file, pdl_str before, pdl_str after, p
     return ok;
 }
 
-/* Prints an error. The excerpt in the error may contain a key that the program gives, which is
+/* Prints an error. A key in the program may be in the excerpt of the error, so keys are
  * redacted. */
 static void print_error(const formatter *f, pdl_str file, pdl_str text, const pdl_err *err) {
     bool ok;
@@ -76,7 +76,7 @@ static void format_file(formatter *f, pdl_str file) {
     pdl_buf_fini(&text);
 }
 
-/* Reads "A:B", "A" or "A:". */
+/* Reads a range of lines: "A:B", "A" or "A:". */
 static bool read_lines(pdl_str s, pdl_format_options *o) {
     uint64_t n[2] = {0, 0};
     size_t i = 0, part = 0, digits = 0;

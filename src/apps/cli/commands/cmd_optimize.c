@@ -39,7 +39,7 @@ static void on_note(void *user, const char *text) {
     pdl_cli_note("pdl: warning: %s", text);
 }
 
-/* Prints how the search can be continued when it is killed. */
+/* Prints how the search can be continued after its process was killed. */
 static void on_begin(void *user, pdl_str folder) {
     (void)user;
     pdl_cli_note("pdl: if it is interrupted: pdl resume %.*s", PDL_FMT(folder));
@@ -56,7 +56,7 @@ static void on_answer(void *user, pdl_str text) {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Reads one value as YAML, so 1 is a number. A value that is not YAML is a text. */
+/* Reads one value as YAML, so that 1 is a number. A value that is not YAML is a text. */
 static pdl_val value_of(pdl_str text) {
     pdl_val v;
     uint32_t line, column;
@@ -66,7 +66,7 @@ static pdl_val value_of(pdl_str text) {
     return v;
 }
 
-/* Reads V1,V2 or a list of YAML, whose values may have commas. */
+/* Reads values: V1,V2, or a list of YAML, in which a value may have commas. */
 static pdl_val values_of(pdl_str text) {
     pdl_val list = pdl_list_new(4);
     if (pdl_str_starts(text, PDL_STR("["))) {
@@ -89,7 +89,7 @@ static pdl_val values_of(pdl_str text) {
     return list;
 }
 
-/* Reads NAME=VALUES; the name may be a place. Values for the same name are collected. */
+/* Reads NAME=VALUES, where the name may be a place. Values for the same name are collected. */
 static bool read_vary(optimizer *z, pdl_str given) {
     size_t eq = pdl_str_find(given, PDL_STR("="), 0);
     if (eq == PDL_NOT_FOUND || !eq || eq + 1 == given.n) {
@@ -173,8 +173,8 @@ static char *default_output(pdl_str program) {
     return pdl_buf_take(&b);
 }
 
-/* Returns why certain options cannot be given together with a configuration, which contains the
- * same settings. */
+/* Returns the reason why certain options cannot be given together with a configuration, which
+ * contains the same settings. */
 static const char *said_twice(const arguments *a) {
     static const opt_id said[] = {OPT_demos,     OPT_data_rows, OPT_expect,    OPT_judge,
                                   OPT_metric,    OPT_vary,      OPT_tune,      OPT_require,
@@ -350,7 +350,7 @@ static int run(optimizer *z) {
     int code = pdl_cli_shared_options_read(a, &limits, so);
     if (code) return code;
     z->o.budget = so->run.budget;
-    so->run.budget = NULL; /* one budget counts for all runs together */
+    so->run.budget = NULL; /* one budget limits all runs together */
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(z->o.program, &config, &err);
     pdl_config_use(&config, so);

@@ -1,4 +1,4 @@
-/* cmd_policy.c -- pdl policy ACTION: show a built-in policy, check a file, lock tools.
+/* cmd_policy.c -- pdl policy ACTION: shows a built-in policy, checks a file, or locks tools.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,7 +59,7 @@ static void put_oddity(void *user, const pdl_rule_view *r, const char *what) {
     pdl_buf_fini(&text);
 }
 
-/* Appends one line of an error that has several: "FILE:LINE - MESSAGE". */
+/* Appends one line of an error that has several lines: "FILE:LINE - MESSAGE". */
 static void put_error_line(policy_report *c, pdl_str file, pdl_str text) {
     int64_t line = 0;
     size_t dash = pdl_str_find(text, PDL_STR(" - "), 0);
@@ -145,8 +145,8 @@ static pdl_vref hash_in(pdl_vref servers, pdl_vref server, pdl_vref tool) {
     return pdl_is_dict(tools) ? pdl_dict_find(tools, tool) : pdl_absent();
 }
 
-/* Appends a change. The server wrote the names and definitions, so they are made unable to imitate
- * a line of this command. */
+/* Appends a change. The server wrote the names and definitions, so they are written in a form that
+ * cannot imitate a line of this command. */
 static void put_change(pdl_buf *out, const char *what, pdl_vref server, pdl_vref tool) {
     pdl_buf_putf(out, "%s: ", what);
     pdl_policy_put_visible(pdl_str_get(server), false, out);
@@ -169,7 +169,7 @@ static void put_definition(pdl_buf *out, pdl_vref definitions, pdl_vref server, 
     pdl_buf_fini(&json);
 }
 
-/* Appends what a person should check before the file is committed. Returns the number of tools. */
+/* Appends what a person should check before committing the file. Returns the number of tools. */
 static size_t put_changes(pdl_vref before, pdl_vref now, pdl_vref definitions, pdl_buf *out) {
     size_t count = 0;
     for (size_t i = 0; i < pdl_dict_len(now); i++) {
@@ -222,7 +222,7 @@ static int lock(pdl_session *s, pdl_str file, const pdl_str *servers, size_t n) 
     return code;
 }
 
-/* Returns what is wrong with the command line, NULL when nothing is. */
+/* Returns the mistake in the command line; NULL when it has none. */
 static const char *misuse(const arguments *a) {
     pdl_str action = a->files.n ? a->files.p[0] : (pdl_str){0};
     bool locks = pdl_str_is(action, "lock");
@@ -236,7 +236,7 @@ static const char *misuse(const arguments *a) {
     return !locks && a->files.n > 2 ? "one NAME is enough" : NULL;
 }
 
-/* A word without a slash may be the name of a built-in policy; a wrong one is reported when the
+/* A word without a slash may be the name of a built-in policy. A wrong name is reported when the
  * policy is searched. */
 static bool is_missing(pdl_str name) {
     char *path = pdl_str_dup(name);

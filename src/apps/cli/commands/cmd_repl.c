@@ -28,8 +28,8 @@
 
 enum { LOOK_MS = 50, MAX_SHOWN = 100 };
 
-/* Set by Ctrl-C. A run reads the flag; the line editor waits for a pipe, too, so that a signal just
- * before the wait is not lost. */
+/* Set by Ctrl-C. A run reads this flag. The line editor also waits for a pipe, so that it does not
+ * lose a signal that comes just before the wait. */
 static volatile sig_atomic_t interrupted;
 static int wake[2] = {-1, -1};
 
@@ -112,8 +112,8 @@ static void answer_nothing(pdl_request *request) {
     pdl_value_drop(v);
 }
 
-/* Answers `read` on the terminal of the session, with the same line editing as for entries. Without
- * a terminal, the library reads standard input, since it has the input that was read ahead. */
+/* Answers `read` on the terminal of the session, with the line editing that entries have. Without a
+ * terminal, the library reads standard input, since it has the input that was read ahead. */
 static void on_input(void *user, pdl_request *request) {
     repl *r = user;
     const pdl_line_terminal at = pdl_cli_term_lines(&r->term);
@@ -152,7 +152,7 @@ static bool take_input(repl *r, pdl_error **error) {
     return !is_tty || pdl_engine_handle(r->engine, "input", "", on_input, r, error);
 }
 
-/* Keeps the messages that the run added to those with which it began. */
+/* Keeps the messages that the run has added to its first messages. */
 static void keep_context(const repl *r, const pdl_task *task, pdl_value *variables) {
     pdl_value *parts = pdl_value_list(), *said = pdl_task_context(task, NULL),
               *before = r->inputs ? pdl_value_get(r->inputs, "pdl_context") : NULL;
@@ -254,7 +254,7 @@ static int show_context(repl *r) {
     return code;
 }
 
-/* Writes the entries so far as one program with the same effect. */
+/* Writes the entries so far as one program that has the same effect. */
 static int save(repl *r, pdl_str file) {
     pdl_buf out = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
@@ -281,7 +281,7 @@ static void run_entry(repl *r, pdl_str program) {
     if (pdl_repl_run(r, program)) *pdl_vec_push(&r->entries) = pdl_str_dup(program);
 }
 
-/* Runs the file as the entry `include: FILE`, so that :save writes it, too. */
+/* Runs the file as if the user had entered `include: FILE`, so that :save writes it, too. */
 static int load(repl *r, pdl_str file) {
     pdl_buf entry = PDL_BUF;
     if (!file.n) {
@@ -374,7 +374,7 @@ void pdl_repl_each_command(void (*fn)(void *to, pdl_str name), void *to) {
         fn(to, pdl_str_of(commands[i].name));
 }
 
-/* Executes a command of the session. A unique beginning of its name selects it. */
+/* Executes a command of the session. A unique beginning of its name suffices. */
 static void obey(repl *r, pdl_str line) {
     size_t blank = pdl_str_find(line, PDL_STR(" "), 0), found = 0, n_found = 0;
     pdl_str name = pdl_str_sub(line, 1, blank),
@@ -393,7 +393,7 @@ static void obey(repl *r, pdl_str line) {
 
 /* --- the conversation ------------------------------------------------------------------------- */
 
-/* Reads the lines of one entry. Returns false at the end. */
+/* Reads the lines of one entry. Returns false at the end of the input. */
 static bool read_entry(repl *r, pdl_buf *entry) {
     pdl_buf line = PDL_BUF;
     bool more = true;
@@ -446,7 +446,7 @@ static char *history_file(void) {
     return NULL;
 }
 
-/* Reads the variables of --data and --data-file, in the form of the public interface. */
+/* Reads the variables of --data and --data-file, in the form that the public interface takes. */
 static bool read_inputs(const arguments *a, repl *r, pdl_err *err) {
     pdl_val vars;
     pdl_buf json = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
@@ -461,7 +461,8 @@ static bool read_inputs(const arguments *a, repl *r, pdl_err *err) {
 static void converse(repl *r) {
     pdl_buf entry = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     struct sigaction act = {.sa_handler = on_interrupt},
-                     before; /* without SA_RESTART, so that a signal ends the reading of a line */
+                     /* this is without SA_RESTART, so that a signal ends the reading of a line */
+                     before;
     sigaction(SIGINT, &act, &before);
     if (pdl_tty_is(STDIN_FILENO))
         pdl_cli_note("PDL %s. :help says what can be typed, Ctrl-D leaves.", pdl_version());

@@ -1,4 +1,5 @@
-/* cmd_resume.c -- pdl resume continues a durable run, and pdl answer answers a question of one.
+/* cmd_resume.c -- pdl resume continues a durable run, and pdl answer answers a question of a
+ * durable run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,8 +18,9 @@ static int fail(pdl_err *err) {
     return code;
 }
 
-/* Continues an inference. The program, the variables and the weighing come from the inference's
- * journal. given: this command line; a: the same with the options of the journal added. */
+/* Continues an inference. The program, the variables and the way of weighing are those in its
+ * journal. given: this command line; a: the same command line with the options of the journal
+ * added. */
 static int resume_inference(const arguments *given, const arguments *a, durable_command *l) {
     opt_id other;
     if (given->given[OPT_data] || given->given[OPT_data_file])
@@ -51,7 +53,7 @@ static int resume_run(const arguments *given, pdl_durable_use use) {
     return code;
 }
 
-/* Prints what the resume would do, without doing it. */
+/* Prints what the resume would do, but does not do it. */
 static int check_run(const arguments *a) {
     pdl_forecast f = {0};
     pdl_buf out = PDL_BUF;

@@ -26,7 +26,7 @@
 
 #include "base/banned.h"
 
-/* Returns PROGRAM_trace.json beside the program, without the program's suffix. */
+/* Returns PROGRAM_trace.json, beside the program and without the program's suffix. */
 static char *trace_name(const arguments *a) {
     pdl_str v = a->value[OPT_trace], file = a->files.p[0];
     if (v.p) return pdl_str_dup(v);
@@ -39,8 +39,8 @@ static char *trace_name(const arguments *a) {
     return pdl_buf_take(&b);
 }
 
-/* Writes a piece of the trace. After a signal the trace is still completed, but a pipe that does
- * not accept a piece at once is not waited for any more. */
+/* Writes a piece of the trace. After a signal the trace is still completed, but there is no further
+ * wait for a pipe that does not accept a piece at once. */
 static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
     const pdl_cancel scope = {.flag = pdl_cli_signal_received()},
                      *before = pdl_cancel_enter(&scope);
@@ -58,7 +58,7 @@ static void note_cut(const pdl_session *s, const pdl_cancel *scope, pdl_err *err
     (void)pdl_cancel_enter(NULL);
 }
 
-/* Returns the exit status: nonzero when a signal came while the trace was written. */
+/* Returns the exit status, which is not zero when a signal came while the trace was written. */
 static int write_trace(const arguments *a, const pdl_session *s) {
     const pdl_cancel scope = {.flag = pdl_cli_signal_received()};
     pdl_file_out *out;
@@ -84,14 +84,14 @@ static int write_trace(const arguments *a, const pdl_session *s) {
 typedef struct runner {
     const arguments *a;
     term term;
-    pdl_line_terminal terminal; /* the terminal, for questions */
+    pdl_line_terminal terminal; /* the terminal on which questions are asked */
     pdl_session *session;
     pdl_stream stream;
     show_live show; /* for --view */
     progress progress;
     durable_command *durable; /* NULL when the run is not durable */
     pdl_vref inputs;
-    char *own_files[3]; /* owned: files of --trace and a durable run; NULL-terminated */
+    char *own_files[3]; /* owned: the files of --trace and of a durable run; NULL-terminated */
 } runner;
 
 static void on_signal(void *user, int sig) {
@@ -175,8 +175,8 @@ static void make_forecast(const runner *r, const pdl_err *failure) {
     pdl_err_fini(&err);
 }
 
-/* Reports the result of --check. The notes are the output of the command; output of the program is
- * dropped. */
+/* Reports the result of --check. The output of the command are the notes; the output of the program
+ * is dropped. */
 static int report_check(const runner *r, pdl_step step) {
     pdl_buf b = PDL_BUF;
     if (r->durable->forecast) {
@@ -202,8 +202,8 @@ static void warn_deprecated(void *user, pdl_loc loc, const char *old, const char
     pdl_buf_fini(&at);
 }
 
-/* Reads the text of the program. For a resumed run the text is in the journal, because the run may
- * have moved to a machine that has only the journal. */
+/* Reads the text of the program. A resumed run reads it from the journal, because the run may have
+ * moved to a machine that only has the journal. */
 static bool read_text(const runner *r, pdl_buf *text, pdl_err *err) {
     pdl_str file = r->a->files.p[0];
     if (!r->durable || !r->durable->resumes) return pdl_cli_read_program(file, text, err);
@@ -232,7 +232,7 @@ static int failed(const runner *r, pdl_err *err) {
     return code;
 }
 
-/* Makes the forecast for a program that cannot be loaded. */
+/* Makes a forecast which says that the program cannot be loaded. */
 static int refuse_program(const runner *r, const pdl_program *p) {
     pdl_err err = {0};
     size_t i = 0;
@@ -283,7 +283,7 @@ static int run_shown(runner *r, pdl_str text) {
     return code;
 }
 
-/* Returns the errno of a path that cannot become a file, 0 when it probably can. */
+/* Returns the errno of a path that cannot become a file; 0 when it probably can. */
 static int why_unwritable(const char *path) {
     struct stat st;
     if (stat(path, &st) == 0) return S_ISDIR(st.st_mode) ? EISDIR : 0;
@@ -294,8 +294,8 @@ static int why_unwritable(const char *path) {
     return e;
 }
 
-/* Warns of a trace that cannot be written before the run, which may take hours; the program runs
- * anyway, as in the reference. */
+/* Warns before the run that the trace cannot be written, because the run may take hours. The
+ * program runs anyway, as in the reference. */
 static void warn_of_trace(const arguments *a) {
     if (!a->given[OPT_trace]) return;
     char *path = trace_name(a);
@@ -304,8 +304,8 @@ static void warn_of_trace(const arguments *a) {
     pdl_free(path);
 }
 
-/* Empties the file of -o when the program begins: so a missing or broken program does not destroy
- * the previous result. */
+/* Empties the file of -o, but only when the program begins. So a missing or broken program does not
+ * destroy the previous result. */
 static void empty_output(const runner *r) {
     struct stat st;
     bool keeps = r->durable && r->durable->resumes && !r->durable->fresh_output;
@@ -347,7 +347,7 @@ static pdl_stream stream_of(const arguments *a) {
     return pdl_str_is(a->value[OPT_stream], "none") ? PDL_STREAM_NONE : PDL_STREAM_CONTEXT;
 }
 
-/* Handles options that run nothing. Returns -1 to continue with the run. */
+/* Handles options that run nothing. Returns -1 when the run continues, else the exit status. */
 static int early(const arguments *a) {
     if (a->given[OPT_version]) return pdl_cli_cmd_version(a);
     if (a->given[OPT_schema]) return pdl_cli_cmd_schema(a);
@@ -364,7 +364,7 @@ static int early(const arguments *a) {
     return -1;
 }
 
-/* Refuses to run too many levels deep. A program may run this command again, also on itself, so an
+/* Refuses to run too many levels deep. A program may run this command again, even for itself, so an
  * environment variable counts the levels. */
 static bool enter_depth(pdl_str file, pdl_err *err) {
     static const char name[] = "PDL_DEPTH";
@@ -388,9 +388,9 @@ pdl_str pdl_cli_sandbox_profile(const arguments *a) {
     return pdl_sandbox_named(a->given[OPT_no_sandbox] ? NULL : getenv("PDL_SANDBOX"));
 }
 
-/* Makes the file of -o standard output. A resumed run keeps the output that it is known to have
- * written. A file that is shorter than this output gets the whole output again.
- */
+/* Makes the file of -o the standard output. For a resumed run, the output that earlier processes
+ * have certainly written stays in the file. A file that is shorter than that gets the whole output
+ * again. */
 static bool open_output(const runner *r, pdl_err *err) {
     if (!r->a->given[OPT_output] || r->a->given[OPT_dry_run]) return true;
     bool resumes = r->durable && r->durable->resumes;
@@ -456,7 +456,7 @@ static pdl_session_options session_options(runner *r, pdl_debug *debug) {
     };
 }
 
-/* Adds the sinks that show the run, such as a page or a line of progress. */
+/* Adds the sinks that show the run, such as a page or a progress line. */
 static void add_shows(runner *r, pdl_session_options *o) {
     if (r->a->given[OPT_view])
         o->reports.sink = pdl_cli_show_live_init(&r->show, &r->session, o->reports.sink);
@@ -482,7 +482,7 @@ static int run_session(runner *r, pdl_session_options *o) {
     ok = ok && pdl_session_new(o, &r->session, &err);
     int code = ok ? run_program(r) : failed(r, &err);
     pdl_config_fini(&config);
-    /* other builds search for memory leaks, so they release everything */
+    /* builds without pools search for memory leaks, so they release everything */
     if (PDL_POOLS && !r->durable) pdl_leak_on_exit();
     pdl_cli_show_live_fini(&r->show);
     pdl_session_free(r->session);

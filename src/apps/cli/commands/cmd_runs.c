@@ -72,8 +72,8 @@ static bool put_line(void *user, pdl_str path, const pdl_durable_summary *s) {
     return true;
 }
 
-/* Reports a journal that cannot be read instead of skipping it silently: a newer version may have
- * made it, and it may wait for an answer. */
+/* Reports a journal that cannot be read, and does not just skip it: a newer version may have made
+ * it, and its run may wait for an answer. */
 static void note_unreadable(void *user, pdl_str path, const char *why) {
     (void)user;
     pdl_str name = pdl_file_name(path);
@@ -159,7 +159,7 @@ static int export(const arguments *a, const char *path, pdl_err *err) {
     return ok ? 0 : 1;
 }
 
-/* Returns an option that the action does not accept; NULL when there is none. */
+/* Returns an option that the action does not accept; NULL when all are accepted. */
 static const char *stray(const arguments *a) {
     pdl_str action = a->files.n ? a->files.p[0] : PDL_STR("");
     bool prunes = a->given[OPT_older_than] || a->given[OPT_all];
@@ -172,7 +172,7 @@ static const char *stray(const arguments *a) {
     return NULL;
 }
 
-/* Returns the mistake in the command line; NULL when there is none. */
+/* Returns the mistake in the command line; NULL when it has none. */
 static const char *misuse(const arguments *a) {
     static const struct {
         const char *name;

@@ -12,11 +12,11 @@
 
 typedef struct tester {
     size_t passed, failed, files;
-    bool broken; /* a file of tests has an error */
+    bool broken; /* some file of tests has an error */
     bool json;
-    pdl_buf list; /* the tests as JSON, with --json */
+    pdl_buf list; /* with --json: the tests, as a list of JSON */
     pdl_junit junit;
-    pdl_session_options session; /* the options of the command line */
+    pdl_session_options session; /* the options of the session, from the command line */
 } tester;
 
 static void put_json(tester *t, pdl_str program, pdl_str name, pdl_str problem) {
@@ -34,7 +34,7 @@ static void put_line(pdl_str program, pdl_str name, pdl_str problem) {
                  PDL_FMT(name));
     if (problem.n) pdl_buf_putf(&line, ": %.*s", PDL_FMT(problem));
     for (size_t i = 0; i < line.len; i++)
-        if (line.p[i] == '\n') line.p[i] = ' '; /* a test is one line */
+        if (line.p[i] == '\n') line.p[i] = ' '; /* each test is reported on one line */
     pdl_buf_putc(&line, '\n');
     (void)pdl_cli_put_stdout(pdl_buf_str(&line));
     pdl_buf_fini(&line);

@@ -1,6 +1,6 @@
 /* cmd_trace.c -- pdl trace: shows what a durable run or a recorded run did, even when it was
- * killed. The program of the run is executed with the answers of the journal and without any real
- * effect, so a run in progress is not disturbed.
+ * killed. The program of the run is executed with the answers in the journal, and no effect is
+ * really executed. So a run in progress is not disturbed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -105,7 +105,7 @@ static bool show_html(pdl_durable *run, pdl_str path, pdl_err *err) {
 struct events {
     pdl_buf out;
     size_t n;
-    /* end of the last effect in each lane: effects that overlap are shown side by side */
+    /* end of the last effect in each lane: effects that overlap are side by side */
     PDL_VEC(double) lanes;
 };
 
@@ -163,7 +163,7 @@ static bool show(const arguments *a, pdl_str path, pdl_err *err) {
     pdl_durable *run = NULL;
     bool ok =
         pdl_journal_is(path) || pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err);
-    bool of_rows = pdl_str_is(form, "perfetto"); /* a form that has no tree of blocks */
+    bool of_rows = pdl_str_is(form, "perfetto"); /* this form has no tree of blocks */
     if (ok && run && !of_rows) ok = pdl_cli_is_one_run(run, err);
     if (ok && of_rows)
         ok = show_perfetto(run, path, err);

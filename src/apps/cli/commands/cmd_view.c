@@ -28,7 +28,8 @@
 
 enum {
     MAX_WAIT_MS = 50, /* libuv registers a new descriptor only when the loop runs the next time */
-    /* maximum number of runs that are kept besides the first one; the oldest is dropped */
+    /* maximum number of runs that are kept besides the first run; when there are more, the oldest
+     * is dropped */
     MAX_KEPT = 20
 };
 
@@ -36,12 +37,13 @@ typedef struct shower {
     const arguments *a;
     PDL_VEC(pdl_view_run *) runs;
     PDL_VEC(struct compared_run *) compared; /* the runs borrow these */
-    pdl_buf program;  /* text of the program that may be run again */
-    run_again *again; /* NULL when no program may be run */
+    pdl_buf program;                         /* text of the program, when it may be run again */
+    run_again *again;                        /* NULL when no program may be run */
     recorded recorded;
     pdl_loop *loop;
     pdl_viewer *viewer;
-    char *opened; /* the file that leads a browser to the page; owned; NULL when there is none */
+    /* the file that leads a browser to the page; owned; NULL when there is no such file */
+    char *opened;
     bool stopped;
 } shower;
 
@@ -54,7 +56,7 @@ static bool read_file(pdl_str name, pdl_buf *out, pdl_err *err) {
     return ok;
 }
 
-/* A run whose calls are compared when one of them is opened. */
+/* A run whose calls are compared when a user opens one of them. */
 typedef struct compared_run {
     const arguments *a;
     char *path; /* owned */
@@ -73,7 +75,7 @@ static pdl_val compare_calls(void *user) {
     return report;
 }
 
-/* Adds a run that was made from the journal at path. */
+/* Adds to the compared runs a run that was made from the journal at path. */
 static void add_compared(shower *s, pdl_view_run *view, pdl_str path) {
     if (!view) return;
     compared_run *c = PDL_NEW(compared_run);
@@ -106,7 +108,7 @@ static const char *state_words(pdl_run_state state) {
     return words[state];
 }
 
-/* Shows the runs of a durable inference, each with what it asked. */
+/* Shows the runs of a durable inference, with the requests of each. */
 static bool open_inference(shower *s, pdl_durable *run, pdl_str path, pdl_err *err) {
     pdl_durable_summary summary;
     pdl_view_run *view = NULL;
@@ -146,8 +148,8 @@ static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
     return ok && (!given || pdl_cli_run_again_open(s->a, path, file, text, &s->again, err));
 }
 
-/* Returns the path of a durable run that is named by its id or its file; NULL when it is not one.
- * Owned. */
+/* Returns the path of a durable run that is named by its id or its file; NULL when it names no
+ * durable run. Owned. */
 static char *durable_path(pdl_str name) {
     pdl_err ignored = {0};
     char *path = NULL;
@@ -160,14 +162,14 @@ static char *durable_path(pdl_str name) {
     return NULL;
 }
 
-/* Sets the error for a file that has no trace, with a guess at what the user meant. */
+/* Sets the error for a file that has no trace. The error guesses what the user meant. */
 static void say_no_trace(pdl_str name, pdl_err *err) {
     pdl_err_wrap(err, (pdl_loc){0}, "%.*s", PDL_FMT(name));
     if (pdl_str_ends(name, PDL_STR(".pdl")))
         pdl_err_hint(err, "pdl --view runs a program and shows it, pdl -t writes a trace");
 }
 
-/* Shows a trace. Files that the source includes are searched as in a run. */
+/* Shows a trace. Files that its source includes are searched as a run would search them. */
 static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str source,
                        pdl_view_run **out, pdl_err *err) {
     pdl_str file = s->a->value[OPT_source];
@@ -185,7 +187,7 @@ static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str sou
     return ok;
 }
 
-/* Refuses variables: they would change nothing, because the run is over. */
+/* Refuses variables, which would change nothing, because the run is over. */
 static bool has_no_variables(const shower *s, pdl_str name, pdl_err *err) {
     if (!s->a->given[OPT_data] && !s->a->given[OPT_data_file]) return true;
     return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
@@ -203,8 +205,8 @@ static bool read_in(pdl_str folder, const char *file, pdl_buf *out, pdl_err *err
     return ok;
 }
 
-/* Returns the folder of a search that is named by its path, or by its name in experiments; owned.
- * NULL when there is none. */
+/* Returns the folder of a search, which is named by its path or by its name in `experiments`;
+ * owned. NULL when there is no such search. */
 static char *search_folder(pdl_str name) {
     bool is_path = pdl_str_find(name, PDL_STR("/"), 0) != PDL_NOT_FOUND;
     for (int i = 0; i < 2 - is_path; i++) {
@@ -219,7 +221,7 @@ static char *search_folder(pdl_str name) {
     return NULL;
 }
 
-/* Shows a search. A search in progress has no report yet. */
+/* Shows a search. While the search is in progress it has no report. */
 static bool open_search(shower *s, pdl_str folder, pdl_err *err) {
     pdl_buf candidates = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), scores = candidates,
             report = PDL_BUF;
@@ -265,8 +267,8 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     return ok;
 }
 
-/* Opens a recording. When it may be run again, a durable run is made from it. The page still shows
- * the recording itself, because only that has the times of the answers. */
+/* Opens a recording. If it may be run again, a durable run is made from it. The page still shows
+ * the recording itself, because only the recording has the times of the answers. */
 static bool open_recorded(shower *s, pdl_str name, pdl_err *err) {
     pdl_str file = s->a->value[OPT_view_run];
     pdl_view_run *view = NULL;
@@ -359,8 +361,8 @@ static void on_typed(void *user, int events) {
     if (n > 0) print_address(user);
 }
 
-/* Writes a file that leads the browser to the address. The address contains a secret: other users
- * can see the arguments of a process, but not this file. */
+/* Writes a file that leads the browser to the address. The address contains a secret. Other users
+ * can see the arguments of a process, but they cannot read this file. */
 static bool write_opener(shower *s, pdl_err *err) {
     const char *folder = getenv("XDG_RUNTIME_DIR");
     pdl_buf path = PDL_BUF, html = PDL_BUF;
@@ -392,8 +394,8 @@ static void remove_opener(shower *s) {
     s->opened = NULL;
 }
 
-/* Starts the browser as a process that is not our child, so that it outlives pdl view. Returns 0
- * when the browser was started, else an errno. */
+/* Starts the browser. Its process is not our child, so it outlives pdl view. Returns 0 when the
+ * browser was started, else an errno value. */
 static int run_browser(const char *program, const char *file) {
     int why = 0, report[2];
     if (!pdl_os_pipe(report, false)) return errno;
@@ -412,14 +414,15 @@ static int run_browser(const char *program, const char *file) {
         _exit(127);
     }
     if (child < 0) why = errno;
-    close(report[1]); /* a started program has closed its copy */
+    close(report[1]); /* the program that was started has closed its copy */
     if (read(report[0], &why, sizeof why) < 0) why = errno;
     close(report[0]);
     if (child > 0) (void)waitpid(child, NULL, 0);
     return why;
 }
 
-/* Starts the browser. When that fails the address is printed as without --open. */
+/* Starts the browser. When that fails, the address is printed, which also happens
+ * without --open. */
 static bool start_browser(shower *s, pdl_err *err) {
     if (!write_opener(s, err)) return false;
     const char *browser = getenv("BROWSER");
@@ -432,7 +435,7 @@ static bool start_browser(shower *s, pdl_err *err) {
     return true;
 }
 
-/* Adds an ended run that the page started; it is compared with the first. */
+/* Adds a run that the page has started and that has ended. It is compared with the first run. */
 static void add_run(shower *s, pdl_view_run *run) {
     pdl_view_run *oldest = NULL;
     if (run && s->runs.n > MAX_KEPT) {
@@ -446,7 +449,7 @@ static void add_run(shower *s, pdl_view_run *run) {
     pdl_view_run_free(oldest);
 }
 
-/* Returns true when a run that the page started can continue without waiting. */
+/* Returns true when a run that the page has started can continue without waiting. */
 static bool turn(shower *s) {
     bool ready = false;
     pdl_view_run *run = NULL;
@@ -529,8 +532,8 @@ static bool is_every_address(pdl_str host) {
            pdl_str_is(host, "[::]") || pdl_str_is(host, "*");
 }
 
-/* Returns an option that is only useful for running a program, when none is run; NULL when there is
- * no such option. */
+/* Returns an option that is useful only when a program is run, and none is; NULL when there is no
+ * such option. */
 static const char *idle_option(const arguments *a) {
     static const opt_id of_runs[] = {OPT_cache,   OPT_jobs,    OPT_timeout, OPT_budget,
                                      OPT_cache_marks, OPT_prefix_first,

@@ -16,7 +16,8 @@
 
 enum { COMMON = 4 }; /* a common word is in more than a fourth of the sections */
 enum { NAMED = 1000000, IN_HEADING = 1000, MAX_IN_BODY = 500, MAX_OTHERS = 8, LIST = 4 };
-enum { MAX_WORDS = 16 }; /* each word is searched in the whole manual, so their number is limited */
+/* each word is searched in the whole manual, so the number of words is limited */
+enum { MAX_WORDS = 16 };
 
 typedef struct scored_section {
     manual_section s;
@@ -35,7 +36,7 @@ typedef struct query_words {
     size_t rare;     /* the number of words that a section must have */
 } query_words;
 
-/* Takes the operands apart at blanks. */
+/* Divides the operands into words at blanks. */
 static void read_words(const arguments *a, query_words *out, pdl_buf *all) {
     for (size_t i = 0; i < a->files.n; i++) {
         if (i) pdl_buf_putc(all, ' ');
@@ -61,8 +62,8 @@ static void weigh(query_words *all) {
     for (size_t i = 0; i < all->v.n; i++) all->rare += is_rare(all, &all->v.p[i]);
 }
 
-/* Returns true for a page that is a list with a short section for every word. In a result, the
- * sections of such a page come after the sections that explain the word. */
+/* Returns true for a page that is a list with a short section for each word. In the results, such
+ * sections come after sections that explain the word. */
 static bool is_list(pdl_str page) {
     return pdl_str_is(page, "docs/manual/rules.md") ||
            pdl_str_is(page, "docs/manual/quick-reference.md") ||
@@ -111,7 +112,7 @@ static size_t score_of(const manual_section *s, const query_words *all, pdl_str 
     return is_list(s->page) ? score / LIST + 1 : score;
 }
 
-/* Inserts a section into the list of the best ones, which is sorted. */
+/* Inserts a section into the list of the best sections, which is sorted. */
 static void keep(scored_section *best, size_t *n, scored_section f) {
     size_t at = *n;
     while (at && best[at - 1].score < f.score) at--;
@@ -148,7 +149,7 @@ static int show(const scored_section *best, size_t n) {
     return code;
 }
 
-/* Prints the pages of the manual. */
+/* Prints the list of the pages of the manual. */
 static int show_pages(void) {
     pdl_buf out = PDL_BUF;
     manual_walk w = {0};

@@ -57,8 +57,8 @@ static pdl_str message_of(pdl_str line) {
     return pdl_str_sub(line, at + dash.n, line.n);
 }
 
-/* Writes the part that all messages of one form share: quoted names and numbers are left out, and
- * letters are small. */
+/* Writes the part that all messages of one form share, in small letters and without quoted names
+ * and numbers. */
 static void put_form(pdl_str message, pdl_buf *out) {
     pdl_buf_clear(out);
     for (size_t i = 0; i < message.n; i++) {
@@ -73,7 +73,7 @@ static void put_form(pdl_str message, pdl_buf *out) {
     }
 }
 
-/* Returns true when the section shows a message of this form. */
+/* Returns true when the section shows a message that has this form. */
 static bool says(pdl_str body, pdl_str form, pdl_buf *room) {
     while (body.n) {
         pdl_str message = message_of(pdl_manual_take_line(&body));
@@ -203,7 +203,7 @@ static bool is_option_named(const option *o, pdl_str name) {
     return pdl_str_is(name, o->name) || (name.n == 1 && o->letter == name.p[0]);
 }
 
-/* Writes an option. When options of one name mean different things, each has its own row. */
+/* Writes an option. When options of one name have different meanings, each has its own row. */
 static bool put_option(pdl_str name, pdl_buf *out) {
     size_t begin = out->len;
     for (int id = 0; id < OPT_COUNT; id++) {
@@ -255,7 +255,7 @@ static bool names(pdl_str cell, pdl_str name) {
            (dot != PDL_NOT_FOUND && pdl_str_eq(pdl_str_sub(whole, dot + 1, whole.n), name));
 }
 
-/* Writes a row: the name, its owner, its description, and an example when the page has one. */
+/* Writes a row: the name, its owner, its description, and the example if the page has one. */
 static void put_row(pdl_str cell, pdl_str of, pdl_str row, pdl_buf *out) {
     if (out->len) pdl_buf_putc(out, '\n');
     pdl_buf_putf(out, "%.*s (%s", PDL_FMT(cell), pdl_str_starts(of, PDL_STR("**")) ? "block " : "");

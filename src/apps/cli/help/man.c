@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* Escapes text for roff. */
+/* Appends text with the escapes that roff needs. */
 static void put_roff(const char *s, pdl_buf *out) {
     if (*s == '.' || *s == '\'') PDL_PUT(out, "\\&");
     for (; *s; s++) {
@@ -38,7 +38,8 @@ static void put_command(const command *c, pdl_buf *out) {
     for (const opt_id *o = c->options; *o != OPT_COUNT; o++) put_option(pdl_cli_option_of(*o), out);
 }
 
-/* Writes a paragraph for each code; its sentences are the kinds of errors that share it. */
+/* Writes a paragraph for each exit code. Its sentences are the kinds of errors that
+ * have this code. */
 static void put_codes(pdl_buf *out) {
     static const struct {
         int code;

@@ -30,7 +30,7 @@ static bool is_letter(char c) {
     return (c >= '0' && c <= '9') || (pdl_lower(c) >= 'a' && pdl_lower(c) <= 'z') || (c & 0x80);
 }
 
-/* Returns the level of a heading, 0 for another line. */
+/* Returns the level of a heading; 0 for a line that is not a heading. */
 static size_t level_of(pdl_str line) {
     size_t n = 0;
     while (n < line.n && line.p[n] == '#') n++;
@@ -71,8 +71,8 @@ bool pdl_manual_next(manual_walk *w, manual_section *s) {
     return false;
 }
 
-/* Returns the end of a link [words](target) that begins at i; 0 when no link begins there. *words:
- * the part that a reader sees. */
+/* Returns the end of a link [words](target) that begins at i; 0 when no link begins there. *words
+ * gets the part that a reader sees. */
 static size_t link_end(pdl_str line, size_t i, pdl_str *words) {
     size_t mid = pdl_str_find(line, PDL_STR("]("), i);
     size_t end = mid == PDL_NOT_FOUND ? mid : pdl_str_find(line, PDL_STR(")"), mid);
@@ -90,7 +90,7 @@ static void put_line(pdl_str line, pdl_buf *out) {
         size_t end = !is_code && line.p[i] == '[' ? link_end(line, i, &words) : 0;
         if (line.p[i] == '`') is_code = !is_code;
         if (end) {
-            /* the words of a link contain no further link, so this recursion ends */
+            /* the words of a link contain no link, so this recursion ends */
             put_line(words, out);
             i = end - 1;
         } else if (is_code || line.p[i] != '*') {
@@ -114,7 +114,7 @@ void pdl_manual_put(pdl_str body, pdl_buf *out) {
         if (is_fence(line)) {
             is_code = !is_code;
             if (!is_code || blank) continue;
-            line.n = 0; /* an empty line before code */
+            line.n = 0; /* an empty line comes before code */
         }
         if (!line.n && blank) continue;
         blank = !line.n;

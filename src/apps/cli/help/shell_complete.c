@@ -1,8 +1,8 @@
 /* shell_complete.c -- pdl __complete bash|zsh|fish: writes the completion of a shell from the
  * tables (packaging/pdl.bash and so on).
  *
- * Options of several commands share a name and differ in their values (--format, --check), so the
- * proposals always depend on the command word first.
+ * Several commands have options with the same name and different values (--format, --check), so the
+ * proposals always depend on the command first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* Returns true for the commands that people see. */
+/* Returns true for commands that users should see. */
 static bool is_shown(const command *c) { return c->name[0] != '_'; }
 
 static void put_words(const command *c, pdl_buf *out) {
@@ -18,7 +18,7 @@ static void put_words(const command *c, pdl_buf *out) {
         pdl_buf_putf(out, "--%s ", pdl_cli_option_of(*o)->name);
 }
 
-/* Appends {a,b} without the braces, with blanks for the commas. */
+/* Appends a text such as {a,b} without its braces, and with blanks in place of commas. */
 static void put_choices(const char *choices, pdl_buf *out) {
     for (const char *p = choices + 1; p[1]; p++) pdl_buf_putc(out, *p == ',' ? ' ' : *p);
 }
@@ -32,7 +32,7 @@ static void put_names(size_t from, pdl_buf *out) {
         if (is_shown(&all[i])) pdl_buf_putf(out, "%s ", all[i].name);
 }
 
-/* Appends text in single quotes, as one line. For zsh, the special bytes get a backslash. */
+/* Appends the text in single quotes, as one line. For zsh, special bytes get a backslash. */
 static void put_quoted(const char *s, const char *special, pdl_buf *out) {
     for (; *s; s++) {
         if (*s == '\'')
@@ -46,7 +46,7 @@ static void put_quoted(const char *s, const char *special, pdl_buf *out) {
 
 /* --- bash ------------------------------------------------------------------------------------- */
 
-/* Appends the case of a command: its options, and the choices of their values. */
+/* Appends the code for a command: its options, and the choices of their values. */
 static void put_bash_command(const command *c, const char *pattern, pdl_buf *out) {
     pdl_buf_putf(out, "    %s)\n        words='", pattern);
     put_words(c, out);
@@ -86,7 +86,7 @@ static void put_bash(pdl_buf *out) {
 
 /* --- zsh -------------------------------------------------------------------------------------- */
 
-/* Appends one option in the form of _arguments: '*'{-d+,--data=}'[doc]:DATA:_files'. */
+/* Appends one option in the form that _arguments takes: '*'{-d+,--data=}'[doc]:DATA:_files'. */
 static void put_zsh_option(const option *row, pdl_buf *out) {
     const char *sign = row->kind == OPT_FLAG ? "" : row->kind == OPT_ATTACHED ? "=-" : "=";
     PDL_PUT(out, " ");
@@ -176,7 +176,7 @@ static void put_fish(pdl_buf *out) {
         put_quoted(all[i].doc, "", out);
         PDL_PUT(out, "'\n");
     }
-    /* a command is the first word; after any other word the options of a run are offered */
+    /* a command is the first word; after any other word the options of a run are proposed */
     for (size_t i = 0; i < n; i++) {
         for (const opt_id *o = all[i].options; is_shown(&all[i]) && *o != OPT_COUNT; o++) {
             PDL_PUT(out, "complete -c pdl -n ");

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* Appends the value of an option in the form in which it is written after the name. */
+/* Appends the value of an option, in the form in which it is written after the option's name. */
 static void put_value(const option *o, pdl_buf *out) {
     const char *value = o->choices ? o->choices : o->value;
     if (option_needs_value(o)) pdl_buf_putf(out, " %s", value);
@@ -29,7 +29,7 @@ static void put_blanks(size_t n, pdl_buf *out) {
     while (n--) pdl_buf_putc(out, ' ');
 }
 
-/* Continues a line that has `used` columns; the following lines are indented. Returns the number of
+/* Continues a line that has `used` columns. The lines after it are indented. Returns the number of
  * columns of the last line, which gets no line end. All texts are ASCII. */
 static size_t put_words(pdl_str text, size_t used, size_t indent, pdl_buf *out) {
     bool first = true;
@@ -52,7 +52,8 @@ static size_t put_words(pdl_str text, size_t used, size_t indent, pdl_buf *out) 
     return used;
 }
 
-/* Returns where the second column of a line of a table begins; 0 when it is not a table. */
+/* Returns the column at which the second part of a line of a table begins; 0 when the line is no
+ * line of a table. */
 static size_t second_column(pdl_str line) {
     size_t from = 0, gap;
     while (from < line.n && line.p[from] == ' ') from++;
@@ -66,7 +67,7 @@ static size_t second_column(pdl_str line) {
  * are filled.
  */
 static void put_text(pdl_str text, pdl_buf *out) {
-    size_t used = 0; /* columns used in the last line of the paragraph */
+    size_t used = 0; /* number of columns in the last line of the paragraph */
     while (text.n) {
         size_t end = pdl_str_find(text, PDL_STR("\n"), 0);
         pdl_str line = pdl_str_sub(text, 0, end == PDL_NOT_FOUND ? text.n : end);
@@ -90,8 +91,8 @@ static void put_text(pdl_str text, pdl_buf *out) {
     if (used) pdl_buf_putc(out, '\n');
 }
 
-/* Adds one word of a usage line; a line that would be wider than a terminal is broken, and the next
- * one indented by `indent`. */
+/* Adds one word of a usage line. When the line would be wider than a terminal, it is broken, and
+ * the next line is indented by `indent`. */
 static void usage_word(pdl_buf *out, size_t *line, size_t indent, pdl_buf *word) {
     pdl_str w = pdl_buf_str(word);
     if (!w.n) return;

@@ -20,7 +20,7 @@ PDL_PRINTF(2, 3) static bool wrong(char **message, const char *fmt, ...) {
 
 static bool is_choice(const char *choices, pdl_str v) {
     pdl_str rest =
-        pdl_str_sub(pdl_str_of(choices), 1, strlen(choices) - 1); /* without the braces */
+        pdl_str_sub(pdl_str_of(choices), 1, strlen(choices) - 1); /* removes the braces */
     for (;;) {
         size_t bar = pdl_str_find(rest, PDL_STR(","), 0), n = bar == PDL_NOT_FOUND ? rest.n : bar;
         if (pdl_str_eq(pdl_str_sub(rest, 0, n), v)) return true;
@@ -31,7 +31,7 @@ static bool is_choice(const char *choices, pdl_str v) {
 
 static bool wrong_choice(const option *o, pdl_str value, char **message) {
     pdl_buf words = PDL_BUF;
-    for (const char *p = o->choices + 1; p[1]; p++) { /* without the braces */
+    for (const char *p = o->choices + 1; p[1]; p++) { /* removes the braces */
         pdl_buf_putc(&words, *p);
         if (*p == ',') pdl_buf_putc(&words, ' ');
     }
@@ -41,8 +41,8 @@ static bool wrong_choice(const option *o, pdl_str value, char **message) {
     return false;
 }
 
-/* Returns true when an empty value is a mistake. Usually a variable of the shell is not set, as in
- * `--policy "$POLICY"`. */
+/* Returns true when an empty value is a mistake. Usually a variable of the shell is not set, for
+ * example in `--policy "$POLICY"`. */
 static bool needs_text(const option *o) {
     static const char *const texts[] = {"FILE",    "PROGRAM",    "ROWS",   "OUT",
                                         "PROFILE", "NAME=LEVEL", "COLUMN", "PLACE",
@@ -84,7 +84,8 @@ static pdl_str now_called(const command *c, pdl_str name) {
     return (pdl_str){0};
 }
 
-/* Returns the option of a long name, exact or a unique beginning; NULL with a message otherwise. */
+/* Returns the option that has a long name, given exactly or as a unique beginning. Otherwise prints
+ * a message and returns NULL. */
 static const option *find_long(const command *c, pdl_str name, char **message) {
     const option *found = NULL;
     pdl_str names[OPT_COUNT];
@@ -119,14 +120,14 @@ static const option *find_letter(const command *c, char letter) {
     return NULL;
 }
 
-/* The words of the command, and which of them is read. */
+/* The words of the command line, and the index of the word that is being read. */
 typedef struct {
     char **argv;
     int argc, at;
 } words;
 
-/* Takes an option with its value, which may be the next word. attached: the value when it is in the
- * same word. */
+/* Takes an option with its value, which may be the next word. attached: the value, when it is in
+ * the same word. */
 static bool take_with_value(arguments *a, const option *o, pdl_str attached, words *w,
                             char **message) {
     if (o->kind == OPT_FLAG) {
@@ -160,8 +161,8 @@ static bool read_one(arguments *a, words *w, char **message) {
     return take_with_value(a, o, value, w, message);
 }
 
-/* Returns the maximum number of operands. The maximum is the number of words in the description;
- * there is none when the last word ends in dots. */
+/* Returns the maximum number of operands, which is the number of words in their description. There
+ * is no maximum when the last word ends in dots. */
 static size_t most_operands(const command *c) {
     pdl_str s = pdl_str_of(c->operands);
     size_t n = s.n > 0;

@@ -9,9 +9,10 @@
 
 #include "base/banned.h"
 
-enum { MAX_SHOWN = 60 }; /* maximum number of bytes of a value that a message shows */
+enum { MAX_SHOWN = 60 }; /* number of bytes of a value that a message shows at most */
 
-/* Adds a mapping of variables, which replace those in *vars. what: the option, for the message. */
+/* Adds the variables of a mapping to *vars, in which they replace variables of the same names.
+ * what: the option, for the message. */
 static bool add_mapping(pdl_str text, const char *what, pdl_val *vars, pdl_err *err) {
     pdl_val v;
     uint32_t line = 0, column = 0;
@@ -65,8 +66,8 @@ static size_t find_equals(pdl_str text) {
     return i && i < text.n && text.p[i] == '=' ? i : PDL_NOT_FOUND;
 }
 
-/* Adds a variable. The value is YAML, so 1 is a number and [a, b] a list; a value that is not YAML
- * is a text. */
+/* Adds a variable. The value is YAML, so 1 is a number and [a, b] is a list. A value that is not
+ * YAML is a text. */
 static void add_pair(pdl_str name, pdl_str value, pdl_val *vars) {
     pdl_val v;
     uint32_t line, column;
@@ -115,8 +116,8 @@ static bool add_data(pdl_str text, const char *name, pdl_val *vars, pdl_err *err
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-/* Returns pdl_args: a list of texts, which exists in every run, so that a program can test whether
- * it has items. */
+/* Returns pdl_args, a list of texts. It exists in every run, so that a program can test whether it
+ * has items. */
 static pdl_val args_of(const arguments *a) {
     pdl_val list = pdl_list_new(a->args.n);
     for (size_t i = 0; i < a->args.n; i++) {

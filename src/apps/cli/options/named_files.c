@@ -1,8 +1,8 @@
 /* named_files.c -- checks that the files of a command line exist.
  *
  * A misspelt name is a mistake on the command line, whatever kind of file it names: it is reported
- * in one sentence, before anything is done, and the exit code is 2. So is a folder in place of a
- * file. Files that exist and cannot be read are reported by their readers.
+ * in one sentence, before anything is done, and the exit code is 2. A folder in place of a file is
+ * reported in the same way. Files that exist and cannot be read are reported by their readers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@ static const opt_id reading[] = {OPT_data_file,  OPT_replay,  OPT_prices,
                                  OPT_runs_check, OPT_candidates,
                                  OPT_command};
 
-/* Commands whose operands are all programs, or whose first operand is one. */
+/* Commands all of whose operands are programs, or whose first operand is a program. */
 static const struct {
     int (*run)(const arguments *a);
     bool all;
@@ -29,7 +29,7 @@ static const struct {
                 {pdl_cli_cmd_eval, false},  {pdl_cli_cmd_optimize, false},
                 {pdl_cli_cmd_infer, false}, {pdl_cli_cmd_pack, false}};
 
-/* Commands whose operands from `from` on name files or runs. pdl view decides by itself which
+/* Commands whose operands, from index `from` on, name files or runs. pdl view itself decides which
  * folders it shows. */
 static const struct {
     int (*run)(const arguments *a);
@@ -47,8 +47,8 @@ static pdl_file_kind kind_of(pdl_str name) {
     return kind;
 }
 
-/* Options that name a file which is written: its folder has to exist. --trace is missing because a
- * trace that cannot be written changes nothing, as in the reference. */
+/* Options that name a file to be written, whose folder must exist. --trace is not among them,
+ * because a trace that cannot be written does not end the run, as in the reference. */
 static const opt_id writing[] = {OPT_output, OPT_junit, OPT_html,   OPT_svg,
                                  OPT_md,     OPT_text,
                                  OPT_wire,   OPT_log,    OPT_report, OPT_record, OPT_cache};
@@ -59,12 +59,13 @@ static bool is_one_of(opt_id id, const opt_id *ids, size_t n) {
     return false;
 }
 
-/* Returns true for a name that is a path and no word, such as that of a run or policy. */
+/* Returns true for a name that is a path. Other names are words, such as the name of a run or a
+ * policy. */
 static bool is_path_name(pdl_str name) {
     return name.n && (memchr(name.p, '/', name.n) || memchr(name.p, '.', name.n));
 }
 
-/* Returns the file that a value names and that has to exist; empty when there is none. */
+/* Returns the file that a value names and that must exist; empty when it names no such file. */
 static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
     bool is_rows = id == OPT_input || id == OPT_data_rows;
     bool is_table = is_rows || (id == OPT_output && a->command->run == pdl_cli_cmd_batch);
@@ -75,13 +76,14 @@ static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
     if (is_table && memchr(value.p, ':', value.n)) return (pdl_str){0};
     if (is_rows) return value;
     if (id == OPT_keep_rows) return is_path ? value : (pdl_str){0};
-    /* names of profiles and policies may be words instead */
+    /* the names of profiles and policies may be words and no paths */
     if (id == OPT_policy || id == OPT_sandbox) return is_path ? value : (pdl_str){0};
     if (is_one_of(id, writing, sizeof writing / sizeof *writing)) return pdl_file_folder(value);
     return is_one_of(id, reading, sizeof reading / sizeof *reading) ? value : (pdl_str){0};
 }
 
-/* Appends what is wrong with the file that a value names; appends nothing when nothing is. */
+/* Appends the problem with the file that a value names. Appends nothing when the file has no
+ * problem. */
 static void put_fault(const arguments *a, opt_id id, pdl_str value, pdl_buf *out) {
     bool writes = is_one_of(id, writing, sizeof writing / sizeof *writing);
     pdl_str file = value.n ? file_in(a, id, value) : (pdl_str){0}, named = writes ? value : file;
@@ -107,8 +109,8 @@ static bool has_options(const arguments *a, char **message) {
     return true;
 }
 
-/* Returns true when the operand is a folder where a file is wanted. That of a search can be shown
- * and resumed. */
+/* Returns true when the operand is a folder and a file is needed. But the folder of a search can be
+ * shown and resumed. */
 static bool is_wrong_folder(pdl_str operand) {
     if (!is_path_name(operand) || kind_of(operand) != PDL_FILE_DIR) return false;
     char *search = pdl_cli_search_folder(operand);
@@ -130,7 +132,7 @@ static bool has_journals(const arguments *a, char **message) {
     return true;
 }
 
-/* Returns true for an option that only shows something and needs no program. */
+/* Returns true for an option that only prints something and needs no program. */
 static bool asks_for_help(const arguments *a) {
     return a->given[OPT_help] || a->given[OPT_version] || a->given[OPT_schema] ||
            a->given[OPT_table];

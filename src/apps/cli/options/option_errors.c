@@ -1,10 +1,10 @@
 /* option_errors.c -- finds the option that an error is about.
  *
- * Files, limits and profiles are read far below the command line, by code that embedders use as
- * well and that knows no options. The messages of this code name the value ("[Errno 2] No such file
- * or directory: 'p.json'"), and a user who gave five options wants to know which one. So the option
- * is found by its value, in one place, and only for errors before a program runs: later the same
- * words may come from the program.
+ * Files, limits and profiles are not read by the code of the command line. The code that reads them
+ * is also used by embedders, and knows no options. The messages of this code name the value
+ * ("[Errno 2] No such file or directory: 'p.json'"), and a user who gave five options wants to know
+ * which one. So one function finds the option by its value. It does so only for errors before a
+ * program runs, because later the same words may come from the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +28,7 @@ static bool has_quoted(pdl_str text, pdl_str value) {
     return found;
 }
 
-/* Returns true when the value is a whole word of the text, not a part of a longer path. */
+/* Returns true when the value is a whole word of the text, and not a part of a longer path. */
 static bool has_word(pdl_str text, pdl_str value) {
     for (size_t at = value.n ? pdl_str_find(text, value, 0) : PDL_NOT_FOUND; at != PDL_NOT_FOUND;
          at = pdl_str_find(text, value, at + 1)) {
@@ -39,7 +39,7 @@ static bool has_word(pdl_str text, pdl_str value) {
     return false;
 }
 
-/* Returns true when the text contains NAME of a value NAME=LEVEL. */
+/* Returns true when the text contains the NAME of a value NAME=LEVEL. */
 static bool has_name(pdl_str text, pdl_str value) {
     size_t equals = pdl_str_find(value, PDL_STR("="), 0);
     return equals != PDL_NOT_FOUND && equals && has_quoted(text, pdl_str_sub(value, 0, equals));
@@ -104,7 +104,7 @@ void pdl_cli_print_option_error(const arguments *a, const pdl_err *err, const pd
 }
 
 /* Returns the last value of the option NAME for a message "argument --NAME: ..."; NULL when the
- * message already contains this value. */
+ * message already contains the value. */
 static const pdl_str *value_to_show(const arguments *a, pdl_str message) {
     const pdl_str start = PDL_STR("argument --");
     size_t colon = pdl_str_find(message, PDL_STR(":"), 0);

@@ -1,5 +1,5 @@
-/* options.c -- the options of `pdl`, one row for each fact, and which command has which; see
- * options.h. The texts of help, manual page and completion are made from them.
+/* options.c -- the options of `pdl`, one row for each fact, and the lists of options that each
+ * command has; see options.h. The texts of help, manual page and completion are made from them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -351,7 +351,7 @@ static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per opti
 /* Each option has its own line, so that branches which add options do not conflict. */
 /* clang-format off */
 /* Options that several commands share. An option that is added to such a list belongs to all these
- * commands. The options of this list limit the model calls of a run. */
+ * commands. This list has the options that limit the model calls of a run. */
 #define LIMITS_OF_RUNS \
     OPT_cache_marks, \
     OPT_prefix_first, \

@@ -17,7 +17,7 @@ static const opt_id written[] = {OPT_trace, OPT_output, OPT_wire,   OPT_log,   O
                                  OPT_svg,   OPT_md,     OPT_text,   OPT_junit,
                                  OPT_report};
 
-/* Returns true for a table that the batch itself examines: rows may come from one table of a file
+/* Returns true for a table that the batch itself compares: rows may come from one table of a file
  * and go to another table of the same file. */
 static bool is_table(const arguments *a, opt_id id) {
     return a->command->run == pdl_cli_cmd_batch && (id == OPT_input || id == OPT_output);

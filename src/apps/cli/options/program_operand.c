@@ -12,8 +12,8 @@
 
 #include "base/banned.h"
 
-/* The file name for the text of -e. The address of this text is compared, and not the text, since a
- * user may have a file with this name. */
+/* The file name for the text of -e. The address of this text is compared, and not its characters,
+ * since a user may have a file with this name. */
 static const char eval_name[] = "-e";
 static pdl_str eval_text;
 
@@ -70,7 +70,8 @@ static bool takes_programs(const command *c) {
            c->run == pdl_cli_cmd_fmt || c->run == pdl_cli_cmd_serve;
 }
 
-/* Returns true when a program is on standard input. A byte that was read is put back. */
+/* Returns true when a program is on standard input. The byte that is read for this test is put
+ * back. */
 static bool is_on_stdin(void) {
     if (pdl_tty_is(0)) return false;
     int c = getc(stdin);
@@ -96,8 +97,8 @@ static char *missing(const arguments *a) {
     return pdl_buf_take(&b);
 }
 
-/* Splits the operands of a run: the first is the program, and the others are passed to it. any: the
- * command line is not empty. */
+/* Splits the operands of a run: the first operand is the program, and all others are passed to it.
+ * any: the command line is not empty. */
 static bool split_operands(arguments *a, bool any, char **message) {
     size_t own = 1;
     if (a->given[OPT_eval]) {

@@ -1,5 +1,5 @@
 /* shared_options.c -- the options that all commands that run programs share: limits and logs of
- * model calls, where their answers are kept, what confines code, and where values may go.
+ * model calls, the files with their answers, sandboxes, and policies.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -58,7 +58,7 @@ static bool read_jobs(const arguments *a, uint32_t *jobs) {
 /* Raises the limit of descriptors as far as the system allows, since every open call has a
  * connection. Then reduces the number of calls to that limit. */
 static void make_room(uint32_t *jobs) {
-    enum { OTHERS = 64 }; /* descriptors that files, the worker and the loop need */
+    enum { OTHERS = 64 }; /* number of descriptors that files, the worker and the loop need */
     struct rlimit files;
     rlim_t need = (rlim_t)*jobs + OTHERS;
     if (!*jobs || getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -90,8 +90,8 @@ static FILE *open_private(const char *path) {
     return f;
 }
 
-/* Opens the file of --wire. As with --output, a file that cannot be written does not count as a
- * wrong command line. */
+/* Opens the file of --wire. As for --output, a file that cannot be written does not make the
+ * command line wrong. */
 static int open_wire(const arguments *a, shared_options *l) {
     pdl_err err = {0};
     if (!a->given[OPT_wire]) return 0;
@@ -113,8 +113,8 @@ static void note_text(void *user, pdl_str text) {
     pdl_cli_note("pdl: %.*s", PDL_FMT(text));
 }
 
-/* Copies the options that need no conversion. Options that the command does not have are never set,
- * so they need no test. */
+/* Copies the options that need no conversion. An option that the command does not have is never
+ * set, so it needs no test. */
 static void take_options(const arguments *a, pdl_session_options *o) {
     o->files.cache = a->value[OPT_cache];
     o->models.timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL;
@@ -145,14 +145,15 @@ bool pdl_cli_can_open(const arguments *a, const pdl_session_options *o) {
     return ok;
 }
 
-/* Adds the files that options name to those that confined code must not see, or must not change. */
+/* Adds the files that options name to the lists of files that confined code must not see, or must
+ * not change. */
 static void mask_files(const arguments *a, shared_options *l, pdl_session_options *o) {
     pdl_cli_written_files(a, &l->written);
     char *journal = a->given[OPT_durable] ? pdl_cli_journal_hidden(a) : NULL;
     if (journal) *pdl_vec_push(&l->written) = journal;
     const char *debug = getenv("PDL_DEBUG_FILE");
     if (debug && *debug) *pdl_vec_push(&l->written) = pdl_str_dup(pdl_str_of(debug));
-    /* the token file is not written, but it contains a key */
+    /* the token file is not written by the command, but it contains a key */
     if (a->given[OPT_token_file])
         *pdl_vec_push(&l->written) = pdl_str_dup(a->value[OPT_token_file]);
     for (const char *const *f = o->files.own; f && *f; f++) *pdl_vec_push(&l->own) = *f;

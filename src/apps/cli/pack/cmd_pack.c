@@ -35,7 +35,7 @@ typedef struct packed_part {
 
 typedef struct packer {
     const arguments *a;
-    pdl_str file, folder; /* the program, and its folder */
+    pdl_str file, folder; /* the program and its folder */
     const pdl_str *path;  /* folders of the library */
     size_t n_path;
     PDL_VEC(packed_part) parts;
@@ -46,7 +46,7 @@ typedef struct packer {
 
 /* --- the parts -------------------------------------------------------------------------------- */
 
-/* Returns the name of a part with this path; owned. */
+/* Returns the name of the part that has this path; owned. */
 static char *name_of(const packer *k, pdl_str path) {
     pdl_buf b = PDL_BUF;
     size_t n = k->folder.n;
@@ -179,7 +179,8 @@ static bool add_recording(packer *k, pdl_err *err) {
 
 static const char *const beside[] = {"pdl-static", "../share/pdl/pdl-static"};
 
-/* Finds the pdl command that becomes a part of the result; owned. NULL when there is none. */
+/* Finds the pdl command that becomes a part of the result; owned. Returns NULL when it is not
+ * found. */
 static char *find_command(const packer *k) {
     if (k->a->given[OPT_command]) return pdl_str_dup(k->a->value[OPT_command]);
     pdl_buf self = PDL_BUF, at = PDL_BUF;
@@ -301,7 +302,7 @@ static void say_needs(const packer *k, const char *path, size_t size) {
                      "packed: it is not static");
 }
 
-/* Returns the path of the result: the path of -o, or the program's name without .pdl. Owned. */
+/* Returns the path of the result, owned: the path of -o, or the program's name without .pdl. */
 static char *output_of(const packer *k) {
     if (k->a->given[OPT_output]) return pdl_str_dup(k->a->value[OPT_output]);
     pdl_str name = pdl_file_name(k->file);
@@ -309,8 +310,8 @@ static char *output_of(const packer *k) {
     return pdl_str_dup(pdl_str_sub(name, 0, end));
 }
 
-/* Returns true when the result would replace the program, or another file that is packed. Files
- * that options name are refused when the command line is read. */
+/* Returns true when the result would replace the program, or another file that is packed. For files
+ * that options name, this is checked when the command line is read. */
 static bool is_read(const packer *k, const char *path) {
     char *program = pdl_str_dup(k->file);
     bool same = pdl_file_is_same(program, path);

@@ -41,7 +41,7 @@ static uint64_t number_at(const char *p) {
     return n;
 }
 
-/* Maps the file of this command. */
+/* Maps the file of this command into memory. */
 static bool map_self(packed *x) {
     char path[PATH_MAX];
     struct stat st;
@@ -98,7 +98,7 @@ static void add_words(packed *x, const char *word, pdl_str name) {
     *pdl_vec_push(&x->before) = is_word ? pdl_str_dup(name) : path_of(x, name);
 }
 
-/* Takes the part that one line of the index describes. parts: the bytes that are left. */
+/* Takes the part that a line of the index describes. parts: the bytes that are left. */
 static bool add_part(packed *x, pdl_str line, pdl_str *parts) {
     pdl_str role, hash, size;
     if (!take(&line, ' ', &role) || !take(&line, ' ', &hash) || !take(&line, ' ', &size) ||
@@ -137,8 +137,8 @@ static bool read_parts(packed *x) {
     return x->program && !parts.n;
 }
 
-/* Options of the user that decide what is done with the program. All other words are passed to the
- * program. */
+/* Options by which the user decides what is done with the program. All other words are passed to
+ * the program. */
 static const struct {
     const char *word, *verb, *more;
 } ways[] = {{"--serve", "serve", NULL}, {"--mcp", "serve", "--mcp"}};
@@ -146,7 +146,7 @@ static const struct {
 static bool is_for_runs(const char *word) { return strcmp(word, "--replay") == 0; }
 
 int pdl_pack_begin(int *argc, char ***argv) {
-    static packed x; /* these are used until the process ends */
+    static packed x; /* the process uses these until it ends */
     static char **all;
     if (!pdl_pack_is_packed()) return 0;
     if (!read_parts(&x)) {

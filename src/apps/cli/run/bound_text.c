@@ -1,5 +1,5 @@
-/* bound_text.c -- writes a line such as "at most 14 calls, about 41000 tokens, $0.31", or lists
- * what has no bound; see bound_text.h.
+/* bound_text.c -- writes a line such as "at most 14 calls, about 41000 tokens, $0.31", or lists the
+ * calls that have no bound; see bound_text.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

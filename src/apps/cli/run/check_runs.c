@@ -78,7 +78,7 @@ static void put_cost(double cost, pdl_buf *out) {
     if (cost > 0) pdl_buf_putf(out, ", which cost %.6g", cost);
 }
 
-/* Appends "stops: a.pdl:7 text.2.code: why" with the counts in the next line. */
+/* Appends a text such as "stops: a.pdl:7 text.2.code: why", and the counts on the next line. */
 static void put_summary(const pdl_forecast *f, pdl_buf *out) {
     pdl_buf_putf(out, "%s", pdl_verdict_name(f->verdict));
     bool waits = f->verdict == PDL_VERDICT_CONTINUES;
@@ -118,7 +118,7 @@ struct checking {
     const char *program;
     pdl_verdict worst;
     bool json, any;
-    pdl_durable *first; /* kept open, so that SQLite is loaded only once */
+    pdl_durable *first; /* stays open, so that SQLite is loaded only once */
     pdl_buf out;
 };
 
@@ -184,7 +184,7 @@ int pdl_cli_check_runs(const arguments *a,
         pdl_free(program);
         return 1;
     }
-    /* each run changes the working folder, so the path has to be absolute */
+    /* each run changes the working folder, so the path must be absolute */
     c.program = realpath(program, program_path) ? program_path : program;
     const char *runs = realpath(folder, real) ? real : folder;
     if (c.json) pdl_cli_open_rows(pdl_dict_new(1), "runs", &c.out);

@@ -1,5 +1,5 @@
-/* durable_command.c -- the part of `pdl` that makes and resumes durable runs: it chooses the
- * journal, stores and restores options, and prints messages.
+/* durable_command.c -- makes and resumes durable runs for `pdl`: chooses the journal, stores and
+ * restores options, and prints messages.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,14 +25,15 @@
 
 /* --- options in the journal ------------------------------------------------------------------- */
 
-/* Keeps a text from the journal alive, for use as an argument. */
+/* Keeps a text from the journal, for use as an argument. */
 static pdl_str keep_text(durable_command *l, pdl_str s) {
     char *copy = pdl_str_dup(s);
     *pdl_vec_push(&l->texts) = copy;
     return (pdl_str){copy, s.n};
 }
 
-/* Returns the policies and the sandbox of this command line. Borrows all; has nothing to free. */
+/* Returns the policies and the sandbox of this command line. All are borrowed, so nothing needs to
+ * be freed. */
 static pdl_run_guards guards_of(const arguments *a) {
     pdl_run_guards g = {.sandbox = pdl_cli_sandbox_profile(a),
                         .names_sandbox = a->given[OPT_sandbox] || a->given[OPT_no_sandbox]};
@@ -73,7 +74,7 @@ static pdl_val options_of(const arguments *a, uint64_t seed) {
     return d;
 }
 
-/* Takes the options that the arguments `a` do not give from the journal. */
+/* Takes from the journal the options that the arguments `a` do not give. */
 static bool take_options(durable_command *l, arguments *a, pdl_str json, pdl_err *err) {
     pdl_val v;
     if (!pdl_json_read(json, 0, &v, NULL, err)) return false;
@@ -136,7 +137,7 @@ char *pdl_cli_journal_hidden(const arguments *a) {
     return folder;
 }
 
-/* Chooses the path of a new journal: that of --record, or a file of the folder of runs. */
+/* Chooses the path of a new journal: the path of --record, or a file in the folder of runs. */
 static bool choose_path(durable_command *l, const arguments *a, pdl_err *err) {
     char made[40];
     pdl_str id = a->value[OPT_id];
@@ -149,7 +150,7 @@ static bool choose_path(durable_command *l, const arguments *a, pdl_err *err) {
     return pdl_cli_journal_path(a, id, &l->path, err);
 }
 
-/* Rewords the error of a name that is in use: the command line is right, but the run cannot
+/* Rewords the error for a name that is in use: the command line is correct, but the run cannot
  * begin. */
 static void reword_taken(const durable_command *l, const arguments *a, pdl_err *err) {
     bool in_use = err->kind == PDL_E_runtime;
@@ -183,7 +184,7 @@ bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_session *
                          .options = pdl_buf_str(&options),
                          .inputs = inputs};
     if (ok && !pdl_session_begin_durable(s, &n, &l->run, &note, err)) {
-        if (!l->run) /* otherwise the file was made, so the name was free */
+        if (!l->run) /* otherwise the file was made, so no other run had the name */
             reword_taken(l, a, err);
         ok = false;
     }
@@ -206,7 +207,7 @@ static bool take_ways(durable_command *l, const arguments *a, pdl_err *err) {
     return true;
 }
 
-/* Returns a name from this command line as a path, relative to the folder in which the command was
+/* Returns a name on this command line as a path that starts at the folder in which the command was
  * typed. */
 static pdl_str rooted(durable_command *l, const char *cwd, pdl_str name) {
     bool is_data = pdl_str_starts(name, PDL_STR("@"));
@@ -219,8 +220,8 @@ static pdl_str rooted(durable_command *l, const char *cwd, pdl_str name) {
     return whole;
 }
 
-/* Returns true when the value names a file. Policies and profiles are built in, or files with their
- * path or ending. */
+/* Returns true when the value names a file. A policy or profile without a path and an ending is
+ * built in. */
 static bool names_file(opt_id id, pdl_str value) {
     const option *o = pdl_cli_option_of(id);
     if (id == OPT_data) return pdl_str_starts(value, PDL_STR("@"));
@@ -231,10 +232,11 @@ static bool names_file(opt_id id, pdl_str value) {
     char *path = pdl_str_dup(value);
     bool is_file = pdl_file_kind_of(path) == PDL_FILE_REGULAR;
     pdl_free(path);
-    return is_file; /* the name of another profile is kept as it was when the run began */
+    return is_file; /* the name of another profile stays as it was when the run began */
 }
 
-/* Makes the names of files on this command line absolute, because the folder is about to change. */
+/* Makes the names of files on this command line absolute, because the working folder is about to
+ * change. */
 static void root_names(durable_command *l, arguments *a, const char *cwd) {
     for (size_t i = 0; i < a->values.n; i++) *pdl_vec_push(&l->values) = a->values.p[i];
     for (size_t i = 0; i < l->values.n; i++) {
@@ -264,7 +266,7 @@ bool pdl_cli_durable_open(durable_command *l, arguments *a, pdl_durable_use use,
         .resumes = true, .inputs = pdl_absent(), .forecast = l->forecast, .quiet = l->quiet};
     if (!pdl_cli_durable_path(a->files.p[0], &l->path, err)) return false;
     char real[PATH_MAX];
-    if (realpath(l->path, real)) { /* the folder may change */
+    if (realpath(l->path, real)) { /* the working folder may change */
         pdl_free(l->path);
         l->path = pdl_str_dup(pdl_str_of(real));
     }
@@ -285,8 +287,8 @@ bool pdl_cli_durable_open(durable_command *l, arguments *a, pdl_durable_use use,
     return take_options(l, a, f->options, err) && take_ways(l, a, err);
 }
 
-/* The lines of input that earlier processes have read. When a regular file begins with these lines,
- * reading continues after them. */
+/* The lines of input that earlier processes have read. When a regular file begins with them,
+ * reading continues after these lines. */
 struct input_lines {
     pdl_buf all;
 };

@@ -12,7 +12,7 @@
 #include "base/banned.h"
 
 /* The members of the options in the journal that have the words and the seed. The seed is stored
- * separately: when the user gave it, it is in the words, too, and is sent to models. */
+ * separately. A seed that the user gave is also among the words, and is sent to models. */
 #define WORDS "infer"
 #define SEED "infer-seed"
 
@@ -21,8 +21,8 @@ pdl_val pdl_cli_infer_put_words(pdl_val options, const arguments *a, uint64_t se
     return pdl_dict_putz(options, SEED, pdl_int((int64_t)seed));
 }
 
-/* Stores the words of an inference, owned, and its seed, if it has one. Returns false when the
- * journal is not of an inference. */
+/* Stores the words of an inference, owned, and its seed, if there is one. Returns false when the
+ * journal does not belong to an inference. */
 static bool read_words(const pdl_durable_facts *f, pdl_val *out, int64_t *seed) {
     pdl_val options = pdl_absent();
     pdl_err ignored = {0};
@@ -73,7 +73,7 @@ bool pdl_cli_infer_is_unchanged(const durable_command *l, pdl_str text, pdl_err 
 
 typedef struct counting {
     pdl_forecast *out;
-    char *open; /* place of an action that began and has no end; owned; NULL when there is none */
+    char *open; /* place of an action that began and did not end; owned; NULL when there is none */
 } counting;
 
 static bool on_row(void *user, const pdl_durable_row *row) {
@@ -87,13 +87,13 @@ static bool on_row(void *user, const pdl_durable_row *row) {
 }
 
 /* An unchanged program makes the same requests with the same lineages, so all answers are reused. A
- * changed one is refused. */
+ * changed program is refused. */
 bool pdl_cli_infer_forecast(const durable_command *l, pdl_str file, pdl_forecast *out,
                             pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     counting c = {.out = out};
     char *path = pdl_str_dup(file);
-    /* the journal has the text of a program whose file is gone */
+    /* when the file of the program is gone, the journal has its text */
     bool is_gone = pdl_file_kind_of(path) != PDL_FILE_REGULAR;
     bool ok = is_gone || (pdl_cli_read_program(file, &text, err) &&
                           pdl_cli_infer_is_unchanged(l, pdl_buf_str(&text), err));
@@ -125,7 +125,7 @@ bool pdl_cli_infer_refuses(const arguments *given, opt_id *which) {
     return false;
 }
 
-/* Adds the options that the resuming command gives, and those that the journal stores
+/* Adds the options that the resuming command gives, and the options that the journal stores
  * separately. */
 static void take(void *user, arguments *a) {
     continuing *c = user;

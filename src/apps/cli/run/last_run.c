@@ -1,9 +1,9 @@
 /* last_run.c -- finds the last run of a program; see last_run.h.
  *
- * A journal holds the answers that a run got, not its variables: the program of the journal is run
- * against it without real effects, as `pdl trace` does. An editor asks for this while the pointer
- * rests on a name. So the run is cancelled after a fraction of a second of processor time, and then
- * nothing is shown. The folders are searched again only after some time.
+ * A journal holds the answers that a run got, but not its variables. So the program in the journal
+ * is run with these answers, and no effect is really executed, as in `pdl trace`. An editor asks
+ * for this while the pointer rests on a name. So this run is cancelled after a fraction of a second
+ * of processor time; then nothing is shown. The folders are searched again only after some time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@
 enum { MAX_BYTES = 8 << 20, MAX_MS = 300, MAX_RUNS = 200 };
 static const int64_t SECOND = 1000000000, ASK_AGAIN = 2 * SECOND;
 
-/* The newest journal so far. */
+/* The newest journal that was found so far. */
 typedef struct newest_run {
     const char *program, *folder;
     char *path; /* owned */
@@ -101,7 +101,7 @@ static bool on_run(void *user, pdl_str path, const pdl_durable_summary *r) {
         return true;
     int64_t before = s->changed;
     look_at(s, path);
-    return s->changed == before; /* the list is sorted, and the newest run is the first */
+    return s->changed == before; /* the list is sorted, so the first run is the newest */
 }
 
 static void find(newest_run *s) {

@@ -1,9 +1,9 @@
 /* recorded.c -- makes a durable run from a recording; see recorded.h.
  *
- * A recording may have no program and no inputs, has no options, and its rows cannot be continued.
- * So the program runs once against it, as in a replay, and a durable run keeps the answers: after
- * that, all code handles only durable runs. The run stops where the recording ends or differs from
- * the program; the error at that place is not stored as an answer.
+ * A recording has no options, and may lack the program and the inputs; its run cannot be continued.
+ * So the program runs once with the recorded answers, as in a replay, and a durable run keeps the
+ * answers. All other code then handles only durable runs. The run stops where the recording ends or
+ * differs from the program; the error at that place is not stored as an answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +37,7 @@ static bool make_place(recorded *r, pdl_err *err) {
     return true;
 }
 
-/* Returns the arguments of a durable run of the file. */
+/* Returns the arguments with which the file would be a durable run. */
 static arguments arguments_of(const arguments *a, const recorded *r, pdl_str recording,
                               pdl_str *file) {
     arguments own = *a;

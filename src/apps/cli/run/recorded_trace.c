@@ -22,7 +22,7 @@ static bool read_source(pdl_str source, pdl_journal_program *p, pdl_err *err) {
     return ok;
 }
 
-/* Replaces the inputs of the recording by the given ones. */
+/* Replaces inputs of the recording by the inputs that are given. */
 static bool take_inputs(const arguments *a, pdl_journal_program *p, pdl_err *err) {
     bool given = a->given[OPT_data] || a->given[OPT_data_file];
     if (!given && pdl_is_dict(p->inputs)) return true;

@@ -1,4 +1,5 @@
-/* run_again.c -- what the page of pdl view --run requests, as runs of api/rerun.h; see run_again.h.
+/* run_again.c -- runs programs again when the page of pdl view --run requests it, by api/rerun.h;
+ * see run_again.h.
  *
  * The options, policies and sandbox of the run that is shown stay in force.
  *
@@ -16,11 +17,11 @@
 #include "base/banned.h"
 
 struct run_again {
-    arguments own; /* arguments of the run that is shown; their only operand is `operand` */
+    arguments own; /* the arguments of the run that is shown; `operand` is their only operand */
     pdl_str operand;
     durable_command shown; /* the run that is shown; its journal is only read */
     pdl_str file, text;
-    char *journal, *path; /* absolute paths of the journal, and of the program */
+    char *journal, *path; /* the absolute paths of the journal and of the program */
     shared_options limits;
     pdl_session_options options;
     pdl_rerun *runs;
@@ -125,7 +126,7 @@ static bool start_run(run_again *r, const pdl_view_start *s, pdl_err *err) {
     return ok;
 }
 
-/* Reports each start on the terminal, so that the user sees what runs, whoever requested it. */
+/* Reports each start on the terminal, so that the user sees what is run, whoever requested it. */
 static void report_start(const run_again *r, const pdl_view_start *s) {
     char before[65], now[65];
     pdl_str place = s->place;

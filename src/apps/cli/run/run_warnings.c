@@ -1,8 +1,8 @@
 /* run_warnings.c -- prints problems of a program before it runs.
  *
- * On a terminal a run shows them before it begins, and so does a server. Elsewhere standard error
- * is often a log, which only gets the errors that the run is certain to meet; the rest is printed
- * with --check=warn. The check takes less time than drawing the lines.
+ * On a terminal, runs and servers print them before they begin. Standard error that is no terminal
+ * is often a log, which only gets the errors that the run is certain to meet. --check=warn prints
+ * the other problems there, too. The check takes less time than printing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +22,7 @@ static bool wants_warnings(const arguments *a) {
 }
 
 /* Prints the problems that a user should see. Problems that only --strict shows are left out, and
- * so is `reported`, which is printed elsewhere. An error in a part that may never be executed
+ * so is `reported`, which another function prints. An error in a part that may never be executed
  * counts as a warning. */
 static void print(const pdl_program *checked, const pdl_session *s, pdl_str file,
                   const pdl_diag *reported, bool warnings) {
@@ -43,8 +43,8 @@ void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_p
                            bool always) {
     if (is_off(a)) return;
     pdl_program *checked = pdl_session_check(s, p);
-    /* a run that is certain to fail ends with the first of these errors, and prints it at its
-     * end */
+    /* a run that is certain to fail ends with the first of these errors, and prints that error at
+     * its end */
     const pdl_diag *reported =
         checked && !always && !pdl_cli_is_unchecked(a) ? pdl_program_certain_error(checked) : NULL;
     if (checked) print(checked, s, a->files.p[0], reported, always || wants_warnings(a));
@@ -67,7 +67,7 @@ bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program 
     if (is_off(a)) return true;
     pdl_program *checked = pdl_session_check_with(s, p, p->source->name, inputs);
     bool passes = !checked || !pdl_program_certain_error(checked) || pdl_cli_is_unchecked(a);
-    /* scripts read the address of the server from the first line */
+    /* scripts read the address of the server from the first line, so the problems come later */
     if (checked) print(checked, s, p->source->name, NULL, !passes || wants_warnings(a));
     pdl_program_drop(checked);
     return passes;

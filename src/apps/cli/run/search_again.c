@@ -1,5 +1,5 @@
 /* search_again.c -- pdl resume of a durable search: runs the same command again in the folder of
- * the search, which has the answers that were paid for.
+ * the search. The folder has the answers that were paid for.
  *
  * A search draws the same random numbers each time and sends its requests in the same order. So it
  * reaches the point where it was killed without sending a request that was answered before. The
@@ -30,7 +30,7 @@ static pdl_val with_word(pdl_val list, const option *o, pdl_str value) {
     return pdl_list_push(list, pdl_text_of_buf(&b));
 }
 
-/* Appends the file of an option as an absolute path. */
+/* Appends the file that an option names, as an absolute path. */
 static void put_file(const arguments *given, opt_id id, pdl_buf *out) {
     char here[PATH_MAX];
     pdl_str name = given->value[id];
@@ -111,7 +111,7 @@ static bool read_words(const char *path, pdl_str text, pdl_val *out, pdl_err *er
     return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s is not the state of a search", path);
 }
 
-/* Replaces the references to keys in the text of a state. */
+/* Replaces references to keys in the text of a state by the keys. */
 static bool fill_keys(const char *path, pdl_str text, pdl_buf *filled, pdl_err *err) {
     pdl_err why = {0};
     if (pdl_session_fill_keys(text, filled, &why)) return true;
@@ -120,8 +120,8 @@ static bool fill_keys(const char *path, pdl_str text, pdl_buf *filled, pdl_err *
     return false;
 }
 
-/* Returns the folder in which the command was given; owned. NULL with an error. Its name may have a
- * reference to a key, which then has to be in the environment. */
+/* Returns the folder in which the command was given; owned. NULL with an error. Its name may
+ * contain a reference to a key, which must then be in the environment. */
 static char *home_of(const char *path, pdl_str text, pdl_err *err) {
     pdl_val state, home = pdl_absent();
     pdl_buf name = PDL_BUF, filled = PDL_BUF;
@@ -159,7 +159,7 @@ static bool read_state(const char *folder, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-/* Removes the options without the bit. */
+/* Removes the options that do not have this bit. */
 static void keep_only(arguments *a, opt_resume kept) {
     size_t n = 0;
     for (int id = 0; id < OPT_COUNT; id++) {
@@ -188,7 +188,7 @@ int pdl_cli_run_words(const char *name, pdl_vref words, opt_resume kept,
     bool ok = pdl_cli_arguments_read((int)n + 2, argv, &a, &word, &message);
     keep_only(&a, kept);
     begin(user, &a);
-    /* the program of an inference is also in its journal */
+    /* the journal of an inference contains the program, too */
     ok = ok && (a.inference || pdl_cli_find_program(&a, word, &message)) &&
          pdl_cli_finds_files(&a, &message) && pdl_cli_spares_files(&a, &message);
     int code = ok ? a.command->run(&a) : pdl_cli_refuse(&a, message);
@@ -208,7 +208,7 @@ void pdl_cli_replace_value(arguments *a, opt_id id, pdl_str value) {
 typedef struct continued_search {
     const arguments *given;
     const char *folder;
-    pdl_str wire, prices; /* files as absolute paths, because the working folder changes */
+    pdl_str wire, prices; /* paths are made absolute, because the working folder changes */
 } continued_search;
 
 /* Sets an option to the value that the command line of the resume gives. */
@@ -220,7 +220,7 @@ static void take_given(const continued_search *c, opt_id id, arguments *a) {
                                              : c->given->value[id]);
 }
 
-/* An option that the state keeps has the kept value unless the resume gives another one. */
+/* An option whose value the state keeps has that value, unless the resume gives another one. */
 static void take_folder(void *user, arguments *a) {
     const continued_search *c = user;
     a->continued = pdl_str_of(c->folder);

@@ -1,5 +1,5 @@
-/* signals.c -- the signals that end a command: the first asks for an orderly end, the next ends it
- * at once.
+/* signals.c -- handles the signals that end a command. The first signal requests an orderly end,
+ * and the next ends the command at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-static volatile sig_atomic_t received; /* the signal that asked for the end */
+static volatile sig_atomic_t received; /* the signal that requested the end */
 
 const volatile sig_atomic_t *pdl_cli_signal_received(void) { return &received; }
 
@@ -27,7 +27,7 @@ void pdl_cli_end_after(unsigned ms) {
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction hup;
-    /* nohup has set the signal to be ignored */
+    /* nohup has made the process ignore this signal */
     bool ignored = sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler == SIG_IGN;
     pdl_signals *watch = pdl_signals_watch(loop, signals, ignored ? 2 : 3, fn, user);
     pdl_signals_flag(watch, &received);

@@ -149,7 +149,7 @@ static pdl_session_options options_of(const arguments *a, pdl_prefix *p, pdl_str
     };
 }
 
-/* Runs the loaded program of s, with answers from its journal. *out: the report. */
+/* Runs the loaded program of s with the answers in its journal. *out gets the report. */
 static void replay(pdl_session *s, pdl_prefix *p, pdl_val *out) {
     if (pdl_session_run(s) == PDL_STEP_WAIT) pdl_session_stop(s);
     pdl_drop(*out);

@@ -23,7 +23,7 @@ void pdl_cli_put_json(pdl_val row, pdl_buf *out) {
 
 void pdl_cli_open_rows(pdl_val head, const char *key, pdl_buf *out) {
     pdl_cli_put_json(pdl_dict_putz(head, key, pdl_list_new(0)), out);
-    pdl_buf_cut(out, out->len - 2); /* the ends of the empty list and of the object */
+    pdl_buf_cut(out, out->len - 2); /* removes the ends of the empty list and of the object */
 }
 
 void pdl_cli_close_rows(pdl_buf *out) { PDL_PUT(out, "]}\n"); }

@@ -1,9 +1,10 @@
 /* progress_line.c -- draws one line of progress; see progress_line.h.
  *
- * The line is written to standard error, on a separate row: it is drawn only while the cursor is at
- * the beginning of a row, and every writer to the terminal removes it first. So it never mixes with
- * output, and nothing of it remains. The run is stepped with a limit of time, because a call that
- * takes a minute sends no event that could redraw the line.
+ * The line is written to standard error, and has a row of the terminal for itself: it is drawn only
+ * while the cursor is at the beginning of a row, and every function that writes to the terminal
+ * removes it first. So it never mixes with output, and nothing of it remains. The run is stepped
+ * with a limit of time, because a call that takes a minute sends no event that could redraw the
+ * line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,7 @@
 
 enum { REDRAW_MS = 200, NS_PER_MS = 1000000, AFTER_MS = 1000 };
 
-static bool on_screen; /* the process has one terminal */
+static bool on_screen; /* there is one of these, because the process has one terminal */
 
 void pdl_cli_progress_clear(void) {
     if (!on_screen) return;
@@ -79,7 +80,7 @@ static void put_line(const progress *p, uint64_t now_ns, pdl_buf *out) {
 
 static void draw(progress *p) {
     uint64_t now = pdl_clock_ns();
-    /* the program or a policy is asking the user */
+    /* the program or a policy is asking the user something */
     bool is_asked = p->numbers.asking || pdl_tty_is_asked();
     bool is_free = !is_asked && !pdl_cli_term_is_inside_line(p->term);
     if (!p->has_line || !is_free || now - p->start_ns < p->delay_ns) return;
@@ -98,7 +99,7 @@ static void report_step(const progress *p, const pdl_event *e) {
     pdl_buf line = PDL_BUF;
     if (pdl_tty_is_asked()) pdl_buf_putc(&line, '\n'); /* the cursor is right after the question */
     PDL_PUT(&line, "pdl: ");
-    /* the user would look up a line number of the library in the program */
+    /* a user would take a line number of the library for one of the program */
     pdl_loc loc = e->effect->loc;
     if (loc.src && p->program.n && !pdl_str_eq(loc.src->name, p->program))
         pdl_buf_putf(&line, "%.*s ", PDL_FMT(pdl_file_name(loc.src->name)));

@@ -46,7 +46,7 @@ void pdl_cli_note(const char *fmt, ...) {
     pdl_buf_fini(&b);
 }
 
-/* Returns true for "FILE:LINE - ...": the text of an error whose place is only in its words, or
+/* Returns true for "FILE:LINE - ...": the text of an error that has its place only in its words, or
  * that has several places. */
 static bool begins_with_place(pdl_str text) {
     size_t dash = pdl_str_find(text, PDL_STR(" - "), 0);

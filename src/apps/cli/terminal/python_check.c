@@ -1,8 +1,9 @@
 /* python_check.c -- asks Python whether code compiles; see python_check.h. One interpreter serves
- * all files of a check, and is started for the first block of code. Each line that is sent is a
- * code text as JSON. Each line of the answer is a list: the reason why the code does not compile or
- * null, the line, the names that it reads and never sets, and whether `result` is never set. The
- * interpreter runs isolated (-I), so that nothing beside the program is imported.
+ * all files of a check, and is started for the first block of code. Each line that is sent to it is
+ * a text of code, as JSON. Each line of the answer is a list: the reason why the code does not
+ * compile or null, the line, the names that it reads and never sets, and whether `result` is never
+ * set. The interpreter runs isolated (-I), so that it imports no file from the folder of the
+ * program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +21,7 @@
 /* The interpreter's program. 0x2000 is PyCF_ALLOW_TOP_LEVEL_AWAIT: code blocks may await. Code that
  * makes names in other ways than by writing them (import *, exec, globals()), or that catches a
  * missing name, has no undefined names; code that may raise or end the process need not set
- * `result`. Names that the module `site` adds exist in a run. */
+ * `result`. In a run, the names that the module `site` adds exist, too. */
 static const char script[] =
     "import ast, builtins, json, symtable, sys, warnings\n"
     "warnings.simplefilter('ignore')\n"
@@ -104,7 +105,7 @@ static bool start(pdl_python_checker *c) {
     return !c->missing;
 }
 
-/* Returns one line of the answer, or an empty text. */
+/* Returns one line of the answer. The line is empty when there is no answer. */
 static pdl_str ask(pdl_python_checker *c, pdl_str code) {
     pdl_buf line = PDL_BUF;
     pdl_err err = {0};
@@ -124,7 +125,7 @@ static pdl_str ask(pdl_python_checker *c, pdl_str code) {
     return (pdl_str){0};
 }
 
-/* Returns the part of `code` that is a line, without its end; for line 0, all lines. */
+/* Returns the line of `code` with this number, without its end; for line 0, all lines. */
 static pdl_str line_of(pdl_str code, int64_t line) {
     size_t from = 0, to = code.n;
     for (int64_t i = 1; i <= line; i++) {
@@ -162,7 +163,7 @@ static pdl_val places_of(pdl_str code, pdl_vref rows) {
     return out;
 }
 
-/* Returns the answer about a text, borrowed; absent when there is none. */
+/* Returns the answer about a text, borrowed; absent when there is no answer. */
 static pdl_vref answer_to(pdl_python_checker *c, pdl_str code) {
     uint64_t hash = pdl_hash_str(code);
     size_t at = hash % PDL_PYTHON_KNOWN;

@@ -2,8 +2,8 @@
  *
  * A line that looks like text is a whole entry. An entry that begins a mapping or a list continues
  * until an empty line, like a compound statement in Python's interactive session. The first
- * characters decide which kind it is, so the user never waits for an answer while the session waits
- * for another line.
+ * characters of an entry decide how it ends. So the user never waits for an answer while the
+ * session waits for another line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -78,7 +78,7 @@ void pdl_repl_put_program(pdl_str entry, const char *model, pdl_buf *out) {
 void pdl_repl_put_item(const char *program, pdl_buf *out) {
     pdl_str rest = pdl_str_of(program);
     const char *indent = "- ";
-    if (begins_list(rest)) { /* when a list is inside a list, the last result counts */
+    if (begins_list(rest)) { /* when the items of a list are lists, the last result counts */
         PDL_PUT(out, "- lastOf:\n");
         indent = "  ";
     }
@@ -97,7 +97,7 @@ typedef struct filter {
     pdl_str typed;
     void (*put)(void *to, pdl_str word);
     void *to;
-    const char *end; /* text that is appended to the completed word */
+    const char *end; /* text that is appended to a completed word */
 } filter;
 
 static void put_if(void *user, pdl_str word) {
@@ -119,7 +119,7 @@ static void each_variable(const repl *r, filter *f) {
     }
 }
 
-/* Visits each key of a block once. A field that occurs in several kinds of blocks has several rows
+/* Visits each key of blocks once. A field of several kinds of blocks has several rows
  * in the table. */
 static void each_key(filter *f) {
     size_t n, n_common;

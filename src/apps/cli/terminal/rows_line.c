@@ -19,7 +19,7 @@ void pdl_cli_put_count(pdl_buf *out, uint64_t n, const char *one, const char *ma
     pdl_buf_putf(out, "%llu %s", (unsigned long long)n, n == 1 ? one : many);
 }
 
-/* Appends seconds as people say them. */
+/* Appends a number of seconds in the form that people use. */
 void pdl_cli_put_time(pdl_buf *out, double s) {
     if (s < 60)
         pdl_buf_putf(out, "%.0f s", s);
@@ -29,8 +29,8 @@ void pdl_cli_put_time(pdl_buf *out, double s) {
         pdl_buf_putf(out, "%d h %02d min", (int)(s / 3600), (int)(s / 60) % 60);
 }
 
-/* Appends an estimate of the remaining time. Only the share of the input that was read is known,
- * and some of the rows in it are still open. */
+/* Appends an estimate of the time that is left. Only the part of the input that was read is known,
+ * and some of its rows are still running. */
 static void put_left(pdl_buf *out, const pdl_batch_totals *t) {
     double part = t->all_bytes ? (double)t->bytes / (double)t->all_bytes : 0;
     if (t->open) part *= (double)t->finished / (double)(t->finished + t->open);

@@ -1,5 +1,5 @@
-/* show_live.c -- serves the page of a run; see show_live.h. The server lives on the loop of the
- * run: it answers whenever the run waits or has computed for a while, and needs no thread.
+/* show_live.c -- serves the page of a run; see show_live.h. The server uses the loop of the run,
+ * and needs no thread. It answers whenever the run waits or has computed for a while.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -71,7 +71,8 @@ bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_st
 }
 
 void pdl_cli_show_live_leave(show_live *s) {
-    enum { TURNS = 4 }; /* enough turns to send the output, unless a browser does not read */
+    /* number of turns that suffices to send the output, unless a browser does not read */
+    enum { TURNS = 4 };
     if (!s->viewer) return;
     pdl_viewer_leave(s->viewer, "The run was interrupted. What came so far is shown.");
     for (int i = 0; i < TURNS; i++) pdl_loop_run(pdl_session_loop(*s->session), 0);
@@ -82,7 +83,7 @@ static void on_signal(void *user, int sig) {
     ((show_live *)user)->stopped = true;
 }
 
-/* Replaces what was shown during the run by its trace. */
+/* Shows the trace of the run in place of the view during the run. */
 static void show_trace(void *user) {
     show_live *s = user;
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);

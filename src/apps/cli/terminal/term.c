@@ -1,4 +1,4 @@
-/* term.c -- writes the output of a run; see term.h. Output is buffered by stdio and flushed when a
+/* term.c -- writes the output of a run; see term.h. stdio buffers the output. It is flushed when a
  * model's text arrives, when the program waits for an answer, and at the end.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -54,8 +54,8 @@ static void check(term *t, bool ok) {
  * page at a time, which a ready descriptor accepts without blocking. */
 enum { PART = 2048 };
 
-/* Waits until the reader of standard output accepts more, or a signal arrives, before n bytes are
- * written. */
+/* Before n bytes are written, waits until the reader of standard output accepts more, or until a
+ * signal arrives. */
 static bool is_ready(term *t, size_t n) {
     enum { LOOK_MS = 20 };
     struct pollfd p = {STDOUT_FILENO, POLLOUT, 0};
@@ -64,13 +64,13 @@ static bool is_ready(term *t, size_t n) {
     while (poll(&p, 1, LOOK_MS) <= 0) {
         if (!*pdl_cli_signal_received()) continue;
         t->interrupted = true;
-        pdl_os_purge(stdout); /* otherwise exit would wait for the reader */
+        pdl_os_purge(stdout); /* otherwise exit() would wait for the reader */
         return false;
     }
     return true;
 }
 
-/* Returns the text without its beginning, when earlier processes have already written that. */
+/* Returns the text without the beginning that earlier processes have already written. */
 static pdl_str without_old(term *t, pdl_str text) {
     size_t n = t->skip < text.n ? (size_t)t->skip : text.n;
     t->skip -= n;
@@ -78,7 +78,7 @@ static pdl_str without_old(term *t, pdl_str text) {
     return pdl_str_sub(text, n, text.n);
 }
 
-/* Keeps the text on the left of the cursor, up to MAX_ROW bytes. */
+/* Keeps the text to the left of the cursor, up to MAX_ROW bytes. */
 static void keep_row(term *t, pdl_str text) {
     size_t end = text.n;
     while (end && text.p[end - 1] != '\n') end--;
@@ -217,7 +217,7 @@ static void put_message(term *t, const pdl_event *e) {
 static void put_error(term *t, pdl_str text, bool untrusted) {
     release(t);
     pdl_cli_progress_clear();
-    pdl_cli_term_flush(t); /* earlier output must come first */
+    pdl_cli_term_flush(t); /* earlier output is written first */
     errno = 0;
     bool ok =
         untrusted ? pdl_write_termsafe(stderr, text) : fwrite(text.p, 1, text.n, stderr) == text.n;
@@ -225,7 +225,7 @@ static void put_error(term *t, pdl_str text, bool untrusted) {
     if (!ok && errno == EINTR) t->interrupted = true;
 }
 
-/* Prints a failure that does not end the run, in red and on separate lines. */
+/* Prints a failure that does not end the run, in red and on its own lines. */
 static void put_note(term *t, const pdl_event *e) {
     pdl_str s = e->text;
     if (!t->color_err || !e->err) {

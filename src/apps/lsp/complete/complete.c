@@ -1,8 +1,8 @@
 /* complete.c -- completion of keys and values by their place in the file.
  *
  * While a user types, the text is rarely a valid program. So the text is read once more with a
- * marker in place of the word at the cursor: as the key of a mapping or as a value, as the line
- * suggests. The place of the marker in the tree decides what may be written there.
+ * marker in place of the word at the cursor: depending on the line, it is the key of a mapping or a
+ * value. The place of the marker in the tree decides what may be written there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -49,7 +49,8 @@ void pdl_lsp_item_add(lsp_completer *c, const lsp_item *item) {
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* Appends the text after a new key, so that its value is written on the same line or below. */
+/* Appends the text after a new key, so that its value is written on the same line or on
+ * the next. */
 static void put_key(const pdl_field *f, pdl_buf *out) {
     static const char *const texts[] = {
         [PDL_OPENS_LINE] = " ",
@@ -60,7 +61,7 @@ static void put_key(const pdl_field *f, pdl_buf *out) {
     pdl_buf_putf(out, "%s:%s", f->key, texts[pdl_field_forms[f->type].opens]);
 }
 
-/* Indents the lines after the first like the key. */
+/* Indents the lines after the first line as deep as the key. */
 static void indent(const lsp_completer *c, pdl_str text, pdl_buf *out) {
     uint32_t line = pdl_lsp_text_line(&c->d->text, c->from);
     size_t column = c->from - pdl_lsp_text_line_start(&c->d->text, line);
@@ -110,8 +111,8 @@ static void add_snippets(lsp_completer *c) {
     }
 }
 
-/* Returns true when another key of the mapping excludes the field: `args` is excluded where `code`
- * is present. */
+/* Returns true when another key of the mapping excludes the field. For example, `code` excludes
+ * `args`. */
 static bool is_excluded(const pdl_node *map, const pdl_field *f) {
     size_t n;
     const pdl_form *forms = pdl_forms(&n);
@@ -131,16 +132,16 @@ static bool is_excluded(const pdl_node *map, const pdl_field *f) {
     return has_forms;
 }
 
-/* Returns true when an earlier row has the key. While the kind is not decided, each key is proposed
- * once. */
+/* Returns true when an earlier row has the key. As long as the kind is not decided, each key is
+ * proposed only once. */
 static bool is_repeated(const pdl_field *all, size_t i) {
     for (size_t k = 0; k < i; k++)
         if (strcmp(all[k].key, all[i].key) == 0 && all[k].need != PDL_NEED_OLD) return true;
     return false;
 }
 
-/* Adds the keys of a block. When its kind is known, these are the keys of that kind, and otherwise
- * the keys that determine a kind. */
+/* Adds the keys of a block. When its kind is known, these are the keys of that kind; otherwise they
+ * are the keys that determine a kind. */
 static void add_block_keys(lsp_completer *c, const lsp_spot *p) {
     size_t n;
     const pdl_field *f = pdl_fields(&n);
@@ -235,7 +236,7 @@ static void add_args(lsp_completer *c, const lsp_spot *p) {
     }
 }
 
-/* Completes the key at the marker; p is its mapping. Flat switch. */
+/* Completes the key at the marker. p is the mapping of the key. A flat switch. */
 static void complete_key(lsp_completer *c, const lsp_spot *p) {
     switch ((int)p->role) {
     case ROLE_BLOCK: add_block_keys(c, p); return;
@@ -246,7 +247,7 @@ static void complete_key(lsp_completer *c, const lsp_spot *p) {
     case ROLE_RECORD: add_record(c, p); return;
     case ROLE_PATTERN:
         add_group(c, p, PDL_WORDS_PATTERN, true);
-        if (p->node->n == 1) pdl_lsp_complete_choice(c, p); /* the word may still become a value */
+        if (p->node->n == 1) pdl_lsp_complete_choice(c, p); /* the word may yet become a value */
         return;
     case ROLE_TYPE:
         add_group(c, p, PDL_WORDS_TYPE, false);
@@ -286,7 +287,7 @@ static void add_models(lsp_completer *c) {
 
 typedef struct file_list {
     lsp_completer *c;
-    pdl_str folder; /* the folder as it is written, with its slash */
+    pdl_str folder; /* the folder as the user has written it, with its slash */
     bool import;
 } file_list;
 
@@ -347,7 +348,7 @@ static void add_callees(lsp_completer *c) {
     }
 }
 
-/* Adds the aggregators that the file defines, besides the fixed targets. */
+/* Adds the aggregators that the file defines, in addition to the fixed targets. */
 static void add_aggregators(lsp_completer *c) {
     if (!pdl_lsp_doc_load(c->s, c->d)) return;
     const lsp_index *x = c->d->index;
@@ -359,7 +360,7 @@ static void add_aggregators(lsp_completer *c) {
                                             .order = '2'});
 }
 
-/* Returns true when p is an error that `retry` names, or one of a list of them. */
+/* Returns true when p is an error that `retry` names, alone or in a list. */
 static bool is_exception(const lsp_spot *p) {
     const lsp_spot *part = p->key ? p : p->up;
     return part && part->key && pdl_str_is(part->key->text, "exceptions") && part->up &&
@@ -375,7 +376,7 @@ static void add_exceptions(lsp_completer *c) {
                                             .order = name[0] >= 'a' ? '1' : '2'});
 }
 
-/* Completes the value at the marker, which is p. Flat switch. */
+/* Completes the value at the marker, which is p. A flat switch. */
 static void complete_value(lsp_completer *c, const lsp_spot *p) {
     switch ((int)p->role) {
     case ROLE_WORD:
@@ -401,8 +402,8 @@ static void complete_value(lsp_completer *c, const lsp_spot *p) {
 
 /* --- the place of the cursor ------------------------------------------------------------------ */
 
-/* Returns where the value or key at the cursor begins. *is_value: a key comes before it on the
- * line. */
+/* Returns the offset at which the value or key at the cursor begins. *is_value: a key precedes it
+ * on the line. */
 static size_t token_start(pdl_str line, size_t col, bool *is_value) {
     size_t at = 0;
     *is_value = false;
@@ -435,8 +436,8 @@ static void mark(pdl_str text, size_t from, size_t to, bool is_value, pdl_buf *o
     pdl_buf_put(out, pdl_str_sub(text, to, text.n));
 }
 
-/* Returns the end of the text that the marker replaces: a word, with its colon when it is a key.
- * Names of files and models contain more than letters. */
+/* Returns the end of the text that the marker replaces: a word, and the colon after it when it is a
+ * key. Names of files and models contain more than letters. */
 static size_t token_end(pdl_str text, size_t off, bool is_value) {
     const pdl_str in_values = PDL_STR("/.-:@+");
     size_t to = off;

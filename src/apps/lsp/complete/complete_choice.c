@@ -1,6 +1,6 @@
 /* complete_choice.c -- proposes the values of an enum where one is expected: in an argument of a
- * call, or in a pattern of `match`. The type is that of the parameter or of the matched value, as
- * hover shows it.
+ * call, or in a pattern of `match`. It uses the type that hover shows for the parameter or for the
+ * matched value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* Finds the variable that an expression names. names: the members that follow it in the expression,
+/* Finds the variable that an expression names. names: the members that follow it in the expression;
  * in scratch. */
 static bool follow(lsp_completer *c, const pdl_node *n, lsp_thing *t, pdl_str *names) {
     pdl_buf chain = PDL_BUF;
@@ -30,7 +30,8 @@ bool pdl_lsp_complete_function(lsp_completer *c, const pdl_node *call, lsp_thing
     return follow(c, pdl_node_find(call, PDL_STR("call"), NULL), t, &rest) && !rest.n;
 }
 
-/* Returns true when a plain scalar with this text is read as this text and not as another value. */
+/* Returns true when a plain scalar with this text is read as this text, and not as a value of
+ * another type. */
 static bool is_plain(pdl_str s) {
     static const char *const words[] = {"true", "false", "yes", "no",   "on",
                                         "off",  "y",     "n",   "null", "none"};

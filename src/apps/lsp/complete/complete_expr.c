@@ -1,8 +1,9 @@
 /* complete_expr.c -- completion inside expressions: variables, filters, tests, members.
  *
- * An expression at the cursor is unfinished, so it is not parsed: the text before the typed word
- * decides. After a bar, filters are proposed; after `is`, tests; after a dot that follows a chain
- * of names, members. Everywhere else, all names are proposed that can begin an operand.
+ * An expression at the cursor is unfinished, so it is not parsed. The text before the typed word
+ * decides what is proposed. After a bar, filters are proposed; after `is`, tests; after a dot that
+ * follows a chain of names, members. Everywhere else, all names are proposed that can begin an
+ * operand.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,15 +21,16 @@
 #include "base/banned.h"
 
 enum {
-    /* bytes before the cursor in which the beginning of an expression is searched */
+    /* number of bytes before the cursor in which the beginning of an expression is searched */
     MAX_LOOKED_AT = 20000,
-    MAX_CALL = 4000        /* bytes after the cursor in which the end of a call is searched */
+    /* number of bytes after the cursor in which the end of a call is searched */
+    MAX_CALL = 4000
 };
 
 /* --- the beginning of an expression ----------------------------------------------------------- */
 
-/* Returns true when s ends with `x[`. In a quoted scalar a backslash comes before the quote that
- * follows. */
+/* Returns true when s ends with `x[` and a quote. In a quoted scalar, a backslash comes before that
+ * quote. */
 static bool ends_with_bracket(pdl_str s) {
     if (pdl_str_ends(s, PDL_STR("\\"))) s.n--;
     return s.n > 1 && s.p[s.n - 1] == '[' && (pdl_lsp_is_word(s.p[s.n - 2]) || s.p[s.n - 2] == ']');
@@ -69,8 +71,9 @@ static size_t last_open(pdl_str text, size_t from, size_t off, bool jinja) {
     return PDL_NOT_FOUND;
 }
 
-/* Returns true when a line begins an item of a list or an entry of a mapping. An expression that
- * was not closed above it is a mistake there and does not continue here. */
+/* Returns true when a line begins an item of a list or an entry of a mapping. If an expression on
+ * an earlier line was not closed, that is a mistake; the expression does not continue on this line.
+ */
 static bool begins_entry(pdl_str line) {
     pdl_str s = pdl_str_trim(line);
     if (pdl_str_starts(s, PDL_STR("- ")) || pdl_str_is(s, "-")) return true;
@@ -92,7 +95,7 @@ static bool has_entries(pdl_str text, size_t from, size_t to) {
 size_t pdl_lsp_expr_start(pdl_str text, size_t line_start, size_t off, bool jinja) {
     size_t low = off > MAX_LOOKED_AT ? off - MAX_LOOKED_AT : 0;
     size_t at = last_open(text, line_start, off, jinja);
-    /* the expression may have begun on an earlier line, when no empty line is between */
+    /* the expression may have begun on an earlier line, if no empty line is in between */
     if (at == PDL_NOT_FOUND) {
         size_t gap = pdl_str_rfind(pdl_str_sub(text, low, line_start), PDL_STR("\n\n"));
         at = last_open(text, gap == PDL_NOT_FOUND ? low : low + gap, line_start, jinja);
@@ -159,7 +162,7 @@ static bool is_repeated(const lsp_index *x, size_t i) {
     return pdl_lsp_index_sym(x, x->syms.p[i].region, x->syms.p[i].name) != &x->syms.p[i];
 }
 
-/* Adds what a file defines at its top. */
+/* Adds the names that a file defines at its top. */
 static void add_file_syms(lsp_completer *c, lsp_doc *d, char order) {
     const lsp_index *x = pdl_lsp_doc_index(c->s, d);
     for (size_t i = 0; x && i < x->syms.n; i++)
@@ -202,14 +205,14 @@ static void add_library(lsp_completer *c) {
     }
 }
 
-/* Adds the fields of an object. region: the region of its fields. */
+/* Adds the fields of an object. region: the region that contains its fields. */
 static void add_fields(lsp_completer *c, lsp_doc *d, const lsp_index *x, uint32_t region) {
     for (size_t i = 0; i < x->syms.n; i++)
         if (x->syms.p[i].region == region && !is_repeated(x, i)) add_sym(c, d, &x->syms.p[i], '1');
 }
 
 /* Adds the members of a variable, or of the part of it to which the rest of a chain leads. Returns
- * its type in words, borrowed from *type. */
+ * the type of this variable or part in words, borrowed from *type. */
 static pdl_str add_members(lsp_completer *c, const lsp_thing *t, pdl_str rest, pdl_buf *type) {
     const lsp_index *x = pdl_lsp_doc_index(c->s, t->doc);
     const lsp_sym *sym = pdl_lsp_thing_sym(c->s, t);
@@ -223,8 +226,8 @@ static pdl_str add_members(lsp_completer *c, const lsp_thing *t, pdl_str rest, p
     return shown;
 }
 
-/* Completes a member. chain: the names before the dot, or before the bracket of a key; methods are
- * not proposed after a bracket. */
+/* Completes a member. chain: the names before the dot, or before the bracket of a key. After a
+ * bracket, methods are not proposed. */
 static void complete_member(lsp_completer *c, pdl_str chain, bool is_key) {
     lsp_thing t;
     pdl_str rest = chain;
@@ -248,8 +251,8 @@ static void complete_member(lsp_completer *c, pdl_str chain, bool is_key) {
 
 /* --- operands --------------------------------------------------------------------------------- */
 
-/* Returns true when the parts of a collection are evaluated one after the other, as they are
- * written. */
+/* Returns true when the parts of a collection are evaluated one after the other, in the order in
+ * which they are written. */
 static bool is_in_order(const lsp_spot *p) {
     return p->node->kind == PDL_NODE_SEQ || p->role == ROLE_DEFS || p->role == ROLE_NAMED_BLOCKS;
 }
@@ -264,8 +267,8 @@ static bool is_after_defs(const lsp_spot *defs, const lsp_sym *sym) {
 }
 
 /* Returns true when a variable gets its value after the part with the cursor is evaluated. The
- * order of evaluation may differ from the order of the fields in the text, and a round of a loop
- * has the variables of the previous round. */
+ * order of evaluation may differ from the order of the fields in the text, and each round of a loop
+ * can use the variables of the previous round. */
 static bool is_later(const lsp_way *way, const lsp_sym *sym) {
     for (size_t i = 0; i + 1 < way->n; i++) {
         const lsp_spot *p = &way->p[i];
@@ -277,8 +280,8 @@ static bool is_later(const lsp_way *way, const lsp_sym *sym) {
     return false;
 }
 
-/* Adds the variables that are visible from the cursor's region outward, with those of included
- * files. */
+/* Adds the variables that are visible from the cursor's region outward, including variables of
+ * included files. */
 static void add_variables(lsp_completer *c) {
     const lsp_index *x = c->d->index;
     pdl_map offered = {0};
@@ -302,8 +305,8 @@ static void add_variables(lsp_completer *c) {
     }
 }
 
-/* Returns the end of an argument: a comma, the bracket that closes the call, or the end of the
- * text. */
+/* Returns the end of an argument, which is a comma, the bracket that closes the call, or the end of
+ * the text. */
 static size_t argument_end(pdl_str s, size_t from) {
     int depth = 0;
     char quote = 0;
@@ -346,8 +349,8 @@ static bool gives(pdl_str arguments, pdl_str name) {
 /* The call whose brackets contain the cursor. */
 typedef struct open_call {
     pdl_str callee;        /* the text before the bracket; empty when there is no call */
-    pdl_str before, after; /* the arguments before and after the typed one */
-    size_t n_by_place;     /* how many of `before` have no name */
+    pdl_str before, after; /* the arguments before the typed one, and the arguments after it */
+    size_t n_by_place;     /* number of arguments in `before` that have no name */
 } open_call;
 
 /* Finds the call around the cursor. A name of an argument can only be at the beginning of that
@@ -478,8 +481,8 @@ void pdl_lsp_chain_before(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* Returns the end of `x[` when the user is typing its key: a quote follows, which is escaped as in
- * the scalar around it. Returns PDL_NOT_FOUND when no key is being typed. */
+/* Returns the end of `x[` when the user is typing its key: a quote follows, with the escape that
+ * the scalar around it needs. Returns PDL_NOT_FOUND when no key is being typed. */
 static size_t key_bracket(pdl_str s) {
     static const char *const quotes[] = {"\\\"", "\"", "''", "'"};
     for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++) {

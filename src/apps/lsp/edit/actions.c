@@ -13,7 +13,7 @@ typedef struct actions {
     pdl_lsp *s;
     lsp_doc *d;
     size_t low, high;
-    /* the kinds of actions that the client wants; when it is not a list, all kinds */
+    /* the kinds of actions that the client wants; every kind when this is not a list */
     pdl_vref only;
     pdl_val list;
 } actions;
@@ -65,7 +65,7 @@ static pdl_val put_edits(const actions *a, const pdl_diag *d) {
     return edits;
 }
 
-/* Returns the word x of a hint "did you mean 'x'?"; empty for another hint. */
+/* Returns the word x of a hint "did you mean 'x'?"; empty for any other hint. */
 static pdl_str meant(pdl_str hint) {
     pdl_str begin = PDL_STR("did you mean '");
     size_t end = pdl_str_rfind(hint, PDL_STR("'?"));
@@ -73,8 +73,8 @@ static pdl_str meant(pdl_str hint) {
     return pdl_str_sub(hint, begin.n, end);
 }
 
-/* Returns the position of a word in the marked text: as a whole word, and outside of quotes if
- * possible ('uper' | uper). */
+/* Returns the position of a word in the marked text. Only whole words count, and words outside of
+ * quotes are preferred ('uper' | uper). */
 static size_t find_whole(pdl_str at, pdl_str word) {
     size_t quoted = PDL_NOT_FOUND;
     for (size_t i = pdl_str_find(at, word, 0); i != PDL_NOT_FOUND;
@@ -88,9 +88,9 @@ static size_t find_whole(pdl_str at, pdl_str word) {
     return quoted;
 }
 
-/* Finds the words that a message has between two ' and that the text at the mark contains, too. A
- * message may quote text that contains the character ', so the text between any two neighbouring
- * ones counts. */
+/* Finds the words that are between two ' in a message and that the text at the mark contains,
+ * too. A message may quote text that contains the character ', so the text between any two
+ * neighbouring ones counts. */
 static size_t quoted_words(pdl_str message, pdl_str at, pdl_str *out) {
     size_t n = 0, from = pdl_str_find(message, PDL_STR("'"), 0);
     while (from != PDL_NOT_FOUND && n < MAX_WORDS) {
@@ -103,8 +103,8 @@ static size_t quoted_words(pdl_str message, pdl_str at, pdl_str *out) {
     return n;
 }
 
-/* Finds the word that the suggestion `meant` replaces. Of the words that the message names, this is
- * the word that is most similar to `meant`. When the message names none, it is the whole mark. */
+/* Finds the word that the suggestion `meant` replaces. It is the word of the message that is most
+ * similar to `meant`. When the message names no words, it is the whole mark. */
 static bool find_word(const actions *a, const pdl_diag *d, pdl_str meant, size_t *from,
                       size_t *to) {
     pdl_str at = pdl_str_sub(pdl_lsp_text_str(&a->d->text), d->mark.start, d->mark.end);
@@ -133,8 +133,8 @@ static void add_for(actions *a, const pdl_diag *d, pdl_vref diag) {
     }
 }
 
-/* Adds a missing field before the block's first key, in a line with the same indentation, or after
- * the { of a block in braces. */
+/* Adds a missing field before the block's first key, on a line with the same indentation, or after
+ * the { when the block is in braces. */
 static void add_missing(actions *a, const pdl_diag *d, pdl_vref diag) {
     pdl_str begin = PDL_STR("Missing required field: ");
     pdl_buf text = PDL_BUF;
@@ -157,7 +157,7 @@ static size_t end_of_line(const lsp_doc *d, uint32_t line) {
 }
 
 /* Returns the scalar that is at the end of a line and continues on other lines; NULL when there is
- * none. A # after such a line would be text, or would end the scalar. */
+ * no such scalar. A # after such a line would be text, or would end the scalar. */
 static const pdl_node *text_at_end(const lsp_doc *d, uint32_t line) {
     size_t off = end_of_line(d, line);
     lsp_way way;
@@ -171,7 +171,8 @@ static const pdl_node *text_at_end(const lsp_doc *d, uint32_t line) {
     return takes == line ? NULL : n;
 }
 
-/* Puts the comment after the line, or above it when a text that begins there continues below. */
+/* Puts the comment after the line. When a text that begins on the line continues below, puts it
+ * above the line. */
 static bool put_comment(const lsp_doc *d, uint32_t line, const char *code, lsp_range *at,
                         pdl_buf *out) {
     const pdl_node *text = text_at_end(d, line);
@@ -204,7 +205,7 @@ static void add_ignore(actions *a, const pdl_diag *d, pdl_vref diag) {
     pdl_buf_fini(&text);
 }
 
-/* Adds an action that applies all fixes to which there is no alternative. */
+/* Adds an action that applies all fixes that have no alternatives. */
 static void add_fix_all(actions *a) {
     pdl_val edits = pdl_list_new(4);
     const pdl_program *p = a->d->program;

@@ -8,8 +8,8 @@
 
 #include "base/banned.h"
 
-/* Returns the edit that makes the new text. Only the lines that differ are replaced, so that cursor
- * and folds elsewhere stay. */
+/* Returns the edit that makes the new text. Only the lines that differ are replaced, so that the
+ * cursor and folds in other lines stay. */
 static pdl_val put_edits(const lsp_doc *d, pdl_str made) {
     pdl_str old = pdl_lsp_text_str(&d->text);
     size_t head = 0, tail = 0;
@@ -60,9 +60,9 @@ static size_t indent_of(pdl_str line) {
     return n;
 }
 
-/* Returns the indentation of the next line: two more than the key when the key has no value on its
- * line or begins a block scalar; otherwise the indentation of this line. For `- key:` the column of
- * the key counts. */
+/* Returns the indentation of the next line. It is two more than that of the key when the key has no
+ * value on its line or begins a block scalar; otherwise it is that of this line. For `- key:` the
+ * column of the key counts. */
 static size_t indent_after(pdl_str line) {
     size_t at = indent_of(line);
     pdl_str rest = pdl_str_trim(line);
@@ -82,7 +82,7 @@ static size_t indent_after(pdl_str line) {
     return at + 2;
 }
 
-/* Indents a new line after its line end was typed. */
+/* Indents a new line after the user has typed its line end. */
 pdl_val pdl_lsp_on_format_typing(pdl_lsp *s, pdl_vref params) {
     size_t off;
     lsp_doc *d = pdl_lsp_doc_at(s, params, &off);

@@ -1,8 +1,8 @@
 /* broken.c -- checks the readable rest of a file that is not valid YAML; see broken.h.
  *
  * The tolerant reader skips damaged parts and guesses missing ones. So reports about the damaged
- * lines are guesses and are not shown; nor are reports about a name that these lines may define or
- * use.
+ * lines are guesses and are not shown; neither are reports about a name that these lines may define
+ * or use.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,10 +35,10 @@ lsp_broken pdl_lsp_broken_read(const pdl_program *failed) {
     return b;
 }
 
-/* maximum number of bytes of a line that are examined before and after a damage */
+/* number of bytes of a line that are examined before and after the damage at most */
 enum { MAX_LINE = 2000 };
 
-/* Returns the lines of [from, to), about which the checks can only guess. */
+/* Returns the lines of [from, to). The checks can only guess about these lines. */
 static pdl_loc lines_of(const pdl_source *src, uint32_t from, uint32_t to) {
     pdl_str text = src->text;
     for (int i = 0; i < MAX_LINE && from && text.p[from - 1] != '\n'; i++) from--;
@@ -57,7 +57,7 @@ static bool touches(pdl_loc at, pdl_loc lines) {
     return at.src == lines.src && at.start <= lines.end && at.end >= lines.start;
 }
 
-/* Returns true when a diagnostic is about these lines, or about a name in them. */
+/* Returns true when a diagnostic concerns these lines, or a name that occurs in them. */
 static bool follows(const pdl_diag *d, pdl_loc lines) {
     pdl_str name = quoted(d->text), text = pdl_str_sub(lines.src->text, lines.start, lines.end);
     if (text.n > 3 * MAX_LINE) text.n = 3 * MAX_LINE;

@@ -37,7 +37,7 @@ static void on_define(void *user, const pdl_name_def *def) {
 }
 
 void pdl_lsp_put_type(pdl_lsp *s, lsp_doc *d, const lsp_sym *sym, pdl_buf *out) {
-    if (d->open) pdl_lsp_diagnose(s, d); /* the lines of an older check may be wrong */
+    if (d->open) pdl_lsp_diagnose(s, d); /* lines from an older check may be wrong */
     bool inferred =
         d->open && !pdl_is_absent(d->types) && sym->kind != SYM_FUNCTION && sym->kind != SYM_MODULE;
     pdl_val key = inferred ? type_key(sym->range.from.line, sym->name) : pdl_absent();
@@ -95,7 +95,7 @@ static pdl_val put_message(const pdl_lsp *s, const pdl_diag *d) {
     return v;
 }
 
-/* Returns a place in any file. A file that is not open is read for it. */
+/* Returns a place in any file. When the file is not open, it is read for this purpose. */
 static pdl_val put_place(pdl_lsp *s, const lsp_doc *doc, pdl_loc loc) {
     const lsp_doc *d = doc;
     if (loc.src && !pdl_str_is(loc.src->name, doc->key)) {
@@ -122,7 +122,7 @@ static bool is_here(const lsp_doc *doc, pdl_loc loc) {
     return loc.src && pdl_str_is(loc.src->name, doc->key);
 }
 
-/* Adds the link to the rule's heading in the manual. */
+/* Adds a link to the section of the manual about the rule. */
 static pdl_val put_page(const pdl_lsp *s, const pdl_diag *d, pdl_val v) {
     pdl_buf path = PDL_BUF, uri = PDL_BUF;
     pdl_buf_putf(&path, "%s/rules.md", s->opt.manual);
@@ -183,14 +183,14 @@ void pdl_lsp_withdraw(pdl_lsp *s, lsp_doc *d) {
 }
 
 /* Returns true when the diagnostics that the client shows for the file are out of date, and the
- * client will not ask again by itself. */
+ * client will not request new ones by itself. */
 static bool is_stale(const lsp_doc *d, pdl_vref now) {
     return !pdl_is_absent(d->pulled) && d->revision == d->pulled_revision &&
            !pdl_val_eq(d->pulled, now);
 }
 
-/* Asks a client that pulls diagnostics to pull again. Returns false when the client cannot be
- * asked. */
+/* Asks a client that pulls diagnostics to pull again. Returns false when the client does not
+ * support this. */
 static bool refresh(pdl_lsp *s) {
     bool wanted = s->is_stale && s->has_pull_refresh;
     s->is_stale = false;
@@ -208,7 +208,7 @@ bool pdl_lsp_diagnose_work(pdl_lsp *s) {
             s->is_stale = s->is_stale || is_stale(d, now);
             return true;
         }
-        /* The list is compared with the one that was pushed last, because a pull may have made a
+        /* The list is compared with the list that was pushed last, because a pull may have made a
          * newer list for the same text. */
         bool same = d->shown && pdl_val_eq(d->pushed, now);
         if (!same) publish(s, d, pdl_keep(now));
@@ -228,7 +228,7 @@ static pdl_val report_of(pdl_lsp *s, lsp_doc *d, pdl_str known) {
     return same ? v : pdl_dict_putz(v, "items", pdl_keep(list));
 }
 
-/* Withdraws what was pushed before, because the client pulls from now on. */
+/* Withdraws the diagnostics that were pushed, because the client now pulls them. */
 static void stop_pushing(pdl_lsp *s) {
     if (!s->has_pull || s->is_asked) return;
     s->is_asked = true;
@@ -247,8 +247,8 @@ pdl_val pdl_lsp_on_pull(pdl_lsp *s, pdl_vref params) {
     return report;
 }
 
-/* Returns a map from addresses to the entries of the list, which say what the client already has.
- * Editors ask again every few seconds. */
+/* Returns a map from addresses to entries of the list. An entry says which report the client
+ * already has. Editors ask again every few seconds. */
 static pdl_map known_reports(pdl_vref list) {
     pdl_map known = {0};
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {

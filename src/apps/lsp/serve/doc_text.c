@@ -1,7 +1,7 @@
 /* doc_text.c -- positions in the text of a file; see doc_text.h.
  *
  * A program may be one line of a megabyte with many names. Counting from the start of the line for
- * each name would be quadratic, so the number of units before every 1024th byte is stored.
+ * each name would be quadratic, so the number of units is stored for every 1024th byte.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,7 +59,7 @@ bool pdl_lsp_text_ok(const lsp_text *t) {
            t->units.n == t->b.len / PDL_LSP_STRIDE + 1;
 }
 
-/* Appends bytes with LF line ends. */
+/* Appends bytes with line ends changed to LF. */
 static void put_lf(pdl_buf *out, pdl_str bytes) {
     size_t from = 0;
     for (size_t i = 0; i < bytes.n; i++) {
@@ -116,8 +116,8 @@ pdl_str pdl_lsp_text_line_str(const lsp_text *t, uint32_t line) {
     return pdl_str_sub(pdl_buf_str(&t->b), from, to);
 }
 
-/* Returns the units of a character of n bytes: characters beyond the basic plane have two in
- * UTF-16. */
+/* Returns how many UTF-16 units a character of n bytes has. Characters beyond the basic plane have
+ * two. */
 static uint32_t units(const lsp_text *t, size_t n) {
     return t->utf8 ? (uint32_t)n : n == 4 ? 2 : 1;
 }

@@ -1,9 +1,9 @@
 /* doc_tree.c -- reads a tree from a text with mistakes; see doc_tree.h.
  *
  * A tolerant reader skips the parts that it cannot read. Other parts can be read but have no
- * meaning, such as an unknown tag or an alias of nothing. A line with such a part is replaced by
- * blanks, so that all other positions stay the same, and the text is read again. This is rare, so
- * the number of tries is small.
+ * meaning, such as an unknown tag, or an alias without an anchor. A line with such a part is
+ * replaced by blanks, so that all other positions stay the same, and the text is read again. This
+ * is rare, so the number of tries is small.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 
 enum { MAX_ATTEMPTS = 6 };
 
-/* Replaces the line of an offset by blanks. Returns false when there is nothing to replace. */
+/* Replaces the line at an offset by blanks. Returns false when the line has nothing to replace. */
 static bool blank_line(pdl_buf *b, size_t off) {
     bool changed = false;
     if (off >= b->len) off = b->len ? b->len - 1 : 0;
@@ -30,7 +30,7 @@ static bool blank_line(pdl_buf *b, size_t off) {
     return changed;
 }
 
-/* Reads the text as it is now. *at: position of a part that has no meaning. */
+/* Reads the text in its present state. *at: position of a part that has no meaning. */
 static bool attempt(pdl_arena *a, pdl_str name, const pdl_buf *text, lsp_tree *out, size_t *at) {
     pdl_err err = {0};
     pdl_source *src = NULL;

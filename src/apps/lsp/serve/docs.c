@@ -1,9 +1,9 @@
 /* docs.c -- documents, found by address and by path; see server.h.
  *
- * A document is found by the path in its address and not by the address, because clients escape
- * different characters of the same path. Another address (an unsaved buffer) is its own key.
- * Documents are never removed, since messages may name them again; a closed one takes a few hundred
- * bytes and its index.
+ * A document is found by the path in its address, and not by the address itself, because clients
+ * differ in the characters of a path that they escape. An address without a path (of an unsaved
+ * buffer) is itself the key. Documents are never removed, since messages may name them again; a
+ * closed one takes a few hundred bytes and its index.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +31,7 @@ static int hex(char c) {
 bool pdl_lsp_uri_path(pdl_str uri, pdl_buf *path) {
     if (!pdl_str_starts(uri, PDL_STR("file://"))) return false;
     size_t i = 7;
-    while (i < uri.n && uri.p[i] != '/') i++; /* skip the hostname */
+    while (i < uri.n && uri.p[i] != '/') i++; /* skips the hostname */
     size_t before = path->len;
     for (; i < uri.n; i++) {
         int a = i + 2 < uri.n ? hex(uri.p[i + 1]) : -1, b = a >= 0 ? hex(uri.p[i + 2]) : -1;
@@ -47,7 +47,7 @@ bool pdl_lsp_uri_path(pdl_str uri, pdl_buf *path) {
 
 /* --- documents -------------------------------------------------------------------------------- */
 
-/* Makes the key of an address; *is_file: the key is a path. */
+/* Makes the key of an address. *is_file: the key is a path. */
 static void key_of(pdl_str uri, pdl_buf *key, bool *is_file) {
     *is_file = pdl_lsp_uri_path(uri, key);
     if (*is_file) return;
@@ -98,7 +98,7 @@ lsp_doc *pdl_lsp_doc_add_path(pdl_lsp *s, pdl_str path) {
     return d;
 }
 
-/* Releases tree and text of a file. */
+/* Releases the tree and the text of a file. */
 static void forget_tree(lsp_doc *d) {
     if (d->index) pdl_lsp_index_detach(d->index);
     pdl_arena_free(d->arena);
@@ -194,7 +194,7 @@ lsp_doc *pdl_lsp_doc_at(pdl_lsp *s, pdl_vref params, size_t *off) {
 
 /* --- files that programs name ----------------------------------------------------------------- */
 
-/* Appends the path of folder/path, with .pdl for imports. */
+/* Appends the path folder/path, with the suffix .pdl for imports. */
 static void join(pdl_str folder, pdl_str path, bool import, pdl_buf *out) {
     pdl_buf_clear(out);
     if (!pdl_str_starts(path, PDL_STR("/"))) pdl_file_put_parts(folder, out);
@@ -202,7 +202,7 @@ static void join(pdl_str folder, pdl_str path, bool import, pdl_buf *out) {
     if (import && !pdl_str_ends(path, PDL_STR(".pdl"))) PDL_PUT(out, ".pdl");
 }
 
-/* Returns the i-th folder in which a name in the file `from` is searched. */
+/* Returns the i-th folder in which a name is searched that is in the file `from`. */
 static bool folder_at(const lsp_opener *o, pdl_str from, bool import, size_t i, pdl_str *out) {
     if (i == 0) *out = pdl_file_folder(pdl_str_of(o->main->key));
     if (i == 1) *out = pdl_file_folder(from);
@@ -214,7 +214,8 @@ static bool folder_at(const lsp_opener *o, pdl_str from, bool import, size_t i, 
     return true;
 }
 
-/* Returns the open document that a name denotes, or NULL; then the file system is searched. */
+/* Returns the open document that a name denotes; NULL when no open document has the name. Then the
+ * file system is searched. */
 static lsp_doc *find_open(const lsp_opener *o, pdl_str from, pdl_str path, bool import) {
     pdl_buf name = PDL_BUF;
     lsp_doc *found = NULL;

@@ -1,4 +1,4 @@
-/* project_cache.c -- the settings of pdl.toml for programs, read once for each folder; see
+/* project_cache.c -- reads the settings of pdl.toml for programs, once for each folder; see
  * server.h.
  *
  * The files are read when a program of the folder is examined, and again after one of them has
@@ -14,7 +14,8 @@
 
 struct lsp_config {
     pdl_check_config rules;
-    PDL_VEC(pdl_str) path; /* the folders for imports of pdl.toml, then those of the server */
+    /* the folders for imports: first those of pdl.toml, and then those of the server */
+    PDL_VEC(pdl_str) path;
     char *folder;
 };
 

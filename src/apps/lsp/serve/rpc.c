@@ -36,7 +36,7 @@ pdl_val pdl_lsp_put_range(lsp_range range) {
     return pdl_dict_putz(d, "end", pdl_lsp_put_pos(range.to));
 }
 
-/* Appends text for clients that show the marks of Markdown literally: without ** and the lines of
+/* Appends text for clients that would show the marks of Markdown: leaves out ** and the lines of
  * fences. */
 static void put_plain(pdl_str text, pdl_buf *out) {
     for (size_t i = 0; i < text.n;) {

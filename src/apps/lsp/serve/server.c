@@ -1,4 +1,5 @@
-/* server.c -- life of a server, text synchronisation, and the table of requests; see lsp.h.
+/* server.c -- the start and end of a server, the synchronisation of texts, and the table of
+ * requests; see lsp.h.
  *
  * Messages are received as soon as they arrive and handled in their order. Receiving ahead makes
  * cancellation work without threads: when the cancellation of a request is in the queue, the
@@ -17,9 +18,9 @@
 #include "base/banned.h"
 
 enum {
-    MAX_TEXT = 64 << 20,        /* maximum size of an open file; a larger one is not examined */
-    MAX_OPEN_BYTES = 256 << 20, /* size of all open files together */
-    /* maximum number of messages that wait, and maximum size of them together */
+    MAX_TEXT = 64 << 20,        /* maximum size of an open file; a larger file is not examined */
+    MAX_OPEN_BYTES = 256 << 20, /* maximum size of all open files together */
+    /* maximum number of messages that wait, and maximum of their total size */
     MAX_WAITING = 4096,
     MAX_WAITING_BYTES = 16 << 20
 };
@@ -65,7 +66,8 @@ static pdl_val put_flag(pdl_val d, const char *key) {
 
 static pdl_val sync_capability(void) {
     pdl_val d = put_flag(pdl_dict_new(4), "openClose");
-    d = pdl_dict_putz(d, "change", pdl_int(2)); /* the client sends the changed ranges */
+    /* the value means that the client sends changed ranges */
+    d = pdl_dict_putz(d, "change", pdl_int(2));
     return put_flag(d, "save");
 }
 
@@ -104,7 +106,8 @@ static pdl_val tokens_capability(void) {
     return put_flag(put_flag(d, "full"), "range");
 }
 
-/* Returns a non-empty object: some clients take an empty one for a missing feature. */
+/* Returns an object that is not empty, because some clients take an empty one for a missing
+ * feature. */
 static pdl_val no_resolve(void) {
     return pdl_dict_putz(pdl_dict_new(1), "resolveProvider", pdl_bool(false));
 }
@@ -183,7 +186,8 @@ static pdl_val on_initialize(pdl_lsp *s, pdl_vref params) {
     return pdl_dict_putz(d, "serverInfo", info);
 }
 
-/* Asks the client to report changes of programs that are not open; it watches files anyway. */
+/* Asks the client to report changes of programs that are not open. The client watches files in any
+ * case. */
 static pdl_val on_initialized(pdl_lsp *s, pdl_vref params) {
     (void)params;
     pdl_lsp_check_prices(s);
@@ -219,8 +223,7 @@ static bool has_crlf(pdl_str text) {
     return pdl_str_find(text, PDL_STR("\r\n"), 0) != PDL_NOT_FOUND;
 }
 
-/* Returns true when there is room for n more bytes, in addition to the texts of the other open
- * documents. */
+/* Returns true when n more bytes fit, in addition to the texts of the other open documents. */
 static bool has_room(const pdl_lsp *s, const lsp_doc *d, size_t n) {
     for (size_t i = 0; i < s->docs.n; i++) {
         const lsp_doc *other = s->docs.p[i];
@@ -235,7 +238,7 @@ static void set_text(const pdl_lsp *s, lsp_doc *d, pdl_str text) {
     pdl_lsp_text_set(&d->text, text);
 }
 
-/* Marks the files whose problems may have changed: this one, and every open one. */
+/* Marks the files whose problems may have changed: this file and all open files. */
 static void is_changed(pdl_lsp *s, lsp_doc *d) {
     pdl_lsp_doc_touch(s, d);
     for (size_t i = 0; i < s->docs.n; i++)
@@ -296,7 +299,7 @@ static pdl_val on_close(pdl_lsp *s, pdl_vref params) {
     return pdl_null();
 }
 
-/* Marks every open program, whose problems may have changed. */
+/* Marks every open program, because its problems may have changed. */
 static void config_is_changed(pdl_lsp *s) {
     pdl_lsp_configs_forget(s);
     s->revision++;
@@ -399,13 +402,13 @@ static bool is_request(pdl_vref m) {
     return pdl_is_str(pdl_member(m, "method")) && !pdl_is_absent(pdl_member(m, "id"));
 }
 
-/* Returns true for an id that an answer can repeat and a client can recognise. */
+/* Returns true for an id that an answer can repeat and that a client can recognise. */
 static bool is_id(pdl_vref id) {
     return pdl_is_str(id) || pdl_is_int(id) ||
            (pdl_is(id, PDL_V_FLOAT) && isfinite(pdl_float_of(id)));
 }
 
-/* Handles a cancellation: a request that is still in the queue is removed and answered. */
+/* Handles a cancellation. A request that is still in the queue is removed and answered. */
 static void cancel(pdl_lsp *s, pdl_vref id) {
     for (size_t i = s->queue_head; i < s->queue.n; i++) {
         pdl_vref m = s->queue.p[i];
@@ -502,7 +505,7 @@ bool pdl_lsp_step(pdl_lsp *s) {
         return false;
     }
     pdl_val m = s->queue.p[s->queue_head++];
-    if (!pdl_is_absent(m)) handle(s, m); /* a cancelled request is answered already */
+    if (!pdl_is_absent(m)) handle(s, m); /* a cancelled request was answered before */
     pdl_drop(m);
     return true;
 }

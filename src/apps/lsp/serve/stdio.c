@@ -1,9 +1,9 @@
 /* stdio.c -- a server on standard input and output; see lsp.h.
  *
  * All available input is read before a message is handled, so that cancellations and newer texts
- * are known. There is a limit, since a client may write faster than it is answered. Work for which
- * no client waits begins after a moment of silence, which is shorter than the pause between two
- * keys.
+ * are known. The amount is limited, since a client may write faster than it is answered. Work for
+ * which the client does not wait begins after a short silence, which is shorter than the usual
+ * pause between two keys.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@ typedef struct stdio_server {
     pdl_lsp_options opt;
     pdl_frame in;
     pdl_buf out;
-    bool failed, ended; /* writing failed; input has ended */
+    bool failed, ended; /* failed: writing has failed; the other member: the input has ended */
 } stdio_server;
 
 static void send(void *user, pdl_str message) {
@@ -59,7 +59,7 @@ static void read_some(stdio_server *o) {
     bool ok = n > 0 ? pdl_frame_feed(&o->in, (pdl_str){chunk, (size_t)n}, on_message, o, &err)
                     : pdl_frame_end(&o->in, &err);
     o->ended = o->ended || n <= 0 || !ok;
-    if (err.kind) { /* after bytes that are not a frame, the stream cannot be read any more */
+    if (err.kind) { /* when bytes are not a frame, the rest of the stream cannot be read */
         pdl_err e = {0};
         pdl_buf line = PDL_BUF;
         pdl_buf_putf(&line, "pdl lsp: %s\n", err.msg);

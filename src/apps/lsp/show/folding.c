@@ -11,7 +11,7 @@ enum { MAX_FOLDS = 20000, MAX_DEPTH = 1000 };
 typedef struct folder {
     const lsp_text *text;
     pdl_val list;
-    uint32_t last; /* first line of the last fold; a line can begin only one fold */
+    uint32_t last; /* first line of the last fold, because only one fold can begin on a line */
 } folder;
 
 static pdl_val put_fold(uint32_t from, uint32_t to, const char *kind) {
@@ -84,8 +84,8 @@ static pdl_val grow(const lsp_doc *d, size_t from, size_t to, pdl_val around) {
     return pdl_is_absent(around) ? v : pdl_dict_putz(v, "parent", around);
 }
 
-/* Returns the selections around an offset, from the whole file inward: each node that contains the
- * offset, its entry with the key, and the word. */
+/* Returns the selections around an offset, from the whole file inward. Each node that contains the
+ * offset is a selection, and so are its entry with the key, and the word. */
 static pdl_val selection_at(const lsp_doc *d, size_t off) {
     pdl_str text = pdl_lsp_text_str(&d->text);
     pdl_val v = grow(d, 0, text.n, pdl_absent());

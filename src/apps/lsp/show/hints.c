@@ -25,14 +25,14 @@ static void add(hints *h, size_t off, pdl_str label, int kind, const char *tip) 
     h->list = pdl_list_push(h->list, pdl_dict_putz(v, "tooltip", pdl_textz(tip)));
 }
 
-/* Returns the end of the line of an offset, where a hint is easiest to read. */
+/* Returns the end of the line at an offset. There a hint is easiest to read. */
 static size_t line_end(const lsp_doc *d, size_t off) {
     uint32_t line = pdl_lsp_text_line(&d->text, off);
     return pdl_lsp_text_line_start(&d->text, line) + pdl_lsp_text_line_str(&d->text, line).n;
 }
 
-/* Returns the role of a block. Without `role` it has the role of the blocks around it; a model
- * answers as assistant. */
+/* Returns the role of a block. A block without `role` has the role of the blocks around it; a model
+ * has the role assistant. */
 static pdl_str role_of(const lsp_spot *p) {
     for (; p; p = p->up) {
         if (p->role != ROLE_BLOCK || p->node->kind != PDL_NODE_MAP) continue;
@@ -72,7 +72,7 @@ static void walk(hints *h, const lsp_spot *p, unsigned depth) {
     }
 }
 
-/* Shows types that are not written beside the name. */
+/* Shows the types of variables when they are not written beside the names. */
 static void hint_types(hints *h) {
     const lsp_index *x = h->d->index;
     for (size_t i = 0; i < x->syms.n; i++) {

@@ -28,7 +28,7 @@ typedef struct hoverer {
     lsp_doc *d;
     size_t off;
     pdl_buf text;
-    lsp_range range; /* the part of the file that the text is about */
+    lsp_range range; /* the part of the file that the text describes */
 } hoverer;
 
 static void about(hoverer *h, const pdl_node *n) {
@@ -78,7 +78,7 @@ static bool hover_variable(hoverer *h) {
 typedef struct field_at {
     size_t at; /* offset of the cursor in the text */
     const pdl_xnode *found;
-    size_t base; /* start of its expression in the text */
+    size_t base; /* offset at which its expression begins in the text */
 } field_at;
 
 /* Returns the end of the name of a member, which is before the quote and the bracket of
@@ -87,7 +87,7 @@ static size_t name_end(const pdl_xnode *x) {
     return x->kind == PDL_X_ATTR ? x->end : x->u.access.key->end - 1;
 }
 
-/* Accepts x.a.b or x['a'] when the cursor is on its last name. */
+/* Accepts x.a.b or x['a'] when the cursor is on the last name in it. */
 static void on_field(void *user, const pdl_xnode *x) {
     field_at *f = user;
     bool member = x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM;
@@ -97,7 +97,8 @@ static void on_field(void *user, const pdl_xnode *x) {
     if (f->at + n >= end && f->at <= end) f->found = x;
 }
 
-/* Appends the type of the field. The type is found in the type of the variable before the field. */
+/* Appends the type of the field. It is found in the type of the variable that precedes
+ * the field. */
 static bool put_field(hoverer *h, const pdl_xnode *x) {
     pdl_buf chain = PDL_BUF, type = PDL_BUF;
     const lsp_index *index = pdl_lsp_doc_index(h->s, h->d);
@@ -146,10 +147,10 @@ static bool hover_field(hoverer *h, const lsp_spot *p) {
 
 typedef struct native_at {
     const pdl_expr *e;
-    size_t base; /* start of e in the text */
+    size_t base; /* offset at which e begins in the text */
     size_t at;   /* offset of the cursor in the text of e */
     const pdl_native *row;
-    const char *title, *heading; /* title of the match; heading of its table in the manual */
+    const char *title, *heading; /* title of the match, and heading of its table in the manual */
     size_t from, to;
 } native_at;
 
@@ -233,7 +234,7 @@ static bool hover_native(hoverer *h, const lsp_spot *p) {
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* Reads the table of prices; returns NULL, with an error, when it cannot be read. */
+/* Reads the table of prices. Returns NULL, with an error, when the table cannot be read. */
 static pdl_prices *read_prices(const pdl_lsp *s, pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT(64 << 20);
     pdl_prices *prices = NULL;
@@ -281,7 +282,7 @@ static bool hover_model(hoverer *h, const lsp_spot *p) {
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-/* Shows the JSON Schema of a whole spec. */
+/* Shows the JSON Schema of a spec as a whole. */
 static bool hover_spec(hoverer *h, const pdl_node *spec) {
     pdl_arena *scratch = pdl_arena_make();
     pdl_buf json = PDL_BUF;

@@ -16,8 +16,8 @@
 
 enum { MAX_TRACE = 8 << 20, MAX_SHOWN = 300, MAX_DEPTH = 500 };
 
-/* Searches the result of the block that sets the name. When several blocks set it, the last one
- * counts. */
+/* Searches the result of the block that sets the name. When several blocks set the name, the last
+ * one counts. */
 static void look(pdl_vref v, pdl_str name, unsigned depth, pdl_vref *found) {
     if (depth > MAX_DEPTH) return;
     if (pdl_is_list(v))
@@ -50,7 +50,7 @@ static void show(const pdl_lsp *s, pdl_vref v, pdl_buf *out) {
     pdl_buf_fini(&shown);
 }
 
-/* Appends the value of the variable in a trace. */
+/* Appends the value that the variable has in a trace. */
 static bool look_in(const pdl_lsp *s, pdl_str json, pdl_str name, pdl_buf *out) {
     pdl_err err = {0};
     pdl_val trace;
@@ -67,8 +67,8 @@ static bool look_in(const pdl_lsp *s, pdl_str json, pdl_str name, pdl_buf *out) 
     return is;
 }
 
-/* Returns when the trace beside the program was written, ns since the epoch; 0 when there is
- * none. */
+/* Returns when the trace beside the program was written, in ns since the epoch; 0 when there is no
+ * trace. */
 static int64_t trace_beside(pdl_str program, pdl_buf *path) {
     pdl_buf_putf(path, "%.*s_trace.json", PDL_FMT(pdl_str_sub(program, 0, program.n - 4)));
     return pdl_file_written_ns(pdl_buf_z(path));

@@ -1,9 +1,9 @@
 /* lenses.c -- code lenses, and the commands that they run.
  *
- * The editor runs programs, because it has the terminal; the arguments of a lens's command name the
- * program. A client that does not understand these commands may ask the server
- * (workspace/executeCommand). The answer is the command line to run, because the server itself
- * starts no process.
+ * The editor runs the programs, because it has the terminal. The arguments of a lens's command name
+ * the program. A client that does not understand such a command may send it to the server
+ * (workspace/executeCommand). The server answers with a command line for the client to run, because
+ * it starts no process itself.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@ static void add(lenses *l, lsp_range at, pdl_val title, const char *command, pdl
     l->list = pdl_list_push(l->list, pdl_dict_putz(v, "command", c));
 }
 
-/* Returns true when NAME.test.yaml is beside NAME.pdl; `pdl test` runs it. */
+/* Returns true when a file NAME.test.yaml is beside NAME.pdl. `pdl test` runs that file. */
 static bool has_tests(const lsp_doc *d) {
     pdl_str key = pdl_str_of(d->key);
     pdl_buf path = PDL_BUF;
@@ -41,7 +41,8 @@ static bool has_tests(const lsp_doc *d) {
     return found;
 }
 
-/* Returns true for a program that is a test: it passes when it ends without an error. */
+/* Returns true for a program that is a test, which passes when the program ends without
+ * an error. */
 static bool is_test(const lsp_doc *d) {
     pdl_str name = pdl_file_name(pdl_str_of(d->key));
     return pdl_str_ends(name, PDL_STR(".test.pdl")) || pdl_str_starts(name, PDL_STR("test_"));
@@ -92,8 +93,8 @@ pdl_val pdl_lsp_on_lenses(pdl_lsp *s, pdl_vref params) {
     return l.list;
 }
 
-/* Returns the text of a program that calls the function. The editor asks the user for the arguments
- * and passes them as values. */
+/* Returns the text of a program that calls the function. The editor asks the user for the
+ * arguments, and passes them as values. */
 static pdl_val call_program(const lsp_doc *d, pdl_vref args) {
     pdl_buf b = PDL_BUF;
     pdl_vref names = pdl_member(args, "parameters"), values = pdl_member(args, "values");
@@ -118,8 +119,8 @@ static pdl_val call_program(const lsp_doc *d, pdl_vref args) {
     return pdl_text_of_buf(&b);
 }
 
-/* Returns {argv, cwd, program}: program is the text for standard input, when argv has `-` for a
- * file. */
+/* Returns {argv, cwd, program}. When argv has `-` in place of a file, `program` is the text for
+ * standard input. */
 static pdl_val command_line(const lsp_doc *d, pdl_str command, pdl_vref args) {
     pdl_val argv = pdl_list_push(pdl_list_new(4), pdl_textz("pdl"));
     bool function = pdl_member_str(args, "function").n > 0;

@@ -1,4 +1,5 @@
-/* regions.c -- finds texts of other languages inside a program, for an editor's other servers.
+/* regions.c -- finds texts of other languages inside a program, for the other language servers of
+ * an editor.
  *
  * `pdl/regions` is an extension of the protocol: {textDocument} -> [{language, range, indent}]. An
  * editor puts the lines of a region, without `indent` columns, into a document of that language and

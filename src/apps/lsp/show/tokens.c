@@ -14,7 +14,7 @@
 
 enum { MAX_TOKENS = 100000, MAX_DEPTH = 1000 };
 
-/* X(id, name)   Types of tokens, as the protocol names them. */
+/* X(id, name). The types of tokens, with the names that the protocol has for them. */
 #define TOKEN_TYPES(X)                                                                             \
     X(KEYWORD, "keyword")                                                                          \
     X(PROPERTY, "property")                                                                        \
@@ -95,7 +95,7 @@ static void add_names(lsp_tokens *t) {
 typedef struct in_expr {
     lsp_tokens *t;
     const pdl_expr *e;
-    size_t base; /* start of e in the scalar's text */
+    size_t base; /* offset at which e begins in the scalar's text */
 } in_expr;
 
 static void add_part(const in_expr *x, size_t from, size_t to, token_type type, unsigned mods) {
@@ -184,7 +184,7 @@ static int cmp_tokens(const void *a, const void *b) {
 static pdl_val put_all(lsp_tokens *t) {
     pdl_val data = pdl_list_new(t->all.n * 5);
     lsp_pos last = {0, 0};
-    uint32_t done = 0; /* tokens that overlap an earlier one are skipped */
+    uint32_t done = 0; /* tokens that overlap an earlier token are skipped */
     if (t->all.n) qsort(t->all.p, t->all.n, sizeof *t->all.p, cmp_tokens);
     for (size_t i = 0; i < t->all.n; i++) {
         const lsp_token *k = &t->all.p[i];

@@ -1,4 +1,4 @@
-/* call_tree.c -- shows who calls a function, and what it calls.
+/* call_tree.c -- shows which code calls a function, and which functions it calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,8 +7,8 @@
 
 #include "base/banned.h"
 
-/* Returns an item for a function, or for the top of a file (name is empty then). `data` identifies
- * the item later. */
+/* Returns an item for a function, or for the top of a file, whose name is empty. `data` identifies
+ * the item in later requests. */
 static pdl_val put_item(const lsp_doc *d, const lsp_sym *sym, lsp_range whole) {
     pdl_str file = pdl_file_name(pdl_str_of(d->key));
     pdl_val v = pdl_dict_putz(pdl_dict_new(8), "name", pdl_text(sym ? sym->name : file));
@@ -44,7 +44,7 @@ static bool is_call(const lsp_ref *r) {
     return r->kind == REF_CALL || (r->kind == REF_MEMBER && r->called);
 }
 
-/* Adds a range to the entry of an item, or a new entry. key: "from" or "to". */
+/* Adds a range to the entry of an item, or makes a new entry. key: "from" or "to". */
 static pdl_val add_call(pdl_val list, const char *key, pdl_val item, lsp_range range) {
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         pdl_vref entry = pdl_list_at(list, i);
@@ -92,7 +92,7 @@ pdl_val pdl_lsp_on_incoming(pdl_lsp *s, pdl_vref params) {
     return list;
 }
 
-/* Returns true when a region is inside outer, or is outer. */
+/* Returns true when a region is `outer`, or is inside it. */
 static bool is_inside(const lsp_index *x, uint32_t region, uint32_t outer) {
     while (region && region != outer) region = x->regions.p[region].up;
     return region == outer;

@@ -14,18 +14,18 @@
 
 #include "base/banned.h"
 
-enum { MAX_CHAIN = 16 }; /* maximum number of members after the variable of a chain */
+enum { MAX_CHAIN = 16 }; /* maximum number of members after the variable in a chain */
 
 typedef struct indexer {
     lsp_index *x;
     const lsp_text *text;
-    pdl_arena *scratch; /* owns the expressions of one text while they are walked */
+    pdl_arena *scratch; /* owns the expressions of one text during the walk over them */
     lsp_spans spans;
-    pdl_map seen;    /* aliased nodes that were walked */
-    uint32_t region; /* region of the node that is walked */
-    uint32_t up;     /* symbol whose text contains the node, as index + 1 */
-    uint32_t naming; /* symbol that the next block gets as its name in `defs`, as index + 1 */
-    uint32_t object; /* symbol of the object whose fields are walked next, as index + 1 */
+    pdl_map seen;    /* aliased nodes that the walk has visited */
+    uint32_t region; /* region of the node that is being walked */
+    uint32_t up;     /* index + 1 of the symbol whose text contains the node */
+    uint32_t naming; /* index + 1 of the symbol in `defs` whose name the next block gets */
+    uint32_t object; /* index + 1 of the symbol of the object whose fields are walked next */
 } indexer;
 
 const char *pdl_lsp_sym_kind_name(lsp_sym_kind k) {
@@ -43,7 +43,7 @@ static lsp_range range_of(const indexer *w, const pdl_node *n) {
 
 /* --- symbols ---------------------------------------------------------------------------------- */
 
-/* Finds the bytes of a scalar without its quotes. */
+/* Finds the bytes of a scalar between its quotes. */
 static void inner_span(const pdl_node *n, uint32_t *from, uint32_t *to) {
     bool quoted = n->style == PDL_STYLE_SINGLE || n->style == PDL_STYLE_DOUBLE;
     *from = n->start + (quoted ? 1 : 0);
@@ -57,8 +57,8 @@ static pdl_str name_key(uint32_t region, pdl_str name, pdl_buf *b) {
     return pdl_buf_str(b);
 }
 
-/* Makes the newest symbol findable by its name, unless an earlier symbol of the region has the same
- * name. */
+/* Makes the newest symbol available under its name, unless the region has an earlier symbol of the
+ * same name. */
 static void note_name(lsp_index *x) {
     char room[PDL_SHORT_TEXT];
     pdl_buf b = pdl_buf_in(room, sizeof room, PDL_BUF.limit);
@@ -69,8 +69,8 @@ static void note_name(lsp_index *x) {
     pdl_buf_fini(&b);
 }
 
-/* Adds a name that the text of a scalar sets. whole: the block that sets it. Returns the symbol as
- * index + 1, 0 when the scalar is not a name. */
+/* Adds a name that the text of a scalar sets. whole: the block that sets it. Returns the index of
+ * the symbol + 1; 0 when the scalar is not a name. */
 static uint32_t add_sym(indexer *w, const pdl_node *name, lsp_sym_kind kind, uint32_t region,
                         const pdl_node *whole) {
     uint32_t from, to;
@@ -128,10 +128,11 @@ static void add_params(indexer *w, const pdl_node *params, uint32_t region) {
 typedef struct xref {
     indexer *w;
     const pdl_expr *e;
-    /* number of bytes in e before the scalar's text (for `get`) */
+    /* number of bytes in e that precede the text of the scalar (for `get`) */
     uint32_t shift;
-    uint32_t base;                    /* start of e in the scalar's text */
-    PDL_VEC(const pdl_xnode *) calls; /* functions of calls whose arguments follow */
+    uint32_t base; /* offset at which e begins in the scalar's text */
+    /* functions of calls whose arguments have not been walked yet */
+    PDL_VEC(const pdl_xnode *) calls;
 } xref;
 
 static void add_ref(const xref *r, lsp_ref ref, uint32_t from, uint32_t to) {
@@ -233,7 +234,7 @@ static void add_expr_refs(indexer *w, const pdl_expr *e, const pdl_node *n, uint
     pdl_vec_fini(&r.calls);
 }
 
-/* A walk over a text with `${ }`. callee: the value of the text is called. */
+/* A walk over a text with `${ }`. callee: the value of the text is called as a function. */
 typedef struct text_refs {
     indexer *w;
     const pdl_expr *whole;
@@ -304,7 +305,7 @@ static void walk_children(indexer *w, const lsp_spot *p) {
     }
 }
 
-/* Walks data, whose keys may be expressions, too. */
+/* Walks data. Its keys may be expressions, too. */
 static void walk_data(indexer *w, const lsp_spot *p) {
     if (p->node->kind == PDL_NODE_SCALAR) {
         add_text(w, p->node, false);
@@ -315,7 +316,7 @@ static void walk_data(indexer *w, const lsp_spot *p) {
     walk_children(w, p);
 }
 
-/* Walks names and blocks: variables of `defs`, or fields of an object. */
+/* Walks pairs of a name and a block: the variables of `defs`, or the fields of an object. */
 static void walk_named(indexer *w, const lsp_spot *p, lsp_sym_kind kind, uint32_t region) {
     uint32_t up = w->up;
     for (uint32_t i = 0; p->node->kind == PDL_NODE_MAP && i < p->node->n; i++) {
@@ -471,15 +472,15 @@ static void walk_word(indexer *w, const lsp_spot *p) {
     add_ref(&r, (lsp_ref){.name = p->node->text, .kind = REF_TARGET}, 0, (uint32_t)p->node->text.n);
 }
 
-/* Returns true for an aliased node that was walked already. Such a node is walked only at its first
- * place. */
+/* Returns true for an aliased node that was walked before. Such a node is walked only where it
+ * occurs first. */
 static bool is_second_visit(indexer *w, const pdl_node *n) {
     if (!n->shared) return false;
     pdl_str key = pdl_arena_str(w->scratch, (pdl_str){(const char *)&n, sizeof n});
     return pdl_map_put(&w->seen, key, w) != NULL;
 }
 
-/* Walks a node by its role. Flat switch. */
+/* Walks a node according to its role. A flat switch. */
 static void walk(indexer *w, const lsp_spot *p) {
     if (is_second_visit(w, p->node)) return;
     switch (p->role) {
@@ -498,7 +499,7 @@ static void walk(indexer *w, const lsp_spot *p) {
     case ROLE_MODEL:
     case ROLE_ARGS: walk_data(w, p); return;
     case ROLE_CALLEE:
-        /* the callee of a call is walked by walk_call */
+        /* walk_call walks the callee of a call block */
         if (p->up->role != ROLE_BLOCK) add_text(w, p->node, true);
         return;
     case ROLE_GET: add_get(w, p->node); return;
@@ -580,7 +581,7 @@ uint32_t pdl_lsp_index_region(const lsp_index *x, uint32_t off) {
     uint32_t best = 0;
     for (uint32_t i = 1; i < x->regions.n; i++)
         if (x->regions.p[i].from <= off && off <= x->regions.p[i].to)
-            best = i; /* a later region that contains the offset is further inside */
+            best = i; /* a later region that contains the offset is inside the earlier ones */
     return best;
 }
 

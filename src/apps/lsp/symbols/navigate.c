@@ -22,7 +22,7 @@ static void collect(void *user, lsp_doc *d, lsp_range range, bool is_definition)
     pdl_val one;
     if (c->for_highlight) {
         one = pdl_dict_putz(pdl_dict_new(2), "range", pdl_lsp_put_range(range));
-        /* the protocol's numbers for the kinds "write" and "read" */
+        /* these are the protocol's numbers for the kinds "write" and "read" */
         one = pdl_dict_putz(one, "kind", pdl_int(is_definition ? 3 : 2));
     } else {
         one = pdl_lsp_put_location(d, range);
@@ -76,8 +76,7 @@ pdl_val pdl_lsp_on_highlight(pdl_lsp *s, pdl_vref params) {
 
 /* --- renaming --------------------------------------------------------------------------------- */
 
-/* Returns true for a field of data, because other code may read it from anywhere as a part of the
- * value. */
+/* Returns true for a field of data, which is a part of the value, so that any code may read it. */
 static bool is_data_field(pdl_lsp *s, const lsp_thing *t) {
     return pdl_lsp_thing_sym(s, t)->kind == SYM_FIELD;
 }
@@ -110,7 +109,7 @@ static void on_expr(void *user, const pdl_expr *e, size_t base) {
     *kind = e->root->kind;
 }
 
-/* Returns true when a text can be read as a variable. `None` and `not` cannot. */
+/* Returns true when a text can be read as a variable, which `None` and `not` cannot. */
 static bool reads_as_name(pdl_str s) {
     pdl_arena *scratch = pdl_arena_make();
     pdl_buf text = PDL_BUF;
@@ -136,8 +135,8 @@ static void rename_at(void *user, lsp_doc *d, lsp_range range, bool is_definitio
     r->changes = pdl_dict_putz(r->changes, d->uri, list);
 }
 
-/* Returns the edits in the form with versions, for clients that accept it: they refuse an edit of a
- * text that has changed since. */
+/* Returns the edits with versions, for clients that accept this form. Such a client refuses an edit
+ * when the text has changed since. */
 static pdl_val with_versions(pdl_lsp *s, pdl_vref changes) {
     pdl_val list = pdl_list_new(pdl_dict_len(changes));
     for (size_t i = 0; i < pdl_dict_len(changes); i++) {

@@ -1,10 +1,10 @@
 /* pynames.c -- finds the names in Python code that may be variables of the program; see pynames.h.
  *
  * An editor that renames a variable has to change the Python code that reads it, too, or the
- * program breaks silently. Finding these names needs no parser of Python. It suffices to take all
- * words outside of texts and comments, without the names that the code itself may bind. Code binds
- * the names whose first place is an assignment, and all names after `for`, `import`, `as`, `def`,
- * `class`, `global` and among parameters. In an f-string the words inside braces count.
+ * program breaks silently. This needs no parser of Python: the names are all words outside of texts
+ * and comments, except the names that the code itself may bind. Code binds the names whose first
+ * place is an assignment, and all names after `for`, `import`, `as`, `def`, `class`, `global` and
+ * among parameters. In an f-string, words inside braces count, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,18 +20,18 @@ enum { MAX_PARENS = 32, MAX_FSTRINGS = 4 };
 typedef struct scanner {
     pdl_str code;
     PDL_VEC(lsp_pyname) found;
-    pdl_map bound;               /* name -> the scanner, for names that the code itself binds */
-    pdl_map seen;                /* name -> the scanner, for names that have occurred before */
-    /* the function that each open bracket calls; empty when it calls none */
+    pdl_map bound; /* name -> the scanner, for names that the code itself binds */
+    pdl_map seen;  /* name -> the scanner, for names that have occurred before */
+    /* for each open bracket, the function that it calls; empty when it calls none */
     pdl_str callee[MAX_PARENS];
-    /* number of open brackets; beyond MAX_PARENS they are only counted */
+    /* number of open brackets; brackets beyond MAX_PARENS are only counted */
     size_t depth;
-    /* the words up to the end of a for, import or similar statement are bound */
+    /* words are bound, up to the end of a statement such as for or import */
     bool binds;
-    /* the words up to the bracket or colon that ends parameters are bound */
+    /* words are bound, up to the bracket or colon that ends the parameters */
     bool params, is_lambda;
     size_t params_depth;
-    unsigned fstrings; /* number of f-strings around the present position */
+    unsigned fstrings; /* number of f-strings that contain the present position */
 } scanner;
 
 static bool is_letter(char c) {
@@ -40,8 +40,8 @@ static bool is_letter(char c) {
 static bool is_part(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
 static char at(pdl_str s, size_t i) { return i < s.n ? s.p[i] : 0; }
 
-/* Returns true for Python's built-in functions. When one is called, the code may give another value
- * to this name only later. */
+/* Returns true for Python's built-in functions. The code may call such a function first, and only
+ * later give another value to its name. */
 static bool is_builtin(pdl_str name) {
     static const char *const names[] = {
         "abs",   "all",   "any",  "bool",   "chr",   "dict",  "enumerate", "filter",
@@ -68,7 +68,7 @@ static size_t skip_expression(pdl_str code, size_t i, size_t end) {
     return end;
 }
 
-/* Returns the end of the part {...} of an f-string that begins at i, and scans its expression. */
+/* Returns the end of the part {...} of an f-string that begins at i. Scans the expression in it. */
 static size_t scan_part(scanner *s, size_t i, size_t end) {
     size_t depth = 0, from = i + 1, stop = 0;
     for (i = from; i < end; i++) {
@@ -84,7 +84,7 @@ static size_t scan_part(scanner *s, size_t i, size_t end) {
     return i;
 }
 
-/* Returns the end of a text whose quote is at i. is_format: an f-string. */
+/* Returns the end of a text whose quote is at i. is_format: the text is an f-string. */
 static size_t skip_text(scanner *s, size_t i, size_t end, bool is_format) {
     char quote = s->code.p[i];
     bool triple = i + 2 < end && s->code.p[i + 1] == quote && s->code.p[i + 2] == quote;
@@ -137,7 +137,7 @@ static void take_word(scanner *s, size_t from, size_t to, size_t end) {
     bool walrus = c == ':' && after == '=';
     if (from > 0 && s->code.p[from - 1] == '.' && at(s->code, from - 2) != '.') return;
     if (take_keyword(s, word)) return;
-    if (s->binds && c == '(') { /* here the parameters begin, as in def name(parameters) */
+    if (s->binds && c == '(') { /* the parameters begin here, as in def name(parameters) */
         s->params = true;
         s->is_lambda = false;
         s->params_depth = s->depth + 1;

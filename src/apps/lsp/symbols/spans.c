@@ -1,7 +1,7 @@
-/* spans.c -- finds where a byte of a scalar's text is in the file; see spans.h. Most scalars are in
- * the file unchanged, and so is each line of a literal block; their positions are computed
- * directly. Folded and escaped texts are read again for each position (pdl_node_text_loc), which
- * takes time linear in their size; the sum of that work is bounded.
+/* spans.c -- finds where a byte of a scalar's text is in the file; see spans.h. Most scalars, and
+ * the lines of literal blocks, have the same bytes in the file. Their positions are computed
+ * directly. Folded and escaped texts are read again for each position (pdl_node_text_loc). That
+ * takes time proportional to their size, so the total of this work is bounded.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -86,7 +86,7 @@ size_t pdl_lsp_spans_back(lsp_spans *s, uint32_t off) {
             off < s->lines.p[a + 1] ? s->lines.p[a] : s->lines.p[a] + (off - s->lines.p[a + 1]);
         return at > next ? next : at;
     }
-    /* binary search for the last byte whose position is at most off */
+    /* a binary search for the last byte whose position is at most off */
     size_t low = 0, high = n + 1;
     while (high - low > 1) {
         size_t mid = low + (high - low) / 2;
@@ -102,8 +102,8 @@ void pdl_lsp_spans_fini(lsp_spans *s) { pdl_vec_fini(&s->lines); }
 
 /* --- expressions of a text -------------------------------------------------------------------- */
 
-/* Returns the end of the `}` that closes the `${` at `from`; when there is none, the beginning of
- * the next `${` or the end of the text. */
+/* Returns the end of the `}` that closes the `${` at `from`. When nothing closes it, returns the
+ * beginning of the next `${` or the end of the text. */
 static size_t part_end(pdl_str s, size_t from) {
     char quote = 0;
     unsigned depth = 0;
@@ -124,7 +124,7 @@ static size_t part_end(pdl_str s, size_t from) {
             return i + 1;
         }
     }
-    return from + 2; /* the quote is not closed, so the search continues right after the `${` */
+    return from + 2; /* the quote is not closed, so the search continues directly after the `${` */
 }
 
 void pdl_lsp_each_expr(pdl_arena *scratch, pdl_str text,

@@ -55,7 +55,7 @@ static lsp_role record_role(lsp_spot *p, pdl_record record) {
 
 static bool is_map(const lsp_spot *p) { return p->node->kind == PDL_NODE_MAP; }
 
-/* One function for each name in the column `role` of field_types.def. */
+/* There is a function for each name in the column `role` of field_types.def. */
 #define ROLE(name) static lsp_role role_##name(lsp_spot *p, const pdl_field *f)
 #define ROLE_IS(name, expression)                                                                  \
     ROLE(name) {                                                                                   \
@@ -64,7 +64,7 @@ static bool is_map(const lsp_spot *p) { return p->node->kind == PDL_NODE_MAP; }
         return expression;                                                                         \
     }
 
-/* Returns the role of a literal text, which depends on the field. */
+/* Returns the role of a literal text. It depends on the field. */
 ROLE(text) {
     static const struct {
         const char *key;
@@ -123,8 +123,8 @@ static lsp_role field_role(lsp_spot *p, const pdl_field *f) { return roles[f->ty
 
 /* --- children --------------------------------------------------------------------------------- */
 
-/* Returns a field of any kind, because `lang` may be typed before the `code` that determines the
- * kind. */
+/* Returns a field of any kind of block, because `lang` may be typed before the `code` that
+ * determines the kind. */
 static const pdl_field *any_field(pdl_str key) {
     size_t n;
     const pdl_field *all = pdl_fields(&n);
@@ -251,8 +251,8 @@ lsp_spot pdl_lsp_spot_child(const lsp_spot *up, uint32_t i) {
 
 static bool holds(const pdl_node *n, uint32_t off) { return n->start <= off && off <= n->end; }
 
-/* Finds the child that contains the offset. When two parts touch at the offset, the later one is
- * returned, because the span of a mapping or list in block form extends to the next part. */
+/* Finds the child that contains the offset. When two parts touch at the offset, the later part is
+ * returned: the span of a mapping or list in block form extends to the next part. */
 static bool child_at(const pdl_node *n, uint32_t off, uint32_t *i, bool *on_key) {
     *on_key = false;
     for (*i = n->n; n->kind == PDL_NODE_SEQ && *i > 0;)

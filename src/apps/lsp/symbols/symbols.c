@@ -8,7 +8,7 @@
 
 enum { MAX_RESULTS = 1000 };
 
-/* Returns the SymbolKind of the protocol. */
+/* Returns the number of the SymbolKind in the protocol. */
 static int kind_number(lsp_sym_kind k) {
     switch (k) {
     case SYM_FUNCTION: return 12;
@@ -23,7 +23,8 @@ static int kind_number(lsp_sym_kind k) {
     return 13;
 }
 
-/* Returns true for symbols that the outline shows: loop variables and the like are left out. */
+/* Returns true for symbols that the outline shows. It leaves out loop variables and
+ * similar names. */
 static bool is_outlined(const lsp_sym *s) {
     return s->kind == SYM_FUNCTION || s->kind == SYM_MODULE || s->kind == SYM_VARIABLE ||
            s->kind == SYM_RESPONSE || s->kind == SYM_FIELD;
@@ -76,7 +77,7 @@ pdl_val pdl_lsp_on_document_symbols(pdl_lsp *s, pdl_vref params) {
 
 /* --- all files -------------------------------------------------------------------------------- */
 
-/* Returns true when the letters of the query occur in the name in their order. */
+/* Returns true when the letters of the query occur in the name, in their order. */
 static bool fits(pdl_str name, pdl_str query) {
     size_t k = 0;
     for (size_t i = 0; i < name.n && k < query.n; i++) k += (name.p[i] | 32) == (query.p[k] | 32);

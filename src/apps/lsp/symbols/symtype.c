@@ -107,8 +107,8 @@ static void show_object(const pdl_node *block, pdl_buf *out) {
     PDL_PUT(out, "}");
 }
 
-/* Appends the type that follows from the kind of the block, when neither spec nor parser gives a
- * more precise one. */
+/* Appends the type that follows from the kind of the block. Used when neither spec nor parser gives
+ * a more precise type. */
 static void show_kind(const pdl_node *block, pdl_block_kind kind, pdl_arena *scratch,
                       pdl_buf *out) {
     const pdl_node *n;
@@ -202,13 +202,13 @@ void pdl_lsp_each_field(const pdl_node *block, pdl_arena *scratch,
 
 /* --- types in words --------------------------------------------------------------------------- */
 
-/* Returns true when another value of the same type follows, as in `one of 'a', 'b'`. */
+/* Returns true when another value of the type follows, as in `one of 'a', 'b'`. */
 static bool is_between_values(pdl_str s, size_t comma) {
     pdl_str rest = pdl_str_trim(pdl_str_sub(s, comma + 1, s.n));
     return rest.n && (rest.p[0] == '\'' || rest.p[0] == '"');
 }
 
-/* Returns the end of an entry: a comma, or the end of the text, outside all brackets. */
+/* Returns the end of an entry: a comma outside all brackets, or the end of the text. */
 static size_t entry_end(pdl_str s, size_t from) {
     int depth = 0;
     for (size_t i = from; i < s.n; i++) {
@@ -252,7 +252,7 @@ pdl_str pdl_lsp_shown_member(pdl_str type, pdl_str chain) {
         wanted_field w = {.name = pdl_str_sub(chain, 0, dot == PDL_NOT_FOUND ? chain.n : dot)};
         chain = dot == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(chain, dot + 1, chain.n);
         pdl_lsp_each_shown_field(type, take_field, &w);
-        if (pdl_str_is(w.name, "[]")) /* the name [] means an item of the list [T] */
+        if (pdl_str_is(w.name, "[]")) /* the name [] means an item of a list [T] */
             w.type = pdl_str_starts(type, PDL_STR("[")) && type.p[type.n - 1] == ']'
                          ? pdl_str_sub(type, 1, type.n - 1)
                          : (pdl_str){0};

@@ -1,4 +1,4 @@
-/* xref.c -- finds what a name means, across files; see xref.h.
+/* xref.c -- finds what a name means, in all files; see xref.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_INCLUDES = 32 }; /* included files are followed up to this depth */
+enum { MAX_INCLUDES = 32 }; /* maximum depth to which included files are followed */
 
 lsp_doc *pdl_lsp_file_doc(pdl_lsp *s, const lsp_doc *d, lsp_file *f) {
     if (f->looked_up == s->revision + 1) return f->doc;
@@ -161,7 +161,7 @@ void pdl_lsp_thing_each_in(pdl_lsp *s, const lsp_thing *t, lsp_doc *d, lsp_place
 }
 
 /* Reads the files that known files include, because an included file may read variables of the file
- * that includes it. Without a workspace folder, nothing else has read these files yet. */
+ * that includes it. Without a workspace folder, these files have not been read yet. */
 static void read_included(pdl_lsp *s) {
     for (size_t i = 0; i < s->docs.n; i++) {
         lsp_doc *d = s->docs.p[i];

@@ -29,8 +29,8 @@ typedef struct inferrer {
     pdl_infer_options o;
     pdl_signals *signals;
     rows_line line;
-    durable_command *durable; /* NULL when the inference is not durable */
-    term term;                /* the terminal of a durable run */
+    durable_command *durable; /* the journal of the inference; NULL when it is not durable */
+    term term;                /* the terminal on which a durable run asks */
 } inferrer;
 
 static void on_opened(void *user, pdl_session *s) {
@@ -43,7 +43,7 @@ static void on_closing(void *user) {
     pdl_signals_stop(n->signals);
 }
 
-/* Makes the journal of a durable inference, or uses the journal of an inference that continues. */
+/* Makes the journal of a durable inference. When an inference continues, uses its journal. */
 static bool on_attach(void *user, pdl_session *s, pdl_err *err) {
     inferrer *n = user;
     durable_command *l = n->durable;
@@ -138,8 +138,8 @@ static bool read_text(const inferrer *n, pdl_buf *text, pdl_err *err) {
                    : pdl_cli_read_program(file, text, err);
 }
 
-/* Errors of runs are not about an option, even when they contain a word that is an option's
- * value. */
+/* An error of a run is not about an option, even when it contains a word that is the value of an
+ * option. */
 static void print_error(const arguments *a, const pdl_err *err) {
     bool is_of_options =
         err->kind == PDL_E_usage || err->kind == PDL_E_config || err->kind == PDL_E_io;
@@ -168,7 +168,7 @@ static int infer(inferrer *n) {
         so->guards.n_policies = n->durable->guards.policies.n;
     }
     n->o.budget = so->run.budget;
-    so->run.budget = NULL; /* one budget counts for all runs together */
+    so->run.budget = NULL; /* one budget limits all runs together */
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err) &&
               read_text(n, &text, &err);

@@ -15,7 +15,7 @@
 
 enum { DEFAULT_PARTICLES = 5, DEFAULT_TRIES = 1000 };
 
-/* Options that only one algorithm uses. */
+/* The options that only one algorithm uses. */
 static const struct {
     opt_id id;
     pdl_infer_algorithm of;
@@ -32,7 +32,7 @@ opt_id pdl_cli_infer_option_given(const arguments *a) {
     return OPT_COUNT;
 }
 
-/* Returns false after a message when an option is not a number from least to most. */
+/* If an option is not a number from least to most, prints a message and returns false. */
 static bool read_number(const arguments *a, opt_id id, double least, double most, const char *want,
                         double *out) {
     double x;

@@ -26,11 +26,11 @@ typedef struct server {
     const arguments *a;
     pdl_session *session;
     pdl_serve *serve;
-    pdl_durable *journal; /* journal of --durable; NULL without that option */
+    pdl_durable *journal; /* the journal of --durable; NULL without this option */
     PDL_VEC(pdl_served) models;
-    PDL_VEC(char *) names; /* names of models; owned */
+    PDL_VEC(char *) names; /* the names of the models; owned */
     char *host, *token;    /* owned */
-    int log;               /* descriptor of the request log */
+    int log;               /* the descriptor of the log of requests */
     bool log_failed;
     /* descriptors of a client that speaks MCP in lines; 0 when there is none */
     int mcp_in, mcp_out;
@@ -98,8 +98,8 @@ static bool load_all(server *v) {
     return ok;
 }
 
-/* Checks the programs in the same state as requests will find them, so that an error of every
- * request is reported here. */
+/* Checks the programs in the state in which requests will find them, so that an error that every
+ * request would meet is reported here. */
 static bool check_all(const server *v, pdl_vref vars) {
     static const char *const every[] = {"pdl_args", "messages",   "question",
                                         "request",  "max_tokens", "stop"};
@@ -120,7 +120,7 @@ static bool check_all(const server *v, pdl_vref vars) {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Reads an integer from least to most; the default when the option is not given. */
+/* Reads an integer from least to most. Returns the default when the option is not given. */
 static bool number(const arguments *a, opt_id id, int64_t least, int64_t most, int64_t *out) {
     int64_t n;
     if (!a->given[id]) return true;
@@ -153,7 +153,8 @@ static bool read_token(server *v, pdl_err *err) {
         "a server that others can reach needs a token: --token-file FILE, or PDL_SERVE_TOKEN");
 }
 
-/* Returns true for the origin of a web page: scheme and host, optionally a port; or * for any. */
+/* Returns true for the origin of a web page, which is a scheme, a host and perhaps a port, and for
+ * *, which means any origin. */
 static bool is_origin(pdl_str s) {
     size_t slashes = pdl_str_find(s, PDL_STR("://"), 0);
     if (pdl_str_is(s, "*")) return true;
@@ -176,8 +177,8 @@ static bool are_origins(pdl_str list) {
     return ok;
 }
 
-/* Writes a line of the log. A slow reader must not block the server: on a pipe, lines that do not
- * fit are dropped, which is reported once. */
+/* Writes a line of the log. A slow reader must not block the server. So lines that do not fit into
+ * a pipe are dropped, which is reported once. */
 static void write_log(void *user, pdl_str line) {
     server *v = user;
     ssize_t n = write(v->log, line.p, line.n);
@@ -211,7 +212,7 @@ static void on_signal(void *user, int sig) {
     pdl_serve_stop(((server *)user)->serve);
 }
 
-/* Keeps standard input and output for messages: other output goes to standard error. */
+/* Reserves standard input and output for messages. Other output goes to standard error. */
 static bool take_standard_streams(server *v) {
     v->mcp_in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     v->mcp_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -249,7 +250,7 @@ static int serve(server *v) {
     return 0;
 }
 
-/* Opens the journal of --durable. When an earlier server has used its name, that journal is
+/* Opens the journal of --durable. When an earlier server has made a journal of this name, it is
  * continued. */
 static bool open_journal(server *v, pdl_err *err) {
     const arguments *a = v->a;
@@ -281,12 +282,12 @@ static bool open_journal(server *v, pdl_err *err) {
     return ok;
 }
 
-/* Options that are numbers. */
+/* Options whose values are numbers. */
 typedef struct numbers {
     int64_t port, runs, waiting, seconds;
 } numbers;
 
-/* Reads the options. Returns 0, or the exit status after printing the reason. */
+/* Reads the options. Returns 0, or the exit status after it has printed the reason. */
 static int read_options(const arguments *a, numbers *n) {
     *n = (numbers){.port = PDL_CLI_SERVE_PORT, .waiting = DEFAULT_WAITING};
     if (!number(a, OPT_port, 0, 65535, &n->port))
@@ -305,8 +306,8 @@ static int read_options(const arguments *a, numbers *n) {
     return 0;
 }
 
-/* Returns how long a request may last. Returns 0 when the option is missing or wrong; read_options
- * reports a wrong one. */
+/* Returns how long a request may last. Returns 0 when the option is missing or wrong, because
+ * read_options reports a wrong one. */
 static uint64_t request_ms(const arguments *a) {
     int64_t seconds = 0;
     return number(a, OPT_request_time, 1, 1000000, &seconds) ? (uint64_t)seconds * 1000 : 0;
@@ -319,8 +320,8 @@ static int failed(const server *v, pdl_err *err) {
     return code;
 }
 
-/* Opens the token, the programs, the log, the journal, and the streams of a client. Returns like
- * read_options. */
+/* Opens the token, the programs, the log, the journal, and the streams of a client. The result is
+ * like that of read_options. */
 static int open_all(server *v, pdl_vref vars) {
     const arguments *a = v->a;
     pdl_err err = {0};
@@ -366,7 +367,8 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
     return 1;
 }
 
-/* Closes the journal after an orderly end; open runs continue when their keys are sent again. */
+/* Closes the journal after an orderly end. Open runs continue when clients send their
+ * keys again. */
 static void close_journal(server *v) {
     pdl_err err = {0};
     if (v->journal && !pdl_durable_finish(v->journal, NULL, &err)) pdl_cli_print_error(&err, NULL);

@@ -21,7 +21,7 @@ typedef struct pong {
     pdl_buf why;
 } pong;
 
-/* Returns how a transfer ended, always in the same words. */
+/* Returns how a transfer ended. The words are always the same. */
 static const char *what_happened(pdl_http_end end) {
     if (end == PDL_HTTP_CONNECT) return "no server can be reached there";
     if (end == PDL_HTTP_TIMEOUT) return "it does not answer within 2 seconds";
@@ -38,8 +38,8 @@ static void on_answer(void *user, const pdl_http_reply *r) {
         pdl_buf_put(&to->why, pdl_str_of(what_happened(r->end)));
 }
 
-/* Writes the address of the server. When the server listens at all addresses of the machine, the
- * loopback address is used. */
+/* Writes the address of the server. When the server listens on all addresses of the machine, this
+ * is the loopback address. */
 static void put_address(const arguments *a, int64_t port, pdl_buf *out) {
     pdl_str host = a->given[OPT_host] ? a->value[OPT_host] : PDL_STR("127.0.0.1");
     if (pdl_str_is(host, "0.0.0.0")) host = PDL_STR("127.0.0.1");
@@ -57,7 +57,7 @@ static void ask(const char *url, pong *to) {
     pdl_http_start(http, &q);
     while (!to->ended && pdl_loop_run(loop, -1)) {
     }
-    assert(to->ended); /* a transfer has a time limit, so it ends */
+    assert(to->ended); /* a transfer ends, because it has a time limit */
     pdl_http_free(http);
     pdl_loop_free(loop);
 }
