@@ -19,5 +19,12 @@ bool pdl_peer_words_in(pdl_str bytes, size_t most, pdl_buf *out);
 /* Returns true when a body reports a failure: it has an `error` or `errors` with content. Some
  * servers add an empty one to ordinary messages. */
 bool pdl_peer_fails(pdl_vref body);
+/* Returns true for an object that names a code of failure and explains it, such as {code: 500,
+ * text: ..}. */
+bool pdl_peer_is_failure(pdl_vref object);
+/* Returns true when a body, or a member of it that holds a part of the answer, reports a failure in
+ * any form. Only for a body in which no answer was found: an answer may have members with these
+ * names. */
+bool pdl_peer_fails_within(pdl_vref body);
 
 #endif

@@ -269,6 +269,10 @@ static bool read_response(pdl_call *c, pdl_val json, int status, pdl_val *raw, p
         pdl_drop(*raw);
         ok = false;
     }
+    if (ok && pdl_reply_is_empty(*raw) && pdl_peer_fails_within(kept)) {
+        pdl_drop(*raw);
+        ok = pdl_err_set(&err, PDL_E_protocol, (pdl_loc){0}, "the answer is empty");
+    }
     if (ok)
         pdl_drop(kept);
     else

@@ -189,7 +189,7 @@ static bool unescape(pdl_str s, pdl_buf *out) {
 bool pdl_chunk_read(pdl_str text, pdl_reply_builder *d) {
     pdl_scan s = {text, 0};
     chunk c = {0};
-    if (pdl_dict_len(d->head) == 0)
+    if (pdl_dict_len(d->head) == 0 || d->choice != 0)
         return false; /* the first event also has id, model and more, so the slow reader takes it */
     if (!read_object(&s, &c, top_member) || !c.has_choice) return false;
     skip_blanks(&s);

@@ -365,8 +365,20 @@ static void end_emulation(pdl_reply_builder *d) {
     pdl_drop(v);
 }
 
+
+/* Returns true for an object with a member that messages have; others come from a proxy. */
+static bool is_message(pdl_vref m) {
+    static const char *const keys[] = {"role", "content", "thinking", "tool_calls", "images"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        is |= !pdl_is_absent(pdl_member(m, keys[i]));
+    return is;
+}
+
 static bool is_chat(pdl_vref json) {
-    return pdl_is_dict(pdl_dict_getz(json, "message")) || pdl_is_bool(pdl_dict_getz(json, "done"));
+    pdl_vref m = pdl_dict_getz(json, "message");
+    bool has_none = pdl_is_absent(m) || pdl_is_null(m);
+    return is_message(m) || (has_none && pdl_is_bool(pdl_dict_getz(json, "done")));
 }
 
 static bool is_generated(pdl_vref json) {
@@ -376,7 +388,7 @@ static bool is_generated(pdl_vref json) {
 static bool read_with(const pdl_ask *a, bool generate, pdl_val json, pdl_val *raw, pdl_err *err) {
     pdl_reply_builder d;
     pdl_vref part = pdl_member(json, generate ? "response" : "message");
-    if (generate ? !pdl_is_str(part) : !pdl_is_dict(part)) {
+    if (generate ? !pdl_is_str(part) : !is_message(part)) {
         pdl_drop(json);
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no %s",
                            generate ? "response" : "message");

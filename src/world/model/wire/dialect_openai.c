@@ -395,13 +395,15 @@ static void add_fields(pdl_reply_builder *d, pdl_vref delta, bool is_message) {
     }
 }
 
-/* Adds choice 0; other choices are ignored (spec providers 5). */
-static void add_choice(pdl_reply_builder *d, pdl_vref choice) {
-    if (!pdl_is_dict(choice)) return;
-    pdl_vref index = pdl_dict_getz(choice, "index"), delta = pdl_dict_getz(choice, "delta");
-    if (pdl_is(index, PDL_V_INT) && pdl_int_of(index) != 0) return;
-    d->begun = true;
-    if (pdl_peer_fails(choice)) pdl_reply_builder_set(&d->error, pdl_keep(choice));
+/* Adds the choice that is the answer; others are ignored (spec providers 5). */
+static void add_choice(const pdl_ask *a, pdl_reply_builder *d, pdl_vref choice) {
+    if (!pdl_reply_builder_takes(d, a, choice)) return;
+    pdl_vref delta = pdl_dict_getz(choice, "delta");
+    if (pdl_peer_fails(choice) || pdl_peer_is_failure(choice) || pdl_peer_is_failure(delta) ||
+        pdl_peer_is_failure(pdl_dict_getz(choice, "message"))) {
+        pdl_reply_builder_set(&d->error, pdl_keep(choice));
+        return;
+    }
     bool is_empty = is_null(delta) || (pdl_is_dict(delta) && pdl_dict_len(delta) == 0);
     if (is_empty) delta = pdl_dict_getz(choice, "message");
     if (pdl_is_str(delta)) pdl_reply_builder_text(d, pdl_str_get(delta));
@@ -436,10 +438,9 @@ static bool is_ours(pdl_vref chunk) {
 }
 
 static void add_event(const pdl_ask *a, pdl_vref chunk, pdl_reply_builder *d) {
-    (void)a;
     pdl_vref choices = pdl_dict_getz(chunk, "choices");
-    if (pdl_is_list(choices))
-        for (size_t i = 0; i < pdl_list_len(choices); i++) add_choice(d, pdl_list_at(choices, i));
+    for (size_t i = 0; pdl_is_list(choices) && i < pdl_list_len(choices); i++)
+        add_choice(a, d, pdl_list_at(choices, i));
     add_head(d, chunk);
 }
 

@@ -249,7 +249,7 @@ static bool read_text(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err
     pdl_reply_builder d;
     (void)a;
     pdl_reply_builder_init(&d);
-    bool ok = pdl_is_dict(json) && add_results(json, &d)
+    bool ok = pdl_is_dict(json) && add_results(json, &d) && d.has_content
                   ? pdl_reply_builder_check(&d, err)
                   : pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no results");
     if (ok) *raw = pdl_reply_builder_take(&d);

@@ -7,6 +7,8 @@
 
 #include "base/utf8.h"
 #include "model/ask/messages.h"
+#include "model/wire/dialect.h"
+#include "model/wire/parts.h"
 #include "value/member.h"
 #include "value/peer_words.h"
 
@@ -138,9 +140,23 @@ static bool read_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str te
         pdl_reply_builder_set(&d->error, json);
         return true;
     }
+    size_t arrived = d->arrived, ended = !pdl_is_absent(d->finish);
     add(a, json, d);
-    pdl_drop(json);
+    ended = !pdl_is_absent(d->finish) - ended;
+    if (d->arrived - arrived == ended && pdl_is_absent(d->error) && pdl_peer_fails_within(json))
+        pdl_reply_builder_set(&d->error, json);
+    else
+        pdl_drop(json);
     return true;
+}
+
+bool pdl_reply_builder_takes(pdl_reply_builder *d, const struct pdl_ask *a, pdl_vref choice) {
+    int64_t index = pdl_member_int(choice, "index", 0);
+    if (!pdl_is_dict(choice)) return false;
+    if (!d->begun && pdl_count_of(a->params, "n", 1) <= 1) d->choice = index;
+    bool taken = index == d->choice;
+    d->begun |= taken;
+    return taken;
 }
 
 bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
@@ -212,7 +228,7 @@ void pdl_reply_builder_part(pdl_reply_builder *d, pdl_vref part) {
         add_thought(d, pdl_is_absent(thought) ? text : thought);
     else if (pdl_str_is(type, "image_url"))
         add_image(d, part);
-    else if (pdl_is_str(text))
+    else if (pdl_is_str(text) && !pdl_peer_is_failure(part))
         pdl_reply_builder_text(d, pdl_str_get(text));
     else if (pdl_is_str(refusal))
         pdl_reply_builder_refusal(d, pdl_str_get(refusal));

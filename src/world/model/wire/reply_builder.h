@@ -62,6 +62,7 @@ typedef struct pdl_reply_builder {
     bool done;     /* the stream announced its end */
     pdl_half half; /* first half of a character whose other half may be in the next event */
     bool begun;    /* a choice or a part of the answer was received */
+    int64_t choice; /* the index of the choice that is the answer */
     /* [DONE] came from a service whose streams have no such end, so the rest is ignored */
     bool closed;
     bool quiet;      /* the text may turn out to be a call, so it is not shown */
@@ -87,6 +88,10 @@ typedef void pdl_add_event_fn(const struct pdl_ask *a, pdl_vref event, pdl_reply
 PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
                                       pdl_is_ours_fn *is_ours, pdl_add_event_fn *add,
                                       pdl_err *err);
+
+/* Returns true for a choice that belongs to the answer: choice 0, or where one choice was requested
+ * the first that arrives; some servers count from 1. */
+bool pdl_reply_builder_takes(pdl_reply_builder *d, const struct pdl_ask *a, pdl_vref choice);
 
 /* These functions add text of the answer, of the reasoning or of the refusal. */
 void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text);
@@ -162,6 +167,9 @@ enum {
  * choice with `text` or `delta` instead of `message` gets its message. *raw remains owned by the
  * caller, also on failure. Error: protocol. */
 PDL_MUST bool pdl_reply_check(pdl_val *raw, pdl_err *err);
+/* Returns true when the first choice has no text, no call and no other answer. It may have a
+ * thought. */
+bool pdl_reply_is_empty(pdl_vref raw);
 /* Returns the reason of the first choice when it is not an ordinary end, else an empty text.
  * Borrowed. */
 pdl_str pdl_reply_odd_reason(pdl_vref raw);

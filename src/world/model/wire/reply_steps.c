@@ -11,6 +11,7 @@
 #include "model/wire/parts.h"
 #include "value/json_write.h"
 #include "value/member.h"
+#include "value/peer_words.h"
 
 #include "base/banned.h"
 
@@ -238,12 +239,13 @@ static bool has_tools(pdl_vref m) {
 
 /* Returns true when a message has a text, a list or an object as its content. When `thoughts` is
  * set, a thought alone suffices. */
+static const char *const said_in[] = {"content", "tool_calls", "function_call",     "refusal",
+                                      "audio",   "images",     "reasoning_content", "reasoning"};
+enum { N_SAID_IN = sizeof said_in / sizeof said_in[0], N_THOUGHTS = 2 };
+
 static bool says_something(pdl_vref m, bool thoughts) {
-    static const char *const keys[] = {"content", "tool_calls", "function_call",     "refusal",
-                                       "audio",   "images",     "reasoning_content", "reasoning"};
-    enum { N_KEYS = sizeof keys / sizeof keys[0], N_THOUGHTS = 2 };
-    for (size_t i = 0; i < (thoughts ? N_KEYS : N_KEYS - N_THOUGHTS); i++) {
-        pdl_vref v = pdl_member(m, keys[i]);
+    for (size_t i = 0; i < (thoughts ? N_SAID_IN : N_SAID_IN - N_THOUGHTS); i++) {
+        pdl_vref v = pdl_member(m, said_in[i]);
         if (!pdl_is_absent(v) && !pdl_is_null(v) && pdl_val_truth(v)) return true;
     }
     return false;
@@ -328,19 +330,27 @@ static pdl_val message_with(pdl_vref content) {
 
 static bool is_empty(pdl_vref v) { return !pdl_is_str(v) || !pdl_str_get(v).n; }
 
+/* Returns true for an object with a member that messages have, even when it is null. */
+static bool is_message(pdl_vref m) {
+    bool is = !pdl_is_absent(pdl_member(m, "role"));
+    for (size_t i = 0; i < N_SAID_IN; i++) is |= !pdl_is_absent(pdl_member(m, said_in[i]));
+    return is;
+}
+
 /* Returns the message of a choice, which some servers put into another member. The first member
  * that says something is taken, or else the first that exists. */
 static pdl_val message_of(pdl_vref choice) {
     pdl_vref m = pdl_member(choice, "message"), text = pdl_member(choice, "text"),
              delta = pdl_member(choice, "delta"), inner = pdl_member(m, "text");
     if (is_empty(text)) text = pdl_member(choice, "content");
-    if (is_empty(text)) text = inner;
+    if (is_empty(text)) text = pdl_peer_is_failure(m) ? pdl_absent() : inner;
     if (says_something(m, true)) return pdl_keep(m);
     if (says_something(delta, true)) return pdl_keep(delta);
+    if (pdl_peer_is_failure(choice)) return pdl_absent();
     if (pdl_is_str(m) && pdl_val_truth(m)) return message_with(m);
     if (pdl_is_str(text) && pdl_val_truth(text)) return message_with(text);
-    if (pdl_is_dict(m) && pdl_dict_len(m)) return pdl_keep(m);
-    if (pdl_is_dict(delta) && pdl_dict_len(delta)) return pdl_keep(delta);
+    if (is_message(m)) return pdl_keep(m);
+    if (is_message(delta)) return pdl_keep(delta);
     return pdl_is_str(text) ? message_with(text) : pdl_is_str(m) ? message_with(m) : pdl_absent();
 }
 
@@ -371,6 +381,10 @@ bool pdl_reply_check(pdl_val *raw, pdl_err *err) {
     }
     *raw = pdl_dict_putz(*raw, "choices", choices);
     return true;
+}
+
+bool pdl_reply_is_empty(pdl_vref raw) {
+    return !says_something(pdl_member(first_choice(raw), "message"), false);
 }
 
 /* --- every reply ------------------------------------------------------------------------------ */
