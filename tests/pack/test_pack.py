@@ -52,7 +52,7 @@ def test_runs(tmp_path):
     p = run(agent, "--nonsense")
     check("a wrong option is refused", p.returncode == 2 and "nonsense" in p.stderr, p)
     p = run(agent, "--help")
-    check("it has help", p.returncode == 0 and "usage: pdl" in p.stdout, p)
+    check("it has help, which says how it is served", p.returncode == 0 and "usage: pdl" in p.stdout and "takes no FILE" in p.stdout, p)
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "mod.pdl").write_text("defs:\n  x: {data: other}\n")
     check("files beside it do not replace its parts", run(agent, cwd=tmp_path).stdout.startswith("hello 42"), "")
@@ -158,17 +158,21 @@ def test_recording(tmp_path):
     first = run(PDL, "--record", "r.db", "p.pdl", cwd=tmp_path)
     p = pack(tmp_path, "p.pdl", "agent", "--replay", "r.db")
     check("it is packed with a recording", p.returncode == 0 and first.stdout.strip().isdigit(), p.stderr)
+    check("which needs no commands", "the commands" not in p.stderr and "2 parts" in p.stderr, p.stderr)
     (tmp_path / "r.db").unlink()
     p = run(tmp_path / "agent", cwd="/")
     check("it answers from the recording", (p.returncode, p.stdout) == (0, first.stdout), first, p)
+    for way in ("--serve", "--mcp"):  # a request is another run, which would ask the world
+        p = run(tmp_path / "agent", way)
+        check("%s of one run is refused" % way, (p.returncode, p.stdout) == (2, "") and way in p.stderr and "recording" in p.stderr, p)
 
 
 def test_needs(tmp_path):
     for code, word in (("{lang: python, code: result = 1}", "a Python"), ("{lang: command, code: ls}", "the commands"), ("{args: [ls]}", "the commands"),
-                       ("{lang: jinja, code: a}", None)):
+                       ("{read: note.txt}", "the files"), ("{read: null}", None), ("{lang: jinja, code: a}", None)):
         files(tmp_path, {"p.pdl": "text:\n- %s\n" % code})
         p = pack(tmp_path, "p.pdl")
-        said = re.findall(r"there must be (a Python|the commands)", p.stderr)
+        said = re.findall(r"there must be (a Python|the commands|the files)", p.stderr)
         check(code, said == ([word] if word else []), p.stderr)
     files(tmp_path, {"p.pdl": "text:\n- {include: sub/code.pdl}\n", "sub/code.pdl": "text:\n- {code: result = 1, lang: python}\n"})
     check("code in a module", "a Python" in pack(tmp_path, "p.pdl").stderr, "not said")

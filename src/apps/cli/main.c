@@ -26,6 +26,9 @@
 static int show_help(const command *c) {
     pdl_buf b = PDL_BUF;
     pdl_cli_help_write(c, &b);
+    if (pdl_pack_is_packed())
+        PDL_PUT(&b, "\nThis command has its program inside and takes no FILE. With --serve or "
+                    "--mcp as\nits first argument it serves the program, as pdl serve does.\n");
     int code = pdl_cli_put_stdout(pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return code;

@@ -40,7 +40,7 @@ typedef struct packer {
     size_t n_path;
     PDL_VEC(packed_part) parts;
     PDL_VEC(char *) read; /* paths of the files that were read; owned */
-    bool python, commands, servers; /* features that the machine must have to run the result */
+    bool python, commands, servers, files; /* the machine must have these to run it */
     bool is_static;
 } packer;
 
@@ -97,11 +97,17 @@ static void look_at_code(packer *k, const pdl_b_code *code) {
     k->python |= is_python && !starts;
 }
 
+/* Returns true for a block `read` that reads a file, not standard input. */
+static bool is_of_file(const pdl_b_read *b) {
+    return b->path && (b->path->kind != PDL_TREE_CONST || !pdl_is_null(b->path->value));
+}
+
 static void look_at_block(void *user, const pdl_block *b) {
     packer *k = user;
     if (b->kind == PDL_BLOCK_code) look_at_code(k, PDL_AS(code, b));
     if (b->kind == PDL_BLOCK_import)
         k->servers |= pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR("tools:"));
+    if (b->kind == PDL_BLOCK_read) k->files |= is_of_file(PDL_AS(read, b));
     pdl_block_each_child(b, look_at_block, user);
 }
 
@@ -291,12 +297,23 @@ static bool write_file(const packer *k, const char *path, pdl_str whole, pdl_err
     return ok && (chmod(path, 0755) == 0 || pdl_file_errno(err, errno, path));
 }
 
+/* Says what a run asks for. A recording answers all of it. */
+static void say_needs_of_run(const packer *k) {
+    const struct {
+        bool needed;
+        const char *what;
+    } all[] = {{k->python, "a Python (`lang: python`)"},
+               {k->commands, "the commands that it starts"},
+               {k->servers, "the tool servers of its imports"},
+               {k->files, "the files that it reads, beside it"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].needed) pdl_cli_note("pdl: where it runs there must be %s", all[i].what);
+}
+
 static void say_needs(const packer *k, const char *path, size_t size) {
-    pdl_cli_note("pdl: %s: %zu parts, %.1f MB", path, k->parts.n, (double)size / 1e6);
-    if (k->python) pdl_cli_note("pdl: where it runs there must be a Python (`lang: python`)");
-    if (k->commands) pdl_cli_note("pdl: where it runs there must be the commands that it starts");
-    if (k->servers)
-        pdl_cli_note("pdl: where it runs there must be the tool servers of its imports");
+    pdl_cli_note("pdl: %s: %zu part%s, %.1f MB", path, k->parts.n, k->parts.n == 1 ? "" : "s",
+                 (double)size / 1e6);
+    if (!k->a->given[OPT_replay]) say_needs_of_run(k);
     if (!k->is_static)
         pdl_cli_note("pdl: where it runs there must be the libraries of the command that was "
                      "packed: it is not static");

@@ -143,7 +143,11 @@ static const struct {
     const char *word, *verb, *more;
 } ways[] = {{"--serve", "serve", NULL}, {"--mcp", "serve", "--mcp"}};
 
-static bool is_for_runs(const char *word) { return strcmp(word, "--replay") == 0; }
+static bool has_recording(const packed *x) {
+    for (size_t i = 0; i < x->before.n; i += 2)
+        if (strcmp(x->before.p[i], "--replay") == 0) return true;
+    return false;
+}
 
 int pdl_pack_begin(int *argc, char ***argv) {
     static packed x; /* the process uses these until it ends */
@@ -162,16 +166,18 @@ int pdl_pack_begin(int *argc, char ***argv) {
         more = ways[i].more;
         own = 2;
     }
+    if (own == 2 && has_recording(&x)) {
+        pdl_cli_note("pdl: error: %s: this command answers from the recording that was packed with "
+                     "it, which holds one run; pack it without --replay to serve it",
+                     (*argv)[1]);
+        return 2;
+    }
     size_t n = 0;
     all = PDL_NEW_N(char *, (size_t)*argc + x.before.n + 5);
     all[n++] = (*argv)[0];
     all[n++] = pdl_str_dup(pdl_str_of(verb));
     if (more) all[n++] = pdl_str_dup(pdl_str_of(more));
-    for (size_t i = 0; i + 1 < x.before.n; i += 2) {
-        if (own == 2 && is_for_runs(x.before.p[i])) continue;
-        all[n++] = x.before.p[i];
-        all[n++] = x.before.p[i + 1];
-    }
+    for (size_t i = 0; i < x.before.n; i++) all[n++] = x.before.p[i];
     all[n++] = x.program;
     for (int i = own; i < *argc; i++) all[n++] = (*argv)[i];
     all[n] = NULL;
