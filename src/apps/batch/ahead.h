@@ -2,10 +2,10 @@
  *
  * Providers keep what they computed for the beginning of a prompt, and charge less, or answer
  * sooner, when the next request begins with the same text. Rows of a table that share a document
- * are seldom neighbours, so some rows are read ahead when they hold long texts, and the row that is
- * begun next is the one that shares most with the previous one. Each row is passed over a limited
- * number of times. Rows without long texts are begun in their order, because no provider keeps such
- * short beginnings.
+ * are seldom adjacent. So when rows have long texts, some rows are read ahead, and of these the row
+ * is begun next that shares most with the previous row. A row is passed over only a limited number
+ * of times. Rows without long texts are begun in their order, because no provider keeps such short
+ * beginnings.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,8 @@
 #include "batch/rows.h"
 
 enum {
-    /* minimum length of a long text; about 1024 tokens, the shortest beginning that providers
-     * keep */
+    /* minimum length of a long text: about 1024 tokens, because providers keep no shorter
+     * beginnings */
     AHEAD_LONG = 4096,
     AHEAD_ROWS = 256,
     AHEAD_BYTES = 32 << 20, /* maximum size of the long texts of all rows together */
@@ -34,25 +34,26 @@ typedef PDL_VEC(long_text) long_texts;
 typedef struct batch_ahead_row {
     pdl_row row;
     long_texts texts;
-    uint32_t passed; /* how many later rows were begun before this one */
+    uint32_t passed; /* number of later rows that were begun before this row */
 } ahead_row;
 
-/* Rows in the order in which they were read. All-zero: no rows. */
+/* The rows that were read and not begun yet, in the order of reading. All-zero: there
+ * are no rows. */
 typedef struct batch_ahead {
     PDL_VEC(ahead_row) rows;
     long_texts last; /* long texts of the row that was taken last */
     size_t bytes;
-    bool any; /* a row with a long text was seen */
+    bool any; /* a row with a long text has been read */
 } ahead;
 
 /* Adds a row. Takes the content of row. */
 void pdl_batch_ahead_put(ahead *a, pdl_row *row);
-/* Returns true when more rows should be read before the next one is begun. */
+/* Returns true when more rows should be read before the next row is begun. */
 bool pdl_batch_ahead_has_room(const ahead *a);
-/* Stores the row to begin next; returns false when there is none. The caller owns it. */
+/* Stores the row to begin next, which the caller then owns. Returns false when there is no row. */
 bool pdl_batch_ahead_take(ahead *a, pdl_row *out);
 /* Returns true when the invariants hold: `bytes` is the size of all long texts, and is 0 as long as
- * no row with a long text was seen. */
+ * no row with a long text was read. */
 bool pdl_batch_ahead_ok(const ahead *a);
 void pdl_batch_ahead_fini(ahead *a);
 

@@ -3,8 +3,8 @@
  * A table may have millions of rows and a run of the program may take minutes, so a batch is three
  * things at once: a window of at most `jobs` rows in flight on one loop, with back-pressure to the
  * reader; a journal beside the output, in which a row is stored before it counts as finished; and a
- * writer that appends rows to the output in the order of the input (or as they finish). Rows that
- * are finished and wait for an earlier one wait in the journal, not in memory. What must stay true:
+ * writer that appends rows to the output in the order of the input (or as they finish). A finished
+ * row that waits for an earlier row waits in the journal, and not in memory. What must stay true:
  * whenever the process is killed, the same command continues, no finished row is run again, and
  * each row is in the output exactly once.
  *
@@ -16,74 +16,78 @@
 #include "api/session.h"
 #include "batch/rows.h"
 
-/* Gives the value of a column to a variable with another name. */
+/* Makes the value of a column the value of a variable with another name. */
 typedef struct pdl_batch_map {
     pdl_str column, variable;
 } pdl_batch_map;
 
 /* The progress of a batch. Counts of rows include the rows of earlier processes. */
 typedef struct pdl_batch_totals {
-    uint64_t finished, failed; /* failed: finished rows without a result */
-    uint64_t reused;           /* finished by earlier processes */
+    uint64_t finished, failed; /* failed: number of finished rows that have no result */
+    uint64_t reused;           /* number of rows that earlier processes finished */
     uint64_t open;             /* rows in flight */
-    /* bytes of the input that were read; size of the input, 0 when it is unknown */
+    /* number of bytes of the input that were read; size of the input, 0 when it is unknown */
     uint64_t bytes, all_bytes;
     int64_t calls, prompt_tokens, completion_tokens;
-    double cost, seconds; /* cost of all rows, and seconds of this process */
-    /* set once the tables could be opened; nothing is sent or written before */
+    double cost, seconds; /* cost of all rows; seconds of this process */
+    /* set after the tables were opened; before that nothing is sent or written */
     bool begun;
-    bool ended;           /* the input was read to its end, or to the limit */
+    bool ended; /* the input was read to its end or to the limit */
 } pdl_batch_totals;
 
 /* The options of a batch. Borrowed for the call. */
 typedef struct pdl_batch_options {
     pdl_session *session;
-    pdl_program *program; /* it was loaded without errors */
-    pdl_str text, dir;    /* bytes and folder of the program */
-    pdl_vref variables;   /* variables of all rows; dict or absent */
-    const char *giver;    /* the option with which the user gave them, for messages; NULL: --data */
-    pdl_str shown_input;  /* name of the input in messages; empty: that of the table */
+    pdl_program *program; /* the program, which was loaded without errors */
+    pdl_str text, dir;    /* the bytes of the program, and its folder */
+    pdl_vref variables;   /* the variables that all rows have; a dict or absent */
+    /* the option by which the user gave these variables, for messages; NULL: --data */
+    const char *giver;
+    pdl_str shown_input; /* name of the input in messages; empty: the name of the table */
     pdl_table input, output;
     const pdl_batch_map *map;
     size_t n_map;
     const double *budget; /* limits of the whole batch; NULL: no limits */
-    bool has_policy;      /* the policy of the program is already in force in the session */
-    /* Appends the name under which the cache stores the replies to a row. number: of the row, from
-     * 1. The function may be NULL: then replies have no name. */
+    bool has_policy;      /* the policy of the program is in force in the session already */
+    /* Appends the name under which the cache stores the replies to a row. number: the number of the
+     * row, from 1. The function may be NULL: then replies have no name. */
     void (*put_draw)(void *draw_user, uint64_t number, pdl_buf *out);
     void *draw_user;
     /* A further budget to which the use of the rows is charged; may be NULL. */
     struct pdl_budget *around;
-    uint32_t jobs;   /* rows in flight at a time, at most PDL_SPAWN_SLOTS */
-    uint64_t limit;  /* maximum number of rows that are run; 0: all */
-    uint64_t sample; /* number of rows that are drawn at random; 0: all */
-    /* the batch ends when more rows than this have failed; negative: any number may fail */
+    uint32_t jobs;   /* maximum number of rows in flight, at most PDL_SPAWN_SLOTS */
+    uint64_t limit;  /* maximum number of rows that are run; 0: all rows */
+    uint64_t sample; /* number of rows that are drawn at random; 0: all rows are run */
+    /* the batch ends when more rows than this have failed; a negative number means no limit */
     int64_t max_errors;
-    const pdl_str *reports; /* files for a summary at the end: .json, or HTML */
+    /* files that get a summary at the end: as JSON when the name ends in .json, else as HTML */
+    const pdl_str *reports;
     size_t n_reports;
-    pdl_str prices; /* table of prices for an estimate; empty: that of PDL_PRICES, if any */
-    struct pdl_batch_provider *provider; /* carries the requests to models; NULL: they are sent */
-    bool types;                    /* cells of a CSV file are read as numbers, booleans, null */
-    bool unordered;                /* rows are written as they finish */
-    bool overwrite;                /* an existing output is replaced */
-    bool retry_errors;             /* failed rows are run again */
+    pdl_str prices; /* table of prices for an estimate; empty: the table that PDL_PRICES names */
+    struct pdl_batch_provider *provider; /* takes the requests to models; NULL: they are sent */
+    /* cells of a CSV file are read as numbers, booleans and null where they look like these */
+    bool types;
+    bool unordered;    /* rows are written in the order in which they finish */
+    bool overwrite;    /* an existing output is replaced */
+    bool retry_errors; /* failed rows are run again */
     /* continues the batch of another program or input, with the results that still apply */
     bool reuse_changed;
     bool allow_files;              /* the program may write files */
     bool keep;                     /* the journal keeps the requests to models */
     struct pdl_batch_files *files; /* checks the names of files; NULL: they are not checked */
-    /* note receives messages for the user, one line each; tick receives the progress every tick_ms,
-     * when that is not 0. */
+    /* note receives messages for the user, one line each. tick receives the progress every tick_ms,
+     * unless tick_ms is 0. */
     void (*note)(void *user, const char *text);
     void (*tick)(void *user, const pdl_batch_totals *t);
     uint32_t tick_ms;
     void *user;
-    pdl_cancel_flag *cancel; /* the batch ends when it is not 0; may be NULL */
+    pdl_cancel_flag *cancel; /* the batch ends when this number is not 0; may be NULL */
 } pdl_batch_options;
 
 /* Runs the batch to its end. Returns false when the batch stopped before the last row, or did not
- * begin; t has its progress. Errors: usage (columns, files, a journal of another batch: before the
- * first row), io, runtime (more rows failed than may fail), budget, interrupt. */
+ * begin; t has its progress. Errors: usage (wrong columns or files, or a journal of another batch;
+ * these come before the first row), io, runtime (more rows failed than may fail), budget,
+ * interrupt. */
 PDL_MUST bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err);
 
 /* Checks whether pdl_batch_run could begin. Sends and writes nothing. The program is checked with
@@ -95,13 +99,13 @@ PDL_MUST bool pdl_batch_check(const pdl_batch_options *o, const pdl_str *columns
 /* The estimated use of a batch, computed from some of its rows. */
 typedef struct pdl_batch_estimate {
     uint64_t rows, looked_at;
-    /* broken: unreadable rows of the whole input; failed: examined rows whose run failed */
+    /* broken: number of unreadable rows in the whole input; failed: number of examined rows whose
+     * run failed */
     uint64_t broken, failed;
     double calls, prompt_tokens;
     double answer_tokens; /* an upper bound; 0 when the program sets no limit */
     double cost;          /* 0 when it is unknown */
-    /* number of blocks that call models and whose use depends on answers, so that it is not
-     * known */
+    /* number of blocks that call models and whose use is unknown because it depends on answers */
     double unknown;
 } pdl_batch_estimate;
 /* Estimates the use of a batch. Sends nothing. Errors: as for pdl_batch_run before its first

@@ -1,5 +1,4 @@
-/* bytes.h -- a file or pipe that is read in pieces, from which records are cut. Private to
- * batch.
+/* bytes.h -- reads a file or pipe in pieces, and divides it into records. Private to batch.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +9,7 @@
 
 #include "base/buf.h"
 
-/* Invariant: pos <= buf.len; the bytes before pos were returned to the caller already. */
+/* Invariant: pos <= buf.len. The caller has received the bytes before pos. */
 typedef struct batch_bytes {
     int fd;
     bool owns; /* fd is closed together with this struct */
@@ -19,19 +18,19 @@ typedef struct batch_bytes {
     pdl_buf buf;
     size_t pos;
     uint64_t line; /* line of the byte at pos, from 1 */
-    uint64_t gone; /* bytes of the file that were dropped from buf */
+    uint64_t gone; /* number of bytes of the file that were dropped from buf */
     struct stat opened;
     char *name; /* owned; for messages */
 } bytes;
 
-/* Opens a file; path empty: standard input. Error: io. */
+/* Opens a file. An empty path means standard input. Error: io. */
 PDL_MUST bool pdl_batch_bytes_open(bytes *b, pdl_str path, pdl_err *err);
 void pdl_batch_bytes_close(bytes *b); /* may be called twice */
 
 typedef enum { BYTES_MORE, BYTES_END, BYTES_LATER, BYTES_FAIL } bytes_step;
 /* Appends another piece to the bytes in buf, which it may move. */
 PDL_MUST bytes_step pdl_batch_bytes_fill(bytes *b, bool wait, pdl_err *err);
-/* Returns the bytes that were not returned to the caller yet. */
+/* Returns the bytes that the caller has not received yet. */
 static inline pdl_str pdl_batch_bytes_rest(const bytes *b) {
     return pdl_str_sub(pdl_buf_str(&b->buf), b->pos, b->buf.len);
 }

@@ -1,5 +1,5 @@
-/* duck.h -- the small part of DuckDB that Parquet files need; the library is loaded when the first
- * one is opened. Private to batch; only duck.c knows the library.
+/* duck.h -- the small part of DuckDB that Parquet files need. The library is loaded when the first
+ * such file is opened. Private to batch; only duck.c knows the library.
  *
  * Why DuckDB: one library without dependencies reads and writes Parquet (and other formats in
  * addition) with a C interface that is stable over versions, spills to the disk, and turns rows
@@ -27,9 +27,10 @@ PDL_MUST bool pdl_batch_duck_run(duck *d, const char *sql, pdl_err *err);
 PDL_MUST bool pdl_batch_duck_columns(duck *d, const char *sql, void (*fn)(void *user, pdl_str name),
                                      void *user, pdl_err *err);
 
-/* Begins a query whose first column is text; one query at a time. */
+/* Begins a query whose first column is text. Only one query can be read at a time. */
 PDL_MUST bool pdl_batch_duck_begin(duck *d, const char *sql, pdl_err *err);
-/* Reads the next row; *there is false when there is none. *text lives until the next call. */
+/* Reads the next row. *there is false when there are no more rows. *text lives until
+ * the next call. */
 PDL_MUST bool pdl_batch_duck_next(duck *d, pdl_str *text, bool *there, pdl_err *err);
 
 /* Appends a text as a literal of SQL. */

@@ -1,4 +1,4 @@
-/* files.h -- the files that rows write (--allow-files): no two rows may write the same one.
+/* files.h -- the files that rows write (--allow-files): no two rows may write the same file.
  *
  * A program's file names are known only when it writes, and several processes may run the rows one
  * after the other. So the journal records which row has written which name.
@@ -16,9 +16,9 @@ typedef struct pdl_batch_files pdl_batch_files;
 pdl_batch_files *pdl_batch_files_new(void);
 void pdl_batch_files_free(pdl_batch_files *f); /* called after the session; f may be NULL */
 
-/* Answers requests of kind write; user is a pdl_batch_files. The handler refuses the request that
- * was just announced when another row has already written a file of that name. The handler declines
- * all other requests. */
+/* Answers requests of kind write; user is a pdl_batch_files. The handler refuses an announced
+ * request when another row has already written a file of that name. It declines all other requests,
+ * so that they are executed. */
 void pdl_batch_files_handler(void *user, pdl_request *r);
 
 /* Forgets all names, because the numbers of the rows have changed. */

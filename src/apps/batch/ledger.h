@@ -3,8 +3,8 @@
  *
  * It is a file of schema 2 whose table `runs` has a row for each data row that is finished; rows in
  * flight are not in the file. A row is finished once the transaction that holds it is committed:
- * the process may be killed at any instant after that. Output files are written after the commit,
- * and how much of them is certain is a fact of the file (pdl_ledger_put_fact).
+ * the process may be killed at any instant after that. Output files are written after the commit. A
+ * fact of the journal says how much of them is certain (pdl_ledger_put_fact).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,7 @@ typedef struct pdl_ledger_row {
     pdl_str hash;   /* hash of the input */
     bool failed;
     double start, end; /* seconds since the epoch */
-    pdl_str facts;     /* JSON: usage, and further facts that are not in the output */
+    pdl_str facts;     /* JSON: the usage, and further facts that are not in the output */
     pdl_str output;    /* JSON: the row of the output */
 } pdl_ledger_row;
 
@@ -42,7 +42,7 @@ PDL_MUST bool pdl_ledger_get_fact(pdl_ledger *l, const char *key, pdl_buf *out, 
 PDL_MUST bool pdl_ledger_put_fact(pdl_ledger *l, const char *key, pdl_str value, pdl_err *err);
 
 PDL_MUST bool pdl_ledger_put(pdl_ledger *l, const pdl_ledger_row *r, pdl_err *err);
-/* Commits: everything that was written before survives the end of the process. */
+/* Commits. Everything that was written before then survives the end of the process. */
 PDL_MUST bool pdl_ledger_commit(pdl_ledger *l, pdl_err *err);
 
 typedef bool pdl_ledger_fn(void *user, const pdl_ledger_row *r);

@@ -16,17 +16,17 @@ PDL_MUST bool pdl_batch_output_check(const pdl_table *t, pdl_err *err);
  * columns of all rows, in their order; formats without a header ignore them. Error: io. */
 PDL_MUST bool pdl_batch_output_open(const pdl_table *t, const pdl_str *columns, size_t n,
                                     uint64_t keep, pdl_batch_output **out, pdl_err *err);
-/* Sets the type of the next column of the input, for formats with types. Called for each column, in
- * their order. */
+/* Sets the type of the next column of the input, for formats that have types. Called for each
+ * column, in their order. */
 void pdl_batch_output_type(pdl_batch_output *s, const char *type);
 /* Sets the Parquet file from which the columns come; its name is borrowed. */
 void pdl_batch_output_source(pdl_batch_output *s, const pdl_table *input);
-/* Adds a row, given as JSON of an object. Errors: io, type (the object has other columns). */
+/* Adds a row, which is given as a JSON object. Errors: io, type (the object has other columns). */
 PDL_MUST bool pdl_batch_output_put(pdl_batch_output *s, pdl_str json, pdl_err *err);
-/* Writes everything that was put into the file; sync: to the disk, too. *size: bytes of the file,
- * or rows of the table. */
+/* Writes everything that was put into the file. sync: writes it to the disk, too. *size: bytes of
+ * the file, or rows of the table. */
 PDL_MUST bool pdl_batch_output_flush(pdl_batch_output *s, bool sync, uint64_t *size, pdl_err *err);
-/* Completes the table; files of some formats appear only now. changed: this process has finished
+/* Completes the table. Files of some formats appear only then. changed: this process has finished
  * rows. Error: io. */
 PDL_MUST bool pdl_batch_output_finish(pdl_batch_output *s, bool changed, pdl_err *err);
 /* drops rows that were not flushed; s may be NULL */

@@ -8,8 +8,8 @@
 #include "base/vec.h"
 #include "batch/output.h"
 
-/* The functions of a writer. The functions get the writer of the format, whose first member is the
- * output. */
+/* The functions of a writer. Each gets the writer of its format, whose first member is
+ * the output. */
 typedef struct output_ops {
     bool (*put)(pdl_batch_output *s, pdl_str json, pdl_err *err);
     bool (*flush)(pdl_batch_output *s, bool sync, pdl_err *err);
@@ -22,15 +22,15 @@ struct pdl_batch_output {
     char *path;              /* owned; for messages */
     PDL_VEC(char *) columns; /* owned */
     /* For a Parquet file with columns that differ only in case: the names that the columns have
-     * until the file is made, since DuckDB does not distinguish them. Empty for other outputs.
-     * Owned. */
+     * until the file is made, since DuckDB would not distinguish their real names. Empty for other
+     * outputs. Owned. */
     PDL_VEC(char *) inside;
-    PDL_VEC(char *) types; /* types of the first columns, in DuckDB's words; owned */
+    PDL_VEC(char *) types; /* types of the first columns, as DuckDB names them; owned */
     /* the Parquet file from which the columns come; empty when the input has another format */
     pdl_str source;
     /* identity of the file that is written; inode is 0 when the output is not a named file */
     uint64_t device, inode;
-    /* how much of the output is certain: bytes of a file, rows of a table */
+    /* how much of the output is certain: bytes of a file, or rows of a table */
     uint64_t size;
 };
 

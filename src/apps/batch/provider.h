@@ -38,14 +38,14 @@ typedef struct pdl_batch_provider_use {
 } pdl_batch_provider_use;
 void pdl_batch_provider_begin(pdl_batch_provider *p, const pdl_batch_provider_use *use);
 
-/* After this, requests that failed in earlier uploads are uploaded again when a row sends them
+/* From now on, requests that failed in earlier uploads are uploaded again when a row sends them
  * again. */
 PDL_MUST bool pdl_batch_provider_retry(pdl_ledger *l, pdl_err *err);
 
 /* Returns the number of requests that wait for an answer. */
 size_t pdl_batch_provider_open(const pdl_batch_provider *p);
 /* Uploads new requests, waits until an upload has ended, and passes on its answers. Errors: io,
- * auth, interrupt: the requests stay open, and the journal knows the uploads. */
+ * auth, interrupt. After an error the requests stay open, and the journal has the uploads. */
 PDL_MUST bool pdl_batch_provider_wait(pdl_batch_provider *p, pdl_err *err);
 
 #endif

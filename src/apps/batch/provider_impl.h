@@ -15,7 +15,8 @@ enum { PROVIDER_HASH = 40 };
  * keeps its address, and is freed only when nothing is being exchanged. */
 typedef struct provider_item {
     uint64_t id;
-    bool is_gone;            /* it was cancelled; pdl_batch_provider_wait frees it at its end */
+    /* the request was cancelled; pdl_batch_provider_wait frees it at its end */
+    bool is_gone;
     char *url, *body;        /* owned */
     PDL_VEC(char *) headers; /* "Name: value", owned */
     char name[PROVIDER_HASH + 24];
@@ -24,31 +25,32 @@ typedef struct provider_item {
 } item;
 
 /* uploads: list of {id, url, form, names: {name: null}, fetched, retried}; answers: name ->
- * [status, body]; asked: hash of a request -> how often it was sent. */
+ * [status, body]; asked: hash of a request -> number of times that it was sent. */
 struct pdl_batch_provider {
     pdl_http_carrier carrier;
     pdl_batch_provider_use use;
     PDL_VEC(item *) items; /* owned */
-    bool waits;            /* pdl_batch_provider_wait is called */
+    bool waits;            /* pdl_batch_provider_wait is running */
     uint64_t last_id;
     pdl_val asked, answers, uploads;
-    size_t n_waiting;  /* uploads in progress */
-    unsigned n_missed; /* how often in a row the provider did not answer a poll */
+    size_t n_waiting;  /* number of uploads in progress */
+    unsigned n_missed; /* number of polls in a row that the provider did not answer */
     /* the provider's message about the upload that was fetched last, when it failed */
     pdl_buf why;
     bool restored;
-    bool only_good; /* error answers are ignored, because an earlier process received them */
+    /* answers that are errors are ignored, because an earlier process has received them */
+    bool only_good;
 };
 
 /* Records the answer for the request of this name. */
 void pdl_batch_provider_answer(pdl_batch_provider *p, pdl_str name, int status, pdl_str body);
 
-/* Returns true, with the error, after a signal. */
+/* Returns true after a signal, and sets the error. */
 bool pdl_batch_provider_interrupted(const pdl_batch_provider *p, pdl_err *err);
-/* Returns true, with the error, after a signal and when no seconds of the budget are left. */
+/* Returns true after a signal, or when no seconds of the budget are left, and sets the error. */
 bool pdl_batch_provider_stopped(const pdl_batch_provider *p, pdl_err *err);
 
-/* Pauses; the loop runs and signals are noticed meanwhile. Returns false when the batch has to
+/* Pauses. Meanwhile the loop runs, and signals are noticed. Returns false when the batch has to
  * end. */
 PDL_MUST bool pdl_batch_provider_rest(pdl_batch_provider *p, uint64_t ms, pdl_err *err);
 void pdl_batch_provider_note_again(const pdl_batch_provider *p, const pdl_err *err);
@@ -57,7 +59,7 @@ void pdl_batch_provider_note_again(const pdl_batch_provider *p, const pdl_err *e
  * auth, bad_request, protocol. */
 PDL_MUST bool pdl_batch_provider_upload(pdl_batch_provider *p, const item *const *items, size_t n,
                                         pdl_val *made, pdl_err *err);
-/* Polls an upload; when it has ended, its answers are recorded. */
+/* Polls an upload. When it has ended, records its answers. */
 PDL_MUST bool pdl_batch_provider_fetch(pdl_batch_provider *p, pdl_vref upload, bool *ended,
                                        pdl_err *err);
 

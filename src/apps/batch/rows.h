@@ -1,8 +1,9 @@
-/* rows.h -- rows of a table, one after the other: JSONL, CSV and other formats with columns.
+/* rows.h -- reads the rows of a table one after the other: JSONL, CSV and other formats with
+ * columns.
  *
  * A batch has more rows than memory, so a reader holds one row and a buffer, whatever the size of
- * the table. A row that cannot be read is a row with a problem, and never ends the batch: the
- * reader continues with the next one. A problem of the table as a whole (no header, no such table)
+ * the table. A row that cannot be read becomes a row with a problem, and never ends the batch: the
+ * reader continues with the next row. A problem of the table as a whole (no header, no such table)
  * is an error before the first row.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -31,11 +32,12 @@ typedef enum {
 typedef struct pdl_table {
     pdl_str name; /* the whole name, for messages */
     pdl_table_form form;
-    pdl_str path;   /* the file; empty: the standard stream */
-    pdl_str table;  /* SQLite: name of the table, or a query */
-    bool standard;  /* the name is - */
-    bool stream;    /* - , a device or a pipe: it cannot be read twice, or continued */
-    /* the name means an open descriptor (/dev/stdout, /dev/fd/3), perhaps of a file */
+    pdl_str path;  /* the file; empty for the standard stream */
+    pdl_str table; /* for SQLite: name of the table, or a query */
+    bool standard; /* the name is "-" */
+    /* the name is "-", a device or a pipe, which cannot be read twice, or continued */
+    bool stream;
+    /* the name means an open descriptor (/dev/stdout, /dev/fd/3), which may belong to a file */
     bool is_open;
     int fd;         /* the descriptor that such a name means */
     char separator; /* separator of CSV cells */
@@ -44,12 +46,12 @@ typedef struct pdl_table {
 /* Reads the name of a table. form: a format; empty: the suffix of the name decides. Error:
  * usage. */
 PDL_MUST bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err);
-/* Returns true for - and other names of a standard stream. */
+/* Returns true for "-" and for other names of a standard stream. */
 bool pdl_table_is_standard(const pdl_table *t);
 /* Returns the name of an input for messages. */
 pdl_str pdl_table_shown(const pdl_table *t);
-/* Sets the error when an option needs to read the table twice and the table is a stream. Returns
- * false then. */
+/* When the table is a stream, sets an error and returns false: an option needs to read the table
+ * twice. */
 bool pdl_table_refuse_twice(const pdl_table *t, const char *option, pdl_err *err);
 const char *pdl_table_form_name(pdl_table_form f);
 /* Returns true when all rows of this format have the same columns. */
@@ -61,18 +63,19 @@ typedef struct pdl_row {
     uint64_t number; /* number of the data row, from 1 */
     uint64_t line;   /* line in the file, from 1; 0 when the format has no lines */
     pdl_val columns; /* dict, owned; a broken row has the columns that could be read */
-    char *problem;   /* owned; NULL when the row is whole */
+    char *problem;   /* owned; NULL when the row could be read completely */
 } pdl_row;
 void pdl_row_fini(pdl_row *r); /* may be called twice */
 
 typedef struct pdl_rowset pdl_rowset;
 
-/* Opens a table. types: cells of a format without types are read as numbers, booleans and null.
+/* Opens a table. types: in a format without types, cells are read as numbers, booleans and null.
  * Errors: io, usage (a header that cannot be used). */
 PDL_MUST bool pdl_rows_open(const pdl_table *t, bool types, pdl_rowset **out, pdl_err *err);
 void pdl_rows_close(pdl_rowset *r); /* r may be NULL */
 
-/* Returns the columns, if all rows have the same ones; NULL when each row has its own. Borrowed. */
+/* Returns the columns when all rows have the same ones; NULL when each row has its own columns.
+ * Borrowed. */
 const pdl_str *pdl_rows_columns(const pdl_rowset *r, size_t *n);
 
 /* Returns the type of column i; NULL when the input has no types that an output could use. */
@@ -82,27 +85,28 @@ const char *pdl_rows_type(const pdl_rowset *r, size_t i);
 bool pdl_rows_put_note(const pdl_rowset *r, pdl_table_form output, pdl_buf *out);
 
 typedef enum { PDL_ROWS_ROW, PDL_ROWS_END, PDL_ROWS_LATER, PDL_ROWS_FAIL } pdl_rows_step;
-/* Reads the next row. wait: waits until the other end of a pipe has written a row; when it is not
- * set, the result may be LATER. Error: io. */
+/* Reads the next row. wait: waits until the other end of a pipe has written a row; without it, the
+ * result may be LATER. Error: io. */
 PDL_MUST pdl_rows_step pdl_rows_next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err);
-/* Calls fn with each row of a table, or with the first `limit` ones when that is not 0, until fn
- * returns false. Returns false then, and when reading fails. */
+/* Calls fn with each row of a table, until fn returns false. limit: maximum number of rows; 0: all.
+ * Returns false when fn did, and when reading fails. */
 PDL_MUST bool pdl_rows_each(const pdl_table *t, bool types, uint64_t limit,
                             bool (*fn)(void *user, const pdl_rowset *r, const pdl_row *row,
                                        pdl_err *err),
                             void *user, pdl_err *err);
-/* Stores how many bytes were read and how many there are; *all is 0 when that is unknown. */
+/* Stores how many bytes were read, and how many there are in all; *all is 0 when that
+ * is unknown. */
 void pdl_rows_progress(const pdl_rowset *r, uint64_t *done, uint64_t *all);
 /* Checks after the end that the file has not changed since it was opened. Error: io. */
 PDL_MUST bool pdl_rows_unchanged(const pdl_rowset *r, pdl_err *err);
 
-/* Appends the place of a row: "rows.csv:4", "people.db:names, row 3". */
+/* Appends the place of a row, such as "rows.csv:4" or "people.db:names, row 3". */
 void pdl_rows_put_place(const pdl_rowset *r, const pdl_row *row, pdl_buf *out);
 
-/* Returns the final target of the links at path, also when it does not exist yet. Owned. */
+/* Returns the final target of the links at path, even when it does not exist yet. Owned. */
 char *pdl_batch_output_target(pdl_str path);
 /* Returns the journal of an output, owned. The journal is beside the file, so that all links to the
- * file share it. When the target of a link is a device, it is beside the link. */
+ * file share it. When the target of a link is a device, the journal is beside the link. */
 char *pdl_batch_output_journal(const pdl_table *output);
 
 #endif

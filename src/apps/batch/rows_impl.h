@@ -10,7 +10,7 @@
 #include "batch/bytes.h"
 #include "batch/rows.h"
 
-/* The functions of a reader. The functions get the reader of the format, whose first member is the
+/* The functions of a reader. Each gets the reader of its format, whose first member is the
  * pdl_rowset. */
 typedef struct rows_ops {
     /* Fills number, line, columns and problem of an empty row. */
@@ -25,9 +25,9 @@ struct pdl_rowset {
     char *name;            /* owned; for messages */
     PDL_VEC(char *) names; /* names of the columns; owned */
     PDL_VEC(pdl_str) columns;
-    pdl_map seen; /* set of the names */
+    pdl_map seen; /* set of the names of the columns */
     bool fixed;   /* all rows have these columns */
-    /* For Parquet: the type of each column in DuckDB's words, so that a Parquet output gets the
+    /* For Parquet: the type of each column as DuckDB names it, so that a Parquet output gets the
      * same types; owned. Empty for other formats. */
     PDL_VEC(char *) types;
     /* Notes for the user about types: how values are read, and which other types a Parquet output
@@ -37,16 +37,17 @@ struct pdl_rowset {
 
 /* Adds a column. Error: usage, when it has no name or another column has the same name. */
 PDL_MUST bool pdl_batch_rows_add_column(pdl_rowset *r, pdl_str name, pdl_err *err);
-/* Returns a cell as a number, a boolean or null if its text is one. */
+/* Returns a cell as a number, a boolean or null, if its text is one of these; otherwise
+ * as a text. */
 pdl_val pdl_batch_cell(pdl_str text, bool types);
 
-/* The longest row, in bytes: a few of them are in memory at a time. */
+/* The maximum length of a row in bytes. A few rows are in memory at a time. */
 enum { BATCH_MAX_ROW = 64 << 20 };
-/* Finds the end of a record in the available bytes. Returns its length with the line break, or 0
- * when it is incomplete. */
+/* Finds the end of a record in the available bytes. Returns the length of the record with its line
+ * break; 0 when it is incomplete. */
 typedef size_t bytes_end_fn(void *user, pdl_str rest, bool last);
-/* Reads the next record, which lives until the next call. A record longer than BATCH_MAX_ROW is
- * left out and b->too_long is set, which the caller resets. */
+/* Reads the next record, which lives until the next call. A record that is longer than
+ * BATCH_MAX_ROW is left out. Then b->too_long is set, and the caller resets it. */
 PDL_MUST pdl_rows_step pdl_batch_record(bytes *b, bytes_end_fn *end, void *user, bool wait,
                                         pdl_str *out, pdl_err *err);
 /* Sets the problem of a row. */

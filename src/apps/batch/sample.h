@@ -1,9 +1,9 @@
-/* sample.h -- decides which rows of a table belong to a batch: all, or some drawn at random.
- * Private to batch.
+/* sample.h -- decides which rows of a table belong to a batch: all rows, or some that are drawn at
+ * random. Private to batch.
  *
  * The draw is the same in every process, so that a batch that continues has the same rows. Rows are
- * drawn in order, so that nothing is stored: each remaining row is taken with the probability that
- * gives exactly the wanted number in the end (Knuth's algorithm S).
+ * drawn in order, so that nothing needs to be stored. Each remaining row is taken with such a
+ * probability that the number of rows is exact in the end (Knuth's algorithm S).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,8 +15,8 @@
 
 typedef struct batch_sample {
     uint64_t row; /* the last row that was drawn */
-    /* rows: how many rows remain; wanted: how many of these are still drawn. rows is 0 when all
-     * rows are taken */
+    /* rows: number of rows that remain; wanted: how many of these are still to be drawn. rows is 0
+     * when all rows are taken */
     uint64_t rows, wanted;
     uint64_t state;
 } sample;

@@ -1,7 +1,8 @@
 /* stats.h -- statistics about the rows of a batch, in constant memory. Private to batch.
  *
- * Quantiles of a million durations are needed without storing a million durations: each duration is
- * counted in a bin. The bounds of a bin differ by 2 %, so this is the precision of the quantiles.
+ * The quantiles of a million durations are computed without storing a million durations: each
+ * duration is counted in a bin. The bounds of a bin differ by 2 %, which is the precision of the
+ * quantiles.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,9 +12,10 @@
 #include "batch/batch.h"
 
 enum {
-    STATS_TIMES = 1400, /* bins from a microsecond to twelve days */
-    STATS_TOKENS = 32,  /* bins of powers of two */
-    STATS_KINDS = PDL_E_COUNT + 1 /* kinds of errors, and rows that could not be read */
+    STATS_TIMES = 1400, /* number of bins, from a microsecond to twelve days */
+    STATS_TOKENS = 32,  /* number of bins, whose bounds are powers of two */
+    /* number of kinds of errors, with one for rows that could not be read */
+    STATS_KINDS = PDL_E_COUNT + 1
 };
 
 typedef struct batch_stats {
@@ -25,7 +27,7 @@ typedef struct batch_stats {
 
 /* Counts a finished row. kind: name of the kind of its error; NULL when it has a result. */
 void pdl_batch_stats_add(stats *s, double seconds, int64_t tokens, pdl_str kind);
-/* Returns the time within which this part (0 to 1) of the rows was finished; 0 when no row was
+/* Returns the time in which this part (0 to 1) of the rows was finished; 0 when no row was
  * finished. */
 double pdl_batch_stats_quantile(const stats *s, double part);
 /* Checks that a report can be written at the end, because the end of a long batch is too late for

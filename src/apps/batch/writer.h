@@ -4,9 +4,9 @@
  * A turn of the loop finishes some rows; pdl_batch_writer_commit makes these rows certain with one
  * commit, and appends to the output the rows whose turn has come. Ordered output follows the input:
  * a row that is finished before an earlier one stays in the journal alone. Now and then a mark is
- * put into the journal, which says how many bytes of the output contain how many rows. A batch that
- * continues truncates the output there and appends the rest from the journal again, so that every
- * row is in it exactly once.
+ * put into the journal. It says how many bytes the output has, and how many rows these bytes
+ * contain. A batch that continues truncates the output there and appends the rest from the journal
+ * again, so that every row is in it exactly once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@
 #include "batch/output.h"
 #include "batch/sample.h"
 
-/* A row that was finished; json is NULL when the text is only in the journal. */
+/* A finished row. json is NULL when only the journal has its text. */
 typedef struct batch_done {
     uint64_t number;
     char *json; /* owned */
@@ -32,13 +32,14 @@ typedef struct batch_writer {
     pdl_batch_output *output; /* owned */
     bool unordered;
     sample order; /* draws rows in the order of the output */
-    /* ordered output: the row that is written next; 0 when there is none */
+    /* for ordered output: the row that is written next; 0 when there is none */
     uint64_t want;
-    /* written: rows in the output; waiting: finished rows that are not in the output yet */
+    /* written: number of rows in the output; waiting: number of finished rows that are not in the
+     * output yet */
     uint64_t written, waiting;
-    uint64_t seq;              /* counts rows in the order in which they finish */
+    uint64_t seq; /* numbers the rows in the order in which they finish */
     uint64_t marked_ns, flushed_ns;
-    bool held;                  /* some rows are gathered in memory and not in the file yet */
+    bool held;                  /* some rows are gathered in memory, and are not in the file yet */
     uint64_t lost, lost_failed; /* finished rows that could not be written to the journal */
     PDL_VEC(done_row) turn;
     /* for ordered output: some of the waiting rows, indexed by their number modulo BATCH_NEAR */
@@ -46,21 +47,22 @@ typedef struct batch_writer {
     size_t n_near, near_bytes;
 } writer;
 
-/* Rows that wait are in the journal. Most rows finish shortly before their turn, and are kept in
- * memory as well, because finding a row in the journal takes as long as writing it. */
+/* Waiting rows are in the journal. Most rows finish shortly before they are written, and are kept
+ * in memory, too, because finding a row in the journal takes as long as writing it. */
 enum { BATCH_NEAR = 2048, BATCH_NEAR_BYTES = 4 << 20 };
 
-/* The facts about the output in the journal. */
+/* The facts about the output that the journal has. */
 typedef struct batch_mark {
     uint64_t bytes, written, seq;
 } mark;
 PDL_MUST bool pdl_batch_mark_get(pdl_ledger *l, mark *out, pdl_err *err);
 PDL_MUST bool pdl_batch_mark_put(pdl_ledger *l, const mark *m, pdl_err *err);
 
-/* Continues at a mark, and appends the rows that may follow. The caller has set ledger, output,
- * unordered and order. finished: how many rows the journal has. */
+/* Continues at a mark, and appends the rows that may follow. The caller has set the members ledger,
+ * output, unordered and order. finished: number of rows in the journal. */
 PDL_MUST bool pdl_batch_writer_open(writer *w, const mark *from, uint64_t finished, pdl_err *err);
-/* Adds a finished row; takes the content of json. r has no number and output. */
+/* Adds a finished row. Takes the content of json. The members number and output of r
+ * are not set. */
 PDL_MUST bool pdl_batch_writer_add(writer *w, uint64_t number, const pdl_ledger_row *r,
                                    pdl_buf *json, pdl_err *err);
 PDL_MUST bool pdl_batch_writer_commit(writer *w, pdl_err *err);

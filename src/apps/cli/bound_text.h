@@ -1,4 +1,4 @@
-/* bound_text.h -- writes as text what a run can cost at most. Private to cli.
+/* bound_text.h -- writes the maximum cost of a run as text. Private to cli.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -22,23 +22,25 @@ PDL_MUST bool pdl_cli_program_is_there(pdl_str file, pdl_err *err);
 /* Reads the variables of --data-file and --data as a dict. */
 PDL_MUST bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err);
 
-/* Reads an age such as "30d" in seconds; returns false for other texts. */
+/* Reads an age such as "30d", in seconds. Returns false for other texts. */
 bool pdl_cli_read_age(pdl_str s, int64_t *out);
 #define PDL_AGE_WANTED "argument --older-than: expected a number and d, h, m or s, such as 30d"
 
-/* shared_options.c. The options of all commands that run programs. Reading fills members of o,
- * which borrow l; it returns 0, or the exit code of a wrong command line. */
+/* shared_options.c. The options of all commands that run programs. Reading them fills members of o,
+ * which borrow from l. It returns 0, or the exit code for a wrong command line. */
 typedef struct shared_options {
     double budget[PDL_BUDGET_COUNT];
     void *wire; /* a FILE *, or NULL when there is no log */
     pdl_str wire_name;
     bool wire_failed;
-    /* Files that confined code must not see: those of `files.own`, then those of options, owned. */
+    /* Files that confined code must not see: the files of `files.own`, and then those of options,
+     * owned. */
     PDL_VEC(const char *) own; /* ends with NULL */
     pdl_cli_names written, inputs;
 } shared_options;
 int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_session_options *o);
-/* Returns true when a session can have these options; otherwise it has printed the reason. */
+/* Returns true when a session can have these options. Otherwise prints the reason and returns
+ * false. */
 bool pdl_cli_can_open(const arguments *a, const pdl_session_options *o);
 void pdl_cli_shared_options_fini(shared_options *l);
 
@@ -51,49 +53,52 @@ void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_p
  * with pdl_config_fini. */
 PDL_MUST bool pdl_cli_read_config(const arguments *a, pdl_str file, pdl_check_config *c,
                                   pdl_err *err);
-/* Returns true for --check=off or warn: requests are sent whatever the check found. */
+/* Returns true for --check=off and --check=warn: requests are then sent whatever the check has
+ * found. */
 bool pdl_cli_is_unchecked(const arguments *a);
 /* Returns the problems of a program as a list of objects, owned. */
 pdl_val pdl_cli_list_problems(const arguments *a, const pdl_session *s, const pdl_program *p);
-/* Prints the problems of a program before it is served, when the program is refused or standard
+/* Prints the problems of a program before it is served, if the program is refused, or if standard
  * error is a terminal. Returns false when every request would meet one of the problems. */
 bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program *p,
                     const pdl_check_inputs *inputs);
 
 /* durable_command.c. Durable runs of the command. */
 typedef struct durable_command {
-    pdl_durable *run;        /* NULL when the run is not durable */
-    char *path, *id;         /* owned */
-    /* resumes: it continues an existing run; is_listed: its journal is in the folder of runs */
+    pdl_durable *run; /* NULL when the run is not durable */
+    char *path, *id;  /* owned */
+    /* resumes: the command continues an existing run; is_listed: its journal is in the folder of
+     * runs */
     bool resumes, is_listed;
-    pdl_val inputs; /* inputs of a resumed run; absent for a new one */
-    /* policies and sandbox of a resumed run: those that it had before, and the policies that this
-     * command line adds */
+    pdl_val inputs; /* inputs of a resumed run; absent for a new run */
+    /* policies and sandbox of a resumed run: those that the run had before, and the policies that
+     * this command line adds */
     pdl_run_guards guards;
     PDL_VEC(char *) texts; /* texts of options that were read from its journal; owned */
     /* the run is resumed, and the file of -o does not have the earlier output, so all output is
      * written */
     bool fresh_output;
-    /* The values and policies of the command line that resumes the run. These members are set when
-     * the working folder has changed, and names of files in them are absolute. */
+    /* The values and policies of the command line that resumes the run, with absolute names of
+     * files. They are set when the working folder was changed. */
     PDL_VEC(struct given_value) values;
     PDL_VEC(pdl_str) given_policies;
     /* The forecast of a run that is only checked: it is made here, and the run prints nothing. NULL
      * for other runs. */
     struct pdl_forecast *forecast;
-    bool quiet;    /* notes are not printed either */
+    bool quiet;    /* no notes are printed */
     bool has_seed; /* the run is a resumed inference whose journal has its seed */
-    uint64_t seed; /* the seed of an inference */
+    uint64_t seed; /* the seed of the inference */
 } durable_command;
 struct term;
-/* Makes the journal of a new run, once its program has loaded. Returns false when err is set. */
+/* Makes the journal of a new run. Called after its program was loaded. Returns false when err is
+ * set. */
 PDL_MUST bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_session *s,
                                     pdl_str text, pdl_vref inputs, pdl_err *err);
 /* Opens an existing run, and takes its program and the options that `a` does not give. */
 PDL_MUST bool pdl_cli_durable_open(durable_command *l, arguments *a, pdl_durable_use use,
                                    pdl_err *err);
-/* Connects run, session and terminal, before the run starts. given: variables of this command line,
- * which replace those of a resumed run. */
+/* Connects the run, the session and the terminal. Called before the run starts. given: variables of
+ * this command line, which replace those of a resumed run. */
 PDL_MUST bool pdl_cli_durable_attach(durable_command *l, const arguments *a, pdl_session *s,
                                      pdl_vref given, struct term *t, pdl_err *err);
 /* Prints notes and open questions after the run. */
@@ -107,25 +112,25 @@ PDL_MUST bool pdl_cli_journal_path(const arguments *a, pdl_str id, char **out, p
  * it cannot be determined; the reason is reported when the run begins. */
 char *pdl_cli_journal_hidden(const arguments *a);
 /* Refuses options that only a durable run has when --durable is not given; OPT_COUNT ends the list.
- * Returns the exit code, or -1 when none of them is given. */
+ * Returns the exit code, or -1 when the user has given none of these options. */
 int pdl_cli_refuse_undurable(const arguments *a, const opt_id *own);
 bool pdl_cli_syncs_fully(const arguments *a); /* Returns true for --sync full. */
 /* Returns the path of the journal of an id or of a file. Owned. Error: usage. */
 PDL_MUST bool pdl_cli_durable_path(pdl_str name, char **out, pdl_err *err);
 /* cmd_trace.c. Makes the trace of a run, as pieces of JSON or as a document that can be shown. The
- * program is the one of `beside`; when text.p is NULL there, it is the one in the journal. No
- * effect is executed. */
+ * program is that of `beside`; when its text.p is NULL, it is the program in the journal. No effect
+ * is executed. */
 #define PDL_CLI_BAD_FRAME                                                                          \
     "argument --view-frame: expected origins, as https://a.example, or schemes of applications, "  \
     "as vscode-webview:"
 struct pdl_view_run;
 struct pdl_view_files;
-/* Where a trace goes, and what is in it. */
+/* Describes where a trace is written, and what it contains. */
 typedef struct trace_wish {
-    bool whole;                   /* nothing is cut */
+    bool whole;                   /* nothing in the trace is shortened */
     struct pdl_view_files *files; /* gets the files that the run read; may be NULL */
     pdl_fold_put_fn *put;
-    void *user; /* passed to put */
+    void *user; /* first argument of put */
 } trace_wish;
 PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, const trace_wish *w, pdl_err *err);
 PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edited,
@@ -143,13 +148,14 @@ PDL_MUST bool pdl_cli_recording_view(const arguments *a, pdl_str journal, pdl_st
  * gives none. Errors: io, replay, usage when there is no program. */
 PDL_MUST bool pdl_cli_recording_open(const arguments *a, pdl_str journal, pdl_str source,
                                      struct pdl_journal_program *out, pdl_err *err);
-/* Loads the text as the program of s, which then runs against a recording; prints its errors. */
+/* Loads the text as the program of s, which then runs with the answers of a recording. Prints the
+ * errors of the program. */
 PDL_MUST bool pdl_cli_recording_load(pdl_session *s, pdl_str text, pdl_err *err);
-/* Runs an opened durable run with cmd_run.c. Returns the exit code. */
+/* Runs a durable run that was opened, with the code of cmd_run.c. Returns the exit code. */
 int pdl_cli_run_durable(const arguments *a, durable_command *l);
 
-/* signals.c. Calls fn(user, sig) from the loop when the first signal arrives that ends a command;
- * the next one ends the process at once, with its children. An ignored SIGHUP stays ignored
+/* signals.c. When the first signal arrives that ends a command, calls fn(user, sig) from the loop.
+ * The next such signal ends the process at once, with its children. An ignored SIGHUP stays ignored
  * (nohup). */
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
 /* Returns the address of the signal that was received; it is 0 before the first signal. */
@@ -162,37 +168,38 @@ void pdl_cli_end_after(unsigned ms);
 
 struct pdl_table;
 /* Reads an option that is an integer from least to most. *out is unchanged when the option is not
- * given. Returns false after printing a message. */
+ * given. When the option is wrong, prints a message and returns false. */
 bool pdl_cli_read_whole(const arguments *a, opt_id id, int64_t least, int64_t most, int64_t *out);
-/* Returns the file for writing that an option names; "-" is standard output. */
+/* Returns the file to be written that an option names; "-" is standard output. */
 static inline pdl_str pdl_cli_written(pdl_str name) {
     return pdl_str_is(name, "-") ? PDL_STR("/dev/stdout") : name;
 }
-/* Applies --separator to the tables that are CSV; output may be NULL. Returns false when the option
+/* Applies --separator to the tables that are CSV. output may be NULL. Returns false when the option
  * was refused. */
 bool pdl_cli_use_separator(const arguments *a, struct pdl_table *input, struct pdl_table *output);
 
-/* cmd_run.c. Returns the profile that the options and PDL_SANDBOX request; empty when there is
+/* cmd_run.c. Returns the profile that the options and PDL_SANDBOX request; empty when they request
  * none. */
 pdl_str pdl_cli_sandbox_profile(const arguments *a);
 
 /* put.c. The functions of this file redact the secrets of s (may be NULL), and neutralise control
  * characters on a terminal. pdl_cli_put_stdout writes text to standard output and flushes. Returns
- * the exit code: 0; 141 when the reader has closed it; 1 after a message. */
+ * the exit code: 0, or 141 when the reader has closed the output, or 1 after another failure, which
+ * a message reports. */
 int pdl_cli_put_stdout(pdl_str text);
 void pdl_cli_put_stderr(pdl_str text, const pdl_session *s);
 /* Prints a line that contains no secrets. */
 PDL_PRINTF(1, 2) void pdl_cli_note(const char *fmt, ...);
 void pdl_cli_print_error(const pdl_err *err, const pdl_session *s);
-/* Prints why a program does not load. */
+/* Prints the reasons why a program cannot be loaded. */
 void pdl_cli_print_load_errors(const pdl_program *p, const pdl_session *s);
 /* Prints a message after a failed write with errno e, unless the reader has closed the output.
  * Returns the exit code.
  */
 int pdl_cli_write_failed(int e);
 
-/* option_errors.c. Refuses a wrong command line: prints a message, the given value, and where help
- * is found. Returns 2. */
+/* option_errors.c. Refuses a wrong command line: prints a message, the given value, and the command
+ * for help. Returns 2. */
 int pdl_cli_refuse(const arguments *a, const char *message);
 /* Prints an error that came before a program ran, like pdl_cli_print_error, and names the option
  * whose value the error mentions. */

@@ -1,5 +1,5 @@
-/* commands.h -- the functions of the commands, one for each. Each returns the exit code. Private to
- * cli.
+/* commands.h -- the functions of the commands. Each command has one, which returns the exit code.
+ * Private to cli.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -42,7 +42,7 @@ int pdl_cli_cmd_docs(const arguments *a);
 bool pdl_cli_docs_show(pdl_str word, int *code);
 int pdl_cli_cmd_help(const arguments *a);
 int pdl_cli_cmd_version(const arguments *a);
-/* not shown in the help, like all commands whose names begin with _ */
+/* the help does not show this command, like all commands whose names begin with _ */
 int pdl_cli_cmd_man(const arguments *a);
 int pdl_cli_cmd_complete(const arguments *a);
 

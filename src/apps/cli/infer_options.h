@@ -9,12 +9,12 @@
 #include "infer/infer.h"
 
 /* Reads the options that were given. algo, seed: the options that give the algorithm and the seed.
- * is_parallel: the name of the algorithm began with "parallel-". Returns false after printing a
- * message. */
+ * is_parallel: the name of the algorithm began with "parallel-". When an option is wrong, prints a
+ * message and returns false. */
 bool pdl_cli_infer_options_read(const arguments *a, opt_id algo, opt_id seed, pdl_infer_options *o,
                                 bool *is_parallel);
-/* Returns a given option that decides how runs are weighed, and that has no effect without an
- * inference; OPT_COUNT when none is given. */
+/* Returns an option that the user has given, that decides how runs are weighed, and that has no
+ * effect without an inference. Returns OPT_COUNT when there is none. */
 opt_id pdl_cli_infer_option_given(const arguments *a);
 
 #endif

@@ -16,9 +16,9 @@ void pdl_cli_put_json(pdl_val row, pdl_buf *out);
  * them. pdl_cli_close_rows ends list, object and line. */
 void pdl_cli_open_rows(pdl_val head, const char *key, pdl_buf *out);
 void pdl_cli_close_rows(pdl_buf *out);
-/* Returns a number with at most nine digits; a whole one has no decimal point. */
+/* Returns a number with at most nine digits. A whole number has no decimal point. */
 pdl_val pdl_cli_json_number(double n);
-/* Returns a text, or null for NULL. */
+/* Returns a text; null when z is NULL. */
 pdl_val pdl_cli_json_text(const char *text);
 
 #endif

@@ -22,8 +22,8 @@ void pdl_cli_last_run_fini(last_run *l);
 
 /* Finds the trace of the last run of the program at this absolute path: from the newest journal or
  * recording beside it, or from the folder of durable runs. l owns the trace until the next call.
- * *when: when the journal was last written, in ns since the epoch. Returns false when there is
- * none. */
+ * *when: the time at which the journal was last written, in ns since the epoch. Returns false when
+ * the program has no such run. */
 bool pdl_cli_last_run(void *l, const char *program, pdl_str *trace, int64_t *when);
 
 #endif

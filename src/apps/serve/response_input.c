@@ -41,7 +41,7 @@ static pdl_val file_part(pdl_vref part) {
     return pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("file")), "file", d);
 }
 
-/* Returns a part in the form of a chat; parts that are equal in both forms are kept. */
+/* Returns a part in the form that a chat has. Parts that are equal in both forms do not change. */
 static pdl_val part_of(pdl_vref part) {
     pdl_vref type = at(part, "type");
     if (is_text_part(part)) {
@@ -161,7 +161,7 @@ static bool add_input(pdl_exchange *x, pdl_val *messages, pdl_vref input) {
 /* --- other fields ----------------------------------------------------------------------------- */
 
 /* Turns {type: function, name, ...} into {type: function, function: {name, ...}}; other kinds of
- * tools stay as they are. */
+ * tools do not change. */
 static pdl_val tool_of(pdl_vref tool) {
     static const char *const names[] = {"name", "description", "parameters", "strict"};
     if (!pdl_text_is(at(tool, "type"), "function") || pdl_is_dict(at(tool, "function")))

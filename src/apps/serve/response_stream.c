@@ -1,10 +1,10 @@
-/* response_stream.c -- the events of a response in a stream: they are numbered, report the
- * beginning, growth and end of each item, and the last one repeats the whole response.
+/* response_stream.c -- writes the events of a response in a stream. They are numbered, and report
+ * the beginning, growth and end of each item. The last event repeats the whole response.
  *
  * An item is opened when its first bytes arrive, which fixes its place in the output. Thoughts are
  * closed when another item opens. A message and calls stay open until the end, because models mix
- * text with calls, and the arguments of several calls; then they are closed in the order of their
- * places.
+ * text with calls and mix the arguments of several calls. At the end they are closed in the order
+ * of their places.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-/* Writes an event. Takes d, the fields besides type and number. */
+/* Writes an event. Takes d, which has the fields besides type and number. */
 static void put(work *w, const char *type, pdl_val d, pdl_buf *out) {
     pdl_val e = pdl_dict_putz(pdl_serve_typed(type), "sequence_number", pdl_int(w->n_events++));
     e = pdl_dict_merge(e, d);
@@ -28,9 +28,9 @@ static void put(work *w, const char *type, pdl_val d, pdl_buf *out) {
 
 /* The words in the events of each kind of item. */
 static const struct {
-    const char *prefix; /* prefix of the item's id */
-    const char *growth; /* events are "response.X.delta" and "response.X.done" */
-    const char *whole;  /* field of the second event with the whole text */
+    const char *prefix; /* prefix of the ids of such items */
+    const char *growth; /* the events are "response.X.delta" and "response.X.done" */
+    const char *whole;  /* the field in which the second event has the whole text */
     bool has_parts;
 } words[] = {
     [ITEM_MESSAGE] = {"msg", "output_text", "text", true},
@@ -66,7 +66,8 @@ static void put_item(work *w, const response_item *i, const char *type, pdl_vref
     put(w, type, pdl_dict_putz(d, "item", pdl_keep(item)), out);
 }
 
-/* Returns the part of a message; empty: the part without its text, as it is at its beginning. */
+/* Returns the part of a message. When the text is empty, returns the part without text, as it is at
+ * its beginning. */
 static pdl_val part_of(const response_item *i, bool empty) {
     pdl_str text = empty ? PDL_STR("") : pdl_buf_str(&i->text);
     if (i->kind == ITEM_MESSAGE) {
@@ -141,7 +142,7 @@ static response_item *open_item(work *w, response_item_kind kind, pdl_val id, pd
     return i;
 }
 
-/* Returns the open item of this kind. When there is none, opens one. */
+/* Returns the open item of this kind. When there is none, opens a new item. */
 static response_item *item_to_grow(work *w, response_item_kind kind, pdl_buf *out) {
     for (size_t i = w->items.n; i-- > 0;)
         if (w->items.p[i].kind == kind && pdl_is_absent(w->items.p[i].done)) return &w->items.p[i];
@@ -194,7 +195,7 @@ static void put_logprobs(work *w, pdl_vref logprobs, pdl_buf *out) {
 }
 
 /* Opens a call. The place of each call in the output is stored under the call's index, as place +
- * 1. The number is 0 for a call that is left out because it does not call a function. */
+ * 1. It is 0 for a call that is left out because it does not call a function. */
 static void open_call(work *w, pdl_vref call, pdl_buf *out) {
     pdl_vref f = pdl_dict_getz(call, "function");
     size_t place = 0;

@@ -99,7 +99,7 @@ bool pdl_serve_is_loopback(pdl_str host) {
     return true;
 }
 
-/* Compares in constant time, so that the time reveals nothing about the token. */
+/* Compares the texts in constant time, so that the time reveals nothing about the token. */
 static bool is_same(pdl_str a, pdl_str b) {
     unsigned char differs = a.n != b.n;
     for (size_t i = 0; i < a.n; i++) differs |= (unsigned char)(a.p[i] ^ b.p[b.n ? i % b.n : 0]);
@@ -171,8 +171,8 @@ static void show_health(pdl_serve *s, pdl_exchange *x) {
 static void show_paths(pdl_serve *s, pdl_exchange *x);
 
 /* The routes. HEAD is answered where GET is; the Allow header of a 405 is made from the rows. A
- * path that ends with a slash is followed by a name. Each may be requested with a slash at its
- * end. */
+ * path that ends with a slash is followed by a name. Each path may be requested with an additional
+ * slash at its end. */
 static const route routes[] = {
     {"GET", "/", true, show_paths, "these paths"},
     {"GET", "/health", true, show_health, "is the server there?"},
@@ -226,8 +226,8 @@ static const route *find_route(const pdl_exchange *x, const route **any) {
     return found;
 }
 
-/* Appends method and path of a request, for messages. A HEAD is recorded as GET, because it is
- * answered with the length of a GET. */
+/* Appends method and path of a request, for messages. HEAD is recorded as GET, because its answer
+ * has the length that a GET would have. */
 static void put_asked(const pdl_exchange *x, pdl_buf *out) {
     enum { METHOD = 20, PATH = 100 };
     pdl_str path = pdl_exchange_path(x), method = pdl_exchange_method(x);
@@ -256,7 +256,7 @@ static void answer_no_route(pdl_exchange *x, bool other_methods) {
     pdl_buf_fini(&b);
 }
 
-/* Returns true when the body has no content encoding that would have to be undone. */
+/* Returns true when the body can be read without undoing a content encoding. */
 static bool is_readable(pdl_exchange *x) {
     pdl_str encoding = pdl_exchange_header(x, "Content-Encoding");
     if (!encoding.n || pdl_str_eq_nocase(encoding, PDL_STR("identity"))) return true;
@@ -277,7 +277,7 @@ void pdl_serve_head(void *user, pdl_exchange *x) {
     else if (!pdl_exchange_has_body(x))
         return;
     else if (strcmp(r->method, "POST") != 0)
-        r->answer(s, x); /* a body is ignored */
+        r->answer(s, x); /* the body of the request is ignored */
     else
         (void)is_readable(x);
 }

@@ -1,5 +1,5 @@
-/* sent_parts.c -- counts what was sent while an answer arrives, and computes the rest at its end;
- * see sent_parts.h.
+/* sent_parts.c -- counts which parts of an answer were sent while it arrived, and computes the rest
+ * at the end; see sent_parts.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,8 +51,8 @@ static void count_logprobs(sent *s, pdl_vref logprobs) {
     }
 }
 
-/* Returns true when these calls may be sent now. When a call arrives after one that follows it in
- * the list, it waits: it is sent at the end, together with all calls that follow it. */
+/* Returns true when these calls may be sent now. When a call arrives after a call that follows it
+ * in the list, it waits. It is sent at the end, together with all calls that follow it. */
 static bool is_in_order(const sent *s, pdl_vref calls) {
     size_t next = s->calls.n;
     for (size_t i = 0; i < pdl_list_len(calls); i++) {
@@ -88,7 +88,7 @@ pdl_val pdl_serve_sent_add(choice *c, pdl_vref extra) {
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-/* Returns the text from byte n on; absent when there is no more. */
+/* Returns the text from byte n on; absent when nothing is left. */
 static pdl_val rest_of_text(pdl_vref v, size_t n) {
     if (!pdl_is_str(v)) return n ? pdl_absent() : pdl_keep(v);
     pdl_str s = pdl_str_get(v);

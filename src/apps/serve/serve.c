@@ -18,9 +18,9 @@ enum {
     RECEIVE_MS = 60000,
     SEND_MS = 60000,
     RUN_MS = 600000,
-    TURN_NS = 10000000, /* how long runs may compute between two polls of the sockets */
+    TURN_NS = 10000000, /* maximum time for which runs compute between two polls of the sockets */
     POLLS = 4,
-    /* connections that are allowed in addition to those with open requests */
+    /* number of connections that are allowed in addition to those with open requests */
     SPARE_CONNECTIONS = 1024,
 };
 
@@ -82,7 +82,7 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
 
 uint16_t pdl_serve_port(const pdl_serve *s) { return pdl_httpd_port(s->httpd); }
 
-/* Gives a request one turn. Afterwards the request is the last in the list, unless it has ended. A
+/* Gives a request one turn. After that, the request is the last in the list, unless it has ended. A
  * step neither ends nor starts other requests. */
 static void step_one(pdl_serve *s, work *w) {
     pdl_serve_works_move_last(&s->going, w);
@@ -92,9 +92,8 @@ static void step_one(pdl_serve *s, work *w) {
 }
 
 /* Gives turns to the requests that are runnable. Returns true when one of these requests can
- * continue at once. Requests that waited for something come first, and all of them get a turn.
- * Requests that compute, or whose turns are long, take turns until the sockets must be polled
- * again. */
+ * continue at once. Requests that have waited come first, and each of them gets a turn. Requests
+ * that compute, or whose turns are long, take turns until the sockets must be polled again. */
 static bool step_all(pdl_serve *s) {
     uint64_t end = pdl_clock_ns() + TURN_NS;
     work *last = s->going.last;
@@ -109,7 +108,7 @@ static bool step_all(pdl_serve *s) {
     for (work *w = s->going.first, *next; w; w = next) {
         next = w == last ? NULL : w->next;
         if (!pdl_serve_chat_is_ready(w)) continue;
-        if (any && pdl_clock_ns() >= end) break; /* at least one request has had a turn */
+        if (any && pdl_clock_ns() >= end) break; /* at least one request has had its turn */
         any = true;
         step_one(s, w);
     }
@@ -117,8 +116,8 @@ static bool step_all(pdl_serve *s) {
 }
 
 /* Polls the loop. After a long turn, the loop is polled several times, so that requests that
- * arrived meanwhile are served first: a connection needs one poll to be accepted, one to be read,
- * and one for its disk or worker. */
+ * arrived meanwhile are served first: a connection needs one poll to be accepted, another to be
+ * read, and another for the disk or the worker. */
 static void poll_all(pdl_serve *s, bool is_ready) {
     int n = is_ready && s->was_slow ? POLLS : 1;
     s->was_slow = false;

@@ -20,7 +20,7 @@
 
 /* Collects names of variables as the schema of an object. */
 typedef struct tool_inputs {
-    pdl_val properties; /* dict of empty schemas, which allow any value */
+    pdl_val properties; /* dict of empty schemas, each of which allows any value */
     pdl_val required;   /* dict whose keys are the names */
 } inputs;
 

@@ -25,7 +25,7 @@ struct pdl_access {
     char *policy; /* the Content-Security-Policy; owned */
     bool frames;  /* the user has named pages that may show this one in a frame */
     char cookie[SECRET_TEXT];
-    /* secrets of printed addresses; an empty text is an address that was used */
+    /* secrets in the addresses that were printed; an address that was used has an empty text */
     char addresses[MAX_ADDRESSES][SECRET_TEXT];
     size_t newest;
 };
@@ -61,8 +61,8 @@ void pdl_access_put_address(pdl_access *a, uint16_t port, pdl_buf *out) {
 
 bool pdl_access_was_opened(const pdl_access *a) { return !*a->addresses[a->newest]; }
 
-/* Returns true when the secret belongs to a printed address that was not used yet. The address is
- * used up then. */
+/* Returns true when the secret belongs to a printed address that was not used yet. After that, the
+ * address counts as used. */
 static bool open_with(pdl_access *a, pdl_str secret) {
     for (size_t i = 0; i < MAX_ADDRESSES; i++)
         if (is_secret(secret, a->addresses[i])) {
@@ -136,7 +136,8 @@ static bool is_our_origin(const pdl_exchange *x) {
            pdl_str_eq_nocase(pdl_str_sub(origin, http.n, origin.n), host);
 }
 
-/* The name of the cookie holds the port: browsers send cookies of a host to all of its ports. */
+/* The name of the cookie contains the port, because browsers send cookies of a host to all its
+ * ports. */
 static void cookie_name(uint16_t port, pdl_buf *out) {
     pdl_buf_putf(out, "pdl_view_%u", (unsigned)port);
 }
@@ -235,8 +236,8 @@ static bool can_frame(pdl_str origin) {
     return pdl_str_starts(rest, slashes) && is_host(pdl_str_sub(rest, slashes.n, rest.n));
 }
 
-/* Appends the origins in the form of a Content-Security-Policy, unless out is NULL. Returns false
- * when an item of the list is not an allowed origin. */
+/* Appends the origins in the form that a Content-Security-Policy has, unless out is NULL. Returns
+ * false when an item of the list is not an allowed origin. */
 static bool put_origins(pdl_str list, pdl_buf *out) {
     while (list.n) {
         pdl_str one = pdl_str_take(&list, PDL_STR(","));

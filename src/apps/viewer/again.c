@@ -1,5 +1,5 @@
-/* again.c -- reads what the page sends to run a program again, and checks it against the files of
- * the run; see again.h.
+/* again.c -- reads the request of the page to run a program again, and compares it with the files
+ * of the run; see again.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@ static bool refuse(pdl_err *err, const char *why) {
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Returns the first `lines` lines of text, with their ends; *rest is the text after them. */
+/* Returns the first `lines` lines of the text, with their ends. *rest gets the text after them. */
 static pdl_str take_lines(pdl_str text, int64_t lines, pdl_str *rest) {
     size_t end = 0;
     while (lines-- > 0 && end < text.n) {
@@ -44,7 +44,7 @@ static int64_t int_at(pdl_vref list, size_t i) {
 static bool is_list_of(pdl_vref v, size_t n) { return pdl_is_list(v) && pdl_list_len(v) == n; }
 
 static bool apply(pdl_vref edits, pdl_str file, pdl_buf *out, pdl_err *err) {
-    int64_t at = 1; /* the number of the line with which `file` begins */
+    int64_t at = 1; /* number of the line with which `file` begins */
     for (size_t i = 0; i < pdl_list_len(edits); i++) {
         pdl_vref edit = pdl_list_at(edits, i);
         if (!is_list_of(edit, 3) || !pdl_is_str(pdl_list_at(edit, 2)))
@@ -94,7 +94,7 @@ static bool read_answer(pdl_vref one, const pdl_view_run *run, pdl_again_asked *
     return true;
 }
 
-/* Gets a list that may be absent; returns false when the value is not a list. */
+/* Gets a list, which may be absent. Returns false when the value is not a list. */
 static bool list_of(pdl_vref v, const char *key, pdl_vref *out) {
     *out = pdl_dict_getz(v, key);
     return pdl_is_absent(*out) || pdl_is_list(*out);
@@ -159,7 +159,8 @@ void pdl_again_fini(pdl_again_asked *a) {
 
 /* --- what the page must know ------------------------------------------------------------------ */
 
-/* Appends the files whose text on the user's disk is the text that is shown, with their hashes. */
+/* Appends the files whose text on the user's disk is the text that the page shows, with their
+ * hashes. */
 static void put_files(const pdl_view_run *run, const pdl_view_again *g, void *user, pdl_buf *out) {
     char hash[65], number[PDL_NUM_MAX];
     size_t begun = out->len;

@@ -1,5 +1,5 @@
-/* as_written.c -- makes the program of a trace as a person would have written it, without the facts
- * that its execution added; see program_text.h.
+/* as_written.c -- makes from a trace the program as a person would have written it, without the
+ * facts that the execution has added; see program_text.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@ enum { MAX_LEVELS = 16 /* maximum depth of lists and dicts in a block that is sh
 /* Members with default values, which a trace contains although the program does not: the key, and
  * the default as JSON. */
 static const struct {
-    const char *key, *text; /* a text of NULL means an empty list or dict */
+    const char *key, *text; /* a text that is NULL means an empty list or dict */
 } defaults[] = {
     {"defs", NULL}, {"expectations", NULL}, {"context", "dependent"}, {"platform", "litellm"}};
 
@@ -54,8 +54,8 @@ static pdl_val plain_dict(pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* Returns true for a text or number that was written in the place of a block. The trace has a data
- * block instead. */
+/* Returns true for a text or a number that was written in the place of a block, for which a trace
+ * has a data block. */
 static bool is_short_data(pdl_vref dict) {
     if (pdl_dict_len(dict) != 1) return false;
     pdl_vref data = pdl_dict_getz(dict, "data");

@@ -19,12 +19,12 @@ static const char *const states[] = {
 /* --- small parts ------------------------------------------------------------------------------ */
 
 /* Appends at most n bytes of the JSON of v. Numbers such as NaN are written as text. Returns true
- * when all of v was appended. */
+ * when the whole value was appended. */
 static bool put_value(pdl_vref v, size_t n, int indent, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
     bool whole = pdl_json_write_begin(v, LOOSE, indent, n, &b, &err);
-    if (!whole && err.kind != PDL_E_limit) { /* a number that JSON does not have */
+    if (!whole && err.kind != PDL_E_limit) { /* JSON does not have this number */
         pdl_err_fini(&err);
         pdl_buf_clear(&b);
         whole = pdl_json_write_begin(v, LOOSE | PDL_JSON_NAN, indent, n, &b, &err);
@@ -38,7 +38,8 @@ static bool put_value(pdl_vref v, size_t n, int indent, pdl_buf *out) {
     return whole;
 }
 
-/* Returns the value of an evaluated expression {pdl__expr, pdl__result}; other values unchanged. */
+/* Returns the value of an evaluated expression {pdl__expr, pdl__result}. Other values are returned
+ * unchanged. */
 static pdl_vref evaluated(pdl_vref v) {
     if (!pdl_is_dict(v) || pdl_is_absent(pdl_dict_getz(v, "pdl__expr"))) return v;
     return pdl_dict_getz(v, "pdl__result");
@@ -65,14 +66,15 @@ int64_t pdl_box_tokens(const pdl_box *b) { return pdl_usage_tokens(pdl_box_get(b
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* Returns the result of the box. For a failure in a trace of the reference, that is the message. */
+/* Returns the result of the box. For a failure in a trace of the reference, the result is the
+ * message. */
 static pdl_vref result_of(const pdl_box *b) {
     pdl_vref v = pdl_box_get(b, "pdl__result");
     return pdl_is_absent(v) ? pdl_box_get(b, "msg") : v;
 }
 
-/* Appends the parameters, as the value of a function definition; a run in progress (live.c) shows
- * them in the same way. */
+/* Appends the parameters of a function, which are the value of its definition. live.c shows the
+ * functions of a run in progress in the same way. */
 void pdl_box_signature(const pdl_box *b, pdl_buf *out) {
     pdl_vref p = pdl_box_get(b, "function");
     pdl_buf_putc(out, '(');
@@ -200,8 +202,8 @@ static void put_detail(const pdl_doc *d, uint32_t i, pdl_str name, pdl_vref v, p
     pdl_buf_fini(&json);
 }
 
-/* Returns true for members that are shown as details: facts, and members of the source that contain
- * no blocks. Blocks have separate boxes. */
+/* Returns true for members that are shown as details: facts, and members of the source without
+ * blocks. Blocks have separate boxes. */
 static bool is_detail(const pdl_doc *d, const pdl_box *b, pdl_str key, pdl_vref v) {
     static const char *const shown_elsewhere[] = {"kind",       "pdl__id",     "pdl__trace",
                                                   "pdl__calls", "pdl__timing", "pdl__is_leaf"};

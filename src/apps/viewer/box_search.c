@@ -1,4 +1,5 @@
-/* box_search.c -- searches boxes by text, kind, model, state, time and tokens; see box_search.h.
+/* box_search.c -- searches boxes by their text, kind, model, state, time and tokens; see
+ * box_search.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -137,8 +138,8 @@ bool pdl_doc_find(const pdl_doc *d, pdl_vref v, pdl_buf *out, pdl_err *err) {
     size_t found = 0;
     if (!read_query(v, &q, err)) return false;
     char *fit = PDL_NEW_N(char, d->boxes.n);
-    /* Goes from the last box to the first, because the boxes inside a box have higher numbers. The
-     * mark 2 means that a box inside fits. */
+    /* This loop goes from the last box to the first, because the boxes inside a box have higher
+     * numbers. The mark 2 means that a box inside matches. */
     for (size_t i = d->boxes.n; i-- > 0;) {
         const pdl_box *b = &d->boxes.p[i];
         if (fit[i] != 2 && fits(b, &q)) fit[i] = 1;

@@ -17,11 +17,11 @@
 
 #include "base/banned.h"
 
-/* maximum depth of lists and dicts between a block and a block inside it: in `match` it is 2, a
- * case in a list */
+/* maximum depth of lists and dicts between a block and a block inside it. In `match` the depth is
+ * 2, because a case is in a list */
 enum { MAX_BETWEEN = 16 };
 
-#define ABANDONED "abandoned" /* the step to an attempt that failed */
+#define ABANDONED "abandoned" /* the step to a failed attempt */
 
 /* --- what a block is -------------------------------------------------------------------------- */
 
@@ -31,8 +31,8 @@ pdl_vref pdl_box_get(const pdl_box *b, const char *key) { return pdl_dict_getz(b
 
 bool pdl_doc_is_block(pdl_vref v) { return pdl_is_dict(v) && pdl_is_str(pdl_dict_getz(v, "kind")); }
 
-/* Returns true for an executed block. A block that failed is wrapped in a block of kind error,
- * which has no times. */
+/* Returns true for an executed block. A failed block is wrapped in a block of kind error, which has
+ * no times. */
 static bool was_executed(pdl_vref block) {
     return pdl_is_dict(pdl_dict_getz(block, "pdl__timing")) ||
            pdl_text_is(pdl_dict_getz(block, "kind"), "error");
@@ -49,8 +49,8 @@ static pdl_str text_of(pdl_vref block, const char *key, const char *otherwise) {
     return pdl_is_str(v) ? pdl_str_get(v) : pdl_str_of(otherwise);
 }
 
-/* Returns the state. A failed block has no result and no end; some blocks that ended have no result
- * either. */
+/* Returns the state. A failed block has neither result nor end, but some blocks that ended have no
+ * result, either. */
 static pdl_box_state state_of(pdl_vref block, bool running) {
     const pdl_box_state without_end = running ? PDL_BOX_RUNNING : PDL_BOX_FAILED;
     pdl_vref fallback = pdl_dict_getz(block, "fallback");
@@ -82,7 +82,7 @@ static pdl_box box_of(const pdl_doc *d, pdl_vref block, uint32_t parent, pdl_str
 typedef struct box_walk {
     pdl_doc *doc;
     uint32_t parent;
-    pdl_buf step; /* the steps that lead from the parent to the present value */
+    pdl_buf step; /* the steps from the parent to the present value */
 } box_walk;
 
 static void add_child(box_walk *w, pdl_vref block) {
@@ -139,8 +139,8 @@ static void walk_value(box_walk *w, pdl_vref v, unsigned depth) {
     }
 }
 
-/* Adds the blocks that a loop, call, include or import ran. The trace has them in a separate
- * member. Each iteration gets the step of the loop's body. */
+/* Adds the blocks that a loop, a call, an include or an import has run. The trace has them in a
+ * separate member. Each iteration gets the step of the loop's body. */
 static void walk_trace(box_walk *w, pdl_vref block, pdl_vref trace) {
     pdl_str body = PDL_STR("trace");
     if (!pdl_is_absent(pdl_dict_getz(block, "repeat"))) body = PDL_STR("repeat");
@@ -191,21 +191,21 @@ static void add_children(pdl_doc *d, uint32_t i) {
 
 /* --- failures --------------------------------------------------------------------------------- */
 
-/* Returns true for a block that ended without a result because a part of it failed. An answer that
- * nothing waits for may fail after the block around it has ended. */
+/* Returns true for a block that ended without a result because a part of it failed. An answer for
+ * which nothing waits may fail after the block around it has ended. */
 static bool ended_for_nothing(const pdl_box *b) {
     return b->state == PDL_BOX_DONE && pdl_is_absent(pdl_dict_getz(b->block, "pdl__result"));
 }
 
-/* Sets `counts`. A failure also ends the blocks around it, but it counts only in the block in which
- * it happened. Inner boxes have higher numbers, so they are examined first. */
+/* Sets `counts`. A failure also ends the blocks around it, but it is counted only in the block in
+ * which it happened. Inner boxes have higher numbers, so they are examined first. */
 static void count_failures(pdl_doc *d) {
     bool *below = PDL_NEW_N(bool, d->boxes.n);
     for (size_t i = d->boxes.n; i-- > 0;) {
         pdl_box *b = &d->boxes.p[i], *up = &d->boxes.p[b->parent];
         /* the failed block is inside an error block, which has the message */
         bool in_error = i && pdl_str_is(up->kind, "error");
-        if (b->abandoned) { /* it was handled */
+        if (b->abandoned) { /* the failure was handled */
             if (b->state == PDL_BOX_FAILED) b->state = PDL_BOX_RECOVERED;
             continue;
         }
@@ -227,7 +227,8 @@ static void find_places(pdl_doc *d) {
     for (size_t i = 0; i < d->boxes.n; i++) {
         const pdl_box *b = &d->boxes.p[i];
         if (!pdl_str_is(b->kind, "model") || !b->place.n) continue;
-        /* a block that ended with its fallback has the id of its last attempt, which was asked */
+        /* when a block ended with its fallback, it has the id of its last attempt, which has sent
+         * the request */
         uintptr_t found = (uintptr_t)pdl_map_find(&d->places, b->place);
         if (!found || (!was_asked(&d->boxes.p[found - 1]) && was_asked(b)))
             pdl_map_put(&d->places, b->place, (void *)(uintptr_t)(i + 1));
@@ -239,8 +240,8 @@ uint32_t pdl_doc_model_at(const pdl_doc *d, pdl_str place) {
     return found ? (uint32_t)(found - 1) : (uint32_t)d->boxes.n;
 }
 
-/* Returns the box with this place around box i, or box i; the number of boxes when there is
- * none. */
+/* Returns the box that has this place and is box i or around it. Returns the number of boxes when
+ * there is none. */
 static uint32_t box_around(const pdl_doc *d, uint32_t i, pdl_str place) {
     for (; !pdl_str_eq(d->boxes.p[i].place, place); i = d->boxes.p[i].parent)
         if (!i) return (uint32_t)d->boxes.n;
@@ -252,9 +253,9 @@ static bool is_short(pdl_vref v) {
            pdl_is_list(pdl_dict_getz(v, "pdl__more"));
 }
 
-/* Returns the list that v continues. v is in the member *member of box *i. That list belongs to
- * another block, or it is the context of the same model. Sets *i and *member to the box and the
- * member of the returned list. Returns absent when the trace lacks the list. */
+/* Returns the list that v continues, where v is in the member *member of box *i. The list belongs
+ * to another block, or it is the context of the same model. Sets *i and *member to its box and its
+ * member. Returns absent when the trace does not have the list. */
 static pdl_vref continued(const pdl_doc *d, uint32_t *i, pdl_str *member, pdl_vref v) {
     pdl_str id = pdl_str_get(pdl_dict_getz(v, "pdl__same"));
     uint32_t found = box_around(d, *i, id);
@@ -268,7 +269,7 @@ static pdl_vref continued(const pdl_doc *d, uint32_t *i, pdl_str *member, pdl_vr
 
 pdl_val pdl_doc_messages(const pdl_doc *d, uint32_t i, pdl_str member, pdl_vref v) {
     PDL_VEC(pdl_vref) parts = {0};
-    /* limits the walk, because a hostile trace may name blocks in a circle */
+    /* bounds the walk, because in a hostile trace blocks may name each other in a circle */
     size_t most = 2 * d->boxes.n;
     for (; is_short(v) && parts.n < most; v = continued(d, &i, &member, v))
         *pdl_vec_push(&parts) = pdl_dict_getz(v, "pdl__more");
@@ -286,7 +287,7 @@ pdl_val pdl_doc_messages(const pdl_doc *d, uint32_t i, pdl_str member, pdl_vref 
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-/* Returns the time of failed attempts, which were sent over the network, too. */
+/* Returns the time of failed attempts. Their requests were sent over the network, too. */
 static int64_t nanos_of_attempts(pdl_vref list) {
     double seconds = 0;
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
@@ -313,7 +314,7 @@ int64_t pdl_doc_waited(const pdl_doc *d, uint32_t i) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Reads the text as JSON. When it is damaged, reads as much of it as is certain. */
+/* Reads the text as JSON. When the text is damaged, reads the part that is certain. */
 static bool read_json(pdl_doc *d, pdl_str text, pdl_err *err) {
     pdl_err why = {0};
     text = pdl_utf8_unmarked(text);

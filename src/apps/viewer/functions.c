@@ -18,11 +18,11 @@ enum { MAX_AROUND = 1000 };
 typedef struct naming {
     pdl_functions *f;
     pdl_str module;
-    pdl_idmap seen; /* nodes that were examined already, since a node may have several parents */
+    pdl_idmap seen; /* nodes that were examined before; a node may have several parents */
     PDL_VEC(const pdl_node *) left;
 } naming;
 
-/* The address of this variable is the value for a name that several functions have. */
+/* The address of this variable is the value for names that several functions have. */
 static char several;
 
 static void put_place(pdl_str file, int64_t line, pdl_buf *out) {
@@ -92,7 +92,8 @@ void pdl_functions_add(pdl_functions *f, const pdl_node *root, pdl_str module) {
     pdl_vec_fini(&w.left);
 }
 
-/* Returns the name in "${ name }". A call in an expression has the plain name. */
+/* Returns the name in "${ name }". For a call in an expression, the name is given
+ * without braces. */
 static pdl_str called_name(const pdl_box *call) {
     pdl_vref v = pdl_box_get(call, "call");
     if (pdl_is_dict(v)) v = pdl_dict_getz(v, "pdl__expr");

@@ -13,7 +13,7 @@
 
 enum { MAX_LANES = 200 };
 
-/* A box together with the numbers by which boxes are sorted. */
+/* A box, with the numbers by which boxes are sorted. */
 typedef struct bar {
     int64_t start, end;
     uint32_t id;
@@ -31,16 +31,16 @@ static int by_start(const void *a, const void *b) {
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Returns true for a box that gets a bar: an innermost box, or a model call, whose input is not
- * shown. */
+/* Returns true for a box that gets a bar: a box without inner boxes, or a model call, whose input
+ * is not shown. */
 static bool is_shown(const pdl_doc *d, const pdl_box *b) {
     bool model = pdl_str_is(b->kind, "model");
     return b->start && b->end >= b->start && (!b->n_children || model) &&
            !pdl_str_is(d->boxes.p[b->parent].kind, "model");
 }
 
-/* Returns the first lane that is free when the bar starts, or the last lane when there are too
- * many. */
+/* Returns the first lane that is free when the bar starts; the last lane when there are too many
+ * lanes. */
 static size_t lane_of(int64_t *ends, size_t *n, const bar *b) {
     size_t i = 0;
     while (i < *n && ends[i] > b->start) i++;

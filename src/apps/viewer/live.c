@@ -23,22 +23,23 @@
 typedef struct live_box {
     uint32_t id, parent, depth, n; /* n: number of its children so far */
     uint32_t fiber, file;
-    struct live_box *up;    /* the previous innermost box of the fiber */
+    struct live_box *up;    /* the box that was the innermost box of the fiber before */
     const pdl_block *block; /* the block, borrowed from a program that is kept alive */
     pdl_path *place;        /* kept; may be NULL */
     char *model;            /* owned; may be NULL */
-    int64_t tokens;         /* tokens of its model call */
-    pdl_path *path;         /* key by which its model call is found */
-    pdl_val value; /* its result until it is converted to text; owned */
+    int64_t tokens;         /* tokens of the box's model call */
+    pdl_path *path;         /* the key by which the box's model call is found */
+    pdl_val value;          /* the result until it is converted to text; owned */
     pdl_buf text;
-    bool json, cut, tail, open, failed, hidden; /* tail: the text is the end of a longer one */
-    bool waits;                                 /* its value is a promise that is not filled yet */
-    /* id of the input for which it waits; 0 when it does not wait */
+    /* tail: the text is only the end of a longer text */
+    bool json, cut, tail, open, failed, hidden;
+    bool waits; /* the value is a promise that is not filled yet */
+    /* id of the input for which the box waits; 0 when it does not wait */
     uint32_t asks;
     bool lines;                                 /* the input may have several lines */
     int64_t start, end;
     int64_t waited; /* how long a model call waited for its turn, a rate or another attempt */
-    size_t change; /* number of the newest note about it */
+    size_t change;  /* number of the newest note about the box */
 } live_box;
 
 struct pdl_live {
@@ -48,17 +49,18 @@ struct pdl_live {
     PDL_VEC(live_box *) boxes;
     PDL_VEC(uint32_t) changes; /* ids of boxes that changed, oldest first */
     size_t n_events;
-    size_t taken;              /* number of changes that a page has read */
-    pdl_idmap programs;        /* the programs are kept alive, because boxes borrow their blocks */
-    const pdl_source *source;  /* source of the newest box; `file` is its number */
+    size_t taken;             /* number of changes that some page has read */
+    pdl_idmap programs;       /* the programs are kept alive, because boxes borrow their blocks */
+    const pdl_source *source; /* source of the newest box; `file` is the number of that source */
     uint32_t file;
-    /* fiber -> its innermost box; the fiber of the newest event is not in it, but in the members
-     * below */
+    /* fiber -> its innermost box. For the fiber of the newest event, the box is not here, but in
+     * the members below */
     pdl_idmap tops;
-    uint32_t fiber;  /* fiber of the newest event; 0 when there is none */
+    uint32_t fiber; /* fiber of the newest event; 0 before the first event */
     live_box *top;
     pdl_idmap calls; /* path of a model call -> its box */
-    const pdl_path *stream; /* the call to which the newest piece belongs; `streams` is its box */
+    /* the call to which the newest piece belongs; `streams` is the box of that call */
+    const pdl_path *stream;
     live_box *streams;
     int64_t zero;              /* when the run began */
 };
@@ -80,8 +82,8 @@ static void set_text(live_box *b, pdl_str text) {
     b->cut = shown.n < text.n;
 }
 
-/* Returns the text from this byte on, without an incomplete character or word at its beginning: the
- * word may be the rest of a key, and a key is only redacted when it is complete. */
+/* Returns the text from this byte on, without an incomplete character or word at its beginning. The
+ * word may be the rest of a key, and only complete keys are redacted. */
 static pdl_str tail_of(pdl_str text, size_t from) {
     enum { LONGEST_KEY = 1024 };
     size_t space = from;
@@ -91,8 +93,8 @@ static pdl_str tail_of(pdl_str text, size_t from) {
     return pdl_str_sub(text, from, text.n);
 }
 
-/* Appends a piece. When the room for a long text is full, its first half is dropped, because people
- * read the newest part. */
+/* Appends a piece. When a text becomes too long, its first half is dropped, because people read the
+ * newest part. */
 static void add_text(live_box *b, pdl_str piece) {
     enum { KEPT = PDL_LIVE_TEXT_BYTES / 2 };
     pdl_buf_put(&b->text, piece);
@@ -104,7 +106,7 @@ static void add_text(live_box *b, pdl_str piece) {
     b->tail = true;
 }
 
-/* Appends a function as the names of its parameters. */
+/* Appends a function, which is shown by the names of its parameters. */
 static void put_function(pdl_vref v, pdl_buf *text) {
     const pdl_func *f = pdl_func_of(v);
     const pdl_b_function *function = f->block ? pdl_block_as(f->block, PDL_BLOCK_function) : NULL;
@@ -127,7 +129,7 @@ static bool put_inner_function(void *user, pdl_vref v, unsigned depth, pdl_buf *
     return true;
 }
 
-/* Returns false when more was written than a box shows, which stops the writing. */
+/* Returns false when more was written than a box shows. This stops the writing. */
 static bool has_room(void *user, pdl_buf *out, pdl_err *err) {
     (void)user;
     if (out->len <= PDL_LIVE_TEXT_BYTES) return true;
@@ -165,7 +167,7 @@ static void show_value(live_box *b, pdl_vref v) {
 }
 
 /* Stores the value. The value is converted to text only when a page requests it, since most values
- * are replaced before that. */
+ * are replaced before a page does. */
 static void take_value(live_box *b, pdl_vref v) {
     bool is_short = pdl_is_str(v) ? pdl_str_get(v).n <= PDL_LIVE_TEXT_BYTES
                                   : pdl_tag_of(v) <= PDL_V_FLOAT;
@@ -203,8 +205,8 @@ static live_box *top_of(const pdl_live *l, uint32_t fiber) {
     return fiber == l->fiber ? l->top : pdl_idmap_find(&l->tops, fiber);
 }
 
-/* Sets the innermost box of a fiber. The fiber of the newest event has separate members, because
- * most events come from the same fiber as the event before. */
+/* Sets the innermost box of a fiber. The innermost box of the newest event's fiber is in separate
+ * members, because most events come from the same fiber as the event before. */
 static void set_top(pdl_live *l, uint32_t fiber, live_box *b) {
     if (fiber != l->fiber) {
         if (l->top)
@@ -225,8 +227,8 @@ static bool is_hidden(const pdl_live *l, const live_box *up, const pdl_event *e)
            l->boxes.n >= PDL_LIVE_MAX_BOXES;
 }
 
-/* Stores the block and its place. Their text is made only when a page requests it, since most boxes
- * are never requested before the trace replaces them. */
+/* Stores the block and its place. Their text is made only when a page requests the box. Most boxes
+ * are replaced by the trace before that. */
 static void describe(pdl_live *l, live_box *b, const pdl_event *e) {
     pdl_programs_add(&l->programs, e->program);
     b->block = e->block;
@@ -334,7 +336,8 @@ static void on_usage(pdl_live *l, const pdl_event *e) {
     note(l, b);
 }
 
-/* Sets the answer as the value of the box, and of boxes around it that ended with this value. */
+/* Sets the answer as the value of the box, and as the value of boxes around it that
+ * ended with it. */
 static void on_reply(pdl_live *l, const pdl_event *e) {
     live_box *b = e->caller ? pdl_idmap_find(&l->calls, (uintptr_t)e->caller) : NULL;
     if (!b) return;
@@ -350,7 +353,7 @@ static void on_reply(pdl_live *l, const pdl_event *e) {
 }
 
 /* Notes the question of an effect. The effect belongs to the newest open `read` block, because such
- * a block asks as soon as it begins. */
+ * a block sends its question as soon as it begins. */
 static void on_effect(pdl_live *l, const pdl_event *e) {
     if (e->effect->kind != PDL_EFFECT_input) return;
     for (size_t i = l->boxes.n; i-- > 0;) {
@@ -388,7 +391,7 @@ bool pdl_live_asks(const pdl_live *l, uint32_t effect) {
     return false;
 }
 
-/* The functions that handle events. An event without a function changes no box. */
+/* The functions that handle events. Events without a function change no box. */
 static void (*const handlers[PDL_EVENT_COUNT])(pdl_live *l, const pdl_event *e) = {
     [PDL_EVENT_block_begin] = on_begin,     [PDL_EVENT_block_end] = on_end,
     [PDL_EVENT_block_fail] = on_end,        [PDL_EVENT_field] = on_field,
@@ -471,7 +474,7 @@ bool pdl_live_json(pdl_live *l, size_t *from, size_t most, pdl_buf *out) {
     pdl_buf_putc(out, '[');
     for (; *from < l->changes.n && n < most; ++*from) {
         live_box *b = l->boxes.p[l->changes.p[*from]];
-        if (b->change != *from + 1) continue; /* there is a newer note about the box */
+        if (b->change != *from + 1) continue; /* the box has a newer note */
         if (n++) pdl_buf_putc(out, ',');
         put_box(l, b, out);
     }

@@ -1,4 +1,4 @@
-/* markup.c -- the table of the look of blocks; see markup.h.
+/* markup.c -- has the table of the look of blocks; see markup.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

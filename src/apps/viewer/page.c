@@ -95,7 +95,8 @@ static void put_hash(pdl_str text, pdl_buf *out) {
 
 /* --- the data of one file, in parts ----------------------------------------------------------- */
 
-/* Appends where each piece came from, indexed by item; null for items that are not pieces. */
+/* Appends the origins of each piece, indexed by item. For items that are not pieces,
+ * appends null. */
 static void put_origins(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
     (void)s;
     pdl_json_open(out, '{');
@@ -112,7 +113,7 @@ static void put_origins(const pdl_reading *r, const pdl_view_source *s, pdl_buf 
     pdl_buf_putc(out, '}');
 }
 
-/* Appends the rows of each map, with the number of its item as the key. */
+/* Appends the rows of each map. The key is the number of the map's item. */
 static void put_rows(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
     enum { MAX_ROWS = 10000 };
     (void)s;
@@ -149,8 +150,9 @@ static void put_boxes(const pdl_reading *r, const pdl_view_source *s, pdl_buf *o
     pdl_buf_putc(out, ']');
 }
 
-/* The parts of the data. Each is in a separate element, which the page parses when it needs it. The
- * data of the first screen is before the script, so that the page is drawn earlier. */
+/* The parts of the data. Each part is in a separate element, which the page parses when it needs
+ * the part. The data of the first screen comes before the script, so that the page is drawn
+ * earlier. */
 static const struct {
     const char *name;
     bool is_first;

@@ -1,6 +1,6 @@
-/* page_data.c -- answers the page's questions about a run, independent of their transport: the
- * server on loopback (page_server.c) and the module for browsers (apps/wasm), which has no server,
- * give the same answers.
+/* page_data.c -- answers the page's questions about a run. Two users share this code, so that their
+ * answers are the same: the server on loopback (page_server.c), and the module for browsers
+ * (apps/wasm), which has no server.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,17 +30,17 @@ enum {
     NEWEST_ITEMS = 1000, /* maximum number of items of a run in progress that a page gets */
 };
 
-/* A question of the page, with its path split into parts. */
+/* A question of the page. Its path is split into parts. */
 typedef struct page_question {
     const pdl_view_run *run;
     const pdl_view_request *request;
     pdl_str word;
     uint32_t at[3];
-    size_t n; /* how many numbers the path has */
+    size_t n; /* how many numbers the path contains */
 } page_question;
 
-/* Appends an answer. Returns false when the run has no such part, or with err set when the question
- * has a mistake. */
+/* Appends an answer. Returns false when the run has no such part, and when the question has a
+ * mistake, which err then describes. */
 typedef bool answer_fn(const page_question *q, pdl_buf *out, pdl_err *err);
 
 size_t pdl_page_numbers(pdl_str path, uint32_t *out, size_t most) {
@@ -98,7 +98,7 @@ static bool put_call_table(const page_question *q, pdl_buf *out, pdl_err *err) {
     return true;
 }
 
-/* Appends the rows of a map, sorted and filtered as the query says. */
+/* Appends the rows of a map. The query says how they are sorted and filtered. */
 static bool put_rows(const page_question *q, pdl_buf *out, pdl_err *err) {
     pdl_buf sort = PDL_BUF, where = PDL_BUF;
     (void)err;
@@ -175,8 +175,8 @@ static bool put_boxes(const page_question *q, pdl_buf *out, pdl_err *err) {
     return true;
 }
 
-/* Appends the boxes whose block begins on a line of a file. Without a number of a file, the program
- * is meant. */
+/* Appends the boxes whose block begins on this line of a file. A question without the number of a
+ * file means the program. */
 static bool put_line(const page_question *q, pdl_buf *out, pdl_err *err) {
     const pdl_view_run *r = q->run;
     size_t n = 0;
@@ -218,7 +218,7 @@ static bool put_lanes(const page_question *q, pdl_buf *out, pdl_err *err) {
     return true;
 }
 
-/* Appends the whole trace as it was read; when it was damaged, its readable part. */
+/* Appends the trace as it was read. When it was damaged, appends its readable part. */
 static bool put_trace(const page_question *q, pdl_buf *out, pdl_err *err) {
     return pdl_json_write(q->run->doc->trace, PDL_JSON_NAN | PDL_JSON_LOOSE, 0, out, err);
 }
@@ -237,7 +237,7 @@ static const char JSON[] = "application/json", PLAIN[] = "text/plain; charset=ut
 
 enum { ANY = -1 };
 
-/* n: how many numbers the path has. early: the question is answered during a run, too. */
+/* n: number of numbers in the path. early: the question is answered even during a run. */
 static const struct {
     const char *word;
     int n;

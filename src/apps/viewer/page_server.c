@@ -29,18 +29,19 @@ enum {
     SEND_MS = 30000,
     BOXES_AT_ONCE = 500,
     FRAME_MS = 33,            /* minimum time between two lists of changes */
-    MAX_PENDING = 256 * 1024, /* a page with more unread bytes gets no further changes */
-    /* how many pages keep their connection; a browser has six connections for all its tabs */
+    MAX_PENDING = 256 * 1024, /* a page with more unread bytes than this gets no further changes */
+    /* maximum number of pages that keep their connection; a browser has six connections for all its
+     * tabs */
     MAX_STREAMS = 3,
-    MAX_LISTS = 200,         /* maximum number of lists of changes in one answer to a page */
-    /* number of frames without changes after which a page gets a sign that the server is alive */
+    MAX_LISTS = 200, /* maximum number of lists of changes in one answer to a page */
+    /* number of frames without changes after which a page gets a sign that the server still runs */
     QUIET_FRAMES = 450,
 };
 
 /* A page that receives changes. */
 typedef struct watcher {
     pdl_exchange *x;
-    size_t from; /* how many changes it has received */
+    size_t from; /* number of changes that the page has received */
     unsigned quiet;
 } watcher;
 
@@ -49,13 +50,13 @@ struct pdl_viewer {
     pdl_httpd *httpd;
     pdl_access *access;
     PDL_VEC(watcher) watchers;
-    pdl_timer *frame; /* NULL while no page watches */
-    /* makes the view of a run that is over; NULL when the view was made */
+    pdl_timer *frame; /* NULL while no page watches the run */
+    /* makes the view of a run that is over; NULL after the view was made */
     void (*make)(void *user);
     void *make_user;
-    unsigned n_lives; /* how many runs there were in progress so far */
+    unsigned n_lives; /* number of runs that were in progress so far */
     /* The view of the run in progress, owned; NULL when there is none. The members below say how
-     * many events it shows, and the earliest time (ns) at which another one is made. */
+     * many events it shows, and when the next view may be made (ns). */
     pdl_view_run *now;
     size_t now_events;
     int64_t now_until;
@@ -69,8 +70,8 @@ static void forget_now(pdl_viewer *v) {
     v->now_until = 0;
 }
 
-/* Returns the view of the run in progress up to now; NULL when there is none. Making it delays the
- * run, so at most a twentieth of the time is spent on it. */
+/* Returns the view of the run in progress up to now; NULL when no run is in progress. Making a view
+ * delays the run, so at most a twentieth of the time is spent on views. */
 static const pdl_view_run *run_so_far(pdl_viewer *v) {
     enum { SHARE = 20 };
     int64_t start = (int64_t)pdl_clock_ns();
@@ -87,12 +88,12 @@ static const pdl_view_run *run_so_far(pdl_viewer *v) {
     return fresh;
 }
 
-/* Returns true when events have happened that the view of the run in progress does not show. */
+/* Returns true when the view of the run in progress does not show all events. */
 static bool is_late(const pdl_viewer *v) {
     return v->now && v->opt.live && v->now_events != pdl_live_events(v->opt.live);
 }
 
-/* Returns a run by its number; NULL when there is none. */
+/* Returns the run with this number; NULL when there is none. */
 static const pdl_view_run *run_at(pdl_viewer *v, uint32_t i) {
     if (v->opt.live) return i ? NULL : run_so_far(v);
     return i < v->opt.n_runs ? v->opt.runs[i] : NULL;
@@ -116,7 +117,7 @@ static bool parameter_of(const void *user, const char *name, pdl_buf *out) {
     return pdl_exchange_parameter(user, name, out);
 }
 
-/* Answers /api/RUN/WORD/NUMBER...; with status 404 when that does not exist. */
+/* Answers /api/RUN/WORD/NUMBER...; the status is 404 when the run has no such part. */
 static void answer_api(pdl_viewer *v, pdl_exchange *x, pdl_str path) {
     uint32_t run = 0;
     size_t slash = pdl_str_find(path, PDL_STR("/"), 0);
@@ -189,7 +190,7 @@ static void on_frame(void *user) {
     if (v->watchers.n) v->frame = pdl_timer_start(v->opt.loop, pdl_pace_ms(FRAME_MS), on_frame, v);
 }
 
-/* Reads what a page that connects again already has: which run, and how many of its changes.
+/* Reads what a page that connects again has already: which run, and how many of its changes.
  * Returns false when the page shows another run. */
 static bool known_to(const pdl_viewer *v, const pdl_exchange *x, size_t *from) {
     pdl_str last = pdl_exchange_header(x, "Last-Event-ID");
@@ -203,7 +204,7 @@ static bool known_to(const pdl_viewer *v, const pdl_exchange *x, size_t *from) {
     return true;
 }
 
-/* Answers with all changes so far; the page connects again for later ones. */
+/* Answers with all changes so far. The page connects again to get later changes. */
 static void answer_changes(const pdl_viewer *v, watcher w) {
     pdl_exchange_put(w.x, PDL_STR("retry: 500\n\n"));
     for (size_t i = 0; i < MAX_LISTS && send_changes(v, &w); i++) continue;
@@ -323,8 +324,8 @@ static void start_again(const pdl_viewer *v, pdl_exchange *x) {
     pdl_err_fini(&err);
 }
 
-/* Handles /api/again/answer/BOX: answers with the recorded answer of a block of the first run; null
- * when the block sent no request. */
+/* Handles /api/again/answer/BOX. The answer is the recorded answer of a block of the first run, or
+ * null when the block has sent no request. */
 static void show_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
     const pdl_view_again *g = &v->opt.again;
     uint32_t box = 0;

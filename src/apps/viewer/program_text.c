@@ -19,13 +19,13 @@ typedef struct placing {
     pdl_view_source *s;
     const pdl_doc *d;
     const pdl_view_program *program;
-    const pdl_node **nodes; /* the YAML node of each box; NULL when it is not known */
+    const pdl_node **nodes; /* for each box: its node in the YAML; NULL when it is unknown */
     pdl_functions functions;
-    bool missed; /* the body of a call is in a file that was not known at the call */
-    /* key -> number of a file, from 1; the key has the number of the file that names it, `include`
-     * or `import`, and the path */
+    bool missed; /* some call has its body in a file that was not known when the call was placed */
+    /* key -> number of a file, from 1; the key contains the number of the file that names the other
+     * file, `include` or `import`, and the path */
     pdl_map known;
-    pdl_idmap numbers; /* pdl_source -> number of its file, from 1 */
+    pdl_idmap numbers; /* pdl_source -> number of the file, from 1 */
 } placing;
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -39,7 +39,7 @@ static pdl_str shown_text(const placing *r, pdl_str text) {
     return shown;
 }
 
-/* Adds a file. Returns the number of the file. */
+/* Adds a file. Returns its number. */
 static uint32_t add_file(placing *r, pdl_str name, pdl_str text, bool written) {
     pdl_view_source *s = r->s;
     pdl_view_file file = {.name = pdl_arena_str(s->arena, name), .written = written};
@@ -76,7 +76,7 @@ static pdl_str named_file(const pdl_node *n, bool *import) {
     return path && path->kind == PDL_NODE_SCALAR ? path->text : (pdl_str){0};
 }
 
-/* Returns the name by which readers know a module of the library; in the arena. */
+/* Returns the name by which readers know a module of the library. The name is in the arena. */
 static pdl_str library_name(placing *r, pdl_str path) {
     pdl_buf name = PDL_BUF;
     pdl_buf_put(&name, path);
@@ -86,7 +86,7 @@ static pdl_str library_name(placing *r, pdl_str path) {
     return kept;
 }
 
-/* Opens the file whose root is this block. Returns the number of the file. */
+/* Opens the file whose root is this block. Returns its number. */
 static uint32_t open_file(placing *r, uint32_t from, pdl_str path, bool import, pdl_vref block) {
     const pdl_view_program *p = r->program;
     pdl_buf name = PDL_BUF, text = PDL_BUF;
@@ -114,15 +114,15 @@ static uint32_t number_of(const placing *r, const pdl_node *n) {
     return number ? (uint32_t)(number - 1) : 0;
 }
 
-/* Returns the number that is stored for the key, from 1, or 0. When it is 0, *out is a copy of the
- * key for the map. */
+/* Returns the number that is stored for the key, from 1. When there is none, returns 0, and *out is
+ * a copy of the key for the map. */
 static uintptr_t find_known(placing *r, pdl_buf *key, pdl_str *out) {
     uintptr_t known = (uintptr_t)pdl_map_find(&r->known, pdl_buf_str(key));
     if (!known) *out = pdl_arena_str(r->s->arena, pdl_buf_str(key));
     return known;
 }
 
-/* Adds the functions of a file: once for each variable that the file is imported as. */
+/* Adds the functions of a file, once for each variable to which the file is imported. */
 static void add_functions(placing *r, uint32_t file, pdl_str module) {
     const pdl_node *root = r->s->files.p[file].root;
     pdl_buf key = PDL_BUF;
@@ -164,7 +164,7 @@ static const pdl_node *step_into(const pdl_node *n, pdl_str name) {
     return i >= 0 && i < (int64_t)n->n ? n->items[i] : NULL;
 }
 
-/* Returns the node of a child, or of the nearest node around it that exists. */
+/* Returns the node of a child. When it has none, returns the nearest node around it. */
 static const pdl_node *node_of(const pdl_node *n, pdl_str step) {
     while (n && step.n) {
         size_t dot = pdl_str_find(step, PDL_STR("."), 0);
@@ -191,8 +191,8 @@ static void find_column(pdl_view_lines *l, const pdl_node *n) {
     for (size_t i = n->start; i < end; i++) l->width += ((unsigned char)text.p[i] & 0xc0) != 0x80;
 }
 
-/* Returns the node that a call, an include or an import ran. This node is the root of a file or the
- * body of a function, and not a child of the block's node. */
+/* Returns the node that a call, an include or an import has run. This node is the root of a file or
+ * the body of a function, so it is not a child of the block's node. */
 static const pdl_node *elsewhere(placing *r, uint32_t i) {
     const pdl_box *b = &r->d->boxes.p[i], *up = &r->d->boxes.p[b->parent];
     if (!i || !pdl_str_is(b->step, "trace")) return NULL;
@@ -204,7 +204,7 @@ static const pdl_node *elsewhere(placing *r, uint32_t i) {
     return included(r, i);
 }
 
-/* Finds the node and the lines of each box, the outer ones first. */
+/* Finds the node and the lines of each box, beginning with outer boxes. */
 static void place_boxes(placing *r) {
     const pdl_doc *d = r->d;
     for (uint32_t i = 0; i < d->boxes.n; i++) {
@@ -221,7 +221,7 @@ static void place_boxes(placing *r) {
     }
 }
 
-/* An import may be deeper in the tree than a call of a function of its file: then the boxes are
+/* An import may be deeper in the tree than a call of a function from its file. Then the boxes are
  * placed once more, with all files known. */
 static void find_lines(placing *r) {
     const pdl_node *root = r->s->files.p[0].root;

@@ -22,9 +22,9 @@ typedef struct file {
 struct pdl_view_files {
     pdl_arena *arena;
     PDL_VEC(file) list;
-    pdl_map numbers; /* maps a name to a number, from 1 */
+    pdl_map numbers; /* maps the name of a file to its number, from 1 */
     size_t bytes;
-    /* the newest source, which may have been freed; its address is only compared */
+    /* the newest source, of which only the address is compared, because it may have been freed */
     const pdl_source *last;
     uint32_t last_number;
 };
@@ -77,7 +77,7 @@ static const file *named(const pdl_view_files *f, pdl_str folder, pdl_str path, 
     return known ? &f->list.p[known - 1] : NULL;
 }
 
-/* Returns a file whose path ends with this path, because it was found in a folder of libraries. */
+/* Returns a file whose path ends with this path. Such a file was found in a folder of libraries. */
 static const file *ending_in(const pdl_view_files *f, pdl_str path, bool import) {
     const file *found = NULL;
     pdl_buf end = PDL_BUF;

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* Returns the text as UTF-8. When it has to be changed, `repaired` holds the result. */
+/* Returns the text as UTF-8. `repaired` holds the result when the text had to be changed. */
 static pdl_str readable(pdl_str text, pdl_buf *repaired) {
     pdl_utf8_fault fault;
     if (!pdl_utf8_find_fault(text, &fault)) return text;

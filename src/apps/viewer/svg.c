@@ -1,8 +1,8 @@
 /* svg.c -- draws the boxes as a picture; see viewer.h. The picture looks like a drawing of a run on
  * paper: a box is inside the box around it, its kind is a small title, and innermost boxes have
- * their text inside. Widths are fixed and heights follow from the lines of text. One pass measures
- * from the last box to the first (the boxes inside a box have higher numbers), and one pass draws
- * from the first to the last; neither recurses.
+ * their text inside. Widths are fixed and heights follow from the lines of text. One pass measures,
+ * from the last box to the first, because the boxes inside a box have higher numbers. Another pass
+ * draws, from the first box to the last. Neither pass recurses.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 enum {
     WIDTH = 760,
     PAD = 8,
-    TITLE = 18,  /* height of a title */
+    TITLE = 18,  /* height of a title, in pixels */
     LINE = 16,   /* height of a line of text */
     LETTER = 7,  /* width of a letter */
     GAP = 6,     /* space between boxes */
@@ -29,10 +29,10 @@ enum {
 
 typedef struct picture {
     const pdl_doc *doc;
-    uint32_t n;      /* number of boxes that are drawn */
-    /* height and position, indexed by box; a height of 0 means that it is not drawn */
+    uint32_t n; /* number of boxes that are drawn */
+    /* height and position, by the number of the box; a box with the height 0 is not drawn */
     int *height, *y;
-    int *text;       /* height of the text, indexed by box */
+    int *text; /* height of the text, by the number of the box */
     pdl_buf *out;
 } picture;
 
@@ -41,7 +41,7 @@ typedef struct picture {
 static int width_of(const pdl_box *b) { return WIDTH - 2 * INDENT * (int)b->depth; }
 static size_t letters_of(const pdl_box *b) { return (size_t)((width_of(b) - 2 * PAD) / LETTER); }
 
-/* Returns the next line of at most n letters and removes it from *text. */
+/* Returns the next line of *text, which has at most n letters, and removes it from *text. */
 static pdl_str next_line(pdl_str *text, size_t n) {
     size_t end = pdl_str_find(*text, PDL_STR("\n"), 0);
     pdl_str line = pdl_str_sub(*text, 0, end);
@@ -66,7 +66,7 @@ static int count_lines(const pdl_box *b, pdl_str text) {
 
 static bool is_model(const pdl_box *b) { return pdl_str_is(b->kind, "model"); }
 
-/* Returns true for boxes that are drawn. Boxes that are part of the input of a model call are not
+/* Returns true for a box that is drawn. A box that is part of the input of a model call is not
  * drawn. */
 static bool is_drawn(const picture *p, const pdl_box *b) {
     return b->depth <= DEEPEST && !is_model(&p->doc->boxes.p[b->parent]);

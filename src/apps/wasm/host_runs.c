@@ -30,17 +30,18 @@
 #include "base/banned.h"
 
 enum {
-    TURNS = 500, /* turns of loops between two readings of the clock: less than a millisecond */
+    /* number of loop turns between two readings of the clock; they take less than a millisecond */
+    TURNS = 500,
     MAX_RUNS = 1000,
 };
 
 typedef struct wasm_run {
     uint32_t number;
     pdl_wasm_world world;
-    pdl_loop *loop;    /* the deadlines of budgets */
+    pdl_loop *loop;    /* this loop has the deadlines of budgets */
     pdl_world *budget; /* the world before `world`, which enforces budgets; NULL before the start */
     pdl_budget *own;   /* the budget of the whole run; NULL when the host gave none */
-    pdl_val question; /* owns the files and the texts that the run borrows */
+    pdl_val question;  /* owns the files and texts that the run borrows */
     pdl_arena *arena;
     pdl_interner *names;
     pdl_secrets *secrets;
@@ -143,13 +144,13 @@ static void note_deprecated(void *user, pdl_loc loc, const char *old, const char
     pdl_buf_fini(&b);
 }
 
-/* Reads the table of prices of a question, which may have none. */
+/* Reads the table of prices in a question. A question need not have one. */
 static bool read_prices(wasm_run *r, pdl_err *err) {
     pdl_str table = pdl_wasm_text(r->question, "prices");
     return !table.n || pdl_prices_read(table, "prices", &r->world.prices, err);
 }
 
-/* Reads the budget of a question, "calls=10,seconds=60", which may have none. */
+/* Reads the budget in a question, such as "calls=10,seconds=60". A question need not have one. */
 static bool read_budget(wasm_run *r, pdl_err *err) {
     double limit[PDL_BUDGET_COUNT];
     pdl_str text = pdl_wasm_text(r->question, "budget");
@@ -159,8 +160,8 @@ static bool read_budget(wasm_run *r, pdl_err *err) {
     return true;
 }
 
-/* Makes a run of the program in a question, which has not begun. Returns NULL on failure; then out
- * has the errors of the program, or err is set. The caller drops *variables. */
+/* Makes a run of the program in a question. The run has not begun. Returns NULL on failure: then
+ * out has the errors of the program, or err is set. The caller drops *variables. */
 static wasm_run *run_new(pdl_vref question, bool all, pdl_val *variables, pdl_buf *out,
                          pdl_err *err) {
     bool ok;
@@ -342,7 +343,7 @@ bool pdl_wasm_piece(pdl_vref question, pdl_buf *out, pdl_err *err) {
 
 /* --- the result ------------------------------------------------------------------------------- */
 
-/* Takes v; replaces its promises by the values that filled them. */
+/* Replaces the promises in v by the values that filled them. Takes v. */
 static pdl_val settled(pdl_val v) {
     pdl_val out;
     pdl_err err = {0};
@@ -435,7 +436,7 @@ static void put_notes(pdl_buf *out, pdl_vref notes) {
     }
 }
 
-/* Runs the program until every fiber waits for an answer. No effect is answered. */
+/* Runs the program until every fiber waits for an answer. Effects get no answers. */
 static void explore(wasm_run *r, pdl_vref variables, pdl_buf *out) {
     pdl_world *notes = pdl_explain_world_new(&r->world.world, 0, r->world.prices, NULL, NULL);
     pdl_reached *reached = pdl_reached_new();

@@ -1,6 +1,6 @@
-/* host_view.c -- answers the questions of a page about a run of the module; see host_view.h. The
- * questions are those that a page asks the server of the viewer. Here the host passes them on,
- * without address, cookie or connection.
+/* host_view.c -- answers the questions of a page about a run of the module; see host_view.h. These
+ * are the questions that a page sends to the server of the viewer. Here the host passes them on,
+ * and needs no address, no cookie and no connection.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +29,7 @@ struct pdl_wasm_shown {
     pdl_live *live;
     bool over, failed; /* failed: the whole trace cannot be shown */
     pdl_view_run *run; /* the view made from the trace; NULL when none was made yet */
-    size_t events;     /* how many events the view shows */
+    size_t events;     /* number of events that the view shows */
     uint64_t until;    /* while the run continues, no other view is made before this time (ns) */
 };
 
@@ -90,9 +90,9 @@ static bool whole_trace(pdl_wasm_shown *v, pdl_buf *out, pdl_err *err) {
     return pdl_fold_json(v->fold, out, err);
 }
 
-/* Makes a view of the run up to now. When that fails, the previous view is kept. */
+/* Makes a view of the run up to now. When that fails, the previous view stays. */
 static void make_view(pdl_wasm_shown *v) {
-    enum { SHARE = 10 }; /* making views takes at most a tenth of the time of a run */
+    enum { SHARE = 10 }; /* making views may take at most a tenth of the time of a run */
     uint64_t start = pdl_clock_ns();
     if (v->failed) return;
     if (v->run && (v->over || v->events == pdl_live_events(v->live) || start < v->until)) return;

@@ -52,7 +52,7 @@ static void find_source(pdl_wasm_world *w, pdl_effect *e) {
 /* --- effects that go out ---------------------------------------------------------------------- */
 
 /* Returns true when a service accepts the content of a message unchanged: it is a text, or a list
- * of parts that each have a type. */
+ * of parts each of which has a type. */
 static bool is_content(pdl_vref v) {
     if (pdl_is_str(v) || pdl_is_null(v) || pdl_is_absent(v)) return true;
     bool is_parts = pdl_is_list(v) && pdl_list_len(v);
@@ -63,7 +63,8 @@ static bool is_content(pdl_vref v) {
     return is_parts;
 }
 
-/* Returns the message with its content converted to a text, in the form that a service gets. */
+/* Returns the message with its content converted to a text, which is the form that a
+ * service gets. */
 static pdl_val message_with_text(pdl_vref message) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err err = {0};
@@ -76,7 +77,7 @@ static pdl_val message_with_text(pdl_vref message) {
     return m;
 }
 
-/* Returns the request in the form that the host gets. Owned. */
+/* Returns the request in the form that the host gets; owned. */
 static pdl_val request_of(const pdl_effect *e) {
     pdl_vref given = pdl_dict_getz(e->request, "messages");
     if (e->kind != PDL_EFFECT_model || !pdl_is_list(given)) return pdl_keep(e->request);
@@ -147,7 +148,7 @@ static void start(pdl_world *world, pdl_effect *e) {
     PDL_BUG("effect kind %d", (int)e->kind);
 }
 
-/* Removes the effect from those that wait; the caller owns it. Returns NULL when no such effect
+/* Removes the effect from the waiting ones. The caller owns it. Returns NULL when no such effect
  * waits. */
 static pdl_effect *take(pdl_wasm_world *w, uint32_t id, pdl_buf *pieces) {
     asked_effect *x = pdl_idmap_find(&w->open, id);
@@ -170,7 +171,7 @@ static void cancel(pdl_world *world, uint32_t id) {
     pdl_buf_putf(&w->cancelled, w->cancelled.len ? ",%u" : "%u", id);
 }
 
-/* Nothing is polled, because an answer is delivered when the host gives it. */
+/* There is nothing to poll, because an answer is delivered when the host gives it. */
 static bool poll_nothing(pdl_world *world, int timeout_ms) {
     (void)timeout_ms;
     return world_of(world)->n_open != 0;
@@ -215,7 +216,7 @@ bool pdl_wasm_world_piece(pdl_wasm_world *w, uint32_t id, pdl_str text) {
 }
 
 /* Passes on the whole text as one piece, when the block streams and the host sent no pieces. The
- * piece may end the run, and with it the effect; then the function returns false. */
+ * piece may end the run and thus the effect. The function then returns false. */
 static bool give_text(pdl_wasm_world *w, uint32_t id, const pdl_effect *e, bool streamed,
                       pdl_vref reply) {
     if (streamed || !streams(e)) return true;
@@ -225,7 +226,7 @@ static bool give_text(pdl_wasm_world *w, uint32_t id, const pdl_effect *e, bool 
     return pdl_idmap_find(&w->open, id) != NULL;
 }
 
-/* Adds the cost to a reply, which is taken, and to the sum of the run. */
+/* Adds the cost to a reply (taken) and to the sum of the run. */
 static pdl_val with_cost(pdl_wasm_world *w, const pdl_effect *e, pdl_val reply) {
     if (e->kind != PDL_EFFECT_model) return reply;
     pdl_vref parameters = pdl_dict_getz(e->request, "parameters");

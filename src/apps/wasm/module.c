@@ -1,5 +1,5 @@
-/* module.c -- the functions that the host of the module calls, which provide memory for questions
- * and answer them, and the table of questions; see wasm.h.
+/* module.c -- has the functions that the host of the module calls, and the table of questions; see
+ * wasm.h. The functions provide memory for questions, and answer them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

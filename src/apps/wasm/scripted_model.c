@@ -1,5 +1,5 @@
-/* scripted_model.c -- answers the questions `script`, `say` and `forget`: they provide a model
- * whose answers are written by hand, with the rules of `pdl mock`; see wasm.h. With this model, a
+/* scripted_model.c -- answers the questions `script`, `say` and `forget`: these provide a model
+ * whose answers are written by hand, by the rules of `pdl mock`; see wasm.h. With this model, a
  * host that has no server answers the model calls of a run.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -14,7 +14,7 @@
 enum { MAX_SCRIPTS = 1000 };
 
 typedef struct model_script {
-    pdl_val replies; /* the list, from which the items borrow */
+    pdl_val replies; /* the list of replies, from which the items borrow */
     pdl_mock_script script;
     uint64_t asked; /* number of requests so far */
     bool strict;
@@ -35,7 +35,7 @@ static uint32_t number_of(pdl_vref question) {
     return n > 0 && n <= UINT32_MAX ? (uint32_t)n : 0;
 }
 
-/* Reads the list of replies, which is YAML; an empty text has none. */
+/* Reads the list of replies, which is YAML. An empty text has no replies. */
 static bool read_replies(pdl_str text, pdl_val *out, pdl_err *err) {
     uint32_t line = 0, column = 0;
     pdl_err why = {0};

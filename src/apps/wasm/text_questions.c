@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-static pdl_check_library library; /* kept, so that the next check does not load it again */
+static pdl_check_library library; /* kept, so that the next check need not load the library again */
 
 static pdl_val place_as_js(pdl_val d, pdl_vref from) {
     static const char *const members[][2] = {

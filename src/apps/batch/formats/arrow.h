@@ -4,8 +4,8 @@
  * functions) store another schema beside the data: it says that a column is a dictionary, a
  * duration, or a time in a named zone. DuckDB neither keeps nor makes this schema, and without it
  * these columns would be read back as texts, numbers and times in UTC. The schema is a message of
- * Arrow's IPC format, which is a FlatBuffer. The old message is copied unchanged, and only the
- * references to its parts are made again.
+ * Arrow's IPC format, which is a FlatBuffer. The old message is copied unchanged; only the
+ * references to its parts are made anew.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 
-/* A field that is added to the schema: its name, and its type in DuckDB's words. */
+/* A field that is added to the schema: its name, and its type as DuckDB names it. */
 typedef struct arrow_field {
     pdl_str name, type;
 } arrow_field;

@@ -38,7 +38,7 @@ int64_t pdl_call_network(const pdl_reading *r, uint32_t box) {
     return b->end - b->start - pdl_doc_waited(r->doc, box);
 }
 
-/* Returns the tool in which the box is, or else the variable; empty when there is neither. */
+/* Returns the tool that contains the box, or else the variable; empty when there is neither. */
 static pdl_str who_called(const pdl_reading *r, uint32_t box) {
     pdl_str variable = {0};
     for (uint32_t i = box;; i = r->doc->boxes.p[i].parent) {

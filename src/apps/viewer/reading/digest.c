@@ -1,4 +1,4 @@
-/* digest.c -- counts what is inside of each box; see digest.h.
+/* digest.c -- counts the boxes inside each box, by what they are; see digest.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

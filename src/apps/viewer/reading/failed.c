@@ -1,6 +1,7 @@
 /* failed.c -- finds the values with which a block failed; see failed.h. A trace contains no scopes.
- * So the value of a name is looked up in the same order as in the program: an argument of the
- * function around the block, the variable of a loop, a definition that ended before.
+ * So the value of a name is searched in the order in which the program would find it: among the
+ * arguments of the function around the block, the variables of loops, and the definitions that
+ * ended before.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,7 +35,7 @@ static const char *body_of(const pdl_box *loop) {
     return pdl_box_is_kind(loop, "map") ? "map" : NULL;
 }
 
-/* Returns the value of a variable of `for` in the round whose box is child i. */
+/* Returns the value of a variable of `for` in the round with the box of child i. */
 static pdl_vref loop_value(const pdl_reading *r, const pdl_box *loop, uint32_t i, pdl_str name) {
     pdl_vref all = pdl_box_loop_lists(loop);
     pdl_vref list = pdl_is_dict(all) ? pdl_dict_gets(all, name) : pdl_absent();
@@ -49,7 +50,7 @@ static pdl_vref result_of(const pdl_box *b) {
     return pdl_is_absent(v) ? pdl_box_get(b, "pdl__result") : v;
 }
 
-/* Returns the value of the newest sibling before child i that defined the name. */
+/* Returns the value that the newest sibling before child i gave to the name. */
 static pdl_vref defined_before(const pdl_reading *r, uint32_t i, pdl_str name) {
     const pdl_box *up = box_at(r, box_at(r, i)->parent);
     uint32_t n = 0;
@@ -85,7 +86,7 @@ static void add_name(found_names *f, pdl_str name) {
     if (f->n < MAX_NAMES) f->p[f->n++] = name;
 }
 
-/* Adds the names in the text of an expression. Words in quotes and attributes are left out. */
+/* Adds the names in the text of an expression, without words in quotes and without attributes. */
 static void names_of_text(const pdl_reading *r, uint32_t box, pdl_str s, found_names *f) {
     const char *p = s.p, *end = s.p + s.n, *start = NULL;
     char quote = 0, before = ' ';
@@ -105,7 +106,7 @@ static void names_of_text(const pdl_reading *r, uint32_t box, pdl_str s, found_n
     }
 }
 
-/* Adds the names in a value. Recursion is limited to DEEPEST. */
+/* Adds the names in a value. The recursion ends at DEEPEST. */
 static void names_of(const pdl_reading *r, uint32_t box, pdl_vref v, unsigned depth,
                      found_names *f) {
     if (depth > DEEPEST) return;
@@ -149,8 +150,8 @@ static void put_value(pdl_str name, pdl_vref v, pdl_buf *out) {
     pdl_buf_fini(&shown);
 }
 
-/* Returns the block that failed. In a trace, such a block is inside an error block, which has the
- * message. */
+/* Returns the block that has failed. In a trace such a block is inside an error block, which has
+ * the message. */
 static pdl_vref inner_block(const pdl_box *b) {
     pdl_vref program = pdl_box_get(b, "program");
     return pdl_is_dict(program) ? program : b->block;
@@ -184,8 +185,8 @@ static void put_place(const pdl_view_source *s, uint32_t box, pdl_buf *out) {
     pdl_buf_putf(out, " line %u", l->first);
 }
 
-/* Appends "called at line 17" or "round 2", or nothing for a block that adds no information. i: the
- * box inside of `up` that contains the failure. */
+/* Appends a text such as "called at line 17" or "round 2"; nothing for a block that adds no
+ * information. i: the box inside `up` that contains the failure. */
 static void put_step(const pdl_reading *r, const pdl_view_source *s, uint32_t up, uint32_t i,
                      pdl_buf *out) {
     const pdl_box *b = box_at(r, up);

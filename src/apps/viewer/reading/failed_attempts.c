@@ -42,17 +42,17 @@ void pdl_attempt_put_title(const pdl_doc *d, uint32_t i, pdl_buf *out) {
     bool is_last = number == pdl_box_attempts(d, parent);
     if (is_last && fell_back(d, &d->boxes.p[parent]))
         PDL_PUT(out, "Failed; its fallback was used");
-    else if (is_last && pdl_box_is_kind(around, "error")) /* the block failed */
+    else if (is_last && pdl_box_is_kind(around, "error")) /* the block has failed */
         pdl_buf_putf(out, "Attempt %u failed", number);
     else
         pdl_buf_putf(out, "Attempt %u failed and was repeated", number);
 }
 
-/* Recursion is limited to DEEPEST. */
+/* The recursion ends at DEEPEST. */
 static void put_made(const pdl_doc *d, uint32_t i, unsigned depth, pdl_buf *out) {
     const pdl_box *b = &d->boxes.p[i];
     pdl_printing how = pdl_box_printing(b);
-    bool is_error = pdl_box_is_kind(b, "error"); /* the failed block is inside of it */
+    bool is_error = pdl_box_is_kind(b, "error"); /* the failed block is inside it */
     uint32_t parts = 0;
     if (how == PDL_PRINTS_RESULT) pdl_box_print(d, i, out);
     if (how != PDL_PRINTS_PARTS || depth > DEEPEST) return;

@@ -11,19 +11,20 @@
 
 enum {
     MAX_FROM = 32,
-    MAX_INSIDE = 2000, /* maximum number of items of a work that are compared with a value */
-    MIN_FOUND = 3,    /* minimum length of a value that is searched inside an answer */
-    MAX_TEXT = 4096    /* maximum length of a piece that is cut into parts */
+    /* maximum number of items inside a named result that are compared with a value */
+    MAX_INSIDE = 2000,
+    MIN_FOUND = 3,  /* minimum length of a value that is searched inside an answer */
+    MAX_TEXT = 4096 /* maximum length of a piece that is divided into parts */
 };
 
-/* Where a part of a piece came from. */
+/* The source of a part of a piece. */
 typedef struct item_source {
-    uint32_t item; /* number of the item + 1; 0 when it is not known */
+    uint32_t item; /* 1 + number of the item; 0 when it is unknown */
     pdl_maker maker;
 } item_source;
 
-/* Returns the item of a work whose result is this text, or else the last answer that contains it,
- * or else the work itself. */
+/* Returns the item inside a work whose result is this text. If there is none, returns the last
+ * answer that contains the text, or else the work itself. */
 static uint32_t sayer_in(const pdl_reading *r, uint32_t work, pdl_str text) {
     uint32_t found = work, end = r->items.p[work].end;
     text = pdl_str_trim(text);
@@ -74,7 +75,7 @@ static void list_origins(const pdl_reading *r, uint32_t i, item_list *l) {
         item_source s = source_of(r, &o->parts.p[k]);
         if (s.item && s.item - 1 != i) add_item(l, s.item - 1);
     }
-    if (l->n) return; /* parts show more than names do */
+    if (l->n) return; /* the parts show more than names would */
     for (size_t k = pdl_provenance_needs_at(o, i); k < o->needs.n && o->needs.p[k].item == i; k++) {
         uint32_t item = r->item_of[o->needs.p[k].box];
         if (item && item - 1 != i) add_item(l, item - 1);

@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-enum { FEW = 10 /* one of 10 calls counts as slow, and one as costly */ };
+enum { FEW = 10 /* one of 10 calls counts as slow, and one of 10 as costly */ };
 
 static bool contains(pdl_str s, pdl_str part) {
     for (size_t k = 0; k + part.n <= s.n; k++)
@@ -53,8 +53,8 @@ static int by_double(const void *a, const void *b) {
     return (*x < *y) - (*x > *y);
 }
 
-/* Returns the time from which on a call counts as slow, or the number of tokens from which on it
- * counts as costly. */
+/* Returns the least time with which a call counts as slow, or the least number of tokens with which
+ * it counts as costly. */
 static double least_of(const pdl_reading *r, bool slow) {
     double *all = PDL_NEW_N(double, r->n_calls + 1);
     for (uint32_t i = 0; i < r->n_calls; i++) all[i] = cost_of(r, r->by_number[i], slow);

@@ -124,7 +124,7 @@ static bool has_failed(const row_table *t, uint32_t item) {
 
 typedef struct sorted_row {
     double key;
-    pdl_buf text; /* holds the text of a cell, in a column of texts */
+    pdl_buf text; /* in a column of texts: holds the text of a cell */
     uint32_t item;
 } sorted_row;
 
@@ -182,8 +182,7 @@ static void put_quantiles(double *p, size_t n, pdl_buf *out) {
     pdl_json_put_int(out, "most", (int64_t)p[n - 1 - n / 100]);
 }
 
-/* Appends the values of a column, when there are only a few different ones, and how often each
- * occurs. */
+/* in a column of texts: holds the text of a cell */
 static void put_values(const row_table *t, const row_column *c, pdl_buf *out) {
     struct {
         pdl_buf text;

@@ -1,5 +1,5 @@
 /* markdown.c -- writes a document as Markdown, for tickets, mail and reviews. The text of the run
- * is in fenced blocks, so that nothing in it is read as Markdown; everything else is in headings
+ * is in fenced blocks, so that nothing in it is read as Markdown. Everything else is in headings
  * and lists. A fence is longer than any fence in the text inside it.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -13,9 +13,10 @@
 #include "base/banned.h"
 
 enum {
-    SHORT_TEXT = 240, /* maximum number of bytes of a text in a list */
-    SHOWN_ROUNDS = 3, /* rounds that are shown at the beginning and at the end of a long loop */
-    FIRST_LINES = 20, /* rounds that are shown at the beginning of a loop that prints */
+    SHORT_TEXT = 240, /* maximum length of a text in a list, in bytes */
+    /* number of rounds that are shown at the beginning, and at the end, of a long loop */
+    SHOWN_ROUNDS = 3,
+    FIRST_LINES = 20, /* number of rounds that are shown at the beginning of a loop that prints */
     LAST_LINES = 3,
     DEEPEST_LIST = 8, /* lists that are nested deeper than this are not indented further */
 };
@@ -26,13 +27,13 @@ typedef struct paper {
     pdl_buf *out;
     bool all;
     bool in_list;
-    bool apart; /* the heading for works that no piece used was written already */
+    bool apart; /* the document already has the heading for works that no piece has used */
 } paper;
 
 /* --- text in Markdown ------------------------------------------------------------------------- */
 
-/* Appends text inside a line: characters with a meaning in Markdown are escaped, and line ends
- * become spaces. */
+/* Appends text inside a line: escapes characters with a meaning in Markdown, and replaces line ends
+ * by spaces. */
 static void put_inline(pdl_str s, pdl_buf *out) {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -42,7 +43,7 @@ static void put_inline(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* Appends the beginning of a text within a line. */
+/* Appends the beginning of a text inside a line. */
 static void put_short(const paper *p, pdl_str s) {
     pdl_str text = pdl_str_trim(s);
     pdl_str cut = p->all ? text : pdl_utf8_cut(text, SHORT_TEXT);
@@ -54,7 +55,7 @@ static void put_indent(pdl_buf *out, uint32_t depth) {
     for (uint32_t i = 0; i < depth; i++) PDL_PUT(out, "  ");
 }
 
-/* Returns the length of a fence that no line of the text can close. */
+/* Returns a length for a fence that no line of the text can close. */
 static size_t fence_of(pdl_str s) {
     size_t most = 2, n = 0;
     for (size_t i = 0; i < s.n; i++) {
@@ -193,7 +194,7 @@ static void put_text_of(paper *p, uint32_t from, uint32_t to, uint32_t depth) {
     pdl_buf_fini(&text);
 }
 
-/* Returns true for a loop that only prints; its text is shown instead of its rounds. */
+/* Returns true for a loop that only prints. Its text is shown instead of its rounds. */
 static bool is_text_alone(const pdl_reading *r, uint32_t loop) {
     const pdl_item *x = &r->items.p[loop];
     if (x->shape != PDL_SHAPE_loop) return false;
@@ -205,7 +206,7 @@ static bool is_text_alone(const pdl_reading *r, uint32_t loop) {
     return true;
 }
 
-/* Returns the item of this round of the loop, or the end of the loop when the round has no item. */
+/* Returns the item of this round; the end of the loop when the round has no item. */
 static uint32_t round_of(const pdl_reading *r, uint32_t loop, uint32_t number) {
     uint32_t i = loop + 1, end = r->items.p[loop].end;
     while (i < end && r->items.p[i].number < number) i = r->items.p[i].end;
@@ -228,8 +229,8 @@ static uint32_t put_text_loop(paper *p, uint32_t i, uint32_t depth) {
     return x->end;
 }
 
-/* Writes the pieces from i on, up to the next item that is not a piece. Returns the number of that
- * item. */
+/* Writes the pieces from number i on, up to the next item that is not a piece. Returns the number
+ * of that item. */
 static uint32_t put_pieces(paper *p, uint32_t i, uint32_t depth) {
     uint32_t end = i;
     while (end < p->r->items.n && p->r->items.p[end].shape == PDL_SHAPE_piece &&
@@ -241,7 +242,7 @@ static uint32_t put_pieces(paper *p, uint32_t i, uint32_t depth) {
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-/* Returns false when the item has no text. */
+/* Writes the text after an item. Returns false when there is none. */
 static bool put_text_after(const paper *p, uint32_t i, const char *before) {
     pdl_buf text = PDL_BUF;
     pdl_item_text(p->r, i, &text);
@@ -265,7 +266,7 @@ static void put_place(const paper *p, uint32_t i) {
     pdl_buf_fini(&place);
 }
 
-/* Writes why an attempt failed, and the text that it had made. */
+/* Writes the reason why an attempt failed, and the text that it had made. */
 static void put_attempt(const paper *p, uint32_t i) {
     pdl_buf gone = PDL_BUF;
     PDL_PUT(p->out, "**");
@@ -320,7 +321,8 @@ static void put_saying(const paper *p, uint32_t i) {
     }
 }
 
-/* Writes an item: outside of works as a paragraph, inside of one as a line of a list. */
+/* Writes an item: as a paragraph when it is in no work, and as a line of a list when it
+ * is in one. */
 static void put_line(paper *p, uint32_t i, uint32_t depth, bool in_list) {
     const pdl_item *x = &p->r->items.p[i];
     if (in_list) {

@@ -14,7 +14,7 @@
 
 enum { NANOS_PER_SECOND = 1000000000 };
 
-/* Returns the next decision that a person made, from number *i on; absent when there is none. */
+/* Returns the next decision of a person, from number *i on; absent when there is none. */
 static pdl_vref next_answer(const pdl_box *b, size_t *i) {
     pdl_vref list = pdl_box_get(b, "pdl__decisions");
     while (pdl_is_list(list) && *i < pdl_list_len(list)) {
@@ -60,7 +60,7 @@ static void put_argument(pdl_vref a, pdl_buf *out) {
     if (from.n || pdl_member_bool(a, "untrusted")) pdl_buf_putc(out, ')');
 }
 
-/* Appends when the answer came, and how long the block had waited for it. */
+/* Appends when the answer was given, and how long the block had waited for it. */
 static void put_moment(const pdl_box *b, int64_t nanos, pdl_buf *out) {
     char when[32];
     time_t t = (time_t)(nanos / NANOS_PER_SECOND);

@@ -10,8 +10,8 @@
 
 #include "base/banned.h"
 
-/* How the kinds of blocks print, and the member with the blocks that print in their place. Kinds
- * that are not listed print their result. */
+/* For each kind of block: how it prints, and which member has the blocks that print in its place.
+ * Kinds that are not listed print their result. */
 static const struct {
     const char *kind, *parts;
     pdl_printing printing;
@@ -32,7 +32,8 @@ static size_t row_of(const pdl_box *b) {
     return i;
 }
 
-/* Returns the name in `join: {as: NAME}`: "text" when there is no join, "reduce" for a function. */
+/* Returns the name in `join: {as: NAME}`: "text" when the block has no join, and "reduce" for a
+ * function. */
 static pdl_str join_of(const pdl_box *b) {
     pdl_vref join = pdl_box_get(b, "join");
     if (!pdl_is_dict(join)) return PDL_STR("text");
@@ -87,7 +88,7 @@ bool pdl_child_prints(const pdl_box *parent, const pdl_box *child) {
     return !one || is_last(parent, child, kinds[row].parts);
 }
 
-/* Returns true when `contribute` names this target, with a value or without. */
+/* Returns true when `contribute` names this target, with or without a value. */
 static bool contributes(const pdl_box *b, const char *target) {
     pdl_vref list = pdl_box_get(b, "contribute");
     if (!pdl_is_list(list)) return true;

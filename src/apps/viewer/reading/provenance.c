@@ -28,7 +28,8 @@ static const pdl_named_value *value_in(const pdl_provenance *o, pdl_str expr) {
     }
 }
 
-/* Returns the text of the expression that makes the block's value; p is NULL when there is none. */
+/* Returns the text of the expression that makes the block's value; p is NULL when no expression
+ * does. */
 static pdl_str expression_of(pdl_vref block) {
     static const char *const members[] = {"data", "text"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
@@ -73,7 +74,7 @@ static size_t expression_end(pdl_str s, size_t i) {
     return 0;
 }
 
-/* Returns the words of the author from i on, up to the next expression. */
+/* Returns the author's words from i on, up to the next expression. */
 static pdl_str words_at(pdl_str s, size_t i) {
     return pdl_str_sub(s, i, pdl_str_find(s, PDL_STR("${"), i));
 }
@@ -84,7 +85,8 @@ static size_t count(pdl_str s, pdl_str part) {
     return n;
 }
 
-/* Returns how often the words occur among the author's words, from index i of the expression on. */
+/* Returns how often these words occur among the author's words, from index i of the
+ * expression on. */
 static size_t count_written(pdl_str s, size_t i, pdl_str words) {
     size_t n = 0;
     while (i < s.n) {
@@ -97,8 +99,9 @@ static size_t count_written(pdl_str s, size_t i, pdl_str words) {
     return n;
 }
 
-/* Returns the end of the value that begins at `at` in the text. The words from i of s come after
- * it. Returns PDL_NOT_FOUND when the end is not certain, because values contain the words, too. */
+/* Returns the end of the value that begins at `at` in the text. The author's words from index i of
+ * s follow the value. Returns PDL_NOT_FOUND when the end is not certain, because the value contains
+ * these words, too. */
 static size_t value_end(pdl_str text, size_t at, pdl_str s, size_t i) {
     pdl_str words = words_at(s, i);
     if (i + words.n == s.n) {
@@ -133,7 +136,7 @@ void pdl_provenance_cut(pdl_provenance *o, uint32_t item, pdl_vref block, pdl_st
         at = end + words.n;
         i = next + words.n;
     }
-    if (i < s.n) o->parts.n = before; /* the text cannot be cut with certainty */
+    if (i < s.n) o->parts.n = before; /* the text cannot be divided with certainty */
 }
 
 /* --- lists ------------------------------------------------------------------------------------ */

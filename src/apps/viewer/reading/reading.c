@@ -28,33 +28,35 @@
 #include "base/banned.h"
 
 enum {
-    /* Minimum number of rounds of a loop that is an item: its first three and last three rounds are
-     * shown. */
+    /* Minimum number of rounds with which a loop becomes an item. Of such a loop, the first three
+     * and the last three rounds are shown. */
     LONG_LOOP = 7,
-    LONG_MAP = 4, /* minimum number of rows of a map that is an item */
+    LONG_MAP = 4, /* minimum number of rows with which a map becomes an item */
 };
 
-/* An item that is shown beside the text, after its line is complete. */
+/* An aside is an item that is shown beside the text, after the line is complete. */
 typedef struct aside {
     pdl_shape shape;
     uint32_t box;
     pdl_str name;
-    bool begun; /* the item is due, or was shown */
+    bool begun; /* the item is due, or was shown already */
     bool unused;
 } aside;
 
-/* A box that is being walked. */
+/* A box that the walk has entered and not left. */
 typedef struct reading_frame {
-    uint32_t box, next; /* next: number of children that were visited so far */
-    uint32_t parts;     /* number of children that printed, or that are rounds or rows */
-    uint32_t before;    /* number of turns before its rounds, from earlier loops of the same work */
-    bool one;           /* only the box itself is visited, and not its children */
-    /* the parts that print are pieces; when it is not set, the box belongs to a work */
+    uint32_t box, next; /* next: number of children that were visited */
+    uint32_t parts;     /* number of children that have printed, or that are rounds or rows */
+    /* number of turns that came before the rounds of this loop, from earlier loops of
+     * the same work */
+    uint32_t before;
+    bool one; /* only the box itself is visited, and not its children */
+    /* parts that print become pieces; when this is not set, the box belongs to a work */
     bool prints;
-    bool falls_back;    /* no part prints but the fallback */
-    bool rounds;        /* the parts of the box become items */
-    bool has_item;      /* an item ends together with the box */
-    bool is_tool;       /* the box is the frame of a tool */
+    bool falls_back; /* only the fallback prints, and none of the parts does */
+    bool rounds;     /* the parts of the box become items */
+    bool has_item;   /* an item ends together with the box */
+    bool is_tool;    /* the box is the frame of a tool */
 } reading_frame;
 
 typedef struct reading_walk {
@@ -63,17 +65,17 @@ typedef struct reading_walk {
     PDL_VEC(reading_frame) stack;
     PDL_VEC(uint32_t) open; /* items that have not ended */
     PDL_VEC(aside) asides;
-    /* numbers of asides in the order of the document; asides before n_shown were shown */
+    /* numbers of the asides, in the order of the document; asides before n_shown were shown */
     PDL_VEC(uint32_t) due;
     size_t n_shown;
-    PDL_VEC(pdl_item) setup; /* definitions, which come first in the document */
-    /* names in setup; a definition that is repeated in every round becomes only one item */
+    PDL_VEC(pdl_item) setup; /* definitions; they come first in the document */
+    /* names in `setup`; a definition that is repeated in every round becomes only one item */
     pdl_map defined;
-    uint32_t n_pieces, last_piece; /* number of pieces so far; item of the last one */
-    uint32_t n_tools;        /* number of tools whose item is open */
+    uint32_t n_pieces, last_piece; /* number of pieces so far; the item of the last piece */
+    uint32_t n_tools;        /* number of tools whose items have not ended */
     bool stopped; /* a block that prints has failed, so the run printed nothing more */
     pdl_uses uses;
-    bool needs;    /* the item `needing` needs the works that are used now */
+    bool needs; /* works that are used at this time are needed by the item `needing` */
     uint32_t needing;
 } walk;
 
@@ -112,7 +114,7 @@ static reading_frame *push(walk *w, uint32_t box, bool prints) {
     return f;
 }
 
-/* Walks through a box, whose items are inside the newest item. */
+/* Walks through a box. Its items are inside the newest item. */
 static void push_inside(walk *w, uint32_t box, bool one, bool prints) {
     open_item(w);
     reading_frame *f = push(w, box, prints);
@@ -166,7 +168,7 @@ static void keep_setup(walk *w, uint32_t box) {
 }
 
 /* Shows the output that the box wrote while the run continued, and the actions of the boxes inside
- * of it. */
+ * it. */
 static void put_shown(walk *w, uint32_t box, bool with_parts) {
     PDL_VEC(uint32_t) rest = {0};
     if (!digest_of(w, box)->shown) return;
@@ -216,9 +218,8 @@ static void show_aside(walk *w, uint32_t i) {
     if (a.shape == PDL_SHAPE_attempt) push_inside(w, a.box, false, false);
 }
 
-/* Adds white space that another block made to the piece before it, so that it does not become a
- * sheet without a word. Returns false when the text is not only white space, or when no piece is
- * before it. */
+/* Adds white space that another block made to the piece before it, because a piece needs a word.
+ * Returns false when the text is not only white space, or when there is no piece before it. */
 static bool extend(walk *w, size_t from) {
     pdl_item *last = w->n_pieces ? &w->r->items.p[w->last_piece] : NULL;
     pdl_str text = pdl_str_sub(pdl_buf_str(&w->r->text), from, w->r->text.len);
@@ -229,7 +230,7 @@ static bool extend(walk *w, size_t from) {
     return true;
 }
 
-/* Adds the text from this byte on as a piece of the box. */
+/* Adds the text from this byte on as a piece that the box made. */
 static void add_piece(walk *w, uint32_t box, pdl_maker maker, size_t from) {
     if (from == w->r->text.len || extend(w, from)) return;
     pdl_str text = pdl_str_sub(pdl_buf_str(&w->r->text), from, w->r->text.len);
@@ -244,8 +245,8 @@ static void add_piece(walk *w, uint32_t box, pdl_maker maker, size_t from) {
     x->name = pdl_box_variable(box_at(w, box));
 }
 
-/* Adds the separator between two parts. after_round: the separator belongs to the last piece of the
- * round before, because a loop contains only rounds. */
+/* Adds the separator between two parts. after_round: the separator becomes a part of the last piece
+ * of the round before it, because a loop contains only rounds. */
 static void add_separator(walk *w, uint32_t box, bool after_round) {
     pdl_str sep = pdl_box_separator(box_at(w, box));
     size_t from = w->r->text.len;
@@ -261,7 +262,7 @@ static void add_separator(walk *w, uint32_t box, bool after_round) {
 
 /* --- boxes that may print --------------------------------------------------------------------- */
 
-/* Returns how many children are in this member. */
+/* Returns how many children this member has. */
 static uint32_t count_parts(const walk *w, uint32_t i, const char *member) {
     const pdl_box *b = box_at(w, i);
     uint32_t n = 0;
@@ -272,7 +273,7 @@ static uint32_t count_parts(const walk *w, uint32_t i, const char *member) {
 
 static bool ends_line(pdl_str s) { return s.n && s.p[s.n - 1] == '\n'; }
 
-/* Returns true when the loop is an item: it has many rounds, and they are separate lines. */
+/* Returns true when the loop becomes an item: it has many rounds, and each is a separate line. */
 static bool is_long_loop(const walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     if (!pdl_box_is_kind(b, "repeat") || count_parts(w, i, "repeat") < LONG_LOOP) return false;
@@ -298,8 +299,7 @@ static void walk_parts(walk *w, uint32_t i) {
     w->stack.p[w->stack.n - 1].rounds = is_long;
 }
 
-/* Returns true for a call that only computed something: its result is shown, and its body is
- * not. */
+/* Returns true for a call that only computed a value. Its result is shown, and its body is not. */
 static bool is_plain_call(const walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     return pdl_box_is_kind(b, "call") && !digest_of(w, i)->asked && !digest_of(w, i)->recovered &&
@@ -307,8 +307,8 @@ static bool is_plain_call(const walk *w, uint32_t i) {
            !pdl_is_absent(pdl_box_get(b, "pdl__result"));
 }
 
-/* Notes uses of the names in the block and in its parts, such as the input of a model or the text
- * of code. */
+/* Notes that the block and its parts use the names in them. Parts are, for example, the input of a
+ * model or the text of code. */
 static void use_parts(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     use(w, i);
@@ -339,7 +339,7 @@ static void print_result(walk *w, uint32_t i) {
     for (uint32_t k = 0; k < attempts; k++) put_due(w, PDL_SHAPE_attempt, b->first + k);
 }
 
-/* Returns true when a fallback ran. A block that has a result may have failed, too, when its parser
+/* Returns true when a fallback has run. A block with a result may have failed, too, when its parser
  * or type refused the result. */
 static bool fell_back(const walk *w, uint32_t i) {
     return box_at(w, i)->state == PDL_BOX_RECOVERED || count_parts(w, i, "fallback");
@@ -371,7 +371,7 @@ static void print(walk *w, uint32_t i) {
         add_item(w, PDL_SHAPE_question, i);
     } else if (is_arriving(w, i)) {
         add_item(w, PDL_SHAPE_piece, i)->maker = PDL_MADE_BY_model;
-        w->n_pieces = 0; /* later white space does not belong to an earlier piece */
+        w->n_pieces = 0; /* white space that comes later does not belong to an earlier piece */
     } else if (how == PDL_PRINTS_NOTHING) {
         put_shown(w, i, true);
         if (digest_of(w, i)->asked)
@@ -398,7 +398,8 @@ static void print(walk *w, uint32_t i) {
     }
 }
 
-/* Returns true for a value that deserves a line: not an empty list, and not only white space. */
+/* Returns true for a value that deserves a line. An empty list does not, and white
+ * space does not. */
 static bool says_something(const pdl_box *b) {
     pdl_vref v = pdl_box_get(b, "pdl__result");
     if (pdl_is_list(v)) return pdl_list_len(v) > 0;
@@ -415,7 +416,7 @@ static void leave_out(walk *w, uint32_t i) {
     if (pdl_box_is_kind(b, "read") && !pdl_box_reads_file(b))
         put_due(w, is_question(b) ? PDL_SHAPE_question : PDL_SHAPE_typed, i);
     else if ((g->asked || g->failed) && !pdl_box_adds_no_messages(b) && !pdl_box_variable(b).n)
-        put_due(w, PDL_SHAPE_work, i); /* models that are called later read its result */
+        put_due(w, PDL_SHAPE_work, i); /* models that are called later will read the result */
     else if (g->asked || g->failed)
         keep_work(w, i);
     else if (pdl_box_adds_no_messages(b))
@@ -470,9 +471,9 @@ static void visit_part(walk *w, reading_frame *f, uint32_t i) {
 
 /* --- boxes of a work -------------------------------------------------------------------------- */
 
-/* Removes the previous item when it is a reply that only calls this tool, because the tool's item
- * shows the same. Returns the box of the model that replied, or `box` when there was no such
- * reply. */
+/* Removes the previous item when it is a reply that only calls this tool, because the item of the
+ * tool shows the same facts. Returns the box of the model that replied, or `box` when there was no
+ * such reply. */
 static uint32_t take_reply(walk *w, uint32_t box, pdl_str tool) {
     pdl_reading *r = w->r;
     pdl_item *last = r->items.n ? &r->items.p[r->items.n - 1] : NULL;
@@ -506,8 +507,8 @@ static void visit_step(walk *w, uint32_t i, pdl_shape shape) {
     if (digest_of(w, i)->asked > 1 || digest_of(w, i)->failed) push_inside(w, i, false, false);
 }
 
-/* Handles a loop or map whose rounds become items. Rounds that called a model are turns, unless
- * they are few and inside of a tool. Each round of a long loop is an item. Returns false when the
+/* Handles a loop or map whose rounds become items. Rounds that called a model become turns, unless
+ * they are few and inside a tool. Each round of a long loop is an item. Returns false when the
  * rounds do not become items. */
 static bool visit_loop(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
@@ -579,8 +580,8 @@ static bool at_line_start(const walk *w) {
     return !w->r->text.len || ends_line(pdl_buf_str(&w->r->text));
 }
 
-/* Returns true when the failure is certain. In a damaged trace, a block without an end may have
- * ended without a failure. */
+/* Returns true when it is certain that the block failed. In a damaged trace, a block without an end
+ * may have ended without a failure. */
 static bool says_why(const walk *w, const pdl_box *b) {
     return !w->doc->notice || pdl_is_str(pdl_box_get(b, "msg"));
 }
@@ -613,7 +614,7 @@ static void step(walk *w) {
     }
 }
 
-/* Returns true inside of a work. The works that this work uses are shown after it. */
+/* Returns true inside a work. The works that this work uses are shown after it. */
 static bool is_in_work(const walk *w) {
     return w->stack.n && !w->stack.p[w->stack.n - 1].prints;
 }

@@ -32,7 +32,7 @@ static void put_cut(const char *name, pdl_str text, pdl_buf *out) {
     if (shown.n < text.n) pdl_json_put_bool(out, "cut", true);
 }
 
-/* Returns true for a value that is shown as a tree, because it is not a text. */
+/* Returns true for a value that is not a text, so that it is shown as a tree. */
 static bool is_json(const pdl_reading *r, const pdl_item *x) {
     pdl_vref v = pdl_box_get(box_of(r, x), "pdl__result");
     bool has_value = x->shape == PDL_SHAPE_piece || x->shape == PDL_SHAPE_step ||
@@ -40,7 +40,7 @@ static bool is_json(const pdl_reading *r, const pdl_item *x) {
     return has_value && (pdl_is_dict(v) || pdl_is_list(v));
 }
 
-/* Appends the number of words of a text that was cut. */
+/* Appends the number of words in a text that was shortened. */
 static void put_words(pdl_str text, pdl_buf *out) {
     int64_t n = 0;
     bool in_word = false;
@@ -121,7 +121,8 @@ static bool shows_source(const pdl_reading *r, const pdl_item *x) {
     return x->shape != PDL_SHAPE_note && (x->shape != PDL_SHAPE_setup || x->name.n);
 }
 
-/* Marks an item that is in progress. The page finds the arriving text by the place of the item. */
+/* Marks an item that is in progress. By the place of the item, the page finds the text that is
+ * arriving. */
 static void put_running(pdl_buf *out) {
     pdl_json_put_text(out, "state", PDL_STR("running"));
 }
@@ -135,15 +136,15 @@ static void put_model(const pdl_box *b, pdl_buf *out) {
     if (name.n) pdl_json_put_text(out, "model", pdl_utf8_cut(name, 100));
 }
 
-/* Appends when the block began, in microseconds after the start of the run. */
+/* Appends the time at which the block began, in microseconds after the start of the run. */
 static void put_start(const pdl_reading *r, const pdl_box *b, pdl_buf *out) {
     int64_t zero = r->digests[0].start;
     if (zero && b->start >= zero)
         pdl_json_put_int(out, "start", (b->start - zero) / NANOS_PER_MICRO);
 }
 
-/* Appends how long each round of a loop took, in microseconds. Of many rounds, only the longest of
- * each group is appended. */
+/* Appends the duration of each round of a loop, in microseconds. When there are many rounds, they
+ * are divided into groups, and the longest duration of each group is appended. */
 static void put_heights(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     enum { MAX_BARS = 200 };
     uint32_t n = r->items.p[i].number, at = 0;
@@ -164,7 +165,7 @@ static void put_heights(const pdl_reading *r, uint32_t i, pdl_buf *out) {
 }
 
 /* Returns true for an answer that shares no line with other text, so that its Markdown can be laid
- * out, and for a value that is all that the run printed. */
+ * out. Also returns true for a value when the run printed nothing else. */
 static bool fills_lines(const pdl_reading *r, const pdl_item *x) {
     pdl_str text = pdl_buf_str(&r->text);
     if (x->shape == PDL_SHAPE_piece && !x->from && x->to == text.n && is_json(r, x)) return true;
@@ -174,7 +175,8 @@ static bool fills_lines(const pdl_reading *r, const pdl_item *x) {
     return begins && (x->to == text.n || text.p[x->to] == '\n' || text.p[x->to - 1] == '\n');
 }
 
-/* Appends the text that `make` makes of the item, unless it is empty. */
+/* Appends the text that the function `make` makes for the item. Appends nothing when the text is
+ * empty. */
 static void put_made(const pdl_reading *r, uint32_t i, const char *name,
                      void (*make)(const pdl_reading *, uint32_t, pdl_buf *), pdl_buf *out) {
     pdl_buf text = PDL_BUF;
@@ -223,12 +225,12 @@ static void put_item(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
     pdl_buf_fini(&title);
 }
 
-/* n items from the number `from` on. */
+/* A range of n items from the number `from` on. */
 typedef struct {
     uint32_t from, n;
 } page;
 
-/* Appends a page of the items from i up to end, without the items inside of them. */
+/* Appends a page of the items from i up to `end`, without the items inside them. */
 static void put_range(const pdl_reading *r, const pdl_view_source *s, uint32_t i, uint32_t end,
                       page p, pdl_buf *out) {
     uint32_t at = 0;
@@ -297,8 +299,8 @@ void pdl_reading_json_head(const pdl_reading *r, const pdl_view_source *s, pdl_b
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* Returns the number of the call whose messages this call repeats at its beginning, and in *n how
- * many; 0 when there is none. */
+/* Returns the number of the earlier call whose messages are the first messages of this call, and in
+ * *n their number; 0 when there is no such call. */
 static uint32_t same_as(const pdl_reading *r, uint32_t box, size_t n_messages, size_t *n_same) {
     pdl_vref v = pdl_box_get(&r->doc->boxes.p[box], "pdl__model_input");
     if (pdl_is_dict(v) && pdl_text_is(pdl_dict_getz(v, "pdl__same"), "")) return 0;
@@ -345,8 +347,8 @@ static void put_messages(const pdl_reading *r, uint32_t box, pdl_buf *out) {
     pdl_drop(sent);
 }
 
-/* Appends the times of a call: "took" (on the network), "waited", and "first", the time until the
- * first token. */
+/* Appends the times of a call: "took" (the time on the network), "waited", and "first" (the time
+ * until the first token). */
 static void put_call_times(const pdl_reading *r, uint32_t box, pdl_buf *out) {
     const pdl_box *b = &r->doc->boxes.p[box];
     int64_t took = pdl_call_network(r, box), waited = pdl_doc_waited(r->doc, box);
@@ -380,9 +382,9 @@ static void put_tries(pdl_vref attempts, pdl_buf *out) {
     pdl_buf_putc(out, ']');
 }
 
-/* Appends how much of its beginning the call shares with an earlier call, and which value differs:
- * "prefix": {...}. The report counts calls in the order of the replay, which is nearly always the
- * order of the run. */
+/* Appends "prefix": {...}: how much of its beginning the call shares with an earlier call, and
+ * which value differs. The report numbers the calls in the order of the replay, which is nearly
+ * always the order of the run. */
 static void put_prefix(const pdl_reading *r, uint32_t number, pdl_str place, pdl_buf *out) {
     enum { NEAR = 64 };
     pdl_comparison *c = r->comparison;

@@ -1,6 +1,6 @@
-/* titles.c -- writes the words around the text of a run: titles, times, counts. The titles describe
- * what happened in the words of a person. They contain no names of fields, ids of blocks or kinds
- * that a reader would not understand, and no time that is too short to matter.
+/* titles.c -- writes the words around the text of a run: titles, times, counts. The titles are
+ * written in words that a person would use. They have no names of fields, no ids of blocks, and no
+ * kinds that a reader would not understand. A time that is too short to matter is left out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -61,8 +61,8 @@ static void put_took(const pdl_digest *g, pdl_str before, pdl_buf *out) {
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Returns the end of the escape sequence that begins at i: a command to a terminal, a title or link
- * (up to BEL or ESC \), or two characters. */
+/* Returns the end of the escape sequence that begins at i. It is a command to a terminal, a title
+ * or link (up to BEL or ESC \), or two characters. */
 static size_t escape_end(pdl_str s, size_t i) {
     char kind = ++i < s.n ? s.p[i] : 0;
     if (kind == '[') {
@@ -99,8 +99,8 @@ static void put_value(pdl_vref v, pdl_buf *out) {
     pdl_buf_fini(&text);
 }
 
-/* Appends the contents of the messages in a list, or in lists inside of it. Returns false when v
- * has another form. Recursion is limited to LISTS_IN_LISTS. */
+/* Appends the contents of the messages in a list, or in lists inside it. Returns false when v has
+ * another form. The recursion ends at LISTS_IN_LISTS. */
 static bool put_contents(pdl_vref v, unsigned depth, pdl_buf *out) {
     enum { LISTS_IN_LISTS = 4 };
     if (pdl_is_dict(v)) {
@@ -116,8 +116,8 @@ static bool put_contents(pdl_vref v, unsigned depth, pdl_buf *out) {
     return true;
 }
 
-/* Appends the contents of messages, one below the other. Any other value is appended as it would be
- * printed. */
+/* Appends the contents of messages, one below the other. Any other value is appended in the form in
+ * which it would be printed. */
 static void put_messages(const pdl_reading *r, uint32_t box, pdl_buf *out) {
     pdl_vref v = pdl_box_get(&r->doc->boxes.p[box], "pdl__result");
     pdl_val list = pdl_doc_messages(r->doc, box, PDL_STR("pdl__result"), v);
@@ -144,7 +144,8 @@ static void put_answer(const pdl_reading *r, uint32_t box, pdl_buf *out) {
         pdl_box_print(r->doc, box, out);
 }
 
-/* Returns true for items that show their result. Other items show the items inside of them. */
+/* Returns true for items that show their result as a text. Other items show the items
+ * inside them. */
 static bool has_result_as_text(pdl_shape s) {
     return s != PDL_SHAPE_work && s != PDL_SHAPE_setup && s != PDL_SHAPE_loop &&
            s != PDL_SHAPE_map && s != PDL_SHAPE_turn;
@@ -204,7 +205,7 @@ static size_t count_words(pdl_str s) {
 
 /* --- titles of items -------------------------------------------------------------------------- */
 
-/* Returns how many turns the work has, including turns inside of a long loop. */
+/* Returns how many turns the work has, including the turns inside a long loop. */
 static uint32_t count_turns(const pdl_reading *r, uint32_t i) {
     const pdl_item *x = &r->items.p[i];
     uint32_t n = 0, k = i + 1;
@@ -241,7 +242,7 @@ static void put_how(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     put_took(g, comma, out);
 }
 
-/* Returns the box of the first model call inside of the item; the number of all boxes when there is
+/* Returns the box of the first model call inside the item; the number of all boxes when there is
  * none. */
 static uint32_t first_call(const pdl_reading *r, uint32_t i) {
     uint32_t first = 0;
@@ -269,7 +270,7 @@ void pdl_item_task(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     pdl_drop(sent);
 }
 
-/* Fills the set with the names of the tools that the run called. */
+/* Fills the set with the names of the tools that the run has called. */
 static void find_tools(const pdl_reading *r, pdl_map *names) {
     for (size_t i = 0; r->digests[0].tools && i < r->doc->boxes.n; i++) {
         pdl_str name = pdl_box_tool(&r->doc->boxes.p[i]);
@@ -277,7 +278,7 @@ static void find_tools(const pdl_reading *r, pdl_map *names) {
     }
 }
 
-/* Appends a count after a comma, unless it is zero. */
+/* Appends a comma and a count; appends nothing when the count is zero. */
 static void put_more(uint64_t n, const char *one, const char *many, size_t start, pdl_buf *out) {
     if (!n) return;
     put_between(start, PDL_STR(", "), out);
@@ -311,7 +312,7 @@ static void put_setup(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     pdl_map_fini(&called);
 }
 
-/* Appends a value. A value that contains functions is described by its size, because a trace has
+/* Appends a value. When the value contains functions, appends its size instead, because a trace has
  * all parts of a function. */
 static void put_plain(pdl_vref v, pdl_buf *out) {
     pdl_buf text = PDL_BUF;
@@ -468,7 +469,7 @@ static void put_comment(pdl_str program, pdl_buf *out) {
     }
 }
 
-/* Returns the first sentence; when it is long, only the text before its colon. */
+/* Returns the first sentence. When it is long, returns only the text before its colon. */
 static pdl_str first_sentence(pdl_str s) {
     size_t end = pdl_str_find(s, PDL_STR(". "), 0), colon = pdl_str_find(s, PDL_STR(": "), 0);
     size_t line = pdl_str_find(s, PDL_STR("\n"), 0);
@@ -479,7 +480,7 @@ static pdl_str first_sentence(pdl_str s) {
     return s;
 }
 
-/* Appends the first sentence without the backticks around code. */
+/* Appends the first sentence, without the backquotes around code. */
 static void put_first_sentence(pdl_str s, pdl_buf *out) {
     pdl_buf plain = PDL_BUF;
     s = first_sentence(s);

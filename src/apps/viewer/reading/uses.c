@@ -10,7 +10,7 @@
 
 /* maximum number of nested lists and dicts in which expressions are searched */
 enum { DEEPEST = 16 };
-/* maximum number of works that a name means, since a reader has no use for more */
+/* maximum number of works that a name may mean; more are of no use to a reader */
 enum { MAX_OF_ONE = 32 };
 
 typedef struct uses_search {
@@ -25,7 +25,7 @@ static void find_name(const search *s, pdl_str name) {
         s->found(s->user, s->u->links.p[i - 1].work);
 }
 
-/* Finds names in a text. Every word of letters, digits and _ may be one, even inside quotes. */
+/* Finds names in a text. Every word of letters, digits and _ may be a name, even inside quotes. */
 static void find_words(const search *s, pdl_str text) {
     const char *p = text.p, *end = text.p + text.n, *start = NULL;
     while (p < end) {
@@ -56,7 +56,7 @@ static void find_in_code(const search *s, pdl_vref block) {
     if (pdl_is_str(code)) find_words(s, pdl_str_get(code));
 }
 
-/* Finds names in a value. Recursion is limited to DEEPEST. */
+/* Finds names in a value. The recursion ends at DEEPEST. */
 static void find_in_value(const search *s, pdl_vref v, unsigned depth) {
     if (depth > DEEPEST) return;
     if (pdl_is_str(v)) find_in_template(s, pdl_str_get(v));
@@ -95,7 +95,7 @@ void pdl_uses_define(pdl_uses *u, pdl_str name, uint32_t work) {
 
 typedef struct following {
     pdl_uses *u;
-    uint32_t first; /* number of the newest link, + 1 */
+    uint32_t first; /* 1 + number of the newest link */
     PDL_VEC(uint32_t) works;
 } following;
 

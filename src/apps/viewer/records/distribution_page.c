@@ -1,6 +1,6 @@
-/* distribution_page.c -- the document of an inference, made of what pdl infer --json prints: the
- * sample, and below it the distinct values with their probabilities, each with the runs that gave
- * it.
+/* distribution_page.c -- makes the document of an inference from the output of pdl infer --json.
+ * The document has the sample, and below it the distinct values with their probabilities, each with
+ * the runs that gave it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* Returns the distribution, owned; absent when the text has another form. */
+/* Returns the distribution, owned. Returns absent when the text has another form. */
 static pdl_val read_distribution(pdl_str text) {
     pdl_val d;
     pdl_err ignored = {0};
@@ -77,7 +77,7 @@ static void put_text(pdl_vref d, pdl_buf *out) {
     pdl_buf_putc(out, '\n');
 }
 
-/* Returns for each value the table of the runs that gave it. Runs are numbered in the order of
+/* Returns, for each value, the table of the runs that gave it. Runs are numbered in the order of
  * their lineage. */
 static pdl_run_table *runs_of(pdl_vref d, size_t n_values, size_t *counts) {
     pdl_vref particles = pdl_member(d, "particles"), which = pdl_member(particles, "value"),

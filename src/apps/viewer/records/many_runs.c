@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* Returns a block without times, owned. */
+/* Returns a block without times; owned. */
 static pdl_val new_block(const char *kind) {
     pdl_val timing = pdl_dict_putz(pdl_dict_new(2), "start_nanos", pdl_int(0));
     pdl_val b = pdl_dict_putz(pdl_dict_new(8), "kind", pdl_textz(kind));
@@ -35,7 +35,8 @@ void pdl_run_table_given(pdl_run_table *t, pdl_str column, pdl_val v) {
     pdl_vref old = pdl_dict_gets(t->lists, column);
     pdl_val list = pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(16);
     while (pdl_list_len(list) < pdl_list_len(t->rows)) list = pdl_list_push(list, pdl_null());
-    /* the dict must not hold the list while it grows, or each value would copy it */
+    /* the dict must not hold the list while the list grows, or the list would be copied for each
+     * value */
     t->lists = pdl_dict_puts(t->lists, column, pdl_null());
     t->lists = pdl_dict_puts(t->lists, column, pdl_list_push(list, v));
 }

@@ -1,5 +1,6 @@
-/* particles_page.c -- the document of a durable inference, made of what its journal has: the runs,
- * each with its requests. A place in that journal begins with the name of a run, `particle0`.
+/* particles_page.c -- makes the document of a durable inference from its journal. The document has
+ * the runs, each with its requests. A place in that journal begins with the name of a run,
+ * `particle0`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,18 +18,18 @@
 
 #define PARTICLE "particle"
 
-/* A run of the program. */
+/* A run of the program, with its requests. */
 typedef struct asking_run {
-    pdl_str name;    /* in the arena */
-    pdl_val blocks;  /* its requests as blocks; owned */
+    pdl_str name;   /* the name is in the arena */
+    pdl_val blocks; /* the requests as blocks; owned */
     uint64_t calls;
-    pdl_buf last;    /* the text of its last answer */
+    pdl_buf last; /* the text of the last answer */
     double start, end;
 } asking_run;
 
 struct pdl_view_inference {
     pdl_arena *arena;
-    pdl_map numbers; /* name -> index + 1 */
+    pdl_map numbers; /* name of a run -> 1 + its index */
     PDL_VEC(asking_run) all;
     uint64_t calls;
 };
@@ -51,7 +52,8 @@ static asking_run *particle_of(pdl_view_inference *x, pdl_str place) {
     return p;
 }
 
-/* Returns the number with which people count the run, from 1; 0 for what all runs share. */
+/* Returns the number with which people count the run, from 1. Returns 0 for the part that all runs
+ * share. */
 static int64_t number_of(pdl_str name) {
     int64_t i = -1;
     bool is = pdl_str_starts(name, PDL_STR(PARTICLE)) &&
@@ -113,7 +115,7 @@ void pdl_view_inference_add(pdl_view_inference *x, const pdl_view_asked *a) {
     if (!pdl_stringify(answer, &p->last, &ignored)) pdl_err_fini(&ignored);
 }
 
-/* Adds the row of a run, and takes the run's requests. */
+/* Adds the row of a run. Takes the requests of the run. */
 static void add_row(pdl_run_table *t, asking_run *p) {
     int64_t number = number_of(p->name);
     pdl_buf name = PDL_BUF;

@@ -1,4 +1,4 @@
-/* record_rows.c -- the document of an evaluation, made of the rows that pdl eval -o writes.
+/* record_rows.c -- makes the document of an evaluation from the rows that pdl eval -o writes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* The members of a row that the evaluation adds; all others come from the user's table. */
+/* The members of a row that the evaluation adds. All other members come from the user's table. */
 static const char *const added[] = {"program", "candidate", "row",   "part",  "result",
                                     "error",   "place",     "score", "right", "feedback"};
 
@@ -31,7 +31,7 @@ static pdl_val given_of(pdl_vref record) {
 
 static bool is_there(pdl_vref v) { return !pdl_is_absent(v) && !pdl_is_null(v); }
 
-/* Adds a member of the record to the result, when it has a value. */
+/* Adds a member of the record to the result, if it has a value. */
 static pdl_val with(pdl_val result, pdl_vref record, const char *key) {
     pdl_vref v = pdl_member(record, key);
     return is_there(v) ? pdl_dict_putz(result, key, pdl_keep(v)) : result;
@@ -74,7 +74,7 @@ bool pdl_view_are_rows(pdl_str text) {
     return are;
 }
 
-/* The sums of the rows of one program. */
+/* Sums over the rows of one program. */
 typedef struct row_sums {
     uint64_t rows, right, failed, scored;
     double score;

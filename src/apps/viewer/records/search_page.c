@@ -1,6 +1,6 @@
-/* search_page.c -- the document of a search (pdl optimize), made of the files in its folder: what
- * the report says, and the candidates with their scores, each with the rows on which it was
- * evaluated.
+/* search_page.c -- makes the document of a search (pdl optimize) from the files in its folder. The
+ * document has the sentences of the report, and the candidates with their scores, each with the
+ * rows on which it was evaluated.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 
 enum { MAX_CANDIDATES = 100000 };
 
-/* The sum of the scores of a candidate, which is used while the search has no standings yet. */
+/* The sum of the scores of a candidate. It is used while the search has no standings yet. */
 typedef struct running_score {
     uint64_t rows;
     double sum;
@@ -24,19 +24,19 @@ typedef struct running_score {
 
 /* A search that is being read. */
 typedef struct reading_search {
-    pdl_val scores; /* a list for each candidate: its records */
+    pdl_val scores; /* for each candidate, the list of its records */
     running_score *so_far;
     size_t n;
     uint64_t evaluations;
 } reading_search;
 
-/* Returns the number of a record's candidate; SIZE_MAX when the record has none. */
+/* Returns the number of a record's candidate; SIZE_MAX when the record names no candidate. */
 static size_t candidate_of(pdl_vref record) {
     int64_t i = pdl_member_int(record, "candidate", -1);
     return i >= 0 && i < MAX_CANDIDATES ? (size_t)i : SIZE_MAX;
 }
 
-/* Sets how many candidates there are. */
+/* Sets the number of candidates. */
 static void count_candidates(reading_search *s, pdl_str candidates) {
     for (pdl_val c; !pdl_is_absent(c = pdl_next_record(&candidates)); pdl_drop(c)) {
         size_t i = candidate_of(c);
@@ -44,7 +44,7 @@ static void count_candidates(reading_search *s, pdl_str candidates) {
     }
 }
 
-/* Sorts the scores by their candidates. */
+/* Divides the scores among their candidates. */
 static void read_scores(reading_search *s, pdl_str lines) {
     s->so_far = PDL_NEW_N(running_score, s->n + 1);
     pdl_run_table *tables = PDL_NEW_N(pdl_run_table, s->n + 1);
@@ -76,7 +76,8 @@ static pdl_val interval_of(pdl_vref part) {
               : pdl_null();
 }
 
-/* Returns what a candidate changes, such as "ask: Is it good?", cut to a readable length. */
+/* Returns the values that a candidate changes, such as "ask: Is it good?", shortened to a readable
+ * length. */
 static pdl_val changes_of(pdl_vref values) {
     enum { MAX_CHANGES = 80 };
     pdl_buf b = PDL_BUF;
@@ -98,7 +99,7 @@ static pdl_val changes_of(pdl_vref values) {
     return b.len ? pdl_text_of_buf(&b) : pdl_textz("nothing");
 }
 
-/* Adds a number of a part, unless it is unknown. */
+/* Adds a number of a part. Adds nothing when the number is unknown. */
 static pdl_val with_number(pdl_val d, const char *name, pdl_vref part, const char *key) {
     double x = pdl_record_number(part, key);
     return isnan(x) ? d : pdl_dict_putz(d, name, pdl_rounded(x));
@@ -135,7 +136,7 @@ static void put_said(pdl_vref c, pdl_buf *out) {
     if (why.n) pdl_buf_putf(out, "\n\n%.*s", PDL_FMT(why));
 }
 
-/* Adds a candidate. first: it is the first of the standings, which are sorted. */
+/* Adds a candidate. first: it is the first in the standings, which are sorted. */
 static void add_candidate(reading_search *s, pdl_run_table *t, pdl_vref c, bool first) {
     size_t i = candidate_of(c);
     if (i == SIZE_MAX) return;
@@ -155,7 +156,7 @@ static void add_candidate(reading_search *s, pdl_run_table *t, pdl_vref c, bool 
 
 /* --- the text --------------------------------------------------------------------------------- */
 
-/* Appends what the report says in sentences: neither headings nor tables, which are shown below. */
+/* Appends the sentences of the report, without its headings and tables, which are shown below. */
 static void put_sentences(pdl_str report, pdl_buf *out) {
     while (report.n) {
         pdl_str line = pdl_str_take(&report, PDL_STR("\n"));
@@ -165,8 +166,8 @@ static void put_sentences(pdl_str report, pdl_buf *out) {
     }
 }
 
-/* Appends the sentences: first what follows the tables, which is the verdict, and then what is
- * above them. */
+/* Appends the sentences of the report: first the sentences after the tables, which are the verdict,
+ * and then those before the tables. */
 static void put_report(pdl_str report, pdl_buf *out) {
     size_t tables = pdl_str_find(report, PDL_STR("\n## "), 0);
     if (tables == PDL_NOT_FOUND) tables = report.n;
