@@ -9,7 +9,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORDS = ROOT / "docs" / "internals" / "words.md"
 LIST = ROOT / "tools" / "offenders.txt"
 C_PIECE = re.compile(r"/\*.*?\*/|//[^\n]*(?:\n[ \t]*//[^\n]*)*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)'", re.S)
-JS_PIECE = re.compile(r"/\*.*?\*/|//[^\n]*(?:\n[ \t]*//[^\n]*)*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`", re.S)
+# In JavaScript a slash begins a regular expression where a value is expected. A quote inside of the expression begins no text.
+JS_PIECE = re.compile(r"/\*.*?\*/|//[^\n]*(?:\n[ \t]*//[^\n]*)*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`"
+                      r"|(?:(?<=[(,=:\[!&|?{;>])|(?<=[(,=:\[!&|?{;>] )|(?<=return ))(?P<regex>/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/)", re.S)
 MARKS = re.compile(r"^[ \t]*(?:/\*+|\*(?!/)|//)?[ \t]?|[ \t]*\*/$", re.M)
 
 
@@ -19,8 +21,8 @@ def c_pieces(text):
 
 
 def js_pieces(text):
-    """The same of a script of a page, whose comments begin with two slashes and whose texts have three kinds of quotes."""
-    return [(m.start(), m.group()) for m in JS_PIECE.finditer(text)]
+    """The same of a script of a page, whose comments begin with two slashes and whose texts have three kinds of quotes. Regular expressions are left out."""
+    return [(m.start(), m.group()) for m in JS_PIECE.finditer(text) if not m.group("regex")]
 
 
 PYTHON_PIECE = re.compile(r'#[^\n]*|[rbfRBF]{0,2}(?:""".*?"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\')', re.S)
@@ -40,6 +42,26 @@ def pieces_of(path, text):
 def said(comment):
     """The words of a comment of C, without its marks, on one line."""
     return " ".join(MARKS.sub("", comment).split())
+
+
+ROW = re.compile(r" {2,}\S|\S+ {2,}\S")
+
+
+def parts(lines):
+    """The paragraphs and the rows of tables in the lines of a comment, which have no marks any more; each on one line. A row is indented, or has
+    two blanks after its first word; deeper lines after it continue it."""
+    found, row = [], None
+    for line in lines:
+        depth = len(line) - len(line.lstrip())
+        if not line.strip():
+            row = None
+            found.append([])
+        elif (ROW.match(line) and (row is None or depth <= row)) or (row is not None and depth < row) or not found:
+            row = depth if ROW.match(line) else None
+            found.append([line])
+        else:
+            found[-1].append(line)
+    return [" ".join(" ".join(part).split()) for part in found if part]
 
 
 def line_of(text, start):

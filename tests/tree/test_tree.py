@@ -121,11 +121,16 @@ DRAWN = [("a.c -- see a.h. It reads. SPDX-License-Identifier: Apache-2.0", []), 
 def test_draw_comments():
     tool = load("draw-comments")
     for words, want in DRAWN:
-        checks.same(tool.sentences(words), want, words)
+        checks.same(tool.sentences([words]), want, words)
+    checks.same(tool.sentences(["a.c -- It reads the file.", "`a.c` the first row", "`b.c` the second row"]), ["It reads the file.", "`a.c` the first row", "`b.c` the second row"], "rows of a table")
     checks.same(sorted(tool.rooms(["core/io", "lib"])), ["core/io", "lib"], "rooms by their names")
     text = "int a; /* the first one */\n/* The second one. */\nint b;\n"
     checks.same([(words, tool.about(text, start, end)) for start, end, words in tool.comments(ROOT / "a.c", text)],
-                [("the first one", "int a;"), ("The second one.", "int b;")], "a comment and its code")
+                [(["the first one"], "int a;"), (["The second one."], "int b;")], "a comment and its code")
+    table = "/* a.c -- two files.\n *\n *   `a.c`  reads\n *          the file.\n *   `b.c`  writes it.\n */\n"
+    checks.same([parts for _, _, parts in tool.comments(ROOT / "a.c", table)], [["a.c -- two files.", "`a.c` reads the file.", "`b.c` writes it."]], "each row of a table")
+    script = "a = text.replace(/`[^`]*`/g, ''); // without code\nb = 4 / 2; // half\n"
+    checks.same([parts for _, _, parts in tool.comments(ROOT / "a.js", script)], [["without code"], ["half"]], "a comment after a regular expression")
 
     def draw(*argv):
         return subprocess.run([sys.executable, "tools/draw-comments", "-n", "5", *argv], cwd=ROOT, capture_output=True, text=True, check=True).stdout
