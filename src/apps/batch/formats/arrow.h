@@ -5,7 +5,7 @@
  * duration, or a time in a named zone. DuckDB neither keeps nor makes this schema, and without it
  * these columns would be read back as texts, numbers and times in UTC. The schema is a message of
  * Arrow's IPC format, which is a FlatBuffer. The old message is copied unchanged; only the
- * references to its parts are made anew.
+ * references to its parts are replaced.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

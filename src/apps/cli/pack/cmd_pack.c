@@ -40,7 +40,7 @@ typedef struct packer {
     size_t n_path;
     PDL_VEC(packed_part) parts;
     PDL_VEC(char *) read; /* paths of the files that were read; owned */
-    bool python, commands, servers, files; /* the machine must have these to run it */
+    bool python, commands, servers, files; /* features that the result needs to run */
     bool is_static;
 } packer;
 
