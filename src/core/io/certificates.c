@@ -1,6 +1,6 @@
 /* certificates.c -- see certificates.h. The system's libcurl knows where its certificates are. A
- * libcurl that was installed with a wheel was built on another system, so the file with the
- * certificates has to be searched for.
+ * libcurl that a wheel has installed was built on another system, so the file with the certificates
+ * must be searched.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,8 +28,8 @@ const char *pdl_certificates_find(const char *fallback) {
     return fallback;
 }
 
-/* The choice is made at run time, because a copy that was built for one system may run on
- * another. */
+/* The choice is made at run time, because a copy that was built for one system may run
+ * on another. */
 void pdl_certificates_choose(const pdl_curl *c, const char *given, const char *fallback,
                              pdl_certificates *out) {
     const curl_version_info_data *v = c->version_info(CURLVERSION_NOW);

@@ -13,7 +13,7 @@
 #include "base/banned.h"
 
 static struct {
-    atomic_flag lock; /* guards the list */
+    atomic_flag lock; /* the lock protects the list */
     pthread_once_t once;
     pdl_child *first;
 } running = {ATOMIC_FLAG_INIT, PTHREAD_ONCE_INIT, NULL};
@@ -39,7 +39,7 @@ void pdl_children_kill(void) {
 }
 
 /* Kills the children at exit. Another thread may still wait for one of them, but libuv has ended
- * and must not get its SIGCHLD. */
+ * and must not receive the SIGCHLD. */
 static void end(void) {
     signal(SIGCHLD, SIG_DFL);
     pdl_children_kill();

@@ -17,7 +17,7 @@ static const pdl_library_symbol symbols[] = {
 #undef X
 };
 
-static bool uses_alloc; /* set before threads exist */
+static bool uses_alloc; /* set before there are threads */
 
 void pdl_http_use_alloc(void) { uses_alloc = true; }
 

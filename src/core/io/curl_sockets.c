@@ -1,17 +1,19 @@
 /* curl_sockets.c -- see curl_sockets.h.
  *
  * libcurl wants its socket watched from the moment a request has been sent until the answer is
- * there. Beginning and ending a watch each time cost four system calls for each request, more than
- * the request needs. So the watch of a connection rests in between, as pdl_watch_rest does. That is
- * safe only while the descriptor stays the same socket, and libcurl does not report when it closes
- * an idle connection; therefore libcurl opens and closes sockets through the functions here. The
- * watches of other descriptors, such as those of a resolver's thread, never rest.
+ * there. If a watch began and ended each time, it would cost four system calls for each request,
+ * more than the request itself needs. So the watch of a connection rests between two requests, like
+ * a watch after pdl_watch_rest. That is safe only while the descriptor stays the same socket, and
+ * libcurl does not report when it closes an idle connection; therefore libcurl opens and closes
+ * sockets through the functions here. The watches of other descriptors, such as those of a
+ * resolver's thread, never rest.
  *
  * The loop watches one poller that contains the sockets, and takes a few ready ones from it at a
- * time. libuv would report a thousand in one turn: each answer is read, reaches its run, and makes
- * the run send the next request. When each of these steps passed over all calls, the memory of a
- * call had left the processor's cache before its next step. For the same reason the memory of all
- * ready sockets is fetched into the cache before the first socket is reported.
+ * time. libuv would report a thousand sockets in one turn. Each answer is read, reaches its run,
+ * and makes the run send the next request. If each of these steps were done for all calls before
+ * the next step, the memory of a call would have left the processor's cache by then. For the same
+ * reason the memory of all ready sockets is fetched into the cache before the first socket is
+ * reported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,23 +28,25 @@
 #include "base/banned.h"
 
 enum {
-    AT_ONCE = 16, /* sockets reported in a turn; half as many and twice as many were slower */
-    MANY = 200,   /* calls whose memory stays in the processor's cache */
+    /* number of sockets that are reported in a turn; half as many and twice as many were slower */
+    AT_ONCE = 16,
+    MANY = 200, /* number of calls whose memory stays in the processor's cache */
 };
 
 struct pdl_curl_socket {
     pdl_curl_sockets *all;
     void *user;
     curl_socket_t fd;
-    unsigned events; /* events that libcurl waits for */
-    unsigned polled; /* events that the kernel polls: more while the socket rests */
-    bool is_ours;    /* opened by pdl_curl_socket_open */
+    unsigned events; /* events for which libcurl waits */
+    /* events that the kernel polls; there are more of them while the socket rests */
+    unsigned polled;
+    bool is_ours; /* opened by pdl_curl_socket_open */
     pdl_curl_near near[PDL_CURL_NEAR];
 };
 
 /* The sockets that are being reported now. */
 struct pdl_curl_batch {
-    pdl_curl_socket *p[AT_ONCE]; /* NULL: dropped meanwhile */
+    pdl_curl_socket *p[AT_ONCE]; /* NULL: the socket was dropped meanwhile */
     int n;
     struct pdl_curl_batch *outer; /* a report may run the loop */
 };
@@ -81,7 +85,8 @@ static void set_events(pdl_curl_socket *one, unsigned events) {
 }
 
 static void report(pdl_curl_socket *one, unsigned events) {
-    if (!one->events) { /* the watch rests: without this the report would be repeated */
+    /* the watch rests; without this the kernel would report the event again and again */
+    if (!one->events) {
         (void)poll_for(one, 0);
         return;
     }
@@ -173,7 +178,7 @@ curl_socket_t pdl_curl_socket_open(void *user, curlsocktype purpose, struct curl
     curl_socket_t fd = pdl_os_socket(a->family, a->socktype, a->protocol, false);
     (void)purpose;
     if (fd < 0) return CURL_SOCKET_BAD;
-    drop(find(user, fd)); /* libcurl has closed the descriptor by itself */
+    drop(find(user, fd)); /* libcurl has itself closed the descriptor */
     add(user, fd)->is_ours = true;
     return fd;
 }

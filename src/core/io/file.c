@@ -37,7 +37,7 @@ static const struct {
     {EPIPE, "BrokenPipeError,OSError"},
 };
 
-/* Quotes a path as Python does. */
+/* Quotes a path in the way in which Python does. */
 static void put_quoted(pdl_str s, pdl_buf *out) {
     char quote = memchr(s.p, '\'', s.n) && !memchr(s.p, '"', s.n) ? '"' : '\'';
     pdl_buf_putc(out, quote);
@@ -74,7 +74,7 @@ bool pdl_file_errno(pdl_err *err, int e, const char *path) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-enum { LOOK_MS = 20 }; /* interval of the checks for cancellation in a wait */
+enum { LOOK_MS = 20 }; /* interval between two checks for cancellation during a wait */
 
 /* Waits until fd is ready. Fails when this thread is cancelled, because the other end of a pipe may
  * never be opened. */
@@ -90,8 +90,8 @@ static bool is_fifo(int fd) {
     return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-/* Opening a FIFO waits for the other end; here this wait can be cancelled. Reads and writes do not
- * block. */
+/* Opening a FIFO waits for the other end. This wait can be cancelled, because the file is opened so
+ * that reads and writes do not block. */
 int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err) {
     for (;;) {
         int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode);
@@ -113,8 +113,8 @@ int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err) {
     }
 }
 
-/* Reads fd to its end. size: the size of a regular file, so that one read gets it all and shows
- * that nothing follows; 0: unknown. */
+/* Reads fd to its end. size: the size of a regular file, with which one read gets all of it and
+ * shows that nothing follows; 0 when it is unknown. */
 static bool drain(int fd, const char *path, size_t size, pdl_buf *out, pdl_err *err) {
     size_t chunk = size && size < READ_CHUNK ? size + 1 : READ_CHUNK, begin = out->len;
     for (;;) {
@@ -144,7 +144,7 @@ static bool drain(int fd, const char *path, size_t size, pdl_buf *out, pdl_err *
     }
 }
 
-/* Returns how many bytes are read at most from a descriptor whose fstat is st. */
+/* Returns the maximum number of bytes that are read from a descriptor whose fstat is st. */
 static size_t most_of(int fd, const struct stat *st, size_t most) {
     enum { DEVICE_MAX = 1 << 20 };
     bool is_device = S_ISCHR(st->st_mode) && !isatty(fd);
@@ -213,14 +213,15 @@ bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err) {
     return ok;
 }
 
-/* Reads a FIFO (open, does not block) whose writer opens it, writes and closes it within ms.
- * Password managers provide one in place of a file, and write to it when it is opened. */
+/* Reads a FIFO, which was opened so that it does not block. Its writer must open it, write and
+ * close it within ms. Password managers provide a FIFO in place of a file, and write to it when it
+ * is opened. */
 static bool read_fifo(int fd, const char *path, int ms, pdl_buf *out, pdl_err *err) {
     uint64_t end = pdl_clock_ns() + (uint64_t)ms * 1000000u;
     bool began = false;
     while (pdl_clock_ns() < end && pdl_check_cancel(err)) {
         struct pollfd p = {fd, POLLIN, 0};
-        if (poll(&p, 1, LOOK_MS) <= 0) continue; /* without a writer there is no event */
+        if (poll(&p, 1, LOOK_MS) <= 0) continue; /* no event is reported before there is a writer */
         size_t room = out->limit - out->len;
         if (room > READ_CHUNK) room = READ_CHUNK;
         ssize_t n = room ? read(fd, pdl_buf_room(out, room), room) : 0;
@@ -295,17 +296,19 @@ static bool write_to(const char *path, int flags, pdl_str bytes, pdl_err *err) {
 
 /* --- a file in pieces ------------------------------------------------------------------------- */
 
-/* The mode of a new file from its first byte on. */
+/* The mode that a new file has from the beginning. */
 enum { PRIVATE = 0600, SHARED = 0666 };
 
 struct pdl_file_out {
-    char *path, *tmp; /* owned; tmp NULL: path is written in place, as devices and pipes are */
+    /* path: owned; tmp: NULL when path is written in place, as devices and pipes are */
+    char *path, *tmp;
     int fd;
-    bool nameless; /* tmp gets its name at the end: a process that ends before leaves no file */
-    pdl_buf rest;  /* bytes that are not written yet */
-    bool there;    /* a file was at path before */
+    /* tmp gets its name at the end, so that a process which ends before leaves no file */
+    bool nameless;
+    pdl_buf rest; /* bytes that are not written yet */
+    bool there;   /* there was a file at path before */
     mode_t mode;
-    mode_t fresh; /* the mode of a new file, before the umask */
+    mode_t fresh; /* mode of a new file, before the umask is applied */
 };
 
 static void out_free(pdl_file_out *f) {
@@ -315,8 +318,8 @@ static void out_free(pdl_file_out *f) {
     pdl_free(f);
 }
 
-/* Opens a file without a name in the folder of path. Returns -1 where the system has none, or could
- * not name it later. */
+/* Opens a file without a name in the folder of path. Returns -1 when the system has no such files,
+ * or could not name them later. */
 static int open_nameless(const char *path, mode_t mode) {
     pdl_str folder = pdl_file_folder(pdl_str_of(path));
     char *z = pdl_str_dup(folder.n ? folder : path[0] == '/' ? PDL_STR("/") : PDL_STR("."));
@@ -325,7 +328,7 @@ static int open_nameless(const char *path, mode_t mode) {
     return fd;
 }
 
-/* Returns -1 with errno, or with err set. */
+/* Returns -1 with errno or with err set. */
 static int open_out(pdl_file_out *f, pdl_err *err) {
     if (!f->tmp) return pdl_file_open(f->path, O_WRONLY | O_CREAT | O_TRUNC, f->fresh, err);
     int fd = open_nameless(f->path, f->fresh);
@@ -335,8 +338,8 @@ static int open_out(pdl_file_out *f, pdl_err *err) {
     return open(f->tmp, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, f->fresh);
 }
 
-/* Returns the target of a link (owned), so that the file there is replaced and not the link. NULL:
- * the link has no target. */
+/* Returns the target of a link, owned, so that the file there is replaced and not the link. Returns
+ * NULL for a link without a target. */
 static char *behind_links(const char *path) {
     struct stat st;
     char real[PATH_MAX];
@@ -361,8 +364,8 @@ bool pdl_file_descriptor(pdl_str path, int *fd) {
     return false;
 }
 
-/* Opens a descriptor that the shell has opened. It is written in place, even when it is a file: a
- * new file in its place would lack the text before and after ours. */
+/* Opens a descriptor that the shell has opened. It is written in place even when it is a file: a
+ * new file would lack the text that was written to it before and will be after. */
 static int open_descriptor(pdl_file_out *f, const char *path, int fd) {
     f->path = pdl_str_dup(pdl_str_of(path));
     return fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -440,8 +443,8 @@ static bool write_atomic(const char *path, mode_t fresh, pdl_str bytes, pdl_err 
     return pdl_file_out_end(f, ok, err);
 }
 
-/* Only a regular file is opened: the reader of a pipe would see its end. A dangling link is not
- * opened either, because opening it would make the file. */
+/* Only a regular file is opened, because the reader of a pipe would see its end. A dangling link is
+ * not opened, either, because opening it would make the file. */
 bool pdl_file_check_writable(const char *path, pdl_err *err) {
     struct stat st;
     pdl_file_out *f;
@@ -546,7 +549,7 @@ static pdl_str stem_of(pdl_str name) {
     return n > 1 ? pdl_str_sub(name, 0, n - 1) : name;
 }
 
-/* Returns true when the names are similar without their endings, which most files share. */
+/* Returns true when the names are similar without their suffixes, which most files share. */
 static bool has_similar_stem(pdl_str name, pdl_str other) {
     pdl_str a = stem_of(name), b = stem_of(other);
     return pdl_str_eq(a, b) || pdl_str_nearest(a, &b, 1).n;
@@ -573,8 +576,8 @@ char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix) {
     return found;
 }
 
-/* Returns the kind of a folder's entry. A link to a folder is OTHER, because a walk that follows it
- * could run in circles. */
+/* Returns the kind of an entry in a folder. A link to a folder is OTHER, because a walk that
+ * follows it could run in circles. */
 static pdl_file_kind kind_of_entry(const char *path) {
     struct stat st;
     pdl_file_kind kind = pdl_file_kind_of(path);

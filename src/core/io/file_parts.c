@@ -1,4 +1,4 @@
-/* file_parts.c -- paths without "." and "..", which are computed without a file system; see file.h.
+/* file_parts.c -- removes "." and ".." from paths without using the file system; see file.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /* file_wasi.c -- see file.h. A module of WebAssembly has no files: no path exists, and nothing can
- * be written. Functions that only compute paths work as elsewhere.
+ * be written. Functions that only compute paths work as on other platforms.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,7 +51,8 @@ void pdl_file_each(const char *folder, void (*fn)(void *user, const char *name, 
     (void)folder, (void)fn, (void)user;
 }
 
-/* The caller, a trace, then keeps in memory what it would write to the file. */
+/* After this failure the caller, a trace, keeps in memory the text that it would write
+ * to the file. */
 int pdl_file_scratch(const char *folder) {
     (void)folder;
     return -1;

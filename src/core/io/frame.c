@@ -10,13 +10,15 @@
 
 #include "base/banned.h"
 
-enum { MAX_HEADER = 8192 }; /* bytes before the blank line of a Content-Length message */
+/* maximum number of bytes before the blank line of a message with Content-Length */
+enum { MAX_HEADER = 8192 };
 
 static size_t max_message(const pdl_frame *f) {
     return f->max_message ? f->max_message : (size_t)PDL_MAX_FRAME_BYTES;
 }
 
-/* The header at the start of s. Once it is complete, its size and that of the message are set. */
+/* The header at the start of s. When it is complete, its size and the size of the
+ * message are set. */
 typedef struct head {
     bool whole;
     size_t header, message;
@@ -88,7 +90,7 @@ bool pdl_frame_feed(pdl_frame *f, pdl_str bytes, pdl_frame_fn *fn, void *user, p
         pos += h.header + h.message;
         ok = fn(user, pdl_str_sub(rest, h.header, h.header + h.message), err);
     }
-    /* bytes are moved once per feed, so that many small messages cost linear time */
+    /* bytes are moved once per call, so that many small messages take linear time */
     pdl_buf_shift(&f->in, pos);
     return ok;
 }

@@ -1,8 +1,8 @@
 /* http.c -- see http.h.
  *
- * libcurl forbids most calls from inside of its callbacks, but the user must be free to start and
- * cancel transfers from his. So libcurl's callbacks only record what happened, and the user is
- * called after libcurl has returned.
+ * libcurl forbids most calls from inside its callbacks, but the callbacks of our user must be free
+ * to start and cancel transfers. So libcurl's callbacks only record events, and the user is called
+ * after libcurl has returned.
  *
  *    socket or timer ready -> curl_multi_socket_action -> on_body, on_header: append, queue
  *                          -> curl_multi_info_read: mark ended, queue
@@ -22,15 +22,18 @@
 #include "base/banned.h"
 
 enum {
-    /* transfers in a lane; libcurl searches all connections of a multi handle for a free one */
+    /* number of transfers in a lane; libcurl searches all connections of a multi handle for a free
+     * one */
     LANE_TRANSFERS = 16,
-    /* with TLS a lane has more: transfers share a connection, which is slow to make */
+    /* with TLS a lane has more transfers, because they share a connection, which is slow to make */
     LANE_SHARED = 128,
-    SPARE_TRANSFERS = 1000, /* spare transfers that are kept; this many may end in one turn */
-    SPARE_LOOKED_AT = 8,    /* spare transfers that are compared with a wanted setup */
-    KEPT_BYTES = 16384,     /* a longer buffer of a spare transfer is released */
-    HANDLE_BYTES = 5376,    /* size of libcurl 7.88's easy handle; it need not be exact */
-    /* size of the object that the user of a transfer keeps for it; it need not be exact either */
+    /* number of spare transfers that are kept; this many may end in one turn */
+    SPARE_TRANSFERS = 1000,
+    /* number of spare transfers whose setup is compared with the wanted one */
+    SPARE_LOOKED_AT = 8,
+    KEPT_BYTES = 16384,  /* a spare transfer releases a buffer that is longer than this */
+    HANDLE_BYTES = 5376, /* size of libcurl 7.88's easy handle; it need not be exact */
+    /* size of the object that the user of a transfer keeps for it; it need not be exact, either */
     USER_BYTES = 1536,
 };
 
@@ -57,7 +60,7 @@ static const char *reason(const transfer *t) {
     return t->end == PDL_HTTP_OK ? "" : t->said ? t->said : t->why;
 }
 
-/* Removes a transfer from libcurl; after that no callback of libcurl names it. */
+/* Removes a transfer from libcurl. After that no callback of libcurl names it. */
 static void detach(transfer *t) {
     pdl_http *h = t->http;
     pdl_timer_stop(t->idle);
@@ -96,8 +99,9 @@ static void keep_buffer(pdl_buf *b) {
     if (b->cap > KEPT_BYTES) pdl_buf_fini(b);
 }
 
-/* Keeps the transfer for the next request, which is usually of the same kind: setting all options
- * again takes as long as writing the request. A handle whose transfer failed is not used again. */
+/* Keeps the transfer for the next request, which usually needs the same options. Setting all
+ * options again would take as long as writing the request. A handle whose transfer failed is not
+ * used again. */
 static void release(transfer *t) {
     pdl_http *h = t->http;
     if (!t->easy || t->end != PDL_HTTP_OK || !t->ended || h->spare.n >= SPARE_TRANSFERS) {
@@ -129,8 +133,8 @@ static void watch_silence(transfer *t, uint64_t passed_ms) {
     t->idle = limit ? pdl_timer_start(t->http->loop, limit - passed_ms, on_idle, t) : NULL;
 }
 
-/* Ends a silent transfer. The timer is not restarted at each byte: when it fires, it compares the
- * time of the last byte and starts again. */
+/* Ends a silent transfer. A byte does not restart the timer: when the timer fires, it is compared
+ * with the time of the last byte and started again. */
 static void on_idle(void *user) {
     transfer *t = user;
     pdl_http *h = t->http;
@@ -164,7 +168,7 @@ size_t pdl_http_on_body(char *p, size_t size, size_t n, void *user) {
     bool first = t->got == 0;
     t->got += n;
     t->last_ns = pdl_clock_ns();
-    /* from the first byte on, idle_ms limits the silence instead of first_ms */
+    /* from the first byte on, the silence is limited by idle_ms and not by first_ms */
     if (first && n) watch_silence(t, 0);
     if (d && d->drop_after >= 0 && t->got > (size_t)d->drop_after) {
         end_with(t, PDL_HTTP_BROKEN, "dropped by PDL_STRESS");
@@ -200,7 +204,7 @@ size_t pdl_http_on_header(char *p, size_t size, size_t n, void *user) {
     assert(transfer_ok(t));
     t->last_ns = pdl_clock_ns();
     if (pdl_str_starts(line, PDL_STR("HTTP/"))) {
-        /* This is a new answer: the previous one was 100 Continue or a proxy's. */
+        /* This is a new answer. The previous one was 100 Continue, or an answer of a proxy. */
         pdl_buf_clear(&t->head);
         t->status = status_of(line);
     }
@@ -272,8 +276,8 @@ static const struct {
     {CURLE_UNSUPPORTED_PROTOCOL, PDL_HTTP_BAD_REQUEST},
 };
 
-/* libcurl says "unsupported protocol" both for a URL and for an answer that is not HTTP. Returns
- * true for the latter. */
+/* libcurl reports "unsupported protocol" for a wrong URL and for an answer that is not HTTP.
+ * Returns true for the latter. */
 static bool is_answered(const pdl_curl *c, CURL *easy) {
     long sent = 0;
     return c->easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent > 0;
@@ -303,7 +307,7 @@ static bool give_data(transfer *t) {
     return go;
 }
 
-/* Finds the limit, because libcurl reports only that one was exceeded. */
+/* Finds out which limit was exceeded, because libcurl only reports that one was. */
 static pdl_http_limit limit_of(const transfer *t) {
     if (t->end != PDL_HTTP_TIMEOUT || t->limit != PDL_HTTP_NO_LIMIT) return t->limit;
     uint64_t ms = (pdl_clock_ns() - t->start_ns) / 1000000;
@@ -315,7 +319,7 @@ static void give_end(transfer *t) {
               (unsigned long long)t->id, t->req.method, (int)t->end, t->status, t->got, reason(t));
     pdl_http_reply r = {
         t->end, limit_of(t), t->status, pdl_buf_str(&t->body), pdl_buf_str(&t->head), reason(t)};
-    t->dead = true; /* a cancel in the callback must not find the transfer */
+    t->dead = true; /* a cancellation in the callback must not find the transfer */
     t->req.done(t->req.user, &r);
 }
 
@@ -391,8 +395,8 @@ static size_t lane_room(bool tls) { return tls ? LANE_SHARED : LANE_TRANSFERS; }
 
 static bool has_room(const lane *l, bool tls) { return l->tls == tls && l->n < lane_room(tls); }
 
-/* Returns the lane that a transfer left last, whose connection is idle now, else the first one with
- * room. Few lanes are used, so that idle connections are found again. */
+/* Returns the lane that a transfer left last, since its connection is idle now; otherwise the first
+ * lane with room. Few lanes are used, so that idle connections are found again. */
 static lane *find_lane(pdl_http *h, bool tls) {
     if (h->roomy && has_room(h->roomy, tls)) return h->roomy;
     for (size_t i = 0; i < h->lanes.n; i++)
@@ -407,7 +411,7 @@ static lane *find_lane(pdl_http *h, bool tls) {
     h->curl.multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, set_lane_timer);
     h->curl.multi_setopt(l->multi, CURLMOPT_TIMERDATA, l);
     /* By default libcurl keeps four idle connections for each open transfer. When many transfers
-     * end in one turn, as rows of a batch do, it would close connections that the next ones
+     * end in one turn, as rows of a batch do, it would close connections that the next transfers
      * need. */
     h->curl.multi_setopt(l->multi, CURLMOPT_MAXCONNECTS, (long)lane_room(tls));
     *pdl_vec_push(&h->lanes) = l;
@@ -439,7 +443,7 @@ static uint32_t take_slot(pdl_http *h) {
     return (uint32_t)(h->slots.n - 1);
 }
 
-/* Returns host and path of a URL, without the user name and the query. */
+/* Returns the host and the path of a URL, without the user's name and the query. */
 static pdl_str shown_address(const char *url) {
     pdl_str s = pdl_str_of(url);
     size_t host = pdl_str_find(s, PDL_STR("://"), 0);
@@ -458,7 +462,8 @@ uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
     t->req = *req;
     t->req.url = NULL; /* the caller owns the URL and may free it after this call */
     t->req.headers = NULL;
-    t->head.limit = t->body.limit = (size_t)-1 >> 2; /* none: the callbacks check the ceilings */
+    /* no limit is needed, because the callbacks check the ceilings */
+    t->head.limit = t->body.limit = (size_t)-1 >> 2;
     t->start_ns = t->last_ns = pdl_clock_ns();
     h->slots.p[slot] = t;
     h->open++;
@@ -489,7 +494,8 @@ void pdl_http_cancel(pdl_http *h, uint64_t id) {
     transfer *t = slot < h->slots.n ? h->slots.p[slot] : NULL;
     if (!t || t->id != id || t->dead) return;
     t->dead = true;
-    if (t->queued || t->in_callback) return; /* a queued transfer is released when its turn comes */
+    /* a queued transfer is released when it is taken from the queue */
+    if (t->queued || t->in_callback) return;
     detach(t);
     leave_table(t);
     release(t);
@@ -522,7 +528,7 @@ void pdl_http_free(pdl_http *h) {
     if (h->setup.p) pdl_os_wipe(h->setup.p, h->setup.cap);
     pdl_buf_fini(&h->setup);
     for (size_t i = 0; i < h->lanes.n; i++) {
-        h->curl.multi_cleanup(h->lanes.p[i]->multi); /* closes idle connections */
+        h->curl.multi_cleanup(h->lanes.p[i]->multi); /* this closes the idle connections */
         pdl_timer_stop(h->lanes.p[i]->timer);
         pdl_free(h->lanes.p[i]);
     }

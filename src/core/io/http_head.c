@@ -74,7 +74,8 @@ static bool decode_path(pdl_str s, char **out) {
     return ok;
 }
 
-/* Reads /path, http://host/path, or the * of OPTIONS. *host: the host of the target, else empty. */
+/* Reads a target: /path, http://host/path, or the * of OPTIONS. *host: the host in the target;
+ * empty when there is none. */
 static bool read_target(pdl_str target, pdl_http_head *h, pdl_str *host) {
     pdl_str scheme = PDL_STR("http://");
     *host = (pdl_str){0};
@@ -133,7 +134,7 @@ static size_t count(const pdl_http_head *h, const char *name) {
     return n;
 }
 
-/* Returns true when word is in a list with commas. */
+/* Returns true when the word is in a list whose items are separated by commas. */
 static bool has_word(pdl_str list, const char *word) {
     while (list.n) {
         size_t comma = pdl_str_find(list, PDL_STR(","), 0),
@@ -147,7 +148,8 @@ static bool has_word(pdl_str list, const char *word) {
 static bool read_length(pdl_str s, int64_t *out) {
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] < '0' || s.p[i] > '9') return false;
-    if (s.n && !pdl_num_read_int(s, out)) *out = INT64_MAX; /* larger than any limit */
+    /* the number is larger than any limit */
+    if (s.n && !pdl_num_read_int(s, out)) *out = INT64_MAX;
     return s.n > 0;
 }
 
@@ -200,7 +202,7 @@ void pdl_http_head_fini(pdl_http_head *h) {
     *h = (pdl_http_head){0};
 }
 
-/* Appends s with %XX and + decoded; what is not UTF-8 then is replaced. */
+/* Appends s with %XX and + decoded. Bytes that are not UTF-8 after that are replaced. */
 static void decode_parameter(pdl_str s, pdl_buf *out) {
     pdl_buf bytes = PDL_BUF;
     for (size_t i = 0; i < s.n; i++) {
@@ -234,7 +236,7 @@ static bool take_size(pdl_chunks *c, char b) {
     int digit = pdl_hex_digit((unsigned char)b);
     if (digit >= 0) {
         c->left = c->left * 16 + (unsigned)digit;
-        return ++c->digits <= 15; /* 60 bits at most */
+        return ++c->digits <= 15; /* the number has at most 60 bits */
     }
     if (!c->digits) return false;
     if (b == '\r')
@@ -267,7 +269,7 @@ static bool take_byte(pdl_chunks *c, char b) {
             c->line++;
         return !lf && ++c->trailer <= PDL_HTTP_MAX_CHUNK_LINE;
     case CHUNK_TRAILER_LF:
-        c->at = c->line ? CHUNK_TRAILER : CHUNK_END; /* the empty line is the last */
+        c->at = c->line ? CHUNK_TRAILER : CHUNK_END; /* the empty line is the last line */
         c->line = 0;
         return lf;
     case CHUNK_DATA:

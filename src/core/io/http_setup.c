@@ -14,7 +14,8 @@
 #include "base/banned.h"
 
 enum {
-    RECEIVE_BUFFER = 4000, /* small, because thousands may be open and most answers are short */
+    /* small, because thousands of transfers may be open and most answers are short */
+    RECEIVE_BUFFER = 4000,
 };
 
 void pdl_http_clear_setup(transfer *t) {
@@ -36,7 +37,8 @@ void pdl_http_put_setup(const pdl_http_request *r, pdl_buf *out) {
 
 static void set_method(const pdl_curl *c, CURL *e, const pdl_http_request *r) {
     c->easy_setopt(e, r->body.p ? CURLOPT_POST : CURLOPT_HTTPGET, 1L);
-    if (strcmp(r->method, "HEAD") == 0) c->easy_setopt(e, CURLOPT_NOBODY, 1L); /* no body comes */
+    /* the answer has no body */
+    if (strcmp(r->method, "HEAD") == 0) c->easy_setopt(e, CURLOPT_NOBODY, 1L);
     if (strcmp(r->method, r->body.p ? "POST" : "GET") != 0)
         c->easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
 }
@@ -47,10 +49,11 @@ static void set_body(const pdl_curl *c, CURL *e, const pdl_http_request *r) {
     c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.n);
 }
 
-/* "Name:" would remove one of libcurl's headers, so a header without a value is written "Name;". */
+/* A line "Name:" would remove a header of libcurl, so a header without a value is written as
+ * "Name;". */
 static void add_header(transfer *t, const char *line) {
     pdl_str s = pdl_str_trim(pdl_str_of(line));
-    if (strpbrk(line, "\r\n")) return; /* callers have already refused a header of two lines */
+    if (strpbrk(line, "\r\n")) return; /* callers have already refused a header with a line end */
     if (!s.n || s.p[s.n - 1] != ':') {
         t->headers = t->http->curl.slist_append(t->headers, line);
         return;
@@ -100,7 +103,7 @@ static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, 
     }
 }
 
-/* Returns the parts of a URL, or NULL when libcurl has to read it, for instance because it is
+/* Returns the parts of a URL, or NULL when libcurl itself has to read it, for example because it is
  * malformed. The parts of the last URL are kept, since most requests go to one URL and libcurl
  * spends a sixth of its time on reading it. While transfers are open the parts are not replaced,
  * because transfers refer to them. The flags are those that libcurl itself uses to read URLs. */
@@ -143,7 +146,7 @@ static bool set_options(transfer *t, const pdl_http_request *r) {
     c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
     if (h->share) c->easy_setopt(e, CURLOPT_SHARE, h->share);
     if (r->compressed) c->easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
-    /* a request is sent again when a connection that was used before ends without an answer */
+    /* a request is sent again when the connection was used before and ends without an answer */
     if (r->once) c->easy_setopt(e, CURLOPT_FRESH_CONNECT, 1L);
     set_security(h, e, r, tls);
     set_method(c, e, r);

@@ -4,12 +4,12 @@
  *      READ_HEAD ------------> READ_BODY ---------> ANSWER -----------------> READ_HEAD, or
  *          \___________________________\___________ LINGER: discards input, then closes
  *
- * A connection reads no more than it can store, or a client could fill the memory: while a request
- * is answered, following bytes wait in `in`, up to the size of a head, and after that in the
- * kernel. A request that is refused while its body still arrives is answered at once; the
- * connection then lingers, because closing it with unread bytes would reset it, and the client
- * would lose the answer. What must stay true: every buffer of a connection is bounded, and every
- * phase has a time limit.
+ * A connection reads no more than it can store; otherwise a client could fill the memory. While a
+ * request is being answered, the next bytes wait in `in`, up to the size of a head, and further
+ * bytes wait in the kernel. A request that is refused while its body still arrives is answered at
+ * once; the connection then lingers, because closing it with unread bytes would reset it, and the
+ * client would lose the answer. What must stay true: every buffer of a connection is bounded, and
+ * every phase has a time limit.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,9 +35,9 @@
 
 enum {
     BACKLOG = 1024,
-    ACCEPTS = 64, /* connections accepted in a turn of the loop */
+    ACCEPTS = 64, /* number of connections that are accepted in one turn of the loop */
     SWEEP_MS = 1000,
-    LINGER_MS = 5000, /* without a byte from the client */
+    LINGER_MS = 5000, /* limit for a silence of the client */
 };
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -142,7 +142,7 @@ static void report_refusal(const client *c, int status, const char *why) {
 }
 
 /* Refuses bytes that are not a request, or a request that did not arrive in time, and closes the
- * connection. The user has not seen the request. */
+ * connection. The user has not seen this request. */
 static turn refuse(client *c, int status, const char *why) {
     pdl_buf b = PDL_BUF;
     report_refusal(c, status, why);
@@ -206,13 +206,14 @@ static void show_head(client *c) {
     x->at_head = false;
     bool waits = x->head.expects_continue && !x->status && pdl_httpd_still_arrives(x) && !c->in.len;
     pdl_str proceed = PDL_STR("HTTP/1.1 100 Continue\r\n\r\n");
-    /* All earlier answers were sent, so the buffer is free, or the client is gone. */
+    /* All earlier answers were sent, so the buffer is free, unless the client is gone. */
     if (waits &&
         send(c->fd, proceed.p, proceed.n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)proceed.n)
         c->closes = true;
 }
 
-/* Phase READ_HEAD: ends when the head is complete, waits while bytes are missing. */
+/* Handles the phase READ_HEAD, which ends when the head is complete. Waits while bytes
+ * are missing. */
 static turn read_head(client *c) {
     size_t blank = 0;
     while (blank + 1 < c->in.len && c->in.p[blank] == '\r' && c->in.p[blank + 1] == '\n')
@@ -300,7 +301,7 @@ static void await_request(client *c) {
     move(c, &c->h->idle);
 }
 
-/* Phase ANSWER: sends what is ready. */
+/* Handles the phase ANSWER: sends the output that is ready. */
 static turn give(client *c) {
     if (!pdl_httpd_flush(c)) return end(c);
     bool done = !c->out.len && (!c->x || c->x->ended);
@@ -333,8 +334,8 @@ static void advance(client *c) {
 
 /* --- sockets ---------------------------------------------------------------------------------- */
 
-/* Called when the client sends nothing more: a request that is incomplete or waits for an answer is
- * dropped. */
+/* Called when the client sends nothing more. A request that is incomplete, or waits for an answer,
+ * is dropped. */
 static turn on_end(client *c) {
     bool takes = c->phase == ANSWER && (!c->x || c->x->ended);
     if (!takes) return end(c);
@@ -400,12 +401,12 @@ static void add_client(pdl_httpd *h, int fd) {
 static int accept_one(pdl_httpd *h) {
     int fd = pdl_os_accept(h->fd);
     bool none = fd < 0 && (errno == EMFILE || errno == ENFILE) &&
-                make_room(h); /* no descriptor is free: closing a connection frees one */
+                make_room(h); /* when no descriptor is free, closing a connection frees one */
     return none ? pdl_os_accept(h->fd) : fd;
 }
 
-/* Called when accept has failed. If a connection was waiting, there was no descriptor for it, and
- * accepting stops until one may be free. */
+/* Called when accept has failed. If a connection was waiting, there was no free descriptor for it.
+ * Accepting then stops until one may be free. */
 static void stop_accepting(pdl_httpd *h) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) return;
     pdl_watch_set(h->watch, 0);
@@ -446,15 +447,15 @@ static void time_out(client *c) {
     advance(c);
 }
 
-/* Returns true when the client is gone. A connection whose buffer is full is not read, so its end
- * must be polled for. */
+/* Returns true when the client is gone. A connection with a full buffer is not read, so its end is
+ * only noticed by polling. */
 static bool has_gone(const client *c) {
     return pdl_httpd_is_full(c) && !c->no_more && pdl_os_is_left(c->fd);
 }
 
 static void sweep_list(clients *l, uint64_t now) {
     for (client *c = l->first, *next; c; c = next) {
-        /* a step ends only c, or moves it to another list or to the end of this one */
+        /* a step ends only c, or moves c to another list or to the end of this one */
         next = c->next;
         bool late = (c->end_ms && now >= c->end_ms) || (c->phase == LINGER && now >= c->last_ms);
         if (has_gone(c) && (!c->x || !c->x->ended))
@@ -513,7 +514,7 @@ static bool listen_at(const pdl_httpd_options *o, int *to, uint16_t *port, pdl_e
     return true;
 }
 
-/* Limits the connections, because programs need descriptors as well. */
+/* Limits the number of connections, because programs need descriptors, too. */
 static unsigned most_connections(unsigned wanted) {
     struct rlimit r;
     if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur == RLIM_INFINITY ||

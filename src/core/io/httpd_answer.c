@@ -1,5 +1,5 @@
-/* httpd_answer.c -- writes the answers of a server: heads, bodies in one piece or in chunks. It
- * also sends what a socket takes. httpd.c decides when an answer is due.
+/* httpd_answer.c -- writes the answers of a server: heads, and bodies in one piece or in chunks. It
+ * also sends as many bytes as the socket takes. httpd.c decides when an answer is due.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +23,8 @@ void pdl_httpd_watch(client *c) {
                   (pdl_httpd_is_full(c) ? 0 : PDL_WATCH_READ) | (writes ? PDL_WATCH_WRITE : 0));
 }
 
-/* Returns the output buffer. Its first bytes start the time limit of the client for taking them. */
+/* Returns the output buffer. With its first bytes, the time limit for the client to take them
+ * begins. */
 static pdl_buf *out(client *c) {
     if (c->out.len == c->out_at && c->phase == ANSWER) c->end_ms = now_ms() + c->h->opt.send_ms;
     return &c->out;
@@ -38,7 +39,7 @@ bool pdl_httpd_flush(client *c) {
         c->out_at += (size_t)n;
         c->end_ms = now_ms() + c->h->opt.send_ms;
     }
-    if (c->out_at >= c->out.len / 2) { /* each byte is moved once at most */
+    if (c->out_at >= c->out.len / 2) { /* each byte is moved at most once */
         pdl_buf_shift(&c->out, c->out_at);
         c->out_at = 0;
     }
@@ -78,7 +79,7 @@ static const char *reason_of(int status) {
     };
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
         if (reasons[i].status == status) return reasons[i].reason;
-    return "Status"; /* the client reads the number */
+    return "Status"; /* clients read the number and not this word */
 }
 
 static void put_date(pdl_buf *b) {

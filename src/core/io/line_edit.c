@@ -1,10 +1,11 @@
 /* line_edit.c -- see line_edit.h.
  *
- * libedit reads keys through a function of ours, for three reasons. A signal just before a blocking
- * read would be lost, so the read also waits for a second descriptor, to which the signal's handler
- * writes. libedit decodes input by the locale of the process, which is "C" here, where a letter
- * that is not ASCII ends the line: we decode UTF-8. And the wait for the rest of a key sequence,
- * such as a cursor key's, has to end, because other events of the loop wait meanwhile.
+ * libedit reads keys through a function of ours, for three reasons. First, a signal just before a
+ * blocking read would be lost, so the read also waits for a second descriptor, to which the
+ * signal's handler writes. Second, libedit decodes input by the locale of the process, which is
+ * "C", so that a letter that is not ASCII would end the line. This function decodes UTF-8. Third,
+ * the wait for the rest of a key sequence, such as that of a cursor key, has to end, because other
+ * events of the loop wait meanwhile.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -75,18 +76,21 @@ static const pdl_library_symbol edit_symbols[] = {
 struct pdl_line_edit {
     pdl_line_edit_options opt;
     edit_api api;
-    void *el, *history; /* NULL: lines are read without libedit */
+    void *el, *history; /* NULL when lines are read without libedit */
     const char *prompt; /* the prompt of the line that is being read */
-    locale_t locale;    /* the locale in which libedit works; 0: there is none for UTF-8 */
-    size_t n_bytes;     /* bytes read since libedit was called */
-    size_t n_ahead;     /* unread bytes that were typed while the terminal was in line mode */
-    bool is_first;      /* nothing was read since the terminal entered single-key mode */
-    bool in_loop;       /* pdl_line_edit_start was called, and its line has not ended */
-    bool is_answer;     /* the typed text is the answer to a program */
-    bool at_end;        /* Ctrl-D on an empty line, or the terminal is gone */
+    /* the locale in which libedit works; 0 when the system has none for UTF-8 */
+    locale_t locale;
+    size_t n_bytes; /* number of bytes that were read since libedit was called */
+    /* number of unread bytes that were typed while the terminal was in line mode */
+    size_t n_ahead;
+    bool is_first;  /* nothing was read since the terminal entered single-key mode */
+    bool in_loop;   /* pdl_line_edit_start was called, and its line has not ended */
+    bool is_answer; /* the typed text is the answer to a program */
+    bool at_end;    /* Ctrl-D was typed on an empty line, or the terminal is gone */
 };
 
-/* The only object. libedit calls our functions without a pointer to it, and it has one terminal. */
+/* The only object of its kind. libedit calls our functions without a pointer to it, and it has one
+ * terminal. */
 static pdl_line_edit *the_one;
 
 static bool load(edit_api *api) {
@@ -103,7 +107,7 @@ static const char *prompt_of(void *el) {
 /* --- completion ------------------------------------------------------------------------------- */
 
 typedef struct word_list {
-    pdl_buf all, common; /* lines of words, and their common beginning */
+    pdl_buf all, common; /* the words, one on each line, and their common beginning */
     size_t n;
 } word_list;
 
@@ -160,8 +164,8 @@ static bool wait_for_byte(const pdl_line_edit *e) {
     return n > 0;
 }
 
-/* Counts the bytes that are there when the terminal has just entered single-key mode. They were
- * typed before: while a program ran, or right after the prompt. */
+/* Counts the bytes that are available when the terminal has just entered single-key mode. They were
+ * typed earlier: while a program ran, or right after the prompt. */
 static void count_ahead(pdl_line_edit *e) {
     int n = 0;
     if (!e->is_first) return;
@@ -188,7 +192,7 @@ static int read_byte(pdl_line_edit *e, char *byte) {
     return (int)n;
 }
 
-/* Returns 1 and one character in *out, 0 at the end of input, -1 and errno. */
+/* Returns 1 with a character in *out; 0 at the end of input; -1 with errno. */
 static int read_key(void *el, wchar_t *out) {
     pdl_line_edit *e = the_one;
     char bytes[5] = {0};
@@ -205,7 +209,7 @@ static int read_key(void *el, wchar_t *out) {
     return e->at_end ? 0 : 1;
 }
 
-/* Enters the locale of libedit, which writes characters by the locale of the thread. */
+/* Enters the locale of libedit. libedit writes characters by the locale of the thread. */
 static locale_t enter(const pdl_line_edit *e) {
     return e->locale ? uselocale(e->locale) : (locale_t)0;
 }
@@ -269,7 +273,7 @@ void pdl_line_edit_free(pdl_line_edit *e) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Reads byte by byte, because what follows the line is for later readers. */
+/* Reads byte by byte, because the bytes after the line belong to later readers. */
 static pdl_line_result read_plain(pdl_line_edit *e, pdl_buf *out) {
     for (;;) {
         char c;

@@ -1,4 +1,4 @@
-/* loop.c -- see loop.h. Open objects are counted here, because libuv's count includes idle watches.
+/* loop.c -- This file counts open objects, because libuv's count includes idle watches.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,19 +11,19 @@
 
 #include "base/banned.h"
 
-/* Invariant: `wake` is referenced all the time, so that uv_run(ONCE) always waits in the kernel. */
+/* Invariant: `wake` is always referenced, so that uv_run(ONCE) waits in the kernel. */
 struct pdl_loop {
     uv_loop_t uv;
     uv_async_t wake;
-    uv_timer_t limit; /* end of a wait with a limit */
+    uv_timer_t limit; /* ends a wait that has a limit */
     size_t open;
-    bool firing; /* the callback of a timer runs */
+    bool firing; /* the callback of a timer is running */
 };
 
 struct pdl_timer {
     uv_timer_t uv;
     pdl_loop *loop;
-    bool background; /* does not keep the loop open */
+    bool background; /* the timer does not keep the loop open */
     void (*fn)(void *user);
     void *user;
 };
@@ -31,7 +31,7 @@ struct pdl_timer {
 struct pdl_watch {
     uv_poll_t uv;
     pdl_loop *loop;
-    bool background; /* does not keep the loop open */
+    bool background; /* the watch does not keep the loop open */
     int events;
     /* events that the kernel polls; they are more than `events` while the watch rests */
     int polled;
@@ -62,7 +62,7 @@ static void ignore_sigpipe(void) {
 }
 
 void pdl_loop_use_alloc(void) {
-    /* the call fails for NULLs only */
+    /* the call fails only for NULL */
     uv_replace_allocator(pdl_alloc, pdl_realloc, pdl_calloc, pdl_free);
 }
 
@@ -89,7 +89,8 @@ void pdl_loop_free(pdl_loop *l) {
     if (!l) return;
     uv_close((uv_handle_t *)&l->wake, NULL);
     uv_close((uv_handle_t *)&l->limit, NULL);
-    uv_run(&l->uv, UV_RUN_NOWAIT); /* runs the close callbacks, which release what was stopped */
+    /* runs the close callbacks, which release objects that were stopped */
+    uv_run(&l->uv, UV_RUN_NOWAIT);
     uv_loop_close(&l->uv);
     pdl_free(l);
 }
@@ -133,9 +134,9 @@ static void timer_fired(uv_timer_t *h) {
 }
 
 /* Returns the time from libuv's clock to the end of a timer that runs for ms. libuv fires timers
- * until none is due, so a timer that restarts itself in its callback could keep the loop from
- * everything else. Inside of a callback the clock is therefore not updated: the time by which it is
- * late is added, and a new timer ends at least 1 ms after the clock. */
+ * until no timer is due, so a timer that restarts itself in its callback could keep the loop from
+ * all other work. Inside a callback the clock is therefore not updated. Instead, the time by which
+ * it is late is added, and a new timer ends at least 1 ms after the clock. */
 static uint64_t distance(pdl_loop *l, uint64_t ms) {
     if (!l->firing) {
         uv_update_time(&l->uv); /* the clock was not updated while the program computed */
@@ -201,7 +202,8 @@ static void poll_for(pdl_watch *w, int events) {
 static void watch_fired(uv_poll_t *h, int status, int events) {
     assert(watch_ok(h->data));
     pdl_watch *w = h->data;
-    if (!w->events) { /* the watch rests: without this the report would be repeated */
+    /* the watch rests; without this the kernel would report the event again and again */
+    if (!w->events) {
         poll_for(w, 0);
         return;
     }

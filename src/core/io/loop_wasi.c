@@ -1,5 +1,5 @@
 /* loop_wasi.c -- see loop.h. A module of WebAssembly cannot wait: its host waits, for at most
- * pdl_loop_deadline_ms, and then lets the loop run. There are timers only.
+ * pdl_loop_deadline_ms, and then lets the loop run. It has only timers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,7 @@ struct pdl_timer {
 };
 
 struct pdl_loop {
-    pdl_timer *first; /* ordered by the time when they are due */
+    pdl_timer *first; /* the timers, in the order in which they are due */
 };
 
 pdl_loop *pdl_loop_new(void) { return PDL_NEW(pdl_loop); }
@@ -44,7 +44,7 @@ void pdl_timer_stop(pdl_timer *t) {
     pdl_free(t);
 }
 
-/* The host waits, so timeout_ms is of no account. */
+/* The host waits, so timeout_ms has no effect. */
 bool pdl_loop_run(pdl_loop *l, int timeout_ms) {
     (void)timeout_ms;
     for (uint64_t now = pdl_clock_ns(); l->first && l->first->due_ns <= now;) {

@@ -28,11 +28,11 @@ enum {
     /* Time between the child's exit and the closing of outputs that other processes keep open. */
     GRACE_MS = 200,
     READ_CHUNK = 65536,
-    N_PIPES = 5, /* descriptors 0..4 of the child */
+    N_PIPES = 5, /* the child has the descriptors 0 to 4 */
 };
 
-/* One pipe of the child. Invariant: open while the uv handle is not closed. A held stream keeps the
- * loop open. */
+/* One pipe of the child. Invariant: the pipe is open until its uv handle is closed. A held stream
+ * keeps the loop open. */
 typedef struct stream {
     uv_pipe_t uv;
     struct pdl_proc *proc;
@@ -42,7 +42,7 @@ typedef struct stream {
 } stream;
 
 /* Invariant: refs counts uv handles and writes that refer to it, plus one for the owner. ended:
- * done was called or must not be called. */
+ * done was called, or must not be called any more. */
 struct pdl_proc {
     uv_process_t uv;
     pdl_loop *loop;
@@ -52,12 +52,12 @@ struct pdl_proc {
     void (*done)(void *user, const pdl_proc_result *r);
     void (*on_out_end)(void *user);
     size_t max_bytes;
-    size_t n_reading; /* outputs that have not ended */
+    size_t n_reading; /* number of outputs that have not ended */
     int status, sig, pid;
-    pdl_child child; /* in the list of children while the process runs */
+    pdl_child child; /* the process is in the list of children while it runs */
     int refs;
     bool running, ended, timed_out, too_large, holds, ends_group;
-    char *chunk; /* shared by the outputs: libuv fills and reports it at once */
+    char *chunk; /* all outputs share it: libuv fills it, and it is reported at once */
 };
 
 typedef struct writing {
@@ -100,7 +100,7 @@ static void close_pipe(stream *s) {
     uv_close((uv_handle_t *)&s->uv, pipe_closed);
 }
 
-/* Releases the timers and pipes, which the process does not need any more. */
+/* Releases the timers and pipes, because the process does not need them any more. */
 static void release(pdl_proc *p) {
     p->ended = true;
     pdl_timer_stop(p->limit);
@@ -184,7 +184,7 @@ void pdl_proc_drain_errors(pdl_proc *p) {
 
 static void on_written(uv_write_t *req, int status) {
     writing *w = (writing *)(void *)req; /* uv is the first member */
-    (void)status;                        /* a child that closes its input is no error */
+    (void)status;                        /* a child that closes its input is not an error */
     pdl_free(w->bytes);
     unref(w->proc);
     pdl_free(w);
@@ -203,7 +203,7 @@ static void write_to(stream *s, pdl_str bytes) {
 }
 
 void pdl_proc_write(pdl_proc *p, pdl_str bytes) {
-    enum { PART = 1 << 30 }; /* uv_buf_t counts with 32 bits in places */
+    enum { PART = 1 << 30 }; /* in some places uv_buf_t counts with 32 bits */
     for (size_t pos = 0; pos < bytes.n; pos += PART)
         write_to(input_of(p), pdl_str_sub(bytes, pos, pos + PART));
 }
@@ -217,7 +217,7 @@ static void on_shutdown(uv_shutdown_t *req, int status) {
     unref(p);
 }
 
-/* Closes the pipe after everything before was written. */
+/* Closes the pipe after all earlier input was written. */
 static void close_input(stream *s) {
     if (!s->open || s->shutting) return;
     s->shutting = true;
@@ -312,7 +312,7 @@ static pdl_proc *new_proc(pdl_loop *loop, const pdl_proc_options *opt) {
     p->on_out_end = opt->on_out_end;
     p->ends_group = opt->end_group || opt->extra_fds;
     p->chunk = pdl_alloc(READ_CHUNK);
-    p->refs = 2; /* the owner and the process handle */
+    p->refs = 2; /* one reference for the owner, and one for the process handle */
     p->uv.data = p;
     return p;
 }
@@ -364,7 +364,7 @@ bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,
         .args = (char **)(void *)opt->argv,
         .env = (char **)(void *)opt->env,
         .cwd = opt->cwd,
-        .flags = UV_PROCESS_DETACHED, /* the child leads a new session and process group */
+        .flags = UV_PROCESS_DETACHED, /* the child leads a new session and a new process group */
         .stdio_count = opt->extra_fds ? 5 : 3,
         .stdio = io,
     };

@@ -1,5 +1,5 @@
-/* retry_after.c -- reads when a busy server wants the next attempt (RFC 9110, 10.2.3): seconds, or
- * a date. See http.h.
+/* retry_after.c -- reads the time at which a busy server wants the next attempt (RFC 9110, 10.2.3),
+ * which is a number of seconds or a date. See http.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* Reads "Wed, 21 Oct 2099 07:28:00 GMT". */
+/* Reads a date such as "Wed, 21 Oct 2099 07:28:00 GMT". */
 static bool read_date(pdl_str s, double *out) {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     struct tm tm = {0};

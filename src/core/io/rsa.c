@@ -1,5 +1,6 @@
-/* rsa.c -- see rsa.h. Debian's libcurl depends on libcrypto, so no dependency is added; only stable
- * functions of 1.1 and 3 are used, declared here as documented.
+/* rsa.c -- see rsa.h. Debian's libcurl depends on libcrypto, so this adds no dependency. Only
+ * functions that are stable in versions 1.1 and 3 are used. They are declared here as they are
+ * documented.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

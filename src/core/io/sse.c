@@ -1,4 +1,4 @@
-/* sse.c -- see sse.h. Lines that arrive in one piece are handed out as slices of the input; only
+/* sse.c -- see sse.h. A line that arrives in one piece is passed on as a slice of the input. Only
  * lines that the network has cut are copied.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -43,7 +43,7 @@ static bool end_line(pdl_lines *r, pdl_str slice, pdl_line_fn *fn, void *user, p
         return hand_out(slice, fn, user, err);
     }
     if (!keep_part(r, slice, err)) return false;
-    /* fn may call back into this reader, so the buffer must not change meanwhile. */
+    /* fn may call this reader again, so the buffer must not change meanwhile */
     pdl_buf line = r->part;
     r->part = (pdl_buf){0};
     bool ok = hand_out(pdl_buf_str(&line), fn, user, err);
@@ -56,8 +56,8 @@ static bool end_line(pdl_lines *r, pdl_str slice, pdl_line_fn *fn, void *user, p
     return ok;
 }
 
-/* Returns the offset of the first LF or CR from `from`, or the end. *lf caches the next LF, so that
- * it is searched only once. */
+/* Returns the offset of the first LF or CR from `from` on, or the end. *lf remembers the next LF,
+ * so that it is searched only once. */
 static size_t find_end(pdl_str s, size_t from, size_t *lf) {
     if (*lf == PDL_NOT_FOUND || *lf < from) {
         const char *p = from < s.n ? memchr(s.p + from, '\n', s.n - from) : NULL;
@@ -107,7 +107,7 @@ typedef struct sse_feed {
     void *user;
 } sse_feed;
 
-/* Adds a data line. The limit applies to all data lines of one event together. */
+/* Adds a data line. The limit is for all data lines of one event together. */
 static bool add_data(pdl_sse *s, pdl_str value, pdl_err *err) {
     size_t max = max_line(&s->lines);
     s->data.limit = s->name.limit = (size_t)-1 >> 2;
@@ -176,7 +176,8 @@ static bool add_error(sse_feed *f, pdl_str value, pdl_err *err) {
     return add_data(f->s, value, err);
 }
 
-/* Keeps a line that is no field: a server that does not send events reports its error this way. */
+/* Keeps a line that is not a field. A server that does not send events reports its error in such a
+ * line. */
 static void keep_stray(pdl_sse *s, pdl_str line) {
     s->stray.limit = PDL_MAX_SSE_STRAY + 1;
     if (s->stray.len >= PDL_MAX_SSE_STRAY) return;

@@ -122,8 +122,8 @@ static void quit_at_once(int sig) {
 }
 
 /* Ends writes that block because the reader of logs or messages has stopped reading. A signal ends
- * a blocking write with EINTR, but a write that begins after the signal would block for ever. So
- * from the first signal on SIGALRM is sent every few milliseconds. */
+ * a blocking write with EINTR. But a write that begins after the signal would block for ever. So
+ * from the first signal on, SIGALRM is sent every few milliseconds. */
 enum { UNBLOCK_MS = 50 };
 
 static void unblock(int sig) { (void)sig; }
@@ -144,7 +144,7 @@ static void note_signal(int sig) {
 static void handle(int sig, void (*handler)(int sig)) {
     struct sigaction a = {.sa_handler =
                               handler}; /* without SA_RESTART: a blocking read or write ends */
-    /* no other signal may come between reading and setting the flag */
+    /* no other signal may come between reading the flag and setting it */
     sigfillset(&a.sa_mask);
     (void)sigaction(sig, &a, NULL);
 }

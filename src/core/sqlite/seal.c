@@ -10,8 +10,8 @@
 
 enum { SEAL = 18 }; /* length of "\n#" and sixteen digits */
 
-/* Computes an FNV-1a checksum: each byte changes all bits that follow. It does not prevent a person
- * from changing an answer. */
+/* Computes an FNV-1a checksum, in which each byte changes all bits after it. It does not protect
+ * against a person who changes an answer. */
 static void put_seal(pdl_str text, char out[SEAL + 1]) {
     uint64_t h = 0xcbf29ce484222325u;
     for (size_t i = 0; i < text.n; i++) h = (h ^ (unsigned char)text.p[i]) * 0x100000001b3u;

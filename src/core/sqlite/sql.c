@@ -69,15 +69,15 @@ struct sql {
     void *library;
     sqlite3 *handle;
     const sql_use *use;
-    /* owned array with one prepared statement for each statement of the use; NULL until it is
-     * needed */
+    /* owned array with a prepared statement for each statement of the use; a statement is NULL
+     * until it is needed */
     sqlite3_stmt **st;
     size_t n_st;
     char *path;       /* owned */
-    pdl_err stopped;  /* why the current statement was stopped */
+    pdl_err stopped;  /* the reason why the current statement was stopped */
     bool bad_text;    /* a column was not UTF-8 */
-    bool busy;        /* the last failure was a lock of another process */
-    int64_t until_ms; /* time at which waiting for the lock ends */
+    bool busy;        /* the last failure was caused by a lock of another process */
+    int64_t until_ms; /* the time at which the wait for the lock ends */
 };
 
 static bool load_library(sql *q, pdl_err *err) {
@@ -107,7 +107,7 @@ bool pdl_sql_library(pdl_buf *out) {
     return ok;
 }
 
-/* Turns the last failure of SQLite into an error of ours. Always false. */
+/* Turns the last failure of SQLite into an error of ours. Always returns false. */
 static bool failed(sql *q, pdl_err *err) {
     if (q->stopped.kind) {
         pdl_err_move(err, &q->stopped);
@@ -132,8 +132,8 @@ static bool is_unfinished(const char *name) {
     return any;
 }
 
-/* Returns true when the file exists, without opening it: opening a pipe would wait for its other
- * end, and closing a file releases the locks that another run of this process has on it. */
+/* Returns true when the file exists. Does not open it: opening a pipe would wait for its other end,
+ * and closing a file releases the locks that another run of this process has on it. */
 static bool is_there(const char *name) {
     struct stat st;
     return stat(name, &st) == 0 && access(name, R_OK | W_OK) == 0;
@@ -176,8 +176,9 @@ int64_t pdl_sql_now_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Waits at most ten seconds for another process that writes. SQLite's own waiting would not notice
- * that this thread is cancelled; this function then waits only as long as a short write takes. */
+/* Waits at most ten seconds for another process that writes. SQLite's own wait would not notice
+ * that this thread is cancelled. In that case, this function waits only as long as a short write
+ * takes. */
 static int on_busy(void *user, int n) {
     enum { WAIT_MS = 10000, LAST_MS = 50, PAUSE_MS = 2 };
     sql *q = user;
@@ -194,8 +195,9 @@ static int on_busy(void *user, int n) {
     return 1;
 }
 
-/* Protects against malicious files: no functions or virtual tables from the schema, no writing to
- * the schema, no malformed pages. Older libraries do not have all of these settings. */
+/* Protects against malicious files: the schema may not use functions or virtual tables, it cannot
+ * be written to, and malformed pages are refused. Older libraries do not have all of these
+ * settings. */
 static bool guard(sql *q, pdl_err *err) {
     enum { STEPS = 10000 /* steps of SQLite's machine: less than a millisecond */ };
     static const int on[] = {SQLITE_DBCONFIG_DEFENSIVE},
@@ -209,8 +211,8 @@ static bool guard(sql *q, pdl_err *err) {
     return pdl_sql_exec(q, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;", err);
 }
 
-/* Checks the files beside the database, which SQLite opens as well. Opening a pipe would wait for
- * its other end. */
+/* Checks the files beside the database, because SQLite opens them, too. Opening a pipe would wait
+ * for its other end. */
 static bool check_beside(const sql *q, pdl_err *err) {
     bool ok = true;
     for (pdl_db_file i = 0; ok && i < PDL_DB_ITSELF; i++) {
@@ -225,7 +227,7 @@ static bool check_beside(const sql *q, pdl_err *err) {
     return ok;
 }
 
-/* Opens a file that is packed into this command: the library reads it where it lies. */
+/* Opens a file that is packed into this command. The library reads it inside the command. */
 static bool open_packed(sql *q, pdl_str bytes, pdl_err *err) {
     int (*deserialize)(sqlite3 *, const char *, unsigned char *, sqlite3_int64, sqlite3_int64,
                        unsigned) = NULL;
@@ -326,7 +328,8 @@ struct objects {
     size_t n, found, strange;
 };
 
-/* Compares one row of the schema: name, text. SQLite's own objects have no text. */
+/* Compares one row of the schema, which has a name and a text. SQLite's own objects
+ * have no text. */
 static int compare_object(void *user, int n, char **values, char **names) {
     struct objects *o = user;
     (void)names;
@@ -408,7 +411,7 @@ bool pdl_sql_run(sql *q, size_t i, const sql_arg *args, size_t n, sql_rows rows,
         more = rc == SQLITE_ROW && (!rows.fn || rows.fn(rows.user, q, *st));
         ok = rc == SQLITE_ROW || rc == SQLITE_DONE || failed(q, err);
     }
-    if (ok && q->bad_text && !err->kind) /* fn may have set an error itself */
+    if (ok && q->bad_text && !err->kind) /* fn may have set an error */
         ok = pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: a text in it is not UTF-8",
                          q->use->before, q->path, q->use->after);
     q->api.reset(*st);

@@ -20,7 +20,8 @@ static _Thread_local unsigned n_often;
 static _Thread_local pdl_err why; /* the reason why a walk was cancelled */
 _Thread_local bool pdl_walk_cancelled;
 
-static atomic_long looks_left; /* checks left before the process gets a signal; 0: it gets none */
+/* number of checks before the process gets a signal; 0: it gets none */
+static atomic_long looks_left;
 
 void pdl_cancel_say_after(long looks) { atomic_store(&looks_left, looks); }
 
@@ -28,7 +29,7 @@ PDL_COLD static void count_look(void) {
     if (atomic_fetch_sub(&looks_left, 1) == 1) (void)raise(SIGINT);
 }
 
-/* Returns the signal that asked for the end, or 0. */
+/* Returns the number of the signal that asked for the end, or 0. */
 static int flag_of(const pdl_cancel *c) {
     if (!c->flag) return 0;
     if (PDL_UNLIKELY(atomic_load_explicit(&looks_left, memory_order_relaxed) > 0)) count_look();
@@ -38,7 +39,7 @@ static int flag_of(const pdl_cancel *c) {
 const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c) {
     const pdl_cancel *before = current;
     current = c;
-    if (pdl_walk_cancelled) { /* the walk's result is not used any more */
+    if (pdl_walk_cancelled) { /* the result of the walk is not used any more */
         pdl_walk_cancelled = false;
         pdl_err_fini(&why);
     }
@@ -46,7 +47,7 @@ const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c) {
 }
 
 static bool raise_low(pdl_err *err) {
-    pdl_alloc_low = false; /* the memory released now may be enough for the rest of the run */
+    pdl_alloc_low = false; /* the memory that is released now may suffice for the rest of the run */
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "the machine has no memory left");
 }
 
@@ -83,7 +84,7 @@ void pdl_cancel_enter_grace(pdl_cancel_grace *g) {
 void pdl_cancel_leave_grace(const pdl_cancel_grace *g) { (void)pdl_cancel_enter(g->outer); }
 
 bool pdl_check_cancel_often(pdl_err *err) {
-    enum { LOOK = 64 }; /* reading the clock costs as much as a small filter */
+    enum { LOOK = 64 }; /* reading the clock takes as long as a small filter */
     const pdl_cancel *c = current;
     if (PDL_LIKELY(!c)) return true;
     int sig = flag_of(c);

@@ -97,7 +97,7 @@ bool pdl_err_signal(pdl_err *err, int sig) {
 
 bool pdl_err_memory(pdl_err *err, size_t n) {
     if (pdl_alloc_has_room(n)) return true;
-    pdl_alloc_low = false; /* the memory released now may be enough for the rest of the run */
+    pdl_alloc_low = false; /* the memory that is released now may suffice for the rest of the run */
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "there is no memory for %zu bytes more", n);
 }
 
@@ -122,7 +122,7 @@ bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
     err->status = cause->status;
     err->has_status = cause->has_status;
     err->uncatchable = cause->uncatchable;
-    err->frames = cause->frames; /* only the outermost error is printed, so it takes the frames */
+    err->frames = cause->frames; /* only the outermost error is printed, so it gets the frames */
     err->n_frames = cause->n_frames;
     cause->frames = NULL;
     cause->n_frames = 0;
@@ -198,7 +198,7 @@ void pdl_err_fini(pdl_err *err) {
     pdl_free(err->frames);
     pdl_err *cause = err->cause;
     *err = (pdl_err){0};
-    while (cause) { /* iterative: a chain may be long */
+    while (cause) { /* this is a loop, because a chain of causes may be long */
         pdl_err *next = cause->cause;
         cause->cause = NULL;
         pdl_err_fini(cause);
@@ -233,7 +233,8 @@ static void copy_one(pdl_err *dst, const pdl_err *src) {
 void pdl_err_copy(pdl_err *dst, const pdl_err *src) {
     assert(dst->kind == PDL_E_NONE);
     copy_one(dst, src);
-    for (; src->cause; src = src->cause, dst = dst->cause) { /* iterative: a chain may be long */
+    /* this is a loop, because a chain of causes may be long */
+    for (; src->cause; src = src->cause, dst = dst->cause) {
         dst->cause = PDL_NEW(pdl_err);
         copy_one(dst->cause, src->cause);
     }

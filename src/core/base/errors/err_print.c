@@ -1,4 +1,4 @@
-/* err_print.c -- pdl_err_print of err.h: the only place that lays out an error for people.
+/* err_print.c -- pdl_err_print of err.h: the only code that lays out an error for people.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,16 +12,17 @@
 
 enum {
     SHOWN_FRAMES = 20,
-    SHOWN_COLUMNS = 100, /* columns of a source line */
-    LEAD_COLUMNS = 30,   /* columns before the mark, when the line is cut on the left */
+    SHOWN_COLUMNS = 100, /* number of columns of a source line that are shown */
+    /* number of columns before the mark, when the beginning of the line is left out */
+    LEAD_COLUMNS = 30,
     TAB = 4,
     GUTTER = 5,        /* width of the line number */
-    LONGEST_CYCLE = 4, /* frames of the longest group whose repetition is recognised */
-    REPEATS = 3,       /* a group that repeats at least this often is shown once */
-    MAX_LINES = 30,   /* a longer message shows its beginning and its end */
+    LONGEST_CYCLE = 4, /* length of the longest group of frames whose repetition is recognised */
+    REPEATS = 3,       /* a group that repeats at least this often is shown only once */
+    MAX_LINES = 30,    /* of a message with more lines, the beginning and the end are shown */
     FIRST_LINES = 4,
-    LAST_LINES = 10,   /* Python's tracebacks have the cause at their end */
-    MAX_BYTES = 1200, /* bytes of a line of a message or hint that are shown */
+    LAST_LINES = 10,  /* Python's tracebacks have the cause at their end */
+    MAX_BYTES = 1200, /* number of bytes of a line of a message or hint that are shown */
     FIRST_BYTES = 400,
     LAST_BYTES = 200,
 };
@@ -36,8 +37,8 @@ static void put_place(pdl_loc loc, pdl_buf *out) {
     pdl_buf_putf(out, "%u", pdl_loc_line(loc));
 }
 
-/* Returns the columns that cp takes in the excerpt. Tabs count as blanks, control and invisible
- * characters as one sign. */
+/* Returns how many columns cp takes in the excerpt. A tab counts as blanks, a control or invisible
+ * character as one sign. */
 static int shown_width(uint32_t cp) {
     if (cp == '\t') return TAB;
     if (!pdl_cp_is_printable(cp)) return 1;
@@ -68,7 +69,8 @@ static size_t step_back(pdl_str line, size_t at, int columns) {
     return at;
 }
 
-/* Returns the first byte of line to show, so that the mark at `start` is in view. */
+/* Returns the first byte of the line that is shown, chosen so that the mark at `start`
+ * is visible. */
 static size_t window_start(pdl_str line, size_t start) {
     size_t far = step_back(line, start, SHOWN_COLUMNS - LEAD_COLUMNS);
     return far == 0 ? 0 : step_back(line, start, LEAD_COLUMNS);
@@ -78,7 +80,7 @@ static void put_repeat(pdl_buf *out, char c, int n) {
     for (int i = 0; i < n; i++) pdl_buf_putc(out, c);
 }
 
-/* The marked part of a line, and what is shown of it: columns before the mark and inside of it. */
+/* The marked part of a line and the shown part: the columns before the mark, and inside it. */
 typedef struct {
     size_t start, end;
     int before, inside;
@@ -111,7 +113,7 @@ static void put_window(pdl_str line, marked *m, pdl_buf *out) {
     }
 }
 
-/* Returns the last n bytes of s at most, beginning with a whole character. */
+/* Returns the end of s, which has at most n bytes and begins with a whole character. */
 static pdl_str end_of(pdl_str s, size_t n) {
     size_t from = s.n > n ? s.n - n : 0;
     while (from < s.n && ((unsigned char)s.p[from] & 0xc0) == 0x80) from++;
@@ -119,8 +121,8 @@ static pdl_str end_of(pdl_str s, size_t n) {
 }
 
 /* Writes s with escapes such as \u202e for invisible characters and for those that change the order
- * of text. Joiners are not escaped, since scripts and emoji need them. Control characters of ASCII
- * are not escaped either: termsafe.h replaces them. */
+ * of text. Joiners are not escaped, since scripts and emoji need them. ASCII control characters are
+ * not escaped, either, because termsafe.h replaces them. */
 static void put_named(pdl_str s, pdl_buf *out) {
     enum { NON_JOINER = 0x200c, JOINER = 0x200d };
     if (pdl_utf8_check(s) != PDL_NOT_FOUND) {
@@ -147,7 +149,7 @@ static void put_line(pdl_str line, pdl_buf *out) {
     put_named(end_of(line, LAST_BYTES), out);
 }
 
-/* Returns the first line of *rest and removes it from there. */
+/* Removes the first line from *rest, and returns it. */
 static pdl_str take_line(pdl_str *rest) {
     const char *end = rest->n ? memchr(rest->p, '\n', rest->n) : NULL;
     pdl_str line = {rest->p, end ? (size_t)(end - rest->p) : rest->n};
@@ -172,7 +174,7 @@ static void put_message(pdl_str text, pdl_buf *out) {
     }
 }
 
-/* Writes a hint, which is one line. */
+/* Writes a hint. A hint is one line. */
 static void put_hint(const char *before, const char *hint, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     for (const char *p = hint; *p; p++) pdl_buf_putc(&b, *p == '\n' || *p == '\r' ? ' ' : *p);
@@ -198,7 +200,7 @@ static void put_excerpt(const pdl_err *err, pdl_loc mark, pdl_buf *out) {
     size_t start = mark.start - line_off, end = mark.end - line_off;
     if (start > line.n) start = line.n;
     if (end > line.n) end = line.n;
-    if (pdl_str_trim(line).n == 0) { /* the line is empty: no excerpt */
+    if (pdl_str_trim(line).n == 0) { /* an empty line has no excerpt */
         if (err->hint) put_hint("  ", err->hint, out);
         return;
     }
@@ -233,14 +235,14 @@ static bool is_same_frame(const pdl_err_frame *a, const pdl_err_frame *b) {
            strcmp(a->what, b->what) == 0;
 }
 
-/* Returns how often the n frames from i on follow each other without a break. */
+/* Returns how many times the n frames from index i on repeat without a break. */
 static size_t count_repeats(const pdl_err *err, size_t i, size_t n) {
     size_t k = i + n;
     while (k < err->n_frames && is_same_frame(&err->frames[k], &err->frames[k - n])) k++;
     return (k - i) / n;
 }
 
-/* Writes how often frames repeat. The list of frames has a ceiling: for a group at its end the
+/* Writes how often frames repeat. The list of frames has a ceiling, so for a group at its end this
  * number is a lower bound. */
 static void put_times(size_t n, size_t times, bool at_end, pdl_buf *out) {
     pdl_buf_put(out, n > 1 ? PDL_STR(" (these ") : PDL_STR(" ("));
@@ -248,8 +250,8 @@ static void put_times(size_t n, size_t times, bool at_end, pdl_buf *out) {
     pdl_buf_putf(out, "%zu times%s)", times, at_end ? " or more" : "");
 }
 
-/* A recursion without an end fills the list with the same few frames, so they are shown once, with
- * their number. */
+/* A recursion without an end fills the list with the same few frames. They are shown once, with the
+ * number of repetitions. */
 static void put_frames(const pdl_err *err, pdl_buf *out) {
     size_t i = 0;
     for (size_t shown = 0; i < err->n_frames && shown < SHOWN_FRAMES;) {

@@ -1,4 +1,4 @@
-/* source.c -- see source.h. The line index is built once, when it is first needed.
+/* source.c -- The index of the lines is built when it is first needed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

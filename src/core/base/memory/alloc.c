@@ -17,7 +17,7 @@
 #include "base/pool.h"
 
 /* The embedder sets both before threads exist. */
-static pdl_oom_fn *on_oom;   /* the embedder's handler, NULL: none */
+static pdl_oom_fn *on_oom;   /* the embedder's handler; NULL: there is none */
 static pdl_allocator custom; /* all-zero: malloc */
 
 void pdl_alloc_on_oom(pdl_oom_fn *fn) { on_oom = fn; }
@@ -34,14 +34,14 @@ pdl_alloc_watch pdl_alloc_set_watch(pdl_alloc_watch w) {
 
 void pdl_out_of_memory(size_t size) {
     pdl_alloc_watch w =
-        /* there may be no memory for the watch's report either */
+        /* the watch may have no memory for its report, either */
         pdl_alloc_set_watch((pdl_alloc_watch){0});
     if (w.last_words)
         w.last_words(w.user, size);
     else
         fprintf(stderr, "pdl: error: out of memory (%zu bytes asked for)\n", size);
     exit(
-        /* runs the exit handlers, which flush output and end children */
+        /* this runs the exit handlers, which flush output and end children */
         1);
 }
 
@@ -100,11 +100,12 @@ void *pdl_calloc(size_t n, size_t size) {
     size_t bytes;
     if (PDL_MUL_OVERFLOWS(n, size, &bytes)) pdl_out_of_memory((size_t)-1);
     if (bytes <= PDL_POOL_MAX || custom.alloc) return memset(pdl_alloc(bytes), 0, bytes);
-    void *p = calloc(1, bytes); /* large: fresh pages are zero already */
+    void *p = calloc(1, bytes); /* a large block consists of fresh pages, which are zero */
     return PDL_LIKELY(p != NULL) ? p : memset(ask_again(NULL, bytes), 0, bytes);
 }
 
-/* Resizes a pool's block, which moves when n does not fit or would waste more than half. */
+/* Resizes a block of a pool. The block moves when n does not fit, or when it would waste more than
+ * half. */
 static void *resize_pooled(void *p, size_t n) {
     size_t size = pdl_pool_block_size(p);
     if (n <= size && n >= size / 2) return p;
@@ -132,7 +133,7 @@ void *pdl_alloc_try(size_t n) { return resize(NULL, n); }
 
 void pdl_alloc_touch(void *p, size_t n) {
 #ifdef MADV_POPULATE_WRITE
-    enum { PAGE = 4096 }; /* where pages are larger the call fails and does no harm */
+    enum { PAGE = 4096 }; /* when pages are larger than this the call fails, which does no harm */
     uintptr_t from = ((uintptr_t)p + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
     uintptr_t to = ((uintptr_t)p + n) & ~(uintptr_t)(PAGE - 1);
     if (to > from) (void)madvise((void *)from, to - from, MADV_POPULATE_WRITE);

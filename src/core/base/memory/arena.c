@@ -1,4 +1,4 @@
-/* arena.c -- see arena.h. Chunks double in size up to a bound; a large object gets its own chunk.
+/* arena.c -- Chunks double in size, up to a bound. A large object gets its own chunk.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,14 +25,14 @@ typedef struct pdl_arena_deferred {
     void *p;
 } deferred;
 
-/* The free bytes are the end of the top chunk. */
+/* The free bytes are the end of the newest chunk. */
 static inline bool arena_ok(const pdl_arena *a) {
     if (!a->top) return !a->at && !a->end;
     return a->end == a->top->data + a->top->cap && a->at >= a->top->data && a->at <= a->end &&
            (size_t)(a->at - a->top->data) % ALIGN == 0;
 }
 
-/* Uses the top chunk from its byte `used` on. */
+/* Uses the newest chunk from its byte `used` on. */
 static void use_top(pdl_arena *a, size_t used) {
     a->at = a->top ? a->top->data + used : NULL;
     a->end = a->top ? a->top->data + a->top->cap : NULL;
@@ -121,7 +121,8 @@ void pdl_arena_reset(pdl_arena *a, pdl_mark m) {
         pdl_free(a->top);
         a->top = prev;
     }
-    assert(a->top == m.chunk); /* the mark is of this arena, and no older mark was reset before */
+    /* the mark belongs to this arena, and no older mark was reset before it */
+    assert(a->top == m.chunk);
     use_top(a, m.used);
 }
 

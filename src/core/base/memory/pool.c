@@ -8,9 +8,9 @@
  *
  * The warm list of each class holds the blocks that were released last. They are handed out before
  * blocks of a slab, the last one first, because they are still in the processor's cache. Without
- * warm lists a batch with thousands of rows in flight took blocks from the current slab, while
- * those of the row that had just ended returned to slabs all over the pool. A slab counts a block
- * in a warm list as live.
+ * warm lists, a batch with thousands of rows in flight took blocks from the current slab, while the
+ * blocks of a row that had just ended returned to slabs all over the pool. A slab counts a block in
+ * a warm list as live.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,22 +29,25 @@
 #include "base/banned.h"
 
 enum {
-    GRAIN = 16, /* small block sizes are multiples of this */
-    FINE = 512, /* largest of the small sizes */
-    /* distance between larger sizes; a run or a model call needs a few blocks of each */
+    GRAIN = 16, /* the small block sizes are multiples of this */
+    FINE = 512, /* the largest small size */
+    /* the distance between the larger sizes; a run or a model call needs a few blocks of each of
+     * them */
     STEP = 256,
     CLASSES = FINE / GRAIN + 1 + (PDL_POOL_MAX - FINE) / STEP,
-    OFFSET = 8, /* address of every block, modulo GRAIN */
+    OFFSET = 8, /* the address of every block is this, modulo GRAIN */
     REGION = 1 << 21,
     SLAB = 1 << 16,
     SLABS = REGION / SLAB,
-    BATCH = 2048, /* bytes made into blocks at a time: untouched memory costs nothing */
+    /* number of bytes that are made into blocks at a time, because memory that is not touched costs
+     * nothing */
+    BATCH = 2048,
     SMALL_POOL =
         /* A pool with more regions asks for huge pages, because a page fault for each 4 KB is
          * slow. */
     4,
-    SPARES = 4, /* vacant regions that are kept, because mapping a new one is slow */
-    WARM = 128, /* blocks of a small size that a warm list holds */
+    SPARES = 4, /* number of vacant regions that are kept, because mapping a new one is slow */
+    WARM = 128, /* number of blocks of a small size that a warm list holds */
     WARM_LARGE = 16,
 };
 static_assert(SLABS == 32, "region.vacant has a bit for each slab");
@@ -57,25 +60,25 @@ typedef struct block {
 
 typedef struct slab {
     block *ready;      /* free blocks */
-    char *fresh, *end; /* not made into blocks yet */
-    uint32_t live;     /* blocks given out */
+    char *fresh, *end; /* memory that was not made into blocks yet */
+    uint32_t live;     /* number of blocks that are in use */
     uint16_t class;
     bool full;
-    struct slab *next, *prev; /* used while waiting */
+    struct slab *next, *prev; /* used while the slab waits */
 } slab;
 
 /* The head of a region is at the start of its 2 MB; slab 0 follows it. */
 typedef struct region {
     pdl_pool *pool;
     uint32_t vacant;
-    struct region *next, *prev; /* list of all regions of the pool */
+    struct region *next, *prev; /* links of the list of all regions of the pool */
     slab slabs[SLABS];
 } region;
 
 /* The blocks that were released last, the last one first. */
 typedef struct warm_list {
     block *first;
-    size_t room; /* number of further blocks that fit */
+    size_t room; /* number of further blocks that fit into the list */
 } warm_list;
 
 struct pdl_pool {
@@ -84,16 +87,16 @@ struct pdl_pool {
     slab *waiting[CLASSES];
     region *regions;
     size_t n_regions;
-    region *roomy;   /* the region where the search for a vacant slab begins; may be NULL */
-    size_t n_vacant; /* regions without a slab in use */
+    region *roomy;   /* the region at which the search for a vacant slab begins; may be NULL */
+    size_t n_vacant; /* number of regions that have no slab in use */
     /* The lock protects what other threads released, and the end of the pool. */
     pthread_mutex_t lock;
     _Atomic(block *) strays; /* written under the lock, read without it */
     bool closed;
-    size_t left; /* after closing: blocks not released yet */
+    size_t left; /* after closing: number of blocks that are still in use */
 };
 
-static slab none; /* never changes: a slab without blocks */
+static slab none; /* this slab never changes: it has no blocks */
 static _Thread_local pdl_pool *here;
 
 /* --- places ----------------------------------------------------------------------------------- */
@@ -116,7 +119,7 @@ static size_t block_size(size_t class) {
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-/* Returns REGION bytes at a multiple of REGION, or NULL. */
+/* Returns REGION bytes at a multiple of REGION; NULL when there is no memory. */
 static void *map_region(void) {
     void *p = pdl_os_map(REGION);
     if (p) pdl_alloc_note(REGION);
@@ -185,7 +188,8 @@ static void leave_list(pdl_pool *pool, slab *s) {
     if (s->next) s->next->prev = s->prev;
 }
 
-/* Makes a waiting slab without live blocks available to every class again. */
+/* Takes a waiting slab that has no blocks in use out of its class, so that every class
+ * can use it. */
 static void slab_free(pdl_pool *pool, slab *s) {
     region *r = region_of(s);
     leave_list(pool, s);
@@ -198,7 +202,7 @@ static void slab_free(pdl_pool *pool, slab *s) {
         pool->n_vacant++;
 }
 
-/* Makes fresh memory of s into blocks. Returns false when s has none left. */
+/* Makes blocks of memory of s that was never used. Returns false when s has no such memory left. */
 static bool refill(slab *s) {
     size_t size = block_size(s->class), n = (size_t)(s->end - s->fresh) / size;
     if (!n) return false;
@@ -220,7 +224,8 @@ static void *take_from(slab *s) {
     return b;
 }
 
-/* Called after a block was released, when the slab was full or has no block in use any more. */
+/* Called after a block was released, when its slab was full before, or has no block in use any
+ * more. */
 PDL_COLD static void settle(pdl_pool *pool, slab *s) {
     if (s == pool->current[s->class]) return;
     if (s->full) {
@@ -239,7 +244,7 @@ static inline void give_back(pdl_pool *pool, void *p) {
     if (PDL_UNLIKELY(!s->live || s->full)) settle(pool, s);
 }
 
-/* Releases a block of the pool that this thread is in. */
+/* Releases a block of the pool in which this thread is. */
 static inline void give_here(pdl_pool *pool, void *p) {
     warm_list *w = &pool->warm[slab_of(p)->class];
     if (PDL_UNLIKELY(!w->room)) {
@@ -314,7 +319,7 @@ static void destroy(pdl_pool *pool) {
     pdl_free(pool);
 }
 
-/* Releases a block of a pool that this thread is not in. */
+/* Releases a block of a pool in which this thread is not. */
 PDL_COLD static void give_away(pdl_pool *pool, void *p) {
     block *b = p;
     pthread_mutex_lock(&pool->lock);
@@ -339,7 +344,7 @@ size_t pdl_pool_block_size(void *p) { return block_size(slab_of(p)->class); }
 
 pdl_pool *pdl_pool_new(void) {
     if (!PDL_POOLS || pdl_alloc_is_custom()) return NULL;
-    /* the new pool is not allocated in the current pool, which may be closed first */
+    /* the new pool is not allocated in the current pool, which may be closed before it */
     pdl_pool *before = pdl_pool_enter(NULL);
     pdl_pool *pool = PDL_NEW(pdl_pool);
     pdl_pool_enter(before);

@@ -1,8 +1,8 @@
 /* glob.c -- see glob.h.
  *
- * All places of the pattern that the text so far may have led to are followed together. Trying each
- * length of each ** in turn takes exponential time when a pattern has several, and an attacker whom
- * a policy should stop may choose the text.
+ * The text is read once, and all places of the pattern that it may have reached are followed
+ * together. Trying each length of each ** in turn would take exponential time for a pattern with
+ * several of them, and an attacker may choose the text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,8 +21,8 @@ typedef enum {
     PART_SET,     /* [abc] */
     PART_STAR,    /* the * of a path: any characters of a name */
     PART_DEEP,    /* any characters */
-    PART_FOLDERS, /* the ** of a/ ** /b: nothing, or any characters up to a slash */
-    PART_INSIDE   /* one of the "any characters" of PART_FOLDERS */
+    PART_FOLDERS, /* the ** of a/ ** /b, which matches nothing, or any characters up to a slash */
+    PART_INSIDE   /* one of the characters that PART_FOLDERS matches */
 } part_kind;
 
 typedef struct glob_part {
@@ -30,7 +30,7 @@ typedef struct glob_part {
     pdl_str text; /* LITERAL: the character; SET: the text between the brackets */
 } glob_part;
 
-/* parts of a pattern that needs no memory */
+/* number of parts of a pattern for which no memory is allocated */
 enum { FEW = 48 };
 
 typedef struct glob {
@@ -39,11 +39,11 @@ typedef struct glob {
     bool paths; /* a name cannot contain a slash */
 } glob;
 
-/* The parts of the pattern in which a match may be; each is listed at most once. */
+/* The parts of the pattern that the text may have reached. Each is listed at most once. */
 typedef struct places {
     uint32_t *p;
     uint32_t n;
-    uint32_t *mark; /* number (from 1) of the step in which a place was added */
+    uint32_t *mark; /* number of the step, from 1, in which a place was added */
 } places;
 
 /* Adds a place, and the places that are reached from it without reading a character. */
@@ -69,7 +69,7 @@ static pdl_str next_character(pdl_str s, size_t at) {
     return pdl_str_sub(s, at, n && at + n <= s.n ? at + n : at + 1);
 }
 
-/* Compares two characters: UTF-8 has the order of code points. */
+/* Compares two characters. In UTF-8 the order of bytes is the order of code points. */
 static int order_of(pdl_str a, pdl_str b) {
     int order = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
     return order ? order : (a.n > b.n) - (a.n < b.n);
@@ -108,7 +108,7 @@ static void take(places *to, const glob *g, uint32_t at, pdl_str c, uint32_t ste
         if (!slash) add_place(to, g, at, step);
         return;
     case PART_DEEP: add_place(to, g, at, step); return;
-    case PART_FOLDERS: return; /* the PART_INSIDE of the same ** is added as well */
+    case PART_FOLDERS: return; /* the PART_INSIDE of the same ** was added as well */
     case PART_INSIDE:
         if (slash) add_place(to, g, at + 1, step);
         add_place(to, g, at, step);
@@ -123,7 +123,7 @@ static size_t set_end(pdl_str pattern, size_t k) {
     return from > pattern.n ? PDL_NOT_FOUND : pdl_str_find(pattern, PDL_STR("]"), from);
 }
 
-/* Reads the part at k, which does not begin with a star. Returns where the next part begins. */
+/* Reads the part at k, which does not begin with a star. Returns the offset of the next part. */
 static size_t read_one(pdl_str pattern, size_t k, unsigned special, glob_part *out) {
     size_t end = special & PDL_GLOB_SETS && pattern.p[k] == '[' ? set_end(pattern, k + 1)
                                                                 : PDL_NOT_FOUND;
@@ -160,8 +160,8 @@ static uint32_t read_parts(pdl_str pattern, unsigned special, glob_part *out) {
     return n;
 }
 
-/* Returns true when text matches. all: zeros, for four arrays of n + 1 numbers: places and marks,
- * before and after a character. */
+/* Returns true when the text matches. all: zeros for four arrays of n + 1 numbers, the places and
+ * the marks before and after a character. */
 static bool follow(const glob *g, pdl_str text, uint32_t *all) {
     uint32_t step = 1, n = g->n;
     places now = {all, 0, all + 2 * ((size_t)n + 1)}, next = {all + n + 1, 0, now.mark};
@@ -181,7 +181,8 @@ static bool follow(const glob *g, pdl_str text, uint32_t *all) {
     return false;
 }
 
-/* Returns true when nothing but `*` is special in the pattern, and it means any characters. */
+/* Returns true when stars are the only special characters in the pattern and `*` means any
+ * characters. */
 static bool has_only_stars(pdl_str pattern, unsigned special) {
     if (special & PDL_GLOB_PATHS) return false;
     for (size_t i = 0; i < pattern.n; i++)
@@ -191,10 +192,10 @@ static bool has_only_stars(pdl_str pattern, unsigned special) {
     return true;
 }
 
-/* Matches a pattern in which nothing but stars is special; it has one at least. The text begins
- * with what is before the first star and ends with what is after the last one. The text between two
- * stars is matched at its first occurrence, which leaves the most text for the rest. Every call of
- * a model is compared with seven patterns. */
+/* Matches a pattern that has at least one star and no other special characters. The text must begin
+ * with the part before the first star, and end with the part after the last star. A part between
+ * two stars is matched where it first occurs, because that leaves most of the text for the other
+ * parts. This function is fast, because every call of a model is compared with seven patterns. */
 static bool follow_stars(pdl_str pattern, pdl_str text) {
     size_t first = pdl_str_find(pattern, PDL_STR("*"), 0),
            last = pdl_str_rfind(pattern, PDL_STR("*"));

@@ -15,19 +15,19 @@
 #include "base/banned.h"
 
 enum {
-    HEAP_LIMIT_KB = 256 * 1024, /* memory for the backtracking points of one match */
-    /* above the limit of the translator, which adds a few groups */
+    HEAP_LIMIT_KB = 256 * 1024, /* maximum memory for the backtracking points of one match */
+    /* this is above the limit of the translator, because the translation adds a few groups */
     NEST_LIMIT = 250,
 };
 
-/* Immutable once made, except for its machine code. */
+/* Immutable after it was made, except for its machine code. */
 struct pdl_regex {
     pcre2_general_context *memory;
     pcre2_code *code;
     pcre2_match_context *limits;
     pdl_regex_text text; /* names are slices of pattern */
     char *pattern;
-    bool matched; /* making machine code was tried */
+    bool matched; /* an attempt to make machine code was made */
 };
 
 static void *get_memory(PCRE2_SIZE n, void *unused) {
@@ -60,7 +60,7 @@ static bool compile(pdl_regex *re, pdl_err *err) {
         pcre2_compile((PCRE2_SPTR)text.p, text.n, options_of(re->text.flags), &code, &at, how);
     pcre2_compile_context_free(how);
     if (re->code) return true;
-    /* The pattern is valid by Python's rules: only limits of PCRE2 can still refuse it. */
+    /* The pattern is valid by Python's rules, so only limits of PCRE2 can refuse it. */
     PCRE2_UCHAR why[128];
     if (pcre2_get_error_message(code, why, sizeof why) < 0) why[0] = 0;
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "regular expression not supported: %s",
@@ -103,16 +103,16 @@ size_t pdl_regex_group_index(const pdl_regex *re, pdl_str name) {
     return (size_t)(uintptr_t)pdl_map_find(&re->text.names, name);
 }
 
-/* Makes machine code at the first match, because many patterns of a program are never used. Without
- * it matching is slower, but not different. */
+/* Makes machine code when the first match is needed, because many patterns of a program are never
+ * used. Without machine code matching is only slower. */
 static void make_fast(const pdl_regex *re) {
     if (re->matched) return;
-    /* this is a cache: the meaning of the regex does not change */
+    /* this is a cache, so the meaning of the regex does not change */
     ((pdl_regex *)(uintptr_t)re)->matched = true;
     if (!re->text.plain) pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE);
 }
 
-/* The text is known to be valid UTF-8, so PCRE2 need not check it. */
+/* The text is valid UTF-8, so PCRE2 need not check it. */
 static int run(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode,
                pcre2_match_data *data) {
     static const uint32_t anchors[] = {
@@ -124,7 +124,7 @@ static int run(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode,
     PCRE2_SPTR text = (PCRE2_SPTR)(s.p ? s.p : "");
     uint32_t options = anchors[mode] | PCRE2_NO_UTF_CHECK;
     int n = pcre2_match(re->code, text, s.n, from, options, data, re->limits);
-    /* The machine code has a small stack; the interpreter uses the heap. */
+    /* Machine code has a small stack, but the interpreter uses the heap. */
     if (n == PCRE2_ERROR_JIT_STACKLIMIT)
         n = pcre2_match(re->code, text, s.n, from, options | PCRE2_NO_JIT, data, re->limits);
     return n;

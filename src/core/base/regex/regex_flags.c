@@ -1,5 +1,5 @@
-/* regex_flags.c -- see regex_flags.h. The order of the checks is Python's: of two faults it reports
- * the one that it meets first.
+/* regex_flags.c -- The order of the checks is the same as in Python: when a pattern has two faults,
+ * Python reports the first that it finds.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,10 +12,10 @@
 
 #include "base/banned.h"
 
-/* Letters that have no PDL_RX_* flag. */
+/* The letters of flags that have no bit PDL_RX_*. */
 enum { FLAG_OTHER = 32, FLAG_UNICODE = 64, FLAG_DEBUG = 128 };
 
-/* Flags that say how text is read; a pattern has at most one of them. */
+/* Flags that say how text is read. A pattern may have at most one of them. */
 #define TYPE_FLAGS ((unsigned)PDL_RX_ASCII | FLAG_UNICODE | FLAG_OTHER)
 
 /* Returns the flag of a letter, or 0. */
@@ -48,8 +48,8 @@ static bool next_flag(pdl_rx_scan *s, const char *ends, const char *missing, con
                        pdl_cp_is_alpha((uint32_t)t.cp) ? "unknown flag" : missing);
 }
 
-/* Reads flags up to a minus, colon or parenthesis. *c is the first flag, and at the end that sign.
- */
+/* Reads flags up to a minus, a colon or a parenthesis. *c is the first flag when this begins, and
+ * that sign when it ends. */
 static bool read_added(pdl_rx_scan *s, int32_t *c, unsigned *added) {
     static const char missing[] = "missing -, : or )";
     while (*c != ')' && *c != '-' && *c != ':') {

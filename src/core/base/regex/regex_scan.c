@@ -1,5 +1,5 @@
-/* regex_scan.c -- see regex_scan.h. The scanner is one token ahead, as Python's is: that decides
- * which of two errors in a pattern is reported.
+/* regex_scan.c -- The scanner is one token ahead, like Python's scanner. This decides which of two
+ * errors in a pattern is reported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -68,7 +68,7 @@ bool pdl_rx_fail_name(pdl_rx_scan *s, size_t pos, const char *before, pdl_str na
     return false;
 }
 
-/* Reads the token at byte at, code point pos, into s->next. */
+/* Reads the token at byte `at`, which is code point pos, into s->next. */
 static bool look(pdl_rx_scan *s, size_t at, size_t pos) {
     pdl_rx_token t = {.cp = -1, .at = at, .pos = pos};
     if (at < s->src.n) {
@@ -123,7 +123,7 @@ bool pdl_rx_until(pdl_rx_scan *s, char end, const char *what, pdl_str *out) {
     }
 }
 
-/* Reads at most max digits of a base (8 or 16) into *value; *n counts them. */
+/* Reads at most max digits of a base (8 or 16) into *value. *n gets their number. */
 static bool read_based(pdl_rx_scan *s, int base, size_t max, uint32_t *value, size_t *n) {
     pdl_rx_token t;
     for (*n = 0; *n < max; ++*n) {
@@ -151,7 +151,7 @@ static bool read_hex(pdl_rx_scan *s, pdl_rx_token esc, pdl_rx_escape *out) {
     return true;
 }
 
-/* Refuses \N{NAME}: there is no table of character names, so every name is unknown. */
+/* Refuses \N{NAME}. There is no table of character names, so every name is unknown. */
 static bool read_name(pdl_rx_scan *s, pdl_rx_token esc) {
     bool open;
     pdl_str name;
@@ -173,8 +173,8 @@ static bool read_octal(pdl_rx_scan *s, pdl_rx_token esc, pdl_rx_escape *out) {
     return true;
 }
 
-/* Reads a number outside of sets: three octal digits are a character, one or two digits are a
- * group. */
+/* Reads a number outside of a set. Three octal digits are a character; one or two digits are the
+ * number of a group. */
 static bool read_number(pdl_rx_scan *s, pdl_rx_token esc, pdl_rx_escape *out) {
     uint32_t value = esc.second - '0';
     pdl_rx_token second = s->next, t;

@@ -1,10 +1,10 @@
 /* regex_translate.c -- see regex_translate.h.
  *
- * PCRE2 accepts most of Python's syntax, but not with the same meaning everywhere, and its error
- * messages are different; a program would match differently here and in the reference. So one pass
- * of recursive descent checks a pattern as Python does, with Python's messages, and writes each
- * construct in a spelling that both read alike. Literals are always escaped, classes that the two
- * define differently are spelled out, named groups become numbered ones.
+ * PCRE2 accepts most of Python's syntax, but some of it has another meaning there, and its error
+ * messages are different. So a program would match differently here and in the reference. Therefore
+ * one pass of recursive descent checks a pattern as Python does, with Python's messages, and writes
+ * each construct in a spelling that both read alike. Literals are always escaped, classes that the
+ * two define differently are spelled out, and named groups become numbered groups.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,13 +18,14 @@
 #include "base/banned.h"
 
 enum {
-    MAX_NESTING = 200,  /* PCRE2 recurses in C too */
+    MAX_NESTING = 200,  /* PCRE2 recurses in C, too */
     MAX_REPEAT = 65535, /* a limit of PCRE2 */
     MAX_GROUPS = 65535, /* a limit of PCRE2 */
 };
-#define ENDLESS UINT64_C(0xffffffff) /* Python's MAXREPEAT: widths and repetitions stop here */
+/* this is Python's MAXREPEAT, above which widths and repetitions do not grow */
+#define ENDLESS UINT64_C(0xffffffff)
 
-/* The characters that something can match: from lo to hi. */
+/* The numbers of characters that something can match: from lo to hi. */
 typedef struct {
     uint64_t lo, hi;
 } width;
@@ -34,7 +35,7 @@ typedef struct {
     bool closed;
 } group;
 
-/* A reference to a group by number in a condition; checked at the end. */
+/* A reference to a group by its number in a condition. References are checked at the end. */
 typedef struct {
     size_t number, pos;
 } condition;
@@ -44,9 +45,9 @@ typedef struct {
     pdl_regex_text *out;
     unsigned flags;
     size_t nesting;
-    PDL_VEC(group) groups; /* groups.p[number - 1] */
+    PDL_VEC(group) groups; /* the group with this number is groups.p[number - 1] */
     PDL_VEC(condition) conditions;
-    size_t behind;      /* inside a look-behind the number of groups before it, plus one; else 0 */
+    size_t behind;      /* inside a look-behind: number of groups before it, plus one; else 0 */
     bool behind_varies; /* some look-behind has no fixed width */
 } reader;
 
@@ -55,7 +56,8 @@ typedef enum { ITEM_NONE, ITEM_PLACE, ITEM_REPEAT, ITEM_OTHER } item_kind;
 typedef struct {
     item_kind last;
     width total, last_width; /* width of the sequence without its last item */
-    bool first;              /* begins the whole pattern, where flags for all of it are allowed */
+    /* the sequence begins the pattern, where flags for the whole pattern are allowed */
+    bool first;
 } sequence;
 
 static const width no_width = {0, 0}, one_character = {1, 1};
@@ -92,9 +94,9 @@ static bool nocase_unicode(const reader *x) {
     return (x->flags & PDL_RX_NOCASE) && !(x->flags & PDL_RX_ASCII);
 }
 
-/* Letters that Python regards as equal without regard to case and PCRE2 does not. */
+/* Letters that are equal for Python, but not for PCRE2, when case is ignored. */
 static const struct {
-    uint32_t letters[4]; /* zeros at the end */
+    uint32_t letters[4]; /* the array ends with zeros */
     const char *items;
 } same_letters[] = {
     {{'I', 'i', 0x130, 0x131}, "Ii\\x{130}\\x{131}"},
@@ -140,7 +142,7 @@ static void put_range(reader *x, uint32_t lo, uint32_t hi) {
     put_escaped(x, hi);
 }
 
-/* Writes the part of [lo, hi] between first and last in the other ASCII case. */
+/* Writes the characters of [lo, hi] that are between first and last, in the other ASCII case. */
 static void put_other_case(reader *x, uint32_t lo, uint32_t hi, uint32_t first, uint32_t last) {
     if (lo < first) lo = first;
     if (hi > last) hi = last;
@@ -157,7 +159,7 @@ static void put_set_range(reader *x, uint32_t lo, uint32_t hi) {
         if (in_row(i, lo, hi)) pdl_buf_put(&x->out->text, pdl_str_of(same_letters[i].items));
 }
 
-/* Writes what the class means inside of a set. PCRE2's \s differs: it has U+180E and lacks U+001C
+/* Writes the members of the class inside a set. PCRE2's \s differs: it has U+180E and lacks U+001C
  * to U+001F. */
 static void put_class_items(reader *x, uint32_t letter) {
     static const struct {
@@ -213,7 +215,7 @@ static bool is_closed(const reader *x, size_t number) {
     return number <= x->groups.n && x->groups.p[number - 1].closed;
 }
 
-/* Inside of a look-behind only groups that closed before it may be referenced. */
+/* Inside a look-behind, references are allowed only to groups that were closed before it. */
 static bool check_behind(reader *x, size_t number) {
     if (!x->behind) return true;
     if (!is_closed(x, number))
@@ -251,7 +253,7 @@ static bool check_name(reader *x, pdl_str name, size_t pos) {
     return pdl_rx_fail_name(&x->s, pos, "bad character in group name", name);
 }
 
-/* Single characters, sets */
+/* Single characters and sets. */
 
 static bool read_escape(reader *x, sequence *q, pdl_rx_token esc) {
     pdl_rx_escape e;
@@ -298,8 +300,8 @@ static pdl_str token_text(const reader *x, pdl_rx_token t) {
     return pdl_str_sub(x->s.src, t.at, t.at + n);
 }
 
-/* Reads what follows "lo-" in a set: the end of the range, or the ] that makes the minus a
- * character (then *done). */
+/* Reads the text after "lo-" in a set: the end of a range, or the ] that makes the minus a
+ * character (then sets *done). */
 static bool read_range(reader *x, pdl_rx_token open, pdl_rx_token from, pdl_rx_escape lo,
                        bool *done) {
     pdl_rx_token to;
@@ -349,7 +351,7 @@ static bool read_set(reader *x, sequence *q, pdl_rx_token open) {
 
 /* Repetition */
 
-/* Reads decimal digits into *value (ENDLESS at most); *any says whether there were some. */
+/* Reads decimal digits into *value (ENDLESS at most). *any: there were digits. */
 static bool read_count(reader *x, uint64_t *value, bool *any) {
     pdl_rx_token t;
     for (*any = false; pdl_rx_is_digit(x->s.next.cp); *any = true) {
@@ -360,7 +362,7 @@ static bool read_count(reader *x, uint64_t *value, bool *any) {
     return true;
 }
 
-/* Reads the bounds after "{", or sets *literal when this is no repetition. */
+/* Reads the bounds after "{". Sets *literal when the brace does not begin a repetition. */
 static bool read_bounds(reader *x, uint64_t *lo, uint64_t *hi, bool *literal) {
     pdl_rx_token after = x->s.next;
     bool any_lo, any_hi, comma, closed;
@@ -412,8 +414,8 @@ static bool read_repeat(reader *x, sequence *q, pdl_rx_token t) {
     if (q->last == ITEM_REPEAT) return pdl_rx_fail(&x->s, t.pos, "multiple repeat");
     if (!pdl_rx_accept(&x->s, '?', &lazy)) return false;
     if (!lazy && !pdl_rx_accept(&x->s, '+', &possessive)) return false;
-    /* An item without width matches alike once or a thousand times; PCRE2 needs a fixed count in a
-     * look-behind. */
+    /* An item without width matches in the same way once or a thousand times, but PCRE2 needs a
+     * fixed count in a look-behind. */
     if (x->behind && q->last_width.hi == 0) lo = hi = lo > 0;
     if (!put_bounds(x, lo, hi)) return false;
     if (lazy) PUT(x, "?");
@@ -443,7 +445,7 @@ static bool read_end_of_pattern(reader *x, pdl_rx_token *out) {
 }
 
 static bool unknown_extension(reader *x, const char *before, pdl_rx_token t) {
-    /* the error is at the question mark */
+    /* the position of the error is that of the question mark */
     return pdl_rx_fail(&x->s, t.pos - strlen(before), "unknown extension %s%.*s", before,
                        PDL_FMT(token_text(x, t)));
 }
@@ -570,8 +572,8 @@ static bool read_condition(reader *x, sequence *q, pdl_rx_token open) {
 
 /* Flags */
 
-/* Returns the case flag for PCRE2. With ASCII rules there is none, because letters are spelled out
- * instead. */
+/* Returns the flag of PCRE2 for ignoring case. With ASCII rules there is none, because the letters
+ * are spelled out. */
 static unsigned pcre_flags(unsigned flags) {
     unsigned kept = flags & ((unsigned)PDL_RX_NOCASE | PDL_RX_MULTILINE | PDL_RX_DOTALL);
     return flags & PDL_RX_ASCII ? kept & ~(unsigned)PDL_RX_NOCASE : kept;
@@ -636,7 +638,7 @@ static bool read_group(reader *x, sequence *q, pdl_rx_token open) {
     return unknown_extension(x, "?", t);
 }
 
-/* Sequences and alternatives */
+/* Sequences and alternatives. */
 
 static bool read_item(reader *x, sequence *q, pdl_rx_token t) {
     switch (t.cp) {
@@ -666,7 +668,7 @@ static bool read_item(reader *x, sequence *q, pdl_rx_token t) {
     }
 }
 
-/* With the verbose flag, skips t when it is a blank or begins a comment, and then sets *skipped. */
+/* With the verbose flag, skips t and sets *skipped, if t is a blank or begins a comment. */
 static bool skip_verbose(reader *x, pdl_rx_token t, bool *skipped) {
     *skipped = false;
     if (!(x->flags & PDL_RX_VERBOSE)) return true;

@@ -1,4 +1,4 @@
-/* libraries.c -- see libraries.h. The loader of the system opens the libraries.
+/* libraries.c -- The loader of the system opens the libraries.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* libraries_inside.c -- see libraries.h. The libraries are linked into the static command, and
- * nothing is opened. There this file takes the place of libraries.c. tools/inside-libraries writes
+/* libraries_inside.c -- see libraries.h. The libraries are linked into the static command, so
+ * nothing is opened. In that command this file replaces libraries.c. tools/inside-libraries writes
  * the list of the functions, from the tables of the files that need them. The modules of the
  * language are inside as well, since the command has no folder beside it.
  *

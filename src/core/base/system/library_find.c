@@ -1,5 +1,5 @@
-/* library_find.c -- see libraries.h. Code for both kinds of builds: libraries that are opened, and
- * libraries that are linked in.
+/* library_find.c -- Code for both kinds of builds: builds that open the libraries, and builds that
+ * have them linked in.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

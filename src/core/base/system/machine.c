@@ -1,5 +1,4 @@
-/* machine.c -- see machine.h. Facts about the machine: from the system, or from a test that
- * replaces them.
+/* machine.c -- Facts about the machine, which come from the system or from a test.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* The number of free bytes that PDL_STRESS=room:N pretends; 0 without that switch. */
+/* The number of free bytes that PDL_STRESS=room:N sets; 0 without this switch. */
 static atomic_size_t said;
 
 void pdl_machine_say_left(size_t bytes) { atomic_store(&said, bytes); }

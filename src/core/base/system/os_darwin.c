@@ -25,7 +25,7 @@
 
 #include "base/banned.h"
 
-/* The system takes 256 bytes at a time. */
+/* The system gives at most 256 bytes at a time. */
 bool pdl_os_random(void *out, size_t n, bool may_wait) {
     enum { AT_ONCE = 256 };
     (void)may_wait; /* the generator is ready before the first process */
@@ -65,7 +65,7 @@ uint64_t pdl_os_memory_left(void) {
     return pages * (uint64_t)getpagesize();
 }
 
-void pdl_os_keep_large_blocks(void) {} /* the allocator of macOS keeps large blocks anyway */
+void pdl_os_keep_large_blocks(void) {} /* the allocator of macOS keeps large blocks in any case */
 
 bool pdl_os_limit_memory(pid_t child, uint64_t bytes) {
     (void)child;
@@ -139,7 +139,7 @@ static bool climbs(const char *path) {
     return false;
 }
 
-/* Refuses every link on the way, even one that stays below dir. Linux is less strict. */
+/* Refuses every link on the way, even a link that stays below dir. Linux is less strict. */
 int pdl_os_open_beneath(int dir, const char *path, int flags, unsigned mode) {
     if (path[0] == '/' || climbs(path)) {
         errno = EXDEV;
@@ -195,7 +195,7 @@ bool pdl_os_pipe(int ends[2], bool nonblocking) {
 }
 
 int pdl_os_pipe_size(int fd) {
-    /* a pipe begins with this size and grows when the kernel has memory */
+    /* a pipe begins with this size, and grows when the kernel has memory */
     enum { MIN_PIPE = 16384 };
     (void)fd;
     return MIN_PIPE;

@@ -48,7 +48,7 @@ void pdl_os_use_large_pages(void *p, size_t n) { (void)madvise(p, n, MADV_HUGEPA
 
 enum { FILE_SIZE = 8192 };
 
-/* Reads the beginning of a file, without allocating. */
+/* Reads the beginning of a file. Allocates nothing. */
 static bool read_file(const char *path, char text[FILE_SIZE]) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
@@ -58,7 +58,7 @@ static bool read_file(const char *path, char text[FILE_SIZE]) {
     return n > 0;
 }
 
-/* Reads the number after name at the beginning of a line. */
+/* Reads the number that follows a name at the beginning of a line. */
 static bool number_after(const char *text, const char *name, uint64_t *out) {
     size_t n = strlen(name);
     for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -80,16 +80,16 @@ static uint64_t left_in_machine(void) {
     return (available + swap) * 1024;
 }
 
-/* Returns what is left in the group at the root of the hierarchy as this process sees it, which in
- * a container is the container's group. Pages of files and the kernel's records of files count as
- * free, because the kernel can reclaim them. */
+/* Returns how much memory is left in the control group that this process sees as the root of the
+ * hierarchy. In a container this is the container's group. Pages of files and the kernel's records
+ * of files count as free, because the kernel can reclaim them. */
 static uint64_t left_in_group(void) {
     char text[FILE_SIZE];
     static const char *const returnable[] = {"inactive_file ", "active_file ", "slab_reclaimable "};
     uint64_t most, used, n;
     if (!read_file("/sys/fs/cgroup/memory.max", text) || !number_after(text, "", &most) ||
         !read_file("/sys/fs/cgroup/memory.current", text) || !number_after(text, "", &used))
-        return UINT64_MAX; /* "max" is no number */
+        return UINT64_MAX; /* "max" is not a number */
     text[0] = 0;
     (void)read_file("/sys/fs/cgroup/memory.stat", text);
     for (size_t i = 0; i < sizeof returnable / sizeof returnable[0]; i++)
@@ -122,7 +122,8 @@ bool pdl_os_has_ended(pid_t process) {
     if (kill(process, 0) != 0) return errno == ESRCH;
     snprintf(path, sizeof path, "/proc/%ld/stat", (long)process);
     if (!read_file(path, text)) return false;
-    const char *at = strrchr(text, ')'); /* after the program's name, which may hold anything */
+    /* the field comes after the program's name, which may contain any characters */
+    const char *at = strrchr(text, ')');
     return at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
 }
 
@@ -133,7 +134,7 @@ void pdl_os_boot_name(char *out, size_t size) {
     snprintf(out, size, "%s", text);
 }
 
-/* Without /proc, the path with which the program was started is used. The result is wrong when this
+/* Without /proc, the result is the path with which the program was started. This is wrong when the
  * path is relative and the process has changed its folder since. */
 size_t pdl_os_self(char *out, size_t size) {
     ssize_t n = readlink("/proc/self/exe", out, size);
@@ -187,7 +188,8 @@ int pdl_os_open_exactly(const char *path, int flags, unsigned mode) {
     return open_by(AT_FDCWD, path, flags, mode, RESOLVE_NO_SYMLINKS);
 }
 
-/* The kernel may not know whether a path stays below while a rename or mount is in progress. */
+/* While a rename or a mount is in progress, the kernel may not know whether a path stays below the
+ * folder. */
 int pdl_os_open_beneath(int dir, const char *path, int flags, unsigned mode) {
     enum { MAX_TRIES = 10000 };
     int fd = -1;

@@ -1,7 +1,7 @@
 /* os_wasi.c -- see os.h. WebAssembly: a module that has no processes, sockets and files.
  *
- * Only what the rooms of the module use is here (apps/wasm/parts.txt): code that needs more cannot
- * work in the module, and the missing function is an error of the linker.
+ * This file has only the functions that the rooms of the module use (apps/wasm/parts.txt). Code
+ * that needs others cannot work in the module, and the linker reports the missing function.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* This file is without base/banned.h: a region is aligned, which pdl_alloc does not promise, and is
- * freed here. */
+/* This file does not include base/banned.h, because it allocates and frees regions, whose alignment
+ * pdl_alloc does not promise. */
 
-/* The host gives 256 bytes at a time. */
+/* The host gives at most 256 bytes at a time. */
 bool pdl_os_random(void *out, size_t n, bool may_wait) {
     enum { AT_ONCE = 256 };
     (void)may_wait; /* the generator of the host is always ready */

@@ -1,5 +1,5 @@
 /* hash.c -- see hash.h. The hash of tables folds words of 8 bytes by a multiplication of 64x64 to
- * 128 bits; SHA-256 is written from FIPS 180-4.
+ * 128 bits; SHA-256 follows FIPS 180-4.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +14,8 @@
 
 #include "base/banned.h"
 
-/* Odd constants with about half of their bits set, from the fraction of the square roots of 2, 3,
- * 5. */
+/* Odd constants of which about half of the bits are set. They come from the fractional parts of the
+ * square roots of 2, 3 and 5. */
 #define MIX_A UINT64_C(0x6a09e667f3bcc909)
 #define MIX_B UINT64_C(0xbb67ae8584caa73b)
 #define MIX_C UINT64_C(0x3c6ef372fe94f82b)
@@ -27,7 +27,7 @@ PDL_COLD static uint64_t draw_seed(void) {
     if (!pdl_os_random(&fresh, sizeof fresh, false))
         fresh = (uint64_t)time(NULL) * MIX_A ^ (uint64_t)(uintptr_t)&drawn;
     fresh |= 1;
-    /* Two threads may draw at once; the first to store wins. */
+    /* Two threads may draw a seed at once. The first to store its seed wins. */
     return atomic_compare_exchange_strong(&drawn, &s, fresh) ? fresh : s;
 }
 
@@ -70,7 +70,8 @@ static uint32_t finish(uint64_t h) {
 uint32_t pdl_hash_str(pdl_str s) {
     const char *p = s.p;
     size_t n = s.n;
-    if (PDL_LIKELY(n <= 8)) /* names are short, so their length is multiplied with their bytes */
+    /* most names are short, so their length is multiplied together with their bytes */
+    if (PDL_LIKELY(n <= 8))
         return finish(fold(fold(short_word(p, n) ^ MIX_C, seed() ^ (n + 1) * MIX_B), MIX_A));
     uint64_t h = seed() ^ fold(n ^ MIX_A, MIX_B);
     for (; n > 16; p += 16, n -= 16) h = fold(word(p) ^ MIX_B, word(p + 8) ^ h);
@@ -112,7 +113,7 @@ static void schedule(const unsigned char block[64], uint32_t w[64]) {
     }
 }
 
-/* Each round renames the eight numbers: moving them took half of the time. */
+/* Each round gives the eight numbers other names. Moving them instead took half of the time. */
 void pdl_sha_block(uint32_t state[8], const unsigned char block[64]) {
     uint32_t w[64], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4],
                     f = state[5], g = state[6], h = state[7];

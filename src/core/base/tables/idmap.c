@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* Invariant: at least one place is free, which ends every probe. */
+/* Invariant: at least one place is free, so every probe ends. */
 static inline bool idmap_ok(const pdl_idmap *m) {
     return m->keys ? m->n <= m->mask && (m->mask & (m->mask + 1)) == 0 : m->n == 0;
 }
@@ -72,7 +72,7 @@ void pdl_idmap_del(pdl_idmap *m, uintptr_t id) {
             j = (j + 1) & m->mask;
             if (!m->keys[j]) return;
             size_t h = home(m, m->keys[j]);
-            /* The entry at j may move to i unless its home lies cyclically in (i, j]. */
+            /* The entry at j may move to i unless its home is cyclically in (i, j]. */
             bool stays = i < j ? (h > i && h <= j) : (h > i || h <= j);
             if (!stays) break;
         }

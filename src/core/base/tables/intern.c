@@ -15,9 +15,9 @@
 struct pdl_interner {
     uint32_t refs;
     pdl_arena *arena;
-    PDL_VEC(pdl_str) names; /* names.p[id - 1] */
-    uint32_t *slots;        /* ids, 0 = free */
-    size_t mask;            /* slots - 1 */
+    PDL_VEC(pdl_str) names; /* the name with this id is names.p[id - 1] */
+    uint32_t *slots;        /* ids; 0 means that the slot is free */
+    size_t mask;            /* number of slots - 1 */
 };
 
 enum { FIRST_SLOTS = 256 };

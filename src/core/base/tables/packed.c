@@ -1,5 +1,5 @@
-/* packed.c -- see packed.h. A command has a dozen of such files at most, so they are compared one
- * after the other.
+/* packed.c -- A command has at most a dozen of such files, so they are compared one after the
+ * other.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@ typedef struct packed_file {
     pdl_str bytes;
 } packed_file;
 
-static PDL_VEC(packed_file) files; /* for the life of the process */
+static PDL_VEC(packed_file) files; /* kept as long as the process lives */
 
 static struct {
     pdl_packed_seen_fn *fn;

@@ -1,5 +1,5 @@
-/* sha_x86.c -- SHA-256 of a block by the SHA instructions of x86; see sha.h. The program asks the
- * processor at run time whether it has them, so the command also runs on older processors.
+/* sha_x86.c -- SHA-256 of a block by the SHA instructions of x86; see sha.h. The program finds out
+ * at run time whether the processor has them, so the command also runs on older processors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,14 +32,14 @@ bool pdl_sha_x86_works(void) {
 
 #define WITH_SHA __attribute__((target("sha,sse4.1,ssse3")))
 
-/* Reads four words of a block, whose bytes are in the order of the network. */
+/* Reads four words of a block. Their bytes are in network order. */
 WITH_SHA static __m128i four_words(const unsigned char *block) {
     const __m128i order = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
     return _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)block), order);
 }
 
-/* Returns the next four words of the schedule. w has the sixteen before them; w[at] is the
- * oldest. */
+/* Returns the next four words of the schedule. w has the sixteen words before them, of which w[at]
+ * is the oldest. */
 WITH_SHA static __m128i next_words(const __m128i w[4], unsigned at) {
     __m128i last = w[(at + 3) % 4],
             sum = _mm_add_epi32(_mm_sha256msg1_epu32(w[at], w[(at + 1) % 4]),
@@ -47,7 +47,7 @@ WITH_SHA static __m128i next_words(const __m128i w[4], unsigned at) {
     return _mm_sha256msg2_epu32(sum, last);
 }
 
-/* The instructions want the state as the words A, B, E, F and C, D, G, H. */
+/* The instructions need the words of the state in the order A, B, E, F and C, D, G, H. */
 WITH_SHA void pdl_sha_x86_block(uint32_t state[8], const unsigned char block[64]) {
     __m128i *halves = (__m128i *)(void *)state, w[4];
     __m128i cdab = _mm_shuffle_epi32(_mm_loadu_si128(halves), 0xB1),

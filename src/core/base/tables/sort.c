@@ -1,4 +1,4 @@
-/* sort.c -- see sort.h. Merges go back and forth between the array and a second one.
+/* sort.c -- Each pass of merges writes from one array to the other and back.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-enum { RUN = PDL_CANCEL_EVERY }; /* items that qsort sorts at a time */
+enum { RUN = PDL_CANCEL_EVERY }; /* number of items that qsort sorts at a time */
 
 typedef struct sorter {
     size_t n, size;
@@ -55,7 +55,7 @@ bool pdl_sort(void *items, size_t n, size_t size, int (*cmp)(const void *, const
     bool ok = true;
     for (size_t width = RUN; ok && width < n; width *= 2) {
         ok = merge_all(&s, src, dst, width);
-        if (!ok) break; /* src still holds every item */
+        if (!ok) break; /* src still has every item */
         char *swap = src;
         src = dst;
         dst = swap;

@@ -23,7 +23,7 @@ void pdl_base64_put(pdl_str bytes, bool url, pdl_buf *out) {
     }
 }
 
-/* Returns the value of a digit, 0..63, or -1. */
+/* Returns the value of a digit, 0 to 63; -1 for another character. */
 static int digit(char c) {
     if (c >= 'A' && c <= 'Z') return c - 'A';
     if (c >= 'a' && c <= 'z') return c - 'a' + 26;
@@ -35,7 +35,7 @@ static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c ==
 
 bool pdl_base64_read(pdl_str text, pdl_buf *out) {
     uint32_t bits = 0;
-    size_t i = 0, n = 0; /* n: digits so far */
+    size_t i = 0, n = 0; /* n: number of digits so far */
     for (; i < text.n && text.p[i] != '='; i++) {
         int d = digit(text.p[i]);
         if (is_blank(text.p[i])) continue;

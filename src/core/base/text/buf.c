@@ -1,4 +1,4 @@
-/* buf.c -- see buf.h. Growth is by half, so that n appends cost O(n) copies.
+/* buf.c -- A buffer grows by half, so n appends copy O(n) bytes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,8 +33,8 @@ static void resize(pdl_buf *b, size_t cap) {
     b->cap = cap;
 }
 
-/* Returns true when n more bytes and the NUL fit. Subtracts to compare: len + n may wrap, the
- * differences cannot. */
+/* Returns true when n more bytes and the NUL fit. The comparison subtracts, because len + n may
+ * overflow and the differences cannot. */
 static inline bool has_room(const pdl_buf *b, size_t n) {
     return n < b->cap - b->len && n <= b->limit - b->len;
 }
@@ -107,7 +107,7 @@ bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err) {
 
 bool pdl_buf_check(const pdl_buf *b, pdl_err *err) {
     assert(buf_ok(b));
-    return pdl_check_cancel(err) && pdl_err_memory(err, b->cap / 2); /* growth is by half */
+    return pdl_check_cancel(err) && pdl_err_memory(err, b->cap / 2); /* the buffer grows by half */
 }
 
 /* Appends n bytes of repeated units, for which there is room. Each step doubles what was appended
@@ -147,7 +147,7 @@ bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err) {
 
 void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap) {
     assert(buf_ok(b));
-    /* shows the checks of instrumented builds that fmt is never NULL */
+    /* this shows the checks of instrumented builds that fmt is never NULL */
     if (!fmt) PDL_BUG("no format");
     va_list again;
     va_copy(again, ap);

@@ -1,4 +1,4 @@
-/* csv_cell.c -- see csv_cell.h. Text is copied only where a cell has a quote.
+/* csv_cell.c -- Text is copied only when a cell contains a quote.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,8 +9,8 @@
 
 #include "base/banned.h"
 
-/* Invariants: the cursor is in the text or at its end, and a separator is not read as a quote or as
- * the end of a line. */
+/* Invariants: the cursor is in the text or at its end, and no separator can be read as a quote or
+ * as the end of a line. */
 static inline bool csv_ok(const pdl_csv *c) {
     return c->pos <= c->text.n && c->separator != '"' && c->separator != '\n' &&
            c->separator != '\r';
@@ -29,7 +29,7 @@ static size_t plain_end(const pdl_csv *c) {
     return i;
 }
 
-/* Reads a quoted cell; the cursor is after the opening quote. */
+/* Reads a quoted cell. The cursor is after its opening quote. */
 static void read_quoted(pdl_csv *c) {
     for (;;) {
         const char *from = c->text.p + c->pos;

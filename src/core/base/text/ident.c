@@ -21,8 +21,8 @@ bool pdl_ident_is_in(pdl_str code, pdl_str name) {
     return false;
 }
 
-/* At every start this is called for each variable of the environment, so a word is compared only
- * where its first letter is found. */
+/* Each start calls this for every variable of the environment, so a word is compared only where its
+ * first letter is found. */
 bool pdl_ident_says_secret(pdl_str name) {
 #define WORD(text) {text, sizeof text - 1}
     static const pdl_str words[] = {WORD("key"),    WORD("token"),      WORD("secret"),

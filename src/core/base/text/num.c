@@ -1,5 +1,5 @@
-/* num.c -- see num.h. Short decimals take exact fast paths; the C library does the rest, checked by
- * reading back.
+/* num.c -- Short decimals take fast paths that are exact. For others the C library is used, and its
+ * result is checked by reading it back.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,8 @@
 
 #include "base/banned.h"
 
-/* a decimal with at most this many digits is unchanged by a round trip through a double */
+/* a decimal with at most this many digits does not change when it becomes a double and is written
+ * again */
 enum { EXACT_DIGITS = 15 };
 
 /* Powers of ten that a double holds exactly. */
@@ -34,7 +35,7 @@ static size_t put_u64(uint64_t v, char *out) {
     size_t at = sizeof tmp;
     for (; v >= 100; v /= 100) put_pair((unsigned)(v % 100), &tmp[at -= 2]);
     put_pair((unsigned)v, &tmp[at -= 2]);
-    at += v < 10; /* no leading zero */
+    at += v < 10; /* leaves out a leading zero */
     memcpy(out, tmp + at, sizeof tmp - at);
     return sizeof tmp - at;
 }
@@ -61,15 +62,15 @@ static void set_digits(decimal *dec, uint64_t digits, int exp10) {
     while (dec->n > 1 && dec->d[dec->n - 1] == '0') dec->n--;
 }
 
-/* Finds digits / 10^k for v with small k. Exact when the product is an integer below 10^15 that
- * divides back to v. */
+/* Finds digits and a small k with v = digits / 10^k. Exact when the product is an integer below
+ * 10^15 that divides back to v. */
 static bool short_digits(double v, decimal *dec) {
     if (v < 1e-5 || v >= 1e15) return false;
     for (int k = 0; k <= 6; k++) {
         double scaled = v * powers[k];
         if (scaled >= 1e15) return false;
         uint64_t digits = (uint64_t)scaled;
-        /* the product may be rounded either way: its neighbour upwards is tried as well */
+        /* the product may be rounded in either direction, so its upper neighbour is tried, too */
         for (uint64_t end = digits + (k > 0); digits <= end; digits++) {
             if (digits == 0 || (double)digits / powers[k] != v) continue;
             set_digits(dec, digits, -k);
@@ -79,8 +80,8 @@ static bool short_digits(double v, decimal *dec) {
     return false;
 }
 
-/* Increments the last digit before the exponent. Returns false when that would carry out of the
- * first digit. */
+/* Increments the last digit before the exponent. Returns false when there would be a carry out of
+ * the first digit. */
 static bool bump(char *text) {
     for (char *p = strchr(text, 'e'); p-- > text;) {
         if (*p < '0' || *p > '9') continue; /* skips the point */
@@ -91,8 +92,8 @@ static bool bump(char *text) {
 }
 
 /* Returns true when the text of v with `precision` digits reads back as v. Just below a power of
- * two doubles are denser than just above it, so there the next larger decimal may read back where
- * the nearest does not. */
+ * two, doubles are denser than just above it. There the next larger decimal may read back when the
+ * nearest decimal does not. */
 static bool reads_back(double v, int precision, char *text, size_t size) {
     snprintf(text, size, "%.*e", precision - 1, v);
     if (strtod(text, NULL) == v) return true;
@@ -116,8 +117,9 @@ static void long_digits(double v, decimal *dec) {
 
 __extension__ typedef unsigned __int128 wide;
 
-/* Returns v * 10^digits as the nearest integer, halves to even; v is below 10^9 and not negative. v
- * is m * 2^-shift with m below 2^53, and 10^9 has 30 bits, so the product fits. */
+/* Returns v * 10^digits rounded to the nearest integer, with halves rounded to even. v is below
+ * 10^9 and not negative. v is m * 2^-shift with m below 2^53, and 10^9 has 30 bits, so the product
+ * fits. */
 static uint64_t scaled(double v, int digits) {
     static const uint64_t power[PDL_NUM_FIXED_DIGITS + 1] = {
         1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
@@ -125,7 +127,7 @@ static uint64_t scaled(double v, int digits) {
     memcpy(&bits, &v, sizeof bits);
     int shift = 1075 - (int)(bits >> (DBL_MANT_DIG - 1)); /* at least 23, because v is below 2^30 */
     if (shift > 100)
-        /* v is far below half a unit; subnormals, which have no hidden bit, are as well */
+        /* v is far below half a unit, and so are subnormals, which have no hidden bit */
         return 0;
     wide product = (wide)((bits & (hidden - 1)) | hidden) * power[digits];
     wide whole = product >> shift, rest = product - (whole << shift), half = (wide)1 << (shift - 1);
@@ -219,8 +221,7 @@ bool pdl_num_read_int(pdl_str s, int64_t *out) {
     for (size_t i = neg; i < s.n; i++) {
         int digit = s.p[i] - '0';
         if (digit < 0 || digit > 9) return false;
-        /* Accumulates negative values, because there is one more negative number than there are
-         * positive ones. */
+        /* Accumulates negative values, because there is one more negative than positive number. */
         if (PDL_MUL_OVERFLOWS(v, 10, &v) || PDL_SUB_OVERFLOWS(v, digit, &v)) return false;
     }
     if (!neg && v == INT64_MIN) return false;
@@ -231,9 +232,9 @@ bool pdl_num_read_int(pdl_str s, int64_t *out) {
 typedef struct {
     bool neg;
     uint64_t digits; /* the first 19 significant digits */
-    long exp10;      /* value = digits * 10^exp10, unless cut */
+    long exp10;      /* value = digits * 10^exp10, unless `cut` is set */
     bool cut;        /* significant digits were left out */
-    bool any;        /* at least one digit was there */
+    bool any;        /* there was at least one digit */
 } parts;
 
 static size_t read_digits(pdl_str s, size_t i, bool fraction, parts *x) {
@@ -318,7 +319,7 @@ bool pdl_num_decimal(uint64_t digits, int exp10, double *out) {
         return true;
     }
     if (digits <= UINT64_C(1) << 53 && exp10 >= -EXACT_POWER && exp10 <= EXACT_POWER) {
-        /* Both operands are exact, so the single operation rounds correctly. */
+        /* Both operands are exact, so this single operation rounds correctly. */
         *out = exp10 < 0 ? (double)digits / powers[-exp10] : (double)digits * powers[exp10];
         return true;
     }
@@ -327,7 +328,8 @@ bool pdl_num_decimal(uint64_t digits, int exp10, double *out) {
     return true;
 }
 
-/* strtod gets a copy with the point of the locale, because an embedder may have set one. */
+/* strtod gets a copy with the decimal point of the locale, because an embedder may have set a
+ * locale. */
 static double slow_double(pdl_str s) {
     char small[128], probe[8];
     char *z = s.n < sizeof small ? memcpy(small, s.p, s.n) : pdl_str_dup(s);

@@ -1,5 +1,4 @@
-/* plain.c -- see plain.h. Checks sixteen bytes at a time where the processor can, else eight in a
- * word.
+/* plain.c -- Checks sixteen bytes at a time if the processor can, otherwise eight bytes in a word.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,8 +22,8 @@ static bool is_special(unsigned char c) { return c < FIRST_PRINTABLE || c == '"'
 
 enum { STEP = 16 };
 
-/* Returns how many of the STEP bytes at p precede the first special one; high: the bytes that are
- * not ASCII, as bits. */
+/* Returns how many of the STEP bytes at p come before the first special byte. high: a bit for each
+ * byte that is not ASCII. */
 static size_t count_plain(const char *p, unsigned *high) {
     __m128i w = _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i last_control = _mm_set1_epi8(FIRST_PRINTABLE - 1);
@@ -44,7 +43,7 @@ enum { STEP = 8 };
 static size_t count_plain(const char *p, unsigned *high) {
     const uint64_t highs = PDL_EACH_BYTE(0x80);
     uint64_t w = pdl_word64(p), control = (w - PDL_EACH_BYTE(FIRST_PRINTABLE)) & ~w & highs;
-    /* A byte below the searched value borrows: only the lowest hit is exact, and only that one is
+    /* A byte below the searched value borrows, so only the lowest hit is exact. Only that hit is
      * used. */
     uint64_t hit =
         pdl_word_zeros(w ^ PDL_EACH_BYTE('"')) | pdl_word_zeros(w ^ PDL_EACH_BYTE('\\')) | control;

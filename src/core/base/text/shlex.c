@@ -1,5 +1,5 @@
-/* shlex.c -- see shlex.h. One pass; a word is built in a buffer because quotes and escapes vanish
- * from it.
+/* shlex.c -- The text is read in one pass. A word is built in a buffer, because its quotes and
+ * escapes are removed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-/* Reads one word from *pos, its first character; false on error. */
+/* Reads one word from *pos, its first character. Returns false on an error. */
 static bool read_word(pdl_str s, size_t *pos, pdl_buf *out, pdl_err *err) {
     size_t i = *pos;
     char quote = 0;

@@ -35,8 +35,8 @@ bool pdl_str_ends(pdl_str s, pdl_str suffix) {
            (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);
 }
 
-/* The C library's memmem is linear (two-way) but builds a table first, which does not pay for short
- * texts. */
+/* The memmem of the C library is linear (two-way), but first builds a table, which takes too long
+ * for short texts. */
 enum { SHORT_NEEDLE = 4 };
 
 /* Returns the first occurrence of needle in [p, end). */
@@ -59,7 +59,7 @@ size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from) {
 
 size_t pdl_str_find_walk(pdl_str s, pdl_str needle, size_t from) {
     size_t piece = PDL_CANCEL_BYTES / 2;
-    /* a search prepares the needle, so short pieces would waste time */
+    /* a search prepares the needle, so searching short pieces would waste time */
     if (piece < needle.n * 2) piece = needle.n * 2;
     size_t hit = PDL_NOT_FOUND;
     for (; hit == PDL_NOT_FOUND && from <= s.n; from += piece) {
@@ -165,7 +165,7 @@ static size_t min3(size_t a, size_t b, size_t c) {
 }
 
 size_t pdl_str_distance(pdl_str a, pdl_str b, size_t limit) {
-    size_t rows[3][DISTANCE_MAX + 1]; /* rows i-2, i-1, i of the table */
+    size_t rows[3][DISTANCE_MAX + 1]; /* rows i-2, i-1 and i of the table */
     if (a.n > DISTANCE_MAX || b.n > DISTANCE_MAX) return limit + 1;
     for (size_t j = 0; j <= b.n; j++) rows[0][j] = j;
     size_t *two = rows[2], *one = rows[0], *row = rows[1];
@@ -187,7 +187,7 @@ size_t pdl_str_distance(pdl_str a, pdl_str b, size_t limit) {
 
 enum { SHORT_WORD = 4 };
 
-/* Returns true when short words differ in nothing but their first letter. Such pairs are different
+/* Returns true when short words differ only in their first letter. Such pairs are usually different
  * words: note, vote; node, code. */
 static bool is_rhyme(pdl_str a, pdl_str b) {
     return a.n == b.n && a.n <= SHORT_WORD && a.n > 1 && a.p[0] != b.p[0] &&

@@ -1,4 +1,4 @@
-/* termsafe.c -- see termsafe.h. Only this file decides how untrusted text reaches a terminal.
+/* termsafe.c -- Only this file decides how untrusted text is written to a terminal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* Returns true for U+202A to U+202E and U+2066 to U+2069, which show what follows in another
+/* Returns true for U+202A to U+202E and U+2066 to U+2069, which show the text after them in another
  * order. */
 static bool turns_direction(pdl_str s) {
     unsigned char last = s.n > 2 ? (unsigned char)s.p[2] : 0;
@@ -16,7 +16,8 @@ static bool turns_direction(pdl_str s) {
            (pdl_str_starts(s, PDL_STR("\xe2\x81")) && last >= 0xa6 && last <= 0xa9);
 }
 
-/* Returns the length in bytes of the control character at the start of s, 0 when there is none. */
+/* Returns the length in bytes of the control character at the start of s; 0 when s does not begin
+ * with one. */
 static size_t control_at(pdl_str s) {
     unsigned char c = (unsigned char)s.p[0];
     if (c == 0xe2 && turns_direction(s)) return 3;

@@ -1,5 +1,5 @@
-/* utf8.c -- see utf8.h. ASCII takes short paths; categories and simple case come from utf8proc, and
- * what it lacks comes from utf8_tables.h.
+/* utf8.c -- see utf8.h. ASCII takes short paths. Categories and simple case come from utf8proc, and
+ * facts that it lacks come from utf8_tables.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,8 @@
 #include "base/banned.h"
 
 #define HIGH_BITS UINT64_C(0x8080808080808080)
-enum { MAX_CASE = 4 }; /* code points that one code point becomes in another case */
+/* maximum number of code points that one code point becomes in another case */
+enum { MAX_CASE = 4 };
 
 /* Returns the number of ASCII bytes at the start of s. */
 static size_t ascii_prefix(pdl_str s) {
@@ -27,9 +28,9 @@ static size_t ascii_prefix(pdl_str s) {
     return i;
 }
 
-/* Returns the length of the sequence at p[0..n), n > 0. When it is not valid, *good is false and
- * the length is that of the part that could have begun a valid sequence (at least 1), as the
- * Unicode standard advises for replacement. */
+/* Returns the length of the sequence at p[0..n), n > 0. When it is not valid, *good is false, and
+ * the result is the length of the part that could begin a valid sequence (at least 1). The Unicode
+ * standard advises to replace this part. */
 static size_t sequence(const unsigned char *p, size_t n, bool *good) {
     *good = p[0] < 0x80;
     if (p[0] < 0xc2 || p[0] > 0xf4) return 1;
@@ -84,7 +85,7 @@ static size_t continuations(const char *p, size_t words) {
     for (size_t i = 0; i < words; i++) {
         uint64_t w;
         memcpy(&w, p + i * sizeof w, sizeof w);
-        sum += w >> 7 & ~(w >> 6) & ones; /* bit 7 set and bit 6 clear */
+        sum += w >> 7 & ~(w >> 6) & ones; /* bit 7 is set and bit 6 is clear */
     }
     sum = (sum & low) + (sum >> 8 & low);
     return (size_t)((sum * 0x0001000100010001) >> 48);
@@ -143,13 +144,13 @@ pdl_str pdl_utf8_unmarked(pdl_str s) {
 }
 
 size_t pdl_utf8_offset(pdl_str s, size_t k) {
-    enum { PART = 4096 }; /* bytes that are counted at once */
+    enum { PART = 4096 }; /* number of bytes that are counted at once */
     size_t i = 0;
     for (size_t n; s.n - i > PART; i += PART, k -= n) {
         n = pdl_utf8_count(pdl_str_sub(s, i, i + PART));
         if (n > k) break;
     }
-    /* i may be inside of a code point whose first byte has been counted. */
+    /* i may be inside a code point whose first byte was counted before */
     for (; i < s.n; i++)
         if (((unsigned char)s.p[i] & 0xc0) != 0x80 && k-- == 0) break;
     return i;
@@ -240,9 +241,9 @@ bool pdl_cp_is_id_continue(uint32_t cp) {
 int pdl_cp_digit_value(uint32_t cp) {
     if (cp < 0x80) return cp >= '0' && cp <= '9' ? (int)cp - '0' : -1;
     if (!pdl_cp_is_decimal(cp)) return -1;
-    /* Decimal digits come in runs of ten that begin with the zero. The mathematical ones
-     * (1D7CE..1D7FF) and a few neighbouring scripts follow each other without a gap, so the
-     * distance to the start of the run is taken mod 10. */
+    /* Decimal digits come in runs of ten that begin with zero. The mathematical digits
+     * (1D7CE..1D7FF) and those of a few adjacent scripts follow each other without a gap, so the
+     * distance to the start of the run is taken modulo 10. */
     uint32_t first = cp;
     while (pdl_cp_is_decimal(first - 1)) first--;
     return (int)((cp - first) % 10);
@@ -260,8 +261,8 @@ static bool is_ignorable(uint32_t cp) {
            c == UTF8PROC_CATEGORY_LM || c == UTF8PROC_CATEGORY_SK || IN(cp, other_ignorable);
 }
 
-/* Returns true when the sigma at byte i of s ends a word: a cased letter precedes it and none
- * follows, ignorables left out. */
+/* Returns true when the sigma at byte i of s ends a word: a cased letter precedes it and no cased
+ * letter follows it. Ignorable characters do not count. */
 static bool is_final_sigma(pdl_str s, size_t i) {
     const char *p = s.p + i;
     uint32_t cp = ' ';
@@ -325,10 +326,10 @@ static void put_lower(pdl_buf *out, uint32_t cp, pdl_str s, size_t i) {
         pdl_buf_put_cp(out, (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp));
 }
 
-enum { PART = 1 << 15 }; /* bytes of ASCII between two checks of a walk */
+enum { PART = 1 << 15 }; /* number of bytes of ASCII between two checks of a walk */
 
-/* Appends the ASCII start of s from byte i, at most PART of it, in the wanted case (first..first+25
- * are the letters to change). Returns its length. */
+/* Appends ASCII from byte i of s on, at most PART bytes, in the other case. The letters
+ * first..first+25 are changed. Returns the length. */
 static size_t put_ascii(pdl_buf *out, pdl_str s, size_t i, char first) {
     size_t n = ascii_prefix(pdl_str_sub(s, i, s.n - i > PART ? i + PART : s.n));
     char *to = pdl_buf_room(out, n);
@@ -392,7 +393,7 @@ static uint32_t cp_at(pdl_str s, size_t at, size_t *next) {
 }
 
 void pdl_utf8_title(pdl_buf *out, pdl_str s) {
-    bool inside = false; /* the previous code point was cased */
+    bool inside = false; /* the previous code point had a case */
     pdl_steps steps = {0};
     for (size_t at = 0, next; at < s.n && pdl_steps_may_continue(&steps); at = next) {
         uint32_t cp = cp_at(s, at, &next);
@@ -435,7 +436,7 @@ void pdl_utf8_nfc(pdl_buf *out, pdl_str s) {
     if (n < 0) PDL_BUG("normalization: %s", utf8proc_errmsg(n));
     utf8proc_int32_t *cps = PDL_NEW_N(utf8proc_int32_t, (size_t)n + 1);
     n = utf8proc_decompose(bytes, (utf8proc_ssize_t)s.n, cps, n, how);
-    /* in place: UTF-8 never takes more than 4 bytes a code point */
+    /* done in place, because UTF-8 takes at most 4 bytes for a code point */
     if (n >= 0) n = utf8proc_reencode(cps, n, how);
     if (n < 0) PDL_BUG("normalization: %s", utf8proc_errmsg(n));
     pdl_buf_put(out, (pdl_str){(const char *)cps, (size_t)n});

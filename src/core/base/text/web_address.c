@@ -11,14 +11,14 @@
 #include "base/banned.h"
 
 enum {
-    MAX_BYTES = 8192, /* bytes of an address; servers accept no longer ones */
+    MAX_BYTES = 8192, /* maximum length of an address in bytes; servers accept no longer ones */
     MAX_HOST = 253,
     MAX_SHOWN = 80,
 };
 
 static bool wrong(pdl_err *err, pdl_str text, const char *why) {
     pdl_buf b = PDL_BUF;
-    /* the text before an @ may be a password, even when the @ itself is not shown */
+    /* the text before an @ may be a password, even when no @ is shown */
     size_t at = pdl_str_rfind(text, PDL_STR("@"));
     pdl_str shown = pdl_str_sub(text, at == PDL_NOT_FOUND ? 0 : at, text.n);
     bool cut = shown.n > MAX_SHOWN;
@@ -52,7 +52,7 @@ static bool is_ipv4(pdl_str s) {
     return i == s.n;
 }
 
-/* Returns true when the last label is a number, also "0x7f": resolvers read such a host as an
+/* Returns true when the last label is a number, such as "0x7f": resolvers read such a host as an
  * address. */
 static bool ends_in_number(pdl_str host) {
     size_t dot = pdl_str_rfind(host, PDL_STR("."));
@@ -64,7 +64,7 @@ static bool ends_in_number(pdl_str host) {
     return true;
 }
 
-/* Appends the host. ipv6: it is in brackets. */
+/* Appends the host. ipv6: the host is in brackets. */
 static bool put_host(pdl_str whole, pdl_str host, pdl_buf *out, pdl_err *err) {
     bool ipv6 = host.n > 2 && host.p[0] == '[' && host.p[host.n - 1] == ']';
     /* A dot at the end does not change the host, but rules of a policy would not recognise it. */
@@ -164,7 +164,7 @@ static size_t find_any(pdl_str s, const char *set, size_t from) {
     return from;
 }
 
-/* Appends path and query of `rest`, which is what follows the authority. */
+/* Appends the path and the query in `rest`, which is the text after the authority. */
 static void put_rest(pdl_str rest, pdl_buf *out) {
     rest = pdl_str_sub(rest, 0, find_any(rest, "#", 0));
     size_t query = find_any(rest, "?", 0);
@@ -176,7 +176,7 @@ static void put_rest(pdl_str rest, pdl_buf *out) {
 
 static const char odd_bytes[] = "has a space, a backslash or a control character";
 
-/* Returns the length of "SCHEME" before a colon; 0: there is none. */
+/* Returns the length of "SCHEME" before a colon; 0 when there is no scheme. */
 static size_t scheme_length(pdl_str s) {
     size_t i = 0;
     while (i < s.n && (is_digit(s.p[i]) || ((s.p[i] | 32) >= 'a' && (s.p[i] | 32) <= 'z') ||
