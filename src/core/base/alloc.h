@@ -2,9 +2,9 @@
  *
  * Callers do not handle running out of memory. When malloc fails, the embedder's handler is called
  * first, then the watch of this thread: a run keeps some memory in reserve and turns the failure
- * into an error of its program. When neither can release anything, the process writes a line to
- * standard error and ends with exit status 1. In exchange everything that grows with input has a
- * ceiling (limits.h). Only alloc.c calls malloc, realloc and free.
+ * into an error of its program. When neither can release memory, the process writes a line to
+ * standard error and ends with exit status 1. To make this rare, everything that grows with input
+ * has a ceiling (limits.h). Only alloc.c calls malloc, realloc and free.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,10 +31,10 @@
 #error "gcc or clang is needed"
 #endif
 
-/* Fresh memory of n bytes (n may be 0), contents undefined. Release with pdl_free. */
+/* Returns new memory of n bytes, whose content is undefined. n may be 0. Released with pdl_free. */
 void *pdl_alloc(size_t n);
 
-/* Fresh memory of n items of size bytes, all zero; the product is checked. */
+/* Returns new memory of n items of `size` bytes, filled with zeros. The product is checked. */
 void *pdl_calloc(size_t n, size_t size);
 
 /* Resizes the memory p (or NULL) to n bytes. Takes ownership of p. */
@@ -45,8 +45,8 @@ void *pdl_realloc(void *p, size_t n);
 void *pdl_realloc_n(void *p, size_t n, size_t size);
 
 /* Returns true when n more bytes can be allocated. A caller that is about to make something large
- * asks first, because an error of the program is better than the end of the process; small requests
- * skip the question. */
+ * asks first, because an error of the program is better than the end of the process. Small requests
+ * need not ask. */
 enum { PDL_ALLOC_LARGE = 1 << 20 }; /* bytes; smaller requests skip the question */
 bool pdl_alloc_has_room(size_t n);
 
@@ -58,13 +58,13 @@ void pdl_alloc_note(size_t n);
  * false. */
 extern _Thread_local bool pdl_alloc_low;
 
-/* Release p; NULL is fine. */
+/* Releases p. NULL is allowed. */
 void pdl_free(void *p);
 
 #define PDL_NEW(T)      ((T *)pdl_calloc(1, sizeof(T)))
 #define PDL_NEW_N(T, n) ((T *)pdl_calloc((n), sizeof(T)))
 
-/* Called with the failed size when memory runs out. Returns true when it released some: the
+/* Called with the failed size when memory runs out. Returns true when it has released memory: the
  * allocation is then tried again. NULL restores the default. */
 typedef bool pdl_oom_fn(size_t size);
 void pdl_alloc_on_oom(pdl_oom_fn *fn);
@@ -72,22 +72,23 @@ void pdl_alloc_on_oom(pdl_oom_fn *fn);
 /* The watch of this thread is called after the handler above. With all members NULL there is no
  * watch. */
 typedef struct pdl_alloc_watch {
-    /* true: some memory was released, so the allocation is tried again */
+    /* returns true when some memory was released, so the allocation is tried again */
     bool (*give)(void *user, size_t size);
     void (*last_words)(
         void *user,
-        size_t size); /* replaces the line on standard error; the process ends afterwards */
+        /* called in place of writing the line to standard error; the process ends after the call */
+        size_t size);
     void *user;
 } pdl_alloc_watch;
 /* Returns the previous watch, which the caller sets again at the end. */
 pdl_alloc_watch pdl_alloc_set_watch(pdl_alloc_watch w);
 
-/* Asks the system to provide the pages of the n bytes at p at once, because all of them will be
- * written soon. */
+/* Asks the system to provide the pages of the n bytes at p now, because all of them will soon be
+ * written. */
 void pdl_alloc_touch(void *p, size_t n);
 
-/* The n bytes at p will be read soon, so the processor begins to fetch them into its second-level
- * cache; the first-level cache does not change. p need not be valid. */
+/* Makes the processor fetch the n bytes at p into its second-level cache, because they will soon be
+ * read. The first-level cache does not change. p need not be valid. */
 static inline void pdl_prefetch(const void *p, size_t n) {
     enum { LINE = 64 };
     for (size_t i = 0; i < n; i += LINE) __builtin_prefetch((const void *)((uintptr_t)p + i), 0, 2);
@@ -104,17 +105,19 @@ PDL_NORETURN PDL_COLD void pdl_out_of_memory(size_t size);
  * process and replaces what pdl_alloc_from set. */
 void pdl_alloc_fail_at(long n);
 
-/* Replaces malloc for the whole process; NULL restores it. Must be called before anything is
+/* Replaces malloc for the whole process. NULL restores malloc. Must be called before anything is
  * allocated. */
 typedef struct pdl_allocator {
-    void *(*alloc)(size_t n);           /* n > 0; aligned as malloc's */
+    /* n is positive; the result is aligned like that of malloc */
+    void *(*alloc)(size_t n);
     void *(*resize)(void *p, size_t n); /* p may be NULL, n > 0 */
     void (*release)(void *p);           /* p may be NULL */
 } pdl_allocator;
 void pdl_alloc_from(const pdl_allocator *a);
 bool pdl_alloc_is_custom(void);
 
-/* Prints file:line and aborts. Called for broken invariants of the library, never for bad input. */
+/* Prints file:line and aborts. Called when an invariant of the library is broken, and never for
+ * wrong input. */
 PDL_NORETURN PDL_COLD PDL_PRINTF(3, 4) void pdl_bug(const char *file, int line, const char *fmt,
                                                     ...);
 #define PDL_BUG(...) pdl_bug(__FILE__, __LINE__, __VA_ARGS__)

@@ -12,10 +12,10 @@
 #include "base/alloc.h"
 #include "base/str.h"
 
-/* Only the functions below read the members. They are in this header because they are in each inner
- * loop. */
+/* Only the functions below read these members. They are in this header because these functions are
+ * inlined into inner loops. */
 typedef struct pdl_arena {
-    char *at, *end; /* free bytes of the newest chunk */
+    char *at, *end; /* number of free bytes in the newest chunk */
     struct pdl_arena_chunk *top;
     struct pdl_arena_deferred *deferred;
     size_t total;
@@ -24,10 +24,10 @@ typedef struct pdl_arena {
 enum { PDL_ARENA_ALIGN = 8 };
 
 pdl_arena *pdl_arena_make(void);
-void pdl_arena_free(pdl_arena *a); /* NULL is fine */
+void pdl_arena_free(pdl_arena *a); /* NULL is allowed */
 
-/* Returns n zeroed bytes (raw: not zeroed), aligned for pointers, 64-bit integers and doubles. They
- * live as long as the arena, or until a reset. Never NULL. */
+/* Returns n bytes, zeroed (raw: not zeroed) and aligned for pointers, 64-bit integers and doubles.
+ * They live as long as the arena, or until a reset. Never NULL. */
 static inline void *pdl_arena_get(pdl_arena *a, size_t n);
 static inline void *pdl_arena_raw(pdl_arena *a, size_t n);
 
@@ -37,8 +37,8 @@ void *pdl_arena_more(pdl_arena *a, size_t n);
 /* Returns n zeroed items of size bytes; the product is checked. */
 void *pdl_arena_get_n(pdl_arena *a, size_t n, size_t size);
 
-/* Announces that the next objects take about n bytes: they get one chunk, whose pages the system
- * maps at once. A page fault for each of them costs twice as much. */
+/* Announces that the next objects take about n bytes. They get one chunk, whose pages the system
+ * maps at once. A page fault for each page would take twice as long. */
 void pdl_arena_expect(pdl_arena *a, size_t n);
 
 /* Copies s into the arena and NUL-terminates the copy. */
@@ -47,8 +47,8 @@ pdl_str pdl_arena_str(pdl_arena *a, pdl_str s);
 #define pdl_arena_new(a, T)      ((T *)pdl_arena_get((a), sizeof(T)))
 #define pdl_arena_new_n(a, T, n) ((T *)pdl_arena_get_n((a), (n), sizeof(T)))
 
-/* Calls fn(p) when the arena is freed (not on reset). Resources of a program outside of the arena
- * are released this way. */
+/* Calls fn(p) when the arena is freed, but not on a reset. In this way resources outside of the
+ * arena are released with the program. */
 void pdl_arena_defer(pdl_arena *a, void (*fn)(void *p), void *p);
 
 typedef struct {
@@ -59,7 +59,7 @@ typedef struct {
 pdl_mark pdl_arena_mark(pdl_arena *a);
 void pdl_arena_reset(pdl_arena *a, pdl_mark m);
 
-/* Returns the bytes handed out so far. */
+/* Returns how many bytes the arena has handed out. */
 size_t pdl_arena_size(const pdl_arena *a);
 
 static inline void *pdl_arena_raw(pdl_arena *a, size_t n) {

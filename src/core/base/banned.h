@@ -1,12 +1,12 @@
-/* banned.h -- forbidden functions. Every .c includes it last, so that using one is a compile
- * error.
+/* banned.h -- forbids functions. Every .c file includes it last, so that using one of them is a
+ * compile error.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_BANNED_H
 #define PDL_BASE_BANNED_H
 
-#undef alloca /* a macro of <stdlib.h> in glibc */
+#undef alloca /* in glibc this is a macro of <stdlib.h> */
 
 #pragma GCC poison malloc calloc realloc free strdup strndup
 #pragma GCC poison strcpy strcat sprintf vsprintf strncpy strncat strtok atoi atol atof gets

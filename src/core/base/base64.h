@@ -7,8 +7,7 @@
 
 #include "base/buf.h"
 
-/* Appends bytes as base64 with padding; with url set, in the alphabet of URLs and without
- * padding. */
+/* Appends bytes as base64 with padding. With `url`, uses the alphabet for URLs and no padding. */
 void pdl_base64_put(pdl_str bytes, bool url, pdl_buf *out);
 /* Appends the bytes that text encodes. Accepts both alphabets, with or without padding, and skips
  * blanks and line ends. Returns false when text is not base64; out then holds the bytes decoded

@@ -1,9 +1,9 @@
 /* bisect.h -- binary search in arrays and in everything else that has an index.
  *
- * bsearch of the C library finds an element that is equal to a key. Callers here mostly need the
- * first element that is not before a position, and search numbered rows and functions of an index
- * as well as arrays. Written out each time, the search is eight lines in which `<` and `<=` are
- * easily confused.
+ * bsearch of the C library finds an element that is equal to a key. But callers mostly need the
+ * first element that is not before a position, and they also search numbered rows and functions of
+ * an index. Without this macro, each search would be eight lines in which `<` and `<=` are easily
+ * confused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -20,13 +20,13 @@
 #include "base/cancel.h"
 #include "base/str.h"
 
-/* Invariants: len <= limit; p is NULL, or has cap > len bytes and p[len] == 0. The buffer owns p
+/* Invariants: len <= limit; p is NULL, or p has cap > len bytes and p[len] == 0. The buffer owns p
  * unless p is lent. */
 struct pdl_buf {
     char *p;
     size_t len, cap;
-    size_t limit; /* ceiling of len; appending beyond it is PDL_E_limit */
-    char *lent;   /* the caller's array that the buffer started in, or NULL */
+    size_t limit; /* maximum of len; appending beyond it is the error PDL_E_limit */
+    char *lent;   /* the caller's array in which the buffer began; or NULL */
 };
 
 #define PDL_BUF_INIT(max) ((pdl_buf){NULL, 0, 0, (max), NULL})
@@ -48,20 +48,20 @@ PDL_MUST bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err);
 PDL_MUST bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err);
 
 /* A writer calls this after each PDL_BUF_CHECK_EVERY further bytes in b. Returns false when the
- * work is cancelled or b has no memory to grow. */
+ * work is cancelled, or when there is no memory with which b can grow. */
 enum { PDL_BUF_CHECK_EVERY = 1 << 16 };
 PDL_MUST bool pdl_buf_check(const pdl_buf *b, pdl_err *err);
 
-/* Appends without an error channel, for text bounded by something already in memory; passing the
- * ceiling is a bug of ours and aborts. */
+/* Appends without an error channel, for text bounded by something already in memory; exceeding the
+ * ceiling is a bug of libpdl, and aborts. */
 void pdl_buf_put(pdl_buf *b, pdl_str s);
 void pdl_buf_putc(pdl_buf *b, char c);
 PDL_PRINTF(2, 3) void pdl_buf_putf(pdl_buf *b, const char *fmt, ...);
 PDL_PRINTF(2, 0) void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap);
 #define PDL_PUT(b, lit) pdl_buf_put((b), PDL_STR(lit))
 
-/* Reserves n more bytes at the end and returns where to write. The caller reports what it wrote
- * with pdl_buf_grown. */
+/* Reserves n more bytes at the end, and returns their address. The caller reports the bytes that it
+ * has written with pdl_buf_grown. */
 char *pdl_buf_room(pdl_buf *b, size_t n);
 static inline void pdl_buf_grown(pdl_buf *b, size_t n) {
     assert(n < b->cap - b->len);
@@ -71,14 +71,14 @@ static inline void pdl_buf_grown(pdl_buf *b, size_t n) {
 
 static inline pdl_str pdl_buf_str(const pdl_buf *b) { return (pdl_str){b->p ? b->p : "", b->len}; }
 
-/* NUL-terminated content, borrowed. */
+/* Returns the content, NUL-terminated and borrowed. */
 static inline const char *pdl_buf_z(const pdl_buf *b) { return b->p ? b->p : ""; }
 
-/* Hands the content, NUL-terminated, to the caller, who frees it; the buffer becomes empty. Never
+/* Passes the content, NUL-terminated, to the caller, who frees it. The buffer becomes empty. Never
  * NULL. */
 char *pdl_buf_take(pdl_buf *b);
 
-/* Empties the buffer, which keeps its memory. */
+/* Empties the buffer. It keeps its memory. */
 static inline void pdl_buf_clear(pdl_buf *b) {
     b->len = 0;
     if (b->p) b->p[0] = 0;
@@ -90,10 +90,10 @@ static inline void pdl_buf_cut(pdl_buf *b, size_t len) {
     }
 }
 
-/* These two serve a writer whose single pieces have no error channel. pdl_buf_unlimit removes the
- * ceiling and returns it; relimit sets it again at the end. relimit returns false with PDL_E_limit
- * when the text has passed the ceiling. In that case, or when the writing failed (ok is false),
- * relimit cuts everything after start. */
+/* These two are for a writer that cannot report an error for each piece. pdl_buf_unlimit removes
+ * the ceiling and returns it. pdl_buf_relimit sets it again at the end, and returns false with
+ * PDL_E_limit when the text has exceeded the ceiling. In that case, or when the writing failed (ok
+ * is false), it removes everything after start. */
 static inline size_t pdl_buf_unlimit(pdl_buf *b) {
     size_t limit = b->limit;
     b->limit = PDL_BUF.limit;
@@ -101,7 +101,7 @@ static inline size_t pdl_buf_unlimit(pdl_buf *b) {
 }
 PDL_MUST bool pdl_buf_relimit(pdl_buf *b, size_t limit, size_t start, bool ok, pdl_err *err);
 
-/* Remove the first n bytes (n <= len). */
+/* Removes the first n bytes (n <= len). */
 void pdl_buf_shift(pdl_buf *b, size_t n);
 
 void pdl_buf_fini(pdl_buf *b);

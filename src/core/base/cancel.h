@@ -14,21 +14,21 @@
 
 #include "base/err.h"
 
-/* The number of the signal that asked for the end; 0 before. It is a sig_atomic_t; <signal.h> is
- * not included here because it declares too much. */
+/* The number of the signal that asked for the end; 0 before that. It is a sig_atomic_t. <signal.h>
+ * is not included here, because it declares too much. */
 typedef const volatile int pdl_cancel_flag;
 
-/* All that can cancel the work of a thread. With all members zero nothing can. */
+/* Everything that can cancel the work of a thread. When all members are zero, nothing can. */
 typedef struct pdl_cancel {
     pdl_cancel_flag *flag; /* borrowed, or NULL */
     bool (*check_time)(void *user,
-                       /* Returns false with err set when the time is over. NULL: there is no time
-                        * limit. */
+                       /* Returns false with err set when the time is over. The function may be
+                        * NULL: then there is no time limit. */
                        pdl_err *err);
     void *user;
 } pdl_cancel;
 
-/* From now on the checks of this thread use c (borrowed; NULL: nothing cancels). Returns the
+/* Makes the checks of this thread use c from now on (borrowed; NULL: nothing cancels). Returns the
  * previous scope, which the caller enters again at the end. */
 const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c);
 
@@ -41,18 +41,18 @@ void pdl_cancel_say_after(long looks);
  * catch a signal. */
 PDL_MUST bool pdl_check_cancel(pdl_err *err);
 
-/* Works as pdl_check_cancel for functions that run once per small item: it reads the clock only now
- * and then. */
+/* Does what pdl_check_cancel does, for functions that run once for each small item: it reads the
+ * clock only now and then. */
 PDL_MUST bool pdl_check_cancel_often(pdl_err *err);
 
-/* Works as pdl_check_cancel for the i-th of many small items, most of which are not checked. */
+/* Does what pdl_check_cancel does, for the i-th of many small items. Most items are not checked. */
 enum { PDL_CANCEL_EVERY = 4096 };
 PDL_MUST static inline bool pdl_check_cancel_at(size_t i, pdl_err *err) {
     return PDL_LIKELY(i % PDL_CANCEL_EVERY) || pdl_check_cancel(err);
 }
 
-/* Bytes that are copied or filled between two checks. They take about a tenth of a millisecond, or
- * a whole one when the system has to provide the memory. */
+/* Number of bytes that are copied or filled between two checks. They take about a tenth of a
+ * millisecond, or a whole one when the system has to provide the memory. */
 enum { PDL_CANCEL_BYTES = 1 << 20 };
 
 /* Copies n bytes between areas that do not overlap. Returns false when the work is cancelled; a
@@ -61,13 +61,14 @@ PDL_MUST bool pdl_copy_bytes(char *to, const char *from, size_t n, pdl_err *err)
 
 /* Reports of a run are also written after its cancellation, but within PDL_GRACE_MS, because a
  * value may have 2^40 leaves. Between enter and leave, a cancellation of the outer scope takes
- * effect PDL_GRACE_MS after it was first seen. All-zero before the first enter; a report that is
- * written in parts enters the same struct again, so that all its parts together have this time. */
+ * effect only PDL_GRACE_MS after it was first seen. The struct is all-zero before the first enter.
+ * A report that is written in parts enters the same struct again, so that all its parts together
+ * have this time. */
 enum { PDL_GRACE_MS = 100 };
 typedef struct pdl_cancel_grace {
     pdl_cancel scope;
     const pdl_cancel *outer;
-    uint64_t end_ns; /* 0: not cancelled yet */
+    uint64_t end_ns; /* 0: the outer scope was not cancelled yet */
 } pdl_cancel_grace;
 void pdl_cancel_enter_grace(pdl_cancel_grace *g);
 void pdl_cancel_leave_grace(const pdl_cancel_grace *g);
@@ -77,24 +78,24 @@ void pdl_cancel_leave_grace(const pdl_cancel_grace *g);
  * error channel calls pdl_check_walk afterwards. The machine does so for natives and operators. */
 typedef struct pdl_steps {
     size_t n;
-} pdl_steps; /* counted since the last check */
+} pdl_steps; /* number of steps since the last check */
 PDL_COLD bool pdl_cancel_walk(void);
 PDL_COLD bool pdl_steps_check(pdl_steps *s);
-/* Returns false when the walk must stop, also at each later call. */
+/* Returns false when the walk must stop. Later calls then return false, too. */
 PDL_MUST static inline bool pdl_steps_may_continue(pdl_steps *s) {
     return PDL_LIKELY(++s->n < PDL_CANCEL_EVERY) || pdl_steps_check(s);
 }
 
-/* Works as pdl_steps_may_continue for the i-th of many small items. The first items are not
- * checked, so that a short walk is finished even while its run is being ended. */
+/* Does what pdl_steps_may_continue does, for the i-th of many small items. The first items are not
+ * checked, so that a short walk is completed even while its run is ending. */
 PDL_MUST static inline bool pdl_walk_may_continue_at(size_t i) {
     return PDL_LIKELY((i + 1) % PDL_CANCEL_EVERY) || !pdl_cancel_walk();
 }
 
-extern _Thread_local bool pdl_walk_cancelled; /* read through pdl_check_walk only */
+extern _Thread_local bool pdl_walk_cancelled; /* only pdl_check_walk reads this */
 PDL_COLD bool pdl_raise_walk_cancelled(pdl_err *err);
-/* Returns true when a walk was cancelled, so that the computed result may be wrong; for functions
- * without an error channel. */
+/* Returns true when a walk was cancelled, so that a computed result may be wrong. For functions
+ * that cannot report errors. */
 static inline bool pdl_is_walk_cancelled(void) { return PDL_UNLIKELY(pdl_walk_cancelled); }
 /* Returns false when a walk of this thread was cancelled since the last check; err holds the
  * reason. */

@@ -1,4 +1,5 @@
-/* csv_cell.h -- one cell of a text of separated values: the only reader of quotes and separators.
+/* csv_cell.h -- reads one cell of a text of separated values. No other code reads its quotes and
+ * separators.
  *
  * A cell that begins with a quote continues to its closing quote, over separators and line breaks.
  * A doubled quote in it is one quote, and the end of the text closes a quote that is still open.
@@ -17,15 +18,17 @@ typedef struct pdl_csv {
     pdl_str text;
     size_t pos;
     char separator;
-    /* A strict reader gets one row and refuses text after a closing quote. A lenient one gets whole
-     * files: a line break ends a cell, and text after a closing quote belongs to the cell. */
+    /* A strict reader gets one row and refuses text after a closing quote. A lenient reader gets
+     * whole files. There a line break ends a cell, and text after a closing quote belongs to the
+     * cell. */
     bool strict;
-    pdl_buf cell; /* scratch; the caller frees it */
+    pdl_buf cell; /* scratch memory, which the caller frees */
 } pdl_csv;
 
-/* Reads the cell at c->pos and moves c->pos to what ended it: a separator, a line break, or the
- * end. *out is a part of the text or of c->cell and lives until the next call. Returns false when
- * the reader is strict and text follows a closing quote; *out is then the quoted text. */
+/* Reads the cell at c->pos, and moves c->pos to the byte that ended it: a separator, a line break,
+ * or the end. *out is a part of the text or of c->cell, and lives until the next call. Returns
+ * false when the reader is strict and text follows a closing quote; *out is then the quoted text.
+ */
 bool pdl_csv_cell(pdl_csv *c, pdl_str *out);
 
 #endif

@@ -36,23 +36,23 @@ enum {
 
 typedef struct pdl_debug {
     uint32_t on; /* bit PDL_DBG_BIT_<id> */
-    void *file;  /* FILE *, NULL: standard error */
-    /* Appends the part of a line (with its end) that may be written; may hold text back until a
-     * later line. NULL: lines are written unchanged. */
+    void *file;  /* a FILE *; NULL: standard error */
+    /* Appends the part of a line (with its end) that may be written. May hold text back until a
+     * later line. The function may be NULL: then lines are written unchanged. */
     void (*redact)(void *user, pdl_str line, pdl_buf *out);
     void *redact_user;
-    uint64_t sched_seed; /* PDL_STRESS=sched:SEED, 0: off */
+    uint64_t sched_seed; /* PDL_STRESS=sched:SEED; 0: off */
     bool mute;           /* PDL_STRESS=mute: runs do not announce that they can continue */
     bool split;          /* PDL_STRESS=split: every read returns one byte */
-    long drop_after;     /* PDL_STRESS=drop:N, -1: off */
+    long drop_after;     /* PDL_STRESS=drop:N; -1: off */
     uint32_t slots;      /* PDL_STRESS=slots:N: at most N effects wait and N are open; 0: off */
     long fail_at; /* PDL_STRESS=alloc:N: the nth allocation after pdl_debug_init fails, 0: off */
 } pdl_debug;
 
-enum { PDL_DEBUG_WHY = 192 }; /* bytes of a message */
+enum { PDL_DEBUG_WHY = 192 }; /* maximum length of a message in bytes */
 
-/* Applies the switches that hold for the whole process: time:F, cancel:N and room:N. Returns false
- * with a message in why when a word is unknown. */
+/* Applies the switches that are for the whole process: time:F, cancel:N and room:N. Returns false,
+ * with a message in why, when a word is unknown. */
 bool pdl_debug_init_process(const char *stress, char why[PDL_DEBUG_WHY]);
 
 /* Reads categories ("exec,http", "all", "help") and stress switches. Returns false and a message in
@@ -62,7 +62,7 @@ bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, co
                     char why[PDL_DEBUG_WHY]);
 void pdl_debug_fini(pdl_debug *d);
 
-/* Writes lines unchanged. */
+/* Writes the lines unchanged. */
 void pdl_debug_put(const pdl_debug *d, pdl_str lines);
 PDL_PRINTF(3, 4)
 void pdl_debug_line(const pdl_debug *d, const char *category, const char *fmt, ...);

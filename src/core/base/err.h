@@ -1,8 +1,9 @@
-/* err.h -- what went wrong, where, and why: the only error channel.
+/* err.h -- the description of an error: what went wrong, where, and why. All functions report
+ * errors in this way.
  *
- * The caller owns a pdl_err (all-zero = none) and passes its address down as the last argument;
- * whoever detects a failure fills it once and returns false. Setters return false so that detection
- * is one line.
+ * The caller owns a pdl_err (all-zero: no error) and passes its address as the last argument. The
+ * function that detects a failure fills it once and returns false. Setters return false, so that a
+ * failure is reported in one line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -67,11 +68,11 @@ typedef enum {
         PDL_E_COUNT
 } pdl_err_kind;
 
-/* One frame of the PDL call stack: "in call to f, main.pdl:3, column 5". */
+/* One frame of the PDL call stack, such as "in call to f, main.pdl:3, column 5". */
 typedef struct pdl_err_frame {
-    char *what; /* owned: "call to f", "import of x.pdl" */
+    char *what; /* owned, such as "call to f" or "import of x.pdl" */
     pdl_loc loc;
-    /* a library made the call, to a tool of an agent; the frame is printed above the message */
+    /* a library made this call, to a tool of an agent; the frame is printed above the message */
     bool is_tool;
     uint64_t label; /* origins of the arguments (value/label.h) */
 } pdl_err_frame;
@@ -80,57 +81,63 @@ typedef struct pdl_err_frame {
  * these facts in pdl_error; the machine and the server read them here. A fact that is unknown is
  * zero. */
 typedef struct pdl_err_facts {
-    uint32_t line1;        /* kind code: the line of the block's text that failed */
-    double retry_after;    /* seconds that the service of a model call asked to wait */
-    bool has_budget;       /* kind budget: the three fields below are set */
-    uint8_t budget_item;   /* pdl_budget_item */
-    /* number of budgets that enclose the spent one; 0: the run's budget is spent */
+    uint32_t line1;      /* for the kind code: the failed line in the text of the block */
+    double retry_after;  /* how many seconds the service of a model call asked to wait */
+    bool has_budget;     /* for the kind budget: the three members below are set */
+    uint8_t budget_item; /* pdl_budget_item */
+    /* number of budgets around the spent one; 0 when the run's budget is spent */
     uint32_t budget_depth;
 } pdl_err_facts;
 
 /* Invariants: kind == PDL_E_NONE implies everything else is zero. */
 typedef struct pdl_err {
     pdl_err_kind kind;
-    pdl_loc loc;  /* the place printed as FILE:LINE */
-    pdl_loc mark; /* the exact span for the caret; all-zero: use loc */
-    char *msg;    /* owned; may have several lines (type errors); no final newline */
-    char *hint;     /* owned or NULL: "did you mean 'name'?" */
-    char *py_class; /* owned or NULL: class of the Python exception, then its bases, "A,B" */
+    pdl_loc loc;  /* the place that is printed as FILE:LINE */
+    pdl_loc mark; /* the exact span for the caret; all-zero: loc is used */
+    char *msg;    /* owned; may have several lines (type errors); has no newline at its end */
+    char *hint;   /* owned, such as "did you mean 'name'?"; or NULL */
+    /* owned; the class of the Python exception, and then its bases, as "A,B"; or NULL */
+    char *py_class;
     pdl_err_facts facts;
     /* owned or NULL: JSON {provider, model, retry_after_seconds, attempts} of a failed model call.
      * The program sees it as pdl_error and the trace shows it; nothing in the machine reads it. */
     char *detail;
-    uint64_t label; /* origins of the message's text (value/label.h); 0: the program wrote it */
+    /* origins of the text of the message (value/label.h); 0: the program wrote it */
+    uint64_t label;
     /* Origins by which a reader decides whether the message may be a secret. Valid when has_words
      * is set; otherwise the reader uses `label`, which also has the origins of the values that led
      * to the error. */
     uint64_t words;
     bool has_words;
-    int status; /* HTTP status, exit status of a command or of sys.exit; 0 when none */
+    int status; /* HTTP status, or exit status of a command or of sys.exit; 0 when there is none */
     bool has_status;
-    bool uncatchable;  /* retry and fallback do not catch it */
-    bool preformatted; /* print msg unchanged: each line has its own place (schema errors) */
-    bool no_excerpt;   /* print no source line below the message: a library function raised it */
-    pdl_err_frame *frames; /* owned array, innermost first */
+    bool uncatchable; /* retry and fallback do not catch the error */
+    /* msg is printed unchanged, because each of its lines has a place (schema errors) */
+    bool preformatted;
+    /* no source line is printed below the message, because a library function raised the error */
+    bool no_excerpt;
+    pdl_err_frame *frames; /* owned array; the innermost frame comes first */
     size_t n_frames;
-    struct pdl_err *cause; /* owned or NULL: what this error wraps */
+    struct pdl_err *cause; /* owned; the error that this error wraps; or NULL */
 } pdl_err;
 
-/* Fills err, which is unset on entry. Always false. */
+/* Fills err, which was not set before. Always returns false. */
 PDL_PRINTF(4, 5)
 bool pdl_err_set(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt, ...);
 PDL_PRINTF(4, 0)
 bool pdl_err_vset(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt, va_list ap);
 
-/* Like pdl_err_set, for an error that the reference raises as a Python exception of class py_class
- * ("TypeError", "UndefinedError", ...). Always false. Natives and operators use this form; the
- * machine adds place and prefix. */
+/* Does what pdl_err_set does, for an error that the reference raises as a Python exception of class
+ * py_class ("TypeError", "UndefinedError", ...). Always false. Natives and operators use this form;
+ * the machine adds place and prefix. */
 PDL_PRINTF(3, 4) bool pdl_err_host(pdl_err *err, const char *py_class, const char *fmt, ...);
 
-/* Returns true when there is memory for n more bytes; else sets err, of kind limit. */
+/* Returns true when there is memory for n more bytes. Otherwise sets err to an error of the kind
+ * limit, and returns false. */
 bool pdl_err_memory(pdl_err *err, size_t n);
 
-/* Sets the error for signal sig, which no handler of the program catches. Always false. */
+/* Sets the error for the signal sig, which no handler of the program catches. Always
+ * returns false. */
 bool pdl_err_signal(pdl_err *err, int sig);
 
 /* Returns true when a signal or a budget ended the work, false when the work itself failed. */
@@ -139,51 +146,52 @@ static inline bool pdl_err_is_cancel(const pdl_err *err) {
            err->kind == PDL_E_budget;
 }
 
-/* Wraps err: it becomes the cause of a new error of the same kind with "fmt: " before its message.
- * Always false. */
+/* Wraps err in a new error of the same kind, whose message has "fmt: " before that of err. Always
+ * returns false. */
 PDL_PRINTF(3, 4) bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...);
 
 /* Replaces the message. Takes the content of msg. */
 void pdl_err_reword(pdl_err *err, pdl_buf *msg);
 
-/* Gives err a place unless it has one. */
+/* Sets the place of err, unless err has a place. */
 void pdl_err_at(pdl_err *err, pdl_loc loc);
 
-/* Turns the places of err into text, for an error that outlives the sources that they point
- * into. */
+/* Converts the places of err to text, for an error that outlives the sources into which
+ * they point. */
 void pdl_err_detach(pdl_err *err);
 
 /* Sets or replaces the suggestion that is printed below the error. */
 PDL_PRINTF(2, 3) void pdl_err_hint(pdl_err *err, const char *fmt, ...);
 
-/* Adds a frame of the PDL call stack; outer frames are added later. */
+/* Adds a frame of the PDL call stack. Outer frames are added later. */
 PDL_PRINTF(3, 4) void pdl_err_frame_add(pdl_err *err, pdl_loc loc, const char *fmt, ...);
 
-/* Works as pdl_err_frame_add when a library called a function of the program, such as a tool of an
- * agent, and this function failed. Only the first call counts, because it is the innermost. */
+/* Does what pdl_err_frame_add does, when a library called a function of the program, such as a tool
+ * of an agent, and this function failed. Only the first call counts, because it is the innermost.
+ */
 PDL_PRINTF(4, 5)
 void pdl_err_tool_add(pdl_err *err, pdl_loc loc, uint64_t label, const char *fmt, ...);
 bool pdl_err_has_tool(const pdl_err *err);
 
-/* Releases what err owns and makes it all-zero; may be called twice. */
+/* Releases the memory that err owns, and makes err all-zero. May be called twice. */
 void pdl_err_fini(pdl_err *err);
 
-/* Moves *src to *dst (unset); *src becomes all-zero. */
+/* Moves *src to *dst, which was not set before. *src becomes all-zero. */
 void pdl_err_move(pdl_err *dst, pdl_err *src);
 
-/* Deep copy of src into dst (unset). */
+/* Makes a deep copy of src in dst, which was not set before. */
 void pdl_err_copy(pdl_err *dst, const pdl_err *src);
 
 /* Returns the name of a kind ("syntax", "rate_limit", ...; static); "none" for PDL_E_NONE. */
 const char *pdl_err_kind_name(pdl_err_kind k);
 
-/* Returns the exit code of the process for an error: the column of the table, or status for
- * PDL_E_exit. */
+/* Returns the exit code of the process for an error. It is in the table; for PDL_E_exit, it is the
+ * status. */
 int pdl_err_exit_code(const pdl_err *err);
 
-/* Appends the message as users see it: "FILE:LINE - MSG" lines. When `rich`, the tool that failed
- * is above them, and the indented source line with caret, hint and call stack is below them. Ends
- * with a newline. */
+/* Appends the message as users see it: "FILE:LINE - MSG" lines. When `rich` is set, the tool that
+ * failed comes before these lines. The indented source line with a caret, the hint and the call
+ * stack come after them. The text ends with a newline. */
 void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out);
 
 #endif

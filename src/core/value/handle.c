@@ -11,7 +11,8 @@
 
 #include "base/banned.h"
 
-/* Returns a child. The last two may be absent, which ends the children. */
+/* Returns a child. The last two children may be absent; the first absent child ends the
+ * children. */
 static pdl_vref child(const pdl_obj *o, size_t i) {
     const pdl_handle *h = (const void *)o;
     switch (i) {
@@ -74,8 +75,8 @@ bool pdl_handle_len(pdl_vref v, size_t *out) {
     return h->len >= 0;
 }
 
-/* Adds label to the labels that the objects in v came with. Returns the labels that they have
- * then. */
+/* Adds a label to the labels with which the objects in v arrived. Returns the labels that they then
+ * have. */
 static pdl_label add_made(pdl_vref v, pdl_label label, unsigned depth) {
     pdl_label all = 0;
     if (!(pdl_flags_of(v) & PDL_F_HANDLE) || depth > PDL_MAX_VALUE_DEPTH) return 0;
@@ -93,7 +94,7 @@ void pdl_handles_made(pdl_vref v, pdl_label label) { add_made(v, label, 0); }
 
 pdl_label pdl_handles_making(pdl_vref v) { return add_made(v, 0, 0); }
 
-/* Compares handles: objects of different processes may have the same number. */
+/* Compares handles. Objects of different processes may have the same number. */
 bool pdl_handle_eq(pdl_vref a, pdl_vref b) {
     const pdl_handle *x = pdl_handle_of(a), *y = pdl_handle_of(b);
     if (x->ops != y->ops) return false;

@@ -20,11 +20,11 @@ const char *pdl_label_name(size_t bit) {
     return names[bit];
 }
 
-/* A walk over a value. Values share their parts: each part is walked through once, and the result
- * shares them as before. */
+/* A walk over a value. Values may share parts. Each part is walked through once, and the result
+ * shares parts in the same way. */
 typedef struct label_walk {
-    pdl_label origins;    /* origins that values lose or get */
-    const pdl_redaction *redaction; /* set in a walk that redacts, which has no origins */
+    pdl_label origins;              /* origins that values lose, or that they get */
+    const pdl_redaction *redaction; /* set in a walk that redacts; such a walk has no origins */
     pdl_steps steps;
     pdl_memo memo;
 } label_walk;
@@ -41,7 +41,7 @@ static pdl_label rest_of(pdl_label l, pdl_label origins) {
 
 static pdl_val without(label_walk *w, pdl_vref v, unsigned depth);
 
-/* Makes the container again from its changed parts, because each part has labels. */
+/* Makes the container again from its parts, which have changed, because each part has labels. */
 static pdl_val list_without(label_walk *w, pdl_vref v, unsigned depth) {
     size_t n = pdl_list_len(v);
     pdl_val out = pdl_list_new(n);
@@ -60,8 +60,8 @@ static pdl_val dict_without(label_walk *w, pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* Removes labels. A part below the depth that values may have keeps its origins, and so does a part
- * that a cancelled walk has not reached. */
+/* Removes labels. A part that is deeper than values may be keeps its origins. So does a part that a
+ * cancelled walk has not reached. */
 static pdl_val without(label_walk *w, pdl_vref v, unsigned depth) {
     if (!(pdl_label_of(v) & w->origins) || !may_enter(w, depth)) return pdl_keep(v);
     bool list = pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE),
@@ -160,8 +160,8 @@ static pdl_val redacted_dict(label_walk *w, pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* Redacts parts. A part below the depth that values may have is redacted as a whole, and so is a
- * part that a cancelled walk has not reached. */
+/* Redacts parts. A part that is deeper than values may be is redacted as a whole. So is a part that
+ * a cancelled walk has not reached. */
 static pdl_val redacted(label_walk *w, pdl_vref v, unsigned depth) {
     pdl_label label = pdl_label_of(v);
     if (!pdl_redaction_covers(w->redaction, label)) return pdl_keep(v);

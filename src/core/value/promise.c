@@ -1,6 +1,7 @@
-/* promise.c -- see promise.h. Both walks keep an explicit stack where programs decide the depth
- * (joins of joins). A value may have 2^40 leaves in forty objects: after MANY steps a walk
- * remembers the objects it has visited, so that its time is bounded by their number.
+/* promise.c -- see promise.h. Both walks keep an explicit stack for joins inside joins, because
+ * programs decide how deep these are. Forty objects may make a value with 2^40 leaves. So after
+ * MANY steps a walk remembers the objects that it has visited, which bounds its time by their
+ * number.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +39,7 @@ static void fini(pdl_obj *o) { pdl_err_fini(&((pdl_promise *)(void *)o)->err); }
 
 static const pdl_class promise_class = {"promise", child, fini, NULL};
 
-/* Invariants: the state says which of value, error and pieces are there. */
+/* Invariants: the state says which of the value, the error and the pieces exist. */
 static inline bool promise_ok(const pdl_promise *p) {
     switch (p->state) {
     case PDL_PROMISE_PENDING:
@@ -105,7 +106,7 @@ static bool push_message(void *user, const pdl_message *m) {
     return true;
 }
 
-/* Reverses the entries from `from` on, so that they are visited in order. */
+/* Reverses the entries from index `from` on, so that they are visited in their order. */
 static void reverse(worklist *w, size_t from) {
     for (size_t i = from, j = w->todo.n; i + 1 < j; i++) {
         pdl_vref t = w->todo.p[i];
@@ -114,7 +115,7 @@ static void reverse(worklist *w, size_t from) {
     }
 }
 
-/* Pushes the parts of container v that may hold promises. */
+/* Pushes the parts of the container v that may hold promises. */
 static void push_parts(worklist *w, pdl_vref v) {
     size_t from = w->todo.n;
     if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE)) {
@@ -172,8 +173,8 @@ typedef struct {
     size_t i;
 } join_frame;
 
-/* A join whose text is being made. Joins inside of joins are entries of a stack, and their text is
- * appended to the same buffer. */
+/* A join whose text is being made. Joins inside it are entries of a stack; their texts are appended
+ * to the same buffer. */
 typedef struct {
     PDL_VEC(join_frame) open;
     pdl_buf text;
@@ -223,10 +224,10 @@ static bool add_pieces(joiner *j, pdl_err *err) {
     return true;
 }
 
-/* Makes the text of a ready join and stores it as the promise's value. */
+/* Makes the text of a join that is ready, and stores it as the value of the promise. */
 static bool finish_join(resolver *r, pdl_promise *p, pdl_label label, unsigned depth,
                         pdl_err *err) {
-    joiner *j = PDL_NEW(joiner); /* on the heap, because resolve recurses through here */
+    joiner *j = PDL_NEW(joiner); /* on the heap, because resolve recurses through this function */
     j->text = PDL_BUF;
     j->depth = depth;
     j->r = r;
@@ -291,7 +292,7 @@ static bool resolve_context(resolver *r, pdl_vref v, unsigned depth, pdl_val *ou
     return pdl_context_resolve(v, resolve_in_message, &inner, out, err);
 }
 
-/* Resolves a container that may hold promises; other values are returned unchanged. */
+/* Resolves a container that may hold promises. Other values are returned unchanged. */
 static bool resolve_parts(resolver *r, pdl_vref v, unsigned depth, pdl_val *now, pdl_err *err) {
     if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE)) return resolve_list(r, v, depth, now, err);
     if (pdl_is_dict(v)) return resolve_dict(r, v, depth, now, err);
@@ -314,7 +315,7 @@ static bool resolve_once(resolver *r, pdl_vref v, unsigned depth, pdl_val *now, 
 }
 
 static bool resolve(resolver *r, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
-    pdl_label label = 0, whole = 0; /* whole: labels of promises, which all parts get */
+    pdl_label label = 0, whole = 0; /* whole: labels of promises; all parts get them */
     while (pdl_is(v, PDL_V_PROMISE)) {
         whole |= pdl_label_of(v);
         pdl_promise *p = pdl_promise_of(v);

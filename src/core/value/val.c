@@ -1,4 +1,5 @@
-/* val.c -- see val.h. Releasing walks an explicit stack, so that depth costs heap and not C stack.
+/* val.c -- Releasing values walks an explicit stack, so a deep value needs heap memory and no C
+ * stack.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,22 +41,22 @@ void *pdl_ext_new(pdl_tag tag, const pdl_class *cls, size_t size) {
 
 typedef struct {
     pdl_obj *o;
-    size_t next; /* first child not dropped yet */
+    size_t next; /* first child that was not dropped yet */
 } frame;
 
 enum { LOCAL_FRAMES = 32 };
 
-/* Invariant: p is local, or heap memory of cap frames. */
+/* Invariant: p is the local array, or heap memory for cap frames. */
 typedef struct {
     frame *p;
     size_t n, cap;
     frame local[LOCAL_FRAMES];
 } walk;
 
-/* The walk of this thread that is in progress. When a fini drops a value, the value is added to
- * this walk, which avoids a recursion. */
+/* The walk of this thread that is in progress. When the function that releases an object drops
+ * another value, that value is added to this walk instead of starting another one. */
 static _Thread_local walk *active;
-/* replaces the active walk when nothing is to be released any more; always empty */
+/* replaces the active walk when nothing is to be released any more; it is always empty */
 static walk no_more;
 
 static bool walk_grow(walk *w) {
@@ -69,8 +70,8 @@ static bool walk_grow(walk *w) {
     return true;
 }
 
-/* Adds o to the walk. When there is no memory to remember o, it leaks: releasing memory must not
- * fail because memory is short. */
+/* Adds o to the walk. When there is no memory to remember o, it is leaked, because releasing memory
+ * must not fail for lack of memory. */
 static void walk_push(walk *w, pdl_obj *o) {
     if (w->n < w->cap || walk_grow(w)) w->p[w->n++] = (frame){o, 0};
 }
@@ -84,7 +85,7 @@ static void free_leaf(pdl_obj *o) {
     pdl_obj_free(o);
 }
 
-/* Returns the first n children, of kinds that have them in a row. */
+/* Returns the first n children, for kinds of objects that have their children in an array. */
 static const pdl_val *first_children(const pdl_obj *o, size_t *n) {
     const void *v = o;
     if (o->tag == PDL_V_LIST || o->tag == PDL_V_TUPLE) {
@@ -97,13 +98,13 @@ static const pdl_val *first_children(const pdl_obj *o, size_t *n) {
     return d ? d->vals : NULL;
 }
 
-/* Returns the i-th child after the first ones; absent after the last. */
+/* Returns the i-th child after the first ones; absent after the last child. */
 static pdl_val child_at(const pdl_obj *o, size_t i) {
     const void *v = o;
     if (o->tag == PDL_V_LIST || o->tag == PDL_V_TUPLE) return pdl_absent();
     if (o->tag == PDL_V_DICT) {
         const pdl_dictobj *d = v;
-        /* The keys die with the last dict that has them. */
+        /* The keys are released together with the last dict that has them. */
         bool last = d->shape && d->shape->refs == 1;
         return last && i - d->n < d->n ? d->shape->keys[i - d->n].key : pdl_absent();
     }
@@ -130,7 +131,7 @@ static void free_shell(pdl_obj *o) {
     pdl_obj_free(o);
 }
 
-/* Drops one owner of c. Returns true when c dies and has children. */
+/* Drops one reference to c. Returns true when c has no other references and has children. */
 static inline bool drop_child(pdl_val c) {
     if (c.tag <= PDL_V_FLOAT || --c.u.o->refs > 0) return false;
     if (!is_leaf(c.u.o)) return true;
@@ -138,8 +139,8 @@ static inline bool drop_child(pdl_val c) {
     return false;
 }
 
-/* Drops children of o from *i on until one dies that itself has children. Returns this child, or
- * NULL after the last child of o. */
+/* Drops children of o from *i on, until one of them has no other references and has children
+ * itself. Returns this child; NULL after the last child of o. */
 static pdl_obj *next_dying(const pdl_obj *o, size_t *i) {
     size_t n;
     const pdl_val *items = first_children(o, &n);
@@ -156,8 +157,8 @@ static pdl_obj *next_dying(const pdl_obj *o, size_t *i) {
 }
 
 /* Drops some children of the top frame. A frame is popped before the last of its dying children is
- * walked, and a child of the same kind is walked after the others, so a chain of any length, such
- * as a long context, takes a few frames. */
+ * walked, and a child of the same kind is walked after the others. So a chain of any length, such
+ * as a long context, takes only a few frames. */
 static void walk_step(walk *w) {
     enum { AT_ONCE = 4 };
     pdl_obj *o = w->p[w->n - 1].o, *dying[AT_ONCE];
@@ -165,7 +166,7 @@ static void walk_step(walk *w) {
     while (n < AT_ONCE && (dying[n] = next_dying(o, i)) != NULL) n++;
     uint8_t tag = o->tag;
     if (n < AT_ONCE) {
-        w->n--; /* before fini, which may push */
+        w->n--; /* done before fini, which may push frames */
         free_shell(o);
     }
     for (size_t k = 0; k < n; k++)

@@ -39,7 +39,7 @@ typedef struct packer {
     const pdl_str *path;  /* folders of the library */
     size_t n_path;
     PDL_VEC(packed_part) parts;
-    PDL_VEC(char *) read; /* paths of the files that were read; owned */
+    PDL_VEC(char *) read;                  /* paths of the files that were read; owned */
     bool python, commands, servers, files; /* features that the result needs to run */
     bool is_static;
 } packer;

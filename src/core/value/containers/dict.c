@@ -1,4 +1,5 @@
-/* dict.c -- insertion-ordered dicts (val.h): an array of values, and a shape with their keys.
+/* dict.c -- dicts that keep the order of insertion (val.h): each has an array of values, and a
+ * shape with the keys.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,7 +60,7 @@ uint32_t pdl_val_hash(pdl_vref v) {
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
-/* Invariant: there are as many values as keys; a dict without a shape is empty. */
+/* Invariant: there are as many values as keys. A dict without a shape is empty. */
 static inline bool dict_ok(const pdl_dictobj *d) {
     return d->head.refs > 0 && d->n <= d->cap && (d->shape ? d->shape->n == d->n : d->n == 0);
 }
@@ -75,7 +76,7 @@ static pdl_dictobj *dict_new(size_t cap) {
     return d;
 }
 
-/* Returns the same dict with a sole owner. Takes v. */
+/* Returns the same dict with only one owner. Takes v. */
 static pdl_val own(pdl_val v) {
     pdl_dictobj *d = pdl_dictobj_of(v);
     assert(dict_ok(d));
@@ -89,8 +90,8 @@ static pdl_val own(pdl_val v) {
     return v;
 }
 
-/* Returns the shape with one more key; it has memory for as many keys as the dict has room for
- * values. */
+/* Returns the shape with one more key. It has memory for as many keys as the dict can
+ * have values. */
 static pdl_shape *shape_with(const pdl_dictobj *d, pdl_val key, uint32_t hash) {
     pdl_shape *s = d->shape;
     if (s && s->refs > 1) s = pdl_shape_own(s, 1);
@@ -137,8 +138,8 @@ void pdl_dict_abandon(pdl_dictobj *d) {
 
 size_t pdl_dict_len(pdl_vref d) { return pdl_dictobj_of(d)->n; }
 
-/* The value gets the labels of the key: whoever chose the key chose which value is read under a
- * name. */
+/* The value gets the labels of the key, because the key decides which value is read
+ * under a name. */
 pdl_val pdl_dict_put(pdl_val v, pdl_val key, pdl_val x) {
     pdl_label label = pdl_label_of(key);
     if (label) x = pdl_with_label(x, pdl_label_gathered(pdl_label_of(x), label));
@@ -162,8 +163,8 @@ pdl_val pdl_dict_put_known(pdl_val v, pdl_val key, pdl_val x) {
     return v;
 }
 
-/* Returns true when the keys of the pairs are those of the shape: the same texts, not only equal
- * ones. */
+/* Returns true when the keys of the pairs are the keys of the shape: the same objects, and not only
+ * equal texts. */
 static bool has_keys(const pdl_shape *s, const pdl_val *pairs, size_t n) {
     if (!s || s->n != n) return false;
     for (size_t i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* iter.c -- the sequence protocol of pyvalues.h.
+/* iter.c -- implements the sequence protocol of pyvalues.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -64,8 +64,8 @@ static pdl_val next_char(pdl_iter *it) {
 }
 
 /* Returns the value at an index. A function also gets the labels of its key, because the author of
- * the keys decides which function is at an index. A program that reads by a name makes this choice
- * itself (vm/run/run_globals.c). */
+ * the keys decides which function is at an index. When a program reads a member by its name, the
+ * program makes this choice itself (vm/run/run_globals.c). */
 static pdl_val value_by_place(pdl_vref d, size_t i) {
     pdl_vref v = pdl_dict_val_at(d, i);
     pdl_label of_key = pdl_is(v, PDL_V_FUNC) ? pdl_label_of(pdl_dict_key_at(d, i)) : 0;

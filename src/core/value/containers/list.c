@@ -1,5 +1,5 @@
-/* list.c -- lists and tuples (val.h). A list with a sole owner is changed in place; otherwise a
- * copy shares the items.
+/* list.c -- lists and tuples (val.h). A list that has only one owner is changed in place. Otherwise
+ * a copy is made, which shares the items.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,7 +51,7 @@ static void copy_items(pdl_listobj *to, const pdl_listobj *from) {
     to->n += from->n;
 }
 
-/* Returns the same list with a sole owner and room for n items. Takes v. */
+/* Returns the same list with only one owner and with room for n items. Takes v. */
 static pdl_val own(pdl_val v, size_t n) {
     pdl_listobj *l = pdl_listobj_of(v);
     assert(list_ok(l));
@@ -144,7 +144,7 @@ pdl_val pdl_list_remove(pdl_val list, size_t i) {
 pdl_val pdl_list_concat(pdl_val a, pdl_vref b) {
     assert(list_ok(pdl_listobj_of(b)));
     const pdl_listobj *more = pdl_listobj_of(b);
-    size_t n = more->n; /* b may be a itself, which grows while it is read */
+    size_t n = more->n; /* b may be a itself, and then grows while it is read */
     pdl_val r = own(a, pdl_list_len(a) + n);
     pdl_listobj *l = pdl_listobj_of(r);
     for (size_t i = 0; i < n; i++) l->items[l->n + i] = pdl_keep(more->items[i]);

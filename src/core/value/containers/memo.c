@@ -1,4 +1,4 @@
-/* memo.c -- see memo.h. An object is kept while its address is a key.
+/* memo.c -- An object is kept as long as its address is a key.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,8 @@
 
 #include "base/banned.h"
 
-/* ways are added to addresses of objects, so they are fewer than the alignment of one */
+/* ways are added to addresses of objects, so there are fewer ways than the alignment of
+ * an object */
 enum { WAYS = 4 };
 
 static uintptr_t key_of(pdl_vref v, unsigned way) {
@@ -16,7 +17,7 @@ static uintptr_t key_of(pdl_vref v, unsigned way) {
     return (uintptr_t)pdl_obj_of(v) + way;
 }
 
-/* Returns true when both are one handle: two handles of one object may differ in labels and
+/* Returns true when both are the same handle. Two handles of one object may differ in labels and
  * flags. */
 static bool is_same(pdl_vref a, pdl_vref b) {
     return pdl_tag_of(a) == pdl_tag_of(b) && pdl_flags_of(a) == pdl_flags_of(b) &&

@@ -1,5 +1,5 @@
-/* pyvalues.c -- sets, bytes, ranges, views and undefined (pyvalues.h); dates are in time.c, iter.c
- * iterates.
+/* pyvalues.c -- implements sets, bytes, ranges, views and undefined values (pyvalues.h). Dates are
+ * in time.c, iteration is in iter.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -74,8 +74,8 @@ pdl_val pdl_range_new(int64_t start, int64_t stop, int64_t step) {
     r->start = start;
     r->stop = stop;
     r->step = step;
-    /* The distance between two int64 always fits an unsigned number, but not always a signed
-     * one. */
+    /* The distance between two int64 numbers fits an unsigned number, but not always a
+     * signed one. */
     uint64_t span = 0, by = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
     if (step > 0 && stop > start) span = (uint64_t)stop - (uint64_t)start;
     if (step < 0 && stop < start) span = (uint64_t)start - (uint64_t)stop;
@@ -99,6 +99,6 @@ size_t pdl_range_len(pdl_vref v) {
 int64_t pdl_range_at(pdl_vref v, size_t i) {
     assert(i < pdl_range_len(v));
     const rangeobj *r = range_of(v);
-    /* The item is in range, so wrapping in between cancels out. */
+    /* The item is in the range, so an overflow in between cancels out. */
     return (int64_t)((uint64_t)r->start + (uint64_t)i * (uint64_t)r->step);
 }

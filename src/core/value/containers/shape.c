@@ -1,4 +1,5 @@
-/* shape.c -- see shape.h: an array of keys, and for more than SMALL keys an index over it.
+/* shape.c -- see shape.h: implements shapes: each has an array of keys and, when it has more than
+ * SMALL keys, an index over them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,12 +12,13 @@
 #include "base/banned.h"
 
 enum {
-    SMALL = 8, /* up to this number, comparing cached hashes one by one beats a table */
+    /* up to this number of keys, comparing the cached hashes one by one is faster than a table */
+    SMALL = 8,
     FIRST_CAP = 4,
     MAX_KEYS = UINT32_MAX / 4
 };
 
-/* Checks the invariants of shape.h. At least one slot is free, which ends every probe. */
+/* Checks the invariants of shape.h. At least one slot is free, so every probe ends. */
 static inline bool shape_ok(const pdl_shape *s) {
     return s->refs > 0 && s->n <= s->cap && (s->slots ? s->n <= s->mask : s->n <= SMALL);
 }
@@ -56,7 +58,7 @@ static void slot_add(pdl_shape *s, uint32_t hash, uint32_t i) {
     s->slots[at] = i + 1;
 }
 
-/* Builds the table for at least want keys at a load of at most two thirds. */
+/* Builds the table for at least `want` keys, with a load of at most two thirds. */
 static void reindex(pdl_shape *s, size_t want) {
     pdl_free(s->slots);
     s->slots = NULL;
@@ -105,8 +107,8 @@ uint32_t pdl_shape_find_str(const pdl_shape *s, pdl_str key, uint32_t hash) {
     return PDL_NO_KEY;
 }
 
-/* Searches few keys one by one, because comparing keys of different lengths is faster than hashing
- * one. */
+/* Searches among few keys one by one, because comparing keys of different lengths is faster than
+ * hashing a key. */
 uint32_t pdl_shape_find_text(const pdl_shape *s, pdl_str key) {
     assert(!s || shape_ok(s));
     if (!s) return PDL_NO_KEY;

@@ -19,7 +19,8 @@ static bool allows_object(pdl_vref type) {
     return found;
 }
 
-/* Returns true when the arguments are described, be it in another part of the schema. */
+/* Returns true when the schema describes arguments, even if it does so in another part than
+ * `properties`. */
 static bool describes_arguments(pdl_vref schema) {
     static const char *const elsewhere[] = {"$ref", "allOf", "anyOf", "oneOf"};
     pdl_vref props = pdl_member(schema, "properties");

@@ -1,5 +1,5 @@
 /* json_keys.c -- see json_keys.h. Two small direct-mapped caches. Bits record which entries are in
- * use, so that making and releasing the caches costs nothing for a document without objects.
+ * use, so that for a document without objects the caches cost no time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,8 +12,8 @@
 #include "base/banned.h"
 
 enum {
-    MAX_TEXT = 64, /* longer texts rarely repeat */
-    MAX_SHAPE = 64 /* keys; an object with more is a table, not a row */
+    MAX_TEXT = 64, /* longer texts are rarely repeated */
+    MAX_SHAPE = 64 /* maximum number of keys; an object with more keys is a table and not a row */
 };
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
 
@@ -51,7 +51,7 @@ uint64_t pdl_json_begin(const char *p, const char *end) {
     return quotes ? word & (((quotes & -quotes) >> 7) - 1) : word;
 }
 
-/* Returns the first of the two neighbouring places where a shape may be. */
+/* Returns the first of the two adjacent places that a shape may have. */
 static unsigned place_of(uint64_t begin) { return (unsigned)((begin * MIX) >> 60); }
 static_assert(PDL_JSON_SHAPES == 16, "place_of takes four bits of the hash");
 

@@ -17,13 +17,14 @@
 
 #include "base/banned.h"
 
-/* The parts of the grammar that may follow. */
+/* The parts of the grammar that may come next. */
 typedef enum { VALUE, FIRST_ITEM, FIRST_KEY, KEY, COLON, AFTER_ITEM } expected;
 
 /* A container that is open. */
 typedef struct level {
-    char end;     /* '}' or ']' */
-    pdl_val keys; /* dict of an object's keys so far; a repeated key would contradict the first */
+    char end; /* '}' or ']' */
+    /* dict of the keys of an object so far; a repeated key would contradict the first one */
+    pdl_val keys;
 } level;
 
 typedef struct partial_walker {
@@ -31,8 +32,8 @@ typedef struct partial_walker {
     size_t pos;
     PDL_VEC(level) open;
     expected next;
-    size_t certain; /* bytes of s */
-    bool in_text;   /* the certain part ends inside a text */
+    size_t certain; /* number of bytes of s that are certain */
+    bool in_text;   /* the certain part of the text ends inside a JSON text */
 } walker;
 
 static void mark(walker *w, bool in_text) {
@@ -40,7 +41,7 @@ static void mark(walker *w, bool in_text) {
     w->in_text = in_text;
 }
 
-/* Reads a small piece of JSON. Absent when it is not JSON. */
+/* Reads a small piece of JSON. Returns absent when it is not JSON. */
 static pdl_val read_piece(pdl_str text) {
     pdl_val v;
     pdl_err err = {0};
@@ -68,7 +69,7 @@ static size_t escape_length(pdl_str s) {
     return !high ? 6 : s.n < 12 ? 0 : 12; /* both halves of a surrogate pair are needed */
 }
 
-/* Walks through a text from its opening quote. Returns false when it is incomplete or not a
+/* Walks through a text, which begins with a quote. Returns false when it is incomplete or not a
  * text. */
 static bool walk_text(walker *w, bool value) {
     w->pos++;
@@ -90,7 +91,7 @@ static bool walk_text(walker *w, bool value) {
     return false;
 }
 
-/* Walks through a number or a word, which is certain when something follows it. */
+/* Walks through a number or a word. It is certain only when something follows it. */
 static bool walk_plain(walker *w) {
     size_t start = w->pos;
     while (w->pos < w->s.n && !strchr(",]} \t\r\n", w->s.p[w->pos])) w->pos++;
@@ -124,7 +125,7 @@ static bool open_container(walker *w, bool object) {
     return true;
 }
 
-/* Closes the innermost container. Returns false when it was the outermost. */
+/* Closes the innermost container. Returns false when this was the outermost container. */
 static bool close_container(walker *w) {
     pdl_drop(w->open.p[--w->open.n].keys);
     w->next = AFTER_ITEM;
@@ -141,7 +142,7 @@ static bool walk_value(walker *w, char c) {
     return true;
 }
 
-/* Walks through one token. Returns false where the text ends or the rest is ignored. */
+/* Walks through one token. Returns false when the text ends, or when the rest is ignored. */
 static bool walk(walker *w) {
     char c = w->s.p[w->pos], end = w->open.n ? w->open.p[w->open.n - 1].end : 0;
     if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {

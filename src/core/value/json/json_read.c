@@ -33,21 +33,22 @@
 enum {
     INLINE_DEPTH = 16,
     INLINE_VALUES = 48,
-    FAST_DIGITS = 19,      /* any number with this many digits fits 64 bits */
-    MAX_INT_DIGITS = 18,   /* any number with this many digits fits an int64 */
-    MANY_PLACES = 10000,   /* digits after the point: more than a float has */
-    MAX_INTERNED_TEXT = 8, /* bytes: short texts repeat */
-    CHECK_EVERY = 1 << 16  /* bytes between two checks for cancellation */
+    FAST_DIGITS = 19,    /* any number with this many digits fits 64 bits */
+    MAX_INT_DIGITS = 18, /* any number with this many digits fits an int64 */
+    MANY_PLACES = 10000, /* maximum number of digits after the point; a float has fewer */
+    /* maximum length, in bytes, of texts that are shared, because short texts are often repeated */
+    MAX_INTERNED_TEXT = 8,
+    CHECK_EVERY = 1 << 16 /* number of bytes between two checks for cancellation */
 };
 
-/* A container that is still open. The outermost one is the document, as a list of one value. */
+/* A container that is still open. The outermost one is the document, as a list with one value. */
 typedef struct {
-    /* The index of its first value on the stack. A dict that was not guessed has key, value, key,
-     * value... */
+    /* The index of its first value on the stack. For a dict that was not guessed, the stack has
+     * key, value, key, value, and so on. */
     size_t from;
     /* Owned: a dict with the guessed keys, and values for the first n of them. */
     pdl_dictobj *guess;
-    uint64_t begin; /* bytes of a dict's first key, for the next guess */
+    uint64_t begin; /* the first bytes of a dict's first key, for the next guess */
     bool is_dict;
 } open_box;
 
@@ -56,7 +57,7 @@ typedef struct {
     int flags;
     pdl_json_keys *keys;
     pdl_err *err;
-    open_box *box; /* the innermost; all boxes from `open` on are open */
+    open_box *box; /* the innermost container; all containers from `open` on are open */
     open_box *open;
     size_t open_cap;
     pdl_val *values; /* owned, n of them */
@@ -65,8 +66,8 @@ typedef struct {
     pdl_val few_values[INLINE_VALUES];
 } reader;
 
-/* Invariants: the open containers are a stack; the values of the innermost one are either in the
- * object that was guessed or on top of the stack of values. */
+/* Invariants: the open containers form a stack; the values of the innermost container are either in
+ * the guessed object, or on top of the stack of values. */
 static inline bool reader_ok(const reader *r) {
     const open_box *box = r->box;
     const pdl_dictobj *d = box->guess;
@@ -96,7 +97,7 @@ PDL_COLD static const char *fail_at(reader *r, const char *at, const char *what)
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-/* Reads four hex digits at p; another character must follow them, because Python's scanner expects
+/* Reads four hex digits at p. Another character must follow them, because Python's scanner expects
  * the closing quote there. */
 static const char *read_hex4(reader *r, const char *p, uint32_t *out) {
     if (r->end - p <= 4) return fail_at(r, p - 1, "Invalid \\uXXXX escape");
@@ -110,8 +111,8 @@ static const char *read_hex4(reader *r, const char *p, uint32_t *out) {
     return p + 4;
 }
 
-/* Reads what follows "\u". A surrogate without its partner becomes U+FFFD, so that text is always
- * valid UTF-8. */
+/* Reads the digits after "\u". A surrogate without its partner becomes U+FFFD, so that every text
+ * is valid UTF-8. */
 static const char *read_unicode(reader *r, const char *p, pdl_buf *b) {
     uint32_t c = 0, low = 0;
     if (!(p = read_hex4(r, p, &c))) return NULL;
@@ -138,8 +139,8 @@ static const char *read_escape(reader *r, const char *p, pdl_buf *b,
     return p + 2;
 }
 
-/* Reads the rest of a string that has escapes, up to its closing quote; the text before p is
- * plain. */
+/* Reads the rest of a string that has escapes, up to its closing quote. The text before p has no
+ * escapes. */
 static const char *read_escaped(reader *r, const char *quote, const char *p, pdl_buf *b,
                                 bool *ascii) {
     const char *from = quote + 1;
@@ -191,8 +192,8 @@ static inline bool is_digit(const char *p, const char *end) {
     return p < end && (unsigned)(*p - '0') <= 9;
 }
 
-/* Reads digits at p, which continue a number whose value is *v. The value may wrap when there are
- * too many. */
+/* Reads digits at p, which continue a number whose value is *v so far. The value may overflow when
+ * there are too many digits. */
 static inline const char *read_digits(const char *p, const char *end, uint64_t *v) {
     uint64_t digits = *v;
     for (; is_digit(p, end); p++) digits = digits * 10 + (uint64_t)(*p - '0');
@@ -200,7 +201,7 @@ static inline const char *read_digits(const char *p, const char *end, uint64_t *
     return p;
 }
 
-/* Reads the exponent at p, if there is one, and moves p past it. */
+/* Reads the exponent at p, if there is one. Moves p past it. */
 static int read_exponent(const char **p, const char *end) {
     const char *q = *p;
     if (q == end || (*q != 'e' && *q != 'E')) return 0;
@@ -214,8 +215,8 @@ static int read_exponent(const char **p, const char *end) {
     return minus ? -e : e;
 }
 
-/* Reads a fraction or exponent at p, after n digits of the number that begins at `from`; their
- * value is `digits` unless there were too many. */
+/* Reads a fraction or an exponent at p. The number begins at `from`, and p comes after its n
+ * digits. `digits` is their value, unless there are too many. */
 static const char *read_float(reader *r, const char *from, const char *p, uint64_t digits, size_t n,
                               pdl_val *out) {
     ptrdiff_t exp10 = 0;
@@ -240,7 +241,8 @@ static const char *read_float(reader *r, const char *from, const char *p, uint64
     return p;
 }
 
-/* Returns true when the text at p, after the digits of an integer, makes it a float. */
+/* Returns true when the number is a float, according to the text at p, which follows the digits of
+ * an integer. */
 static bool is_float(const char *p, const char *end) {
     if (p == end || (*p != '.' && *p != 'e' && *p != 'E')) return false;
     bool sign = *p != '.' && p + 1 < end && (p[1] == '-' || p[1] == '+');
@@ -293,7 +295,7 @@ static const char *read_word(reader *r, const char *p, pdl_val *out) {
 
 /* --- open containers -------------------------------------------------------------------------- */
 
-/* Grows a stack that begins as an array inside of the reader. */
+/* Grows a stack, which begins as an array inside the reader. */
 PDL_COLD static void *grow(void *p, bool is_inline, size_t *cap, size_t size) {
     void *q = pdl_realloc_n(is_inline ? NULL : p, *cap * 2, size);
     if (is_inline) memcpy(q, p, *cap * size);
@@ -301,7 +303,7 @@ PDL_COLD static void *grow(void *p, bool is_inline, size_t *cap, size_t size) {
     return q;
 }
 
-/* Adds one more value to the stack: absent until it is read. */
+/* Adds a value to the stack. The value is absent until it is read. */
 static inline pdl_val *push_value(reader *r) {
     if (PDL_UNLIKELY(r->n == r->cap))
         r->values = grow(r->values, r->values == r->few_values, &r->cap, sizeof *r->values);
@@ -310,7 +312,7 @@ static inline pdl_val *push_value(reader *r) {
     return v;
 }
 
-/* Adds one more value to the innermost container: absent until it is read. */
+/* Adds a value to the innermost container. The value is absent until it is read. */
 static inline pdl_val *add_value(reader *r) {
     pdl_dictobj *d = r->box->guess;
     if (!d) return push_value(r);
@@ -319,7 +321,7 @@ static inline pdl_val *add_value(reader *r) {
     return v;
 }
 
-/* Undoes a wrong guess: moves its values to the stack, each after its key. */
+/* Undoes a wrong guess: moves the values of the object to the stack, each after its key. */
 static void unguess(reader *r, open_box *box) {
     pdl_dictobj *d = box->guess;
     box->guess = NULL;
@@ -330,7 +332,8 @@ static void unguess(reader *r, open_box *box) {
     pdl_dict_abandon(d);
 }
 
-static void open_dict(reader *r, open_box *box, const char *p) { /* p: the quote of its first key */
+/* p: the quote of the dict's first key */
+static void open_dict(reader *r, open_box *box, const char *p) {
     box->begin = pdl_json_begin(p + 1, r->end);
     pdl_shape *shape = pdl_json_shape_guess(r->keys, box->begin);
     if (shape) box->guess = pdl_dict_begin(shape);
@@ -366,7 +369,8 @@ static pdl_obj *close_list(const reader *r, const open_box *box) {
     return pdl_obj_of(pdl_list_of_items(r->values + box->from, r->n - box->from));
 }
 
-/* Makes the innermost container of its values and adds it as a value to the one around it. */
+/* Makes the innermost container from its values, and adds it as a value to the
+ * container around it. */
 static void close_box(reader *r) {
     assert(reader_ok(r) && r->box > r->open); /* the document itself is never closed */
     open_box *box = r->box;
@@ -382,7 +386,7 @@ static void close_box(reader *r) {
 
 /* --- structure -------------------------------------------------------------------------------- */
 
-/* No character above the space is a blank, so most characters need one comparison. */
+/* No character above the space is a blank, so most characters need only one comparison. */
 static inline bool is_blank(char c) {
     return (unsigned char)c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r');
 }
@@ -392,7 +396,8 @@ static inline const char *skip_blanks(const reader *r, const char *p) {
     return p;
 }
 
-/* Returns the cursor after the next key of the guess, or NULL when the text has another key. */
+/* Compares the text with the next key of the guess. Returns the cursor after the key, or NULL when
+ * the text has another key. */
 static inline const char *match_key(const reader *r, const char *p, const pdl_dictobj *guess) {
     if (guess->n == guess->shape->n) return NULL;
     pdl_str key = pdl_str_get(guess->shape->keys[guess->n].key);
@@ -407,7 +412,7 @@ static const char *read_unguessed_key(reader *r, const char *p) {
     return read_string(r, p, true, push_value(r));
 }
 
-/* Reads a key and its colon; the cursor is then at the value. */
+/* Reads a key and its colon. The cursor is then at the value. */
 static inline const char *read_key(reader *r, const char *p) {
     const pdl_dictobj *guess = r->box->guess;
     const char *q = guess ? match_key(r, p, guess) : NULL;
@@ -417,8 +422,8 @@ static inline const char *read_key(reader *r, const char *p) {
                                     : skip_blanks(r, q + 1);
 }
 
-/* Begins a container at the cursor. *done: it was empty and is a value; otherwise its first value
- * follows. */
+/* Begins a container at the cursor. *done: the container was empty, so it is a complete value;
+ * otherwise its first value follows. */
 static inline const char *begin_box(reader *r, const char *p, bool *done) {
     bool is_dict = *p == '{';
     p = skip_blanks(r, p + 1);
@@ -432,8 +437,8 @@ static inline const char *begin_box(reader *r, const char *p, bool *done) {
     return p;
 }
 
-/* Begins a value at the cursor. *done: it is complete; otherwise a container was opened and its
- * first value follows. */
+/* Begins a value at the cursor. *done: the value is complete; otherwise a container was opened, and
+ * its first value follows. */
 static inline const char *begin_value(reader *r, const char *p, bool *done) {
     if (p == r->end) return fail_at(r, p, "Expecting value");
     char c = *p;
@@ -453,8 +458,8 @@ PDL_COLD static bool check_end(reader *r, const char *p) {
     return pdl_check_cancel(r->err);
 }
 
-/* Ends a value of the innermost container. *done: that container was closed and is now a value
- * itself. */
+/* Ends a value of the innermost container. *done: that container was closed and is now itself a
+ * value. */
 static inline const char *end_value(reader *r, const char *p, bool *done) {
     p = skip_blanks(r, p);
     if (PDL_UNLIKELY(p == r->end)) return fail_at(r, p, "Expecting ',' delimiter");
@@ -488,7 +493,7 @@ static const char *read_document(reader *r, const char *p) {
     return p == r->end ? p : fail_at(r, p, "Extra data");
 }
 
-/* Drops the values that a failure left on the stack. */
+/* Drops the values that are left on the stack after a failure. */
 PDL_COLD static void drop_values(reader *r) {
     for (open_box *box = r->open; box <= r->box; box++)
         if (box->guess) unguess(r, box);
@@ -497,7 +502,7 @@ PDL_COLD static void drop_values(reader *r) {
 
 bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *out, size_t *end,
                         pdl_err *err) {
-    reader r; /* the inline stacks need no clearing */
+    reader r; /* the inline stacks need not be cleared */
     r.start = text.p ? text.p : "";
     r.end = r.start + text.n;
     set_check(&r, r.start);
@@ -523,7 +528,7 @@ bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *o
 }
 
 bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err) {
-    pdl_json_keys keys; /* unused entries need no clearing */
+    pdl_json_keys keys; /* unused entries need not be cleared */
     keys.used = keys.shaped = 0;
     bool ok = pdl_json_read_with(text, flags, &keys, out, end, err);
     pdl_json_keys_fini(&keys);

@@ -24,20 +24,22 @@
 
 typedef struct {
     pdl_buf *out;
-    size_t start; /* where this value begins in out */
+    size_t start; /* offset in out at which this value begins */
     pdl_err *err;
     int flags;
-    const pdl_str *unit; /* indentation of a level; NULL: one line */
+    const pdl_str *unit; /* indentation of a level; NULL: everything is on one line */
     unsigned depth;
-    size_t check_at;           /* check for cancellation and memory once out is longer */
-    size_t away;               /* bytes of this value that part->room removed from out */
+    /* when out is longer than this, cancellation and memory are checked */
+    size_t check_at;
+    size_t away;               /* number of bytes of this value that part->room removed from out */
     const pdl_json_part *part; /* NULL: none */
-    size_t most;               /* maximum number of bytes that are written; 0: all */
+    size_t most;               /* maximum number of bytes that are written; 0: no maximum */
 } writer;
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-/* The letter after the backslash, 'u' for \u00XX, 0 for a character that is written unchanged. */
+/* The letter after the backslash; 'u' means \u00XX, and 0 means that the character is written
+ * unchanged. */
 static const char escapes[0x60] = {
     'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b',         't',           'n', 'u',
     'f', 'r', 'u', 'u', 'u', 'u', 'u', 'u', 'u',         'u',           'u', 'u',
@@ -52,7 +54,7 @@ static bool is_plain(unsigned char c) { return c < sizeof escapes ? escapes[c] =
  * windows, each as long as the text before it: the time stays linear when such a letter comes every
  * few bytes. */
 static const char *skip_ascii(const char *p, const char *end) {
-    /* Texts of SHORT bytes, such as most keys and names, are examined byte by byte at once. */
+    /* A text of at most SHORT bytes, such as most keys and names, is examined byte by byte. */
     enum { FIRST = 64, SHORT = 24 };
     for (size_t window = FIRST; end - p > SHORT; window *= 2) {
         const char *to = (size_t)(end - p) > window ? p + window : end;
@@ -87,7 +89,8 @@ static void put_code_point(uint32_t cp, pdl_buf *out) {
     }
 }
 
-/* Writes the plain beginning of s, in quotes if that is all of s. Returns where it ends. */
+/* Writes the beginning of s that needs no escapes, with quotes if this is all of s. Returns the
+ * offset at which it ends. */
 static const char *put_plain(pdl_str s, int flags, pdl_buf *out) {
     const char *end = s.p + s.n, *p = s.n ? skip_plain(s.p, end, flags) : end;
     size_t n = (size_t)(p - s.p);
@@ -99,7 +102,7 @@ static const char *put_plain(pdl_str s, int flags, pdl_buf *out) {
     return p;
 }
 
-/* Writes the text from p to end, where p is at a character that is escaped. */
+/* Writes the text from p to end. The character at p needs an escape. */
 static void put_escaped(const char *p, const char *end, int flags, pdl_buf *out) {
     while (p < end) {
         unsigned char c = (unsigned char)*p;
@@ -123,9 +126,10 @@ void pdl_json_quote(pdl_str s, int flags, pdl_buf *out) {
     pdl_buf_putc(out, '"');
 }
 
-/* Escapes parts of a long text one by one, since no character depends on those around it. */
+/* Escapes a long text part by part, which is possible because no character depends on those around
+ * it. */
 bool pdl_json_quote_long(pdl_str s, int flags, pdl_buf *out, pdl_err *err) {
-    enum { PART = 1 << 20 }; /* bytes between two checks: a few milliseconds */
+    enum { PART = 1 << 20 }; /* number of bytes between two checks; they take a few milliseconds */
     if (PDL_LIKELY(s.n <= PART)) {
         pdl_json_quote(s, flags, out);
         return true;
@@ -178,7 +182,7 @@ static void put_int(int64_t i, pdl_buf *out) {
     pdl_buf_put(out, (pdl_str){t, pdl_num_int(i, t)});
 }
 
-/* Writes null, booleans and numbers. *is: v was one of them. */
+/* Writes null, booleans and numbers. *is: v was such a value. */
 static bool put_scalar(writer *w, pdl_vref v, bool *is) {
     *is = true;
     pdl_tag t = pdl_tag_of(v);
@@ -197,7 +201,7 @@ static bool put_scalar(writer *w, pdl_vref v, bool *is) {
     return true;
 }
 
-static bool put_str_of(writer *w, pdl_vref v) { /* writes str(v), quoted */
+static bool put_str_of(writer *w, pdl_vref v) { /* writes str(v) in quotes */
     pdl_buf b = PDL_BUF;
     bool ok = pdl_val_str(v, &b, w->err);
     if (ok) ok = pdl_json_quote_long(pdl_buf_str(&b), w->flags, w->out, w->err);
@@ -240,7 +244,7 @@ static void leave(writer *w, char bracket) {
     pdl_buf_putc(w->out, bracket);
 }
 
-/* Returns true when v is too deep and was replaced. */
+/* Returns true when v was too deep, so that another text was written in its place. */
 static bool is_cut(writer *w) {
     bool cut = w->depth >= PDL_MAX_JSON_DEPTH && (w->flags & PDL_JSON_CUT);
     if (cut) PDL_PUT(w->out, "\"...\"");
@@ -295,8 +299,8 @@ static int compare_keys(const void *a, const void *b) {
     return c ? c : x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* Returns the positions of the entries of d in the order of their keys' texts (owned); NULL when a
- * key fails. */
+/* Returns the positions of the entries of d, in the order of the texts of their keys (owned).
+ * Returns NULL when a key fails. */
 PDL_APART static sort_key *sorted_keys(writer *w, pdl_vref d, size_t n) {
     sort_key *keys = PDL_NEW_N(sort_key, n);
     bool ok = true;
@@ -388,7 +392,7 @@ static bool put_other(writer *w, pdl_vref v) {
         if (w->depth >= PDL_MAX_JSON_DEPTH)
             return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0},
                                "value is nested deeper than %d levels", PDL_MAX_JSON_DEPTH);
-        w->depth++; /* the form may be a handle again, so the recursion must be bounded */
+        w->depth++; /* the form may again be a handle, so the recursion must be bounded */
         bool ok = put_value(w, pdl_handle_of(v)->json);
         w->depth--;
         return ok;
@@ -497,6 +501,6 @@ bool pdl_json_write_begin(pdl_vref v, int flags, int indent, size_t n, pdl_buf *
                 .most = n};
     bool whole = put_value(&w, v);
     if (out->len - w.start <= n) return whole;
-    pdl_buf_cut(out, w.start + n); /* the last text may pass the limit */
+    pdl_buf_cut(out, w.start + n); /* the last text may exceed the limit */
     return false;
 }

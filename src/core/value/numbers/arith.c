@@ -1,5 +1,5 @@
-/* arith.c -- binary operators on any operands (int.h): numbers first, then sequences, sets and
- * contexts.
+/* arith.c -- computes binary operators on any operands (int.h). Numbers come first, then sequences,
+ * sets and contexts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -93,8 +93,8 @@ static bool add_sequences(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
 
 /* --- repetition ------------------------------------------------------------------------------- */
 
-/* Reads n as a number of copies and clamps it to the limit. Returns false when it is larger. unit:
- * size of one copy. */
+/* Reads n as a number of copies. Returns false when it is above the limit, and sets it to the
+ * limit. unit: size of one copy. */
 static bool times_of(pdl_vref n, size_t unit, size_t max, size_t *out, pdl_err *err) {
     int64_t k;
     if (!pdl_int_get(n, &k))
@@ -174,7 +174,7 @@ static bool add_keys(pdl_vref v, pdl_val *dict, pdl_err *err) {
     return ok;
 }
 
-/* Computes keys or items of a dict minus those of any iterable, or the other way round. */
+/* Computes the keys or items of a dict minus the items of any iterable, or the reverse. */
 static bool view_minus(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     pdl_val left = pdl_absent(), right = pdl_absent(), rest = pdl_dict_new(0);
     bool ok = add_keys(a, &left, err) && add_keys(b, &right, err);

@@ -38,7 +38,7 @@ static bool eq_dicts(pdl_vref a, pdl_vref b, eq_walk *w) {
     return true;
 }
 
-/* Keys and items compare as sets; a view of values is equal to itself only. */
+/* Keys and items are compared as sets. A view of values is only equal to itself. */
 static bool eq_views(pdl_vref a, pdl_vref b, eq_walk *w) {
     pdl_vref x = pdl_view_dict(a), y = pdl_view_dict(b);
     if (pdl_view_kind_of(a) != pdl_view_kind_of(b)) return false;
@@ -93,7 +93,8 @@ static bool eq_same_tag(pdl_vref a, pdl_vref b, eq_walk *w) {
     return same;
 }
 
-/* Returns 1 for equal, 0 for not, -1 when both are of the same tag above STR. */
+/* Returns 1 for equal values, 0 for different ones, and -1 when both have the same tag
+ * above STR. */
 static inline int eq_simple(pdl_vref a, pdl_vref b) {
     pdl_tag ta = pdl_tag_of(a), tb = pdl_tag_of(b);
     if (ta == PDL_V_INT && tb == PDL_V_INT) return pdl_int_of(a) == pdl_int_of(b);
@@ -128,7 +129,7 @@ bool pdl_val_truth(pdl_vref v) {
     if (t == PDL_V_STR) return pdl_str_get(v).n > 0;
     if (t == PDL_V_HANDLE) {
         pdl_err ignored = {0};
-        bool truth = true; /* the result for an object that does not answer */
+        bool truth = true; /* the result for an object that gives no answer */
         if (!pdl_handle_truth(v, &truth, &ignored)) pdl_err_fini(&ignored);
         return truth;
     }

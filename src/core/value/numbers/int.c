@@ -1,4 +1,4 @@
-/* int.c -- see int.h. The only user of GMP. Integers that fit int64 are not handled here.
+/* int.c -- see int.h. The only user of GMP. Other files handle integers that fit int64.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,7 +59,7 @@ static void set_int64(mpz_t z, int64_t i) {
     mpz_limbs_finish(z, i < 0 ? -1 : 1);
 }
 
-/* Returns z as a normalised value and clears it. */
+/* Returns z as a normalised value. Clears z. */
 static pdl_val from_mpz(mpz_t z) {
     if (fits_int64(z)) {
         pdl_val v = pdl_int(int64_of(z));
@@ -71,12 +71,12 @@ static pdl_val from_mpz(mpz_t z) {
     return pdl_from_obj(PDL_V_BIGINT, &o->head, 0);
 }
 
-/* Returns the int64 of a bool or a small int. */
+/* Returns the int64 value of a bool or of a small int. */
 static int64_t small(pdl_vref v) {
     return pdl_is_bool(v) ? (int64_t)pdl_bool_of(v) : pdl_int_of(v);
 }
 
-/* Makes a fresh mpz of any integer; the caller clears it. */
+/* Makes an mpz of any integer. The caller clears it. */
 static void to_mpz(pdl_vref v, mpz_t z) {
     if (pdl_is(v, PDL_V_BIGINT)) {
         mpz_init_set(z, big_of(v));
@@ -95,7 +95,8 @@ static bool is_number(pdl_vref v) { return is_integer(v) || pdl_is(v, PDL_V_FLOA
 
 /* --- doubles ---------------------------------------------------------------------------------- */
 
-/* Returns the nearest double, ties to even; +-inf when too large. mpz_get_d would truncate. */
+/* Returns the nearest double, with ties to even; +-inf when z is too large. mpz_get_d would
+ * truncate. */
 static double mpz_nearest(mpz_srcptr z) {
     size_t bits = mpz_sizeinbase(z, 2);
     if (bits > 1100) return mpz_sgn(z) < 0 ? -INFINITY : INFINITY;
@@ -106,7 +107,7 @@ static double mpz_nearest(mpz_srcptr z) {
     size_t shift = bits > 64 ? bits - 64 : 0;
     bool sticky = shift && mpz_scan1(top, 0) < shift;
     mpz_tdiv_q_2exp(top, top, shift);
-    /* 64 bits, of which the lowest only breaks ties */
+    /* there are 64 bits, of which the lowest only breaks ties */
     uint64_t u = low_bits(top) | (uint64_t)sticky;
     mpz_clear(top);
     double d = ldexp((double)u, (int)shift);
@@ -127,15 +128,15 @@ static bool to_double(pdl_vref v, double *out, pdl_err *err) {
     return true;
 }
 
-/* Returns q * 2^-shift as a double; q > 0 has at least 55 bits or is exact. Subnormals are rounded
- * once, by hand. */
+/* Returns q * 2^-shift as a double; q is positive, and has at least 55 bits or is exact. Subnormals
+ * are rounded once, by this code. */
 static double scale_back(uint64_t q, int64_t shift) {
     int bits = 64 - __builtin_clzll(q);
     if (bits - 1 - shift >= -1022) {
         if (bits - shift > 1100) return INFINITY;
         return ldexp((double)q, (int)-shift);
     }
-    int64_t drop = shift - 1074; /* bits below the smallest subnormal */
+    int64_t drop = shift - 1074; /* number of bits below the smallest subnormal */
     if (drop <= 0) return ldexp((double)q, (int)-shift);
     if (drop > 63) return 0.0;
     uint64_t rest = q & (((uint64_t)1 << drop) - 1), half = (uint64_t)1 << (drop - 1);
@@ -178,7 +179,7 @@ static bool divide_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
         int64_t x = small(a), y = small(b), top = (int64_t)1 << EXACT;
         if (-top <= x && x <= top && -top <= y && y <= top) {
             *out =
-                /* both are exact, so the division rounds once; 0 / -5 is -0.0 */
+                /* both operands are exact, so the division rounds once; 0 / -5 is -0.0 */
                 pdl_float((double)x / (double)y);
             return true;
         }
@@ -225,7 +226,7 @@ static bool pow_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Computes operators that overflow or have a big operand. */
+/* Computes operators whose result overflows, or that have a big operand. */
 static bool arith_big(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     size_t na = pdl_int_bit_length(a), nb = pdl_int_bit_length(b);
     if ((op == PDL_OP_MUL ? na + nb : (na > nb ? na : nb) + 1) > PDL_MAX_INT_BITS)
@@ -405,7 +406,7 @@ pdl_val pdl_num_abs(pdl_vref a) {
     return pdl_with_label(r, pdl_label_of(a));
 }
 
-/* Compares int64 against double, exactly; d is not NaN. */
+/* Compares an int64 with a double, exactly. d is not NaN. */
 static int cmp_int_double(int64_t i, double d) {
     if (d >= 0x1p63) return -1;
     if (d < -0x1p63) return 1;
@@ -501,7 +502,8 @@ void pdl_int_write(pdl_vref v, int base, pdl_buf *out) {
     mpz_clear(z);
 }
 
-/* Makes an integer of digits (checked, NUL-terminated) in base, negated if neg. */
+/* Makes an integer from digits in a base. The digits were checked and are NUL-terminated. neg: the
+ * result is negated. */
 static bool read_digits(const char *digits, size_t n, int base, bool neg, pdl_val *out) {
     /* each further digit has at least this many bits */
     size_t zeros = strspn(digits, "0"), each = 0;
@@ -552,14 +554,15 @@ static pdl_str strip(pdl_str s) {
     return s;
 }
 
-/* Returns the base that a prefix 0x, 0o, 0b names; 0: none. */
+/* Returns the base that a prefix 0x, 0o or 0b names; 0 when there is no prefix. */
 static int prefix_base(pdl_str s) {
     if (s.n < 2 || s.p[0] != '0') return 0;
     char c = (char)(s.p[1] | 0x20);
     return c == 'x' ? 16 : c == 'o' ? 8 : c == 'b' ? 2 : 0;
 }
 
-/* Returns the value of the digit cp, a decimal digit of any script included; 99: cp is no digit. */
+/* Returns the value of the digit cp. A decimal digit of any script counts. Returns 99 when cp is
+ * not a digit. */
 static int digit_value(uint32_t cp) {
     if (cp >= '0' && cp <= '9') return (int)(cp - '0');
     if (cp >= 'a' && cp <= 'z') return (int)(cp - 'a') + 10;
@@ -568,10 +571,10 @@ static int digit_value(uint32_t cp) {
     return d < 0 ? 99 : d;
 }
 
-/* Appends the digits of s in ASCII, without the single underscores between them. Returns false for
- * anything else. */
+/* Appends the digits of s in ASCII, without single underscores between them. Returns false when s
+ * is anything else. */
 static bool clean_digits(pdl_str s, int base, bool after_prefix, pdl_buf *out) {
-    bool may_underscore = after_prefix; /* 0x_1 is fine, _1 is not */
+    bool may_underscore = after_prefix; /* 0x_1 is allowed, and _1 is not */
     const char *end = s.p + s.n;
     pdl_steps steps = {0};
     for (const char *p = s.p; p < end;) {
@@ -601,7 +604,7 @@ bool pdl_int_read(pdl_str s, int base, pdl_val *out) {
     if (any) base = prefixed ? named : 10;
     pdl_buf digits = PDL_BUF;
     bool ok = s.n && clean_digits(s, base, prefixed, &digits);
-    /* Base 0 reads literals: 010 is not one, 00 is. */
+    /* base 0 reads literals, so 010 is not a number, and 00 is one */
     if (ok && any && !prefixed && digits.p[0] == '0') ok = strspn(digits.p, "0") == digits.len;
     ok = ok && read_digits(digits.p, digits.len, base, neg, out);
     pdl_buf_fini(&digits);
@@ -610,8 +613,8 @@ bool pdl_int_read(pdl_str s, int base, pdl_val *out) {
 
 /* --- hash ------------------------------------------------------------------------------------- */
 
-/* The modulus for hashes of numbers that do not fit int64: with it the factor 2^e of a float is a
- * rotation. */
+/* The modulus for hashes of numbers that do not fit int64. With this modulus, the factor 2^e of a
+ * float is a rotation. */
 #define MERSENNE (((uint64_t)1 << 61) - 1)
 
 static uint32_t float_hash(double d) {
@@ -626,7 +629,7 @@ static uint32_t float_hash(double d) {
     }
     int e;
     uint64_t m = (uint64_t)ldexp(frexp(fabs(d), &e), 53);
-    /* 2^61 is 1 modulo 2^61 - 1, so a shift is a rotation */
+    /* 2^61 is 1 modulo 2^61 - 1, so a shift becomes a rotation */
     unsigned turn = (unsigned)(e - 53) % 61;
     if (turn) m = ((m << turn) & MERSENNE) | (m >> (61 - turn));
     return pdl_hash_u64((m % MERSENNE) ^ (d < 0 ? UINT64_MAX : 0));

@@ -13,7 +13,8 @@
 
 static bool order(pdl_vref a, pdl_vref b, char op, size_t depth, bool *out, pdl_err *err);
 
-/* Returns the result of op for a comparison that gave -1, 0, 1, or 2 when one operand is NaN. */
+/* Returns the result of op for the result of a comparison, which is -1, 0, 1, or 2 when one operand
+ * is NaN. */
 static bool holds(char op, int cmp) {
     if (cmp == 2) return false;
     return op == '<' ? cmp < 0 : op == '>' ? cmp > 0 : op == 'l' ? cmp <= 0 : cmp >= 0;
@@ -25,7 +26,7 @@ static bool not_supported(pdl_vref a, pdl_vref b, char op, pdl_err *err) {
                         sign, pdl_type_full(a), pdl_type_full(b));
 }
 
-/* Orders lists by the first items that differ. */
+/* Orders lists by the first items in which they differ. */
 static bool order_lists(pdl_vref a, pdl_vref b, char op, size_t depth, bool *out, pdl_err *err) {
     if (depth >= PDL_MAX_VALUE_DEPTH)
         return pdl_err_host(err, "RecursionError",
@@ -73,7 +74,7 @@ static bool is_number(pdl_vref v) {
 
 static bool is_time(pdl_vref v) { return pdl_is(v, PDL_V_DATE) || pdl_is(v, PDL_V_DATETIME); }
 
-/* Returns the dict with the keys of a set or a key view, or absent. */
+/* Returns the dict that has the keys of a set or of a key view; absent for other values. */
 static pdl_vref set_like(pdl_vref v) {
     if (pdl_is(v, PDL_V_SET)) return pdl_set_dict(v);
     if (pdl_is(v, PDL_V_VIEW) && pdl_view_kind_of(v) == PDL_VIEW_KEYS) return pdl_view_dict(v);
@@ -116,7 +117,7 @@ bool pdl_val_order(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err) {
 
 static bool in_keys(pdl_vref x, pdl_vref dict, bool of_set, bool *out, pdl_err *err) {
     if (of_set && pdl_is(x,
-                         /* Python would look up an equal frozen set; a PDL set holds none */
+                         /* Python would search an equal frozen set, but a PDL set contains none */
                          PDL_V_SET)) {
         *out = false;
         return true;
@@ -161,7 +162,7 @@ static bool in_range(pdl_vref x, pdl_vref range) {
     return off % by == 0;
 }
 
-/* Searches anything else that can be walked: views of values and items, contexts. */
+/* Searches any other value that can be walked: views of values and items, and contexts. */
 static bool in_walk(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
     pdl_iter it;
     if (!pdl_iter_init(&it, c, err)) return false;

@@ -1,5 +1,5 @@
-/* time.c -- dates and datetimes of pyvalues.h: proleptic Gregorian calendar, years 1 to 9999, no
- * time zone data.
+/* time.c -- dates and datetimes of pyvalues.h: the calendar is the proleptic Gregorian one, for the
+ * years 1 to 9999; there are no data about time zones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,7 @@ static int days_in(int y, int m) {
     return days_before[m] - days_before[m - 1] + (m == 2 && is_leap(y));
 }
 
-/* Returns the day of the year, from 0. */
+/* Returns the day of the year, counted from 0. */
 static int year_day(const pdl_time *t) {
     return days_before[t->month - 1] + (t->month > 2 && is_leap(t->year)) + t->day - 1;
 }
@@ -37,7 +37,7 @@ static int64_t day_number(const pdl_time *t) {
     return y * 365 + y / 4 - y / 100 + y / 400 + year_day(t);
 }
 
-/* Days since year 1 and microseconds of the day, in UTC when there is a zone. */
+/* Days since year 1, and microseconds of the day; in UTC when there is a zone. */
 typedef struct {
     int64_t day, usec;
 } instant;
@@ -132,7 +132,7 @@ static bool skip(pdl_str *s, char c) {
     return true;
 }
 
-/* Reads digits after the dot and drops those beyond microseconds. */
+/* Reads the digits after the dot. Digits beyond microseconds are dropped. */
 static bool read_fraction(pdl_str *s, int *usec) {
     size_t n = 0;
     int v = 0;
@@ -194,7 +194,8 @@ bool pdl_time_read(pdl_str iso, bool *is_date, pdl_time *out) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Appends "+05:30", with seconds when there are any; colons false: without colons. */
+/* Appends a zone such as "+05:30", with its seconds if it has some. Without `colons`, leaves the
+ * colons out. */
 static void put_zone(const pdl_time *t, bool colons, pdl_buf *out) {
     int z = t->zone_seconds < 0 ? -t->zone_seconds : t->zone_seconds;
     const char *sep = colons ? ":" : "";
@@ -225,7 +226,7 @@ static struct tm to_tm(const pdl_time *t) {
     return tm;
 }
 
-/* Appends one directive of the C library: % with its flag, modifier and letter. */
+/* Appends one directive of the C library: % with a flag, a modifier and a letter. */
 static void put_directive(const struct tm *tm, pdl_str d, pdl_buf *out) {
     char format[8], text[256];
     size_t n = d.n < sizeof format ? d.n : sizeof format - 1;
@@ -238,8 +239,8 @@ static void put_directive(const struct tm *tm, pdl_str d, pdl_buf *out) {
     pdl_buf_put(out, (pdl_str){text, len});
 }
 
-/* Returns the length of the directive at the start of s: %, glibc's flag, width of two digits, E or
- * O, and a letter. */
+/* Returns the length of the directive at the start of s: %, a flag of glibc, a width of at most two
+ * digits, E or O, and a letter. */
 static size_t directive_len(pdl_str s) {
     size_t i = 1;
     if (i < s.n && pdl_byte_in(s.p[i], PDL_STR("-_0^#"))) i++;
@@ -268,7 +269,7 @@ bool pdl_time_strftime(pdl_vref v, pdl_str format, pdl_val *out, pdl_err *err) {
         } else if ((unsigned char)c < 0x80 && n > 1) {
             put_directive(&tm, pdl_str_sub(rest, 0, n), &b);
         } else {
-            n = 1; /* a lone % is itself */
+            n = 1; /* a % alone means itself */
             pdl_buf_putc(&b, '%');
         }
         i = next + n;

@@ -1,9 +1,9 @@
-/* context.c -- see context.h. Nodes of a rope: one message, or two parts in dependent or
- * independent composition.
+/* context.c -- see context.h. A context is a rope. A node is one message, or two parts in dependent
+ * or independent composition.
  *
  * Walks keep an explicit stack. Index access makes a flat array of the messages once for each node.
- * A node that extends another one extends its array as well, so that a loop that reads
- * pdl_context[-1] in every turn stays linear.
+ * A node that extends another node also extends its array, so that a loop that reads
+ * pdl_context[-1] in every turn takes linear time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,8 +24,8 @@ typedef enum { ONE, DEP, IND } ctx_kind;
 
 typedef struct ctx ctx;
 
-/* The messages in order, borrowed from the nodes that hold the array. n may be more than the count
- * of a holder, which must then not read beyond its count. */
+/* The messages in order, borrowed from the nodes that hold the array. n may be larger than the
+ * count of a node that holds the array; such a node must not read beyond its count. */
 typedef struct {
     uint32_t refs;
     PDL_VEC(ctx *) all;
@@ -35,19 +35,21 @@ struct ctx {
     pdl_ext ext;
     ctx_kind kind;
     size_t len, count;
-    /* parts of a group; right is absent for one part, both for none */
+    /* parts of a group; right is absent when there is one part, and both are absent when there is
+     * none */
     pdl_val left, right;
-    pdl_val role, content, extra; /* ONE: parts of the message */
-    /* ONE: the message's form for models, once that was requested; or absent */
+    pdl_val role, content, extra; /* for ONE: the parts of the message */
+    /* for ONE: the form of the message for models, after it was requested; or absent */
     pdl_val wire;
-    pdl_val source;               /* ONE: promise of the text of a model's reply; or absent */
+    pdl_val source; /* for ONE: promise of the text of a model's reply; or absent */
     pdl_path *defsite;
-    flat_list *flat; /* NULL: not made yet */
+    flat_list *flat; /* NULL when the array was not made yet */
 };
 
 enum { SHORT_WALK = 24, CARRIED = PDL_F_PROMISE | PDL_F_HANDLE };
 
-/* A message counts as one; a group has the messages of its parts, from left to right. */
+/* A message counts as one. A group counts as many messages as its parts have, from left
+ * to right. */
 static inline bool ctx_ok(const ctx *c) {
     if (c->kind == ONE) return c->len == 1 && c->count == 1 && !pdl_is_absent(c->role);
     return c->len <= c->count && (c->count > 0) == !pdl_is_absent(c->left) &&
@@ -118,7 +120,7 @@ pdl_val pdl_context_reply(pdl_val role, pdl_val content, pdl_val extra, pdl_path
     return one;
 }
 
-/* Returns how many elements x adds to a group of this kind. */
+/* Returns the number of elements that x adds to a group of this kind. */
 static size_t len_within(const ctx *x, ctx_kind kind) {
     return x->kind == kind ? x->len : x->count ? 1 : 0;
 }
@@ -204,7 +206,7 @@ typedef enum { EV_END, EV_OPEN, EV_CLOSE, EV_MESSAGE } event;
 
 typedef struct {
     ctx *c;
-    ctx_kind inside; /* kind of the group around the node; ONE: no group is around it */
+    ctx_kind inside; /* kind of the group around the node; ONE when there is no group around it */
     bool close;      /* this event is the end of c */
 } step;
 
@@ -221,7 +223,7 @@ static void walk_init(walk *w, ctx *c) {
     *pdl_vec_push(&w->todo) = (step){c, ONE, false};
 }
 
-/* Returns the next event, with the node that it belongs to. */
+/* Returns the next event, and the node to which it belongs. */
 static event walk_next(walk *w, ctx **out) {
     while (w->todo.n) {
         step s = w->todo.p[--w->todo.n];
@@ -259,7 +261,7 @@ static void append_messages(flat_list *f, ctx *c) {
 static flat_list *flat_from(ctx *base) {
     assert(ctx_ok(base));
     flat_list *f = base->flat;
-    /* messages after these belonged to freed nodes */
+    /* messages after these belonged to nodes that were freed */
     if (f && f->refs == 1) f->all.n = base->count;
     if (f && f->all.n == base->count) {
         f->refs++;
@@ -285,8 +287,8 @@ static flat_list *flatten(ctx *c) {
     return c->flat;
 }
 
-/* Returns the i-th message. Descends the rope a little first, since most look-ups are near the
- * end. */
+/* Returns the i-th message. Descends a few levels of the rope first, because most look-ups are near
+ * the end. */
 static ctx *message_at(ctx *c, size_t i) {
     assert(i < c->count);
     ctx *x = c;
@@ -365,11 +367,11 @@ pdl_val pdl_context_messages(pdl_vref c) {
     flat_list *f = n ? flatten(ctx_of(c)) : NULL;
     for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++)
         list = pdl_list_push(list, wire_of(f->all.p[i]));
-    /* Labels that no message has belong to the context as a whole. */
+    /* A label that no message has belongs to the context as a whole. */
     return pdl_with_label(list, pdl_label_of(c) & ~pdl_label_of(list));
 }
 
-/* Returns true when pdl_context_messages would produce this value. */
+/* Returns true when pdl_context_messages would return this value. */
 static bool is_wire(pdl_vref v) {
     if (!pdl_is_dict(v) || pdl_dict_len(v) < 2) return false;
     return pdl_text_is(pdl_dict_key_at(v, 0), "role") &&
@@ -387,14 +389,14 @@ void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), 
     size_t n = ctx_of(c)->count;
     if (!n) return;
     flat_list *f = flatten(ctx_of(c));
-    for (size_t i = 0; i < n; i++) { /* never ended early: see context.h */
+    for (size_t i = 0; i < n; i++) { /* never ended early; see context.h */
         pdl_message m = view(f->all.p[i]);
         if (!fn(user, &m)) return;
     }
 }
 
-/* Returns the node that both a and b continue (a sequence is a rope that grows at its right end).
- * NULL: there is none. */
+/* Returns the node that both a and b continue; NULL when there is none. (A sequence is a rope that
+ * grows at its right end.) */
 static ctx *common_part(ctx *a, ctx *b) {
     while (a != b) {
         ctx **longer = a->count >= b->count ? &a : &b;
@@ -433,8 +435,8 @@ bool pdl_context_last(pdl_vref c, pdl_message *out) {
 
 /* --- from what users write -------------------------------------------------------------------- */
 
-/* Makes messages of a dict. Each gets the labels of the whole (JSON of a model), since a request
- * has messages and nothing around them. */
+/* Makes messages from a dict. Each message gets the labels of the dict, such as those of a model's
+ * JSON, because a request has messages but no dict around them. */
 static pdl_val from_dict(pdl_vref d) {
     pdl_val extra = pdl_absent();
     for (size_t i = 0, n = pdl_dict_len(d); i < n; i++) {

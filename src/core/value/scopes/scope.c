@@ -1,9 +1,10 @@
-/* scope.c -- see scope.h. Up to ROW bindings are in a row, the latest last; more are in a trie.
+/* scope.c -- see scope.h. Up to ROW bindings are stored in a row, with the latest at the end. More
+ * bindings are stored in a trie.
  *
  * The reason for two forms is that each call of a function makes a scope, binds a few names and
  * looks each up a few times. Copying and searching a row takes fewer steps than walking the levels
- * of a trie and copying its nodes. Without the trie a scope of a thousand names would be quadratic.
- * A scope that has grown into a trie stays one.
+ * of a trie and copying its nodes. Without a trie, a scope with a thousand names would take
+ * quadratic time. A scope with a trie never gets a row again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +21,9 @@ enum { ROW = 12, IN_TRIE = ROW + 1 };
 
 struct pdl_scope {
     uint32_t refs;
-    uint32_t n; /* bindings in the row, in order of definition; IN_TRIE: there is no row */
+    /* number of bindings in the row, which are in the order of definition; IN_TRIE:
+     * there is no row */
+    uint32_t n;
     union {
         struct {
             pdl_name names[ROW];
@@ -56,8 +59,8 @@ void pdl_scope_drop(pdl_scope *s) {
     pdl_free(s);
 }
 
-/* Returns the position of name in the row, or s->n. Searches from the end, because the latest names
- * are used most. */
+/* Returns the position of the name in the row; s->n when it is not there. The search begins at the
+ * end, because the latest names are used most. */
 static inline uint32_t place_of(const pdl_scope *s, pdl_name name) {
     for (uint32_t i = s->n; i-- > 0;)
         if (s->names[i] == name) return i;
@@ -86,7 +89,7 @@ static pdl_scope *copy(const pdl_scope *s) {
     return c;
 }
 
-/* Returns the same scope with a sole owner. Takes s. */
+/* Returns the same scope with only one owner. Takes s. */
 static inline pdl_scope *own(pdl_scope *s) {
     if (s && s->refs == 1) return s;
     pdl_scope *c = copy(s);
@@ -162,7 +165,7 @@ size_t pdl_scope_count(const pdl_scope *s) {
 void pdl_scope_each(const pdl_scope *s, bool (*fn)(void *user, pdl_name name, pdl_vref v),
                     void *user) {
     if (!s) return;
-    pdl_scope *kept = pdl_scope_keep(s); /* fn may replace the scope that it is given */
+    pdl_scope *kept = pdl_scope_keep(s); /* fn may replace the scope that is passed to it */
     if (s->n == IN_TRIE)
         pdl_scope_trie_each(&s->trie, fn, user);
     else

@@ -1,6 +1,6 @@
 /* scope_trie.c -- see scope_trie.h. A 16-way trie over name ids; nodes hold only the slots in use,
- * which a bit map records. Leaves hold the bindings of 16 neighbouring ids: names of one program
- * are dense, so look-up is two or three loads. Copies share nodes; a shared node is copied before
+ * which a bit map records. A leaf holds the bindings of 16 adjacent ids. The ids of one program are
+ * dense, so a look-up takes two or three loads. Copies share nodes; a shared node is copied before
  * it changes.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -20,7 +20,7 @@ enum { BITS = 4, WIDTH = 1 << BITS, MAX_HEIGHT = 8 };
 typedef struct {
     pdl_val val;
     pdl_name name;
-    uint32_t seq; /* order of first definition */
+    uint32_t seq; /* number in the order of first definitions */
 } entry;
 
 /* The head of both kinds of node. Invariant: there are as many slots as bits in map, in the order
@@ -52,11 +52,12 @@ static inline unsigned digit(pdl_name name, unsigned level) {
     return (name >> (BITS * level)) & (WIDTH - 1);
 }
 
-/* Returns the position of the slot of digit d among those in use. */
+/* Returns the position of digit d's slot among the slots in use. */
 static inline unsigned slot_of(const node *n, unsigned d) {
     assert(d < WIDTH);
     if (n->map == 0xffff) return d;
-    /* Counts bits in parallel: without a machine flag the builtin is a call. */
+    /* Counts the bits in parallel, because the builtin would be a function call on a processor
+     * without the instruction. */
     unsigned x = n->map & ((1u << d) - 1u);
     x -= (x >> 1) & 0x5555u;
     x = (x & 0x3333u) + ((x >> 2) & 0x3333u);
@@ -64,7 +65,7 @@ static inline unsigned slot_of(const node *n, unsigned d) {
     return (x + (x >> 8)) & 0x1fu;
 }
 
-/* Returns the size of a node with n slots, rounded so that growing is rare. */
+/* Returns the size of a node with n slots. It is rounded up, so that growing is rare. */
 static size_t node_bytes(bool is_leaf, size_t cap) {
     return sizeof(node) + cap * (is_leaf ? sizeof(entry) : sizeof(node *));
 }
@@ -87,7 +88,7 @@ static void node_drop(node *n, unsigned level) { /* recurses at most MAX_HEIGHT 
     pdl_free(n);
 }
 
-/* Returns *link as a node that only this scope owns. */
+/* Returns *link as a node that this scope alone owns. */
 static node *node_own(node **link, bool is_leaf) {
     node *n = *link;
     if (n->refs == 1) return n;
@@ -106,7 +107,7 @@ static node *node_own(node **link, bool is_leaf) {
     return copy;
 }
 
-/* Opens the slot of digit d, which is not in use yet, in an owned node; returns its position. */
+/* Opens the slot of digit d in an owned node, where it is not in use yet. Returns its position. */
 static unsigned slot_open(node **link, bool is_leaf, unsigned d) {
     node *n = *link;
     unsigned at = slot_of(n, d);
@@ -137,7 +138,7 @@ void pdl_scope_trie_fini(pdl_scope_trie *s) {
     if (s->top) node_drop(s->top, s->height);
 }
 
-/* Returns true when the trie reaches up to this id. */
+/* Returns true when the trie is high enough for this id. */
 static inline bool in_reach(const pdl_scope_trie *s, pdl_name name) {
     return s->height + 1 >= MAX_HEIGHT || name >> (BITS * (s->height + 1)) == 0;
 }
@@ -160,7 +161,7 @@ pdl_vref pdl_scope_trie_find(const pdl_scope_trie *s, pdl_name name) {
     return e ? e->val : pdl_absent();
 }
 
-/* Puts one more level on top until name is in reach. */
+/* Adds levels at the top until the trie is high enough for the name. */
 static void heighten(pdl_scope_trie *s, pdl_name name) {
     while (!in_reach(s, name)) {
         if (s->top) {
@@ -174,8 +175,8 @@ static void heighten(pdl_scope_trie *s, pdl_name name) {
     }
 }
 
-/* Returns the entry of name in an owned scope; adds it without a value when it is missing. The
- * nodes on the way to it are then owned as well. */
+/* Returns the entry of a name in an owned scope. Adds an entry without a value when there is none.
+ * The nodes on the way to the entry are then owned, too. */
 static entry *entry_own(pdl_scope_trie *s, pdl_name name) {
     heighten(s, name);
     if (!s->top) s->top = node_new(s->height == 0, 2);
@@ -205,7 +206,7 @@ static bool put_again(void *user, pdl_name name, pdl_vref v) {
     return true;
 }
 
-/* Numbers the bindings again from 0. */
+/* Numbers the bindings again, from 0. */
 static void renumber(pdl_scope_trie *s) {
     pdl_scope_trie fresh = {0};
     pdl_scope_trie_each(s, put_again, &fresh);

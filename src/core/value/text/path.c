@@ -1,4 +1,4 @@
-/* path.c -- see path.h. The text is made by collecting the chain once, root last.
+/* path.c -- The text is made from the chain, which is collected once, with the root last.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

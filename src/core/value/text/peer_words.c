@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { DEEPEST = 8 }; /* errors inside of errors */
+enum { DEEPEST = 8 }; /* number of errors inside errors that are followed */
 
 static bool find_words(pdl_vref v, unsigned depth, pdl_buf *out);
 
@@ -22,7 +22,7 @@ static bool put_text(pdl_vref v, pdl_buf *out) {
     return true;
 }
 
-/* Appends all elements of a list; FastAPI has {msg, loc} there. */
+/* Appends all elements of a list. In FastAPI's errors, these are {msg, loc}. */
 static bool put_list(pdl_vref list, unsigned depth, pdl_buf *out) {
     size_t start = out->len;
     for (size_t i = 0; i < pdl_list_len(list); i++) {
@@ -41,8 +41,8 @@ static bool put_any(pdl_vref v, unsigned depth, pdl_buf *out) {
     return pdl_is_dict(v) ? find_words(v, depth + 1, out) : put_text(v, out);
 }
 
-/* Appends the words of the service that a gateway (OpenRouter) called. They are in metadata.raw, as
- * text or JSON. */
+/* Appends the words of a service that a gateway (OpenRouter) has called. They are in metadata.raw,
+ * as text or as JSON. */
 static void put_inner_words(pdl_vref v, pdl_buf *out) {
     pdl_vref meta = pdl_member(v, "metadata"), raw = pdl_member(meta, "raw");
     pdl_str name = pdl_member_str(meta, "provider_name");
@@ -61,8 +61,8 @@ static void put_inner_words(pdl_vref v, pdl_buf *out) {
     pdl_buf_fini(&inner);
 }
 
-/* Appends the member beside an `error` that is a text: error_description of OAuth, or the message
- * where `error` is the name of a status. */
+/* Appends the member that explains an `error` which is a text: error_description of OAuth, or
+ * `message` when `error` is the name of a status. */
 static void put_beside(pdl_vref v, pdl_buf *out) {
     static const char *const keys[] = {"error_description", "message"};
     pdl_str error = pdl_str_trim(pdl_member_str(v, "error"));
@@ -80,7 +80,7 @@ static const char *const envelopes[] = {"response", "data",       "output",  "re
                                         "choices",  "delta",      "error",   "messages"};
 enum { N_ENVELOPES = sizeof envelopes / sizeof envelopes[0] };
 
-/* Appends the words of an error inside of an envelope. */
+/* Appends the words of an error that is inside an envelope. */
 static bool find_in_envelope(pdl_vref v, unsigned depth, pdl_buf *out) {
     for (size_t i = 0; i < N_ENVELOPES; i++) {
         pdl_vref inner = pdl_member(v, envelopes[i]);
@@ -114,7 +114,7 @@ static code code_of(pdl_vref v) {
     return CODE_NONE;
 }
 
-/* Appends the words of the first of these members that has some. */
+/* Appends the words of the first of these members that has words. */
 static bool find_in_object(pdl_vref v, unsigned depth, pdl_buf *out) {
     static const char *const keys[] = {
         "error",         "message",           "errors",      "detail",     "msg",

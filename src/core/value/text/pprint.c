@@ -17,15 +17,15 @@
 
 #include "base/banned.h"
 
-/* Python's own pprint fails at about this depth; a level here takes a few C frames. */
+/* Python's own pprint fails at about this depth. A level takes a few frames of the C stack here. */
 enum { WIDTH = 80, MAX_DEPTH = 330 };
 
 typedef struct {
     pdl_buf *out;
     pdl_err *err;
-    size_t stop; /* out->len at which the one-line form is abandoned; SIZE_MAX: never */
+    size_t stop; /* length of out at which the one-line form is abandoned; SIZE_MAX: never */
     unsigned depth;
-    size_t check_at; /* check for cancellation and memory once out is longer */
+    size_t check_at; /* when out is longer than this, cancellation and memory are checked */
 } printer;
 
 static bool enter(printer *p) {
@@ -44,7 +44,7 @@ typedef struct {
 } sort_key;
 
 /* Compares two keys in Python's order. Keys that cannot be compared are ordered by the names of
- * their classes; keys that are still equal keep the written order. */
+ * their classes. Keys that are equal even then keep their order. */
 static int compare(const void *a, const void *b) {
     const sort_key *x = a, *y = b;
     pdl_err err = {0};
@@ -62,7 +62,8 @@ static int compare(const void *a, const void *b) {
 
 static size_t n_shown(pdl_vref d) { return pdl_dict_len(d) - pdl_dict_first_shown(d); }
 
-static sort_key *sorted(const printer *p, pdl_vref d) { /* owned; NULL: cancelled */
+/* owned; NULL when the walk was cancelled */
+static sort_key *sorted(const printer *p, pdl_vref d) {
     size_t first = pdl_dict_first_shown(d), n = n_shown(d);
     sort_key *keys = PDL_NEW_N(sort_key, n);
     for (size_t i = 0; i < n; i++) keys[i] = (sort_key){pdl_dict_key_at(d, first + i), first + i};
@@ -127,7 +128,8 @@ static size_t columns_from(const pdl_buf *b, size_t from) {
     return pdl_utf8_count(pdl_str_sub(pdl_buf_str(b), from, b->len));
 }
 
-/* Writes v on one line if it has at most `room` columns. TOO_LONG leaves the text as it was. */
+/* Writes v on one line if it has at most `room` columns. When the result is TOO_LONG, the text is
+ * as it was before. */
 static result put_if_fits(printer *p, pdl_vref v, int room) {
     if (room < 1) return TOO_LONG;
     size_t start = p->out->len, stop = p->stop;
@@ -158,8 +160,7 @@ static size_t repr_columns(pdl_str s) {
     return n;
 }
 
-/* Returns true when the walk must stop at the i-th of many parts, or has stopped inside of a
- * part. */
+/* Returns true when the walk must stop at the i-th of many parts, or has stopped inside a part. */
 static bool is_cancelled_at(size_t i) {
     return pdl_is_walk_cancelled() || !pdl_walk_may_continue_at(i);
 }
@@ -169,7 +170,8 @@ static bool is_line_end(uint32_t c) {
            c == 0x2029;
 }
 
-/* Returns the end of the line that begins at from, with its line end (str.splitlines(True)). */
+/* Returns the end of the line that begins at `from`, including its line end
+ * (str.splitlines(True)). */
 static size_t line_end(pdl_str s, size_t from) {
     const char *p = s.p + from, *end = s.p + s.n;
     for (size_t i = 0; p < end && pdl_walk_may_continue_at(i); i++) {
@@ -181,7 +183,7 @@ static size_t line_end(pdl_str s, size_t from) {
     return (size_t)(p - s.p);
 }
 
-/* Returns the end of the word at from with the blanks after it. */
+/* Returns the end of the word at `from`, including the blanks after it. */
 static size_t word_end(pdl_str s, size_t from) {
     const char *p = s.p + from, *end = s.p + s.n;
     bool blank = false;
@@ -199,8 +201,8 @@ static bool fits(pdl_str s, span at, int room) {
     return repr_columns(pdl_str_sub(s, at.from, at.to)) <= (size_t)room;
 }
 
-/* Cuts the line [at.from, at.to) of s at blanks. last_room: columns for the text that ends the
- * whole string. */
+/* Divides the line [at.from, at.to) of s at blanks. last_room: number of columns for the text that
+ * ends the whole string. */
 static void cut_line(pdl_str s, span at, int room, int last_room, chunks *out) {
     pdl_str line = pdl_str_sub(s, 0, at.to);
     span now = {at.from, at.from};
@@ -251,7 +253,7 @@ static bool put_str(printer *p, pdl_str s, int indent, int allowance, bool top) 
     return ok;
 }
 
-/* returns the columns that the repr takes */
+/* returns how many columns the repr takes */
 static size_t put_bytes_repr(pdl_str s, pdl_buf *out) {
     size_t start = out->len;
     pdl_val v = pdl_bytes(s);
@@ -262,7 +264,7 @@ static size_t put_bytes_repr(pdl_str s, pdl_buf *out) {
     return out->len - start;
 }
 
-/* Writes bytes in pieces of whole groups of four. */
+/* Writes bytes in pieces, each of which has whole groups of four. */
 static bool put_bytes(printer *p, pdl_str s, int indent, int allowance, bool top) {
     bool wrap = top && s.n > 4, ok = true;
     if (wrap) {

@@ -1,5 +1,5 @@
-/* string.c -- text values (val.h). A text with a sole owner grows by half in place, so n appends
- * cost O(n).
+/* string.c -- text values (val.h). A text that has only one owner grows in place, by half of its
+ * size, so n appends cost O(n).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 
 enum {
     LARGE = 1 << 16
-}; /* bytes: above this size copying costs more than the unused part of a buffer */
+}; /* a length in bytes: for longer texts, copying costs more than the unused part of a buffer */
 
 /* Makes an object with room for cap bytes and the NUL. */
 static pdl_strobj *str_new(size_t cap) {
@@ -70,8 +70,8 @@ pdl_val pdl_textf(const char *fmt, ...) {
     return pdl_text_of_buf(&b);
 }
 
-/* Turns the memory of a large buffer into the object: the content moves up by a head, and no second
- * copy is made. */
+/* Turns the memory of a large buffer into the object. The content moves up by the size of the head,
+ * so that no second copy is made. */
 static pdl_val adopt(pdl_buf *b) {
     size_t n = b->len, head = sizeof(pdl_strobj);
     if (n > PDL_MAX_TEXT) PDL_BUG("text of %zu bytes", n);
@@ -102,7 +102,7 @@ size_t pdl_text_len_cp(pdl_vref v) {
     return s->n_cp;
 }
 
-/* Returns s, which has a sole owner, with room for need bytes. */
+/* Makes room for `need` bytes in s, which has only one owner, and returns it. */
 static pdl_strobj *str_grow(pdl_strobj *s, size_t need) {
     size_t cap = (size_t)s->cap + s->cap / 2;
     if (cap < need) cap = need;
@@ -122,7 +122,7 @@ bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err) {
                            PDL_MAX_TEXT);
     }
     size_t need = s->n + more.n;
-    if (need > s->cap && !pdl_err_memory(err, need / 2)) { /* growth is by half */
+    if (need > s->cap && !pdl_err_memory(err, need / 2)) { /* the text grows by half */
         pdl_drop(v);
         return false;
     }
@@ -135,7 +135,7 @@ bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err) {
         s->head.refs--;
         s = copy;
     } else {
-        /* more may be a part of v itself, which moves. */
+        /* more may be a part of v itself, which may move */
         uintptr_t at = (uintptr_t)more.p - (uintptr_t)s->p;
         bool inside = more.n && at < s->n;
         if (need > s->cap) s = str_grow(s, need);

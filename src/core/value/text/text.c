@@ -21,7 +21,8 @@
 
 /* --- strings and bytes ------------------------------------------------------------------------ */
 
-/* Bytes of a long text between two checks for cancellation: a few milliseconds. */
+/* Number of bytes of a long text between two checks for cancellation; they take a few
+ * milliseconds. */
 enum { PART = 1 << 20 };
 
 static const char hex[] = "0123456789abcdef";
@@ -31,14 +32,14 @@ static void put_hex(const char *prefix, int digits, uint32_t v, pdl_buf *out) {
     for (int i = digits - 1; i >= 0; i--) pdl_buf_putc(out, hex[v >> (4 * i) & 15]);
 }
 
-/* Returns Python's choice of quote: ' unless the text has ' and no ". */
+/* Returns the quote that Python chooses: ' unless the text has a ' and no ". */
 static char quote_for(pdl_str s) {
     bool has_single = s.n && memchr(s.p, '\'', s.n);
     return has_single && !memchr(s.p, '"', s.n) ? '"' : '\'';
 }
 
-/* Appends the escape of an ASCII character that both reprs share. Returns false when c needs
- * none. */
+/* Appends the escape of an ASCII character, which both kinds of repr share. Returns false when c
+ * needs no escape. */
 static bool put_ascii_escape(unsigned char c, char quote, pdl_buf *out) {
     if (c == '\n')
         PDL_PUT(out, "\\n");
@@ -127,7 +128,7 @@ static void put_zone(int seconds, pdl_buf *out) {
         return;
     }
     PDL_PUT(out, ", tzinfo=datetime.timezone(datetime.timedelta(");
-    if (seconds < 0) { /* timedelta keeps its seconds positive */
+    if (seconds < 0) { /* a timedelta has positive seconds */
         seconds += 86400;
         PDL_PUT(out, "days=-1");
         if (seconds) PDL_PUT(out, ", ");
@@ -193,7 +194,7 @@ static bool put_dict(pdl_printer *p, pdl_vref d) {
     return true;
 }
 
-/* Appends keys or values of a dict, or (key, value) pairs. */
+/* Appends the keys or the values of a dict, or its pairs (key, value). */
 static bool put_parts(pdl_printer *p, pdl_vref d, bool keys, bool values) {
     if (!enter(p)) return false;
     for (size_t i = 0, n = pdl_dict_len(d); i < n; i++) {
@@ -317,7 +318,7 @@ bool pdl_print(pdl_printer *p, pdl_vref v, bool repr) {
     case PDL_V_VIEW: return put_view(p, v);
     case PDL_V_CONTEXT: return enter(p) && pdl_print_context(p, v) && (p->depth--, true);
     case PDL_V_UNDEFINED:
-        if (repr) PDL_PUT(out, "Undefined"); /* str() of Jinja's undefined is empty */
+        if (repr) PDL_PUT(out, "Undefined"); /* str() of Jinja's undefined value is empty */
         return true;
     case PDL_V_FUNC: put_func(v, out); return true;
     case PDL_V_PROMISE: PDL_PUT(out, "<pending>"); return true;
@@ -361,7 +362,7 @@ bool pdl_stringify(pdl_vref v, pdl_buf *out, pdl_err *err) {
         pdl_err_move(err, &why);
         return false;
     }
-    pdl_err_fini(&why); /* not JSON: Python's text of the whole value */
+    pdl_err_fini(&why); /* a value that is not JSON gets Python's text of the whole value */
     return pdl_val_str(v, out, err);
 }
 
@@ -396,7 +397,7 @@ void pdl_val_show(pdl_vref v, bool repr, size_t max, pdl_buf *out) {
     pdl_printer p = {.out = out, .err = &err, .stop = start + max};
     set_check(&p);
     bool ok;
-    /* megabytes are not copied to be cut afterwards */
+    /* megabytes are not copied when most of them would then be cut off */
     if (pdl_is_str(v) && pdl_str_get(v).n > max) {
         pdl_str s = pdl_str_sub(pdl_str_get(v), 0, max);
         while (s.n && ((unsigned char)pdl_str_get(v).p[s.n] & 0xc0) == 0x80) s.n--;
@@ -408,7 +409,7 @@ void pdl_val_show(pdl_vref v, bool repr, size_t max, pdl_buf *out) {
     } else {
         ok = pdl_print(&p, v, repr);
     }
-    /* the caller has no error channel */
+    /* the caller cannot receive errors */
     if (pdl_err_is_cancel(&err)) (void)pdl_cancel_walk();
     pdl_err_fini(&err);
     if (ok && out->len - start <= max) return;
