@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of the manual print what the manual says.
 
-In docs/manual, docs/home.md, docs/language-card.md and README.md a fenced block ```pdl with a block ```output or ```error after it is a test: the program is run and must print exactly
+In docs/manual, docs/home.md, docs/language-card.md, README.md and packaging/skill/SKILL.md a fenced block ```pdl with a block ```output or ```error after it is a test: the program is run and must print exactly
 that on standard output (```output, exit status 0) or on standard error (```error, another status); white space at the end does not count. Words behind
 `pdl`: `file=NAME` (default main.pdl). A block ```input between them is standard input; other blocks with
 file=NAME are written beside the programs of the page. A block ```sh run is a test, too: commands, with `pdl` among them. A block ```replies, a JSON list,
@@ -24,7 +24,7 @@ from examples import serve
 from ..checks import check
 from ..harness.choice import ROOT
 
-PAGES = sorted((ROOT / "docs" / "manual").glob("*.md")) + [ROOT / n for n in ("README.md", "docs/home.md", "docs/language-card.md")]
+PAGES = sorted((ROOT / "docs" / "manual").glob("*.md")) + [ROOT / n for n in ("README.md", "docs/home.md", "docs/language-card.md", "packaging/skill/SKILL.md")]
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
 
 
