@@ -13,9 +13,9 @@ NAMES = ["libpdl-0.1.0-cp310-abi3-manylinux_2_28_x86_64.whl", "libpdl-0.1.0-cp31
          "pdl_0.1.0-1_amd64.deb", "libpdl0_0.1.0-1_amd64.deb", "libpdl_0.1.0-1.dsc", "libpdl-0.1.0.tar.gz"]
 
 
-def tool():
-    loader = importlib.machinery.SourceFileLoader("make_release", str(ROOT / "packaging/release/make-release"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_release", loader))
+def tool(path="packaging/release/make-release"):
+    loader = importlib.machinery.SourceFileLoader(path.rpartition("/")[2].replace("-", "_"), str(ROOT / path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
     return module
 
@@ -25,6 +25,18 @@ def filled(folder):
     for name in [*NAMES, "notes.txt"]:
         (folder / name).write_text(name, "utf-8")
     return folder
+
+
+def test_version(folder):
+    """A page that names a file of another version is found, wherever in it."""
+    shutil.copy(ROOT / "meson.build", folder)
+    (folder / "README.md").write_text((ROOT / "README.md").read_text("utf-8"), "utf-8")
+    known = tool("tools/check-version")
+    check("all the same", known.problems(folder) == (1, []), known.problems(folder))
+    with open(folder / "README.md", "a", encoding="utf-8") as page:
+        page.write("\n    docker load -i pdl-9.8.7-x86_64.oci.tar\n")
+    seen, bad = known.problems(folder)
+    check("another one", seen == 1 and len(bad) == 1 and "README.md names 9.8.7;" in bad[0], bad)
 
 
 def test_files(folder):

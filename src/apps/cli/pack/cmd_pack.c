@@ -344,7 +344,7 @@ static int write_packed(packer *k, pdl_err *err) {
     if (!from)
         ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                          "there is no static command beside this one (pdl-static) or in its share "
-                         "folder: name one with --command");
+                         "folder: name that of a release (pdl-linux-PROCESSOR) with --command");
     ok = ok && (!k->a->given[OPT_replay] || add_recording(k, err)) &&
          pdl_file_read(from, &bytes, err) && mark_command(k, from, &bytes, err);
     if (ok) qsort(k->parts.p, k->parts.n, sizeof *k->parts.p, by_name);
