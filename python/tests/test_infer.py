@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """libpdl.infer, libpdl.ainfer, and the reference's modules pdl_infer and pdl_distributions."""
 import asyncio
+import contextlib
+import io
 import math
 import os
 import pathlib
@@ -8,7 +10,7 @@ import tempfile
 import unittest
 
 import libpdl
-from pdl.pdl_distributions import Categorical
+from pdl.pdl_distributions import Categorical, viz
 from pdl.pdl_infer import exec_dict, exec_file, exec_str
 
 WEIGHTED = "lastOf:\n- factor: ${ pdl_particle_id * 1.0 }\n- ${ pdl_particle_id }\n"
@@ -56,4 +58,8 @@ class Inference(unittest.TestCase):
         c = Categorical([("a", 0., None), ("b", math.log(2), None), ("a", 0., None), ([1], -math.inf, None)])
         self.assertAlmostEqual(c.prob("a"), .5)
         self.assertEqual([round(p, 9) for p in c.sort().probs], [.5, .5, 0.])
+        self.assertEqual([(v, round(p, 9)) for v, p in zip(c.shrink().values, c.shrink().probs)], [("a", .5), ("b", .5), ([1], 0.)])
         self.assertEqual(Categorical([("x", 0., None)]).sample(), "x")
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            viz(c)
+        self.assertEqual(out.getvalue().splitlines()[0], " 50.00 % #################### a")

@@ -41,30 +41,38 @@ def killed(words, after, env):
     return running
 
 
-def infer(algorithm, n, kills, every):
+def infer(algorithm, n, kills, every, program=ASK, how=()):
     words = ["p.pdl", "-d", "who=you", "--algo", algorithm, "-n", n, "--json", "--seed", "7", "--jobs", "2"]
-    env = begin()
+    env = begin(program)
     code, expected, err = t.run(*words, word="infer", **env)
     asked = sum(t.service.asked.values())
     t.check(algorithm + ": undisturbed", code == 0, err)
-    env = begin()
+    env = begin(program)
     count = 0
-    while count < kills and killed(("resume", ["it"]) if count else ("infer", [*words, "--durable", "--id", "it"]),
+    while count < kills and killed(("resume", ["it", *how]) if count else ("infer", [*words, "--durable", "--id", "it"]),
                                    sum(t.service.answered.values()) + every, env):
         count += 1
     t.check(algorithm + ": it was killed", count == kills, count)
-    code, out, err = t.run("it", word="resume", **env)
+    code, out, err = t.run("it", *how, word="resume", **env)
     t.check(algorithm + ": it ends as the other one", code == 0 and out == expected, out, err)
     twice = sum(t.service.asked.values()) - asked
     t.check(algorithm + ": only what was under way is asked again", 0 <= twice <= 2 * count, twice, count)
     before = sum(t.service.asked.values())
-    code, out, err = t.run("it", word="resume", **env)
+    code, out, err = t.run("it", *how, word="resume", **env)
     t.check(algorithm + ": one that has ended asks nothing", code == 0 and sum(t.service.asked.values()) == before and out == expected, err)
 
 
 def test_killed_inferences(scale):
     for algorithm, n in (("smc", 12), ("is", 12), ("maj", 9), ("rejection", 4)):
         infer(algorithm, n, scale(4, 2), 4)
+
+
+def test_killed_with_sessions(scale):
+    """What code keeps in Python, for each particle, is there again after a kill."""
+    keeps = ASK.replace("lastOf:\n", "lastOf:\n- {lang: python, contribute: [], code: 'PDL_SESSION.n = []; result = 1'}\n", 1).replace(
+        "- def: y", "- {lang: python, contribute: [], code: 'PDL_SESSION.n.append(x); result = len(PDL_SESSION.n)'}\n- def: y").replace(
+        "- ${ x }${ y }", "- lang: python\n  code: result = str(PDL_SESSION.n) + y")
+    infer("smc", 8, scale(4, 2), 4, keeps, ("--rebuild",))
 
 
 def test_a_hundred_kills(scale):

@@ -68,6 +68,10 @@ def test_without_factors_all_are_alike():
         d, err = infer("p.pdl", "--algo", algo, "-n", "400", "--seed", "7")
         got[algo] = probability(d, "a")
         t.check("a warning of smc alone", ("factor" in err) == (algo == "smc"), algo, err)
+    t.begin({"f.pdl": "lastOf:\n- factor: -1\n- ${ pdl_particle_id }\n", "r.pdl": "lastOf:\n- {factor: '${ pdl_particle_id * 1.0 }', resample: false}\n- a\n"})
+    for name in ("f.pdl", "r.pdl"):
+        _, err = infer(name, "-n", "3")
+        t.check("none where a factor weighs without resampling: " + name, not err, err)
     t.check("the same numbers", len(set(round(x, 9) for x in got.values())) == 1, got)
     t.check("a fair coin", abs(got["is"] - .5) < .1, got)
 
@@ -218,6 +222,10 @@ def test_bad_input():
     for algo in ("is", "smc"):
         d, err = infer("zero.pdl", "--algo", algo, "-n", "3", expected=1)
         t.check("all weights are zero", "zero.pdl:3" in err and "weights are zero" in err, err)
+    t.begin({"later.pdl": "lastOf:\n- ${ pdl_particle_id }\n- factor: -1\n- factor: ${ '-inf' | float }\n", "up.pdl": "lastOf:\n- factor: 2\n- a\n",
+             "zero.pdl": "lastOf:\n- a\n- factor: ${ '-inf' | float }\n"})
+    d, err = infer("later.pdl", "-n", "3", expected=1)
+    t.check("the rounds before are printed, and the evidence is zero", "later.pdl:4" in err and len(d["ess"]) == 1 and d["log_evidence"] is None and d["sample"] is None, d, err)
     _, err = infer("zero.pdl", "--algo", "rejection", "-n", "2", "--tries", "10", expected=1)
     t.check("gives the acceptance rate", "0 of" in err and "10 tries" in err, err)
     _, err = infer("up.pdl", "--algo", "rejection", "-n", "3")
@@ -242,5 +250,8 @@ def test_pdl_infer_by_its_name(tmp_path):
     t.begin({"p.pdl": WEIGHTED})
     out = subprocess.run([link, "--algo", "is", "-n", "1", "p.pdl"], cwd=t.folder, capture_output=True, text=True, timeout=60)
     t.check("prints a sample", (out.returncode, out.stdout) == (0, "0\n"), out)
+    for words, bars in ((["-n", "2", "-v"], 2), (["--num-particles", "3", "--viz"], 3), (["--num-particles=1"], 0)):
+        out = subprocess.run([link, "--algo", "is", *words, "p.pdl"], cwd=t.folder, capture_output=True, text=True, timeout=60)
+        t.check("the reference's words %s" % words, out.returncode == 0 and len(out.stderr.splitlines()) == bars, out)
     out = subprocess.run([link, "--version"], cwd=t.folder, capture_output=True, text=True, timeout=60)
     t.check("and its version", out.returncode == 0 and out.stdout.startswith("PDL "), out)

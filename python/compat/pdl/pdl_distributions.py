@@ -50,6 +50,13 @@ class Categorical(Distribution):
 
     def sort(self) -> Categorical:
         """Merges equal values, and sorts them with the most probable first."""
+        return Categorical(sorted(zip(*self._merged()), key=lambda t: -t[1]))
+
+    def shrink(self) -> Categorical:
+        """Merges equal values, in the order in which they were first found."""
+        return Categorical(zip(*self._merged()))
+
+    def _merged(self) -> tuple[Any, ...]:
         merged: list[list[Any]] = []
         index: dict[Any, int] = {}
         for value, logit, meta in zip(self.values, self.logits, self.metadata):
@@ -60,11 +67,11 @@ class Categorical(Distribution):
             if at == len(merged):
                 merged.append([value, [], meta])
             merged[at][1].append(logit)
-        out = []
-        for value, logits, meta in merged:
+        scores = []
+        for _, logits, _ in merged:
             most = max(logits)
-            out.append((value, most + math.log(sum(math.exp(w - most) for w in logits)) if most > -math.inf else most, meta))
-        return Categorical(sorted(out, key=lambda t: -t[1]))
+            scores.append(most + math.log(sum(math.exp(w - most) for w in logits)) if most > -math.inf else most)
+        return [v for v, _, _ in merged], scores, [m for _, _, m in merged]
 
     def viz(self) -> None:
         """Prints a line with a bar for each value."""
@@ -74,3 +81,8 @@ class Categorical(Distribution):
 
     def __repr__(self) -> str:
         return "Categorical(%s)" % ", ".join("%r: %.4g" % pair for pair in zip(self.values, self.probs))
+
+
+def viz(dist: Categorical, **kwargs: Any) -> None:
+    """Prints a line with a bar for each value; arguments for a plot have no meaning here."""
+    dist.viz()

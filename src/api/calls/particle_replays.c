@@ -5,6 +5,7 @@
  */
 #include "api/calls/particle_replays.h"
 
+#include "base/ident.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "value/label.h"
@@ -17,7 +18,7 @@ typedef struct kept_answer {
     pdl_val value; /* owned; absent when the effect failed, or must be executed again */
     pdl_err err;   /* kind 0 when the effect did not fail */
     pdl_label labels;
-    /* the effect is executed again, because the particle needs its own Python object */
+    /* the effect is executed again, because the particle needs its own object or session */
     bool is_again;
 } kept_answer;
 
@@ -39,6 +40,12 @@ struct replays_world {
 };
 
 static bool has_object(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) != 0; }
+
+static bool uses_session(const pdl_effect *e) {
+    pdl_vref code = pdl_dict_getz(e->request, "code");
+    return e->kind == PDL_EFFECT_code && pdl_is_str(code) &&
+           pdl_ident_is_in(pdl_str_get(code), PDL_STR("PDL_SESSION"));
+}
 
 static kept_answer *find(const replays_world *w, const pdl_effect *e, pdl_buf *key) {
     pdl_path_text(e->place, key);
@@ -74,7 +81,7 @@ static void on_extra(void *user, const pdl_effect *e, pdl_vref extra) {
 }
 
 static void keep(kept_answer *k, const pdl_effect *e, const pdl_reply *r) {
-    k->is_again = e->kind == PDL_EFFECT_object || has_object(e->request) ||
+    k->is_again = e->kind == PDL_EFFECT_object || has_object(e->request) || uses_session(e) ||
                   (!r->err.kind && has_object(r->value));
     if (k->is_again) return;
     if (r->err.kind) pdl_err_copy(&k->err, &r->err);
@@ -110,6 +117,17 @@ static void ask(replays_world *w, pdl_effect *e, pdl_buf *key) {
     w->world.next->ops->start(w->world.next, pdl_effect_forward(e, sink));
 }
 
+/* --- the next times --------------------------------------------------------------------------- */
+
+/* Gives the effect a place that is made of its first place and the number of the particle. */
+static void move(pdl_effect *e) {
+    enum { HALF = 32 };
+    pdl_path *of = pdl_path_numbered(e->place, "particle", (uint32_t)(e->own >> HALF));
+    e->first_place = e->place;
+    e->place = pdl_path_numbered(of, "again", (uint32_t)e->own);
+    pdl_path_drop(of);
+}
+
 /* --- the world -------------------------------------------------------------------------------- */
 
 static void start(pdl_world *world, pdl_effect *e) {
@@ -122,6 +140,7 @@ static void start(pdl_world *world, pdl_effect *e) {
     }
     pdl_buf_fini(&key);
     if (k->is_again) {
+        move(e);
         w->world.next->ops->start(w->world.next, e);
         return;
     }

@@ -1,11 +1,11 @@
-/* particle_replay.c -- runs a particle again when its state cannot be copied, because it has
- * objects of Python.
+/* particle_replay.c -- runs a particle again when its state cannot be copied, because its code left
+ * objects of Python or used PDL_SESSION.
  *
  * The particle repeats what its ancestors did. It begins with the lineage that they had at the
  * beginning, so its effects have the same places, and it draws the same random numbers. The session
  * gives it the answers that it has kept (api/calls/particle_replays.h); code that makes or uses an
- * object runs again. At each factor the particle takes the lineage of the next part, and at the
- * last one its new lineage.
+ * object or PDL_SESSION runs again. At each factor the particle takes the lineage of the next part,
+ * and at the last one its new lineage.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,7 +56,7 @@ static bool run_alone(particle *q, pdl_err *err) {
     }
     pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                 "a replayed particle did not come to the factor of the one before it");
-    pdl_err_hint(err, "code that makes objects has to do the same each time");
+    pdl_err_hint(err, "code that makes objects, or uses PDL_SESSION, has to do the same each time");
     return false;
 }
 

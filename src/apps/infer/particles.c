@@ -74,6 +74,8 @@ typedef struct spawning {
     pdl_buf draw;
 } spawning;
 
+enum { OWN_SHIFT = 32 }; /* pdl_particle.own has the index of a particle, and which run it is */
+
 static void spawn_init(const population *p, const particle *q, spawning *s) {
     s->draw = PDL_BUF;
     put_draw(q, &s->draw);
@@ -84,6 +86,7 @@ static void spawn_init(const population *p, const particle *q, spawning *s) {
                            .place = place_of(q),
                            .particle = p->options};
     s->spawn.particle.number = (int64_t)q->number;
+    s->spawn.particle.own = (uint64_t)(q - p->all) << OWN_SHIFT | q->begun;
     s->spawn.particle.seed = pdl_population_seed(p, q->generation, q->number, q->try);
 }
 
@@ -148,6 +151,7 @@ static void release(particle *q, particle_state state) {
 
 static void take_slot(particle *q) {
     q->slot = pdl_run_pool_take(q->of->pool);
+    q->begun++;
     q->of->in_slot[q->slot] = (uint32_t)(q - q->of->all);
 }
 
@@ -407,12 +411,7 @@ static bool cannot_copy(const particle *q, const char *why, pdl_loc loc, pdl_err
     pdl_buf name = PDL_BUF;
     pdl_particle_put_name(q, &name);
     pdl_err_set(err, PDL_E_runtime, loc, "resampling cannot copy %s: %s", pdl_buf_z(&name), why);
-    if (pdl_run_is_replayable(pdl_particle_run(q)))
-        pdl_err_hint(err, "without --record, --replay and --durable it is replayed from its "
-                          "answers; --algo is weighs runs without copying them");
-    else
-        pdl_err_hint(err, "--algo is weighs runs without copying them; code that keeps nothing in "
-                          "PDL_SESSION can be copied");
+    pdl_err_hint(err, "--algo is weighs runs without copying them");
     pdl_buf_fini(&name);
     return false;
 }
@@ -421,8 +420,9 @@ static void note_replay(population *p, pdl_loc loc) {
     pdl_buf b = PDL_BUF;
     if (p->noted || !p->o->note) return;
     p->noted = true;
-    pdl_buf_putf(&b, "%.*s:%u left an object of Python, which cannot be copied: particles are "
-                     "replayed from their answers",
+    pdl_buf_putf(&b,
+                 "%.*s:%u left an object of Python or used PDL_SESSION, which cannot be copied: "
+                 "particles are replayed from their answers",
                  PDL_FMT(loc.src ? loc.src->name : (pdl_str){0}), pdl_loc_line(loc));
     p->o->note(p->o->user, pdl_buf_z(&b));
     pdl_buf_fini(&b);
@@ -444,7 +444,7 @@ static bool copy_run(population *p, const particle *f, particle *t, pdl_err *err
     }
     pdl_run_pool_end(p->pool, t->slot);
     t->state = PARTICLE_NEW;
-    if (!p->keeps_ways || !pdl_run_is_replayable(pdl_particle_run(f)))
+    if (!pdl_run_is_replayable(pdl_particle_run(f)))
         return cannot_copy(f, why, loc, err);
     note_replay(p, loc);
     return pdl_particle_replay(t, f, err);
@@ -497,9 +497,7 @@ static bool open_session(population *p, pdl_err *err) {
     so.run.counts_all_jobs = true;
     so.run.code_seed = &p->seed;
     so.run.merges_calls = true;
-    /* With a recording or a journal, a replay would write each repeated effect twice. */
-    p->keeps_ways = o->algorithm == PDL_INFER_SMC && !o->attach && !so.files.record.n &&
-                    !so.files.replay.n;
+    p->keeps_ways = o->algorithm == PDL_INFER_SMC;
     so.run.keeps_answers = p->keeps_ways;
     so.run.model_seed = o->has_seed ? &p->seed : NULL;
     p->on_input = (pdl_hook){PDL_EFFECT_input, {"", 0}, on_input, p};

@@ -38,6 +38,7 @@ typedef struct particle {
     uint32_t slot; /* when the state is RUNS or HELD, the slot of its run in the pool */
     particle_state state;
     uint32_t generation, number, try;
+    uint32_t begun; /* how many runs it has had */
     double taken;   /* the part of its run's score that `weight` already contains */
     double weight;  /* log weight since the last resampling */
     pdl_val result; /* the result when the state is DONE; otherwise absent */
@@ -67,7 +68,7 @@ struct population {
     bool is_shared_ended;
     bool sharing;         /* the shared part is running */
     bool is_attached;     /* the inference is durable, and has opened its journal */
-    bool keeps_ways;      /* particles that cannot be copied are replayed */
+    bool keeps_ways;      /* particles are copied, and replayed when that is not possible */
     bool noted;           /* the note that particles are replayed was given */
     pdl_run_pool *pool;   /* the runs of the particles */
     uint32_t *in_slot;    /* for each of its n_slots slots, the particle in it */
@@ -96,8 +97,8 @@ bool pdl_particle_ok(const particle *q);
 PDL_MUST bool pdl_population_run(population *p, uint32_t from, uint32_t to,
                              bool (*decided)(void *user), void *user, pdl_err *err);
 /* Makes the particle at `to` a copy of the held or ended particle at `from`, with a new lineage.
- * When both are the same, the particle only gets a new lineage. A particle whose
- * state has objects of code is replayed. Error: a state that cannot be copied or replayed. */
+ * When both are the same, the particle only gets a new lineage. A particle whose code left objects
+ * or used PDL_SESSION is replayed. Error: a state that cannot be copied or replayed. */
 PDL_MUST bool pdl_population_copy(population *p, uint32_t from, uint32_t to, uint32_t generation,
                               pdl_err *err);
 /* Starts the run of a particle that has none, in a slot. */

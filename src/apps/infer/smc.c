@@ -116,6 +116,14 @@ static bool any_held(const population *p) {
     return false;
 }
 
+/* Returns true when a factor at which no particle waits has weighed one: a factor with
+ * `resample: false`, or one of the shared part. */
+static bool is_weighed(const population *p) {
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->all[i].taken != 0) return true;
+    return false;
+}
+
 bool pdl_infer_smc(inference *f, pdl_err *err) {
     population *p = &f->p;
     double *w = PDL_NEW_N(double, p->n);
@@ -128,6 +136,7 @@ bool pdl_infer_smc(inference *f, pdl_err *err) {
         uint32_t n = pdl_infer_weights(f, w);
         double all = pdl_infer_log_sum(w, n), ess = pdl_infer_ess(w, n);
         if (!(ess > 0)) {
+            f->log_evidence = -INFINITY;
             ok = pdl_infer_impossible(f, err);
             break;
         }
@@ -143,7 +152,7 @@ bool pdl_infer_smc(inference *f, pdl_err *err) {
         }
     }
     pdl_free(w);
-    if (ok && !any_factor && !p->is_shared_ended && f->o->note)
+    if (ok && !any_factor && !is_weighed(p) && !p->is_shared_ended && f->o->note)
         f->o->note(f->o->user, "the program came to no factor: --algo smc weighs nothing then, as "
                                "--algo is does");
     /* the output of a failed inference also contains the particles that have ended */

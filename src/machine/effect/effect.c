@@ -51,6 +51,7 @@ pdl_effect *pdl_effect_forward(const pdl_effect *e, pdl_effect_sink sink) {
     pdl_effect *same = PDL_NEW(pdl_effect);
     *same = *e;
     same->place = e->place ? pdl_path_keep(e->place) : NULL;
+    same->first_place = e->first_place ? pdl_path_keep(e->first_place) : NULL;
     same->request = pdl_keep(e->request);
     same->budget = pdl_budget_keep(e->budget);
     same->sandbox = pdl_keep(e->sandbox);
@@ -61,6 +62,7 @@ pdl_effect *pdl_effect_forward(const pdl_effect *e, pdl_effect_sink sink) {
 void pdl_effect_free(pdl_effect *e) {
     if (!e) return;
     pdl_path_drop(e->place);
+    pdl_path_drop(e->first_place);
     pdl_drop(e->request);
     pdl_budget_drop(e->budget);
     pdl_drop(e->sandbox);

@@ -94,6 +94,9 @@ struct pdl_effect {
     pdl_effect_kind kind;
     uint32_t id;     /* unique in the run, from 1; names the effect in cancel and late replies */
     pdl_path *place; /* owned: block id with iterations; journal key */
+    /* Owned: place of the effect that this one repeats for another particle of an inference; NULL:
+     * it repeats none. */
+    pdl_path *first_place;
     uint32_t seq;    /* number of the effect at this place, from 0 */
     pdl_loc loc;     /* place of the block */
     /* The place that people see: the call of the library function that makes the request, or else
@@ -121,6 +124,7 @@ struct pdl_effect {
      * The policies set these numbers, because they know which data the process has received. 0: the
      * process depends on the profile alone. */
     uint32_t process, session;
+    uint64_t own; /* number of the particle that has its own PDL_SESSION; 0: it is that of all */
     /* code in a worker made the request, so it may do only what that code may do */
     bool by_code;
     bool repeatable; /* the block or a policy says that the effect may be repeated without harm */

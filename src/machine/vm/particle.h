@@ -26,7 +26,7 @@ static inline pdl_step pdl_await_chance(pdl_fiber *f, bool acts) {
  * was not foreseen by pdl_await_chance. The run is then useless: pdl_run_missed_chance. */
 bool pdl_run_misses_chance(pdl_run *r, pdl_effect_kind kind, bool is_repeatable);
 /* Reports that code left something outside of the run that a copy would share: an object, or a
- * value in PDL_SESSION, which all runs share. */
-void pdl_run_cannot_copy(pdl_run *r, pdl_loc loc, bool is_session);
+ * value in PDL_SESSION. */
+void pdl_run_cannot_copy(pdl_run *r, pdl_loc loc);
 
 #endif

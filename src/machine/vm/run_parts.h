@@ -45,7 +45,6 @@ typedef struct pdl_run_fibers {
     bool missed_chance;
     /* the block that left something that a copy cannot have; all-zero when no block did */
     pdl_loc not_copied;
-    bool has_session; /* code used PDL_SESSION, which all runs share */
 } pdl_run_fibers;
 /* Takes the next runnable fiber from the queue; NULL when all fibers wait. */
 pdl_fiber *pdl_run_next_fiber(pdl_run *r);

@@ -56,11 +56,12 @@ typedef struct pdl_run_waker {
 typedef struct pdl_particle {
     bool is_one;
     bool ignores_factors; /* factors are not evaluated */
-    bool holds_factors;   /* parks only at factors that every run of the program reaches */
+    bool holds_factors;   /* parks at each factor without `resample: false` */
     bool aligned;         /* parks only at factors that every run of the program reaches */
     bool holds_chance;    /* parks before the first effect of chance (a column of effects.def) */
     int64_t number;       /* pdl_particle_id */
     uint64_t seed;        /* the seed of its random numbers; so no effect requests a seed */
+    uint64_t own;         /* its number as pdl_effect.own; 0: what all particles share */
 } pdl_particle;
 /* The reasons why a run is parked for its engine. */
 typedef enum { PDL_HELD_NOT, PDL_HELD_FACTOR, PDL_HELD_CHANCE } pdl_held;
@@ -205,7 +206,7 @@ bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str name, pdl_vref old
  * result comes from another block. Borrowed. */
 pdl_vref pdl_run_answer(const pdl_run *r);
 double pdl_run_score(const pdl_run *r);
-/* Returns true when a held run cannot be copied only because of an object of code, so that a run
+/* Returns true when a held run cannot be copied only because of what code left, so that a run
  * which is made again from the same answers can take its place. */
 bool pdl_run_is_replayable(const pdl_run *r);
 /* Returns the place of the factor that made the score -infinity; all-zero when no factor did. */

@@ -600,13 +600,13 @@ static void send_drops(worker *w) {
 
 /* Writes the seed of a block. The seed is made from the place, which names the particle of the
  * inference, and from seq, which differs between attempts of one block. So it does not depend on
- * which other blocks ran before. */
+ * which other blocks ran before. A block that repeats another one has the seed of that one. */
 static void put_seed(const job *j, wire_out *o) {
     if (!j->w->opt.seed) return;
     pdl_buf at = PDL_BUF;
     char hash[65];
     pdl_buf_putf(&at, "%llu ", (unsigned long long)*j->w->opt.seed);
-    pdl_path_text(j->e->place, &at);
+    pdl_path_text(j->e->first_place ? j->e->first_place : j->e->place, &at);
     pdl_buf_putf(&at, " %u", j->e->seq);
     pdl_hash_hex(pdl_buf_str(&at), hash);
     pdl_buf_putf(&o->body, ",\"seed\":\"%.16s\"", hash);
@@ -627,6 +627,7 @@ static bool put_code(job *j, wire_out *o, pdl_err *err) {
     if (ipython)
         pdl_buf_putf(&o->body, ",\"seconds\":%g",
                      (double)(w->opt.ipython_ms ? w->opt.ipython_ms : IPYTHON_MS) / 1000);
+    if (j->e->own) pdl_buf_putf(&o->body, ",\"own\":%llu", (unsigned long long)j->e->own);
     /* the run may be resumed later */
     if (j->e->sender && !ipython) PDL_PUT(&o->body, ",\"watch\":true");
     pdl_vref left = pdl_dict_getz(r, "left");

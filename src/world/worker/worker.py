@@ -82,6 +82,16 @@ def _begin_chance(block, seed):
 
 _Namespace = type(sys.implementation)  # this type is types.SimpleNamespace
 SESSION = _Namespace()
+_own_sessions = {}  # index of a particle of an inference -> [its number, its PDL_SESSION]
+
+
+def _session(own):
+    if not own:
+        return SESSION
+    entry = _own_sessions.get(own >> 32)
+    if entry is None or entry[0] != own:
+        entry = _own_sessions[own >> 32] = [own, _Namespace()]
+    return entry[1]
 
 
 # --- the wire ----------------------------------------------------------------------------------
@@ -637,7 +647,7 @@ def _result(env):
 
 
 def _run_python(m):
-    env, refs, watched = {"PDL_SESSION": SESSION}, m["refs"], {}
+    env, refs, watched = {"PDL_SESSION": _session(m.get("own"))}, m["refs"], {}
     folder = m.get("dir")
     watches = m.get("watch")
     try:

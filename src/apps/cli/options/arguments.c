@@ -84,6 +84,21 @@ static pdl_str now_called(const command *c, pdl_str name) {
     return (pdl_str){0};
 }
 
+/* Names that options have in the reference's command of the same kind. Each is given in full. */
+static const struct {
+    int (*run)(const arguments *a);
+    const char *name;
+    opt_id id;
+} also_called[] = {{pdl_cli_cmd_infer, "num-particles", OPT_particles},
+                   {pdl_cli_cmd_infer, "viz", OPT_bars}};
+
+static const option *find_by_other_name(const command *c, pdl_str name) {
+    for (size_t i = 0; i < sizeof also_called / sizeof *also_called; i++)
+        if (also_called[i].run == c->run && pdl_str_is(name, also_called[i].name))
+            return pdl_cli_option_of(also_called[i].id);
+    return NULL;
+}
+
 /* Returns the option that has a long name, given exactly or as a unique beginning. Otherwise prints
  * a message and returns NULL. */
 static const option *find_long(const command *c, pdl_str name, char **message) {
@@ -102,6 +117,7 @@ static const option *find_long(const command *c, pdl_str name, char **message) {
         }
         found = o;
     }
+    if (!found) found = find_by_other_name(c, name);
     if (found) return found;
     pdl_str near = now_called(c, name);
     if (!near.p) near = pdl_str_nearest(name, names, n);

@@ -335,6 +335,7 @@ void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_p
     c->label |= f->control;
     c->effect->is_import = c->imports;
     c->effect->call_in = &r->effects.call_in;
+    c->effect->own = r->opt.particle.own;
     c->effect->budget = pdl_budget_keep(f->budget);
     confine(f, c->effect);
     if (pdl_effect_has(c->kind, PDL_EFFECT_ACTS))
@@ -527,7 +528,7 @@ static void note_state(pdl_run *r, const pdl_effect *e, const pdl_reply *reply, 
     bool is_object = !pdl_is_absent(reply->value) && pdl_vm_has_object(reply->value);
     bool is_session = pdl_is_str(text) &&
                       pdl_ident_is_in(pdl_str_get(text), PDL_STR("PDL_SESSION"));
-    if (is_object || is_session) pdl_run_cannot_copy(r, loc, is_session);
+    if (is_object || is_session) pdl_run_cannot_copy(r, loc);
 }
 
 void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply *reply) {

@@ -34,7 +34,7 @@ static const char *obstacle(const pdl_run *r) {
 }
 
 bool pdl_run_is_replayable(const pdl_run *r) {
-    return r->fibers.not_copied.src && !r->fibers.has_session && !r->output.files.n;
+    return r->fibers.not_copied.src && !r->output.files.n;
 }
 
 /* Appends the n elements of a stack to an empty stack. */

@@ -38,8 +38,7 @@ bool pdl_run_misses_chance(pdl_run *r, pdl_effect_kind kind, bool is_repeatable)
     return true;
 }
 
-void pdl_run_cannot_copy(pdl_run *r, pdl_loc loc, bool is_session) {
-    r->fibers.has_session = r->fibers.has_session || is_session;
+void pdl_run_cannot_copy(pdl_run *r, pdl_loc loc) {
     if (!r->fibers.not_copied.src) r->fibers.not_copied = loc;
 }
 
