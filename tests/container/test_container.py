@@ -2,6 +2,8 @@
 """The image of `make container`: its layout is that of the specification (and what skopeo and umoci say of it, where they are), and what it holds
 runs in its own root (bubblewrap) as its own user, with nothing else there. Skipped, with a line that says so, where it was not made."""
 import hashlib
+import importlib.machinery
+import importlib.util
 import io
 import json
 import os
@@ -104,6 +106,26 @@ def check_serves(root, work, config):
         server.wait()
     p = ended(root, work, config, "serve", "--ping", "--port", port)
     check("the health check when it is gone", p.returncode == 1, p)
+
+
+def test_names(folder):
+    """The image is found under the name that the pages say, by daemons of both kinds; no static command is needed to see that."""
+    loader = importlib.machinery.SourceFileLoader("make_container", str(ROOT / "packaging/container/make-container"))
+    maker = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(maker)
+    (folder / "pdl").write_bytes(b"no command")
+    (folder / "certificates.pem").write_bytes(b"no certificates")
+    path, name = folder / "pdl.oci.tar", "pdl:" + maker.kit.version()
+    maker.image(maker.contents(folder / "pdl", folder / "certificates.pem"), "x86_64").write(path)
+    made = Image(path)
+    check_layout(made)
+    named = made.index["manifests"][0]["annotations"]["io.containerd.image.name"]
+    check("the whole name, for daemons that keep images as containerd does", named == "docker.io/library/" + name, named)
+    check("the short one, for those that read the older form", json.loads(made.files["manifest.json"])[0]["RepoTags"] == [name], made.files["manifest.json"])
+    made.unpack(folder / "root")
+    check("the command is in it", (folder / "root/usr/bin/pdl").read_bytes() == b"no command")
+    page = (ROOT / "docs/manual/production.md").read_text("utf-8")
+    check("the page runs it by this name", "FROM %s\n" % name in page and " %s agent.pdl" % name in page)
 
 
 @pytest.mark.builds
