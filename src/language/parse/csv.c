@@ -4,8 +4,8 @@
  * The fields are those of a reader that is not strict (base/csv_cell.h). A run of CRs may precede
  * the end of a line.
  *
- * With a header the first row has the names of the columns, and each other row is an object. Cells
- * are read as the spec of the object says.
+ * With a header, the first row has the names of the columns, and each other row is an object. Cells
+ * are read according to the spec of the object.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +38,7 @@ static bool read_row(pdl_csv *c, pdl_val *row, pdl_err *err) {
     pdl_str cell;
     bool more = c->text.p[c->pos] != '\n' && c->text.p[c->pos] != '\r';
     while (more) {
-        (void)pdl_csv_cell(c, &cell); /* a strict reader alone can fail */
+        (void)pdl_csv_cell(c, &cell); /* only a strict reader can fail */
         *row = pdl_list_push(*row, pdl_text(cell));
         more = c->pos < c->text.n && c->text.p[c->pos] == ',';
         c->pos += more;
@@ -51,7 +51,7 @@ static bool read_row(pdl_csv *c, pdl_val *row, pdl_err *err) {
 typedef struct records {
     const pdl_parser *parser;
     pdl_val names;   /* absent until the first row was read */
-    unsigned *takes; /* the kinds of each column; 0: the spec does not have the column */
+    unsigned *takes; /* the kinds of each column; 0 when the spec does not have the column */
 } records;
 
 static unsigned takes_of(const pdl_parser *p, pdl_str name) {
@@ -105,8 +105,8 @@ static pdl_val cell_of(pdl_vref cell, unsigned takes) {
     return pdl_keep(cell);
 }
 
-/* Makes an object of a row. Takes row. Errors name its number, since its line in the text is not
- * known. */
+/* Makes an object of a row. Takes row. Errors name the number of the row, since its line in the
+ * text is not known. */
 static bool record_of(const records *r, pdl_val row, size_t number, pdl_val *out, pdl_err *err) {
     size_t n = pdl_list_len(row), names = pdl_list_len(r->names);
     bool ok = n == names || pdl_err_host(err, "Error", "row %zu has %zu cell%s, the header has %zu",
@@ -138,7 +138,7 @@ static bool add_record(records *r, pdl_val row, pdl_val *rows, pdl_err *err) {
 }
 
 bool pdl_parse_csv(const pdl_parser *p, pdl_str text, pdl_val *out, pdl_err *err) {
-    /* the byte order mark is not a part of the first name */
+    /* the byte order mark does not belong to the first name */
     if (p->header) text = pdl_utf8_unmarked(text);
     pdl_csv c = {.text = text, .separator = ',', .cell = PDL_BUF};
     records r = {.parser = p, .names = pdl_absent()};

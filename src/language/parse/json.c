@@ -8,10 +8,10 @@
 
 #include "base/banned.h"
 
-enum { MAX_LEVELS = 3 }; /* levels of JSON inside of JSON strings */
+enum { MAX_LEVELS = 3 }; /* maximum depth of JSON inside JSON strings */
 
 /* Returns true when every quotation mark is escaped and a container begins before the first one.
- * Such a text was the content of a JSON string whose quotes are lost. */
+ * Such a text was the content of a JSON string whose quotes were lost. */
 static bool is_escaped(pdl_str text) {
     bool any = false, boxed = false;
     for (size_t i = 0; i < text.n; i++) {
@@ -25,7 +25,7 @@ static bool is_escaped(pdl_str text) {
     return any && boxed;
 }
 
-/* Removes one level of escapes; escapes of code points are left to the reader. */
+/* Removes one level of escapes. The reader handles escapes of code points. */
 static void unescape(pdl_str text, pdl_buf *out) {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     for (size_t i = 0; i < text.n; i++) {
@@ -37,7 +37,8 @@ static void unescape(pdl_str text, pdl_buf *out) {
     }
 }
 
-/* Reads one level. *n: the number of values in the list *out; 1: *out is the value itself. */
+/* Reads one level. *n: number of values in the list *out; when it is 1, *out is the
+ * value itself. */
 static bool read_level(pdl_str text, unsigned level, size_t *n, pdl_val *out, pdl_err *err) {
     *n = 1;
     if (pdl_json_read(text, PDL_JSON_PYTHON, out, NULL, err)) return true;
@@ -67,7 +68,8 @@ bool pdl_json_is_several(pdl_str text) {
 }
 
 bool pdl_parse_json(pdl_str text, pdl_val *out, pdl_err *err) {
-    /* Models also write the words of Python; they are accepted when nothing is around them. */
+    /* Models also write the words that Python has. Such a word is accepted when nothing is around
+     * it. */
     text = pdl_utf8_unmarked(text);
     if (pdl_str_is(text, "True") || pdl_str_is(text, "False")) {
         *out = pdl_bool(text.n == 4);

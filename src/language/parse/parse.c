@@ -119,8 +119,8 @@ bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) 
     return read_value(p, v, true, out, err);
 }
 
-/* Writes the message as Python prints the exception: Class('message'). The class is left out when
- * the text is ours. */
+/* Writes the message in the form in which Python prints the exception: Class('message'). Leaves the
+ * class out when the text is ours. */
 static void put_why(const pdl_err *err, bool as_exception, pdl_buf *b) {
     if (as_exception && err->py_class) {
         pdl_buf_putf(b, "%s(", err->py_class);
@@ -131,7 +131,7 @@ static void put_why(const pdl_err *err, bool as_exception, pdl_buf *b) {
     }
 }
 
-/* Returns the index of the first name that is no group of the regex. */
+/* Returns the index of the first name that is not a group of the regex. */
 static size_t missing_group(const pdl_parser *p) {
     size_t i = 0;
     while (i + 1 < p->n_groups && pdl_regex_group_index(p->compiled, p->groups[i])) i++;

@@ -11,11 +11,11 @@
 
 #include "base/banned.h"
 
-/* A walk over the matches of a text, left to right. */
+/* A walk over the matches in a text, from left to right. */
 typedef struct {
     const pdl_regex *re;
     pdl_str text;
-    size_t from;     /* where the next search starts */
+    size_t from;     /* offset at which the next search begins */
     bool was_empty;  /* the last match was empty: another match at its place must be longer */
     pdl_span *spans; /* the match and its groups */
     size_t groups;
@@ -33,7 +33,7 @@ static bool walk_next(walk *w, bool *hit, pdl_err *err) {
     return true;
 }
 
-/* Returns the text of a group; `missing` for a group that matched nothing. */
+/* Returns the text of a group. Returns `missing` for a group that matched nothing. */
 static pdl_val group_val(const walk *w, size_t i, pdl_val missing) {
     if (w->spans[i].start == PDL_NOT_FOUND) return missing;
     pdl_drop(missing);
@@ -75,7 +75,8 @@ static bool match_once(const pdl_parser *p, walk *w, pdl_val *out, pdl_err *err)
     return true;
 }
 
-/* Returns one element of findall: the match, its only group, or a tuple of its groups. */
+/* Returns one element of the result of findall: the match, its only group, or a tuple of its
+ * groups. */
 static pdl_val found(const walk *w) {
     if (w->groups <= 1) return group_val(w, w->groups, pdl_textz(""));
     pdl_val list = pdl_list_new(w->groups);

@@ -4,10 +4,10 @@
  * 5.1). Characters that make no sense at their position are skipped one at a time.
  *
  * A separate reader is needed because models leave out quotes and commas, add prose before and
- * after, and stop in the middle. Mending the text first and reading it as JSON afterwards would
- * require knowing the structure that the mending should restore. So this reader builds values while
- * it reads and chooses at each position what fits best. It always advances by at least one
- * character, which is why it ends on every input.
+ * after the JSON, and stop in the middle of it. To mend the text first, and then read it as JSON,
+ * one would have to know the structure that is to be restored. So this reader builds values while
+ * it reads, and chooses the best interpretation at each position. It always advances by at least
+ * one character, which is why it ends on every input.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,17 +25,18 @@ typedef enum { BOX_LIST, BOX_DICT, BOX_PAREN } box_kind;
 /* An open container. */
 typedef struct {
     box_kind kind;
-    char closer; /* character that closes this container; a brace closes every container */
-    bool implicit;    /* a dict that began with `"key":` in a list, without a brace */
-    bool in_braces;   /* a list written in the braces of a dict */
-    bool extends;     /* a list after a dict's members: it belongs to the last member */
-    bool waiting;     /* a dict whose key was read, and whose value is being read */
-    bool of_value;    /* the container is the value of a key of the dict around it */
-    size_t start;     /* offset of the first byte of the container */
-    bool extended;    /* a dict whose last member is a list that was extended */
-    bool mixed;       /* the lists in the container have different lengths, or there are none */
-    size_t width;     /* length of the last list in the container; 0: there is no list */
-    pdl_val box, key; /* key: used while waiting */
+    char closer;    /* the character that closes this container; a brace closes every container */
+    bool implicit;  /* a dict that began with `"key":` in a list, without a brace */
+    bool in_braces; /* a list that is written in the braces of a dict */
+    bool extends;   /* a list after the members of a dict; it extends the last member */
+    bool waiting;   /* a dict whose key was read, and whose value is being read */
+    bool of_value;  /* the container is the value of a key of the dict around it */
+    size_t start;   /* offset of the first byte of the container */
+    bool extended;  /* a dict whose last member is a list that was extended */
+    /* the lists in the container have different lengths, or it contains no lists */
+    bool mixed;
+    size_t width;     /* length of the last list in the container; 0 when it contains none */
+    pdl_val box, key; /* key: used while `waiting` is set */
 } box;
 
 typedef struct {
@@ -43,10 +44,11 @@ typedef struct {
     PDL_VEC(box) open;
     size_t key_start; /* offset of the last key */
     bool again; /* a key was repeated: the next item of the list is a dict that begins with it */
-    /* No key begins between these offsets: empty braces are not searched again and again. */
+    /* No key begins between these offsets, so that empty braces are not searched again
+     * and again. */
     size_t barren, barren_to;
-    size_t looked; /* characters that were searched for the ends of parentheses */
-    bool tried;    /* the strict reader was tried: at one container only */
+    size_t looked; /* number of characters that were searched for the ends of parentheses */
+    bool tried;    /* the strict reader was tried, which is done at one container only */
     size_t steps;  /* number of steps so far */
     pdl_err *err;
 } reader;
@@ -116,7 +118,7 @@ static void skip_char(pdl_rp *p) {
 
 /* --- values --- */
 
-/* Reads the value at the cursor, or the opening of a container; other characters are skipped. At
+/* Reads the value at the cursor, or the beginning of a container. Other characters are skipped. At
  * the end of the text, and at a single slash, the value is the empty text. */
 static step read_value(reader *r, pdl_rp_place place, pdl_val *out) {
     pdl_rp *p = &r->rp;
@@ -147,8 +149,7 @@ static step read_value(reader *r, pdl_rp_place place, pdl_val *out) {
     return GOT_VALUE;
 }
 
-/* Reads the value of a member; the cursor is after the colon. A missing value is the empty
- * string. */
+/* Reads the value of a member. The cursor is after the colon. A missing value is the empty text. */
 static step read_member(reader *r, pdl_val *out) {
     skip_remarks(r);
     int c = rp_peek(&r->rp);
@@ -163,15 +164,15 @@ static bool is_empty(pdl_vref v) {
     return pdl_is_dict(v) && pdl_dict_len(v) == 0;
 }
 
-/* Returns true when a list in the position of a key belongs to the member before it. */
+/* Returns true when a list in the position of a key extends the member before it. */
 static bool extends_last(reader *r) {
     box *b = top(r);
     size_t n = pdl_dict_len(b->box);
     return n && rp_peek(&r->rp) == '[' && pdl_is_list(pdl_dict_val_at(b->box, n - 1));
 }
 
-/* Reads the text of a key at the cursor, perhaps empty; characters that cannot begin one are
- * skipped. */
+/* Reads the text of a key at the cursor. The text may be empty. Characters that cannot begin a key
+ * are skipped. */
 static void read_key_text(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
     size_t next;
@@ -196,7 +197,8 @@ static void read_key_text(reader *r, pdl_val *out) {
     *out = pdl_textz("");
 }
 
-/* Reads the next key; GOT_END when the text ends before one. *from: where it begins. */
+/* Reads the next key. Returns GOT_END when the text ends before a key. *from: the offset at which
+ * the key begins. */
 static step read_key(reader *r, size_t *from, pdl_val *out) {
     pdl_rp *p = &r->rp;
     size_t begin = p->pos;
@@ -244,8 +246,8 @@ static bool has_colon(pdl_str text) {
     return false;
 }
 
-/* Reads braces that hold text but no members again as a list, because they are a list in wrong
- * braces. The cursor is at their end. */
+/* Reads braces that hold text and no members again, as a list in the wrong brackets. The cursor is
+ * at their end. */
 static bool reread_as_list(reader *r) {
     box *b = top(r);
     pdl_rp *p = &r->rp;
@@ -257,7 +259,7 @@ static bool reread_as_list(reader *r) {
     skip_remarks(r);
     bool blank = p->pos >= end && (end == p->src.n || rp_at(p, end) == '}');
     p->pos = end;
-    /* the colon may be in the text just after the brace */
+    /* the colon may be in the text directly after the brace */
     size_t past = end + 2 < p->src.n ? end + 2 : p->src.n;
     bool colon = pdl_rp_find(p, ':', from) < past && has_colon(pdl_str_sub(p->src, from, past));
     if (blank || colon) return false;
@@ -269,7 +271,7 @@ static bool reread_as_list(reader *r) {
     return true;
 }
 
-/* Returns true when the dict ends here, after a member or the brace. */
+/* Returns true when the dict ends at the cursor, after a member or after the brace. */
 static bool dict_ends(reader *r) {
     pdl_rp *p = &r->rp;
     for (;;) {
@@ -318,7 +320,7 @@ static step step_dict(reader *r, pdl_val *out) {
         if (rp_peek(p) >= 0 && rp_peek(p) != '}') break;
         pdl_drop(key);
     }
-    skip_char(p); /* the colon, or its replacement */
+    skip_char(p); /* skips the colon, or the character in its place */
     box *b = top(r);
     b->key = key;
     b->waiting = true;
@@ -352,7 +354,7 @@ static step step_list(reader *r, pdl_val *out) {
     }
     if (!pdl_rp_quote(p, p->pos) || !pdl_rp_item_is_key(p)) return read_value(r, PDL_RP_ITEM, out);
     if (b->of_value && pdl_list_len(b->box) &&
-        all_scalars(b->box)) { /* the list was not closed: the dict continues */
+        all_scalars(b->box)) { /* the list was not closed, so the dict continues */
         b->closer = 0;
         return GOT_END;
     }
@@ -361,7 +363,8 @@ static step step_list(reader *r, pdl_val *out) {
 
 /* --- containers --- */
 
-/* Notes an item of the list that is the last member: lists of one length are rows. */
+/* Notes an item of the list that is the last member. When all its lists have one length, they are
+ * rows. */
 static void note_row(box *b, pdl_vref v) {
     if (!pdl_is_list(v)) return;
     size_t n = pdl_list_len(v);
@@ -369,8 +372,8 @@ static void note_row(box *b, pdl_vref v) {
     b->width = n;
 }
 
-/* Makes a row of the items after the last row of a list, when they are as many as a row has. Takes
- * list. */
+/* Makes a row of the items after the last row of a list, if their number is the length of a row.
+ * Takes list. */
 static pdl_val in_rows(pdl_val list, size_t width) {
     size_t n = pdl_list_len(list), from = n;
     while (from && !pdl_is_list(pdl_list_at(list, from - 1))) from--;
@@ -388,7 +391,7 @@ static pdl_val in_rows(pdl_val list, size_t width) {
     return out;
 }
 
-/* Adds items to the list that is the last member of a dict; a list of rows gets further rows. */
+/* Adds items to the list that is the last member of a dict. A list of rows gets further rows. */
 static void extend_last(box *b, pdl_val more) {
     size_t n = pdl_dict_len(b->box), m = pdl_list_len(more);
     pdl_val key = pdl_keep(pdl_dict_key_at(b->box, n - 1)),
@@ -416,8 +419,8 @@ static void extend_last(box *b, pdl_val more) {
     b->box = pdl_dict_put(b->box, key, list);
 }
 
-/* Adds the value of a member. A comma or a quote after it is skipped; a bracket that closes a list
- * around the dict ends the dict. */
+/* Adds the value of a member. A comma or a quote after it is skipped. A bracket there closes a list
+ * around the dict, so it ends the dict. */
 static void put_member(reader *r, pdl_val v) {
     pdl_rp *p = &r->rp;
     box *b = top(r);
@@ -430,8 +433,8 @@ static void put_member(reader *r, pdl_val v) {
     if (c == ',' || c == '\'' || c == '"') p->pos++;
 }
 
-/* Adds a value to the innermost container. An empty item without a separator after it is noise,
- * together with the next character; so are three dots. */
+/* Adds a value to the innermost container. An empty item that has no separator after it is noise,
+ * together with the next character. Three dots are noise, too. */
 static void put_value(reader *r, pdl_val v) {
     box *b = top(r);
     if (b->kind == BOX_DICT) {
@@ -449,11 +452,12 @@ static void put_value(reader *r, pdl_val v) {
     }
 }
 
-enum { MAX_LOOKS = 64 }; /* how often the whole text is searched for the ends of parentheses */
+/* how many times the whole text may be searched for the ends of parentheses */
+enum { MAX_LOOKS = 64 };
 typedef enum { PAREN_CLOSED, PAREN_COMMA, PAREN_CUT, PAREN_TOO_LONG } paren_stop;
 
-/* Walks from *i, which is after a parenthesis, to what closes it, or, with `commas`, to a comma
- * directly inside of it. Other brackets and quoted texts are skipped. */
+/* Walks from *i, which is after a parenthesis, to the character that closes it. With `commas`,
+ * stops at a comma directly inside it. Other brackets and quoted texts are skipped. */
 static paren_stop paren_walk(reader *r, size_t *i, bool commas) {
     const pdl_rp *p = &r->rp;
     int quote = 0, depth[3] = {0}; /* counts (, [ and { */
@@ -478,16 +482,16 @@ static paren_stop paren_walk(reader *r, size_t *i, bool commas) {
     return PAREN_CUT;
 }
 
-/* Returns true when parentheses around one item are only for grouping: they make a list when a
- * comma is in them, `(1,)`. */
+/* Returns true when the parentheses around one item only group it. With a comma in them, as in
+ * `(1,)`, they make a list. */
 static bool is_grouping(reader *r, const box *b) {
     size_t i = b->start + 1;
     return b->kind == BOX_PAREN && pdl_list_len(b->box) == 1 &&
            paren_walk(r, &i, true) != PAREN_COMMA;
 }
 
-/* Ends the innermost container, which is complete, and skips its closing character if it has one
- * here. */
+/* Ends the innermost container, which is complete. Skips its closing character if the character is
+ * at the cursor. */
 static pdl_val close_box(reader *r) {
     pdl_rp *p = &r->rp;
     box b = pop(r);
@@ -556,7 +560,7 @@ static bool read_box(reader *r, pdl_val *out) {
 
 /* --- the whole text --------------------------------------------------------------------------- */
 
-/* Returns true when both have the same classes at all levels: then the later value is a better
+/* Returns true when both have the same classes at all levels. The later value then is a better
  * version of the earlier one. */
 static bool same_shape(pdl_vref a, pdl_vref b, int depth) {
     if (pdl_tag_of(a) != pdl_tag_of(b) || depth > PDL_MAX_JSON_DEPTH) return false;
@@ -575,7 +579,7 @@ static bool same_shape(pdl_vref a, pdl_vref b, int depth) {
     return true;
 }
 
-/* Adds v to the values found so far; `listed`: a comma was between them. */
+/* Adds v to the values that were found so far. `listed`: a comma was between them. */
 static pdl_val add_found(pdl_val found, pdl_val v, bool listed) {
     size_t n = pdl_list_len(found);
     if (n && is_empty(v)) {
@@ -596,7 +600,7 @@ static bool comma_near(const pdl_rp *p) {
 }
 
 /* Returns true when something other than a comma follows the container at the start of the text.
- * Brackets are matched outside of strings. */
+ * Brackets in strings are ignored. */
 static bool has_text_after_container(const pdl_rp *p) {
     PDL_VEC(char) open = {0};
     size_t i = 0;
@@ -620,8 +624,8 @@ static bool has_text_after_container(const pdl_rp *p) {
     return closed && next < p->src.n && p->src.p[next] != ',';
 }
 
-/* Reads the first container, when it is strict JSON and text follows. Otherwise returns false, with
- * an error only for limits. */
+/* Reads the first container, if it is strict JSON and text follows it. Otherwise returns false; err
+ * is set only for limits. */
 static bool read_strict(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
     pdl_err *err = r->err;
@@ -654,7 +658,7 @@ static bool read_more(reader *r, pdl_val *dict) {
     return true;
 }
 
-/* Returns true when the text after a parenthesis, at i, begins data. */
+/* Returns true when data begin at i, after a parenthesis. */
 static bool data_begins(const pdl_rp *p, size_t i) {
     static const char *const words[] = {"true", "false", "null", "none"};
     int c = rp_at(p, i);
@@ -712,7 +716,7 @@ static bool read_all(reader *r, pdl_val *found) {
     return true;
 }
 
-/* Reads strict members that lack their opening brace: "a": 1}. */
+/* Reads strict members whose opening brace is missing: "a": 1}. */
 static bool read_braceless(pdl_str text, pdl_val *out) {
     size_t end = text.n;
     while (end && rp_blank((unsigned char)text.p[end - 1])) end--;

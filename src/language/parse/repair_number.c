@@ -1,6 +1,7 @@
 /* repair_number.c -- numbers and literals in text that is not quite JSON.
  *
- * Text that begins like a number but is not one (dates, versions, fractions, 12abc) stays text.
+ * A text may begin like a number without being a number: a date, a version, a fraction, 12abc. Such a
+ * text stays a text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +36,7 @@ static bool has_any(pdl_str s, const char *chars) {
     return false;
 }
 
-/* Reads integer digits with leading zeros and a sign. */
+/* Reads the digits of an integer, which may have a sign and leading zeros. */
 static bool read_int(pdl_str s, pdl_val *out) {
     size_t at = s.n && s.p[0] == '-' ? 1 : 0;
     for (size_t i = at; i < s.n; i++)
@@ -59,12 +60,13 @@ pdl_val pdl_rp_number(pdl_rp *r, pdl_rp_place place) {
     size_t start = r->pos, next;
     collect(r, place);
     if (r->pos < r->src.n && pdl_cp_is_alpha(pdl_rp_cp(r, r->pos, &next))) {
-        r->pos = start; /* a word that begins with digits; the sign is dropped */
+        r->pos = start; /* this is a word that begins with digits; its sign is dropped */
         while (rp_peek(r) == '-' || rp_peek(r) == '.' || rp_peek(r) == '_') r->pos++;
         return pdl_rp_word(r, place);
     }
     pdl_str s = pdl_buf_str(&r->text);
-    if (s.n && strchr("-eE/,+", s.p[s.n - 1])) { /* the last character belongs to what follows */
+    /* the last character belongs to the text that follows */
+    if (s.n && strchr("-eE/,+", s.p[s.n - 1])) {
         s.n--;
         r->pos--;
     }

@@ -1,7 +1,7 @@
 /* repair_text.c -- strings and bare words in text that is not quite JSON.
  *
- * A quote may end the string or belong to it, and before a separator the closing quote may have
- * been forgotten. The text up to the next quotes decides both.
+ * A quote may end the string or belong to it. Before a separator, the closing quote may have been
+ * forgotten. The text up to the next quotes decides both questions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,23 +16,23 @@
 
 static const pdl_str LEFT = {"\xe2\x80\x9c", 3}, RIGHT = {"\xe2\x80\x9d", 3};
 
-enum { MAX_INLINE = 64 }; /* containers nested in a string without quotes */
+enum { MAX_INLINE = 64 }; /* maximum depth of containers in a string without quotes */
 
-/* A string being read. */
+/* A string that is being read. */
 typedef struct {
     pdl_rp *r;
     pdl_rp_place place;
-    pdl_str open, close; /* the quotes of the string; a double one would close a bare word */
+    pdl_str open, close; /* the quotes of the string; a bare word ends at a double quote */
     bool bare;           /* the string has no opening quote */
     bool doubled;        /* the string has two opening quotes */
     bool in_pair;        /* the first of a pair of quotes inside the string was read */
-    bool no_member;      /* no quote or bracket follows: commas belong to the string */
-    bool container;      /* a container follows that belongs to the string */
+    bool no_member;      /* no quote or bracket follows, so commas belong to the string */
+    bool container;      /* a container follows, and it belongs to the string */
     uint32_t braces;     /* number of braces that were opened in the string and not closed */
     /* the text is after a bracket and has no blank since then, as in a pattern */
     bool in_class;
-    bool opens;          /* a bare word ended where a quote opens the next key */
-    bool closed;         /* the closing quote of the string was there */
+    bool opens;  /* a bare word ended at the quote that opens the next key */
+    bool closed; /* the closing quote of the string was found */
 } token;
 
 uint32_t pdl_rp_cp(const pdl_rp *r, size_t i, size_t *next) {
@@ -45,7 +45,7 @@ uint32_t pdl_rp_cp(const pdl_rp *r, size_t i, size_t *next) {
 
 /* --- looking ahead ---------------------------------------------------------------------------- */
 
-/* Curly quotes use the places of two control characters among the remembered answers. */
+/* Curly quotes use the places of two control characters in the table of remembered answers. */
 static int slot_of(pdl_str what) {
     return what.n == 1 ? (unsigned char)what.p[0] & 127 : what.p[2] == LEFT.p[2] ? 1 : 2;
 }
@@ -69,9 +69,8 @@ static bool escaped(const pdl_rp *r, size_t i, size_t from) {
     return back % 2 == 1;
 }
 
-/* Returns the next `what` at or after i that no backslash precedes; the text's length when there is
- * none.
- */
+/* Returns the next `what` at or after i that has no backslash before it; the length of the text
+ * when there is none. */
 static size_t find_plain(pdl_rp *r, pdl_str what, size_t i) {
     pdl_rp_memo *m = &r->plain[slot_of(what)];
     if (m->known && m->from <= i && i <= m->at) return m->at;
@@ -129,8 +128,8 @@ static bool is_word_at(const pdl_rp *r, size_t i, bool first) {
     return c >= 0 && (c == '_' || (c == '-' && !first) || pdl_cp_is_alnum(pdl_rp_cp(r, i, &next)));
 }
 
-/* Returns the offset after the bare word at i and the colon that follows it; 0 when they are not
- * there. */
+/* Returns the offset after the bare word at i and its colon; 0 when there is no word
+ * with a colon. */
 static size_t bare_key_end(const pdl_rp *r, size_t i) {
     if (!is_word_at(r, i, true)) return 0;
     while (is_word_at(r, i, false)) pdl_rp_cp(r, i, &i);
@@ -159,7 +158,7 @@ static bool ends_with(const pdl_buf *b, pdl_str s) { return pdl_str_ends(pdl_buf
 
 /* --- escapes ---------------------------------------------------------------------------------- */
 
-/* Returns the number of n hex digits at i, or -1. */
+/* Returns the number that n hex digits at i mean, or -1. */
 static int32_t hex_at(const pdl_rp *r, size_t i, size_t n) {
     int32_t v = 0;
     for (size_t k = 0; k < n; k++) {
@@ -170,8 +169,8 @@ static int32_t hex_at(const pdl_rp *r, size_t i, size_t n) {
     return v;
 }
 
-/* Reads \uXXXX or \xXX at the cursor's backslash. Surrogates are joined; a single one becomes
- * U+FFFD. */
+/* Reads \uXXXX or \xXX at the backslash under the cursor. Two surrogates are joined; a single
+ * surrogate becomes U+FFFD. */
 static bool read_code(pdl_rp *r) {
     bool u = rp_at(r, r->pos + 1) == 'u';
     size_t n = u ? 4 : 2;
@@ -187,8 +186,8 @@ static bool read_code(pdl_rp *r) {
     return true;
 }
 
-/* Reads at least two backslashes at the cursor. Each pair becomes one when there is no other text,
- * or when the quote after them ends the string. */
+/* Reads two or more backslashes at the cursor. Each pair becomes one backslash when there is no
+ * other text, or when the quote after them ends the string. */
 static bool read_run(token *t) {
     pdl_rp *r = t->r;
     size_t end = r->pos;
@@ -202,7 +201,7 @@ static bool read_run(token *t) {
     return true;
 }
 
-/* Reads an escape at a backslash. Returns false when there is none; the backslash is then
+/* Reads an escape at a backslash. When it begins no escape, returns false, and the backslash is
  * copied. */
 static bool read_escape(token *t) {
     static const char from[] = "nrtb", to[] = "\n\r\t\b";
@@ -218,7 +217,7 @@ static bool read_escape(token *t) {
     } else if (quote) {
         pdl_buf_put(&r->text, pdl_str_sub(r->src, r->pos + 1, r->pos + 1 + quote));
         r->pos += 1 + quote;
-    } else if (c == '\\') { /* a backslash, except before another one or a quote */
+    } else if (c == '\\') { /* a backslash that is not before another backslash or a quote */
         pdl_buf_putc(&r->text, '\\');
         r->pos += 2;
         for (size_t n; ends_with(&r->text, PDL_STR("\\")); r->pos += n) {
@@ -256,8 +255,8 @@ static bool even_quotes(token *t, size_t q) {
     return r->count % 2 == 0;
 }
 
-/* Returns where the text after a quote ends: at the next quote, or at a character that closes or
- * separates what is open. */
+/* Returns the end of the text after a quote: the next quote, or a character that closes or
+ * separates an open container. */
 static size_t stop_behind(token *t, size_t i) {
     pdl_rp *r = t->r;
     bool letters = false;
@@ -289,8 +288,8 @@ static bool key_ends_behind(token *t, size_t q) {
     return rp_at(r, i) == ':';
 }
 
-/* Returns false: the quote at the cursor is text. pair: it is one of two quotes inside the
- * string. */
+/* Returns true when the quote at the cursor is a part of the text. pair: it is one of two quotes
+ * inside the string. */
 static bool is_inner(token *t, bool pair) {
     if (pair) t->in_pair = !t->in_pair;
     return false;
@@ -331,8 +330,8 @@ static bool ends_at_quote(token *t) {
 
 /* --- was the closing quote forgotten? --------------------------------------------------------- */
 
-/* Returns true when a value begins at i, the place after the colon in `, key: value`, whose key has
- * no quotes. */
+/* Returns true when a value begins at i, which is after the colon of `, key: value`. The key has no
+ * quotes. */
 static bool value_at(pdl_rp *r, size_t i) {
     static const char *const words[] = {"true", "false", "null"};
     i = rp_skip_blanks(r, i);
@@ -394,8 +393,8 @@ static bool colon_ends(token *t) {
     return c == ',' || c == '}';
 }
 
-/* Returns true when the brace at the cursor is followed by nothing or by the fence of a code block,
- * and by no end of the string. */
+/* Returns true when nothing follows the brace at the cursor, or only the fence of a code block, and
+ * the string does not end after it. */
 static bool is_last_brace(token *t) {
     pdl_rp *r = t->r;
     size_t i = rp_skip_blanks(r, r->pos + 1);
@@ -408,8 +407,8 @@ static bool is_last_brace(token *t) {
     return true;
 }
 
-/* Returns the offset after the container at i, ignoring brackets in quotes; 0 when it is not
- * closed. */
+/* Returns the offset after the container at i. Brackets in quotes are ignored. Returns 0 when the
+ * container is not closed. */
 static size_t container_end(pdl_rp *r, size_t i) {
     char open[MAX_INLINE];
     size_t n = 0;
@@ -428,8 +427,8 @@ static size_t container_end(pdl_rp *r, size_t i) {
     return 0;
 }
 
-/* Copies a container after a comma in a value without quotes. It belongs to the value, as does
- * `{key: ..}`. */
+/* Copies a container after a comma in a value without quotes. The container belongs to the value,
+ * and so does `{key: ..}`. */
 static bool copy_container(token *t) {
     pdl_rp *r = t->r;
     int c = rp_peek(r);
@@ -445,8 +444,8 @@ static bool copy_container(token *t) {
     return true;
 }
 
-/* Returns true when the string ends before the character c at the cursor, which is not its quote.
- */
+/* Returns true when the string ends before the character c at the cursor, which is not
+ * its quote. */
 static bool stops(token *t, int c) {
     pdl_rp *r = t->r;
     if (t->bare && t->place == PDL_RP_KEY && (c == ':' || rp_blank(c))) return true;
@@ -493,7 +492,8 @@ static void strip_end(pdl_buf *b) {
     pdl_buf_cut(b, n);
 }
 
-/* Reads up to the closing quote, or to where it was forgotten. Returns true at the quote. */
+/* Reads up to the closing quote, or to the place where it was forgotten. Returns true
+ * at the quote. */
 static bool read_body(token *t) {
     pdl_rp *r = t->r;
     for (int c; (c = rp_peek(r)) >= 0;) {
@@ -530,7 +530,7 @@ static pdl_val finish(token *t) {
     return pdl_text(pdl_buf_str(&r->text));
 }
 
-/* Reads `"text"` when the text after it can follow in this position. */
+/* Reads `"text"`, if the text after it can follow a string in this position. */
 static bool read_simple(token *t, pdl_val *out) {
     pdl_rp *r = t->r;
     if (rp_peek(r) != '"') return false;
@@ -550,8 +550,8 @@ static bool read_simple(token *t, pdl_val *out) {
 /* Returns true when only blanks are between the cursor and q. */
 static bool blank_until(const pdl_rp *r, size_t q) { return rp_skip_blanks(r, r->pos + 1) >= q; }
 
-/* Handles another quote at the cursor, after an opening quote. Returns true when the string is
- * empty. */
+/* Handles another quote at the cursor, directly after an opening quote. Returns true when the
+ * string is empty. */
 static bool read_doubled(token *t) {
     pdl_rp *r = t->r;
     size_t n = t->open.n;
@@ -571,7 +571,7 @@ static bool read_doubled(token *t) {
     if (q < r->src.n && t->place == PDL_RP_VALUE && !blank_until(r, q)) {
         end = find_plain(r, t->close, q + t->close.n);
         c = end < r->src.n ? rp_at(r, rp_skip_blanks(r, end + t->close.n)) : 0;
-        if (c < 0 || c == ',' || c == '}') { /* the string starts with words in quotes */
+        if (c < 0 || c == ',' || c == '}') { /* the string begins with words in quotes */
             pdl_buf_put(&r->text, t->open);
             t->in_pair = true;
             r->pos += n;
@@ -609,8 +609,8 @@ pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place) {
     return finish(&t);
 }
 
-/* Reads a bare key. A bare key after a blank counts only if a colon or a comma follows; otherwise
- * it is dropped. */
+/* Reads a bare key. A bare key after a blank counts only if a colon or a comma follows it;
+ * otherwise it is dropped. */
 bool pdl_rp_bare_key(pdl_rp *r, pdl_val *out) {
     token t = bare(r, PDL_RP_KEY);
     pdl_val v = finish(&t);

@@ -1,4 +1,4 @@
-/* yaml.c -- reads one YAML document; the message has its position appended.
+/* yaml.c -- reads one YAML document. The message of an error ends with its position.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,9 +8,10 @@
 
 #include "base/banned.h"
 
-enum { SNIPPET_COLUMNS = 75 }; /* PyYAML shortens lines that are longer; here they are left out */
+/* PyYAML shortens lines that are longer than this; here they are left out */
+enum { SNIPPET_COLUMNS = 75 };
 
-/* Returns the 1-based line of text, without its end. */
+/* Returns the line of text with this number, from 1, without its line end. */
 static pdl_str line_at(pdl_str text, uint32_t line) {
     size_t from = 0, to;
     while (line-- > 1 && (to = pdl_str_find(text, PDL_STR("\n"), from)) != PDL_NOT_FOUND)

@@ -1,5 +1,5 @@
-/* analyze.c -- problems of a value in the words of the reference (spec syntax 3.5). See
- * schema.h.
+/* analyze.c -- describes the problems of a value in the words of the reference (spec syntax 3.5).
+ * See schema.h.
  *
  * A second, simpler walk over value and schema, after validation has failed. The reference also
  * reports values that are fine (integers under number, null under a union with null); this walk
@@ -29,8 +29,8 @@ static pdl_loc item_place(const pdl_node *item) {
     return loc;
 }
 
-/* Returns the place of a path in the tree of nodes: the key of the last step that the tree has;
- * unknown when it has none. */
+/* Returns the place that a path has in the tree of nodes: the key of the last step that is in the
+ * tree; unknown when no step is. */
 static pdl_loc place_of(const pdl_node *n, const pdl_step *at, unsigned depth,
                         const pdl_node **end) {
     if (!at) {
@@ -79,7 +79,7 @@ static void put_str(pdl_buf *out, pdl_vref v) {
     pdl_val_show(v, false, 200, out);
 }
 
-/* Adds "VALUE text" or "VALUE text REPR". */
+/* Adds a problem such as "VALUE text" or "VALUE text REPR". */
 static void add_problem(pdl_analysis *an, const pdl_step *at, pdl_vref v, const char *text,
                         pdl_vref more) {
     pdl_buf b = PDL_BUF;
@@ -90,7 +90,7 @@ static void add_problem(pdl_analysis *an, const pdl_step *at, pdl_vref v, const 
     pdl_buf_fini(&b);
 }
 
-/* Says how large v is when not even its beginning fits. */
+/* Says how large v is. Used when not even its beginning fits. */
 static void put_size(pdl_buf *out, pdl_vref v) {
     if (pdl_is_dict(v))
         pdl_buf_putf(out, "an object with %zu keys", pdl_dict_len(v));
@@ -107,7 +107,7 @@ static void put_json(pdl_buf *out, pdl_vref v) {
     pdl_err err = {0};
     bool all = pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_NAN | PDL_JSON_SPACED, 0,
                               &shown, &err);
-    /* A text is written whole or not at all, and this one was too long. */
+    /* A text is written whole or not at all, and this text was too long. */
     if (!all && pdl_is_str(v)) {
         pdl_json_quote(pdl_utf8_cut(pdl_str_get(v), MAX_OF_TEXT), 0, out);
         PDL_PUT(out, "...");
@@ -125,7 +125,7 @@ static void set_help(pdl_analysis *an, const pdl_buf *text) {
     an->out->p[an->out->n - 1].help = pdl_arena_str(an->arena, pdl_buf_str(text));
 }
 
-/* Adds "is "three", should be an integer" to the last problem. */
+/* Adds a text such as "is "three", should be an integer" to the last problem. */
 static void add_help(pdl_analysis *an, pdl_vref v, const char *plain) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "is ");
@@ -144,7 +144,7 @@ static void add_name_problem(pdl_analysis *an, const pdl_step *at, const char *t
     pdl_buf_fini(&b);
 }
 
-/* Says which of several objects lacks the field. */
+/* Says which of several objects does not have the field. */
 static void add_missing_help(pdl_analysis *an, pdl_vref name) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "has no ");
@@ -154,7 +154,8 @@ static void add_missing_help(pdl_analysis *an, pdl_vref name) {
 }
 
 /* Adds the field of the schema whose name is most like that of the last problem. Only the first
- * problems get one, because a hint shows no more: fields and properties may both be many. */
+ * problems get such a name, because a hint shows no more, and because there may be many fields and
+ * many properties. */
 static void add_near(pdl_analysis *an, pdl_vref props, pdl_vref name) {
     enum { MAX_HELPED = 3 };
     PDL_VEC(pdl_str) known = {0};
@@ -170,8 +171,8 @@ static void add_near(pdl_analysis *an, pdl_vref props, pdl_vref name) {
 
 /* --- scalars ---------------------------------------------------------------------------------- */
 
-/* The types and the words for them. Only the first N_SCALARS are those of values without parts; the
- * other two occur with an enum. */
+/* The types, and the words for them. Only the first N_SCALARS are types of values without parts;
+ * the other two occur with an enum. */
 static const struct {
     const char *word, *text, *plain;
 } classes[] = {{"null", " should be of type None", "null"},
@@ -188,21 +189,21 @@ static void add_wrong_class(pdl_analysis *an, const pdl_step *at, pdl_vref v, in
     add_help(an, v, classes[row].plain);
 }
 
-/* Returns the row of a type among the first n, or -1. */
+/* Returns the row of a type among the first n rows, or -1. */
 static int class_of(pdl_vref word, int n) {
     for (int i = 0; i < n; i++)
         if (pdl_text_is(word, classes[i].word)) return i;
     return -1;
 }
 
-/* Returns true when v is of the class of Python, where a boolean is an int, or of the type in the
- * sense of the validator. */
+/* Returns true when v is of a class of Python, where a boolean is an int, or of the type as the
+ * validator defines it. */
 static bool fits_class(pdl_vref v, pdl_vref word) {
     return pdl_json_is(v, pdl_str_get(word), PDL_D20) ||
            (pdl_is_bool(v) && pdl_text_is(word, "integer"));
 }
 
-/* Computes Python's `v in list`: true is 1. */
+/* Computes `v in list` as in Python, where true equals 1. */
 static bool is_among(pdl_vref v, pdl_vref list) {
     for (size_t i = 0; i < pdl_list_len(list); i++)
         if (pdl_val_eq(pdl_list_at(list, i), v)) return true;
@@ -246,7 +247,7 @@ static void walk_array(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step 
     }
 }
 
-/* Returns true when another keyword allows a field that `properties` lacks. */
+/* Returns true when another keyword allows a field that is not in `properties`. */
 static bool is_matched(pdl_analysis *an, pdl_vref s, pdl_vref key) {
     pdl_vref patterns = pdl_dict_getz(s, "patternProperties");
     for (size_t i = 0; pdl_is_dict(patterns) && pdl_is_str(key) && i < pdl_dict_len(patterns); i++)
@@ -302,7 +303,7 @@ static bool is_type(pdl_vref s, const char *word) {
     return pdl_is_dict(s) && pdl_text_is(pdl_dict_getz(s, "type"), word);
 }
 
-/* Returns the other member of a union of two, one of which is null; absent when it is not such a
+/* Returns the other member of a union that has null and one other member; absent for any other
  * union. */
 static pdl_vref beside_null(pdl_vref members) {
     if (pdl_list_len(members) != 2) return pdl_absent();
@@ -365,7 +366,8 @@ static void walk_union(pdl_analysis *an, pdl_vref s, pdl_vref members, pdl_vref 
             walk(an, array, v, at);
     } else if (pdl_is_dict(v)) {
         walk_union_object(an, s, members, v, at);
-    } else { /* the right type but another failure: the validator's message is better */
+    /* the type is right and something else is wrong, so the validator's message is better */
+    } else {
         for (size_t i = 0; i < pdl_list_len(members); i++) {
             pdl_vref m = pdl_list_at(members, i),
                      word = pdl_is_dict(m) ? pdl_dict_getz(m, "type") : pdl_absent();

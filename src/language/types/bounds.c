@@ -5,7 +5,7 @@
  * Once a value was checked against a type that admits few values, its label says so: it is bounded
  * (label.h). The values that a type admits are counted from the schema alone, since a hostile
  * author chooses the value. A keyword that is not understood here bounds nothing, and several
- * keywords can only admit less than one of them, so a count is never too low.
+ * keywords together admit at most what one of them admits. So a count is never too low.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,8 @@
 
 #include "base/banned.h"
 
-/* The number of values that fit. shaped: any number of texts or lists fit, all of a known form. */
+/* The number of values that fit. shaped: any number of texts or lists fit, and all have a known
+ * form. */
 typedef struct bound {
     uint64_t count; /* 0: too many to be counted */
     bool shaped;
@@ -26,8 +27,8 @@ static const bound unbounded = {0, false};
 
 static uint64_t times(uint64_t a, uint64_t b) { return b && a > UINT64_MAX / b ? 0 : a * b; }
 
-/* Returns true when a value has only one form. For a schema 1 and 1.0 are one value, but a text
- * that is made of them differs. */
+/* Returns true when a value has only one form. For a schema 1 and 1.0 are the same value, but the
+ * texts that are made of them differ. */
 static bool has_one_form(pdl_vref v) {
     return pdl_is_null(v) || pdl_is_bool(v) || pdl_is(v, PDL_V_INT) || pdl_is_str(v);
 }
@@ -68,8 +69,8 @@ static bool is_required(pdl_vref schema, pdl_vref key) {
     return false;
 }
 
-/* Counts the values of an object; each order of its keys counts as well. Keys that the schema does
- * not name are examined in the value. */
+/* Counts the values of an object. Each order of its keys counts separately. Keys that the schema
+ * does not name are examined in the value. */
 static bound bound_of_object(pdl_vref schema, unsigned depth) {
     pdl_vref fields = pdl_dict_getz(schema, "properties");
     bound all = {1, true};
@@ -122,14 +123,14 @@ static bound bound_of(pdl_vref schema, unsigned depth) {
 
 static pdl_val bound_value(uint64_t capacity, pdl_vref schema, pdl_val v, unsigned depth);
 
-/* Returns the bits that the label of a bounded value loses. */
+/* Returns the bits that the label loses when the value is bounded. */
 static pdl_label lost(uint64_t capacity, bound of) {
     if (of.count && of.count <= capacity) return (pdl_label)PDL_LABEL_FREE;
     return of.shaped ? (pdl_label)PDL_LABEL_UNSHAPED : 0;
 }
 
 /* Returns the container with these labels as a whole, besides the labels of its parts. When the
- * type limits the values of all parts together, the number of parts no longer matters. */
+ * type limits the values of all parts together, the number of parts does not matter. */
 static pdl_val rejoined(pdl_val container, pdl_label whole, pdl_label without) {
     unsigned parts = pdl_flags_of(container) & PDL_F_PARTS;
     pdl_label inner = pdl_label_of(container) & ~(without & (pdl_label)PDL_LABEL_SEVERAL);
@@ -170,7 +171,8 @@ static pdl_val bound_list(uint64_t capacity, pdl_vref schema, pdl_val v, unsigne
     return out;
 }
 
-/* Returns the branch of a choice that is for containers of this kind, when there is only one. */
+/* Returns the branch of a choice that is for containers of this kind. Returns NULL unless there is
+ * exactly one. */
 static pdl_vref branch_for(pdl_vref any, const char *type) {
     pdl_vref found = pdl_absent();
     for (size_t i = 0, n = pdl_list_len(any); i < n; i++) {
@@ -182,7 +184,7 @@ static pdl_vref branch_for(pdl_vref any, const char *type) {
     return found;
 }
 
-/* Bounds v, which fits the schema. Takes v. */
+/* Bounds the labels of v, which fits the schema. Takes v. */
 static pdl_val bound_value(uint64_t capacity, pdl_vref schema, pdl_val v, unsigned depth) {
     pdl_label label = pdl_label_of(v);
     if (!pdl_is_dict(schema) || depth >= (unsigned)PDL_MAX_SCHEMA_DEPTH ||
@@ -201,8 +203,8 @@ static pdl_val bound_value(uint64_t capacity, pdl_vref schema, pdl_val v, unsign
     return pdl_relabelled(v, label & ~lost(capacity, bound_of(schema, depth)));
 }
 
-/* Answers without the schema for most arguments and results of functions, which are checked at
- * every call. */
+/* Answers for most arguments and results of functions, which are checked at every call, without
+ * preparing the schema. */
 bool pdl_type_bounds_nothing(const pdl_type *t) {
     if (pdl_type_is_any(t)) return true;
     if (t->kind == PDL_TYPE_base)

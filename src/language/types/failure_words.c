@@ -33,8 +33,8 @@ static bool matches_type(const pdl_fail *f) {
 }
 
 /* Returns a positive number when a is more relevant than b, a negative one when b is. A failure is
- * more relevant when it is nearer to the top, later among siblings, not one of a union, or about a
- * value of a wrong type. */
+ * more relevant when it is nearer to the top, when it is later among siblings, when it does not
+ * belong to a union, or when the value has a wrong type. */
 static int relevance(const pdl_fail *a, const pdl_fail *b) {
     if (a->n_path != b->n_path) return a->n_path < b->n_path ? 1 : -1;
     for (size_t i = 0; i < a->n_path; i++) {
@@ -50,7 +50,8 @@ const pdl_fail *pdl_fail_best(const pdl_fails *all) {
     const pdl_fail *best = all->first;
     for (const pdl_fail *f = best; f; f = f->next)
         if (relevance(f, best) > 0) best = f;
-    while (best && best->inner) { /* below a union the deepest failure wins, unless two are equal */
+    /* below a union the deepest failure is reported, unless two are equally deep */
+    while (best && best->inner) {
         const pdl_fail *least = best->inner;
         bool alike = false;
         for (const pdl_fail *f = least->next; f; f = f->next) {
@@ -66,9 +67,9 @@ const pdl_fail *pdl_fail_best(const pdl_fails *all) {
 
 /* --- its sentence ----------------------------------------------------------------------------- */
 
-/* The sentences, in the order of pdl_fail_kind. @v repr of the value, @w repr of what the keyword
- * wants, @W str of it, @x the name, @l the list, @t type words, @n the count, @b "was" or "were",
- * @d "does" or "do". */
+/* The sentences, in the order of pdl_fail_kind. @v is the repr of the value, @w the repr of the
+ * keyword's value, @W the str of that, @x the name, @l the list, @t the words for types, @n the
+ * count, @b "was" or "were", @d "does" or "do". */
 static const char *const sentences[] = {
     [PDL_FAIL_false] = "False schema does not allow @v",
     [PDL_FAIL_type] = "@v is not of type @t",
@@ -168,7 +169,7 @@ static void put_rest(pdl_buf *out, const pdl_fail *f) {
     if (f->n_list != 1) PDL_PUT(out, "]");
 }
 
-/* Writes one placeholder, by a flat switch with a row for each. */
+/* Writes one placeholder. A flat switch with a row for each. */
 static void put_part(pdl_buf *out, const pdl_fail *f, char what) {
     switch (what) {
     case 'v': put_repr(out, f->v); break;

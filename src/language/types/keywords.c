@@ -1,7 +1,8 @@
-/* keywords.c -- the keywords of JSON Schema: one row for each, and what they assert. See schema.h.
+/* keywords.c -- the keywords of JSON Schema: the table of them, and the functions that check what
+ * they assert. See schema.h.
  *
  * An asserting function returns whether its keyword holds, and records failures in the reference's
- * order. While failures are collected it continues after one; otherwise it may stop.
+ * order. While failures are collected, it continues after a failure; otherwise it may stop.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -42,7 +43,8 @@ static void see_all(pdl_seen *s) {
 }
 static bool was_seen(const pdl_seen *s, size_t i) { return s && (s->bits[i / 64] >> (i % 64) & 1); }
 
-/* Applies schema to the same value. The entries that it evaluated count if it holds. */
+/* Applies the schema to the same value. If the schema holds, the entries that it evaluated count as
+ * evaluated. */
 static bool apply(const pdl_kw_at *k, pdl_vref schema, const pdl_dyn *dyn, bool quiet) {
     pdl_seen tmp = {0};
     if (k->seen) {
@@ -175,7 +177,7 @@ static bool kw_pattern(const pdl_kw_at *k) {
 
 /* --- arrays ----------------------------------------------------------------------------------- */
 
-/* Checks items [from, to) against one schema. */
+/* Checks the items [from, to) against one schema. */
 static bool each_item(const pdl_kw_at *k, pdl_vref schema, size_t from, size_t to) {
     bool ok = true;
     for (size_t i = from; i < to && must_continue(k, ok); i++) {
@@ -194,7 +196,7 @@ static bool zip_items(const pdl_kw_at *k, pdl_vref schemas) {
     return ok;
 }
 
-/* Lists the items from `from` on in a failure. */
+/* Lists in a failure the items from `from` on. */
 static void list_rest(const pdl_kw_at *k, pdl_fail *f, size_t from) {
     if (!f) return;
     size_t n = pdl_list_len(k->v);
@@ -365,7 +367,7 @@ static bool kw_required(const pdl_kw_at *k) {
     return ok;
 }
 
-/* Checks that the object has all of names, which it needs because it has key. */
+/* Checks that the object has all of names. It needs them because it has the key. */
 static bool needs(const pdl_kw_at *k, pdl_vref key, pdl_vref names) {
     bool ok = true;
     for (size_t i = 0; i < pdl_list_len(names); i++) {
@@ -378,7 +380,8 @@ static bool needs(const pdl_kw_at *k, pdl_vref key, pdl_vref names) {
     return ok;
 }
 
-/* Checks dependentRequired, dependentSchemas, dependencies: lists are names, the rest schemas. */
+/* Checks dependentRequired, dependentSchemas and dependencies. Lists contain names; other values
+ * are schemas. */
 static bool kw_dependent(const pdl_kw_at *k) {
     if (!pdl_is_dict(k->v) || !pdl_is_dict(k->want)) return true;
     bool ok = true;
@@ -418,8 +421,8 @@ static bool kw_all_of(const pdl_kw_at *k) {
     return ok;
 }
 
-/* Checks branches from *i on until one holds; *i is its index, or the length. Failures go to
- * *inner. */
+/* Checks the branches from *i on until one of them holds. *i is then its index, or the number of
+ * branches. Failures go to *inner. */
 static void find_holding(const pdl_kw_at *k, size_t *i, pdl_fails *inner) {
     pdl_check *c = k->c;
     pdl_fails *outer = c->fails;
@@ -535,7 +538,7 @@ enum {
     FROM7 = PDL_D7 | NEW
 };
 
-/* The keywords, sorted by name; rows of one name have different drafts. */
+/* The keywords, sorted by name. Rows of the same name are for different drafts. */
 static const pdl_keyword keywords[] = {
     {"$anchor", NEW, PDL_KW_anchor, false, NULL},
     {"$comment", FROM7, PDL_KW_string, false, NULL},

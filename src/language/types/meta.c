@@ -1,8 +1,8 @@
-/* meta.c -- prepares a schema: form of its keywords, embedded resources, anchors, regexes. See
- * schema.h.
+/* meta.c -- prepares a schema: checks the form of its keywords, and finds embedded resources,
+ * anchors and regexes. See schema.h.
  *
- * One walk does all of it, following the keywords that contain schemas. Of several faults the one
- * nearest to the top is reported, as in the reference.
+ * One walk does all of it, following the keywords that contain schemas. When there are several
+ * faults, the fault nearest to the top is reported, as in the reference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ typedef struct walk {
     pdl_schema *s; /* NULL: only forms are checked */
     pdl_arena *a;
     bool lenient;
-    unsigned depth; /* depth of schemas */
+    unsigned depth; /* depth of the schema that is being walked */
     bool too_deep;
     size_t n_path;
     bool faulty; /* fault and fault_path are set */
@@ -26,7 +26,7 @@ typedef struct walk {
     pdl_buf fault;
 } walk;
 
-/* Spellings of $schema, without scheme and trailing '#'. */
+/* Spellings of $schema, without the scheme and without a trailing '#'. */
 static const struct {
     const char *uri;
     unsigned draft;
@@ -61,7 +61,7 @@ pdl_resource *pdl_schema_meta(pdl_arena *a, pdl_str uri) {
 
 static void put_repr(pdl_buf *b, pdl_vref v) { pdl_val_show(v, true, 2000, b); }
 
-/* Records "VALUE text", unless a fault nearer to the top is known. */
+/* Records the fault "VALUE text", unless a fault nearer to the top is known. */
 static void fault(walk *w, pdl_vref v, const char *text) {
     if (w->lenient || (w->faulty && w->fault_path <= w->n_path)) return;
     pdl_buf_clear(&w->fault);
@@ -265,7 +265,7 @@ static pdl_resource *new_resource(walk *w, pdl_vref root, pdl_str uri, unsigned 
     return r;
 }
 
-/* Registers the names of schema v inside of res. Returns the resource that contains v. */
+/* Registers the names of schema v in res. Returns the resource that contains v. */
 static pdl_resource *name_schema(walk *w, pdl_vref v, pdl_resource *res) {
     unsigned draft = draft_of(v, res->draft);
     bool is_root =

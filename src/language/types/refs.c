@@ -68,7 +68,7 @@ const pdl_resource *pdl_check_enter(const pdl_check *c, pdl_vref v, const pdl_re
     return res;
 }
 
-/* Returns one step of a JSON pointer, with ~1 and ~0 decoded. */
+/* Returns one step of a JSON pointer, in which ~1 and ~0 are decoded. */
 static pdl_str decode_step(pdl_arena *a, pdl_str s) {
     if (pdl_str_find(s, PDL_STR("~"), 0) == PDL_NOT_FOUND) return s;
     char *p = pdl_arena_get(a, s.n + 1);
@@ -149,7 +149,7 @@ bool pdl_check_dynamic_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vr
     const pdl_anchor *named = NULL;
     if (!resolve(c, ref, dyn->res, target, res, &named)) return false;
     if (!named || !named->dynamic) return true;
-    for (const pdl_dyn *d = dyn; d; d = d->up) { /* the outermost one wins */
+    for (const pdl_dyn *d = dyn; d; d = d->up) { /* the outermost of them takes precedence */
         for (const pdl_anchor *a = d->res->anchors; a; a = a->next) {
             if (!a->dynamic || !pdl_str_eq(a->name, named->name)) continue;
             *target = a->at;

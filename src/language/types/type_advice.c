@@ -1,6 +1,6 @@
-/* type_advice.c -- types as other languages write them, and how PDL writes them. The message says
- * what is no type; a hint is made only where the intended type is known, and repeats the user's
- * words.
+/* type_advice.c -- suggests how PDL writes a type that a user has written as in another language.
+ * The message says what is not a type. A hint is made only when the intended type is known, and
+ * repeats the user's words.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@ enum { MAX_PARTS = 8, SHOWN = 80 };
     "a type is null, boolean, string, number, integer, array, object, [TYPE], {NAME: TYPE}, "      \
     "{optional: TYPE}, {enum: [VALUE, ...]}, or a JSON Schema with `type`"
 
-/* Words of other languages that people try. */
+/* Words for types in other languages that people try. */
 static const struct {
     const char *word, *hint;
 } foreign[] = {
@@ -35,8 +35,8 @@ static const struct {
     {"enum", "write {enum: [VALUE, ...]}"},
 };
 
-/* How other languages write a type that contains another one (the text before and after the inner
- * type), how PDL writes it, and the advice when the inner type is not known. */
+/* For each way in which other languages write a type with an inner type: the text before and after
+ * the inner type, the form in PDL, and the advice when the inner type is unknown. */
 static const struct {
     const char *open, *close, *before, *after, *any;
 } generics[] = {
@@ -117,7 +117,7 @@ typedef struct parts {
     size_t n;
 } parts;
 
-/* Splits text at separators. Returns false when there are too many pieces, or an empty one. */
+/* Divides text at separators. Returns false when there are too many pieces, or an empty piece. */
 static bool split(pdl_str text, pdl_str by, parts *out) {
     out->n = 0;
     for (size_t at = 0, end;; at = end + by.n) {
@@ -129,7 +129,7 @@ static bool split(pdl_str text, pdl_str by, parts *out) {
     }
 }
 
-/* Suggests {optional: T}, {type: [...]} where all are types, {enum: [...]} where none is. */
+/* Suggests {optional: T}; {type: [...]} when all pieces are types; {enum: [...]} when none is. */
 static bool say_one_of(pdl_err *err, const parts *all) {
     pdl_buf types = PDL_BUF, values = PDL_BUF;
     size_t n_types = 0, n_null = 0;
@@ -154,7 +154,8 @@ static bool say_one_of(pdl_err *err, const parts *all) {
     return n_types == all->n || n_types == 0;
 }
 
-/* Suggests a type for `a | b`, `a or b`, Union[a, b], Literal[a, b], one of a, b. */
+/* Suggests a type for forms such as `a | b`, `a or b`, Union[a, b], Literal[a, b], and
+ * one of a, b. */
 static bool by_choice(pdl_err *err, pdl_str word) {
     static const char *const wraps[] = {"union[", "literal[", "enum[", "enum("};
     static const char *const between[] = {"|", " or ", "/"};

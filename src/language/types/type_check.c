@@ -1,5 +1,5 @@
-/* type_check.c -- pdl_type_check: a fast answer for PDL's own types, messages when the answer is
- * no. See type.h.
+/* type_check.c -- pdl_type_check: it answers fast for PDL's own types, and makes messages when a
+ * value does not fit. See type.h.
  *
  * The arguments of every PDL call are checked here, so types without JSON Schema parts are checked
  * on the type's tree. Only a failure builds the JSON Schema and runs the validator and the
@@ -40,7 +40,7 @@ bool pdl_type_fits_single(const pdl_type *t, pdl_vref v) {
 typedef struct fitter {
     pdl_check *c;
     pdl_dyn dyn;
-    /* Counts containers: a value of forty lists may have 2^40 places for a type of the same
+    /* Counts containers, because a value of forty lists may have 2^40 places for a type of the same
      * depth. */
     pdl_steps steps;
 } fitter;
@@ -72,7 +72,7 @@ static bool fits_object(fitter *at, const pdl_type *t, pdl_vref v) {
            (t->params && found + 1 == n && !pdl_is_absent(pdl_dict_getz(v, "pdl_context")));
 }
 
-/* Returns true when v fits. The depth is that of the type. */
+/* Returns true when v fits. The recursion is as deep as the type. */
 static bool fits(fitter *at, const pdl_type *t, pdl_vref v) {
     if (!t) return true;
     switch (t->kind) {
@@ -91,8 +91,8 @@ static bool fits(fitter *at, const pdl_type *t, pdl_vref v) {
     return true;
 }
 
-/* Returns true when v surely fits. Returns false when v does not fit, or when that is unknown: the
- * slow check then decides. */
+/* Returns true when v certainly fits. Returns false when v does not fit, or when that is unknown.
+ * The slow check then decides. */
 static bool fits_fast(const pdl_type *t, pdl_vref v, pdl_arena *scratch) {
     fitter at = {.c = NULL};
     if (t->plain) return fits(&at, t, v);
@@ -140,7 +140,7 @@ static void say_validator(pdl_analysis *an, pdl_vref v, pdl_fails *fails) {
     pdl_buf_fini(&text);
 }
 
-/* A slow check: what is checked against which type, and where the answer goes. */
+/* A slow check: the value, its type, and the place for the answer. */
 typedef struct {
     const pdl_type *t;
     const pdl_node *args_node;
@@ -185,8 +185,8 @@ const pdl_type *pdl_type_item_of(const pdl_type *t) { return t->item; }
 
 pdl_vref pdl_type_schema_of(const pdl_type *t) { return t->schema; }
 
-/* Returns the arguments as the schema sees them: without pdl_context, and with empty objects for
- * functions that fit. Owned. */
+/* Returns the arguments in the form that the schema gets: without pdl_context, and with empty
+ * objects for functions that fit. Owned. */
 static pdl_val seen_args(const pdl_type *t, pdl_vref v) {
     pdl_val d = pdl_dict_new(pdl_dict_len(v));
     for (size_t i = 0; i < pdl_dict_len(v); i++) {

@@ -1,8 +1,9 @@
 /* type_read.c -- reads a spec node or value as a pdl_type. See type.h. The forms are read in the
  * order of the specification (spec syntax 3.1).
  *
- * A node is turned into a value first, so that there is one reader; the node is passed along for
- * the places. Parameters that are all a plain word, as most are, need no value: see read_words.
+ * A node is first turned into a value, so that there is only one reader. The node is passed on for
+ * the places. When all parameters are plain words, which is usual, no value is needed: see
+ * read_words.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +19,7 @@
 const char *const pdl_base_names[PDL_BASE_COUNT] = {"null",    "boolean", "string", "number",
                                                     "integer", "array",   "object"};
 
-/* The spellings of earlier versions. */
+/* The spellings of types in earlier versions. */
 static const struct {
     const char *old;
     pdl_base_type now;
@@ -142,7 +143,7 @@ static bool is_type_words(pdl_vref v) {
     return true;
 }
 
-/* Makes a type of a JSON Schema; `key` becomes its first keyword. */
+/* Makes a type from a JSON Schema. `key` becomes its first keyword. */
 static bool read_schema(reader *r, pdl_vref d, const char *key, const pdl_node *n,
                         const pdl_type **out) {
     if (!keys_are_text(r, d, n)) return false;
@@ -157,7 +158,7 @@ static bool read_schema(reader *r, pdl_vref d, const char *key, const pdl_node *
     return true;
 }
 
-/* Adds a hint that shows what the user may have meant, by the surroundings of a wrong word. The
+/* Adds a hint that shows what the user may have meant. The text around a wrong word decides. The
  * message says what is wrong with the word. */
 static void hint_form(reader *r, pdl_vref d) {
     static const char *const schema_words[] = {"anyOf",      "oneOf", "allOf",   "const",
@@ -256,8 +257,8 @@ static bool read_type(reader *r, pdl_vref v, const pdl_node *n, const pdl_type *
 
 static void close_schema(void *p) { pdl_schema_close(p); }
 
-/* Does what can be done once for all checks. An invalid schema is reported when it is used (spec
- * syntax 3.5). */
+/* Does the work that is done once for all checks. An invalid schema is reported when it is used
+ * (spec syntax 3.5). */
 static void make_ready(pdl_arena *a, pdl_type *t) {
     if (t->plain) return;
     pdl_err err = {0};
@@ -282,7 +283,7 @@ static bool read_whole(pdl_arena *a, pdl_vref v, const pdl_node *n, bool params,
         return false;
     }
     if (t) {
-        pdl_type *own = (pdl_type *)(uintptr_t)t; /* made above and not shared yet */
+        pdl_type *own = (pdl_type *)(uintptr_t)t; /* it was made above, and is not shared yet */
         own->params = params;
         make_ready(a, own);
     }
@@ -316,9 +317,9 @@ static bool is_optional(const pdl_node *n) {
            is_text(n->pairs[0].key) && pdl_str_is(n->pairs[0].key->text, "optional");
 }
 
-/* Reads a word, null, [T] or {optional: T} without a value in between, since nearly all types are
- * written like this. Returns false for anything else: the general reader then reads or reports
- * it. */
+/* Reads a word, null, [T] or {optional: T} without making a value, since nearly all types have one
+ * of these forms. Returns false for any other type, which the general reader then reads or reports.
+ */
 static bool read_written(reader *r, const pdl_node *n, const pdl_type **out) {
     *out = NULL;
     if (pdl_node_is_null(n)) return true;
@@ -387,6 +388,7 @@ void pdl_type_deprecated(const pdl_type *t,
                          void (*fn)(void *user, const char *old, const char *now), void *user) {
     if (!t) return;
     if (t->old) fn(user, t->old, pdl_base_names[t->base]);
-    pdl_type_deprecated(t->item, fn, user); /* recurses as deep as the type: PDL_MAX_SCHEMA_DEPTH */
+    /* the recursion is as deep as the type: PDL_MAX_SCHEMA_DEPTH */
+    pdl_type_deprecated(t->item, fn, user);
     for (size_t i = 0; i < t->n_fields; i++) pdl_type_deprecated(t->fields[i].type, fn, user);
 }

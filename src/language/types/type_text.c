@@ -31,7 +31,8 @@ static void show_json(pdl_vref v, pdl_buf *out) {
     pdl_val_show(v, true, 80, out);
 }
 
-/* Writes `"a" | "b"`, `string`, `string | null`, followed by the other keywords. */
+/* Writes a text such as `"a" | "b"`, `string` or `string | null`, followed by the other
+ * keywords. */
 static void show_schema(pdl_vref s, pdl_buf *out) {
     pdl_vref choices = pdl_dict_getz(s, "enum"), words = pdl_dict_getz(s, "type");
     bool by_value = pdl_is_list(choices);

@@ -1,4 +1,4 @@
-/* uri.c -- resolves references as RFC 3986, section 5.2, says, for $id and $ref.
+/* uri.c -- resolves references for $id and $ref, by RFC 3986, section 5.2.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-/* The parts without their delimiters; absent parts have p NULL. */
+/* The parts, without their delimiters. The p of an absent part is NULL. */
 typedef struct uri {
     pdl_str scheme, authority, path, query;
 } uri;
@@ -43,7 +43,7 @@ static uri split(pdl_str s) {
     return u;
 }
 
-/* Appends the path with "." and ".." steps taken. */
+/* Appends the path without its steps "." and "..". */
 static void remove_dots(pdl_str path, pdl_buf *out) {
     size_t base = out->len;
     for (size_t i = 0; i < path.n;) {

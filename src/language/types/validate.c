@@ -1,5 +1,5 @@
-/* validate.c -- checks a value against a schema: the walk, equality and types of JSON. Keywords:
- * keywords.c. See schema.h.
+/* validate.c -- checks a value against a schema: the walk, and the equality and types of JSON. The
+ * keywords are in keywords.c. See schema.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -66,7 +66,7 @@ bool pdl_json_eq(pdl_vref a, pdl_vref b) {
     return eq_at(a, b, 0, &steps);
 }
 
-/* Hashes v: equal values have equal hashes. */
+/* Computes a hash of v. Equal values have equal hashes. */
 static uint32_t hash_at(pdl_vref v, unsigned depth, pdl_steps *steps) {
     if (depth > PDL_MAX_VALUE_DEPTH || !pdl_steps_may_continue(steps)) return 1;
     uint64_t h = 17;
@@ -76,7 +76,7 @@ static uint32_t hash_at(pdl_vref v, unsigned depth, pdl_steps *steps) {
         return pdl_hash_u64(h);
     }
     if (pdl_is_dict(v)) {
-        for (size_t i = 0; i < pdl_dict_len(v); i++) /* the order does not matter */
+        for (size_t i = 0; i < pdl_dict_len(v); i++) /* the order of the entries does not matter */
             h += (uint64_t)pdl_val_hash(pdl_dict_key_at(v, i)) *
                  (hash_at(pdl_dict_val_at(v, i), depth + 1, steps) | 1u);
         return pdl_hash_u64(h);
@@ -88,7 +88,7 @@ bool pdl_json_unique(pdl_vref list, pdl_arena *scratch) {
     size_t n = pdl_list_len(list), size = 16;
     while (size < 2 * n) size *= 2;
     pdl_mark m = pdl_arena_mark(scratch);
-    /* Each slot is index + 1; a list has less than 2^32 items. */
+    /* Each slot is an index + 1. A list has less than 2^32 items. */
     uint32_t *slots = pdl_arena_new_n(scratch, uint32_t, size);
     bool unique = true;
     pdl_steps steps = {0};
@@ -125,7 +125,7 @@ pdl_fail *pdl_check_fail(pdl_check *c, pdl_fail_kind kind, pdl_vref v, pdl_vref 
                          pdl_vref schema) {
     if (!c->fails || c->stopped) return NULL;
     if (c->fails->first && c->n_fails >= PDL_CHECK_FAILS)
-        return NULL; /* beyond the ceiling each list still gets one failure */
+        return NULL; /* beyond the ceiling, each list still gets one failure */
     c->n_fails++;
     pdl_fail *f = pdl_arena_new(c->arena, pdl_fail);
     f->kind = kind;
@@ -182,9 +182,8 @@ bool pdl_check_match(pdl_check *c, pdl_vref pattern, pdl_str s) {
     return hit && !c->stopped;
 }
 
-/* Runs the keywords of a schema object. late: the second pass, for keywords that depend on what the
- * others evaluated.
- */
+/* Runs the keywords of a schema object. late: this is the second pass, for keywords that depend on
+ * the results of others. */
 static bool run_pass(const pdl_kw_at *at, unsigned draft, bool late) {
     bool ok = true;
     size_t n = pdl_dict_len(at->schema);
@@ -236,7 +235,7 @@ bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn
         pdl_check_fail(c, PDL_FAIL_false, v, schema, schema);
         return false;
     }
-    if (!pdl_is_dict(schema)) return true; /* the form was not checked */
+    if (!pdl_is_dict(schema)) return true; /* the form of the schema was not checked */
     if (++c->steps > PDL_CHECK_STEPS) {
         c->stopped = true;
         return pdl_err_set(c->err, PDL_E_limit, (pdl_loc){0}, "schema takes more than %d steps",

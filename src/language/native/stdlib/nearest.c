@@ -1,4 +1,4 @@
-/* nearest.c -- finds the vectors of a list that are most similar to another one, by cosine.
+/* nearest.c -- finds the vectors of a list that are most similar to a given vector, by cosine.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,7 +51,7 @@ static bool products(pdl_vref v, const double *w, size_t n, double *dot, double 
     return true;
 }
 
-/* Ranks the vectors by scores of six digits, like tfidf. */
+/* Ranks the vectors by their scores, which have six digits, as in tfidf. */
 static bool rank(pdl_vref vectors, const double *w, size_t n, double length, pdl_hit *hits,
                  pdl_err *err) {
     for (size_t i = 0; i < pdl_list_len(vectors); i++) {

@@ -25,7 +25,7 @@
 
 #include "base/banned.h"
 
-/* Returns x[key], borrowed. Error: KeyError in Python's words. */
+/* Returns x[key], borrowed. Error: KeyError, in Python's words. */
 static bool member(pdl_vref x, const char *key, pdl_vref *out, pdl_err *err) {
     pdl_vref v = pdl_is_dict(x) ? pdl_dict_getz(x, key) : pdl_absent();
     if (pdl_is_absent(v)) return pdl_err_host(err, "KeyError,LookupError", "'%s'", key);
@@ -42,7 +42,7 @@ static bool member_list(pdl_vref x, const char *key, pdl_vref *out, pdl_err *err
     return true;
 }
 
-/* Returns the first word of an answer without the quotes around it. */
+/* Returns the first word of an answer, without quotes around it. */
 static pdl_str first_word(pdl_str answer) {
     pdl_str said = pdl_str_trim(answer);
     size_t from = 0;
@@ -57,8 +57,8 @@ static bool starts(pdl_str text, pdl_str part, bool any_case) {
     return part.n <= text.n && pdl_str_eq_nocase(pdl_str_sub(text, 0, part.n), part);
 }
 
-/* Sets *out when text starts with the token of this entry. any_case: capital letters count as small
- * ones. */
+/* Sets *out when text starts with the token of this entry. any_case: a capital letter counts as a
+ * small one. */
 static bool token_starts(pdl_vref entry, pdl_str text, bool any_case, bool *out, pdl_err *err) {
     pdl_vref token;
     if (!member(entry, "token", &token, err)) return false;
@@ -75,7 +75,8 @@ static bool logprob_of(pdl_vref entry, double *out, pdl_err *err) {
 }
 
 /* Returns the probability of the first candidate token that is a prefix of word: as it is written,
- * else in any case. When there is none, it is that of the least likely candidate. */
+ * or else in any case. When no candidate is one, returns the probability of the least likely
+ * candidate. */
 static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
     double least = INFINITY, other_case = NAN;
     for (size_t i = 0; i < pdl_list_len(top); i++) {
@@ -112,8 +113,8 @@ static bool decision(pdl_vref choice, pdl_str answer, bool explained, pdl_vref *
     return pdl_err_host(err, "AssertionError", "no token of the response begins its text");
 }
 
-/* Computes the log of the share of `true` (or, if own, of the given answer) in the weight of both
- * words. */
+/* Computes the logarithm of the share that `true` (or, if own, the given answer) has in the weight
+ * of both words. */
 static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
     pdl_vref choices, message, content, top;
     if (!member_list(response, "choices", &choices, err)) return false;
@@ -146,7 +147,7 @@ static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Returns true when the model gave no probabilities; many have none to give. */
+/* Returns true when the model gave no probabilities, which many models do not have. */
 static bool lacks_logprobs(pdl_vref response) {
     pdl_vref choices = pdl_member(response, "choices");
     if (!pdl_is_list(choices) || !pdl_list_len(choices)) return false;
@@ -154,8 +155,8 @@ static bool lacks_logprobs(pdl_vref response) {
     return pdl_is_absent(content) || pdl_is_null(content);
 }
 
-/* Judges by the first word of the answer, in small or capital letters, because there is nothing
- * else: 0 for true, -inf for false. */
+/* Judges by the first word of the answer, in small or capital letters, because nothing else is
+ * known. Returns 0 for true and -inf for false. */
 static bool verdict(pdl_vref response, pdl_val *out, pdl_err *err) {
     pdl_vref choice = pdl_list_at(pdl_member(response, "choices"), 0);
     pdl_str said = pdl_str_trim(pdl_member_str(pdl_member(choice, "message"), "content"));
@@ -181,8 +182,8 @@ static pdl_err_kind kind_named(pdl_vref name) {
     return kind == PDL_E_expression ? PDL_E_runtime : kind;
 }
 
-/* Fails with the text as the whole message, since it is not an error of the expression. A caught
- * pdl_error is raised again unchanged. */
+/* Fails with the text as the whole message, since it is not an error of the expression. A pdl_error
+ * that was caught is raised again unchanged. */
 static bool g_fail(PDL_ARGS) {
     pdl_vref caught = pdl_is_dict(argv[0]) ? argv[0] : pdl_absent(), message = argv[0],
              status = pdl_absent();

@@ -1,8 +1,8 @@
 /* template_slots.c -- templates whose slots are {name}: lists their names and fills them (spec
  * patterns 1).
  *
- * A name is letters, digits and `_` of any script; any other brace is plain text. One pass:
- * inserted text is not searched for slots.
+ * A name is letters, digits and `_` of any script; any other brace is plain text. The text is read
+ * in one pass, so inserted text is not searched for slots.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,8 +12,8 @@
 
 #include "base/banned.h"
 
-/* Finds the next slot of s at or after *pos: its name, *at its brace; *pos moves after it. Returns
- * false when there are no more. */
+/* Finds the next slot of s at or after *pos. Sets its name and, in *at, the offset of its brace;
+ * *pos moves after it. Returns false when there is none. */
 static bool next_slot(pdl_str s, size_t *pos, size_t *at, pdl_str *name) {
     for (size_t open = *pos; (open = pdl_str_find(s, PDL_STR("{"), open)) != PDL_NOT_FOUND;
          open++) {
@@ -49,7 +49,7 @@ bool pdl_g_slots(PDL_ARGS) {
     return true;
 }
 
-/* Appends the text of a value: a string unchanged, anything else as JSON. */
+/* Appends the text of a value: a string unchanged, any other value as JSON. */
 static bool put_value(pdl_vref v, pdl_buf *b, pdl_err *err) {
     if (pdl_is_str(v)) return pdl_buf_add(b, pdl_str_get(v), err);
     return pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE, 0, b, err);

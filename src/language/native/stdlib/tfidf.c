@@ -33,7 +33,7 @@ typedef struct {
     PDL_VEC(double) idf;
 } vocabulary;
 
-/* Finds the next word of s at or after *pos. Returns false when there are no more. */
+/* Finds the next word of s at or after *pos. Returns false when there is none. */
 static bool next_word(pdl_str s, size_t *pos, pdl_str *word) {
     const char *p = s.p + *pos, *end = s.p + s.n;
     while (p < end) {
@@ -51,7 +51,7 @@ static bool next_word(pdl_str s, size_t *pos, pdl_str *word) {
     return false;
 }
 
-/* Returns the number of a word plus 1; 0: it is unknown and is not added. */
+/* Returns 1 + the number of a word; 0 when it is unknown and is not added. */
 static uint32_t number_of(vocabulary *v, pdl_str word, bool add) {
     uintptr_t id = (uintptr_t)pdl_map_find(&v->ids, word);
     if (id || !add) return (uint32_t)id;
@@ -66,7 +66,7 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Joins equal neighbours into one with their number. */
+/* Replaces equal words that are adjacent by one word with their count. */
 static bool count_terms(text *t, pdl_err *err) {
     size_t n = 0;
     if (!pdl_sort(t->terms.p, t->terms.n, sizeof(term), by_number, err)) return false;
@@ -80,7 +80,7 @@ static bool count_terms(text *t, pdl_err *err) {
     return true;
 }
 
-/* Reads the words of s into t; new ones enter the vocabulary while it is being made. */
+/* Reads the words of s into t. New words are added to the vocabulary while it is being made. */
 static bool read_text(text *t, pdl_str s, vocabulary *v, bool add, pdl_err *err) {
     pdl_str word;
     t->lower = PDL_BUF;
@@ -104,7 +104,7 @@ static void weigh(text *t, const vocabulary *v) {
     t->length = sqrt(sum);
 }
 
-/* Computes the cosine: terms of both are in the order of their numbers. */
+/* Computes the cosine. The terms of both texts are in the order of their numbers. */
 static double score(const text *a, const text *b, const vocabulary *v) {
     double sum = 0;
     for (size_t i = 0, k = 0; i < a->terms.n && k < b->terms.n;) {
@@ -127,7 +127,7 @@ static bool all_texts(pdl_vref list, pdl_err *err) {
     return true;
 }
 
-/* Ranks the texts. hits: room for as many as there are texts. */
+/* Ranks the texts. hits has room for as many as there are texts. */
 static bool rank(pdl_vref texts, pdl_str query, pdl_hit *hits, pdl_err *err) {
     size_t n = pdl_list_len(texts);
     text *t = PDL_NEW_N(text, n + 1), *q = &t[n];

@@ -23,7 +23,7 @@ static bool is_text_arg(pdl_vref v, const char *name, pdl_err *err) {
            pdl_err_host(err, "TypeError", "%s should be a string, not %s", name, pdl_py_type(v));
 }
 
-/* Makes (tool, {server, op, ...}). Takes arguments. */
+/* Makes the pair (tool, {server, op, ...}). Takes arguments. */
 static pdl_val tool_effect(pdl_vref server, const char *op, const char *what, pdl_vref name,
                            const char *with, pdl_val arguments) {
     pdl_val r = pdl_dict_putz(pdl_dict_new(4), "server", pdl_keep(server));
@@ -33,7 +33,8 @@ static pdl_val tool_effect(pdl_vref server, const char *op, const char *what, pd
     return pdl_tuple_new((pdl_val[]){pdl_textz("tool"), r}, 2);
 }
 
-/* Returns those of the named variables that exist: a parameter without a value is not sent. */
+/* Returns those of the named variables that exist, because a parameter without a value
+ * is not sent. */
 static bool given_variables(const pdl_native_env *env, pdl_vref names, pdl_val *out, pdl_err *err) {
     if (!env->variable) return pdl_err_host(err, "RuntimeError", "there are no variables here");
     pdl_val d = pdl_dict_new(pdl_list_len(names));
@@ -103,7 +104,8 @@ static bool has_succeeded(pdl_vref reply, pdl_err *err) {
     return false;
 }
 
-/* Returns the result of a direct call: the structured content, else what call_tools shows. */
+/* Returns the result of a direct call: the structured content, or else the text that call_tools
+ * shows. */
 bool pdl_g_tool_result(PDL_ARGS) {
     if (!has_succeeded(argv[0], err)) return false;
     pdl_vref structured = pdl_dict_getz(argv[0], "structured");
@@ -133,7 +135,7 @@ bool pdl_g_tool_text(PDL_ARGS) {
 
 /* --- tool calls of models --------------------------------------------------------------------- */
 
-/* Returns the name of a tool for models, empty when it has none. */
+/* Returns the name that a tool has for models; empty when it has none. */
 static pdl_str name_of(pdl_vref tool) {
     pdl_vref d = pdl_is(tool, PDL_V_FUNC) ? pdl_func_about(tool)->signature : tool;
     pdl_vref inner = pdl_is_dict(d) ? pdl_dict_getz(d, "function") : pdl_absent();
@@ -149,7 +151,7 @@ static bool is_host_function(pdl_vref v) {
 
 static bool is_runnable(pdl_vref v) { return pdl_is(v, PDL_V_FUNC) || is_host_function(v); }
 
-/* Returns the function of a record; absent: it has none. */
+/* Returns the function of a record; absent when it has none. */
 static pdl_vref run_of(pdl_vref record) {
     pdl_vref run = pdl_dict_getz(record, "run");
     return pdl_given(run) ? run : pdl_dict_getz(record, "tool_api");

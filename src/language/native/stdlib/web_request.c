@@ -114,7 +114,7 @@ static bool with_body(pdl_vref method, pdl_err *err) {
                         PDL_FMT(pdl_str_get(method)));
 }
 
-/* Gives the body as text, objects and lists as JSON, with the header that says so. */
+/* Makes the text of a body. Objects and lists become JSON, and a header is set that says so. */
 static bool read_body(pdl_vref v, pdl_vref method, pdl_val *headers, pdl_val *out, pdl_err *err) {
     bool looks = pdl_text_is(method, "GET") || pdl_text_is(method, "HEAD");
     bool none = pdl_is_null(v) || pdl_is_absent(v);
@@ -153,7 +153,7 @@ static bool read_numbers(pdl_vref timeout, pdl_vref most, pdl_err *err) {
     return true;
 }
 
-/* Only variables whose name says that they hold a key can be sent. */
+/* Only variables whose names say that they hold a key can be sent. */
 static bool names_key(pdl_str s) {
     static const char *const ends[] = {"KEY", "TOKEN", "SECRET", "PASSWORD"};
     for (size_t i = 0; i < s.n; i++)
@@ -222,7 +222,7 @@ bool pdl_g_http_request(PDL_ARGS) {
     return true;
 }
 
-/* Returns true when reading v again changes nothing: it has its one normal form. Takes again. */
+/* Returns true when reading v again changes nothing, so that it is in normal form. Takes again. */
 static bool is_normal(pdl_vref v, pdl_val again, pdl_err *err) {
     bool same = pdl_val_eq(v, again);
     pdl_drop(again);
@@ -257,8 +257,8 @@ bool pdl_g_http(PDL_ARGS) {
 
 /* --- redirects -------------------------------------------------------------------------------- */
 
-/* Returns the headers that another request may take along: to another server only those that every
- * client sends, and without a body none that describe it. */
+/* Returns the headers that another request may take along: to another server only headers that
+ * every client sends, and without a body no headers that describe one. */
 static pdl_val carried_headers(pdl_vref headers, bool same_server, bool with_body) {
     static const char *const common[] = {"Accept", "Accept-Language", "User-Agent", "Content-Type"};
     pdl_val d = pdl_dict_new(pdl_dict_len(headers));
@@ -298,7 +298,8 @@ static pdl_val redirected(pdl_vref request, pdl_val url, int64_t status) {
     return r;
 }
 
-/* Gives the request to which a reply redirects, else null. left: how many redirects may follow. */
+/* Returns the request to which a reply redirects; null when it does not redirect. left: number of
+ * redirects that may still follow. */
 bool pdl_g_http_next(PDL_ARGS) {
     pdl_vref request = argv[0], reply = argv[1];
     pdl_vref headers = pdl_is_dict(reply) ? pdl_dict_getz(reply, "headers") : pdl_absent();

@@ -14,8 +14,8 @@
 /* All three have this layout. */
 typedef struct {
     pdl_ext ext;
-    pdl_val content; /* namespace: dict; cycler: list; joiner: separator */
-    size_t at;       /* cycler: position; joiner: times used */
+    pdl_val content; /* for namespace: a dict; for cycler: a list; for joiner: the separator */
+    size_t at;       /* for cycler: the position; for joiner: how many times it was used */
 } cell;
 
 static cell *cell_of(pdl_vref v) { return (cell *)(void *)pdl_obj_of(v); }
@@ -44,7 +44,7 @@ static const pdl_attr_class namespace_class = {
     {"jinja2.utils.Namespace", child, NULL, namespace_text}, namespace_attr};
 
 /* Returns true when v holds a cell at any depth. Values that are nested too deeply count as holding
- * one. The memo has those without a cell. */
+ * one. The memo has the values that hold none. */
 static bool search_cell(pdl_memo *m, pdl_vref v, unsigned depth) {
     pdl_vref known;
     if (pdl_is(v, PDL_V_CELL)) return true;

@@ -9,7 +9,7 @@
 
 typedef struct {
     const char *name, *text;
-    bool bare; /* valid without the semicolon as well */
+    bool bare; /* valid without the semicolon, too */
 } entity;
 
 static const entity entities[] = {
@@ -17,7 +17,7 @@ static const entity entities[] = {
 #include "native/template/entities.def"
 };
 
-enum { LONGEST = 32 }; /* longest name that is tried */
+enum { LONGEST = 32 }; /* length of the longest name that is tried */
 
 static const entity *find(pdl_str name) {
     size_t lo = 0, hi = PDL_N_COUNT(entities);
@@ -33,7 +33,8 @@ static const entity *find(pdl_str name) {
     return NULL;
 }
 
-/* Returns the Windows-1252 character for a control character; 0: unchanged. */
+/* Returns the Windows-1252 character for a control character; 0 when the character does
+ * not change. */
 static uint32_t as_windows(uint32_t cp) {
     static const uint16_t map[] = {0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021,
                                    0x2c6,  0x2030, 0x160,  0x2039, 0x152,  0x8d,   0x17d,  0x8f,
@@ -67,7 +68,7 @@ static int digit(char c, bool hex) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Reads "#65;" at s[i], after the &. Returns its length, 0 when it is no reference. */
+/* Reads "#65;" at s[i], after the &. Returns its length; 0 when it is not a reference. */
 static size_t put_numeric(pdl_str s, size_t i, pdl_buf *out) {
     size_t at = i + 1;
     bool hex = at < s.n && (s.p[at] == 'x' || s.p[at] == 'X');
@@ -82,8 +83,8 @@ static size_t put_numeric(pdl_str s, size_t i, pdl_buf *out) {
     return at - i;
 }
 
-/* Reads "amp;" at s[i]: the whole name, else its longest prefix that is valid without semicolon.
- * Returns its length or 0. */
+/* Reads "amp;" at s[i]: the whole name, or else its longest prefix that is valid without a
+ * semicolon. Returns its length, or 0. */
 static size_t put_named(pdl_str s, size_t i, pdl_buf *out) {
     size_t end = i;
     while (end < s.n && end - i < LONGEST && !strchr("\t\n\f <&#;", s.p[end])) end++;

@@ -8,14 +8,14 @@
 
 #include "base/banned.h"
 
-/* A filter or test with its further arguments; row NULL: bool(). */
+/* A filter or test with its further arguments. When row is NULL, it is bool(). */
 typedef struct {
     const pdl_native_env *env;
     const pdl_native *row;
-    pdl_val *pos; /* [0] is set to the item for each call; the others are owned */
+    pdl_val *pos; /* [0] is set to the item for each call; the other items are owned */
     pdl_str *kw_names;
     pdl_val *kw;
-    pdl_call_args args; /* made of the three members before */
+    pdl_call_args args; /* made of the three members above */
 } action;
 
 static bool no_such(const char *what, pdl_vref name, pdl_err *err) {
@@ -26,7 +26,7 @@ static bool no_such(const char *what, pdl_vref name, pdl_err *err) {
     return false;
 }
 
-/* Starts an action: pos[0] is the name of its filter or test, the rest are its arguments. */
+/* Begins an action. pos[0] is the name of its filter or test, and the others are its arguments. */
 static bool action_init(action *a, bool test, const pdl_val *pos, size_t n, pdl_vref kwargs,
                         pdl_err *err) {
     if (n == 0) return true;
@@ -148,7 +148,7 @@ static bool keep_items(const action *a, const pdl_getter *g, pdl_vref items, boo
     return true;
 }
 
-/* Says which items a filter such as select keeps. */
+/* Says which items a filter such as `select` keeps. */
 typedef struct {
     const pdl_native_env *env;
     bool want, attribute;

@@ -20,7 +20,8 @@ bool pdl_f_json(PDL_ARGS) {
     return ok;
 }
 
-/* Writes "['a', 'b']": each item's text as Python prints it inside of a list. */
+/* Writes a list such as "['a', 'b']": the text of each item, in the form that Python prints inside
+ * a list. */
 bool pdl_f_pylist(PDL_ARGS) {
     pdl_val items;
     if (!pdl_arg_list(env, argv[0], &items, err)) return false;

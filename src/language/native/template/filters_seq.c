@@ -16,7 +16,7 @@ static pdl_val none_because(const char *why) { return pdl_undefined(pdl_textz(wh
 
 bool pdl_f_first(PDL_ARGS) {
     pdl_iter it;
-    /* the call is lenient: a strict call has failed before */
+    /* the call is lenient, because a strict call has failed before */
     if (pdl_is(argv[0], PDL_V_UNDEFINED)) {
         *out = none_because("No first item, sequence was empty.");
         return true;
@@ -100,7 +100,7 @@ static pdl_val sublist(pdl_vref list, size_t from, size_t to) {
 }
 
 bool pdl_f_batch(PDL_ARGS) {
-    int64_t size = -1; /* a number of another kind equals no length */
+    int64_t size = -1; /* a number of another kind is not equal to any length */
     if (pdl_is_int(argv[1]) || pdl_is_bool(argv[1])) (void)pdl_int_get(argv[1], &size);
     pdl_val items;
     if (!pdl_arg_list(env, argv[0], &items, err)) return false;
@@ -162,7 +162,7 @@ bool pdl_f_slice(PDL_ARGS) {
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* Returns the items sorted by g. */
+/* Returns the items, sorted by g. */
 static bool sort_items(const pdl_getter *g, pdl_vref items, bool reverse, pdl_val *out,
                        pdl_err *err) {
     pdl_val keys;
@@ -172,9 +172,9 @@ static bool sort_items(const pdl_getter *g, pdl_vref items, bool reverse, pdl_va
     return ok;
 }
 
-/* Sorts with each key in a list: lists first search for the items that differ, so equal keys
- * without an order (null, objects) can be sorted. Called only after a failure, since most keys have
- * an order. */
+/* Sorts with each key in a list. The comparison of lists first searches for items that differ, so
+ * equal keys without an order (null, objects) can be sorted. Called only after a failure, since
+ * most keys have an order. */
 static bool sort_listed(const pdl_getter *g, pdl_vref items, bool reverse, pdl_val *out,
                         pdl_err *err) {
     pdl_val keys, lists = pdl_list_new(pdl_list_len(items));
@@ -233,7 +233,7 @@ bool pdl_f_dictsort(PDL_ARGS) {
     return ok;
 }
 
-/* Finds the index of the extreme key. */
+/* Finds the index of the item whose key is the extreme one. */
 static bool extreme(pdl_vref keys, char op, size_t *out, pdl_err *err) {
     size_t best = 0;
     for (size_t i = 1; i < pdl_list_len(keys); i++) {
@@ -279,8 +279,8 @@ bool pdl_f_min(PDL_ARGS) { return pick_extreme(env, argv, '<', out, err); }
 
 /* --- same and different ----------------------------------------------------------------------- */
 
-/* Groups neighbours in `sorted` whose keys, the items of `keys`, are equal. The name of a group is
- * the value of show for its first item. */
+/* Groups adjacent items of `sorted` whose keys (the items of `keys`) are equal. The name of a group
+ * is the value of show for its first item. */
 static bool make_groups(const pdl_getter *show, pdl_vref sorted, pdl_vref keys, pdl_val *out,
                         pdl_err *err) {
     size_t n = pdl_list_len(sorted);
@@ -359,7 +359,7 @@ bool pdl_f_unique(PDL_ARGS) {
 
 /* --- join ------------------------------------------------------------------------------------- */
 
-/* Makes text of every item; *any_safe: one of them is marked safe. */
+/* Makes a text of each item. *any_safe: a text is marked as safe. */
 static bool texts_of(const pdl_native_env *env, const pdl_getter *g, pdl_vref items, pdl_val *out,
                      bool *any_safe, pdl_err *err) {
     pdl_val r = pdl_list_new(pdl_list_len(items));
@@ -395,7 +395,7 @@ bool pdl_f_join(PDL_ARGS) {
         pdl_drop(texts);
         return false;
     }
-    /* With autoescape, one safe piece makes all others escaped, the separator included. */
+    /* With autoescape, a safe piece makes all other pieces escaped, including the separator. */
     bool sep_safe = pdl_is_safe(sep), safe = env->autoescape && (any_safe || sep_safe);
     if (safe && !sep_safe) {
         pdl_val escaped;

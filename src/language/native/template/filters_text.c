@@ -30,7 +30,7 @@ static bool recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_va
     return ok;
 }
 
-/* Writes a short text directly into out: it grows to three times its size at most. */
+/* Writes a short text directly into out. It grows to at most three times its size. */
 static bool put_recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_buf *out,
                         pdl_err *err) {
     if (pdl_is_str(v) && pdl_str_get(v).n <= PDL_SHORT_TEXT &&
@@ -58,7 +58,7 @@ static bool splits_words(uint32_t cp) {
     return cp == '-' || cp == '(' || cp == '{' || cp == '[' || cp == '<' || pdl_cp_is_space(cp);
 }
 
-/* Writes the title case. Words are the text between the splitting characters. */
+/* Writes the title case. Words are the pieces of text between the splitting characters. */
 static void put_title(pdl_buf *out, pdl_str s) {
     const char *p = s.p, *end = s.p + s.n;
     pdl_steps steps = {0};
@@ -80,7 +80,8 @@ static void put_title(pdl_buf *out, pdl_str s) {
 bool pdl_f_title(PDL_ARGS) {
     if (!recased(env, argv[0], put_title, out, err)) return false;
     if (!pdl_is_safe(*out)) return true;
-    pdl_val plain = pdl_text(pdl_str_get(*out)); /* cutting a safe text into words loses its mark */
+    /* a safe text that is divided into words loses its mark */
+    pdl_val plain = pdl_text(pdl_str_get(*out));
     pdl_drop(*out);
     *out = plain;
     return true;
@@ -127,8 +128,8 @@ static bool not_a_string(pdl_vref v, const char *op_with, pdl_err *err) {
                         pdl_py_type(v));
 }
 
-/* Returns the indentation for the width argument: a text is the indentation itself, a number counts
- * blanks. Owned. */
+/* Returns the indentation for the argument `width`: a text is itself the indentation, and a number
+ * counts blanks. Owned. */
 static bool indentation(pdl_vref width, pdl_val *out, pdl_err *err) {
     if (pdl_is_str(width)) {
         *out = pdl_keep(width);
@@ -148,7 +149,8 @@ static bool indentation(pdl_vref width, pdl_val *out, pdl_err *err) {
 static bool put_indented(pdl_str s, pdl_str by, bool first, bool blank, pdl_buf *b, pdl_err *err) {
     size_t pos = 0, k = 0;
     pdl_str line, whole;
-    bool ended = true; /* the text ends with a terminator, so that one more empty line follows */
+    /* the text ends with a line terminator, so that another, empty line follows */
+    bool ended = true;
     if (first && !pdl_buf_add(b, by, err)) return false;
     for (; pdl_next_line(s, &pos, &line, &whole); k++) {
         if (!pdl_check_cancel_at(k, err)) return false;
@@ -232,7 +234,7 @@ static bool check_truncate(pdl_vref end, int64_t length, int64_t leeway, size_t 
     return true;
 }
 
-/* Reads a length: a number, of which the whole part counts. */
+/* Reads a length: a number, whose whole part counts. */
 static bool length_of(pdl_vref v, int64_t *out, pdl_err *err) {
     if (pdl_is_absent(v)) return true;
     if (!pdl_is_number(v))

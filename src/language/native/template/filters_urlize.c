@@ -9,8 +9,8 @@
 
 #include "base/banned.h"
 
-/* The pattern of a URL: a scheme or www. with a domain, a well-known top domain, an IP number; then
- * port and path. */
+/* The pattern of a URL: a scheme, or www. with a domain, or a well-known top domain, or an IP
+ * number; then port and path. */
 static const char web_pattern[] =
     "^((https?://|www\\.)(([\\w%-]+\\.)+)?([a-z]{2,63}|xn--[\\w%]{2,59})"
     "|([\\w%-]{2,63}\\.)+(com|net|int|edu|gov|org|info|mil)"
@@ -21,7 +21,8 @@ static const char mail_pattern[] = "^\\S+@\\w[\\w.-]*\\.\\w+$";
 
 typedef struct {
     pdl_regex *web, *mail;
-    int64_t limit;      /* code points of the displayed URL; -1: no limit */
+    /* maximum number of code points of the URL that are displayed; -1: no maximum */
+    int64_t limit;
     pdl_buf attributes; /* rel and target, escaped */
     pdl_val schemes;    /* list of further prefixes, or absent */
     pdl_buf out;
@@ -40,7 +41,7 @@ static size_t count(pdl_str s, pdl_str what) {
     return n;
 }
 
-/* Returns the length of an opening or closing bracket at the start or end of s; 0 when there is
+/* Returns the length of an opening or a closing bracket at the start or end of s; 0 when there is
  * none. */
 static size_t opening(pdl_str s) {
     if (s.n && (s.p[0] == '(' || s.p[0] == '<')) return 1;
@@ -51,13 +52,13 @@ static size_t closing(pdl_str s) {
     return pdl_str_ends(s, PDL_STR("&gt;")) ? 4 : 0;
 }
 
-/* Adds closing brackets to the URL that balance openings inside of it. */
+/* Adds to the URL the closing brackets that balance opening brackets in it. */
 static void balance(word *w, pdl_str open, pdl_str close) {
     size_t opened = count(w->middle, open), more = count(w->tail, close);
     if (opened <= count(w->middle, close)) return;
     for (size_t i = 0; i < opened && i < more; i++) {
         size_t end = pdl_str_find(w->tail, close, 0) + close.n;
-        w->middle.n += end; /* the tail follows the middle in memory */
+        w->middle.n += end; /* in memory the tail follows the middle */
         w->tail = pdl_str_sub(w->tail, end, w->tail.n);
     }
 }
@@ -177,7 +178,7 @@ static void put_attribute(linker *l, const char *name, pdl_str value) {
     PDL_PUT(&l->attributes, "\"");
 }
 
-/* Appends the words of rel, always including noopener, each once and in order. */
+/* Appends the words of rel, which include noopener, each once and in order. */
 static bool put_rel(linker *l, const pdl_native_env *env, pdl_vref rel, bool nofollow) {
     pdl_val text = pdl_absent();
     if (pdl_given(rel) && !pdl_arg_text(env, rel, &text, l->err)) return false;
@@ -193,7 +194,7 @@ static bool put_rel(linker *l, const pdl_native_env *env, pdl_vref rel, bool nof
         words[n++] = pdl_str_sub(s, 0, k);
         s = pdl_str_sub(s, k, s.n);
     }
-    for (size_t i = 1; i < n; i++) /* few words: insertion sort */
+    for (size_t i = 1; i < n; i++) /* there are only a few words, so this is an insertion sort */
         for (size_t k = i; k > 0 && pdl_str_cmp(words[k], words[k - 1]) < 0; k--) {
             pdl_str swap = words[k];
             words[k] = words[k - 1];

@@ -20,10 +20,10 @@
 
 /* --- conversion to numbers -------------------------------------------------------------------- */
 
-enum { MAX_NUMBER_TEXT = 4096 }; /* longer text is not a number that a person wrote */
+enum { MAX_NUMBER_TEXT = 4096 }; /* a longer text is not a number that a person has written */
 
-/* Appends the text of a float in ASCII: digits of any script become 0-9, single underscores between
- * digits are removed. Returns false for characters that no number has. */
+/* Appends the text of a float in ASCII: digits of any script become 0-9, and single underscores
+ * between digits are removed. Returns false for characters that no number has. */
 static bool plain_number(pdl_str s, pdl_buf *out) {
     const char *p = s.p, *end = s.p + s.n;
     bool digit = false, under = false;
@@ -106,7 +106,7 @@ bool pdl_float_from(pdl_vref v, double *out, pdl_err *err) {
     return false;
 }
 
-/* Returns true when err is a failed conversion that the filters turn into their default. */
+/* Returns true when err is a failed conversion for which the filters return their default. */
 static bool is_caught(const pdl_err *err, bool overflow) {
     if (!err->py_class) return false;
     return strcmp(err->py_class, "ValueError") == 0 || strcmp(err->py_class, "TypeError") == 0 ||
@@ -179,12 +179,12 @@ bool pdl_f_abs(PDL_ARGS) {
 }
 
 enum {
-    MAX_DIGITS = 323,      /* the last decimal place of a float */
-    DOUBLE_DECIMALS = 1100 /* digits of the exact value of a double */
+    MAX_DIGITS = 323,      /* the last decimal place that a float can have */
+    DOUBLE_DECIMALS = 1100 /* number of digits in the exact value of a double */
 };
 
-/* Rounds x to a multiple of 10 ** (e + 1) where 10 ** e <= |x| < 10 ** (e + 1): to 0 or one unit; a
- * tie goes to 0. */
+/* Rounds x to a multiple of 10 ** (e + 1), for 10 ** e <= |x| < 10 ** (e + 1). The result is 0 or
+ * one unit; a tie goes to 0. */
 static double round_first_digit(double x, int e) {
     char t[DOUBLE_DECIMALS + 32];
     (void)snprintf(t, sizeof t, "%.*e", DOUBLE_DECIMALS - 100, fabs(x));
@@ -196,7 +196,7 @@ static double round_first_digit(double x, int e) {
     return copysign(strtod(t, NULL), x);
 }
 
-/* Rounds half to even on the exact binary value. */
+/* Rounds to even, using the exact binary value. */
 static double round_double(double x, int64_t digits) {
     if (!isfinite(x) || x == 0 || digits > MAX_DIGITS) return x;
     if (digits < -MAX_DIGITS) return copysign(0.0, x);
@@ -219,8 +219,8 @@ static double round_double(double x, int64_t digits) {
     return strtod(t, NULL);
 }
 
-/* Rounds an integer to a multiple of 10 ** -digits, half to even: v - r, plus the unit when r is
- * past the middle. */
+/* Rounds an integer to a multiple of 10 ** -digits, half to even. The result is v - r, plus the
+ * unit when r is more than half of it. */
 static bool round_int(pdl_vref v, int64_t digits, pdl_val *out, pdl_err *err) {
     if (digits >= 0) {
         *out = pdl_is_bool(v) ? pdl_int(pdl_bool_of(v)) : pdl_keep(v);
@@ -423,7 +423,7 @@ static void put_htmlsafe(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* Returns true when a dict has a key that is not text, to any depth that can be written. */
+/* Returns true when a dict has a key that is not a text, at any depth that can be written. */
 static bool has_other_keys(pdl_vref v, unsigned depth, pdl_steps *steps) {
     bool dict = pdl_is_dict(v);
     if ((!dict && !pdl_is_seq(v)) || depth > PDL_MAX_JSON_DEPTH || !pdl_steps_may_continue(steps))
@@ -474,8 +474,8 @@ static bool list_in_order(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out,
     return true;
 }
 
-/* Returns v with the keys of all dicts sorted as in Python, which fails for keys of different
- * kinds. */
+/* Returns v with the keys of all dicts sorted as in Python. Like in Python, this fails for keys of
+ * different kinds. */
 static bool in_key_order(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
     pdl_vref known;
     if (depth > PDL_MAX_JSON_DEPTH)
@@ -513,9 +513,10 @@ static bool write_sorted(pdl_vref v, const pdl_str *unit, pdl_buf *b, pdl_err *e
     return ok;
 }
 
-enum { MAX_UNIT = 1000 }; /* bytes of indentation for each level */
+enum { MAX_UNIT = 1000 }; /* number of bytes of indentation for each level */
 
-/* Reads the indentation of an argument, a number of blanks or a text, into *unit; owned. */
+/* Reads the indentation in an argument, which is a number of blanks or a text, into
+ * *unit; owned. */
 static bool indent_unit(pdl_vref arg, pdl_buf *unit, pdl_err *err) {
     int64_t n = 0;
     if (pdl_is_str(arg)) {

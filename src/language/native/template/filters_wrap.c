@@ -7,10 +7,11 @@
 
 #include "base/banned.h"
 
-/* A line as code points, cut into chunks: runs of blanks, words, parts of hyphenated words. */
+/* A line as code points, divided into chunks: runs of blanks, words, and parts of
+ * hyphenated words. */
 typedef struct {
     const uint32_t *cp;
-    const uint32_t *off; /* byte offset of each code point, n + 1 of them */
+    const uint32_t *off; /* byte offset of each code point; there are n + 1 of them */
     size_t n;
     pdl_str text;
     bool hyphens, long_words;
@@ -28,16 +29,15 @@ static bool is_word_punct(uint32_t c) {
     return is_word(c) || (c < 0x80 && c && strchr("!\"'&.,?", (int)c));
 }
 
-/* Returns the end of a dash of two or more characters at i that a word follows; i when there is
- * none. */
+/* Returns the end of a dash of two or more characters at i, if a word follows it; otherwise i. */
 static size_t dash_end(const para *p, size_t i) {
     size_t j = i;
     while (j < p->n && p->cp[j] == '-') j++;
     return j - i >= 2 && j < p->n && is_word(p->cp[j]) ? j : i;
 }
 
-/* Returns true when a word may be broken after the hyphen at j: two letters, or letter hyphen
- * letter, before it; two letters after. */
+/* Returns true when a word may be broken after the hyphen at j. Before it there must be two
+ * letters, or a letter, a hyphen and a letter; after it there must be two letters. */
 static bool breaks_at_hyphen(const para *p, size_t j) {
     const uint32_t *c = p->cp;
     if (c[j] != '-') return false;
@@ -87,10 +87,10 @@ static size_t cut_of(const para *p, chunk c, size_t room) {
     return room;
 }
 
-/* Writes the lines of a paragraph: each is a span of neighbouring chunks. next: the chunk that was
- * cut, or the next to read. */
+/* Writes the lines of a paragraph. Each line is a span of adjacent chunks. next: the chunk that was
+ * cut, or the next chunk to read. */
 static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
-    size_t i = 0, rest = 0; /* rest > i: a chunk was cut at i, and ends at rest */
+    size_t i = 0, rest = 0; /* rest > i: a chunk was cut at i; it ends at rest */
     bool any = false;
     pdl_steps steps = {0};
     while (i < p->n && pdl_steps_may_continue(&steps)) {
@@ -99,7 +99,8 @@ static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
             i = c.to;
             if (i == p->n) break;
         }
-        size_t from = i, last = i, len = 0; /* line is [from, i), its last chunk begins at last */
+        /* the line is [from, i), and its last chunk begins at `last` */
+        size_t from = i, last = i, len = 0;
         bool has = false;
         while (i < p->n && pdl_steps_may_continue(&steps)) {
             c = (chunk){i, i < rest ? rest : chunk_end(p, i)};
@@ -124,7 +125,7 @@ static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
         }
         size_t to = i;
         if (has && is_empty(p, (chunk){last, i})) to = last;
-        if (to == from) continue; /* writes no line for an empty one */
+        if (to == from) continue; /* no line is written for an empty span */
         if (any && !pdl_buf_add(out, sep, err)) return false;
         if (!pdl_buf_add(out, pdl_str_sub(p->text, p->off[from], p->off[to]), err)) return false;
         any = true;

@@ -89,7 +89,7 @@ static int64_t draw(const pdl_native_env *env, int64_t lo, int64_t hi) {
     return k < hi ? k : hi - 1;
 }
 
-/* Writes one paragraph of n words: sentences with commas, a full stop at the end. */
+/* Writes one paragraph of n words. It has sentences with commas, and a full stop at the end. */
 static void put_paragraph(const pdl_native_env *env, int64_t n, pdl_buf *b) {
     bool capital = true;
     int64_t last_comma = 0, last_stop = 0, last = -1;
@@ -175,7 +175,7 @@ static const pdl_native globals[] = {
 static pdl_rows rows(void) { return (pdl_rows){globals, PDL_N_COUNT(globals)}; }
 
 const pdl_native *pdl_global_find(pdl_str name) {
-    /* The names of all natives of stdlib begin with this, and most names that are searched do
+    /* The names of all natives of stdlib begin with this text, and most names that are searched do
      * not. */
     bool own = name.n > 4 && memcmp(name.p, "pdl_", 4) == 0;
     return pdl_rows_find(own ? pdl_rows_stdlib() : rows(), name);

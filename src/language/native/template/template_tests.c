@@ -31,7 +31,8 @@ static bool t_mapping(PDL_ARGS) {
     YIELD(pdl_is(argv[0], PDL_V_HANDLE) ? pdl_handle_of(argv[0])->mapping : pdl_is_dict(argv[0]));
 }
 
-/* Returns true also for undefined: in Jinja it has a __call__, which fails with its explanation. */
+/* Returns true even for undefined: in Jinja an undefined value has a __call__, which fails with its
+ * explanation. */
 static bool t_callable(PDL_ARGS) {
     pdl_tag t = pdl_tag_of(argv[0]);
     bool handle = t == PDL_V_HANDLE && pdl_handle_of(argv[0])->callable;
@@ -71,12 +72,12 @@ static bool t_sameas(PDL_ARGS) {
     YIELD(pdl_obj_of(a) == pdl_obj_of(b));
 }
 
-/* Compares the remainder of the first by the second argument with a number, as ==. */
+/* Compares the remainder of the first argument by the second with a number, in the sense of ==. */
 static bool remainder_is(pdl_vref a, pdl_vref b, int64_t want, pdl_val *out, pdl_err *err) {
     pdl_val r;
     if (pdl_is(a, PDL_V_UNDEFINED)) return pdl_undefined_error(a, err);
     if (pdl_is(b, PDL_V_UNDEFINED)) return pdl_undefined_error(b, err);
-    if (pdl_is_str(a)) { /* % formats a text */
+    if (pdl_is_str(a)) { /* for a text, % is formatting */
         pdl_val args[1] = {pdl_keep(b)};
         pdl_val tuple = pdl_tuple_new(args, 1);
         bool ok = pdl_format_percent(a, pdl_is(b, PDL_V_TUPLE) || pdl_is_dict(b) ? b : tuple, false,
@@ -95,7 +96,7 @@ static bool t_odd(PDL_ARGS) { return remainder_is(argv[0], pdl_int(2), 1, out, e
 static bool t_even(PDL_ARGS) { return remainder_is(argv[0], pdl_int(2), 0, out, err); }
 static bool t_divisibleby(PDL_ARGS) { return remainder_is(argv[0], argv[1], 0, out, err); }
 
-/* Returns true for at least one cased letter, and none of the other case. */
+/* Returns true when there is at least one cased letter, and no letter of the other case. */
 static bool is_cased(const pdl_native_env *env, pdl_vref v, pdl_native_fn *fn, pdl_val *out,
                      pdl_err *err) {
     pdl_val s;
@@ -109,7 +110,7 @@ static bool t_upper(PDL_ARGS) { return is_cased(env, argv[0], pdl_m_isupper, out
 
 static bool t_in(PDL_ARGS) {
     bool r;
-    /* here an undefined value is allowed, and counts as empty */
+    /* an undefined value is allowed here, and counts as empty */
     if (pdl_is(argv[1], PDL_V_UNDEFINED)) YIELD(false);
     if (!pdl_val_in(argv[0], argv[1], &r, err)) return false;
     YIELD(r);
@@ -130,8 +131,8 @@ static bool t_gt(PDL_ARGS) { return ordered(argv, '>', out, err); }
 static bool t_le(PDL_ARGS) { return ordered(argv, 'l', out, err); }
 static bool t_ge(PDL_ARGS) { return ordered(argv, 'g', out, err); }
 
-/* Returns true when a name is in a table; as in a look-up in Python's dict, an unhashable one
- * fails. */
+/* Returns true when a name is in a table. As for a key of Python's dict, an unhashable
+ * name fails. */
 static bool named(pdl_vref name, bool test, pdl_val *out, pdl_err *err) {
     if (!pdl_is_hashable(name) && !pdl_is(name, PDL_V_UNDEFINED) && !pdl_is(name, PDL_V_RANGE))
         return pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_py_type(name));
