@@ -57,19 +57,20 @@ PDL_API const char *pdl_version(void);
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-/* Only the library makes errors (see pdl_error_new); members may be added at the end. Strings are
- * never NULL; a string that is not known is "". */
+/* Only the library makes errors (see pdl_error_new); a later version may add members at the end. No
+ * string is NULL: an unknown string is "". */
 typedef struct pdl_error {
     /* "usage", "syntax", "schema", "expression", "type", "code", "rate_limit", ... */
     const char *kind;
-    const char *message; /* without the place; may have several lines */
+    const char *message; /* the message without its place; it may have several lines */
     const char *file;
-    unsigned line;   /* from 1; 0: unknown */
-    unsigned column; /* code points, from 1; 0: unknown */
+    unsigned line;    /* the line counts from 1; 0 means that it is unknown */
+    unsigned column;  /* the column in code points, from 1; 0 means that it is unknown */
     const char *hint; /* "did you mean 'name'?" */
-    const char *text; /* whole text as the command prints it, several lines */
-    int exit_code;    /* exit code that the command would return */
-    int status;       /* HTTP status of a model call, exit status of code; 0: none */
+    const char *text; /* the whole text as the command prints it, in several lines */
+    int exit_code;    /* the exit code that the command would return */
+    /* the HTTP status of a model call, or the exit status of code; 0 when there is no status */
+    int status;
     /* For a program that is a tree (pdl_load_value): the part that is wrong, "text[1].model". */
     const char *path;
 } pdl_error;
@@ -77,8 +78,8 @@ typedef struct pdl_error {
 /* Writes error->text to a stream. */
 PDL_API void pdl_error_print(const pdl_error *error, FILE *to);
 PDL_API void pdl_error_free(pdl_error *error);
-/* Makes an error for callbacks that report a failure. kind: one of the kinds of errors; NULL or
- * unknown: "runtime". The text is copied. */
+/* Makes an error for callbacks that report a failure. kind is one of the kinds of errors; NULL or
+ * an unknown kind means "runtime". The text is copied. */
 PDL_API pdl_error *pdl_error_new(const char *kind, const char *message);
 
 /* --- values ------------------------------
@@ -88,14 +89,14 @@ PDL_API pdl_error *pdl_error_new(const char *kind, const char *message);
  * copy. */
 
 typedef enum pdl_kind {
-    PDL_KIND_NONE, /* there is no value: the handle is NULL */
+    PDL_KIND_NONE, /* the value does not exist: the handle is NULL */
     PDL_KIND_NULL,
     PDL_KIND_BOOL,
     PDL_KIND_INT,
     PDL_KIND_FLOAT,
     PDL_KIND_TEXT,
-    /* Tuples and ranges are lists as well, and so are contexts: their items are messages, dicts of
-     * role, content, ... */
+    /* Tuples and ranges are lists as well, and so are contexts. The items of a context are
+     * messages: dicts with role, content, ... */
     PDL_KIND_LIST,
     PDL_KIND_DICT,
     PDL_KIND_OTHER,    /* an object of Python code, a view of a dict, ...: see pdl_value_to_text */
@@ -103,7 +104,7 @@ typedef enum pdl_kind {
     PDL_KIND_FUNCTION, /* a function of a program (see pdl_value_call) or of the host program */
     PDL_KIND_OBJECT,   /* an object of the host program */
     PDL_KIND_BYTES,
-    PDL_KIND_SET /* its items are read like those of a list */
+    PDL_KIND_SET /* the items of a set are read like those of a list */
 } pdl_kind;
 
 PDL_API pdl_value *pdl_value_null(void);
@@ -125,12 +126,13 @@ PDL_API pdl_value *pdl_value_date(const char *text);
 PDL_API pdl_value *pdl_value_ints(const int64_t *numbers, size_t n);
 PDL_API pdl_value *pdl_value_tuple(const pdl_value *list);
 
-/* Makes another handle of the same value; NULL for NULL. */
+/* Makes another handle of the same value. Returns NULL for NULL. */
 PDL_API pdl_value *pdl_value_keep(const pdl_value *v);
-PDL_API void pdl_value_drop(pdl_value *v); /* NULL is fine */
+PDL_API void pdl_value_drop(pdl_value *v); /* v may be NULL */
 
-/* Add an item to a list, and set an entry of a dict. The item is copied in; the caller keeps its
- * handle. Return false when `v` is of another kind, something is NULL, or the key is not UTF-8. */
+/* Add an item to a list, and set an entry of a dict. The item is copied; the caller keeps its
+ * handle. Both return false when `v` is of another kind, an argument is NULL, or the key is not
+ * UTF-8. */
 PDL_API bool pdl_value_push(pdl_value *v, const pdl_value *item);
 PDL_API bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item);
 /* Sets an entry under a key of another type: scalars, dates, bytes and tuples of these, or texts
@@ -139,18 +141,19 @@ PDL_API bool pdl_value_put_at(pdl_value *v, const pdl_value *key, const pdl_valu
 
 PDL_API pdl_kind pdl_value_kind(const pdl_value *v);
 /* Return false when v is of another kind, or when the integer does not fit; *out is then unchanged.
- * get_float accepts integers as well. */
+ * get_float also accepts integers. */
 PDL_API bool pdl_value_get_bool(const pdl_value *v, bool *out);
 PDL_API bool pdl_value_get_int(const pdl_value *v, int64_t *out);
 PDL_API bool pdl_value_get_float(const pdl_value *v, double *out);
-/* Returns the text of a PDL_KIND_TEXT, NUL-terminated. It may contain NULs, so n_bytes (may be
- * NULL) gets its length. NULL for other kinds. Lives as long as this handle. */
+/* Returns the text of a PDL_KIND_TEXT, terminated by a NUL. The text may contain other NULs, so
+ * n_bytes (may be NULL) gets its length. Returns NULL for other kinds. The text lives as long as
+ * this handle. */
 PDL_API const char *pdl_value_get_text(const pdl_value *v, size_t *n_bytes);
-/* Returns the number of bytes of a text, items of a list or entries of a dict; 0 for other
- * kinds. */
+/* Returns the number of bytes of a text, the number of items of a list, or of entries of a dict.
+ * Returns 0 for other kinds. */
 PDL_API size_t pdl_value_len(const pdl_value *v);
-/* Return a new handle: the i-th item of a list or the i-th value of a dict, the i-th key of a dict,
- * the value under a key. NULL when there is none. */
+/* Return a new handle: the i-th item of a list or the i-th value of a dict; the i-th key of a dict;
+ * the value under a key. They return NULL when the item or the key does not exist. */
 PDL_API pdl_value *pdl_value_at(const pdl_value *v, size_t i);
 PDL_API pdl_value *pdl_value_key_at(const pdl_value *v, size_t i);
 PDL_API pdl_value *pdl_value_get(const pdl_value *v, const char *key);
@@ -166,10 +169,11 @@ PDL_API bool pdl_value_next(const pdl_value *v, size_t *i, pdl_value **key, pdl_
 /* Writes all items of a list of n integers to `out`. Returns false, and writes nothing, when an
  * item is not an integer or does not fit. */
 PDL_API bool pdl_value_get_ints(const pdl_value *v, int64_t *out, size_t n);
-/* Returns the digits of an integer of any size in base 10 or 16, as a text value; NULL for other
- * kinds. */
+/* Returns the digits of an integer of any size in base 10 or 16, as a text value. Returns NULL for
+ * other kinds. */
 PDL_API pdl_value *pdl_value_get_int_text(const pdl_value *v, int base);
-/* Returns the bytes of a PDL_KIND_BYTES; NULL for other kinds. They live as long as this handle. */
+/* Returns the bytes of a PDL_KIND_BYTES, which live as long as this handle. Returns NULL for other
+ * kinds. */
 PDL_API const char *pdl_value_get_bytes(const pdl_value *v, size_t *n_bytes);
 PDL_API bool pdl_value_is_tuple(const pdl_value *v);
 
@@ -183,39 +187,40 @@ typedef enum pdl_context_form {
     PDL_CONTEXT_INDEPENDENT
 } pdl_context_form;
 PDL_API pdl_context_form pdl_value_context_form(const pdl_value *v);
-/* Returns the parts as a list of contexts; NULL unless the context is dependent or independent. */
+/* Returns the parts as a list of contexts. Returns NULL unless the context is dependent or
+ * independent. */
 PDL_API pdl_value *pdl_value_context_parts(const pdl_value *v);
 /* Makes a context of parts: a list of contexts and messages (dicts with role and content). Error:
  * expression, when a part is neither. */
 PDL_API pdl_value *pdl_value_context(const pdl_value *parts, bool independent, pdl_error **error);
 
-/* The origins of a value (docs/manual/policies.md). A value that a run returns has origins, and so
- * have the parts that are taken out of it. A later run of the same engine that gets the value as an
- * input knows its origins. Inputs without origins are `data`. */
+/* The origins of a value (docs/manual/policies.md). A value that a run returns has origins. The
+ * parts that are taken out of the value have origins, too. A later run of the same engine that gets
+ * the value as an input knows its origins. Inputs without origins are `data`. */
 typedef enum pdl_origins {
     PDL_ORIGINS_NONE,  /* text of a program, or of the host program */
     PDL_ORIGINS_WHOLE, /* all parts have the same origins */
     PDL_ORIGINS_PARTS  /* a list or dict whose parts have different origins */
 } pdl_origins;
 PDL_API pdl_origins pdl_value_origins(const pdl_value *v);
-/* Adds the origins of `from` to v and all of its parts. For a value v that the host program made
- * from `from`. Returns false when one is NULL. */
+/* Adds the origins of `from` to v and all of its parts. The host program calls this when it made v
+ * from `from`. Returns false when an argument is NULL. */
 PDL_API bool pdl_value_add_origins(pdl_value *v, const pdl_value *from);
 
-/* Compares like `==` of the language; false when one is NULL. */
+/* Compares like `==` of the language. Returns false when an argument is NULL. */
 PDL_API bool pdl_value_equal(const pdl_value *a, const pdl_value *b);
 
 /* Errors: syntax, limit (nesting). */
 PDL_API pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **error);
 /* Returns the part of a JSON text that is certain while the text is still arriving, for answers
- * that are shown while they stream. text is everything that has arrived. Later calls with more text
- * only extend the result: texts and lists grow, dicts get keys. Returns NULL while nothing is
- * certain. */
+ * that are shown while they stream. `text` is the text that has arrived so far. Later calls with
+ * more text only extend the result: texts and lists grow, dicts get keys. Returns NULL while
+ * nothing is certain. */
 PDL_API pdl_value *pdl_value_from_partial_json(const char *text, size_t n_bytes);
-/* Writes JSON as a text value. indent: number of spaces for each level; 0: everything is on one
- * line. Error: type when a part of v cannot be expressed in JSON. */
+/* Writes JSON as a text value. indent is the number of spaces for each level; 0 means that the text
+ * has one line. Error: type when a part of v cannot be expressed in JSON. */
 PDL_API pdl_value *pdl_value_to_json(const pdl_value *v, unsigned indent, pdl_error **error);
-/* Writes YAML in block style as a text value; a value that YAML cannot express is written as its
+/* Writes YAML in block style as a text value. A value that YAML cannot express is written as its
  * text. */
 PDL_API pdl_value *pdl_value_to_yaml(const pdl_value *v, pdl_error **error);
 /* Returns the text that the command prints for this value, as a text value. */
@@ -225,24 +230,24 @@ PDL_API pdl_value *pdl_value_to_text(const pdl_value *v, pdl_error **error);
 
 typedef struct pdl_engine_options {
     size_t size;
-    const char *const *paths; /* further folders that are searched for imports */
+    const char *const *paths; /* more folders that are searched for imports */
     size_t n_paths;
-    /* Maximum number of model calls that are open at a time, in each task, or with `shared` in all
-     * tasks together; 0: 64. */
+    /* The maximum number of model calls that are open at a time. It counts for each task, or with
+     * `shared` for all tasks together. 0 means 64. */
     unsigned jobs;
     void *user; /* passed to the callback `note` */
     /* Called with a note on a loaded program, a line without its end: it uses old forms of the
-     * language. Not called after pdl_engine_free, and must not free the engine. NULL: there are no
-     * notes. */
+     * language. The library does not call this after pdl_engine_free, and the function must not
+     * free the engine. NULL means that notes are dropped. */
     void (*note)(void *user, const char *text, size_t n_bytes);
     bool shared; /* all tasks share one loop and its connections: see pdl_engine_step */
-    /* Defaults for the options of tasks with these names. */
+    /* defaults for the options of tasks that have these names */
     const char *prices, *timeout;
     double max_rps, max_tokens_per_minute;
     /* The sandbox of code blocks, commands and tool servers: "code", or a file with a profile
-     * (docs/manual/security.md). NULL: the value of PDL_SANDBOX; without that no sandbox, unless a
-     * policy or a block requires one. Confined code runs in a separate process, even when a handler
-     * for code exists. */
+     * (docs/manual/security.md). NULL means the value of PDL_SANDBOX. Without that variable there
+     * is no sandbox, unless a policy or a block requires one. Confined code runs in a separate
+     * process, even when a handler for code exists. */
     const char *sandbox;
     /* a machine without namespaces is accepted: Landlock, seccomp and limits suffice */
     bool sandbox_process;
@@ -254,15 +259,15 @@ typedef struct pdl_engine_options {
     bool no_sandbox; /* no sandbox is used even if PDL_SANDBOX is set */
 } pdl_engine_options;
 
-/* Makes an engine. options: NULL for defaults. */
+/* Makes an engine. options may be NULL for the defaults. */
 PDL_API pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error);
 PDL_API void pdl_engine_free(pdl_engine *engine);
 /* Works as pdl_value_drop for a value that a task or program of this engine returned: its memory
- * returns to the engine at once. Many large results are dropped faster this way. NULL is fine for
- * v. */
+ * returns to the engine at once. Many large results are dropped faster this way. v may be NULL. */
 PDL_API void pdl_engine_drop_value(pdl_engine *engine, pdl_value *v);
 /* Returns in *out whether a policy of the engine or of PDL_POLICY has a rule for this sink ("code",
- * "command", ...). Errors: usage (there is no such sink), and those of reading the policies. */
+ * "command", ...). Errors: usage when the sink does not exist, and the errors of reading the
+ * policies. */
 PDL_API bool pdl_engine_has_rule(pdl_engine *engine, const char *sink, bool *has,
                                  pdl_error **error);
 
@@ -308,8 +313,8 @@ PDL_API bool pdl_engine_handle(pdl_engine *engine, const char *kind, const char 
 PDL_API const pdl_value *pdl_request_data(const pdl_request *request);
 /* Returns true when the task does not wait for the answer any more. */
 PDL_API bool pdl_request_is_cancelled(const pdl_request *request);
-/* Sends a piece of a streamed answer: text of a model, output of code. The answer still has all of
- * it. */
+/* Sends a piece of a streamed answer: text of a model, output of code. The answer still has the
+ * whole text. */
 PDL_API bool pdl_request_piece(pdl_request *request, const char *text, size_t n_bytes);
 /* Sends the answer; the caller keeps the handle. An answer of a form that does not fit becomes an
  * error of the program. */
@@ -318,28 +323,29 @@ PDL_API void pdl_request_answer(pdl_request *request, const pdl_value *answer);
  * the code changed in place (a list that it appended to), or NULL. */
 PDL_API void pdl_request_answer_code(pdl_request *request, const pdl_value *result,
                                      const pdl_value *changed);
-/* Reports a failure: kind is one of the kinds of errors ("rate_limit"; NULL or unknown: "runtime"),
- * message says what happened. Programs see it in `fallback` and `retry`. */
+/* Reports a failure: kind is one of the kinds of errors, such as "rate_limit"; NULL or an unknown
+ * kind means "runtime". message says what happened. Programs see it in `fallback` and `retry`. */
 PDL_API void pdl_request_refuse(pdl_request *request, const char *kind, const char *message);
-/* Reports a failure with the classes of an exception, the class and then its bases, "A,B,C", which
- * `retry: {exceptions: ...}` compares. */
+/* Reports a failure with the classes of an exception: the class and then its bases, as in "A,B,C".
+ * `retry: {exceptions: ...}` compares these classes. */
 PDL_API void pdl_request_raise(pdl_request *request, const char *kind, const char *classes,
                                const char *message);
 
-/* Passes the request to the next handler that fits, in the end to the library. Releases the request
- * as an answer does. */
+/* Passes the request to the next handler that fits, and to the library when no handler is left.
+ * Releases the request as an answer does. */
 PDL_API void pdl_request_decline(pdl_request *request);
 
 /* Makes a value of a function of the host program. A program gets it among its inputs, and
  * expressions call it: ${ name(1, key=2) }. The data of its requests is {args: [...], kwargs:
- * {...}}; any value is an answer. Returns NULL when something is NULL. */
+ * {...}}; any value is an answer. Returns NULL when an argument is NULL. */
 PDL_API pdl_value *pdl_value_function(const char *name, pdl_handler_fn *fn, void *user);
-/* Works as pdl_value_function, with a destructor: release (may be NULL) is called once with `user`,
- * when no handle and no run has the value any more: on the thread that released it last, and
- * perhaps inside of another function of the library. It must not call the library. */
+/* Works as pdl_value_function, with a destructor. release (may be NULL) is called once with `user`,
+ * when no handle and no run has the value any more. It is called on the thread that released the
+ * value last, perhaps inside of another function of the library. It must not call the library. */
 PDL_API pdl_value *pdl_value_function_with(const char *name, pdl_handler_fn *fn, void *user,
                                            void (*release)(void *user));
-/* Returns the `user` of a function that was made with this fn, NULL for every other value. */
+/* Returns the `user` of a function that was made with this fn. Returns NULL for every
+ * other value. */
 PDL_API void *pdl_value_function_of(const pdl_value *v, pdl_handler_fn *fn);
 
 /* --- objects of the host program ------------------------------
@@ -368,7 +374,7 @@ typedef enum pdl_object_trait {
 typedef struct pdl_object_ops {
     size_t size;
     /* Returns the name of its type, "Hive", which is copied, and its traits. Called once, when the
-     * value is made. NULL: "object", with the traits of the functions that are set. */
+     * value is made. NULL means "object", with the traits of the functions that are set. */
     const char *(*type_name)(void *object, unsigned *traits);
     void (*attribute)(void *object, const char *name, pdl_request *request); /* x.name */
     void (*item)(void *object, const pdl_value *key, pdl_request *request);  /* x[key] */
@@ -384,13 +390,13 @@ typedef struct pdl_object_ops {
      * "unary", operator, object}, {op: "slice", object, args: [from, to, step]}, {op: "filter",
      * name, args, kwargs, operator?}. The object is one of the operands, or inside of one. */
     void (*operate)(void *object, const pdl_value *operation, pdl_request *request);
-    /* returns false when it has no length */
+    /* returns false when the object has no length */
     bool (*length)(void *object, size_t *out);
-    /* NULL: the object is true unless its length is 0 */
+    /* NULL means that the object is true unless its length is 0 */
     bool (*truth)(void *object, bool *out, pdl_error **error);
     /* Returns the text of Python's str() or repr(). */
     pdl_value *(*text)(void *object, bool repr, pdl_error **error);
-    /* Both objects have this function. NULL: an object equals only itself. */
+    /* Called when both objects have this function. NULL means that an object equals only itself. */
     bool (*equal)(void *object, void *other);
     void (*release)(void *object); /* called like release of pdl_value_function_with */
 } pdl_object_ops;
@@ -398,16 +404,17 @@ typedef struct pdl_object_ops {
 /* Makes a value of an object. ops is copied. Returns NULL when object is NULL, the name of the type
  * is empty or not UTF-8, or `size` is not set; `release` is then not called. */
 PDL_API pdl_value *pdl_value_object(void *object, const pdl_object_ops *ops);
-/* Returns the object of a value that was made with these ops, NULL for every other value. */
+/* Returns the object of a value that was made with these ops. Returns NULL for every
+ * other value. */
 PDL_API void *pdl_value_object_of(const pdl_value *v, const pdl_object_ops *ops);
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* Loads a program from a file. Errors: io, syntax, schema. All problems are in error->text; the
- * place is that of the first. */
+/* Loads a program from a file. Errors: io, syntax, schema. error->text has all problems, and the
+ * place is that of the first problem. */
 PDL_API pdl_program *pdl_load_file(pdl_engine *engine, const char *path, pdl_error **error);
-/* Loads a program from text. name: the name in messages, from which relative paths begin; NULL:
- * there is none, and paths begin in the working directory. */
+/* Loads a program from text. `name` is the name in messages; relative paths begin in its folder.
+ * When `name` is NULL, relative paths begin in the working directory. */
 PDL_API pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t n_bytes,
                                    const char *name, pdl_error **error);
 /* Loads a program from a tree of dicts, lists, texts and other data, as pdl_program_tree returns
@@ -417,39 +424,41 @@ PDL_API pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t 
 PDL_API pdl_program *pdl_load_value(pdl_engine *engine, const pdl_value *tree, const char *name,
                                     pdl_error **error);
 PDL_API void pdl_program_free(pdl_program *program);
-/* Returns the text that was loaded. NULL for NULL. */
+/* Returns the text that was loaded. Returns NULL for NULL. */
 PDL_API pdl_value *pdl_program_text(const pdl_program *program);
 
 /* Returns the program as a tree of dicts, lists and texts, in the normal form of `pdl dump`,
- * without defaults. Loading it gives an equal program. NULL for NULL. */
+ * without defaults. Loading the tree gives an equal program. Returns NULL for NULL. */
 PDL_API pdl_value *pdl_program_tree(const pdl_program *program);
 
-/* Finds problems of a program without running it: a list of {file, line, column, end_line,
- * end_column, severity: error or warning, code, message, hint}, empty when there are none. Error:
- * io. */
+/* Finds problems of a program without running it. Returns a list of {file, line, column, end_line,
+ * end_column, severity: error or warning, code, message, hint}, which is empty when the program has
+ * no problems. Error: io. */
 PDL_API pdl_value *pdl_check_file(pdl_engine *engine, const char *path, pdl_error **error);
 PDL_API pdl_value *pdl_check_text(pdl_engine *engine, const char *text, size_t n_bytes,
                                   const char *name, pdl_error **error);
-/* Finds problems of a loaded program. If that is a tree, each dict has its `path`. */
+/* Finds problems of a loaded program. When the program was loaded from a tree, each dict also has a
+ * `path`. */
 PDL_API pdl_value *pdl_check_program(pdl_engine *engine, const pdl_program *program,
                                      pdl_error **error);
 
-/* Returns what the program would send to models with these inputs (a dict; NULL: none), without
- * sending it: the output of `pdl explain --json`, see docs/manual/calls.md. allow: what is really
- * executed, some of "code,command,read,write,input,tool"; NULL: nothing. Functions and objects
- * among the inputs are used. Errors: usage, and those of a run. */
+/* Returns the requests that the program would send to models with these inputs, without sending
+ * them. The result is the output of `pdl explain --json` (docs/manual/calls.md). inputs is a dict,
+ * or NULL. allow names the actions that are really executed, some of
+ * "code,command,read,write,input,tool"; NULL allows no action. Functions and objects among the
+ * inputs are used. Errors: usage, and those of a run. */
 PDL_API pdl_value *pdl_explain(pdl_engine *engine, pdl_program *program, const pdl_value *inputs,
                                const char *allow, pdl_error **error);
 
 /* Returns the JSON Schema of the language. */
 PDL_API pdl_value *pdl_schema_of_language(void);
-/* Returns what expressions may use, by the headings of docs/manual/builtins.md: a dict of dicts,
- * name -> {parameters, doc}. */
+/* Returns the functions, filters and tests of expressions under the headings of
+ * docs/manual/builtins.md. The result is a dict of dicts, name -> {parameters, doc}. */
 PDL_API pdl_value *pdl_builtins_of_language(void);
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-/* The output of a run while it runs (task_options.text). */
+/* The text that a run sends to task_options.text while it runs. */
 typedef enum pdl_output {
     PDL_OUTPUT_NONE,   /* only the text that the program prints itself */
     PDL_OUTPUT_RESULT, /* the result, as it arrives */
@@ -457,48 +466,49 @@ typedef enum pdl_output {
 } pdl_output;
 
 typedef enum pdl_state {
-    PDL_TASK_WAITING, /* continues when something outside has happened */
+    PDL_TASK_WAITING, /* the task continues when something outside of it has happened */
     PDL_TASK_DONE,
     PDL_TASK_FAILED
 } pdl_state;
 
-/* An event of the run. Everything lives for the call. */
+/* An event of the run. All members live only during the call. */
 typedef struct pdl_report {
     size_t size;
     const char *kind;  /* "block_begin", "effect", "note", ...: see docs/manual/embedding.md */
-    const char *place; /* id of the block: "text.0.if.then"; "" when it has none */
-    const char *file; /* file of the block */
+    const char *place; /* the id of the block, "text.0.if.then"; "" outside of blocks */
+    const char *file;  /* the file of the block */
     unsigned line;
-    const char *text; /* NUL-terminated; "" when there is none */
+    const char *text; /* the text, terminated by a NUL; "" when the event has no text */
     size_t n_text;
     const char *role;       /* role of a message */
-    const char *effect;     /* kind of the request, for effect, piece and reply */
-    const pdl_value *value; /* set for block_end, field, message; else NULL */
+    const char *effect;     /* the kind of the request, for effect, piece and reply */
+    const pdl_value *value; /* set for block_end, field and message; otherwise NULL */
     const pdl_error *error; /* NULL: none */
-    unsigned number;        /* number of an attempt, a case, an iteration */
-    const char *look;       /* source of a text: "model", "code", "" for the program */
-    /* text is not the program's own: neutralise it before it is written to a terminal */
+    unsigned number;        /* the number of an attempt, a case or an iteration */
+    const char *look;       /* the source of a text: "model", "code", or "" for the program */
+    /* the text comes from outside the program: neutralise it before it is written to a terminal */
     bool untrusted;
 } pdl_report;
 
 /* Makes a run durable, so that it survives the end of its process (docs/manual/durable-runs.md). */
 typedef struct pdl_task_durable {
     size_t size;
-    /* Id of a run in the folder of runs ($PDL_RUNS); a text with a slash is the path of a file. */
+    /* The id of a run in the folder of runs ($PDL_RUNS), or the path of a file: a text with a
+     * slash. */
     const char *run;
-    /* true: an existing run continues; false: a new run begins, and it is an error when it exists
-     * already */
+    /* true: an existing run continues; false: a new run begins, and an existing run is an error */
     bool resume;
     /* faster: the run survives the end of the process, but not a power cut */
     bool process_only;
-    /* A `read` without a line, or an approval that cannot be given, ends the run with an error of
-     * kind "parked". pdl_runs_answer answers it, and then the run is resumed. */
+    /* A `read` without a line ends the run with an error of kind "parked", and so does an approval
+     * that the run cannot get. pdl_runs_answer answers the question, and then the run can be
+     * resumed. */
     bool park;
-    bool provisional;   /* `text` gets pieces of answers before they are stored */
-    /* resume: code may run again to restore the state that it had left in Python */
+    bool provisional; /* `text` gets pieces of answers before they are stored */
+    /* resume: code may run again to restore the state that it had in Python */
     bool rebuild;
     bool changed_fails; /* resume: it is an error when the program requests something else */
-    bool take_over;     /* resume: continues even when another process may still own the run */
+    bool take_over;     /* resume: the run continues even when another process may still own it */
     /* resume: decides about actions that began and were not finished. The actions at the places of
      * `again` ("all": at any place) are executed again; the actions of `skip` ("PLACE=JSON") get
      * this result. */
@@ -511,84 +521,87 @@ typedef struct pdl_task_options {
     const pdl_value *inputs; /* dict of variables; NULL: none */
     pdl_output output;
     const char *record; /* write a journal into this new file */
-    const char *replay; /* answer every request from this journal; nothing is sent */
-    bool trace;         /* keep the data for pdl_task_trace */
-    bool blocks;        /* report blocks and fields as well */
-    /* passed to the callbacks, which may cancel the task and must not step or wait for it */
+    const char *replay; /* answers every request from this journal, and sends nothing */
+    bool trace;         /* keeps the data for pdl_task_trace */
+    bool blocks;        /* reports blocks and fields as well */
+    /* passed to the callbacks; they may cancel the task, but must not step it or wait for it */
     void *user;
     /* gets the standard output of the program */
     void (*text)(void *user, const char *text, size_t n_bytes);
     void (*error_text)(void *user, const char *text,
-                       size_t n_bytes); /* gets its error output, and notes */
+                       size_t n_bytes); /* gets the error output and the notes of the program */
     void (*message)(void *user, const char *role, const char *text,
                     size_t n_bytes); /* called when output is PDL_OUTPUT_CONTEXT */
     void (*report)(void *user, const pdl_report *report);
     /* The options from here to max_tokens_per_minute are those of the command with these names, in
-     * the same words (docs/manual/calls.md); NULL and 0: not set. */
+     * the same words (docs/manual/calls.md). NULL and 0 mean that the option is not set. */
 
-    /* File of replies that runs share, which is made when it is missing; a replay does not use
-     * it. */
+    /* The file of replies that runs share. A missing file is made. A replay does not
+     * use the file. */
     const char *cache;
-    /* Limits of the run: some of "calls=10,tokens=5000,cost=0.5,seconds=60". */
+    /* The limits of the run, some of "calls=10,tokens=5000,cost=0.5,seconds=60". */
     const char *budget;
-    const char *prices; /* JSON file of the prices of models; NULL: that of PDL_PRICES, if any */
-    /* Time limits of model calls: seconds, or "connect=S,first=S,idle=S,total=S". */
+    /* The JSON file with the prices of models. NULL means the file of PDL_PRICES, if the variable
+     * is set. */
+    const char *prices;
+    /* The time limits of model calls: seconds, or "connect=S,first=S,idle=S,total=S". */
     const char *timeout;
-    double max_rps; /* requests of models that are sent in a second */
+    double max_rps; /* maximum number of requests to models in a second */
     double max_tokens_per_minute;
-    /* Called once, with `user`, when the task has ended, by the step, wait or cancel that noticed
-     * it. Its result can be read, and it may be freed. */
+    /* Called once, with `user`, when the task has ended. The step, wait or cancel that notices the
+     * end calls it. It may read the result of the task, and may free the task. */
     void (*done)(void *user, pdl_task *task);
     /* The task has a separate loop, connections and rates even if options.shared is set. It may
      * then be stepped and waited for inside of callbacks of other tasks of the engine, which wait
      * for it. */
     bool alone;
-    /* Makes the run durable; borrowed for the call. With resume its inputs come from the journal,
-     * and given inputs replace the recorded ones of the same name, as -d of `pdl resume` does.
-     * `text`, `error_text` and `message` are called when everything they depend on is stored. A
-     * task that is freed or cancelled before its end can be resumed. NULL: the run is not
+    /* Makes the run durable; borrowed for the call. With `resume` the inputs come from the journal.
+     * Inputs of the same name replace the recorded inputs, like -d of `pdl resume`. `text`,
+     * `error_text` and `message` are called when all answers that they depend on are stored. A task
+     * that is freed or cancelled before its end can be resumed. NULL means that the run is not
      * durable. */
     const pdl_task_durable *durable;
-    /* Not 0 when the run must end, also in the middle of one operation: another thread or a signal
-     * handler sets it. The error is of kind "interrupt" for SIGINT, else "terminated". Borrowed
-     * until free; NULL: there is none. */
+    /* Another thread or a signal handler sets this number when the run must end, even in the middle
+     * of one operation. The error is of kind "interrupt" for SIGINT, otherwise "terminated". The
+     * number is borrowed until the task is freed. May be NULL. */
     const volatile int *interrupt;
-    /* Policies for this task in addition to those of the engine, named in the same way; borrowed
-     * for the call. */
+    /* Policies for this task, in addition to the policies of the engine and named in the same way.
+     * The text is borrowed for the call. */
     const char *const *policies;
     size_t n_policies;
-    /* The sandbox of code, commands and tool servers of this task, within that of the engine:
-     * "code", or a file with a profile. NULL and "": nothing more. A handler of the engine that
-     * runs code still gets the requests, and declines them. */
+    /* The sandbox of code, commands and tool servers of this task: "code", or a file with a
+     * profile. The sandbox of the engine applies, too. NULL and "" add no sandbox. A handler of the
+     * engine that runs code still gets the requests, and declines them. */
     const char *sandbox;
     /* The trace has whole lists of messages and no member that the reference does not write, for
      * programs that read the reference's traces. */
     bool trace_whole;
 } pdl_task_options;
 
-/* Starts a run; nothing happens before the first step. options: NULL for defaults. Errors: usage,
- * io, replay, config (an invalid table of prices). */
+/* Starts a run, which does nothing before the first step. options may be NULL for the defaults.
+ * Errors: usage, io, replay, config (an invalid table of prices). */
 PDL_API pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program,
                                  const pdl_task_options *options, pdl_error **error);
-/* Cancels what is open. Inside of a callback of the task it takes effect when the callback has
- * returned. */
+/* Cancels the open requests of the task. Inside of a callback of the task, it is freed when the
+ * callback has returned. */
 PDL_API void pdl_task_free(pdl_task *task);
 
-/* Runs what can run without waiting. A program with an event loop steps again when the descriptor
- * of pdl_task_fd is readable, when pdl_task_deadline_ms have passed, or when a request was
- * answered. */
+/* Runs the parts of the task that need not wait. A program with an event loop steps again when the
+ * descriptor of pdl_task_fd is readable, when pdl_task_deadline_ms have passed, or when a request
+ * was answered. */
 PDL_API pdl_state pdl_task_step(pdl_task *task);
 /* Steps the task until it ends, or until timeout_ms have passed (-1: no limit). */
 PDL_API pdl_state pdl_task_wait(pdl_task *task, int timeout_ms);
-/* Ends the run with an error of kind "interrupt". May be called from callbacks. */
+/* Ends the run with an error of kind "interrupt". Callbacks may call this. */
 PDL_API void pdl_task_cancel(pdl_task *task);
-/* Ends the wait of pdl_task_wait soon, which then checks for answers and continues. May be called
- * from any thread and from signal handlers. */
+/* Ends the wait of pdl_task_wait soon, which then checks for answers and continues. Any thread and
+ * signal handlers may call this. */
 PDL_API void pdl_task_wake(pdl_task *task);
 
 PDL_API pdl_state pdl_task_state(const pdl_task *task);
-PDL_API int pdl_task_fd(const pdl_task *task);          /* returns -1 when there is none */
-PDL_API int pdl_task_deadline_ms(const pdl_task *task); /* returns -1 when there is no limit */
+/* returns -1 when the task has no descriptor */
+PDL_API int pdl_task_fd(const pdl_task *task);
+PDL_API int pdl_task_deadline_ms(const pdl_task *task); /* returns -1 when the task has no limit */
 
 /* --- tasks on one loop ------------------------------
  *
@@ -601,9 +614,9 @@ PDL_API int pdl_task_deadline_ms(const pdl_task *task); /* returns -1 when there
  * nothing, but to tasks that are `alone`. The options timeout, prices, max_rps and
  * max_tokens_per_minute of a task are errors there: give them to the engine. */
 
-/* Runs what can run, and waits at most timeout_ms for something to happen (0: does not wait, -1:
- * until no task waits any more). Returns how many tasks still wait; 0 also without
- * options.shared. */
+/* Runs the parts of all tasks that need not wait. Then waits at most timeout_ms for an event (0:
+ * does not wait; -1: until no task waits any more). Returns the number of tasks that still wait;
+ * without options.shared it returns 0. */
 PDL_API size_t pdl_engine_step(pdl_engine *engine, int timeout_ms);
 /* The engine has to be stepped again when the descriptor is readable, when the time has passed, or
  * when a request was answered. pdl_engine_fd returns -1 when no task was started;
@@ -611,34 +624,34 @@ PDL_API size_t pdl_engine_step(pdl_engine *engine, int timeout_ms);
 PDL_API int pdl_engine_fd(const pdl_engine *engine);
 PDL_API int pdl_engine_deadline_ms(const pdl_engine *engine);
 
-/* Inside of a callback of a task, returns `user` of the options of that task. Callbacks of
- * functions and objects of the host program count, too. Returns NULL outside of callbacks, and for
- * a task that was freed. */
+/* Inside of a callback of a task, returns `user` of the options of that task. The same is true in
+ * callbacks of functions and objects of the host program. Returns NULL outside of callbacks, and
+ * for a task that was freed. */
 PDL_API void *pdl_engine_current_user(const pdl_engine *engine);
 
 /* The functions below are for a task whose state is PDL_TASK_DONE. For other tasks they fail with
  * an error of kind usage, or with the error of the run. They return new handles. */
 PDL_API pdl_value *pdl_task_result(const pdl_task *task, pdl_error **error);
-/* Among the variables, `pdl_context` is the context, `stdlib` the library, `pdl_usage` the result
- * of pdl_task_usage; all others are the program's. */
+/* Among the variables, `pdl_context` is the context, `stdlib` is the library, and `pdl_usage` is
+ * the result of pdl_task_usage. The program defines all other variables. */
 PDL_API pdl_value *pdl_task_variables(const pdl_task *task, pdl_error **error);
 PDL_API pdl_value *pdl_task_messages(const pdl_task *task, pdl_error **error);
 /* Returns the messages as a context. */
 PDL_API pdl_value *pdl_task_context(const pdl_task *task, pdl_error **error);
-/* Returns {model_calls, completion_tokens, prompt_tokens} so far; NULL for NULL. */
+/* Returns {model_calls, completion_tokens, prompt_tokens} so far. Returns NULL for NULL. */
 PDL_API pdl_value *pdl_task_usage(const pdl_task *task);
-/* Returns the sum of the factors that the run has met so far; 0 for NULL. */
+/* Returns the sum of the factors that the run has met so far. Returns 0 for NULL. */
 PDL_API double pdl_task_score(const pdl_task *task);
 /* Returns the trace as a text value of JSON, after the end. Error: usage when options.trace was not
  * set. */
 PDL_API pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error);
-/* Makes a page for people from a trace (the text of pdl_task_trace, or one that the command or the
- * reference wrote), as a text value: one HTML document that needs no network and no server. name:
- * its title; source: the text of the program; NULL: it is written from the trace. Error: syntax
- * when the text has no JSON object. */
+/* Makes a page for people from a trace, and returns it as a text value: one HTML document that
+ * needs no network and no server. trace is the text of pdl_task_trace, or of a file that the
+ * command or the reference wrote. name is the title. source is the text of the program; when it is
+ * NULL, the page shows the program of the trace. Error: syntax when the text has no JSON object. */
 PDL_API pdl_value *pdl_trace_page(const char *trace, size_t n_bytes, const char *name,
                                   const char *source, pdl_error **error);
-/* Returns the error after PDL_TASK_FAILED, else NULL. It lives as long as the task. */
+/* Returns the error after PDL_TASK_FAILED, otherwise NULL. It lives as long as the task. */
 PDL_API const pdl_error *pdl_task_error(const pdl_task *task);
 
 /* --- functions of programs ------------------------------
@@ -647,18 +660,18 @@ PDL_API const pdl_error *pdl_task_error(const pdl_task *task);
  * called as long as a handle of it exists, also when the task has ended, by tasks of the same
  * engine. */
 
-/* Starts a call: a task that yields the result of the function. args: a list; kwargs: a dict with
- * names of parameters; both may be NULL. Functions and objects of the host program can be called as
- * well. options: inputs must be NULL. Inside of callbacks of other tasks set options.alone to wait
- * for the call there. Errors: usage, and those of pdl_task_start. */
+/* Starts a call: a task that yields the result of the function. args is a list, and kwargs is a
+ * dict with names of parameters; both may be NULL. Functions and objects of the host program can be
+ * called as well. options->inputs must be NULL. Inside of callbacks of other tasks set
+ * options.alone to wait for the call there. Errors: usage, and those of pdl_task_start. */
 PDL_API pdl_task *pdl_value_call(pdl_engine *engine, const pdl_value *function,
                                  const pdl_value *args, const pdl_value *kwargs,
                                  const pdl_task_options *options, pdl_error **error);
 /* Returns the declaration of a program's function for models: {type: function, function: {name,
- * description, parameters: JSON Schema}}; NULL for every other value. */
+ * description, parameters: JSON Schema}}. Returns NULL for every other value. */
 PDL_API pdl_value *pdl_value_signature(const pdl_value *v);
 
-/* Does start, wait, result and free in one call. inputs: may be NULL. */
+/* Starts a task, waits for its end, and returns its result. inputs may be NULL. */
 PDL_API pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program,
                                    const pdl_value *inputs, pdl_error **error);
 
@@ -668,12 +681,13 @@ PDL_API pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program,
  * ~/.local/state/pdl/runs), the newest first: a list of {id, program, state, started, ended, calls,
  * tokens, cost, place}; state: running, ended, failed, killed or waiting. Errors: io, config. */
 PDL_API pdl_value *pdl_runs_list(pdl_error **error);
-/* Returns one run with the same members and {text, folder, questions}: the text of the program, the
- * folder in which the run began, and its open questions, a list of {place, kind, text}. run: an id,
- * or the path of a file. */
+/* Returns one run with the members of pdl_runs_list and {text, folder, questions}: the text of the
+ * program, the folder in which the run began, and its open questions, a list of {place, kind,
+ * text}. run: an id, or the path of a file. */
 PDL_API pdl_value *pdl_runs_show(const char *run, pdl_error **error);
-/* Answers a question of a run that waits. place: NULL when there is only one. Errors: runtime (no
- * question is open, several are, the run is running), io. Returns false when it fails. */
+/* Answers a question of a run that waits. place may be NULL when only one question is open. Errors:
+ * io, and runtime when no question is open, when place is NULL and several questions are open, or
+ * when the run is running. Returns false when it fails. */
 PDL_API bool pdl_runs_answer(const char *run, const char *place, const char *text,
                              pdl_error **error);
 /* Removes a run that is not running. Returns false when it fails. */
@@ -681,23 +695,23 @@ PDL_API bool pdl_runs_remove(const char *run, pdl_error **error);
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Sets the source of memory for the whole process; called before anything else. Memory is aligned
- * like malloc's. All three functions are given, or all are NULL for the default. Returns false
- * otherwise. */
+/* Sets the source of memory for the whole process. Call this before every other function. Memory is
+ * aligned like malloc's. All three functions are given, or all are NULL for the default. Returns
+ * false otherwise. */
 PDL_API bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p, size_t n),
                                void (*release)(void *p));
 /* Sets what the library does when memory runs out, for the whole process.
  *
- * Allocations inside of the library never fail halfway: fn is called with the number of requested
- * bytes, on the requesting thread. It may release memory of the host program (caches, a reserve
- * kept for this) and return true: the allocation is then tried again, as often as fn returns true.
- * When it returns false, or fn is NULL, a program that is running ends with an error of kind
- * "limit" and its place: every run keeps two megabytes aside for that. When no program runs, or
- * these two megabytes are not enough, the process prints `pdl: error: out of memory (N bytes asked
- * for)` on standard error, with the place of the block if there is one, and ends with exit(1):
- * functions registered with atexit run, child processes of the library are killed, output files and
- * journals keep what was written completely. So fn is also the place for final steps, such as
- * saving work.
+ * No allocation inside of the library fails halfway. Instead, fn is called with the number of
+ * requested bytes, on the requesting thread. It may release memory of the host program (caches, a
+ * reserve kept for this) and return true: the allocation is then tried again, as often as fn
+ * returns true. When it returns false, or fn is NULL, a program that is running ends with an error
+ * of kind "limit" and its place: every run keeps two megabytes aside for that. When no program
+ * runs, or these two megabytes are not enough, the process prints `pdl: error: out of memory (N
+ * bytes asked for)` on standard error, with the place of the block if there is one, and ends with
+ * exit(1): functions registered with atexit run, child processes of the library are killed, output
+ * files and journals keep what was written completely. So fn is also the place for final steps,
+ * such as saving work.
  *
  * fn must not leave by longjmp or an exception and must not use pdl_ functions, because the library
  * is in the middle of something. A host that must not end limits what programs may use (jobs,

@@ -6,7 +6,7 @@
 
 typedef struct request {
     PyObject_HEAD pdlpy_engine *engine;
-    pdl_request *request; /* NULL after it was answered */
+    pdl_request *request; /* NULL after the request was answered */
 } request;
 
 static PyObject *request_new(const pdlpy_bound *b, pdl_request *r) {
@@ -180,8 +180,8 @@ static PyObject *request_answer(PyObject *self, PyObject *value) {
     return v ? Py_BuildValue("") : NULL;
 }
 
-/* Returns the new value of a container that the code has changed in place; NULL when the code has
- * not changed it. *ok is false when an exception is set. */
+/* Returns the new value of a container that the code has changed in place. Returns NULL when the
+ * code has not changed it. *ok is false when an exception is set. */
 static pdl_value *changed(pdlpy_place *place, PyObject *now, const pdl_value *before, bool *ok) {
     if (!PyList_Check(now) && !PyDict_Check(now)) return NULL;
     pdl_value *v = pdlpy_to_library(place, now);

@@ -44,7 +44,7 @@ void pdlpy_release(pdlpy_engine *e, void (*release)(pdlpy_engine *e, void *thing
         *t = (pdlpy_trash){e->trash, release, thing};
         e->trash = t;
     } else if (is_free)
-        /* otherwise it is never released, because there is no memory to remember it */
+        /* no memory is left to remember the object, so it is never released */
         release_now(e, release, thing);
 }
 

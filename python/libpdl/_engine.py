@@ -181,7 +181,7 @@ class Engine:
         elif code == "here":
             raise _errors.UsageError("code='here' is not confined: leave it out with sandbox= or PDL_SANDBOX, and with a policy that has a rule for code")
         if self.code == "here":
-            self._forget()  # the next run makes the engine again, with the handlers of code
+            self._forget()  # the next run makes the engine again, with the handlers for code
 
     # --- the engine of the library
 
@@ -456,7 +456,7 @@ class Engine:
         return self._core().schema()
 
 
-_LOST: list[Any] = []  # engines of a parent process: releasing them would end threads and files of the parent
+_LOST: list[Any] = []  # engines of a parent process; releasing an engine would end threads and files of the parent
 _HERE = _local()
 
 

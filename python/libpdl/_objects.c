@@ -19,7 +19,7 @@ static bool is_missing(bool is_item) {
     return missing;
 }
 
-/* The arguments of a callback, and its result. */
+/* The arguments and the result of a callback. */
 typedef struct asked {
     pdlpy_bound *bound, *other;
     const char *name;

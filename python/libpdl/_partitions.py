@@ -81,7 +81,7 @@ class Keeper:
                     return
                 handler.wfile.write(json.dumps(self._answer(me, asked)).encode() + b"\n")
         finally:
-            with self.lock:  # the part that a worker did not report as used becomes available again
+            with self.lock:  # the budget that a worker did not report as used becomes available again
                 for k, v in self.lent.pop(me, {}).items():
                     self.left[k] += v
 
@@ -91,7 +91,7 @@ class Keeper:
             for k, v in asked.get("used", {}).items():
                 if k in held:
                     held[k] -= v
-            for k in held:  # the part that is not needed any more is returned first
+            for k in held:  # returns the budget that is not needed any more first
                 self.left[k] += held[k]
                 held[k] = 0.0
             need, rows = asked.get("need", {}), int(asked.get("rows", 0))
@@ -215,8 +215,8 @@ def job_of(program: Any, jobs: int, journal: Any, budget: Budget, map: Optional[
 
 
 def _check(text: str, name: Optional[str], jobs: int, columns: Sequence[str], map: Mapping[str, str]) -> None:
-    """Raises at once for a program that is broken, or that needs a variable which no column gives. Otherwise the error
-    would be repeated for each row, and for each worker that is started again."""
+    """Raises at once for a program that is broken, or for a program that needs a variable which no column gives. Otherwise
+    the error would be repeated for each row, and for each worker that is started again."""
     import libpdl
     program = libpdl.Engine(jobs=jobs, code="process").loads(text, name=name)
     given = {map.get(n, n) for n in columns}

@@ -36,11 +36,11 @@ struct pdlpy_engine {
     PyObject_HEAD pdl_engine *engine;
     PyObject *module; /* a reference that keeps `state` alive */
     pdlpy_state *state;
-    PyObject *held;  /* list: the handlers */
-    /* dict: id of an object -> (object, the value from which it was made), by which an object is
-     * recognised when it is passed back; NULL when origins are not tracked */
+    PyObject *held; /* list: the handlers */
+    /* dict: id of an object -> (object, the value from which it was made), which recognises an
+     * object that is passed back; NULL when origins are not tracked */
     PyObject *origins;
-    Py_ssize_t n_swept; /* size of `origins` when unused entries were last dropped */
+    Py_ssize_t n_swept; /* the size of `origins` when unused entries were last dropped */
     /* called with exceptions that handlers and functions raise, and with awaitables that they
      * return */
     PyObject *owner;
@@ -77,8 +77,8 @@ typedef struct pdlpy_place {
 } pdlpy_place;
 
 /* --- the interpreter lock (_lock.c) --- */
-/* Called before and after everything that computes or waits in the library. relock stops the thread
- * when Python ends. */
+/* Called before and after every operation that computes or waits in the library. relock stops the
+ * thread when Python ends. */
 PyThreadState *pdlpy_unlock(void);
 void pdlpy_relock(PyThreadState *state);
 /* Called at the beginning and the end of every callback of the library. Both functions stop the
@@ -92,10 +92,10 @@ void pdlpy_callback_end(pdlpy_callback c);
 /* Makes a callback: calls body(of) inside of the context variables of the run to which the callback
  * belongs, if the run has separate ones (_contextvars.c). */
 void pdlpy_call_back(pdlpy_engine *e, void (*body)(void *of), void *of);
-/* Calls body in the given context; NULL: the current one. The lock is held. */
+/* Calls body in the given context, or in the current context when it is NULL. The lock is held. */
 void pdlpy_within(PyObject *context, void (*body)(void *of), void *of);
-/* Returns the context variables of a run, borrowed; NULL when it has none. user: `user` of the
- * run's task. */
+/* Returns the context variables of a run, borrowed. Returns NULL when the run has no separate
+ * variables. user is the `user` of the run's task. */
 PyObject *pdlpy_context_of(const void *user);
 /* Called once, when the module is made. Returns false with an exception. */
 bool pdlpy_watch_end(void);
@@ -104,7 +104,7 @@ bool pdlpy_watch_end(void);
 bool pdlpy_enter(pdlpy_engine *e);
 void pdlpy_leave(pdlpy_engine *e);
 /* Returns the texts of a list of str, which live as long as the list; the caller frees the array.
- * NULL with an exception. */
+ * Returns NULL with an exception. */
 const char **pdlpy_texts(PyObject *list, size_t *n);
 /* Releases an object of the library now, or when no thread uses the engine any more. */
 void pdlpy_release(pdlpy_engine *e, void (*release)(pdlpy_engine *e, void *thing), void *thing);
@@ -120,13 +120,14 @@ PyObject *pdlpy_handle_new(pdlpy_engine *e, pdl_value *v); /* takes v */
 PyObject *pdlpy_take(pdlpy_place *place, pdl_value *v, pdl_error *error);
 
 /* --- where values are from (_origins.c) --- */
-/* Remembers that the object was made from v, and returns the object. Takes the object; NULL stays
- * NULL. */
+/* Remembers that the object was made from v, and returns the object. Takes the object. Returns NULL
+ * for NULL. */
 PyObject *pdlpy_note(pdlpy_place *place, const pdl_value *v, PyObject *object);
-/* v was made from the object: adds to v the origins of the value from which that object was
- * made. */
+/* Adds to v the origins of the value from which the object was made. v was made from
+ * that object. */
 void pdlpy_recall(pdlpy_engine *e, PyObject *object, pdl_value *v);
-/* Drops remembered objects to which only the engine has references, when there are many. */
+/* Drops remembered objects when there are many. Only objects to which the engine alone has
+ * references are dropped. */
 void pdlpy_sweep(pdlpy_engine *e);
 /* Methods of Engine: track makes it remember origins from now on; derive returns the value of an
  * object with the origins of the objects it was made of. */
@@ -139,14 +140,14 @@ PyObject *pdlpy_raise(pdlpy_engine *e, pdl_error *error);
 PyObject *pdlpy_exception(pdlpy_engine *e, const pdl_error *error);
 /* Sets an exception. kind is "usage", "limit", ... Always returns NULL. */
 PyObject *pdlpy_fail(pdlpy_state *s, const char *kind, const char *message);
-/* Returns hooks.name(argument), NULL with an exception. Takes argument. */
+/* Returns hooks.name(argument), or NULL with an exception. Takes argument. */
 PyObject *pdlpy_hook(pdlpy_state *s, const char *name, PyObject *argument);
 
 /* --- objects of Python as values --- */
 /* Makes a value of an object, by reference. NULL with an exception. */
 pdl_value *pdlpy_object_in(pdlpy_place *place, PyObject *object);
-/* Returns the object from which the value was made, borrowed; NULL when it was not made from an
- * object. */
+/* Returns the object from which the value was made, borrowed. Returns NULL for a value that was not
+ * made from an object. */
 PyObject *pdlpy_object_of(const pdl_value *v);
 
 /* --- callbacks --- */
@@ -158,8 +159,8 @@ void pdlpy_called(void *user, pdl_request *request); /* a pdl_handler_fn; user: 
 void pdlpy_answer(pdlpy_bound *b, pdl_request *request, PyObject *result);
 /* Returns the exception that is set, and clears it. */
 PyObject *pdlpy_caught(void);
-/* Returns true in the thread that the process began with, which is the one that signals reach in
- * Python. Each system has a file for it: _thread_linux.c, _thread_darwin.c. */
+/* Returns true in the thread that the process began with, which handles the signals of Python. Each
+ * system has a file for this function: _thread_linux.c, _thread_darwin.c. */
 bool pdlpy_is_first_thread(void);
 /* Implements Run(engine, program, options); see _run.c. */
 PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs);

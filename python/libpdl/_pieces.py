@@ -38,7 +38,7 @@ class Pump:
         self.context: Optional[Context] = None  # context variables of the asyncio task that began the run
         self.received: list[str] = []
         self.calls: dict[int, dict[str, Any]] = {}  # tool calls by their number in the answer
-        self.fields: dict[str, Any] = {}  # finish_reason, usage and similar members; the last value of each counts
+        self.fields: dict[str, Any] = {}  # finish_reason, usage and similar members; the last value of each member counts
 
     def take(self, piece: Any) -> None:
         if not isinstance(piece, (str, dict)):

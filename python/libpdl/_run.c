@@ -11,18 +11,20 @@
 typedef struct run {
     PyObject_HEAD pdlpy_engine *engine;
     pdl_task *task;
-    PyObject *text, *error_text, *message, *done; /* callables; may be NULL */
-    /* replaces text and message: gets everything that is shown, with the source of each text */
+    PyObject *text, *error_text, *message, *done; /* callables; each may be NULL */
+    /* replaces text and message: gets all text that is shown, with the source of each piece */
     PyObject *shown;
     PyObject *budget; /* the library reads it while the run lasts */
-    /* context variables of the asyncio task that began the run, after it has begun; or NULL */
+    /* the context variables of the asyncio task that began the run; NULL before the run has begun,
+     * or without such a task */
     PyObject *context;
-    /* the incomplete character at the end of the last piece: one of the text, one of error output */
+    /* the incomplete character at the end of the last piece, separately for the text and for error
+     * output */
     struct cut {
         char bytes[4];
         unsigned n;
     } cut[2];
-    /* a signal that arrived while a thread waited for the run; 0 when there was none */
+    /* the signal that arrived while a thread waited for the run; 0 without a signal */
     volatile int interrupted;
 } run;
 
@@ -89,7 +91,7 @@ static PyObject *decoded(struct cut *cut, const char *text, size_t n) {
     return s;
 }
 
-/* Passes text to *fn, which is read while the lock is held, since another thread may release the
+/* Passes text to *fn. *fn is read while the lock is held, because another thread may release the
  * run. */
 static void give(run *r, PyObject *const *fn, struct cut *cut, const char *text, size_t n) {
     pdlpy_callback back = pdlpy_callback_begin();
@@ -306,7 +308,7 @@ static void run_dealloc(PyObject *self) {
  * Python's. It is set only when Python's raises KeyboardInterrupt, and only in the main thread,
  * which is where it does so. */
 
-static volatile int *watched; /* flag of the run for which a thread is waiting */
+static volatile int *watched; /* the flag of the run for which a thread waits */
 static struct sigaction pythons;
 
 static void on_ctrl_c(int number) {
@@ -345,8 +347,7 @@ static bool watch_ctrl_c(run *r) {
     return false;
 }
 
-/* Restores the handler of Ctrl-C. When a callback has set another handler meanwhile, that one is
- * kept. */
+/* Restores the handler of Ctrl-C. A handler that a callback has set meanwhile is kept. */
 static void unwatch_ctrl_c(void) {
     struct sigaction now;
     if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler == on_ctrl_c)

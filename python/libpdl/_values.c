@@ -57,8 +57,8 @@ static bool deeper(pdlpy_place *place) {
     return false;
 }
 
-/* Converts a list of n integers that fit into 64 bits; NULL without an exception when the list has
- * other items. */
+/* Converts a list of n integers that fit into 64 bits. Returns NULL without an exception when the
+ * list has other items. */
 static pdl_value *ints_in(PyObject *list, Py_ssize_t n) {
     int64_t *numbers = malloc((size_t)n * sizeof *numbers);
     pdl_value *v = NULL;
@@ -108,7 +108,7 @@ static pdl_value *tuple_in(pdlpy_place *place, PyObject *object) {
     return tuple;
 }
 
-/* Sets a key and its item. *odd: the library cannot have such a key. */
+/* Sets a key and its item. Sets *odd for a key that the library cannot have. */
 static bool put(pdlpy_place *place, pdl_value *dict, PyObject *key, PyObject *item, bool *odd) {
     pdl_value *k = pdlpy_to_library(place, key), *v = k ? pdlpy_to_library(place, item) : NULL;
     bool ok = v && pdl_value_put_at(dict, k, v);
@@ -234,7 +234,7 @@ static PyObject *text_out(const pdl_value *v) {
     return PyUnicode_DecodeUTF8(p ? p : "", p ? (Py_ssize_t)n : 0, "replace");
 }
 
-/* Converts integers. NULL without an exception when the list has other items. */
+/* Converts integers. Returns NULL without an exception when the list has other items. */
 static PyObject *ints_out(const pdl_value *v, size_t n) {
     int64_t *numbers = malloc(n * sizeof *numbers);
     bool ok = numbers && pdl_value_get_ints(v, numbers, n);
@@ -324,7 +324,7 @@ static PyObject *bytes_out(const pdl_value *v) {
     return PyBytes_FromStringAndSize(p, (Py_ssize_t)n);
 }
 
-/* Calls hooks.context((independent?, parts)); a message is a dict inside of one part. */
+/* Calls hooks.context((independent, parts)). A message is a part that is a dict. */
 static PyObject *context_out(pdlpy_place *place, const pdl_value *v, pdl_context_form form) {
     pdl_value *parts = form == PDL_CONTEXT_MESSAGE ? NULL : pdl_value_context_parts(v);
     PyObject *list = list_out(place, parts ? parts : v);
@@ -421,8 +421,8 @@ static PyObject *handle_text(PyObject *self, PyObject *unused) {
     return object;
 }
 
-/* Returns a value of a dict that was kept for later, as a handle; None when there is no such
- * key. */
+/* Returns a value of a dict that was kept for later, as a handle. Returns None when the dict has no
+ * such key. */
 static PyObject *handle_entry(PyObject *self, PyObject *args) {
     pdlpy_handle *h = (pdlpy_handle *)self;
     const char *key;
@@ -454,7 +454,7 @@ static PyObject *handle_compare(PyObject *a, PyObject *b, int op) {
     return PyBool_FromLong(equal == (op == Py_EQ));
 }
 
-/* Returns the declaration of a function for models; None for any other value. */
+/* Returns the declaration of a function for models. Returns None for any other value. */
 static PyObject *handle_signature(PyObject *self, PyObject *unused) {
     pdlpy_handle *h = (pdlpy_handle *)self;
     pdlpy_place place = {h->engine, 0};

@@ -55,7 +55,7 @@ class Model(metaclass=ModelType):
     """The base of classes with fields."""
 
     FIELDS: tuple[Field, ...] = ()
-    EXTRA = False  # True: other fields are allowed
+    EXTRA = False  # true when other fields are allowed
     by_key: dict[str, Field]
 
     def __init__(self, **given: Any) -> None:
@@ -142,7 +142,7 @@ class Model(metaclass=ModelType):
 
 
 def model(name: str, *fields: Any, base: Any = Model, extra: bool = False, doc: str = "") -> Any:
-    """Makes a class of models. A field that is given as a text has this name and no default."""
+    """Makes a class of models. A text in the list of fields is the name of a field without a default."""
     body = {"FIELDS": tuple(Field(f) if isinstance(f, str) else f for f in fields), "EXTRA": extra, "__doc__": doc or base.__doc__,
             "__module__": sys._getframe(1).f_globals["__name__"]}
     return ModelType(name, (base,), body)

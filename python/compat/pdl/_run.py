@@ -22,7 +22,7 @@ PLACE = "<program>"  # name of a program that has a folder but no file
 OLD_TYPES = re.compile(r"\b(str|bool|int|float|list|obj)\b")
 HEAD = r"(?m)^(?:line |%s:)(\d+) - "
 BY_KIND = {"expression": ast.PDLRuntimeExpressionError, "parser": ast.PDLRuntimeParserError}
-NOT_IN = ("stdlib", "pdl_usage", "pdl_particle_id")  # variables that the interpreter sets itself
+NOT_IN = ("stdlib", "pdl_usage", "pdl_particle_id")  # variables that the interpreter itself sets
 
 
 class CodeRequest:

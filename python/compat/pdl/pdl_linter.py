@@ -19,7 +19,7 @@ HINTS = ("pyproject.toml", "requirements.txt", "setup.py")  # files that subfold
 
 
 def _guess_project_root_dir(start_path: Optional[Path] = None) -> Optional[Path]:
-    """Returns the folder of the project that contains a folder; None when there is none."""
+    """Returns the folder of the project that contains a folder. Returns None for a folder outside of projects."""
     path, found = (start_path or Path.cwd()).absolute(), None
     for folder in (path, *path.parents[:-1]):
         if any((folder / name).is_dir() for name in ROOTS):

@@ -37,7 +37,7 @@ def stringify(result: Any) -> str:
 
 
 def value_of_expr(expr: Any) -> Any:
-    """Returns the value of a recorded expression; the expression itself when no value is recorded."""
+    """Returns the value of a recorded expression. Without a recorded value, returns the expression itself."""
     if not isinstance(expr, LocalizedExpression):
         return expr
     return expr.pdl__result if "pdl__result" in expr.model_fields_set else expr.pdl__expr
@@ -79,7 +79,7 @@ def validate_pdl_model_defaults(model_defaults: list[dict[str, dict[str, Any]]])
 def redact_secrets(data: Any, secrets: Sequence[str]) -> Any:
     """Returns the data with [REDACTED] in place of each of the texts, even in keys."""
     if isinstance(data, str):
-        # the longest first, since one secret may be a part of another
+        # the longest secret is first, because one secret may be a part of another
         for secret in sorted(filter(None, secrets), key=len, reverse=True):
             data = data.replace(secret, "[REDACTED]")
     elif isinstance(data, dict):

@@ -287,10 +287,10 @@ typedef struct pdl_xnames {
  * The text is copied into the arena. */
 const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *names);
 
-/* Works as pdl_expr_read, but a text that is one ${ }, and cannot be plain text whatever is inside,
- * is read only when pdl_expr_now is called. The text must live as long as the arena. The reason is
- * that most expressions of a library are in functions that a program never calls, and loading needs
- * only their text. */
+/* Works as pdl_expr_read, but may read the text later. A text is read only when pdl_expr_now is
+ * called if it is one ${ } and cannot be plain text. The text must live as long as the arena. The
+ * reason is that most expressions of a library are in functions that a program never calls, and
+ * loading needs only their text. */
 const pdl_expr *pdl_expr_later(pdl_arena *a, pdl_str text, const pdl_xnames *names);
 void pdl_expr_read_now(const pdl_expr *e);
 static inline const pdl_expr *pdl_expr_now(const pdl_expr *e) {
@@ -303,16 +303,16 @@ const pdl_expr *pdl_expr_read_template(pdl_arena *a, pdl_str text, const pdl_xop
                                        const pdl_xnames *names);
 
 /* Reads options from a dict of keyword arguments of Jinja's Template(). Error: TypeError as Python
- * words it for an unknown option ("Template.__new__() got an unexpected keyword argument 'foo'"),
- * or a bad value. Strings are copied into a. */
+ * words it for an unknown option ("Template.__new__() got an unexpected keyword argument 'foo'") or
+ * for a bad value. Strings are copied into a. */
 PDL_MUST bool pdl_expr_options(pdl_arena *a, pdl_vref dict, pdl_xoptions *out, pdl_err *err);
 
-/* Returns true when text holds no `${`, `{#` or long statement opener: it is PDL_X_PLAIN and need
- * not be read. */
+/* Returns true when text has no `${`, no `{#` and no long statement opener. Such a text is
+ * PDL_X_PLAIN and need not be read. */
 bool pdl_expr_is_plain(pdl_str text);
 
-/* Calls fn for x (NULL is fine) and everything below it; a node comes before its parts. plain: the
- * inside of statements of templates is skipped. */
+/* Calls fn for x (may be NULL) and for all nodes below it. A node comes before its parts. With
+ * plain, the inside of statements of templates is skipped. */
 typedef void pdl_xnode_fn(void *user, const pdl_xnode *x);
 void pdl_xnode_each(const pdl_xnode *x, pdl_xnode_fn *fn, void *user);
 void pdl_xnode_each_plain(const pdl_xnode *x, pdl_xnode_fn *fn, void *user);
@@ -321,8 +321,8 @@ void pdl_xnode_each_plain(const pdl_xnode *x, pdl_xnode_fn *fn, void *user);
 enum { PDL_USED_CALLED = 1, PDL_USED_DOTTED = 2 };
 unsigned pdl_xnode_uses(const pdl_xnode *root, pdl_str name);
 
-/* Appends the text as messages show it: all of it when it is short, else the line of byte `at`
- * between dots. */
+/* Appends the text as messages show it. A short text is shown whole; a long text is shown by the
+ * line of byte `at` between dots. */
 void pdl_expr_quote(pdl_str source, size_t at, struct pdl_buf *out);
 
 /* Appends the tree as text for tests and `pdl dump --expr`: a fully parenthesised form. */

@@ -13,11 +13,12 @@
 
 /* --- names (free_names.c) --------------------------------------------------------------------- */
 
-/* A name in the text. The text itself has set it when that was at top level or in the block that is
- * being read. */
+/* A name in the text. The text itself has set the name when the name was set at top level or in the
+ * block that is being read. */
 typedef struct pdl_symbol {
     pdl_str name;
-    uint32_t set_in; /* number of the block whose scopes set the name now; 0: none */
+    /* the number of the block whose scopes set the name now; 0 when no block sets it */
+    uint32_t set_in;
     bool set_at_top;
     bool is_free;
     struct pdl_symbol *next_free;
@@ -31,8 +32,8 @@ typedef struct pdl_undo {
 /* Names that the body of a macro reads in addition to its parameters. */
 typedef struct pdl_macro_use {
     struct pdl_macro_use *outer;
-    /* Bits PDL_USES_*: `reads` has the names that the macro reads, `stops` those that it set
-     * before, which are ordinary variables. */
+    /* Bits PDL_USES_*: `reads` has the names that the macro reads. `stops` has the names that the
+     * macro set before; these are ordinary variables. */
     unsigned reads, stops;
 } pdl_macro_use;
 enum { PDL_USES_CALLER = 1, PDL_USES_VARARGS = 2, PDL_USES_KWARGS = 4 };
@@ -41,10 +42,11 @@ enum { PDL_FEW_SYMBOLS = 12 };
 
 typedef struct pdl_names {
     pdl_arena *arena;
-    pdl_symbol few[PDL_FEW_SYMBOLS]; /* the first symbols; when there are more, `many` holds all */
+    /* the first symbols; a reading with more symbols has all of them in `many` */
+    pdl_symbol few[PDL_FEW_SYMBOLS];
     uint32_t n;
     uint32_t depth; /* number of open scopes */
-    uint32_t block; /* number of the current block, from 1 */
+    uint32_t block; /* the number of the current block; the first block is 1 */
     uint32_t n_blocks;
     pdl_map many;
     struct {
@@ -54,8 +56,7 @@ typedef struct pdl_names {
     pdl_symbol *first_free, **last_free;
     uint32_t n_free;
     pdl_macro_use *macro;
-    /* counts statements that set names; when it grows in a loop, the loop is not closed (PDL_X_FOR)
-     *  */
+    /* counts statements that set names; a loop in which this grows is not closed (PDL_X_FOR) */
     uint32_t n_sets;
 } pdl_names;
 
@@ -63,13 +64,14 @@ void pdl_names_init(pdl_names *ns, pdl_arena *a);
 void pdl_names_fini(pdl_names *ns);
 void pdl_names_read(pdl_names *ns, pdl_str name);
 void pdl_names_set(pdl_names *ns, pdl_str name);
-size_t pdl_names_open(pdl_names *ns); /* opens a scope; the result is for close */
+size_t pdl_names_open(pdl_names *ns); /* opens a scope; the result is passed to close */
 void pdl_names_close(pdl_names *ns, size_t mark);
-/* Enters a block, in which only names set at top level stay visible. Returns a value for the
- * matching leave. */
+/* Enters a block, in which only names set at top level stay visible. Returns a value for the call
+ * that leaves the block. */
 uint32_t pdl_names_enter_block(pdl_names *ns);
 void pdl_names_leave_block(pdl_names *ns, uint32_t outer);
-pdl_str *pdl_names_free(pdl_names *ns, uint32_t *n); /* in order of first use, in the arena */
+/* lists names in the order of their first use, in the arena */
+pdl_str *pdl_names_free(pdl_names *ns, uint32_t *n);
 
 /* --- the reader ------------------------------------------------------------------------------- */
 
@@ -89,41 +91,43 @@ typedef struct pdl_open_tag {
 
 typedef struct pdl_open_ends {
     const struct pdl_open_ends *outer;
-    const char *const *names; /* NULL-terminated: "endfor", "else" */
+    /* the words that may end the tag, "endfor", "else"; NULL ends the list */
+    const char *const *names;
 } pdl_open_ends;
 
 typedef struct pdl_reader {
     pdl_arena *arena;
-    const pdl_xnames *known; /* NULL: every filter and test is known */
+    const pdl_xnames *known; /* NULL means that every filter and test is known */
     pdl_holder holder;
     pdl_xfail fail;
-    pdl_token t, ahead; /* t: the current token; ahead: the next one when has_ahead */
+    pdl_token t, ahead; /* t is the current token; ahead is the next token when has_ahead is set */
     bool has_ahead;
-    bool in_target; /* names are being set, not read */
+    bool in_target; /* names are being set and not read */
     bool has_call;
-    uint32_t last_end; /* end of the token before t */
+    uint32_t last_end; /* the end of the token before t */
     uint32_t depth;
     uint32_t operators; /* number of open operands */
-    /* Counts places where the order of checks matters; if there are any, expr_check.c searches for
-     * the first problem. */
+    /* The number of places where the order of checks matters. When it is not 0, expr_check.c
+     * searches for the first problem. */
     uint32_t suspects;
-    /* A problem that only Python's compiler would find; reported when there is no other. */
+    /* A problem that only Python's compiler would find. It is reported when no other problem was
+     * found. */
     pdl_xfail late;
-    pdl_xitem few[PDL_FEW_ITEMS], *items; /* stack of list items under construction */
+    pdl_xitem few[PDL_FEW_ITEMS], *items; /* the stack of list items that are being read */
     size_t n_items, cap_items;
     const pdl_open_tag *tags;
     const pdl_open_ends *ends;
     pdl_names names;
-    uint32_t n_blocks;    /* number of `block` statements so far */
+    uint32_t n_blocks;    /* the number of `block` statements so far */
     const uint32_t *cuts; /* offsets in the normalised source after which a CR was left out */
     size_t n_cuts;
     uint32_t base; /* where the normalised source begins in the whole text */
     pdl_lexer lexer;
 } pdl_reader;
 
-/* returns how many CRs were left out before `at` */
+/* returns the number of CRs that were left out before `at` */
 uint32_t pdl_read_cuts(const pdl_reader *r, uint32_t at);
-/* Returns the offset in the text as written. */
+/* Returns the offset in the text before its line ends were changed. */
 static inline uint32_t pdl_read_offset(const pdl_reader *r, uint32_t at) {
     return at + r->base + (r->n_cuts ? pdl_read_cuts(r, at) : 0);
 }
@@ -147,13 +151,12 @@ bool pdl_read_skip_word(pdl_reader *r, const char *word);
 /* Sets a message about the current token. Returns NULL. */
 PDL_PRINTF(2, 3) pdl_xnode *pdl_read_fail(pdl_reader *r, const char *fmt, ...);
 
-/* Enters one more level. Returns false with an error when that is too deep. The caller leaves it
- * with r->depth--.
- */
+/* Enters one more level. Returns false with an error when the level is too deep. The caller leaves
+ * the level with r->depth--. */
 bool pdl_read_deeper(pdl_reader *r);
 
-/* A node is as large as its kind needs (bytes 0: the whole struct). This is in the header so that
- * clearing a node of a constant kind becomes a few instructions. */
+/* A node is as large as its kind needs; bytes 0 means the whole struct. This is in the header so
+ * that clearing a node of a constant kind becomes a few instructions. */
 #define PDL_XNODE_SIZE(member) (offsetof(pdl_xnode, u) + sizeof(((pdl_xnode *)NULL)->u.member))
 static inline size_t pdl_xnode_size(pdl_xkind kind) {
     switch ((int)kind) {
@@ -195,26 +198,26 @@ static inline pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t s
 static inline pdl_xnode *pdl_read_node_from(pdl_reader *r, pdl_xkind kind, const pdl_xnode *first) {
     return pdl_xnode_new(r, kind, first->start);
 }
-/* Sets the end of n to that of the token before the current one. */
+/* Sets the end of n to the end of the token before the current token. */
 static inline pdl_xnode *pdl_read_close(pdl_reader *r, pdl_xnode *n) {
     if (n) n->end = pdl_read_offset(r, r->last_end);
     return n;
 }
 
 pdl_xitem *pdl_read_push(pdl_reader *r, const pdl_xnode *node);
-pdl_xlist pdl_read_take(pdl_reader *r, size_t mark); /* pops the nodes from mark on */
+pdl_xlist pdl_read_take(pdl_reader *r, size_t mark); /* pops the nodes from `mark` on */
 /* Returns a copy of the nodes from mark on, which stay on the stack. */
 const pdl_xnode **pdl_read_copy(pdl_reader *r, size_t mark);
 
-/* These read expressions (read.c). */
+/* These functions read expressions (read.c). */
 const pdl_xnode *pdl_read_expression(pdl_reader *r);
-const pdl_xnode *pdl_read_or(pdl_reader *r); /* stops before `if` */
+const pdl_xnode *pdl_read_or(pdl_reader *r); /* reads an expression and stops before `if` */
 const pdl_xnode *pdl_read_tuple(pdl_reader *r, bool with_cond, bool in_parens);
 const pdl_xnode *pdl_read_primary(pdl_reader *r, bool with_namespace);
 pdl_xnode *pdl_read_filters(pdl_reader *r, const pdl_xnode *obj, bool inline_start);
 const pdl_xnode *pdl_read_target(pdl_reader *r, bool with_namespace);
 
-/* Reads statements (read_stmt.c): the whole template as a SEQ. */
+/* Reads the whole template as a SEQ (read_stmt.c). */
 const pdl_xnode *pdl_read_template(pdl_reader *r);
 
 /* Reports the first construct below root that the reference's compiler refuses (expr_check.c). */
@@ -224,8 +227,8 @@ const char *pdl_xnode_word(const pdl_xnode *n);
 
 /* --- expr_advice.c ---------------------------------------------------------------------------- */
 
-/* Returns what to write instead of a text that is the syntax of another language; empty: unknown.
- * r->fail is set. */
+/* Returns what to write instead of a text that is the syntax of another language; empty when the
+ * advice is unknown. r->fail is set. */
 pdl_str pdl_read_advice(const pdl_reader *r);
 
 #endif

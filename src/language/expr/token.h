@@ -1,7 +1,7 @@
 /* token.h -- tokens of expressions and templates, and the lexer that makes them. Private to expr.
  *
- * The lexer is lazy: it makes one token for each request, so that a lexical error is found after a
- * syntax error that precedes it, as in the reference. Sources have LF line ends only (normalised by
+ * The lexer is lazy: it makes one token for each request, so that a syntax error is found before a
+ * lexical error that follows it, as in the reference. Sources have LF line ends only (normalised by
  * the reader).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -35,8 +35,8 @@ typedef enum {
         PDL_TK_COUNT
 } pdl_tk;
 
-/* Names with a meaning inside of expressions. They stay names: `if`, `in`, ... are variables where
- * an operand is expected. */
+/* Names with a meaning inside of expressions. The words are still names: `if`, `in` and others are
+ * variables where an operand is expected. */
 typedef enum {
     PDL_KW_NONE,
     PDL_KW_AND,
@@ -53,13 +53,14 @@ typedef enum {
 
 typedef struct pdl_token {
     pdl_tk kind;
-    pdl_kw kw;           /* set for a NAME */
-    uint32_t start, end; /* bytes in the normalised source */
-    pdl_str text;        /* NAME: the name; STRING: its value; DATA: the text to print */
-    pdl_val value;       /* value of an INT or FLOAT; a large integer is owned by the arena */
+    pdl_kw kw;           /* used by a NAME */
+    uint32_t start, end; /* the offset in the normalised source */
+    /* the name of a NAME, the value of a STRING, or the text that a DATA prints */
+    pdl_str text;
+    pdl_val value; /* value of an INT or FLOAT; a large integer is owned by the arena */
 } pdl_token;
 
-/* Values that constants own. They are dropped with the arena. */
+/* Values that belong to constants. They are dropped with the arena. */
 typedef struct pdl_held {
     pdl_val v;
     struct pdl_held *next;
@@ -72,15 +73,15 @@ typedef struct pdl_holder {
 
 void pdl_hold(pdl_holder *h, pdl_val v); /* takes v */
 
-/* The first error of a reading. Unset while msg.p is NULL. */
+/* The first error of a reading. The error is unset while msg.p is NULL. */
 typedef struct pdl_xfail {
     pdl_str msg;
     const char *cls;
     pdl_str hint;
-    /* offsets in the normalised source, or with as_written in the text as written */
+    /* offsets in the normalised source; with as_written, offsets in the text of the program */
     uint32_t start, end;
     bool as_written;
-    bool no_filter, no_test; /* no filter (test) has the name that is read */
+    bool no_filter, no_test; /* the name that is read belongs to no filter (test) */
 } pdl_xfail;
 
 /* A part of the normalised source. */
@@ -88,7 +89,7 @@ typedef struct pdl_xspan {
     uint32_t start, end;
 } pdl_xspan;
 
-/* Fills f unless it is set. Always false. */
+/* Fills f unless it is set. Always returns false. */
 PDL_PRINTF(5, 6)
 bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, pdl_xspan at, const char *fmt, ...);
 PDL_PRINTF(5, 0)
@@ -105,7 +106,8 @@ typedef enum {
     PDL_LX_LINE_COMMENT
 } pdl_lx_state;
 
-/* One kind of opening, which ends the text before it. Rules are tried in order at each position. */
+/* One kind of opening. An opening ends the text before it. Rules are tried in order at each
+ * position. */
 typedef struct pdl_lx_rule {
     pdl_lx_state state;
     pdl_str open;
@@ -114,7 +116,7 @@ typedef struct pdl_lx_rule {
 enum { PDL_LX_RULES = 5, PDL_LX_BRACKETS = PDL_MAX_EXPR_DEPTH + 56 };
 
 /* Invariants: pos <= src.n; brackets[0..n_brackets) are the closing brackets that are expected;
- * each name in src is followed by a byte that ends it, which may be the one after src. */
+ * each name in src is followed by a byte that ends it, which may be the byte after src. */
 typedef struct pdl_lexer {
     pdl_arena *arena;
     pdl_holder *holder;
@@ -122,41 +124,44 @@ typedef struct pdl_lexer {
     pdl_str src;
     uint32_t pos;
     pdl_lx_state state;
-    pdl_tk pending; /* the begin token that is returned before the lexer continues; EOF: none */
+    /* the begin token that is returned before the lexer continues; EOF when there is no
+     * such token */
+    pdl_tk pending;
     uint32_t pending_at;
     uint32_t n_brackets;
     bool line_starting; /* the last match of text ended with a newline */
     bool has_line_rules;
-    /* the ends of tags begin with an operator, so only at operators an end has to be looked for */
+    /* the ends of tags begin with an operator, so the lexer looks for an end only at operators */
     bool ends_are_signs;
     uint32_t n_rules;
     pdl_lx_rule rules[PDL_LX_RULES];
-    uint32_t firsts[8];      /* bit set of the first bytes of the rules */
-    const pdl_xoptions *opt; /* options in which all delimiters are set */
+    uint32_t firsts[8];      /* a bit set of the first bytes of the rules */
+    const pdl_xoptions *opt; /* options that set all delimiters */
     char brackets[PDL_LX_BRACKETS];
 } pdl_lexer;
 
-/* Starts a lexer at the start of src, which works in the arena of h. opt has all its delimiters,
- * and outlives the lexer. With inside, src is the inside of one expression. */
+/* Starts a lexer at the start of src. The lexer works in the arena of h. opt has all its
+ * delimiters, and outlives the lexer. With `inside`, src is the inside of one expression. */
 void pdl_lex_init(pdl_lexer *x, pdl_holder *h, pdl_xfail *f, pdl_str src, const pdl_xoptions *opt,
                   bool inside);
 
-/* These are parts of the lexer: lex_text.c (outside of tags), lex_tag.c (inside), lex_literal.c
- * (strings and numbers). */
+/* The lexer has these parts: lex_text.c reads outside of tags, lex_tag.c inside of tags, and
+ * lex_literal.c reads strings and numbers. */
 void pdl_lex_text(pdl_lexer *x, pdl_token *t);
 void pdl_lex_tag(pdl_lexer *x, pdl_token *t);
 /* Reads the string that begins at the cursor. Returns false, and does nothing, when no quote closes
- * it. */
+ * the string. */
 bool pdl_lex_string(pdl_lexer *x, pdl_token *t);
-void pdl_lex_number(pdl_lexer *x, pdl_token *t);          /* called at a digit */
-uint32_t pdl_lex_blanks(const pdl_lexer *x, uint32_t at); /* offset after the white space at `at` */
+void pdl_lex_number(pdl_lexer *x, pdl_token *t); /* called at a digit */
+/* returns the offset after the white space at `at` */
+uint32_t pdl_lex_blanks(const pdl_lexer *x, uint32_t at);
 /* Returns true when the next token may be = . Makes no token. */
 bool pdl_lex_may_assign(const pdl_lexer *x);
 /* Returns true when no name of src continues after its end. */
 bool pdl_lex_has_end(pdl_str src);
 
-/* Makes the next token; ERROR after an error of the lexer. At the end of the text, and at every
- * later call, it makes EOF. */
+/* Makes the next token. After an error of the lexer it makes ERROR. At the end of the text, and at
+ * every later call, it makes EOF. */
 static inline void pdl_lex_next(pdl_lexer *x, pdl_token *t) {
     if (PDL_LIKELY(x->state == PDL_LX_VAR && x->pending == PDL_TK_EOF))
         pdl_lex_tag(x, t);
@@ -164,7 +169,7 @@ static inline void pdl_lex_next(pdl_lexer *x, pdl_token *t) {
         pdl_lex_text(x, t);
 }
 
-/* Returns true when the ends of tags are signs, as }} and %} are. */
+/* Returns true when the ends of tags are signs, such as }} and %}. */
 bool pdl_lex_ends_are_signs(const pdl_xoptions *opt);
 
 /* Returns how messages name a token: "end of print statement", "x", "integer". */

@@ -7,7 +7,8 @@
 
 #include "base/buf.h"
 
-/* Appends the headers with name, and the hunks with three lines of context. The texts differ. */
+/* Appends the headers with the name, and the hunks with three lines of context. The texts must
+ * differ. */
 void pdl_diff(pdl_str name, pdl_str before, pdl_str after, pdl_buf *out);
 
 #endif

@@ -17,19 +17,20 @@
 
 enum { PDL_FORMAT_WIDTH = 100 };
 
-/* All-zero formats the whole text, in its order. */
+/* With all members zero, the formatter formats the whole text, in its order. */
 typedef struct pdl_format_options {
-    pdl_str name; /* name of the file, for errors */
-    /* Only lines first_line to last_line (from 1) are formatted; first_line 0: all. Collections
-     * that begin or end outside of them keep their column. */
+    pdl_str name; /* the name of the file, for errors */
+    /* Only lines first_line to last_line (from 1) are formatted; first_line 0 means all lines.
+     * Collections that begin or end outside of these lines keep their column. */
     uint32_t first_line, last_line;
-    bool sort; /* sort keys of blocks in the order of the documentation; not with first_line */
+    /* sorts the keys of blocks in the order of the documentation; first_line must be 0 */
+    bool sort;
 } pdl_format_options;
 
 /* Appends the formatted text. Line ends (LF or CR LF, as in the first line) and a byte order mark
- * are kept. On an error nothing is appended: the text cannot be read as YAML, or does not fit the
- * schema of programs (includes and names are not searched). err's place has the source of arena a,
- * which must outlive it. */
+ * are kept. On an error nothing is appended. An error means that the text cannot be read as YAML,
+ * or does not fit the schema of programs (includes and names are not searched). err's place has the
+ * source of arena a, which must outlive it. */
 PDL_MUST bool pdl_format(pdl_arena *a, pdl_str bytes, const pdl_format_options *o, pdl_buf *out,
                          pdl_err *err);
 

@@ -1,4 +1,4 @@
-/* layout.h -- the steps of formatting, each from a text to a text. Private to fmt.
+/* layout.h -- the steps of formatting. Each step makes a text of a text. Private to fmt.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,12 +9,12 @@
 #include "lang/program.h"
 #include "yaml/tree.h"
 
-/* Sets blanks and lines (layout.c). The tree has no notes. */
+/* Sets blanks and lines (layout.c). The tree must have no notes. */
 void pdl_fmt_layout(const pdl_ytree *t, const pdl_format_options *o, pdl_buf *out);
 
 /* Puts one blank inside of each `${ }` of the texts that p evaluates (spacing.c). The tree is that
- * of the same text. `loose` has a place for each node of the tree; it is set for the nodes that
- * change. */
+ * of the same text. `loose` has a place for each node of the tree; the function sets the places of
+ * the nodes that it changes. */
 void pdl_fmt_spacing(const pdl_program *p, const pdl_ytree *t, const pdl_format_options *o,
                      bool *loose, pdl_buf *out);
 
@@ -22,8 +22,8 @@ void pdl_fmt_spacing(const pdl_program *p, const pdl_ytree *t, const pdl_format_
  * text. */
 void pdl_fmt_sort(const pdl_program *p, const pdl_ytree *t, pdl_buf *out);
 
-/* Returns true when both texts mean the same, node by node (same.c). In nodes of loose (NULL:
- * none), blanks just inside of `${ }` are not compared. */
+/* Returns true when both texts mean the same, node by node (same.c). loose may be NULL. In its
+ * nodes, blanks just inside of `${ }` are not compared. */
 bool pdl_fmt_same(const pdl_ytree *a, const pdl_ytree *b, const bool *loose);
 /* Works as pdl_fmt_same, but entries of mappings may be in any order. */
 bool pdl_fmt_same_but_order(const pdl_ytree *a, const pdl_ytree *b);

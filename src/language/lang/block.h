@@ -23,8 +23,8 @@ typedef enum {
 } pdl_block_kind;
 
 /* The forms of fields: field_types.def has a row for each. The row names the C type of the member,
- * the functions that walk and dump it, and what an editor has to know. A form without the functions
- * that its row names does not compile, so no switch over forms can lack one. */
+ * the functions that walk and dump it, and the facts that an editor needs. A form without the
+ * functions that its row names does not compile, so no switch over forms can lack one. */
 typedef enum {
 #define FIELD_TYPE(name, type, holds, walk, dump, role, opens, doc) PDL_FT_##name,
 #include "lang/field_types.def"
@@ -92,7 +92,7 @@ extern const pdl_block_rare pdl_block_no_rare; /* the part whose members are all
 struct pdl_block {
     pdl_block_kind kind;
 #include "lang/common.def"
-    pdl_loc loc; /* FILE:LINE of the block itself */
+    pdl_loc loc; /* FILE:LINE of the block */
     const pdl_node *node;
     /* Never NULL: blocks without any of these fields share an empty one. */
     const pdl_block_rare *rare;
@@ -124,17 +124,18 @@ typedef enum { PDL_PART_FIRST, PDL_PART_BACK, PDL_PART_LAST } pdl_dump_part;
 
 /* One row of the field tables. */
 typedef struct pdl_field {
-    int kind; /* pdl_block_kind; -1: common */
+    int kind; /* a pdl_block_kind, or -1 for a common field */
     const char *key;
     pdl_field_type type;
     pdl_need need;
-    size_t offset; /* offset of the member, for a common field in pdl_block or in pdl_block_rare */
+    /* the offset of the member; for a common field, the offset in pdl_block or in pdl_block_rare */
+    size_t offset;
     bool in_rare;
-    pdl_dump_part part; /* used by common fields */
+    pdl_dump_part part; /* only common fields have it */
     const char *doc;
 } pdl_field;
 
-/* These return all fields of blocks.def in order, those of one kind, and the common ones. */
+/* These return all fields of blocks.def in order, the fields of one kind, and the common fields. */
 const pdl_field *pdl_fields(size_t *n);
 const pdl_field *pdl_fields_of(pdl_block_kind kind, size_t *n);
 const pdl_field *pdl_common_fields(size_t *n);
@@ -143,8 +144,8 @@ static inline const void *pdl_field_at(const pdl_block *b, const pdl_field *f) {
     assert(f->kind < 0 || f->kind == (int)b->kind);
     return (f->in_rare ? (const char *)b->rare : (const char *)b) + f->offset;
 }
-/* Returns the field of a kind by key (the kind's or a common one, `context` only where allowed);
- * NULL when there is none. */
+/* Returns the field of a kind by its key. The field is one of the kind's or a common field;
+ * `context` is found only where it is allowed. Returns NULL when no field has the key. */
 const pdl_field *pdl_field_find(pdl_block_kind kind, pdl_str key);
 
 /* Returns the name of a kind: "text", ... For a scalar block it is "data", its name in traces: see
@@ -158,10 +159,10 @@ bool pdl_block_is_structured(pdl_block_kind k);
 bool pdl_block_is_neutral(pdl_block_kind k);
 /* Returns true when the parts of the block print nothing, because its result is not their text. */
 bool pdl_block_silences_parts(const pdl_block *b);
-bool pdl_block_kind_find(pdl_str name, pdl_block_kind *out); /* never finds scalar */
+bool pdl_block_kind_find(pdl_str name, pdl_block_kind *out); /* never finds the kind `scalar` */
 
 /* Returns the default of a field of a kind, or of a part of a record, which traces write out.
- * Absent when there is none. Owned. */
+ * Returns absent when the field has no default. Owned. */
 pdl_val pdl_field_default(pdl_block_kind kind, const char *key);
 pdl_val pdl_record_default(pdl_record record, const char *key);
 
@@ -169,9 +170,9 @@ pdl_val pdl_record_default(pdl_record record, const char *key);
  * written. */
 pdl_loc pdl_field_loc(const pdl_block *b, const char *key);
 
-/* Returns the place at which a failure of what the block does is shown: that of the block. When
- * definitions come first, it is the first key that only blocks of its kind have, such as
- * `model`. */
+/* Returns the place at which a failure of the block's action is shown, which is the place of the
+ * block. When definitions come first, it is the place of the first key that only blocks of its kind
+ * have, such as `model`. */
 pdl_loc pdl_block_own_loc(const pdl_block *b);
 
 #endif

@@ -20,29 +20,30 @@ typedef enum {
 /* The facts about one execution of the block that is dumped. Every function may be NULL. */
 typedef struct pdl_dump_view {
     void *user;
-    /* Returns the dump (owned) of a sub-block as it was executed; absent when it was not executed:
-     * it is then dumped as written. key: the field ("text", "then", "with", "defs", ...), index:
-     * its place in the list, mapping or cases. */
+    /* Returns the dump (owned) of a sub-block that was executed. Returns absent for any other
+     * sub-block, which is then dumped as written. key is the field ("text", "then", "with", "defs",
+     * ...), and index is the place in the list, mapping or cases. */
     pdl_val (*child)(void *user, const pdl_block *b, const pdl_block *child, const char *key,
                      uint32_t index);
-    /* Returns the value (owned) of an evaluated field; absent when it was not evaluated. Cases:
-     * "if", "pdl__case_result", "pdl__if_result", "pdl__matched" with the number of the case. */
+    /* Returns the value (owned) of an evaluated field, and absent for any other field. The keys of
+     * cases are "if", "pdl__case_result", "pdl__if_result", "pdl__matched" with the number of the
+     * case. */
     pdl_val (*value)(void *user, const pdl_block *b, const char *key, uint32_t index);
     /* Takes the dict and returns it with more entries. */
     pdl_val (*add_entries)(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict);
 } pdl_dump_view;
 
-/* Returns a block as an owned value. With view NULL the block is dumped as written, without
- * defaults; loading the dump gives an equal program. Otherwise the dump has the form of traces:
+/* Returns a block as an owned value. When view is NULL, the block is dumped as written, without
+ * defaults. Loading this dump gives an equal program. Otherwise the dump has the form of traces:
  * plain values become data blocks, and defaults are written out. */
 pdl_val pdl_block_dump(const pdl_block *b, const pdl_dump_view *view);
 
-/* Dumps a block of a trace when the block was not executed: as in traces, but plain values stay
+/* Dumps a block of a trace that was not executed. It has the form of traces, but plain values stay
  * plain. */
 pdl_val pdl_block_dump_written(const pdl_block *b);
 
-/* Lists every expression, fully parenthesised, and every type, as JSON Schema: one line each,
- * `LINE:COLUMN KEY TEXT`, separated by tabs (listing.c). */
+/* Lists every expression, fully parenthesised, and every type, as JSON Schema. Each has a line
+ * `LINE:COLUMN KEY TEXT`, whose parts are separated by tabs (listing.c). */
 void pdl_list_exprs(const pdl_program *p, pdl_buf *out);
 PDL_MUST bool pdl_list_types(const pdl_program *p, pdl_buf *out, pdl_err *err);
 

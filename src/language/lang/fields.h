@@ -24,7 +24,7 @@ const pdl_select_row *pdl_selecting_keys(size_t *n);
 /* A field that only traces have, which is accepted and ignored (spec syntax 2.3). */
 typedef struct pdl_trace_row {
     const char *key;
-    uint32_t kinds; /* a bit 1 << kind for each kind */
+    uint32_t kinds; /* a bit 1 << kind for each kind that has the field */
 } pdl_trace_row;
 const pdl_trace_row *pdl_trace_fields(size_t *n);
 
@@ -35,7 +35,8 @@ typedef struct pdl_synonym_row {
 const pdl_synonym_row *pdl_key_synonyms(size_t *n);
 
 /* One definition of a block in the JSON Schema: a kind, or one form of a kind that has several
- * (BLOCK and FORM of blocks.def). For a kind, tag and value are NULL and the lists empty. */
+ * (BLOCK and FORM of blocks.def). For a whole kind, tag and value are NULL and the lists are empty.
+ */
 typedef struct pdl_form {
     pdl_block_kind kind;
     const char *name, *tag, *value, *with, *without;
@@ -43,9 +44,10 @@ typedef struct pdl_form {
 const pdl_form *pdl_forms(size_t *n);
 /* Returns true when key is in a list "|a|b|". */
 bool pdl_form_lists(const char *list, const char *key);
-/* Returns the name of the union of a kind's forms; NULL: the kind has no forms. */
+/* Returns the name of the union of a kind's forms, or NULL for a kind without forms. */
 const char *pdl_block_union(pdl_block_kind kind);
-/* Returns the name of a kind's definition in the JSON Schema; NULL: it has none. */
+/* Returns the name of a kind's definition in the JSON Schema, or NULL for a kind without a
+ * definition. */
 const char *pdl_block_schema(pdl_block_kind kind);
 
 /* Returns true when a block of this kind may have the field (a row of pdl_fields or

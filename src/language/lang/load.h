@@ -9,9 +9,9 @@
 #include "base/err.h"
 #include "lang/program.h"
 
-/* Reads the text of a program (already a source, see yaml.h) into p: sets p->main, or adds
- * diagnostics. *ok: there are no errors. A YAML error becomes the only diagnostic. Does not fail
- * otherwise. */
+/* Reads the text of a program, which is already a source (yaml.h), into p: sets p->main, or adds
+ * diagnostics. Sets *ok when there are no errors. A YAML error becomes the only diagnostic. The
+ * function does not fail otherwise. */
 void pdl_program_load(pdl_program *p, pdl_str name, pdl_str bytes, bool *ok);
 
 /* Reads a program from a node (a value of `lang: pdl` that is an object). */

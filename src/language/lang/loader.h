@@ -1,8 +1,8 @@
 /* loader.h -- state of one load, and the readers of each position. Private to lang.
  *
- * Every reader returns what it made and reports problems as diagnostics. After a problem the result
- * may be NULL or partial, and the program never runs. `loc` is the place printed as FILE:LINE (the
- * key of an entry, the first character of an item).
+ * Every reader returns the part that it made, and reports problems as diagnostics. After a problem
+ * the result may be NULL or partial, and the program never runs. `loc` is the place printed as
+ * FILE:LINE (the key of an entry, the first character of an item).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,9 +13,9 @@
 #include "lang/program.h"
 
 enum {
-    KEY_NONE,       /* not a field of any block */
+    KEY_NONE,       /* the key is no field of any block */
     KEY_KIND,       /* `kind` */
-    MAX_KEYS = 160, /* number of different keys of all fields */
+    MAX_KEYS = 160, /* the number of different keys of all fields */
     KEY_SLOTS = 512,
     COMMON_FIELD = 200,
 };
@@ -24,11 +24,12 @@ enum {
 typedef struct pdl_key {
     const char *name;
     uint32_t len;
-    uint8_t select; /* 1 + index among the selecting keys; 0: does not select */
-    bool common;    /* the key belongs to a common field */
+    /* 1 + the index among the selecting keys; 0 when the key does not select a kind */
+    uint8_t select;
+    bool common; /* the key belongs to a common field */
     bool synonym;
-    uint32_t trace; /* kinds in which only traces have this field */
-    /* 0: none; 1 + index in pdl_fields; COMMON_FIELD + index in pdl_common_fields. */
+    uint32_t trace; /* the kinds in which only traces have this field */
+    /* 0 for no field; 1 + index in pdl_fields; COMMON_FIELD + index in pdl_common_fields. */
     uint8_t field[PDL_BLOCK_COUNT];
 } pdl_key;
 
@@ -36,9 +37,9 @@ typedef struct pdl_key {
 typedef struct load_branch {
     const pdl_node *node;
     pdl_loc loc;
-    uint32_t i;     /* parts read so far */
-    pdl_val value;  /* owned: list or dict of the parts while all are constant */
-    pdl_tree *tree; /* used once a part is not constant */
+    uint32_t i;     /* the number of parts that were read */
+    pdl_val value;  /* the list or dict of the parts while all are constant; owned */
+    pdl_tree *tree; /* used when a part is not constant */
 } load_branch;
 
 /* Keeps variables out of the frames of recursive functions. */
@@ -47,20 +48,22 @@ typedef struct load_branch {
 typedef struct pdl_loader {
     pdl_program *p;
     pdl_arena *a;
-    size_t budget;  /* nodes that may still be read: bounds aliases that multiply */
-    bool over;      /* the budget is used up, which was reported */
-    unsigned depth; /* number of blocks around the current one */
+    /* the number of nodes that may still be read; it bounds aliases that multiply */
+    size_t budget;
+    bool over;      /* the budget is used up, and this was reported */
+    unsigned depth; /* the number of blocks around the current block */
     PDL_VEC(load_branch) open;
     pdl_recent recent;
-    const pdl_node *args; /* arguments of the call that is being read, or NULL */
+    const pdl_node *args; /* the arguments of the call that is being read, or NULL */
 } pdl_loader;
 
 /* --- load_block.c: blocks --------------------------------------------------------------------- */
 const pdl_block *pdl_loader_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body);
 bool pdl_loader_spend(pdl_loader *l,
-                      const pdl_node *n); /* counts a node; returns false when there are too many */
+                      /* counts a node; returns false when the program has too many */
+                      const pdl_node *n);
 
-/* These report problems. at: the wrong part. They return NULL. */
+/* These report problems and return NULL. at is the wrong part. */
 PDL_PRINTF(5, 6)
 pdl_diag *pdl_loader_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark,
                           const char *fmt, ...);
@@ -71,11 +74,11 @@ void pdl_loader_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc,
 void pdl_loader_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *expected);
 void pdl_loader_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err); /* takes err */
 void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *known,
-                        size_t n_known); /* "Field not allowed: KEY" */
-/* Adds help to the last diagnostic, for a value n where an object with names is expected
+                        size_t n_known); /* reports "Field not allowed: KEY" */
+/* Adds help to the last diagnostic, for a value n in a place for an object with names
  * (load_block.c). */
 void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n);
-/* Adds help to the last diagnostic, for a text n where a list is expected. The text is one word, or
+/* Adds help to the last diagnostic, for a text n in a place for a list. The text is one word, or
  * words with commas or blanks between them; words in quotes or brackets belong together. */
 void pdl_loader_hint_items(pdl_loader *l, const pdl_node *n);
 /* These return what PDL writes for a word of other tools, or NULL (word_advice.c). The word is, in
@@ -88,7 +91,7 @@ const char *pdl_part_advice(pdl_str word, const pdl_str *known, size_t n_known);
 const char *pdl_word_advice(pdl_str word, const pdl_str *known, size_t n_known);
 /* Returns what to write for a value of the wrong form of this field, or NULL. */
 const char *pdl_form_advice(pdl_str field, const pdl_node *n);
-/* Reports a missing field. n: the mapping that lacks the field; its unknown keys have been reported
+/* Reports a missing field. n is the mapping that lacks the field. Its unknown keys were reported
  * before. */
 void pdl_loader_missing(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *field);
 void pdl_loader_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...)
@@ -106,13 +109,14 @@ bool pdl_loader_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_fie
 
 /* --- pdl_loader_tree.c: data with expressions ------------------------------------------------- */
 const pdl_tree *pdl_loader_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc);
-/* Reads arguments of a call: an argument of the form {data: X, raw: true} is X as written. */
+/* Reads arguments of a call. For an argument of the form {data: X, raw: true}, the value is X as
+ * written. */
 const pdl_tree *pdl_loader_tree_args(pdl_loader *l, const pdl_node *n, pdl_loc loc);
 /* Reads data as written, without expressions. */
 const pdl_tree *pdl_loader_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc);
 const pdl_tree *pdl_loader_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                                       pdl_val v); /* takes v */
-/* returns E of {pdl__expr: E, ...}, else n */
+/* returns E of {pdl__expr: E, ...}; returns every other n unchanged */
 const pdl_node *pdl_loader_recorded(const pdl_node *n);
 
 /* --- load_special.c: fields with a special form ----------------------------------------------- */
@@ -123,12 +127,12 @@ const pdl_node *pdl_loader_policy(pdl_loader *l, const pdl_pair *pair);
 const pdl_node *pdl_loader_profile(pdl_loader *l, const pdl_pair *pair);
 const pdl_retry *pdl_loader_retry(pdl_loader *l, const pdl_pair *pair);
 const pdl_parser_field *pdl_loader_parser(pdl_loader *l, const pdl_pair *pair);
-/* Completes a block whose fields were all read (load_csv.c). A parser of CSV becomes one of records
- * where the spec is a list of objects, and gets its columns from there. */
+/* Completes a block whose fields were all read (load_csv.c). A parser of CSV makes records when the
+ * spec is a list of objects, and gets its columns from the spec. */
 void pdl_loader_csv(pdl_loader *l, const pdl_block *b);
 void pdl_loader_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *out);
 const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair);
-/* Refuses a loop that ends only by a text as its condition. */
+/* Refuses a loop whose only end is a condition that is a text. */
 void pdl_loader_ends(pdl_loader *l, const struct pdl_b_repeat *b);
 void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out);
 const pdl_fors *pdl_loader_fors(pdl_loader *l, const pdl_pair *pair);
@@ -136,8 +140,8 @@ const pdl_agg *pdl_loader_agg(pdl_loader *l, const pdl_pair *pair);
 void pdl_loader_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out);
 const pdl_type *pdl_loader_type(pdl_loader *l, const pdl_pair *pair);
 
-/* These read classes of evaluated values (spec syntax 2.2) for PDL_FT_X*. null_ok: null is read as
- * NULL. */
+/* These read classes of evaluated values (spec syntax 2.2) for PDL_FT_X*. With null_ok, null is
+ * read as NULL. */
 const pdl_tree *pdl_loader_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xint(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xnum(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);

@@ -9,7 +9,8 @@
 
 /* A file that a program includes or imports, as it is written there. */
 typedef struct pdl_module_name {
-    pdl_str from, path; /* name of the source with the block; what the block names */
+    /* the name of the source with the block, and the file that the block names */
+    pdl_str from, path;
     bool is_import;
 } pdl_module_name;
 

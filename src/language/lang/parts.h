@@ -1,7 +1,7 @@
-/* parts.h -- what the fields of blocks are read into: one struct for each form of field.
+/* parts.h -- the structs of the fields of blocks: one struct for each form of field.
  *
  * lang/block.h makes the struct of each kind of block from these, by the rows of blocks.def and
- * common.def. All are read once, live in the arena of the program and are never written again, so
+ * common.def. All structs are read once, live in the arena of the program and are never written again, so
  * that a program can be run many times and by several threads at once. A part keeps its syntax
  * (`node`) where `pdl dump` or an error needs it as it was written, and the place of its key
  * (`loc`) where an error is about the field and not about its content.
@@ -22,12 +22,12 @@
 
 typedef struct pdl_block pdl_block;
 
-/* Says whether a field may be absent or null, for the loader and for the schema of the language.
- * REQ: required; OPT: may be absent or null; DEF: may be absent, not null; NUL: required, may be
- * null; OLD: accepted old name, which dumps replace by the new one. */
+/* Says whether a field may be absent or null, for the loader and for the schema of the language. A
+ * field REQ is required. OPT may be absent or null. DEF may be absent but not null. NUL is required
+ * and may be null. OLD is an accepted old name, which dumps replace by the new name. */
 typedef enum { PDL_NEED_REQ, PDL_NEED_OPT, PDL_NEED_DEF, PDL_NEED_NUL, PDL_NEED_OLD } pdl_need;
 
-/* A literal string field. s.p == NULL: absent or null. */
+/* A literal string field. s.p is NULL when the field is absent or null. */
 typedef struct pdl_text_field {
     pdl_str s;
     pdl_loc loc; /* place of the key */
@@ -55,15 +55,15 @@ typedef struct pdl_count {
 typedef enum { PDL_TREE_CONST, PDL_TREE_EXPR, PDL_TREE_LIST, PDL_TREE_MAP } pdl_tree_kind;
 typedef struct pdl_tree {
     pdl_tree_kind kind;
-    uint32_t n; /* number of parts of a LIST or MAP */
+    uint32_t n; /* the number of parts of a LIST or MAP */
     const pdl_node *node;
     pdl_loc loc;
     union {
-        pdl_val value;        /* CONST: owned by the program (also plain strings) */
-        const pdl_expr *text; /* EXPR: read through pdl_tree_expr, except for its source */
+        pdl_val value;        /* used by CONST, also for plain strings; owned by the program */
+        const pdl_expr *text; /* used by EXPR: call pdl_tree_expr, except for the source */
         struct {
             const struct pdl_tree **items; /* LIST, MAP */
-            const struct pdl_tree **keys;  /* MAP: CONST or EXPR */
+            const struct pdl_tree **keys;  /* used by MAP; each key is a CONST or an EXPR */
         };
     };
 } pdl_tree;
@@ -71,13 +71,14 @@ typedef struct pdl_tree {
 /* Returns the expression of an EXPR, which is read at the first call. */
 static inline const pdl_expr *pdl_tree_expr(const pdl_tree *t) { return pdl_expr_now(t->text); }
 
-/* Blocks in order: a list, one block in place of a list, or a mapping with a name for each. */
+/* Blocks in order: a list, one block in place of a list, or a mapping with a name for
+ * each block. */
 typedef struct pdl_blocks {
     uint32_t n;
     const pdl_block **p;
-    pdl_str *names; /* mapping form: the name of each; else NULL */
-    bool single;    /* TEXTS: written as one block, not a list */
-    bool is_map;    /* set for FIELDS, DEFS */
+    pdl_str *names; /* the names of the blocks in a mapping; otherwise NULL */
+    bool single;    /* used by TEXTS: the text has one block in place of a list */
+    bool is_map;    /* set for FIELDS and DEFS */
     pdl_loc loc;    /* place of the key */
 } pdl_blocks;
 
@@ -87,18 +88,18 @@ typedef struct pdl_params {
     uint32_t n;
     pdl_str *names;
     const pdl_type **types;
-    const pdl_type *all; /* type of the arguments as one object, closed */
+    const pdl_type *all; /* the type of the arguments as one closed object */
     const pdl_node *node;
-    bool is_null; /* `function:` without a value */
+    bool is_null; /* `function:` has no value */
 } pdl_params;
 
-/* The ways of a `join` to combine the results of iterations. An absent one is TEXT with nothing
- * between them. */
+/* The ways of a `join` to combine the results of iterations. An absent `join` is TEXT with nothing
+ * between the results. */
 typedef enum {
     PDL_JOIN_TEXT,   /* the texts of the results, separated by `with` */
     PDL_JOIN_ARRAY,  /* a list of the results */
     PDL_JOIN_OBJECT, /* the union of the results; a later key replaces an earlier one */
-    PDL_JOIN_LASTOF, /* the last result, null when there is none */
+    PDL_JOIN_LASTOF, /* the last result; null without iterations */
     PDL_JOIN_REDUCE  /* a function of two arguments folds the results */
 } pdl_join_kind;
 typedef struct pdl_join {
@@ -119,8 +120,9 @@ typedef enum {
 } pdl_pattern_kind;
 typedef struct pdl_pattern {
     pdl_pattern_kind kind;
-    pdl_val value;                    /* used by CONST */
-    pdl_str def;                      /* variable that the pattern sets, or p == NULL */
+    pdl_val value; /* used by CONST */
+    /* the variable that the pattern sets; p is NULL when it sets no variable */
+    pdl_str def;
     const struct pdl_pattern **items; /* used by ANYOF, ARRAY, OBJECT */
     pdl_str *keys;                    /* used by OBJECT */
     uint32_t n;
@@ -130,8 +132,8 @@ typedef struct pdl_pattern {
 
 /* A case of `match`: executed when its pattern fits and its guard is true. */
 typedef struct pdl_case {
-    const pdl_pattern *pattern; /* NULL: no test */
-    const pdl_tree *cond;       /* NULL: no guard */
+    const pdl_pattern *pattern; /* NULL when the case has no pattern */
+    const pdl_tree *cond;       /* NULL when the case has no guard */
     const pdl_block *then;
     pdl_loc loc;
     const pdl_node *node;
@@ -150,8 +152,8 @@ typedef struct pdl_fors {
     const pdl_node *node;
 } pdl_fors;
 
-/* The parts of a field that is an object: a tree for each row of records.def, or NULL where the
- * part is absent or null and its default is used. */
+/* The parts of a field that is an object. Each row of records.def has a tree. The tree is NULL when
+ * the part is absent or null; its default is then used. */
 typedef enum {
     PDL_RECORD_retry,
     PDL_RECORD_budget,
@@ -208,7 +210,7 @@ typedef struct pdl_endorse_field {
 /* `aggregator: context`, or `aggregator: {file: PATH}` with the parts of the table. */
 typedef struct pdl_agg {
 #include "lang/records.def"
-    bool is_file; /* false: the context aggregator */
+    bool is_file; /* false for the aggregator `context` */
     pdl_loc loc;
     const pdl_node *node;
 } pdl_agg;
@@ -232,14 +234,14 @@ typedef struct pdl_record_part {
     const char *key;
     pdl_record_type type;
     pdl_need need;
-    /* offset of the tree in pdl_retry, pdl_budget_field, pdl_endorse_field or pdl_agg */
+    /* the offset of the tree in pdl_retry, pdl_budget_field, pdl_endorse_field or pdl_agg */
     size_t offset;
     const char *doc;
 } pdl_record_part;
 
 /* Returns the rows of a record in order. */
 const pdl_record_part *pdl_record_parts(pdl_record record, size_t *n);
-/* Returns the tree of a part. base: the struct that the field was read into. */
+/* Returns the tree of a part. base is the struct of the field. */
 static inline const pdl_tree *pdl_record_part_at(const void *base, const pdl_record_part *part) {
     assert(base && part->offset % sizeof(void *) == 0);
     return *(const pdl_tree *const *)(const void *)((const char *)base + part->offset);
@@ -252,29 +254,30 @@ typedef enum {
     PDL_TO_STDOUT,  /* printed output */
     PDL_TO_STDERR,  /* output for people who watch */
     PDL_TO_NAME,    /* an aggregator that the program defined */
-    PDL_TO_INVALID  /* nothing known: an error when the block is executed */
+    PDL_TO_INVALID  /* an unknown target: an error when the block is executed */
 } pdl_target;
 typedef struct pdl_contribute {
     /* PDL_TO_INVALID is a mapping with no key or several keys, which fails when it is executed. */
     pdl_target target;
-    pdl_str name;          /* NAME: name of the aggregator */
+    pdl_str name;          /* used by NAME: the name of the aggregator */
     const pdl_tree *value; /* the expression E of {TARGET: {value: E}}, or NULL */
     pdl_loc loc;
     const pdl_node *node;
 } pdl_contribute;
-/* The whole list. Its two usual entries are flags as well, because every block reads them. */
+/* The whole list. The two usual entries are also flags, because every block reads them. */
 typedef struct pdl_contributes {
-    bool given;           /* false: the default [result, context] */
+    bool given;           /* false for the default, [result, context] */
     bool result, context; /* the list has this entry */
     uint32_t n;
     pdl_contribute *p;
 } pdl_contributes;
 
-/* An entry of `expectations`: the expectation that a model judges, and the feedback that the next
- * attempt gets when it was not met. */
+/* An entry of `expectations`: the expectation that a model judges, and the feedback for the next
+ * attempt when the answer did not meet the expectation. */
 typedef struct pdl_expectation {
     const pdl_tree *expect;
-    const pdl_tree *feedback;        /* expression; NULL: stdlib's, unless feedback_block is set */
+    /* an expression; NULL means the feedback of stdlib, unless feedback_block is set */
+    const pdl_tree *feedback;
     const pdl_block *feedback_block; /* an inline function */
     pdl_loc loc;
 } pdl_expectation;
@@ -287,7 +290,7 @@ typedef struct pdl_expectations {
 typedef struct pdl_parser_field {
     pdl_loc loc; /* place of the key */
     const pdl_parser *parser;
-    const pdl_type *spec; /* regex parser: the spec as written, or NULL */
+    const pdl_type *spec; /* the spec of a regex parser as written, or NULL */
     pdl_str description;
     bool is_word;
 } pdl_parser_field;

@@ -1,8 +1,8 @@
 /* toolbox.h -- writes the program for a tool server: `import: mcp:NAME` runs it like any imported
  * file (spec providers 19).
  *
- * It defines `tools` (declarations for models), `call_tool`, `request`, and a function for each
- * tool whose name allows it.
+ * The program defines `tools` (declarations for models), `call_tool`, `request`, and a function for
+ * each tool whose name allows it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -7,9 +7,8 @@
 
 #include "lang/program.h"
 
-/* The functions may be NULL. key: the field's key; "" inside of lists of a field whose items have
- * no keys.
- */
+/* The functions may be NULL. key is the field's key, or "" inside of lists whose items have no
+ * keys. */
 typedef struct pdl_walk {
     void *user;
     /* t is a PDL_TREE_EXPR. */
@@ -17,7 +16,7 @@ typedef struct pdl_walk {
     void (*type)(void *user, const pdl_block *b, const char *key, const pdl_type *t, pdl_loc loc);
 } pdl_walk;
 
-/* Visits p->main and everything below it. */
+/* Visits p->main and all its parts. */
 void pdl_program_walk(const pdl_program *p, const pdl_walk *w);
 
 /* Calls fn for each sub-block in the order of the fields (the kind's fields, then defs and
@@ -44,8 +43,9 @@ bool pdl_tree_is_text(const pdl_tree *t, pdl_str *text);
     ((t)->kind == PDL_TREE_CONST ? "write an expression: ${ ... }"                                 \
                                  : "write one expression around all of it: ${ x > 3 }")
 
-/* Returns true when a name that is undefined at `at` is set further down, and sets *where to that
- * place. Names that a function sets count inside of it only. Walks through the whole program. */
+/* Returns true when a name that is undefined at `at` is set further down, and sets *where to the
+ * place of the later definition. A name that a function sets counts only inside of the function.
+ * Walks through the whole program. */
 bool pdl_program_sets_later(const pdl_program *p, pdl_str name, pdl_loc at, pdl_loc *where);
 #define PDL_SETS_LATER                                                                             \
     "'%.*s' gets its value later, in line %u: that belongs before what reads it"

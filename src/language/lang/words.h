@@ -11,7 +11,7 @@
 /* The places where the words of a group are written. */
 typedef enum {
     PDL_WORDS_NONE,        /* a group without words */
-    PDL_WORDS_ROLE,        /* role: any role is allowed, these are usual */
+    PDL_WORDS_ROLE,        /* role; any role is allowed, and these roles are usual */
     PDL_WORDS_LANG,        /* lang of a code block */
     PDL_WORDS_PLATFORM,    /* platform of a model block */
     PDL_WORDS_PARSER,      /* parser as a word */
@@ -38,7 +38,7 @@ typedef struct pdl_word {
 
 /* Returns the rows of a group, in order; *n is their number. */
 const pdl_word *pdl_words_of(pdl_word_group group, size_t *n);
-/* Returns the row of a word in a group, or NULL. */
+/* Returns the row of a word in a group, or NULL for an unknown word. */
 const pdl_word *pdl_word_find(pdl_word_group group, pdl_str word);
 
 #endif

@@ -13,39 +13,42 @@
 #include "base/err.h"
 #include "value/val.h"
 
-/* The environment of a native. Borrowed for the call. */
+/* The environment of a native, borrowed for the call. */
 typedef struct pdl_native_env {
     bool autoescape;
-    bool lenient; /* undefined prints as nothing (Jinja blocks) */
-    /* Returns a number uniform in [0, 1) from the run's generator; NULL: natives that need it
-     * fail. */
+    bool lenient; /* an undefined value prints as nothing, as in Jinja blocks */
+    /* Returns a number uniform in [0, 1) from the run's generator. When it is NULL, natives that
+     * need it fail. */
     double (*random)(void *user);
-    /* Prints at once, outside of the result and the context; NULL: natives that need it fail. */
+    /* Prints at once, outside of the result and the context. When it is NULL, natives that need it
+     * fail. */
     void (*show)(void *user, pdl_str text, pdl_label label);
     /* Checks v against a type written as a value. Error: schema (no such type), type (v does not
-     * fit). NULL: natives that need it fail. */
+     * fit). When it is NULL, natives that need it fail. */
     bool (*check)(void *user, pdl_vref type, pdl_vref v, pdl_err *err);
     /* Returns v, which fits the type, with labels that say how few values the type allows
-     * (pdl_type_bound). Takes v. NULL where check is NULL. */
+     * (pdl_type_bound). Takes v. It is NULL when check is NULL. */
     pdl_val (*bound)(void *user, pdl_vref type, pdl_val v);
-    /* Returns a variable, borrowed, absent when undefined; NULL: natives that need it fail. */
+    /* Returns a variable, borrowed; absent when the variable is undefined. When the function is
+     * NULL, natives that need it fail. */
     pdl_vref (*variable)(void *user, pdl_str name);
     void *user;
 } pdl_native_env;
 
-/* The function of a native. argv: parameters in order of the row; extra positional ones (rows with
- * PDL_N_VARARGS) follow in argv[n_params..argc). kwargs: dict of unknown keywords (PDL_N_KWARGS
- * rows) or absent. The result is owned. */
+/* The function of a native. argv has the parameters in the order of the row. Further positional
+ * arguments (rows with PDL_N_VARARGS) follow in argv[n_params..argc). kwargs is a dict of unknown
+ * keywords (rows with PDL_N_KWARGS), or absent. The result is owned. */
 typedef bool pdl_native_fn(const pdl_native_env *env, const pdl_val *argv, size_t argc,
                            pdl_vref kwargs, pdl_val *out, pdl_err *err);
 
 enum {
-    PDL_N_VARARGS = 1, /* accepts more positional arguments than parameters */
-    PDL_N_KWARGS = 2,  /* accepts unknown keywords */
-    PDL_N_RAW = 4,     /* takes promises as they are */
-    /* Accepts undefined values (default, defined, ...); others fail on them before the call. */
+    PDL_N_VARARGS = 1, /* the native accepts more positional arguments than parameters */
+    PDL_N_KWARGS = 2,  /* the native accepts unknown keywords */
+    PDL_N_RAW = 4,     /* the native takes promises without waiting for their values */
+    /* The native accepts undefined values (default, defined, ...). Other natives fail before the
+     * call. */
     PDL_N_UNDEFINED = 8,
-    PDL_N_IMPURE = 16, /* not folded at compile time (random, lipsum) */
+    PDL_N_IMPURE = 16, /* the call is not computed at compile time (random, lipsum) */
     /* A method that changes its receiver: the result is a tuple (new receiver, value of the
      * call). */
     PDL_N_MUTATES = 32,
@@ -58,8 +61,8 @@ enum {
     PDL_N_LABELS = 128,
 };
 
-/* Appends the text of a filter's result to out, without making a value of it; argv and argc as
- * above. */
+/* Appends the text of a filter's result to out, without making a value. argv and argc are the same
+ * as for pdl_native_fn. */
 typedef bool pdl_native_writer(const pdl_native_env *env, const pdl_val *argv, size_t argc,
                                struct pdl_buf *out, pdl_err *err);
 
@@ -68,14 +71,15 @@ typedef struct pdl_native {
     pdl_native_fn *fn;
     /* "value, d, attribute": parameter names; the receiver or piped value is first. */
     const char *params;
-    /* numbers of arguments, the first included; n_max is the number of names in params */
+    /* the minimum number of arguments, including the first; the number of names in params is the
+     * maximum */
     uint8_t n_min, n_max;
     uint8_t flags;
-    const char *doc; /* one sentence, for the page of builtins and editors */
-    /* Name of the Python function in messages ("do_round"); NULL: made from the type
-     * ("str.upper"). */
+    const char *doc; /* one sentence for the page of builtins and for editors */
+    /* The name of the Python function in messages ("do_round"). When it is NULL, the name is made
+     * from the type ("str.upper"). */
     const char *py_name;
-    uint8_t style; /* Python's words for wrong arguments: a pdl_native_style */
+    uint8_t style; /* a pdl_native_style: the words of Python for wrong arguments */
     /* Types of the parameters in their order, and of the result: "iterable, any -> string". A type
      * is any, null, boolean, integer, float, number, string, list, tuple, object, range, undefined,
      * sized (has a length), iterable, or several with | between. A parameter has a type only if
@@ -98,18 +102,18 @@ typedef enum {
 
 enum { PDL_NATIVE_MAX_ARGS = 16 };
 
-/* These return a row, which is static, or NULL when there is no such row. */
+/* These return a row, which is static, or NULL for an unknown name. */
 const pdl_native *pdl_filter_find(pdl_str name);
 const pdl_native *pdl_test_find(pdl_str name);
 const pdl_native *
 pdl_global_find(pdl_str name); /* range, dict, lipsum, cycler, joiner, namespace */
-/* Returns a method of values of this kind: "upper" of a string. NULL: there is no such
- * attribute. */
+/* Returns a method of values of this kind, such as "upper" of a string. Returns NULL for an unknown
+ * method. */
 const pdl_native *pdl_method_find(pdl_vref receiver, pdl_str name);
-/* true: for an object x, x.name is this method and never an item */
+/* returns true when x.name of an object x is always this method and never an item */
 bool pdl_is_dict_method(pdl_str name);
 
-/* These return tables for docs and completion: rows in order; *n is their number. */
+/* These return tables for docs and completion. The rows are in order, and *n is their number. */
 const pdl_native *pdl_filters(size_t *n);
 const pdl_native *pdl_tests(size_t *n);
 const pdl_native *pdl_globals(size_t *n);
@@ -123,13 +127,13 @@ typedef struct pdl_native_table {
 enum { PDL_NATIVE_TABLES = 13 };
 /* Returns the i-th table, i < PDL_NATIVE_TABLES. */
 pdl_native_table pdl_native_table_at(size_t i);
-/* Returns the filter or test that a word means, also a word of another language (native_advice.c);
- * empty: none is known. */
+/* Returns the filter or test that a word means. The word may be of another language
+ * (native_advice.c). Returns an empty text for an unknown word. */
 pdl_str pdl_filter_near(pdl_str name);
 pdl_str pdl_test_near(pdl_str name);
 pdl_str pdl_method_near(pdl_vref receiver, pdl_str name);
-/* Appends what to write in place of a filter that does not exist. out stays empty when that is
- * unknown. */
+/* Appends what to write in place of a filter that does not exist. out stays empty when the advice
+ * is unknown. */
 void pdl_filter_advise(pdl_str name, struct pdl_buf *out);
 /* Appends what to write in place of an undefined name: `len(x)` is called, `math.pi` dotted. A name
  * that is used in neither way is usually a variable of the program. */
@@ -141,26 +145,27 @@ pdl_str pdl_attribute_advice(pdl_str name);
 void pdl_fields_advise(pdl_vref x, pdl_str name, struct pdl_buf *out);
 pdl_str pdl_failure_advice(pdl_str msg);
 
-/* The arguments of a call. All is borrowed. */
+/* The arguments of a call. All members are borrowed. */
 typedef struct pdl_call_args {
-    const pdl_val *pos; /* positional ones; of filters, tests, methods the first is the receiver */
+    /* positional arguments; the first argument of a filter, test or method is the receiver */
+    const pdl_val *pos;
     size_t n_pos;
-    const pdl_str *kw_names; /* names of the keyword arguments; NULL: there are none */
+    const pdl_str *kw_names; /* the names of the keyword arguments, or NULL */
     const pdl_val *kw;       /* their values */
     size_t n_kw;
 } pdl_call_args;
 
-/* Binds the arguments to the row's parameters and calls it. Errors in Python's words ("do_round()
- * got an unexpected keyword argument 'x'", "upper() takes no arguments (1 given)", "... missing 1
- * required positional argument: 'y'"). */
+/* Binds the arguments to the row's parameters and calls its function. Errors are in the words of
+ * Python ("do_round() got an unexpected keyword argument 'x'", "upper() takes no arguments (1
+ * given)", "... missing 1 required positional argument: 'y'"). */
 PDL_MUST bool pdl_native_call(const pdl_native *row, const pdl_native_env *env,
                               const pdl_call_args *args, pdl_val *out, pdl_err *err);
 
-/* Returns the writer for a filter that is called with n arguments, the piped value included, none
- * of them by name. NULL: there is none; pdl_native_call is used. */
+/* Returns the writer for a filter that is called with n arguments, including the piped value and no
+ * argument by name. Returns NULL when the filter has no writer; pdl_native_call is then used. */
 pdl_native_writer *pdl_filter_writer(const pdl_native *filter, size_t n);
 /* Works as pdl_native_call for such a filter, outside of autoescape. The arguments have no
- * keywords. On an error out may hold a part of the text. */
+ * keywords. On an error, out may have a part of the text. */
 PDL_MUST bool pdl_native_write(const pdl_native *row, pdl_native_writer *write,
                                const pdl_native_env *env, const pdl_call_args *args,
                                struct pdl_buf *out, pdl_err *err);
@@ -169,31 +174,33 @@ PDL_MUST bool pdl_native_write(const pdl_native *row, pdl_native_writer *write,
  * str object ...>" without address), and the machine can call it. Takes receiver (absent for a
  * global). */
 pdl_val pdl_native_value(const pdl_native *row, pdl_val receiver);
-const pdl_native *pdl_native_row(pdl_vref v); /* v has the tag PDL_V_NATIVE */
-pdl_vref pdl_native_receiver(pdl_vref v);     /* absent for a global */
+const pdl_native *pdl_native_row(pdl_vref v); /* v must have the tag PDL_V_NATIVE */
+pdl_vref pdl_native_receiver(pdl_vref v);     /* returns absent for a global */
 
 /* --- attribute and item access (spec syntax 4.3) ---------------------------------------------- */
 
-/* Returns x.name: attribute or method first, then item; an undefined value with Python's
- * explanation when missing. */
+/* Returns x.name: the attribute or method, otherwise the item. When x has none of them, returns an
+ * undefined value with Python's explanation. */
 PDL_MUST bool pdl_attr(pdl_vref x, pdl_str name, pdl_val *out, pdl_err *err);
-/* Returns x[key]: item first, then attribute (string keys). Lists: ints; slices by pdl_slice. */
+/* Returns x[key]: the item, otherwise the attribute (for a key that is a string). Lists take ints;
+ * pdl_slice makes slices. */
 PDL_MUST bool pdl_item(pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err);
 /* Returns the undefined value that says that x has no such item. */
 pdl_val pdl_no_element(pdl_vref x, pdl_vref key);
-/* Reads the argument `attribute` of a filter as paths of keys: "a.b" is [["a", "b"]], with multi
+/* Reads the argument `attribute` of a filter as paths of keys. "a.b" is [["a", "b"]]. With multi,
  * "a.0,b" is [["a", 0], ["b"]]. */
 pdl_val pdl_attribute_paths(pdl_vref attribute, bool multi);
-/* Returns x[from:to:step]; bounds may be null or absent. Lists, tuples, strings, ranges, bytes,
- * contexts. */
+/* Returns x[from:to:step], whose bounds may be null or absent. x is a list, tuple, string, range,
+ * context or bytes. */
 PDL_MUST bool pdl_slice(pdl_vref x, pdl_vref from, pdl_vref to, pdl_vref step, pdl_val *out,
                         pdl_err *err);
-/* Sets the error of using an undefined value: UndefinedError with its explanation. Always false. */
+/* Sets the error of using an undefined value: UndefinedError with its explanation. Always returns
+ * false. */
 bool pdl_undefined_error(pdl_vref undefined, pdl_err *err);
 
 /* Objects with tag PDL_V_CELL or PDL_V_RECORD answer look-ups of attributes through their class:
- * every class used with these two tags is the first member of a pdl_attr_class. attr returns an
- * owned value, or false when there is no such name; it may be NULL. */
+ * every class used with these two tags is the first member of a pdl_attr_class. attr may be NULL.
+ * It returns an owned value, or false for an unknown name. */
 typedef struct pdl_attr_class {
     pdl_class base;
     bool (*attr)(pdl_vref self, pdl_str name, pdl_val *out);
@@ -206,7 +213,7 @@ void pdl_object_name(pdl_vref x, struct pdl_buf *out);
 /* --- cells: objects of templates with state (namespace, cycler, joiner) ----------------------- */
 
 bool pdl_is_namespace(pdl_vref v);
-/* Sets a name of a namespace. Takes x; refuses x that holds a namespace. */
+/* Sets a name of a namespace. Takes x. Refuses an x that contains a namespace. */
 PDL_MUST bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *err);
 /* Calls a cell: joiner() returns text. *handled: false when the cell cannot be called. */
 PDL_MUST bool pdl_cell_call(pdl_vref cell, size_t n_pos, bool *handled, pdl_val *out, pdl_err *err);
@@ -224,14 +231,14 @@ PDL_MUST bool pdl_format_braces(pdl_str format, const pdl_val *pos, size_t n_pos
 /* Computes format(x, spec): the mini-language "{:>5}". */
 PDL_MUST bool pdl_format_value(pdl_vref x, pdl_str spec, pdl_val *out, pdl_err *err);
 
-/* Does what Markup.escape does: safe text is unchanged, and the result is safe. */
+/* Does the same as Markup.escape: safe text is unchanged, and the result is safe. */
 PDL_MUST bool pdl_escape_html(pdl_vref x, pdl_val *out, pdl_err *err);
 
 /* --- tools (tools.c) -------------------------------------------------------------------------- */
 
-/* Returns the list of tools as services accept it: PDL functions become their signatures, records
- * with a function in `run` lose this member, an imported tool server becomes its tools; the rest is
- * unchanged. */
+/* Returns the list of tools as services accept it: PDL functions become their signatures. Records
+ * with a function in `run` lose this member. An imported tool server becomes its tools. All other
+ * items are unchanged. */
 PDL_MUST bool pdl_tools_declare(pdl_vref tools, pdl_val *out, pdl_err *err);
 
 #endif

@@ -25,7 +25,7 @@
 
 #define PDL_N_UNUSED __attribute__((unused))
 
-/* Parameters of a pdl_native_fn; most natives use a few of them. */
+/* The parameters of a pdl_native_fn. Most natives use only some of them. */
 #define PDL_ARGS                                                                                   \
     PDL_N_UNUSED const pdl_native_env *env, PDL_N_UNUSED const pdl_val *argv,                      \
         PDL_N_UNUSED size_t argc, PDL_N_UNUSED pdl_vref kwargs, PDL_N_UNUSED pdl_val *out,         \
@@ -63,7 +63,8 @@ pdl_rows pdl_rows_time(void);
 pdl_rows pdl_rows_cell(pdl_vref cell); /* methods of a cycler */
 pdl_rows pdl_rows_stdlib(void); /* functions for lib/stdlib.pdl; not listed among the globals */
 const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name);
-/* Returns the name of the row that is nearest to the given one; empty when none is near. */
+/* Returns the name of the row that is nearest to the given name, or an empty text when no row is
+ * near. */
 pdl_str pdl_rows_near(pdl_rows t, pdl_str name);
 pdl_rows pdl_rows_filters(void);
 
@@ -95,7 +96,8 @@ pdl_native_fn pdl_m_isalnum, pdl_m_isalpha, pdl_m_isascii, pdl_m_isdecimal, pdl_
     pdl_m_isidentifier, pdl_m_islower, pdl_m_isnumeric, pdl_m_isprintable, pdl_m_isspace,
     pdl_m_istitle, pdl_m_isupper;
 
-/* Returns an attribute or method of x, never an item. Returns false when there is none. */
+/* Returns an attribute or method of x, never an item. Returns false when x has no such
+ * attribute. */
 bool pdl_own_attr(pdl_vref x, pdl_str name, pdl_val *out);
 /* Returns "'list object' has no attribute 'foo'" as an undefined value. */
 pdl_val pdl_no_attribute(pdl_vref x, pdl_str name);
@@ -105,13 +107,13 @@ pdl_val pdl_no_attribute(pdl_vref x, pdl_str name);
 /* Returns true when the argument is present and not null. */
 static inline bool pdl_given(pdl_vref v) { return !pdl_is_absent(v) && !pdl_is_null(v); }
 
-/* Reads an integer argument ("'str' object cannot be interpreted as an integer"); big ones are
- * clamped. Absent: *out is unchanged. */
+/* Reads an integer argument ("'str' object cannot be interpreted as an integer"). Big integers are
+ * clamped. When the argument is absent, *out is unchanged. */
 PDL_MUST bool pdl_arg_int(pdl_vref v, int64_t *out, pdl_err *err);
 /* Computes bool(v); undefined values fail unless env is lenient. */
 PDL_MUST bool pdl_arg_truth(const pdl_native_env *env, pdl_vref v, bool *out, pdl_err *err);
-/* Returns str(v), and a string (also a safe one) as it is. An undefined v gives the empty text when
- * env is lenient, and fails otherwise. */
+/* Returns str(v). A string, even a safe string, is returned unchanged. An undefined v gives the
+ * empty text when env is lenient, and fails otherwise. */
 PDL_MUST bool pdl_arg_text(const pdl_native_env *env, pdl_vref v, pdl_val *out, pdl_err *err);
 /* Returns list(v). An undefined v gives the empty list when env is lenient, and fails otherwise. */
 PDL_MUST bool pdl_arg_list(const pdl_native_env *env, pdl_vref v, pdl_val *out, pdl_err *err);
@@ -124,7 +126,8 @@ static inline bool pdl_is_safe(pdl_vref v) {
 }
 static inline bool pdl_is_seq(pdl_vref v) { return pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE); }
 
-/* Makes text of the content of b, safe if `like` is a safe string. Ends b. Error: limit. */
+/* Makes a text of the content of b. The text is safe if `like` is a safe string. Ends b. Error:
+ * limit. */
 PDL_MUST bool pdl_text_like(pdl_buf *b, pdl_vref like, pdl_val *out, pdl_err *err);
 /* Makes a piece of a string, which is safe if its source is. */
 pdl_val pdl_piece_like(pdl_str s, pdl_vref like);
@@ -134,10 +137,10 @@ bool pdl_is_ascii(pdl_vref s); /* each code point has one byte */
 
 /* A parsed "address.city" or "age,name.0": parts with their paths. */
 typedef struct pdl_getter {
-    pdl_val paths;  /* list of lists of keys; absent: the item itself */
+    pdl_val paths;  /* a list of lists of keys; absent for the item itself */
     bool multi;     /* the result is a list with a value for each path */
     bool fold;      /* texts are compared in lower case */
-    pdl_vref deflt; /* borrowed; absent: there is no default */
+    pdl_vref deflt; /* borrowed; absent when there is no default */
     const pdl_native_env *env;
 } pdl_getter;
 
@@ -147,14 +150,14 @@ PDL_MUST bool pdl_getter_get(const pdl_getter *g, pdl_vref item, pdl_val *out, p
 /* Gets the results for each item, as a list. */
 PDL_MUST bool pdl_getter_all(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *err);
 
-/* Orders the indices of a list by keys (a list of the same length), stably. idx has room for
- * all. */
+/* Orders the indices of a list by `keys`, a list of the same length. The order is stable. idx has
+ * room for all indices. */
 PDL_MUST bool pdl_sort_by(pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *err);
 /* Returns the list with its items in the order of keys. */
 PDL_MUST bool pdl_sorted(pdl_vref list, pdl_vref keys, bool reverse, pdl_val *out, pdl_err *err);
 
-/* Updates self with a dict or pairs, then keywords (each may be absent). Takes self. Errors are
- * those of dict(). */
+/* Updates self with a dict or pairs, and then with keywords; each may be absent. Takes self. The
+ * errors are the errors of dict(). */
 PDL_MUST bool pdl_dict_update(const pdl_native_env *env, pdl_val self, pdl_vref more,
                               pdl_vref kwargs, pdl_val *out, pdl_err *err);
 
@@ -162,16 +165,16 @@ PDL_MUST bool pdl_dict_update(const pdl_native_env *env, pdl_val self, pdl_vref 
 
 void pdl_escape_put(pdl_str s, pdl_buf *out);
 void pdl_unescape_put(pdl_str s, pdl_buf *out); /* Python's html.unescape */
-/* Does what str.join does, with Python's error for items that are not text. safe: Markup.join,
- * which escapes items. */
+/* Does the same as str.join, with Python's error for items that are not text. With safe, does the
+ * same as Markup.join, which escapes items. */
 PDL_MUST bool pdl_join_text(pdl_vref sep, pdl_vref items, bool safe, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_replace_text(pdl_str s, pdl_str old, pdl_str with, int64_t count, pdl_buf *out,
                                pdl_err *err);
 pdl_str pdl_strip_text(pdl_str s, pdl_str chars, bool blanks, bool left, bool right);
-/* Reads lines as str.splitlines does: each call returns the next line without and with its
- * terminator. */
+/* Reads the lines of str.splitlines. Each call returns the next line, once without and once with
+ * its terminator. */
 bool pdl_next_line(pdl_str s, size_t *pos, pdl_str *line, pdl_str *whole);
-/* Puts s in a field: left and right padding by one fill character. */
+/* Puts s in a field, padded on the left and right by one fill character. */
 PDL_MUST bool pdl_pad_text(pdl_buf *out, pdl_str s, size_t left, size_t right, pdl_str fill,
                            pdl_err *err);
 PDL_MUST bool pdl_too_long(pdl_err *err); /* sets the error for the limit of text */
@@ -180,8 +183,8 @@ PDL_MUST bool pdl_float_from(pdl_vref v, double *out, pdl_err *err);
 /* Computes Python's round(v, digits). */
 PDL_MUST bool pdl_round(pdl_vref v, bool has_digits, int64_t digits, pdl_val *out, pdl_err *err);
 
-/* Arguments of str.format: fields from pos and named (a dict or absent). escape: Markup.format,
- * where unsafe values are escaped. */
+/* The arguments of str.format. Fields come from pos and from named (a dict, or absent). With
+ * escape, unsafe values are escaped, as in Markup.format. */
 typedef struct pdl_format_args {
     const pdl_val *pos;
     size_t n_pos;
@@ -202,17 +205,17 @@ typedef struct pdl_hit {
     size_t index;
 } pdl_hit;
 
-/* Returns [{index, score}] of the k best of n hits, best first, the earlier of equals first. Sorts
- * hits. */
+/* Returns [{index, score}] of the k best of n hits, with the best first. Hits with equal scores
+ * keep their order. Sorts hits. */
 PDL_MUST bool pdl_hits_best(pdl_hit *hits, size_t n, int64_t k, pdl_val *out, pdl_err *err);
 
 /* --- format_spec.c ---------------------------------------------------------------------------- */
 
-/* Appends a double in one of the forms e f g % n as Python does; precision < 0: default. alt:
- * '#'. */
+/* Appends a double in one of Python's forms e f g % n. A precision below 0 means the default. alt
+ * is the flag '#'. */
 void pdl_format_double(double v, char type, int precision, bool alt, pdl_buf *out);
-/* Writes short results with a fixed number of decimals to out. Returns the length, or 0 for all
- * others. */
+/* Writes a short result with a fixed number of decimals to out. Returns its length, or 0 for a
+ * number whose result is not short. */
 size_t pdl_format_fixed(double v, char type, int precision, bool alt, char out[PDL_NUM_MAX]);
 
 #endif

@@ -30,8 +30,8 @@ typedef enum {
     PDL_PM_FINDALL
 } pdl_parser_mode;
 
-/* The kinds that the spec of a record accepts in a column, as bits. Where it accepts no text, cells
- * are read as JSON. */
+/* The kinds that the spec of a record accepts in a column, as bits. Cells of a column that accepts
+ * no text are read as JSON. */
 typedef enum {
     PDL_CELL_text = 1,
     PDL_CELL_integer = 2,
@@ -49,15 +49,16 @@ typedef struct pdl_csv_column {
 typedef struct pdl_parser {
     pdl_parser_kind kind;
     pdl_parser_mode mode; /* used by REGEX */
-    pdl_str regex;        /* REGEX, as written */
-    /* REGEX: NULL when the regex is wrong; the parser then fails when it is used */
+    pdl_str regex;        /* used by REGEX: the regex as written */
+    /* used by REGEX; NULL when the regex is wrong, and the parser then fails when it is used */
     pdl_regex *compiled;
-    pdl_str *groups;      /* REGEX with an object spec: names in spec order */
+    /* used by REGEX with an object spec: the names in the order of the spec */
+    pdl_str *groups;
     uint32_t n_groups;
     bool has_object_spec;
-    /* CSV: the first row has the names, and the other rows are objects */
+    /* used by CSV: the first row has the names, and the other rows are objects */
     bool header;
-    const pdl_csv_column *columns; /* CSV with a header: the columns that the spec has */
+    const pdl_csv_column *columns; /* used by CSV with a header: the columns of the spec */
     uint32_t n_columns;
 } pdl_parser;
 
@@ -72,22 +73,22 @@ pdl_parser_kind pdl_parser_find(pdl_str name, bool *found); /* ignores case */
 const char *pdl_parser_mode_name(pdl_parser_mode m);
 bool pdl_parser_mode_find(pdl_str name, pdl_parser_mode *out); /* ignores case */
 
-/* Makes a regex parser. Group names (from an object spec, in order) are borrowed and must outlive
- * it. */
+/* Makes a regex parser. The group names come from an object spec in its order. They are borrowed
+ * and must outlive the parser. */
 pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode,
                              const pdl_str *groups, size_t n_groups, bool object_spec);
 pdl_parser *pdl_parser_word(pdl_arena *a, pdl_parser_kind kind);
 
 /* Applies p to v, which must be a string (spec syntax 5). Errors: PDL_E_parser with the full
- * message for users ("Attempted to parse ill-formed JSON: JSONDecodeError(\"...\")"), py_class the
- * Python class. */
+ * message for users ("Attempted to parse ill-formed JSON: JSONDecodeError(\"...\")"), and py_class
+ * is the Python class. */
 PDL_MUST bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 
 /* Works as pdl_parse, for conformance tests: the error has the message of the Python exception
  * alone, without the sentence around it. */
 PDL_MUST bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 
-/* Reads JSON tolerantly: strict first, else repaired. Fails only on limits. */
+/* Reads JSON. When strict reading fails, the text is repaired. Fails only on limits. */
 PDL_MUST bool pdl_json_repair(pdl_str text, pdl_val *out, pdl_err *err);
 /* Returns true when pdl_json_repair finds more than one value in a text, so that its result is the
  * list of them. */

@@ -1,7 +1,7 @@
 /* readers.h -- one reader for each parser word. Private to parse.
  *
- * Each takes text and fails with the message of the Python exception (py_class: its class); parse.c
- * puts the sentence for users around it.
+ * Each reader takes a text and fails with the message of the Python exception (py_class is its
+ * class). parse.c puts the sentence for users around the message.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,13 +13,13 @@
 PDL_MUST bool pdl_parse_json(pdl_str text, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_parse_jsonl(pdl_str text, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_parse_csv(const pdl_parser *p, pdl_str text, pdl_val *out, pdl_err *err);
-/* Reads YAML. as_python: the message is PyYAML's text of several lines, else "PROBLEM (line L,
- * column C)". */
+/* Reads YAML. With as_python, the message is PyYAML's text of several lines; otherwise it is
+ * "PROBLEM (line L, column C)". */
 PDL_MUST bool pdl_parse_yaml(pdl_str text, bool as_python, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_parse_regex(const pdl_parser *p, pdl_str text, pdl_val *out, pdl_err *err);
 
-/* Makes a value of text that is not JSON (repair.c). *n: how many values it found; when there are
- * several, *out is the list. */
+/* Makes a value of text that is not JSON (repair.c). Sets *n to the number of values. When the text
+ * has several values, *out is their list. */
 PDL_MUST bool pdl_repair_text(pdl_str text, size_t *n, pdl_val *out, pdl_err *err);
 
 #endif

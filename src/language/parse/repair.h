@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "parse/readers.h"
 
-/* The position of a token, which decides what ends it. */
+/* The position of a token, which decides where the token ends. */
 typedef enum { PDL_RP_KEY, PDL_RP_VALUE, PDL_RP_ITEM } pdl_rp_place;
 
 /* `at` is the nearest occurrence of a byte at or after `from` (the text's length when there is
@@ -28,14 +28,15 @@ enum { PDL_RP_MEMOS = 128 };
 typedef struct pdl_rp {
     pdl_str src;
     size_t pos;
-    uint32_t lists;                     /* number of open lists around the cursor */
-    uint32_t values;                    /* number of enclosing dicts whose value is being read */
-    uint32_t keys;                      /* number of enclosing lists that are written in braces */
-    pdl_rp_memo memo[PDL_RP_MEMOS];     /* indexed by ASCII byte */
-    /* nearest occurrences that have no backslash before them, by ASCII byte */
+    uint32_t lists;                 /* number of open lists around the cursor */
+    uint32_t values;                /* number of enclosing dicts whose value is being read */
+    uint32_t keys;                  /* number of enclosing lists that are written in braces */
+    pdl_rp_memo memo[PDL_RP_MEMOS]; /* indexed by ASCII byte */
+    /* the nearest occurrences without a backslash before them, by ASCII byte */
     pdl_rp_memo plain[PDL_RP_MEMOS];
-    pdl_buf text;                       /* the token being read */
-    size_t count, count_from, count_to; /* count of closing quotes from an offset to a bracket */
+    pdl_buf text; /* the token that is being read */
+    /* the number of closing quotes between an offset and a bracket */
+    size_t count, count_from, count_to;
     bool count_known;
 } pdl_rp;
 
@@ -53,14 +54,15 @@ static inline size_t rp_skip_blanks(const pdl_rp *r, size_t i) {
 /* Returns the code point at byte i (i < length) and the offset after it. */
 uint32_t pdl_rp_cp(const pdl_rp *r, size_t i, size_t *next);
 
-/* Returns the offset of the next byte c (ASCII) at or after i; the text's length when there is
- * none. */
+/* Returns the offset of the next byte c (ASCII) at or after i. Returns the text's length when c
+ * does not follow. */
 size_t pdl_rp_find(pdl_rp *r, int c, size_t i);
 
 /* Returns true when the quoted text at the cursor ends before a colon. */
 bool pdl_rp_item_is_key(pdl_rp *r);
 
-/* Returns the length of the quote at i (1, or 3 for a curly one); 0: there is no quote. */
+/* Returns the length of the quote at i: 1, or 3 for a curly quote. Returns 0 when there is no quote
+ * at i. */
 size_t pdl_rp_quote(const pdl_rp *r, size_t i);
 
 /* These read tokens. The cursor is at the first byte (a quote; a letter; a digit, sign or point)
@@ -71,8 +73,8 @@ pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place);
 bool pdl_rp_bare_key(pdl_rp *r, pdl_val *out);
 pdl_val pdl_rp_number(pdl_rp *r, pdl_rp_place place);
 
-/* Reads true, false, null, none in any case, when it is a whole word; the cursor moves only
- * then. */
+/* Reads true, false, null or none, in upper or lower case. The cursor moves only when it is a whole
+ * word. */
 bool pdl_rp_literal(pdl_rp *r, pdl_val *out);
 
 #endif

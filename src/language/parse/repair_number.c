@@ -1,7 +1,7 @@
 /* repair_number.c -- numbers and literals in text that is not quite JSON.
  *
- * A text may begin like a number without being a number: a date, a version, a fraction, 12abc. Such a
- * text stays a text.
+ * A text may begin like a number without being a number: a date, a version, a fraction, 12abc. Such
+ * a text stays a text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,7 @@
 /* checking.h -- the check of a value against a schema that is ready. Private to types.
  *
- * A check interprets the schema value itself, keyword by keyword (keywords.c), in one of two modes:
- * it decides whether the value is valid and stops at the first failure, or it collects the
- * failures.
+ * A check interprets the schema value itself, keyword by keyword (keywords.c). It has two modes. In
+ * the first mode it stops at the first failure; in the second mode it collects the failures.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,14 +25,14 @@ typedef struct pdl_check {
     const pdl_schema *schema;
     pdl_arena *arena; /* memory for the check */
     pdl_err *err;
-    bool stopped; /* err is set: every level returns */
+    bool stopped; /* err is set, and every level returns */
     unsigned depth;
-    uint64_t steps;   /* schema objects visited; at most PDL_CHECK_STEPS */
-    size_t n_fails;   /* at most PDL_CHECK_FAILS are kept */
-    pdl_fails *fails; /* NULL: failures are not collected */
+    uint64_t steps;   /* the number of schema objects that were visited, at most PDL_CHECK_STEPS */
+    size_t n_fails;   /* at most PDL_CHECK_FAILS failures are kept */
+    pdl_fails *fails; /* NULL when failures are not collected */
     const pdl_step *path, *path_start;
     pdl_remote_fn *remote;
-    pdl_remote_doc *docs; /* documents fetched during this check */
+    pdl_remote_doc *docs; /* the documents that were fetched during this check */
     pdl_resource *metas;
 } pdl_check;
 
@@ -62,19 +61,19 @@ bool pdl_check_quiet(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *d
 /* Records a failure. Returns NULL when failures are not collected. */
 pdl_fail *pdl_check_fail(pdl_check *c, pdl_fail_kind kind, pdl_vref v, pdl_vref want,
                          pdl_vref schema);
-/* Returns the compiled pattern, or NULL with the check stopped. */
+/* Returns the compiled pattern, or stops the check and returns NULL. */
 const pdl_regex *pdl_check_regex(pdl_check *c, pdl_vref pattern);
 bool pdl_check_match(pdl_check *c, pdl_vref pattern, pdl_str s);
 
-/* Resolves $ref of a schema in dyn->res to the target and its resource. Returns false with the
- * check stopped. */
+/* Resolves $ref of a schema in dyn->res to the target and its resource. Returns false after it has
+ * stopped the check. */
 PDL_MUST bool pdl_check_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target,
                             const pdl_resource **res);
 PDL_MUST bool pdl_check_dynamic_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target,
                                     const pdl_resource **res);
 PDL_MUST bool pdl_check_recursive_ref(pdl_check *c, const pdl_dyn *dyn, pdl_vref *target,
                                       const pdl_resource **res);
-/* Returns the resource whose root v is, else res. */
+/* Returns the resource of which v is the root, otherwise res. */
 const pdl_resource *pdl_check_enter(const pdl_check *c, pdl_vref v, const pdl_resource *res);
 
 /* --- keywords (keywords.c) -------------------------------------------------------------------- */
@@ -117,7 +116,7 @@ typedef struct pdl_keyword {
     unsigned drafts;
     pdl_kw_shape shape;
     bool late;                      /* the keyword is checked after the others */
-    bool (*fn)(const pdl_kw_at *k); /* NULL: the keyword asserts nothing */
+    bool (*fn)(const pdl_kw_at *k); /* NULL when the keyword asserts nothing */
 } pdl_keyword;
 
 /* Returns the keyword of this name in this draft, or NULL. */
@@ -125,7 +124,7 @@ const pdl_keyword *pdl_keyword_find(pdl_str name, unsigned draft);
 
 /* Returns true when v is of the type that a word of the JSON Schema names. */
 bool pdl_json_is(pdl_vref v, pdl_str word, unsigned draft);
-/* Compares as JSON: 1 == 1.0, true != 1. */
+/* Compares two values by the rules of JSON: 1 == 1.0, true != 1. */
 bool pdl_json_eq(pdl_vref a, pdl_vref b);
 /* Returns true when no two items are equal. */
 bool pdl_json_unique(pdl_vref list, pdl_arena *scratch);

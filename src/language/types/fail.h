@@ -53,23 +53,23 @@ typedef enum {
 /* One step into the value. */
 typedef struct pdl_step {
     const struct pdl_step *up;
-    pdl_vref key; /* a dict's key; absent: an index */
+    pdl_vref key; /* a key of a dict; absent for an index */
     size_t i;
 } pdl_step;
 
 typedef struct pdl_fail {
     pdl_fail_kind kind;
-    bool weak;     /* failure of anyOf, oneOf */
+    bool weak;     /* a failure of anyOf or oneOf */
     pdl_vref v;    /* the value */
     pdl_vref want; /* the keyword's value */
     pdl_vref schema;
-    pdl_vref x;     /* a name; PDL_FAIL_depends: the missing name */
-    pdl_vref *list; /* superfluous names or values, or schemas that hold */
+    pdl_vref x;     /* a name; for PDL_FAIL_depends, the missing name */
+    pdl_vref *list; /* superfluous names or values, or the schemas that accept the value */
     size_t n_list;
     size_t n;       /* a count */
-    pdl_step *path; /* steps from the start of the list that contains this failure */
+    pdl_step *path; /* the steps from the start of the list that contains this failure */
     size_t n_path;
-    pdl_str said; /* PDL_FAIL_said: the text */
+    pdl_str said; /* the text of PDL_FAIL_said */
     struct pdl_fail *inner, *next;
 } pdl_fail;
 

@@ -24,7 +24,7 @@ typedef struct pdl_anchor {
 
 /* A schema with its own identity: a document, or a part of one with $id. */
 typedef struct pdl_resource {
-    pdl_str uri; /* absolute, no fragment; empty for a document without a name */
+    pdl_str uri; /* an absolute URI without a fragment; empty for a document without a name */
     pdl_vref root;
     unsigned draft; /* one bit of PDL_D* */
     pdl_anchor *anchors;
@@ -45,8 +45,8 @@ typedef struct pdl_schema {
 
 /* How a schema is to be read. */
 typedef struct pdl_schema_form {
-    pdl_str uri;    /* the address from which it was fetched, or empty */
-    unsigned draft; /* a PDL_D*, where $schema names none */
+    pdl_str uri;    /* the address from which the schema was fetched, or empty */
+    unsigned draft; /* a PDL_D* for schemas in which $schema names no draft */
     bool lenient;   /* the forms of keywords are not checked */
 } pdl_schema_form;
 
@@ -55,8 +55,8 @@ typedef struct pdl_schema_form {
 PDL_MUST bool pdl_schema_open(pdl_arena *a, pdl_vref v, const pdl_schema_form *form,
                               pdl_schema **out, pdl_err *err);
 void pdl_schema_close(pdl_schema *s);
-/* Returns the published metaschema at uri, as a resource in arena a; NULL when there is none at
- * uri. */
+/* Returns the published metaschema at uri, as a resource in arena a. Returns NULL when uri names no
+ * metaschema. */
 pdl_resource *pdl_schema_meta(pdl_arena *a, pdl_str uri);
 /* Checks that v is a schema of this draft. Error: PDL_E_schema. */
 PDL_MUST bool pdl_schema_shape(pdl_arena *a, pdl_vref v, unsigned draft, pdl_err *err);

@@ -20,7 +20,7 @@ typedef struct pdl_type pdl_type;
  * PDL_E_schema at the wrong part, with a hint; PDL_E_limit. An invalid JSON Schema inside is
  * reported by the check, not by this function. */
 PDL_MUST bool pdl_type_read(pdl_arena *a, const pdl_node *n, const pdl_type **out, pdl_err *err);
-/* Reads a type from a value (parameters of tools, tests). */
+/* Reads a type from a value, such as the parameters of tools. */
 PDL_MUST bool pdl_type_from_val(pdl_arena *a, pdl_vref v, const pdl_type **out, pdl_err *err);
 
 /* Reads the type of a function's arguments: an object with these fields, closed. `params` is the
@@ -54,22 +54,25 @@ typedef enum {
 } pdl_base_type;
 
 pdl_type_kind pdl_type_kind_of(const pdl_type *t);
-pdl_base_type pdl_type_base_of(const pdl_type *t);   /* t is a base type */
-const pdl_type *pdl_type_item_of(const pdl_type *t); /* t is a list or optional; NULL: any */
-pdl_vref pdl_type_schema_of(const pdl_type *t);      /* t has the form schema */
+pdl_base_type pdl_type_base_of(const pdl_type *t); /* t must be a base type */
+/* t must be a list or optional; returns NULL when every item fits */
+const pdl_type *pdl_type_item_of(const pdl_type *t);
+pdl_vref pdl_type_schema_of(const pdl_type *t); /* t must have the form schema */
 
-bool pdl_type_is_any(const pdl_type *t); /* NULL or null: everything fits */
-/* an object in PDL form, for groups of a regex parser */
+/* returns true for NULL and null, which every value fits */
+bool pdl_type_is_any(const pdl_type *t);
+/* makes an object in PDL form, for the groups of a regex parser */
 bool pdl_type_is_object(const pdl_type *t);
-size_t pdl_type_fields(const pdl_type *t); /* number of fields of an object in PDL form */
+/* returns the number of fields of an object in PDL form */
+size_t pdl_type_fields(const pdl_type *t);
 pdl_str pdl_type_field_name(const pdl_type *t, size_t i);
 const pdl_type *pdl_type_field(const pdl_type *t, size_t i);
 bool pdl_type_field_optional(const pdl_type *t, size_t i);
-/* Returns true when checking never needs the value's content. */
+/* Returns true when a check never needs the content of the value. */
 bool pdl_type_is_promise_safe(const pdl_type *t);
 
-/* Returns the JSON Schema (spec syntax 3.2) as an owned dict. closed: additionalProperties is false
- * on objects. */
+/* Returns the JSON Schema (spec syntax 3.2) as an owned dict. With closed, additionalProperties is
+ * false on objects. */
 pdl_val pdl_type_schema(const pdl_type *t, bool closed);
 /* Returns the type as it is written in the program, with deprecated words in the new spelling
  * (traces, `f.function`). Owned. */
@@ -78,16 +81,18 @@ pdl_val pdl_type_as_written(const pdl_type *t);
 /* One problem of a check. The path says where it is in the value, by steps such as ".a" and
  * "[2]". */
 typedef struct pdl_problem {
-    /* The place to print: the part of the type node for the path, else the type's place. */
+    /* The place to print: the part of the type node at the path, otherwise the place of
+     * the type. */
     pdl_loc loc;
     pdl_str path; /* ".a[2].b", "" at the top */
     pdl_str text; /* "3 should be of type <class 'str'>" */
-    /* The text for people, without the place: "is 3, should be a string"; empty: text says all. */
+    /* The text for people, without the place: "is 3, should be a string"; empty when `text` is
+     * enough. */
     pdl_str help;
     pdl_str near; /* the allowed field that was probably meant, or empty */
-    /* Neither the type's tree nor args_node has a step of the path. The problem is then printed at
-     * the place of the header line (the key `spec`, `args`, `return`), as in the reference; loc is
-     * the place of the value node. */
+    /* The type's tree and args_node have no step of the path. The problem is then printed at the
+     * place of the header line (the key `spec`, `args`, `return`), as in the reference; loc is the
+     * place of the value node. */
     bool at_header;
 } pdl_problem;
 
@@ -102,15 +107,15 @@ typedef struct pdl_type_verdict {
     pdl_problems problems; /* empty when the value fits */
 } pdl_type_verdict;
 
-/* Checks v, which holds no promises. When it does not fit, the problems list what is wrong (spec
- * syntax 3.5), made in scratch. `args_node` (may be NULL) is a node whose tree mirrors the value,
- * and gives problems their places; without it they are those of the type. Error: PDL_E_schema,
- * "Invalid type in spec: ...", when the schema itself is invalid; PDL_E_limit when it is too
- * deep. */
+/* Checks v, which contains no promises. When v does not fit, the problems list the wrong parts
+ * (spec syntax 3.5); they are made in scratch. `args_node` (may be NULL) is a node whose tree
+ * mirrors the value, and gives problems their places. Without it the places are in the type. Error:
+ * PDL_E_schema, "Invalid type in spec: ...", when the schema itself is invalid; PDL_E_limit when it
+ * is too deep. */
 PDL_MUST bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node,
                              pdl_arena *scratch, pdl_type_verdict *out, pdl_err *err);
-/* Returns true when v is a single value (no list, dict, promise or object) that fits, or t accepts
- * everything. Returns false also when only pdl_type_check knows. */
+/* Returns true when v is a single value (no list, dict, promise or object) that fits, or when t
+ * accepts every value. May also return false for a value that fits; pdl_type_check then decides. */
 bool pdl_type_fits_single(const pdl_type *t, pdl_vref v);
 
 /* Validates v against a raw JSON Schema value (draft 2020-12 or the one that $schema names): the

@@ -20,7 +20,7 @@ def _dataset(value: Any) -> Any:
 class OptimizationConfig(Model):
     """A search."""
 
-    EXTRA = True  # the search refuses an unknown member, and names a similar one
+    EXTRA = True  # the search refuses an unknown member, and names a similar member
     FIELDS = (
         Field("pdl_path"),
         Field("dataset", make=_dataset),

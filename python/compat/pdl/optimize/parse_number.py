@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Optional, Union
 
-# One number with other text around it. A separator between thousands is used in all places or in none, and differs from
-# the decimal point.
+# One number with other text around it. A number separates all thousands or no thousands. The separator differs from the
+# decimal point.
 _NUMBER = re.compile(r"[^\d+,.-]*([+-])?(\d{1,3}([ ,.])\d{3}(?:\3\d{3})*|\d+)?((?(3)(?!\3))[.,]\d+)?[^\d]*$")
 _SAID = re.compile(r"The answer is:? (.+)")
 
 
 def parse_number(text: str) -> Union[int, float, None]:
-    """Returns the number in a text that has no other digits; None when there is none."""
+    """Returns the number in a text that has no other digits. Returns None for any other text."""
     found = _NUMBER.match(text)
     if found is None or not (found[2] or found[4]):
         return None

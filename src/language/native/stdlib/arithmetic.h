@@ -24,8 +24,8 @@ typedef enum { N_VALUE, N_BINARY, N_NEGATE, N_REFUSED } arith_kind;
 typedef struct arith_node {
     arith_kind kind;
     char op;         /* BINARY: + - * / p (power) ^ */
-    int left, right; /* BINARY; NEGATE uses left */
-    pdl_val value;   /* VALUE: a number; owned */
+    int left, right; /* used by BINARY; NEGATE uses only left */
+    pdl_val value;   /* used by VALUE: a number; owned */
     const char *why; /* used by REFUSED */
 } arith_node;
 
@@ -35,7 +35,7 @@ typedef struct arith_reader {
     PDL_VEC(arith_node) nodes;
     bool floats;
     int depth; /* depth of the recursion */
-    int open;  /* number of open brackets: inside of them line breaks are spaces */
+    int open;  /* the number of open brackets; inside of brackets line breaks are spaces */
 } arith_reader;
 
 /* Reads the whole text into nodes. Returns the index of the root, or NO_NODE when the text is no
