@@ -1,5 +1,5 @@
 /* each.c -- see expr.h: a walk over every node of an expression or template. Chains of any length
- * are walked in a loop; the rest nests only as deep as the reader of expressions allows.
+ * are walked in a loop. All other nodes nest only as deep as the reader of expressions allows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -80,7 +80,7 @@ static bool is_statement(const pdl_xnode *x) {
     return false;
 }
 
-/* Visits all parts except the next one of a chain, which is returned. A flat switch. */
+/* Visits all parts except the next part of a chain, and returns that part. A flat switch. */
 static const pdl_xnode *visit_parts(const xvisit *v, const pdl_xnode *x) {
     switch (x->kind) {
     case PDL_X_CONST:

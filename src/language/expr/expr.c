@@ -50,7 +50,7 @@ static const pdl_xoptions jinja_options = {
     .comment_end = S("#}"),
 };
 
-/* A source with LF line ends only; cuts has the offsets after which a CR was left out. */
+/* A source whose line ends are all LF. cuts has the offsets after which a CR was left out. */
 typedef struct {
     pdl_str text;
     uint32_t *cuts;
@@ -106,7 +106,7 @@ static void reader_fini(pdl_reader *r) {
     pdl_names_fini(&r->names);
 }
 
-/* Returns the tree, or NULL with r->fail set. */
+/* Returns the tree, or NULL after r->fail was set. */
 static const pdl_xnode *read_whole(pdl_reader *r, bool inside) {
     pdl_read_advance(r);
     const pdl_xnode *root = inside ? pdl_read_expression(r) : pdl_read_template(r);
@@ -184,7 +184,7 @@ bool pdl_expr_is_plain(pdl_str text) {
             memcmp(p, LONG_OPEN, sizeof LONG_OPEN - 1) == 0)
             return false;
     }
-    /* The reference treats a text that is one line end as empty, and prints it as LF. */
+    /* The reference treats a text that is only a line end as empty, and prints it as LF. */
     return !(text.p[0] == '\r' && (text.n == 1 || (text.n == 2 && text.p[1] == '\n')));
 }
 
@@ -199,8 +199,8 @@ static void make_plain(pdl_expr *e) {
     *e = (pdl_expr){.form = PDL_X_PLAIN, .source = source};
 }
 
-/* Returns true when s[from..) has a `}` that closes nothing. Ignores text after a quote or a brace.
- */
+/* Returns true when s[from..) has a `}` without an opening brace. Ignores the text after a quote or
+ * a brace. */
 static bool closes_early(pdl_str s, size_t from) {
     const char *close = memchr(s.p + from, '}', s.n - from);
     for (const char *p = s.p + from; close && p < close; p++)
@@ -208,8 +208,8 @@ static bool closes_early(pdl_str s, size_t from) {
     return close != NULL;
 }
 
-/* Returns true when a text begins with an opening. It is an expression, a template or broken, but
- * not plain. */
+/* Returns true when a text begins with an opening. Such a text is an expression, a template or
+ * broken, but never plain. */
 static bool is_enclosed(pdl_str text) {
     return text.n >= 3 && text.p[0] == '$' && text.p[1] == '{' && text.p[text.n - 1] == '}';
 }
@@ -256,7 +256,7 @@ const pdl_expr *pdl_expr_later(pdl_arena *a, pdl_str text, const pdl_xnames *nam
 }
 
 void pdl_expr_read_now(const pdl_expr *unread) {
-    /* no lock is needed: an engine and its programs are used by one thread */
+    /* no lock is needed, because only one thread uses an engine and its programs */
     pdl_expr *e = (pdl_expr *)(uintptr_t)unread;
     pdl_arena *a = e->arena;
     const pdl_xnames *names = e->known;

@@ -1,5 +1,5 @@
-/* expr_advice.c -- help for expressions that are written as in another language, or with a slip.
- * The message says what could not be read; the help says what to write here.
+/* expr_advice.c -- help for expressions that have the syntax of another language, or a small
+ * mistake. The message names the part that could not be read. The help names the right syntax.
  *
  * The tag where reading ended is made into tokens once more, so that each row knows which token
  * precedes that place and which one should follow. This costs nothing until an expression is wrong.
@@ -16,9 +16,9 @@
 /* The place where reading ended. */
 typedef struct spot {
     const pdl_reader *r;
-    pdl_str at; /* the text from here on */
+    pdl_str at; /* the text from this place on */
     pdl_token two_before, prev, here;
-    char due; /* the bracket that must close the innermost open one, or 0 */
+    char due; /* the bracket that must close the innermost open bracket, or 0 */
     pdl_lx_state state;
 } spot;
 
@@ -72,7 +72,8 @@ static bool is_program(const spot *s) { return pdl_str_is(s->r->lexer.opt->varia
 
 static bool after_value(const spot *s) { return ends_value(&s->prev); }
 static bool value_due(const spot *s) { return !ends_value(&s->prev); }
-static bool is_inside(const spot *s) { return s->r->base != 0; } /* the tag around it is closed */
+/* the tag around the place is closed */
+static bool is_inside(const spot *s) { return s->r->base != 0; }
 static bool is_end(const spot *s) {
     return s->here.kind == PDL_TK_VAR_END || s->here.kind == PDL_TK_BLOCK_END ||
            (s->here.kind == PDL_TK_EOF && is_inside(s));
@@ -197,8 +198,8 @@ static bool is_surplus(const spot *s) { return !s->due && fails_with(s, "unexpec
 
 #define ANY PDL_TK_COUNT
 
-/* `at` begins where reading ended; `prev` is the token before it. The first row whose condition
- * holds is used. */
+/* `at` begins at the place where reading ended, and `prev` is the token before that place. The
+ * first row whose condition holds is used. */
 static const struct {
     pdl_tk prev;
     const char *at;
@@ -284,8 +285,8 @@ static const struct {
     {ANY, "", lacks_comma, "a comma or an operator is missing between the two"},
 };
 
-/* The word before the place where reading ended, when a value follows it as if it were a
- * keyword. */
+/* The word before the place where reading ended. A value follows the word, so the author took it
+ * for a keyword. */
 static const struct {
     const char *word, *hint;
 } words[] = {
@@ -367,10 +368,10 @@ static pdl_str for_jinja(pdl_str hint) {
 
 static char opening_of(char due) { return due == ')' ? '(' : due == ']' ? '[' : '{'; }
 
-/* Returns the help for a sign that is missing, or that is one too many. */
+/* Returns the help for a missing sign or a superfluous sign. */
 static pdl_str by_gap(const spot *s) {
     pdl_buf b = PDL_BUF;
-    bool is_name = s->prev.kind == PDL_TK_NAME; /* a keyword: is, not, and */
+    bool is_name = s->prev.kind == PDL_TK_NAME; /* a keyword such as is, not, and */
     if (is_end(s) && s->prev.kind == PDL_TK_VAR_BEGIN)
         PDL_PUT(&b, "an expression is missing");
     else if (is_end(s) && s->prev.kind == PDL_TK_PIPE)
@@ -394,8 +395,8 @@ static pdl_str by_gap(const spot *s) {
     return out;
 }
 
-/* Returns the help for a tag that does not end. A missing end is reported whatever else is wrong
- * with the tag. A quote that is not closed may hide its end. */
+/* Returns the help for a tag that does not end. A missing end is reported before every other
+ * mistake in the tag. A quote that is not closed may hide the end. */
 static pdl_str by_end(const spot *s) {
     const pdl_xoptions *opt = s->r->lexer.opt;
     pdl_str end = s->state == PDL_LX_VAR ? opt->variable_end : opt->block_end;

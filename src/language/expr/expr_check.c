@@ -40,7 +40,7 @@ static void push_list(walk *w, const pdl_xnode **p, uint32_t n, unsigned flags) 
     while (n > 0) push(w, p[--n], flags);
 }
 
-/* Pushes arguments last to first, so that the first is visited first. */
+/* Pushes the arguments from last to first, so that the first argument is visited first. */
 static void push_args(walk *w, const pdl_xargs *a, unsigned flags) {
     push(w, a->starstar, flags);
     push(w, a->star, flags);
@@ -126,9 +126,8 @@ static void push_expression(walk *w, const pdl_xnode *n, unsigned fl) {
     }
 }
 
-/* Pushes children in the order in which the reference writes their code. A new scope has neither
- * W_SOFT nor W_TOP.
- */
+/* Pushes children in the order in which the reference compiles them. A new scope has neither W_SOFT
+ * nor W_TOP. */
 static void push_children(walk *w, const pdl_xnode *n, unsigned fl) {
     if (n->kind == PDL_X_FOR) {
         if (n->u.loop.recursive) push(w, n->u.loop.over, fl);
@@ -242,7 +241,7 @@ static bool check_below(pdl_reader *r, walk *w) {
     return true;
 }
 
-/* Collects all blocks in the order of the text; their names must differ. */
+/* Collects all blocks in the order of the text. Their names must differ. */
 static bool collect_blocks(pdl_reader *r, walk *w, const pdl_xnode *root) {
     pdl_map seen = {0};
     bool ok = true;

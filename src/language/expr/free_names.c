@@ -2,7 +2,7 @@
  *
  * Reading is one pass in the order of the text. A name counts as set from its assignment to the end
  * of the scope; a name set in a branch of `if` counts up to the end of the branch only. Blocks see
- * names set at top level.
+ * names that are set at top level.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

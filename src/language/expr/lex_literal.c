@@ -25,15 +25,15 @@ void pdl_hold(pdl_holder *h, pdl_val v) {
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-/* The state of one escape; in.p[*i] is after the backslash. The readers below return NULL, or what
- * is wrong. */
+/* The state of one escape. in.p[*i] is the byte after the backslash. The readers below return NULL,
+ * or the mistake. */
 typedef struct {
     pdl_str in;
     size_t i;
     pdl_buf out;
 } unescape;
 
-/* Appends a code point. A lone surrogate is no text: it becomes U+FFFD. */
+/* Appends a code point. A lone surrogate is not valid text, and becomes U+FFFD. */
 static void put_cp(unescape *u, uint32_t cp) {
     pdl_buf_put_cp(&u->out, cp >= 0xd800 && cp < 0xe000 ? 0xfffd : cp);
 }
@@ -168,8 +168,8 @@ static char byte_at(const pdl_lexer *x, uint32_t at) { return at < x->src.n ? x-
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Returns the offset after digits with single underscores between them; `at` when there are
- * none. */
+/* Returns the offset after digits with single underscores between them. Returns `at` when no digit
+ * is there. */
 static uint32_t digits_end(const pdl_lexer *x, uint32_t at) {
     if (!is_digit(byte_at(x, at))) return at;
     while (is_digit(byte_at(x, at)) || (byte_at(x, at) == '_' && is_digit(byte_at(x, at + 1))))
@@ -209,8 +209,8 @@ static int base_at(const pdl_lexer *x) {
     return is_digit_of(byte_at(x, at), base) ? base : 10;
 }
 
-/* Returns the offset after an integer. Decimals have no leading zero, but any number of zeros is
- * 0. */
+/* Returns the offset after an integer. A decimal number has no leading zero, but any number of
+ * zeros is 0. */
 static uint32_t int_end(const pdl_lexer *x, int base) {
     uint32_t at = x->pos + (base == 10 ? 0 : 2);
     bool zeros = base == 10 && byte_at(x, at) == '0';

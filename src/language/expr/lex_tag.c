@@ -1,10 +1,11 @@
 /* lex_tag.c -- see token.h. Tokens between the delimiters of a tag: a byte class chooses the
  * reader.
  *
- * A token is read in one of two ways. With the usual delimiters (}} %}) no end of a tag begins like
- * a name, a text, an opening bracket or one of the signs . , | ~ : ;, which are nine of ten tokens.
- * Such a byte alone decides what the token is (take_common). Everything else, and every error, goes
- * through take_any, which checks for the end of the tag first.
+ * A token is read in one of two ways. With the usual delimiters (}} %}) : ;, which are nine of ten
+ * tokens.~no end of a tag begins like a name, a text, an opening bracket or one of the signs . , |
+ * ~ : ;. Nine of ten tokens are of these forms. ~ : ;, which are nine of ten tokens. Such a byte
+ * alone decides what the token is (take_common). Everything else, and every error, goes through
+ * take_any, which checks for the end of the tag first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +17,7 @@
 
 #include "base/banned.h"
 
-/* SIGN: an operator, whatever follows it; OPER: other operators. */
+/* SIGN is an operator, whatever follows it; OPER is any other operator. */
 enum {
     C_NONE,
     C_BLANK,
@@ -26,7 +27,7 @@ enum {
     C_CLOSE,
     C_OPER,
     C_HIGH,
-    C_WORD = 16, /* bit of the bytes that may follow the first byte of a name */
+    C_WORD = 16, /* the bit of the bytes that may follow the first byte of a name */
     C_DIGIT = C_WORD,
     C_NAME
 };
@@ -64,8 +65,8 @@ pdl_str pdl_token_text(const pdl_token *t) {
     return t->kind == PDL_TK_NAME ? t->text : pdl_tk_text(t->kind);
 }
 
-/* Sets a token without text and value; the caller sets what its kind has. Each token of each
- * expression passes here, so nothing else is written. */
+/* Sets a token without a text or a value. The caller sets the members that its kind has. Every
+ * token of every expression is made here, so the function writes no other member. */
 static inline void set_token(pdl_token *t, pdl_tk kind, uint32_t start, uint32_t end) {
     t->kind = kind;
     t->kw = PDL_KW_NONE;
@@ -80,7 +81,8 @@ static uint32_t cp_at(const pdl_lexer *x, uint32_t at, uint32_t *next) {
     return cp;
 }
 
-/* Returns the offset after the white space, of any script, that begins at `at`. */
+/* Returns the offset after the white space that begins at `at`. The white space may be of any
+ * script. */
 PDL_COLD static uint32_t rare_blanks(const pdl_lexer *x, uint32_t at) {
     for (uint32_t next = at; at < x->src.n; at = next)
         if (!pdl_cp_is_space(cp_at(x, at, &next))) break;
@@ -97,7 +99,7 @@ static bool is_at(const pdl_lexer *x, uint32_t at, pdl_str s) {
     return x->src.n - at >= s.n && x->src.p[at] == s.p[0] && memcmp(x->src.p + at, s.p, s.n) == 0;
 }
 
-/* Returns true at an optional sign and the delimiter `close`. *end becomes the position after the
+/* Returns true at an optional sign and the delimiter `close`. Sets *end to the position after the
  * text that the tag removes. */
 static bool at_close(const pdl_lexer *x, pdl_str close, bool block, uint32_t *end) {
     char c = x->src.p[x->pos];
@@ -173,8 +175,8 @@ PDL_COLD static void fail_char(pdl_lexer *x, pdl_token *t) {
     *t = (pdl_token){.kind = PDL_TK_ERROR, .start = x->pos, .end = next};
 }
 
-/* Finds a keyword by length and first letter: this is called for each name, and most are no
- * keywords. */
+/* Finds a keyword by its length and first letter, because this is called for each name, and few
+ * names are keywords. */
 static pdl_kw keyword_of(pdl_str s) {
     const char *p = s.p;
 #define IS(lit, keyword) (memcmp(p, lit, sizeof lit - 1) == 0 ? keyword : PDL_KW_NONE)
@@ -208,8 +210,8 @@ bool pdl_lex_has_end(pdl_str src) {
     return !src.n || !is_word_byte(src.p[src.n - 1]) || !is_word_byte(src.p[src.n]);
 }
 
-/* Returns the offset after the letters, digits and `_` of ASCII from `at` on. Another byte always
- * follows them in the source. */
+/* Returns the offset after the letters, digits and `_` of ASCII that begin at `at`. Some other byte
+ * always follows them in the source. */
 static inline uint32_t ascii_name(const pdl_lexer *x, uint32_t at) {
     const char *p = x->src.p + at;
     for (;; p += 4) {
@@ -221,8 +223,8 @@ static inline uint32_t ascii_name(const pdl_lexer *x, uint32_t at) {
     return (uint32_t)(p - x->src.p);
 }
 
-/* Takes a name with letters beyond ASCII. Every character that Python counts as alphanumeric
- * belongs to it; if the name is not an identifier, that is an error. */
+/* Takes a name with letters beyond ASCII. The name has every character that Python counts as
+ * alphanumeric. A name that is not an identifier is an error. */
 PDL_COLD static bool take_foreign_name(pdl_lexer *x, pdl_token *t) {
     uint32_t at = x->pos, next;
     bool valid = true;
@@ -328,7 +330,7 @@ bool pdl_lex_ends_are_signs(const pdl_xoptions *opt) {
            class_of[(unsigned char)opt->block_end.p[0]] == C_OPER;
 }
 
-/* Reads any token. It is not inlined, because its many registers would be saved for a name too. */
+/* Reads any token. It is not inlined, because its many registers would also be saved for a name. */
 PDL_APART static void take_any(pdl_lexer *x, pdl_token *t) {
     for (;;) {
         if (take_end(x, t)) return;
@@ -364,8 +366,8 @@ static inline bool take_byte(pdl_lexer *x, pdl_token *t, char c) {
     return true;
 }
 
-/* Takes a token that the byte c at the cursor alone decides. Returns false when it did nothing.
- * Names come first: they are nearly half of all tokens. */
+/* Takes a token that the byte c at the cursor alone decides. For any other token it returns false
+ * and does nothing. Names come first, because they are nearly half of all tokens. */
 static inline bool take_common(pdl_lexer *x, pdl_token *t, char c) {
     uint8_t class = class_of[(unsigned char)c];
     if (class == C_NAME) return take_name(x, t);

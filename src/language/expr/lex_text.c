@@ -36,7 +36,7 @@ void pdl_lex_init(pdl_lexer *x, pdl_holder *h, pdl_xfail *f, pdl_str src, const 
     x->ends_are_signs = pdl_lex_ends_are_signs(opt);
     if (inside) return;
     memset(x->firsts, 0, sizeof x->firsts);
-    /* The opening that is added first wins over an equally long one. */
+    /* When two openings have the same length, the opening that was added first counts. */
     add_rule(x, PDL_LX_VAR, opt->variable_start);
     if (opt->line_statement.n) add_rule(x, PDL_LX_LINE, opt->line_statement);
     if (opt->line_comment.n) add_rule(x, PDL_LX_LINE_COMMENT, opt->line_comment);
@@ -47,9 +47,8 @@ void pdl_lex_init(pdl_lexer *x, pdl_holder *h, pdl_xfail *f, pdl_str src, const 
 
 /* --- finding an opening ----------------------------------------------------------------------- */
 
-/* An opening that was found. The text before it ends at `at`. The opening ends at `end`, after its
- * sign and the text that the sign removes.
- */
+/* An opening in the text. The text before it ends at `at`. The opening ends at `end`, after its
+ * sign and the text that the sign removes. */
 typedef struct {
     pdl_lx_state state;
     uint32_t at, end;
@@ -65,7 +64,8 @@ static char take_sign(const pdl_lexer *x, uint32_t *at) {
     return x->src.p[(*at)++];
 }
 
-/* Reads a block opening, sign, blanks, word, blanks. Returns the offset after them, or 0. */
+/* Reads the opening of a block, a sign, blanks, a word and blanks. Returns the offset after them,
+ * or 0 for any other text. */
 static uint32_t word_tag(const pdl_lexer *x, uint32_t at, pdl_str word, char *sign) {
     if (!is_at(x, at, x->opt->block_start)) return 0;
     at += (uint32_t)x->opt->block_start.n;
@@ -74,8 +74,8 @@ static uint32_t word_tag(const pdl_lexer *x, uint32_t at, pdl_str word, char *si
     return is_at(x, at, word) ? pdl_lex_blanks(x, at + (uint32_t)word.n) : 0;
 }
 
-/* Returns true at the end of a block tag; *end is set after the text it removes. `raw` accepts no
- * '+' and trims nothing. */
+/* Returns true at the end of a block tag, and sets *end to the position after the text that the tag
+ * removes. `raw` accepts no '+' and trims nothing. */
 static bool block_close(const pdl_lexer *x, uint32_t at, bool trims, uint32_t *end) {
     uint32_t n = (uint32_t)x->opt->block_end.n;
     char c = at < x->src.n ? x->src.p[at] : '\0';
@@ -89,7 +89,7 @@ static bool block_close(const pdl_lexer *x, uint32_t at, bool trims, uint32_t *e
     return true;
 }
 
-/* Returns true when the code point before `at` is no white space. */
+/* Returns true when the code point before `at` is not white space. */
 static bool behind_ink(const pdl_lexer *x, uint32_t at) {
     if (at == 0) return false;
     uint32_t from = at - 1;

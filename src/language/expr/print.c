@@ -1,5 +1,4 @@
-/* print.c -- see expr.h. The tree as text: every operation in parentheses, each statement on a
- * line.
+/* print.c -- The tree as text: every operation is in parentheses, and each statement has a line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,9 +1,9 @@
-/* read.c -- see read.h. Expressions: precedence climbing for binary operators, one function per
- * other form.
+/* read.c -- see read.h. Expressions: precedence climbing reads binary operators, and a function
+ * reads each other form.
  *
  *   or 1, and 2, not 3, comparison 4, + - 5, ~ 6, * / // % 7, ** 8, unary - + 9, postfix 10
  *
- * All binary operators are left-associative, ** included; unary minus binds tighter than it (spec
+ * All binary operators are left-associative, even **. Unary minus binds tighter than ** (spec
  * syntax 4.3). Chains of operators, filters, attributes and `else` are loops; only nesting
  * recurses, counted by pdl_read_deeper.
  *
@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { FEW_KEYWORDS = 8 }; /* keywords of a call */
+enum { FEW_KEYWORDS = 8 }; /* the keywords of a call */
 
 static bool is_kw(const pdl_reader *r, pdl_kw kw) {
     return r->t.kw == kw && r->t.kind == PDL_TK_NAME;
@@ -144,7 +144,8 @@ const pdl_xnode *pdl_read_primary(pdl_reader *r, bool with_namespace) {
 
 typedef const pdl_xnode *item_reader(pdl_reader *r);
 
-/* Reads one item, or several with commas between or after them, which are a tuple. */
+/* Reads one item, or a tuple: several items with commas between them, or an item with a comma after
+ * it. */
 static const pdl_xnode *read_tuple_of(pdl_reader *r, item_reader *read_item, bool may_be_empty) {
     size_t mark = r->n_items;
     uint32_t start = r->t.start;
@@ -174,8 +175,8 @@ const pdl_xnode *pdl_read_tuple(pdl_reader *r, bool with_cond, bool in_parens) {
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* Returns true for words that Python does not accept as names of keyword arguments: such a call
- * passes a dict, where repetition is allowed. */
+/* Returns true for words that Python does not accept as names of keyword arguments. A call with
+ * such a word passes a dict, in which a name may be repeated. */
 static bool is_python_keyword(pdl_str s) {
     static const char *const words[] = {
         "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
@@ -187,8 +188,8 @@ static bool is_python_keyword(pdl_str s) {
     return false;
 }
 
-/* Returns the first keyword that is repeated, or an empty text. Calls have few, so a map is rarely
- * worth its memory. */
+/* Returns the first keyword that is repeated, or an empty text. Calls have few keywords, so a map
+ * is rarely worth its memory. */
 static pdl_str repeated(const pdl_xargs *args) {
     pdl_str again = {0};
     pdl_map seen = {0};
@@ -216,8 +217,8 @@ static bool bad_call(pdl_reader *r) {
     return false;
 }
 
-/* Returns true at a keyword argument. Most arguments are not, so the next token is made only when
- * its first byte may be = . */
+/* Returns true at a keyword argument. Most arguments have no keyword, so the next token is made
+ * only when its first byte may be = . */
 static bool is_keyword(pdl_reader *r) {
     return r->t.kind == PDL_TK_NAME && (r->has_ahead || pdl_lex_may_assign(&r->lexer)) &&
            pdl_read_look(r)->kind == PDL_TK_ASSIGN;
@@ -251,7 +252,7 @@ static bool read_arg(pdl_reader *r, pdl_xargs *args, bool *has_kw) {
     return true;
 }
 
-/* Reads arguments, from `(` to the closing one. */
+/* Reads the arguments, from `(` to the closing bracket. */
 static bool read_args(pdl_reader *r, pdl_xargs *args) {
     size_t mark = r->n_items;
     uint32_t start = r->t.start;
@@ -463,8 +464,8 @@ static const pdl_xnode *read_pipes(pdl_reader *r, const pdl_xnode *n) {
 
 /* --- operators -------------------------------------------------------------------------------- */
 
-/* Returns true when the token at the cursor ends an operand with all its suffixes. Half of all
- * tokens do, and then each loop that would search for suffixes is skipped. */
+/* Returns true when the token at the cursor ends an operand with all its suffixes. This is true for
+ * half of all tokens. Each loop that searches for suffixes is then skipped. */
 static inline bool is_end(const pdl_reader *r) {
     static const bool ends[PDL_TK_COUNT] = {
         [PDL_TK_EOF] = true,      [PDL_TK_VAR_END] = true, [PDL_TK_BLOCK_END] = true,
@@ -504,7 +505,7 @@ static const struct {
 };
 enum { L_OR = 1, L_AND, L_NOT, L_COMPARE, L_SUM, L_CONCAT, L_PRODUCT, L_POWER };
 
-/* Returns the level of the operator at the cursor; 0: none. */
+/* Returns the level of the operator at the cursor; 0 when the token is no operator. */
 static unsigned level_here(pdl_reader *r, pdl_xop *op) {
     if (r->t.kind != PDL_TK_NAME) {
         *op = binaries[r->t.kind].op;
@@ -526,7 +527,7 @@ static unsigned level_here(pdl_reader *r, pdl_xop *op) {
 static const pdl_xnode *read_binary(pdl_reader *r, unsigned min);
 
 /* Reads the right side of an operator. Operators of eight levels may be open inside of each pair of
- * parentheses, so their number is limited as well: the worst text needs a stack of less than 256
+ * parentheses, so their number is limited as well. The worst text needs a stack of less than 256
  * KB. */
 static const pdl_xnode *read_right(pdl_reader *r, unsigned min) {
     if (r->operators == 2 * PDL_MAX_EXPR_DEPTH) {
@@ -585,7 +586,7 @@ static const pdl_xnode *read_not(pdl_reader *r) {
     return n->u.op.a ? pdl_read_close(r, n) : NULL;
 }
 
-/* Reads an operand and the operators of level min and up that follow it. */
+/* Reads an operand and the following operators whose level is `min` or above. */
 static const pdl_xnode *read_binary(pdl_reader *r, unsigned min) {
     const pdl_xnode *left;
     if (min <= L_NOT && is_kw(r, PDL_KW_NOT)) {
@@ -607,7 +608,8 @@ static const pdl_xnode *read_binary(pdl_reader *r, unsigned min) {
             continue;
         }
         pdl_xnode *n = pdl_read_node_from(r, PDL_X_BINARY, left);
-        /* A node of `and` or `or` has the size of a binary node, so the kind may be changed. */
+        /* A node of `and` or `or` has the size of a binary node, so the code may change
+         * its kind. */
         if (level <= L_AND) n->kind = level == L_OR ? PDL_X_OR : PDL_X_AND;
         pdl_read_advance(r);
         n->u.op.op = op;
@@ -625,7 +627,7 @@ const pdl_xnode *pdl_read_or(pdl_reader *r) {
     return n;
 }
 
-/* Reads a if b else c if d ...: the chain of `else` is a loop that fills the `no` of the node
+/* Reads a if b else c if d ... A loop reads the chain of `else`, and fills the `no` of the node
  * before. */
 static const pdl_xnode *read_conditional(pdl_reader *r, const pdl_xnode *first) {
     pdl_xnode *root = NULL, *last = NULL;

@@ -21,7 +21,8 @@ static bool is_expected(const pdl_open_ends *ends, pdl_str name) {
     return false;
 }
 
-/* Reports an unknown tag, or (name.p NULL) the end of the text, while `ends` are expected. */
+/* Reports an unknown tag where `ends` are expected. When name.p is NULL, reports the end of the
+ * text. */
 static void *fail_tag(pdl_reader *r, pdl_str name, const pdl_open_ends *ends) {
     pdl_buf b = PDL_BUF;
     if (name.p)
@@ -78,8 +79,8 @@ static bool at_end_tag(const pdl_reader *r, const pdl_open_ends *ends) {
     return false;
 }
 
-/* Reads statements up to one of the end tags (its name is then the current token) or the end of the
- * text. */
+/* Reads statements up to an end tag or the end of the text. After an end tag, its name is the
+ * current token. */
 static const pdl_xnode *read_seq(pdl_reader *r, const pdl_open_ends *ends) {
     size_t mark = r->n_items;
     uint32_t start = r->t.start;
@@ -105,8 +106,8 @@ static const pdl_xnode *read_seq(pdl_reader *r, const pdl_open_ends *ends) {
 
 const pdl_xnode *pdl_read_template(pdl_reader *r) { return read_seq(r, NULL); }
 
-/* Reads the rest of a statement after the head of its tag: the end of the tag, the body, an end tag
- * (skipped when `drop`). */
+/* Reads the rest of a statement after the head of its tag: the end of the tag, the body and an end
+ * tag. The end tag is skipped when `drop` is set. */
 static const pdl_xnode *read_body(pdl_reader *r, const char *const *names, bool drop) {
     pdl_open_ends ends = {r->ends, names};
     pdl_read_skip(r, PDL_TK_COLON);
@@ -184,7 +185,7 @@ static bool read_for_parts(pdl_reader *r, pdl_xnode *n) {
 
 enum {
     FEW_TARGETS = 16
-}; /* variables of each nesting level of a closed loop, which are numbered in 16 bits */
+}; /* the variables of each nesting level of a closed loop; they are numbered in 16 bits */
 
 static const pdl_xnode *read_for(pdl_reader *r) {
     pdl_xnode *n = pdl_read_node(r, PDL_X_FOR, r->t.start);
@@ -446,7 +447,7 @@ static const pdl_xnode *read_extends(pdl_reader *r) {
     return n;
 }
 
-/* Skips [with|without] context. */
+/* Skips the words [with|without] context. */
 static bool skip_context(pdl_reader *r) {
     if (!pdl_read_is_word(r, "with") && !pdl_read_is_word(r, "without")) return false;
     const pdl_token *next = pdl_read_look(r);

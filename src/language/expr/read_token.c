@@ -1,10 +1,10 @@
 /* read_token.c -- see read.h. The parts that readers of all forms share: the current token and the
  * next one, errors about it, nodes, and the stack on which lists grow.
  *
- * A reader holds one token and at most one more, so the lexer runs at the pace of the reader and no
- * list of tokens is made. Items of open lists share one stack: an inner list is complete and popped
- * before the outer one gets its next item, so each item is copied once, when the length of its list
- * is known.
+ * A reader has one token and at most one more. So the lexer makes a token when the reader needs it,
+ * and no list of tokens is made. Items of open lists share one stack: an inner list is complete and
+ * popped before the outer one gets its next item, so each item is copied once, when the length of
+ * its list is known.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -85,8 +85,8 @@ static bool unknown_option(pdl_vref key, pdl_err *err) {
                         PDL_FMT(name));
 }
 
-/* Checks the openings. The reference compares block with variable and variable with comment
- * openings. */
+/* Checks the openings. The reference compares the openings of blocks and variables, and the
+ * openings of variables and comments. */
 static bool check_openings(const pdl_xoptions *o, pdl_err *err) {
     pdl_str block = o->block_start.n ? o->block_start : PDL_STR("{%");
     pdl_str variable = o->variable_start.n ? o->variable_start : PDL_STR("{{");

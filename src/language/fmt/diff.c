@@ -25,7 +25,7 @@ typedef struct edit_line {
 
 typedef struct diff_script {
     lines a, b;
-    PDL_VEC(edit_line) rows; /* in reverse while the script is searched */
+    PDL_VEC(edit_line) rows; /* the rows are in reverse order while the script is searched */
 } diff_script;
 
 static void split(pdl_str s, lines *out) {
@@ -41,7 +41,7 @@ static void add_row(diff_script *s, char sign, pdl_str text) {
 }
 
 /* Returns the row of v for d edits. One array has the furthest x on each diagonal after d = 0, 1,
- * ... edits; row d has 2 d + 1. */
+ * ... edits. Row d has 2 d + 1 of them. */
 static int32_t *row_of(int32_t *v, int32_t d) { return v + (size_t)d * (size_t)d + (size_t)d; }
 
 static int32_t step_x(const int32_t *prev, int32_t d, int32_t k) {
@@ -50,8 +50,8 @@ static int32_t step_x(const int32_t *prev, int32_t d, int32_t k) {
     return prev[k - 1] + 1;
 }
 
-/* Returns the number of edits between the n lines from a and the m lines from b, at most
- * MAX_EDITS; rows in v. */
+/* Returns the number of edits between the n lines from a and the m lines from b, at most MAX_EDITS.
+ * Writes the rows to v. */
 static int32_t search(const pdl_str *a, int32_t n, const pdl_str *b, int32_t m, int32_t *v) {
     for (int32_t d = 0; d <= MAX_EDITS; d++) {
         const int32_t *prev = d ? row_of(v, d - 1) : NULL;
@@ -66,8 +66,8 @@ static int32_t search(const pdl_str *a, int32_t n, const pdl_str *b, int32_t m, 
     return -1;
 }
 
-/* Adds the rows of d edits, from the last to the first: x lines of a become y lines of b. v: the
- * rows that the search filled. */
+/* Adds the rows of d edits, from the last to the first. They make y lines of b from x lines of a. v
+ * has the rows that the search filled. */
 static void trace(diff_script *s, size_t head, int32_t x, int32_t y, int32_t *v, int32_t d) {
     const pdl_str *a = s->a.p + head, *b = s->b.p + head;
     for (; d > 0; d--) {
@@ -103,8 +103,8 @@ static void find_script(diff_script *s) {
     pdl_free(v);
 }
 
-/* Invariants: the rows without additions are the lines before, those without removals the lines
- * after, each in their order. */
+/* Invariants: the rows without additions are the lines of the old text in their order. The rows
+ * without removals are the lines of the new text in their order. */
 static inline bool script_ok(const diff_script *s) {
     size_t a = s->a.n, b = s->b.n;
     for (size_t i = 0; i < s->rows.n; i++) { /* from the end */
@@ -136,7 +136,8 @@ static void put_hunk(const diff_script *s, size_t from, size_t to, size_t line_a
     }
 }
 
-/* Returns the end of the hunk whose first change is row i: CONTEXT lines after its last change. */
+/* Returns the end of the hunk whose first change is row i. A hunk ends CONTEXT lines after its last
+ * change. */
 static size_t hunk_end(const diff_script *s, size_t i) {
     size_t last = i;
     for (; i < s->rows.n && i - last <= 2 * CONTEXT; i++)
@@ -147,7 +148,7 @@ static size_t hunk_end(const diff_script *s, size_t i) {
 
 void pdl_diff(pdl_str name, pdl_str before, pdl_str after, pdl_buf *out) {
     diff_script s = {0};
-    size_t line_a = 0, line_b = 0, done = 0; /* state at row `done` */
+    size_t line_a = 0, line_b = 0, done = 0; /* the state at row `done` */
     split(before, &s.a);
     split(after, &s.b);
     find_script(&s);

@@ -1,4 +1,5 @@
-/* fmt.c -- see fmt.h: the steps in order, each checked against the text before it.
+/* fmt.c -- see fmt.h: runs the steps in order. The result of each step is checked against the text
+ * before the step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -66,8 +67,8 @@ static bool lay_out(stage *s, const pdl_format_options *o, pdl_buf *b, pdl_err *
     return advance(s, b, "formatting", same_loose, NULL, err);
 }
 
-/* Sorts keys. Comments must have been laid out before: a comment that is in no key's column could
- * become text of a block scalar that sorting puts above it. */
+/* Sorts keys. The comments must be in their columns already. Sorting may put a block scalar above a
+ * comment, and a comment in no key's column could then become text of that scalar. */
 static bool sort_keys(stage *s, pdl_buf *b, pdl_err *err) {
     pdl_program *p = pdl_program_new();
     bool loaded;
@@ -105,14 +106,14 @@ static size_t line_size(pdl_str text) {
     return i + 1 + (text.p[i] == '\r' && i + 1 < text.n && text.p[i + 1] == '\n');
 }
 
-/* Returns the end of the first line that LF ends; a text without LF may have CR alone. */
+/* Returns the end of the first line that ends with LF. A text without LF may have CR alone. */
 static pdl_str line_end(pdl_str text) {
     size_t lf = pdl_str_find(text, PDL_STR("\n"), 0);
     if (lf != PDL_NOT_FOUND) return lf && text.p[lf - 1] == '\r' ? PDL_STR("\r\n") : PDL_STR("\n");
     return pdl_byte_in('\r', text) ? PDL_STR("\r") : PDL_STR("\n");
 }
 
-/* Writes text with eol for LF. */
+/* Writes the text with eol in place of each LF. */
 static void put_lines(pdl_str text, pdl_str eol, pdl_buf *out) {
     while (text.n) {
         size_t lf = pdl_str_find(text, PDL_STR("\n"), 0);
@@ -130,15 +131,16 @@ static size_t count_lines(pdl_str text) {
     return n;
 }
 
-/* Returns where line number n (from 0) begins; the end of the text if it has no such line. */
+/* Returns the offset of line number n (from 0). Returns the end of the text if it has
+ * no such line. */
 static size_t line_start(pdl_str text, size_t n) {
     size_t at = 0;
     for (; n && at < text.n; n--) at += line_size(pdl_str_sub(text, at, text.n));
     return at;
 }
 
-/* Writes the lines outside of the formatted range as they are in the source, byte for byte, with
- * blanks at their ends and with line ends that differ from the first one. The formatter has not
+/* Copies the lines outside of the formatted range from the source, byte for byte. Blanks at their
+ * ends are kept, and so are line ends that differ from the first line end. The formatter has not
  * changed the number of these lines. */
 static void put_with_lines_outside(pdl_str source, const pdl_format_options *o, pdl_str made,
                                    pdl_buf *out) {

@@ -1,4 +1,4 @@
-/* key_order.c -- see layout.h: the keys of a block in the order of the documentation.
+/* key_order.c -- see layout.h: puts the keys of a block into the order of the documentation.
  *
  * An entry is its lines, with the comments directly above it. Only mappings that are blocks of PDL,
  * are in block style and have one entry on each line are sorted. The order of other mappings may
@@ -31,7 +31,7 @@ typedef struct key_entry {
 
 typedef struct key_sorter {
     const pdl_ytree *t;
-    /* in the order of the text; an inner mapping follows the one around it */
+    /* in the order of the text; an inner mapping follows the mapping around it */
     PDL_VEC(sortable) maps;
     pdl_buf *out;
 } key_sorter;
@@ -50,8 +50,8 @@ static bool is_key(pdl_str key, const char *now, const char *field) {
     return pdl_str_is(key, field) || (now && strcmp(now, field) == 0);
 }
 
-/* Returns the index of a key in the tables: common fields before the kind's fields, then the
- * others. */
+/* Returns the index of a key in the tables: common fields come before the kind's fields, and all
+ * other keys come last. */
 static uint32_t rank_of(pdl_block_kind kind, pdl_str key) {
     size_t n_common, n_own;
     const pdl_field *common = pdl_common_fields(&n_common), *own = pdl_fields_of(kind, &n_own);
@@ -79,7 +79,7 @@ static bool begins_line(const key_sorter *s, uint32_t off) {
     return !off || text_of(s)[off - 1] == '\n';
 }
 
-/* Returns where an entry begins: at the first of the comments above its key that are in its
+/* Returns the start of an entry, which is the first of the comments above its key in the same
  * column. */
 static uint32_t entry_start(const key_sorter *s, const pdl_ytree_node *key) {
     const pdl_ytree_token *k = s->t->tokens;
@@ -93,7 +93,7 @@ static uint32_t entry_start(const key_sorter *s, const pdl_ytree_node *key) {
     return start;
 }
 
-/* Returns the end of the line on which a mapping ends, with a comment there. */
+/* Returns the end of the line on which a mapping ends, including a comment on this line. */
 static uint32_t map_end(const key_sorter *s, const pdl_ytree_node *map) {
     pdl_str text = s->t->src->text;
     uint32_t end = map->end;
@@ -115,7 +115,7 @@ static uint32_t line_start(const key_sorter *s, uint32_t off) {
     return off;
 }
 
-/* Reads the entries of a mapping. Returns 0 when they do not each begin a line. */
+/* Reads the entries of a mapping. Returns 0 unless each entry begins a line. */
 static size_t read_entries(const key_sorter *s, const sortable *m, key_entry *out) {
     size_t n = 0;
     for (pdl_ytree_id id = s->t->nodes[m->map].first; id != PDL_YTREE_NONE;
@@ -161,8 +161,9 @@ static void write_map(key_sorter *s, size_t i) {
     pdl_free(entries);
 }
 
-/* Writes text [from, to) with the mappings inside it sorted; `next` is the index of the first that
- * may be inside. Recursion is as deep as the text is nested, which the reader limits. */
+/* Writes text [from, to) with the mappings inside it sorted. `next` is the index of the first
+ * mapping that may be inside. Recursion is as deep as the text is nested, which the reader limits.
+ */
 static void write_range(key_sorter *s, uint32_t from, uint32_t to, size_t next) {
     pdl_str text = s->t->src->text;
     for (; next < s->maps.n && s->maps.p[next].start < to; next++) {
@@ -209,7 +210,7 @@ void pdl_fmt_sort(const pdl_program *p, const pdl_ytree *t, pdl_buf *out) {
     key_sorter s = {.t = t, .out = out};
     if (p->main) find_maps(&s, p->main);
     if (s.maps.n) qsort(s.maps.p, s.maps.n, sizeof *s.maps.p, by_start);
-    size_t kept = 0; /* a block appears a second time when the program has an alias of it */
+    size_t kept = 0; /* a block appears twice when the program has an alias of it */
     for (size_t i = 0; i < s.maps.n; i++)
         if (!kept || s.maps.p[kept - 1].start != s.maps.p[i].start) s.maps.p[kept++] = s.maps.p[i];
     s.maps.n = kept;

@@ -1,4 +1,4 @@
-/* layout.c -- see fmt.h: the position of each token.
+/* layout.c -- see fmt.h: decides the position of each token.
  *
  * Lines stay as they are, so comments need no rules about what they belong to: only the column of
  * the first token of a line is decided, and the blanks between two tokens. The column of a block
@@ -17,11 +17,11 @@
 
 #include "base/banned.h"
 
-enum { STEP = 2 }; /* columns of a level */
+enum { STEP = 2 }; /* the columns of a level */
 
 /* An open bracket. */
 typedef struct bracket {
-    uint32_t indent; /* column of the first token of the bracket's line */
+    uint32_t indent; /* the column of the first token of the bracket's line */
     bool broken;     /* each item gets a line */
 } bracket;
 
@@ -29,15 +29,16 @@ typedef struct layout {
     const pdl_ytree *t;
     const pdl_format_options *o;
     pdl_buf *out;
-    uint32_t *columns; /* indexed by node: columns of block collections */
-    uint32_t *was;     /* indexed by node: columns of block collections in the source */
+    uint32_t *columns; /* the columns of block collections, by node */
+    uint32_t *was;     /* the columns of block collections in the source, by node */
     PDL_VEC(bracket) open;
-    uint32_t indent;       /* indentation of the current line */
-    bool line_has_content; /* the line has more than dashes */
-    size_t counted;        /* bytes of out up to which the column is known */
-    uint32_t column;       /* column at `counted` */
-    size_t written;        /* number of the last written token that is not a comment, from 1 */
-    size_t next; /* where the search for the next token that is not a comment continues */
+    uint32_t indent;       /* the indentation of the current line */
+    bool line_has_content; /* the line has more than its dashes */
+    size_t counted;        /* the number of bytes of `out` whose column is known */
+    uint32_t column;       /* the column after `counted` bytes */
+    /* the number of the last written token that is not a comment; the first is 1 */
+    size_t written;
+    size_t next; /* the place where the search for the next token that is not a comment continues */
 } layout;
 
 static const char *text_of(const layout *l) { return l->t->src->text.p; }
@@ -67,8 +68,7 @@ static bool begins_line(const layout *l, uint32_t off) {
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* Returns the innermost block collection around a node; PDL_YTREE_NONE: there is no such
- * collection. */
+/* Returns the innermost block collection around a node, or PDL_YTREE_NONE. */
 static pdl_ytree_id block_around(const layout *l, pdl_ytree_id id) {
     do id = l->t->nodes[id].parent;
     while (id != PDL_YTREE_NONE && !is_block(&l->t->nodes[id]));
@@ -105,8 +105,8 @@ static void find_columns(layout *l, pdl_arena *a) {
     }
 }
 
-/* Returns the first node that begins at off, PDL_YTREE_NONE if none does; *before is the last one
- * that begins there or before. */
+/* Returns the first node that begins at off, or PDL_YTREE_NONE. Sets *before to the last node that
+ * begins at off or before it. */
 static pdl_ytree_id node_from(const layout *l, uint32_t off, pdl_ytree_id *before) {
     size_t lo = 0;
     PDL_BISECT(lo, l->t->n_nodes, l->t->nodes[mid].outer < off);
@@ -114,7 +114,8 @@ static pdl_ytree_id node_from(const layout *l, uint32_t off, pdl_ytree_id *befor
     return lo < l->t->n_nodes && l->t->nodes[lo].outer == off ? (pdl_ytree_id)lo : PDL_YTREE_NONE;
 }
 
-/* Returns the block collection that was in this column, from a node outwards. */
+/* Returns the block collection that had this column in the source: the node, or a collection around
+ * it. */
 static pdl_ytree_id around_in_column(const layout *l, pdl_ytree_id id, uint32_t column,
                                      pdl_ytree_kind kind) {
     for (; id != PDL_YTREE_NONE; id = l->t->nodes[id].parent)
@@ -155,9 +156,9 @@ static bool closes(const pdl_ytree_token *k) {
 
 static uint32_t token_column(layout *l, size_t i);
 
-/* Returns the column of a comment. The comment gets the column of the text after it, or of the
- * entries that end before it: the one with which it was aligned in the source. After a block scalar
- * the comment must not become a part of its text. */
+/* Returns the column of a comment. The comment gets the column of the text after it or of the
+ * entries that end before it, with whichever it was aligned in the source. After a block scalar the
+ * comment must not become a part of its text. */
 static uint32_t comment_column(layout *l, size_t i) {
     const pdl_ytree_token *tokens = l->t->tokens;
     uint32_t was = source_column(l, tokens[i].start), most = UINT32_MAX, column;
@@ -217,7 +218,7 @@ static bool is_property(const pdl_ytree_token *k) {
     return k->kind == PDL_YTREE_TAG_TOKEN || k->kind == PDL_YTREE_ANCHOR_TOKEN;
 }
 
-/* Returns the blanks between two tokens of a line; the second one is no comment. */
+/* Returns the blanks between two tokens of a line. The second token is no comment. */
 static uint32_t blanks_between(const pdl_ytree_token *a, const pdl_ytree_token *b) {
     if (is_property(a)) return 1;
     if (b->kind == PDL_YTREE_COMMA_TOKEN) return a->kind == PDL_YTREE_VALUE_TOKEN;
@@ -232,8 +233,8 @@ static uint32_t width(const layout *l, const pdl_ytree_token *k) {
     return (uint32_t)pdl_utf8_count(s);
 }
 
-/* Returns true when the flow collection that opens at token i fits on the line from this column. It
- * is on one line of the source. */
+/* Returns true when the flow collection that opens at token i fits on the line from this column.
+ * The collection is on one line of the source. */
 static bool fits(const layout *l, size_t i, uint32_t column) {
     const pdl_ytree_token *k = l->t->tokens;
     size_t depth = 0;
@@ -250,7 +251,7 @@ static bool fits(const layout *l, size_t i, uint32_t column) {
 }
 
 /* Returns true when the flow collection that opens at token i is on one line and is not a part of a
- * key, which must be on one line. */
+ * key. A key must be on one line. */
 static bool may_break(const layout *l, size_t i) {
     const pdl_ytree_token *k = &l->t->tokens[i];
     pdl_ytree_id before, id = node_from(l, k->start, &before);
@@ -305,15 +306,15 @@ static size_t length_without_blanks(pdl_str s) {
     return n;
 }
 
-/* Returns s without blanks at the end, except one that a backslash escapes. */
+/* Returns s without the blanks at its end. A blank that a backslash escapes is kept. */
 static pdl_str without_tail(pdl_str s) {
     size_t n = length_without_blanks(s), slashes = 0;
     while (slashes < n && s.p[n - 1 - slashes] == '\\') slashes++;
     return pdl_str_sub(s, 0, n < s.n && slashes % 2 ? n + 1 : n);
 }
 
-/* Writes a plain or quoted scalar of several lines: the blanks around its line ends mean
- * nothing. */
+/* Writes a plain or quoted scalar of several lines. The blanks around its line ends
+ * mean nothing. */
 static void put_folded(layout *l, const pdl_ytree_token *k, uint32_t column) {
     const char *p = text_of(l) + k->start, *end = text_of(l) + k->end;
     for (bool first = true; p < end; first = false) {
@@ -331,8 +332,8 @@ static void put_folded(layout *l, const pdl_ytree_token *k, uint32_t column) {
     }
 }
 
-/* Finds the column of a block scalar's text in the source, as PyYAML does. digit: from its
- * header. */
+/* Finds the column of a block scalar's text in the source, by the rule of PyYAML. digit comes from
+ * the header. */
 static uint32_t text_column(const char *p, const char *end, int digit, int parent) {
     size_t most = 0;
     if (digit) return (uint32_t)((parent < 0 ? 0 : parent) + digit);
@@ -346,9 +347,9 @@ static uint32_t text_column(const char *p, const char *end, int digit, int paren
     return (uint32_t)most;
 }
 
-/* Writes a block scalar: its lines in the column of the collection around it plus STEP. A digit in
- * the header is replaced by this number of columns. A missing last line end is not added to the
- * text. */
+/* Writes a block scalar. The column of its lines is the column of the collection around it plus
+ * STEP. A digit in the header is replaced by this number of columns. A missing last line end is not
+ * added to the text. */
 static void put_block_scalar(layout *l, const pdl_ytree_token *k, pdl_ytree_id node) {
     const char *p = text_of(l) + k->start, *end = text_of(l) + k->end;
     pdl_ytree_id up = block_around(l, node);
@@ -427,7 +428,7 @@ static void put_token(layout *l, size_t i) {
         put(l, text);
 }
 
-/* Returns true when the formatter puts a line end between these tokens, where there was none. */
+/* Returns true when the formatter adds a line end between these tokens. */
 static bool breaks_here(const layout *l, const pdl_ytree_token *a, const pdl_ytree_token *b) {
     if (!l->open.n || !l->open.p[l->open.n - 1].broken || b->kind == PDL_YTREE_COMMENT_TOKEN)
         return false;
@@ -436,7 +437,8 @@ static bool breaks_here(const layout *l, const pdl_ytree_token *a, const pdl_ytr
 }
 
 /* Returns the blanks between two tokens of a line. A collection that begins after a dash is put
- * into its column: that of the source when only a part of it is formatted. */
+ * into its column. This is the column of the source when only a part of the collection is
+ * formatted. */
 static uint32_t blanks_before(layout *l, const pdl_ytree_token *a, const pdl_ytree_token *b) {
     pdl_ytree_id before, id = node_from(l, b->start, &before);
     bool block =
@@ -453,14 +455,14 @@ static size_t count_lines(pdl_str s) {
     return n;
 }
 
-/* Counts the line ends at the end of a token; only a block scalar has some. */
+/* Counts the line ends at the end of a token. Only a block scalar has line ends there. */
 static size_t lines_at_end(const layout *l, const pdl_ytree_token *k) {
     size_t n = 0;
     while (k->start + n < k->end && text_of(l)[k->end - 1 - n] == '\n') n++;
     return n;
 }
 
-/* Copies the text between token i and the token before it, where nothing is formatted. */
+/* Copies the text between token i and the token before it. Nothing is formatted here. */
 static void put_gap_as_is(layout *l, size_t i, pdl_str gap) {
     const pdl_ytree_token *a = i ? &l->t->tokens[i - 1] : NULL;
     if (a && in_range(l, a->start, a->end)) {
@@ -509,8 +511,8 @@ static void put_gap(layout *l, size_t i) {
     }
 }
 
-/* Writes the last line end. After a text that ends in a block scalar without a line end none is
- * written: it would become a part of the scalar. */
+/* Writes the last line end. When the text ends in a block scalar without a line end, nothing is
+ * written, because the line end would become a part of the scalar. */
 static void put_end(layout *l) {
     const pdl_ytree_token *k = &l->t->tokens[l->t->n_tokens - 1];
     pdl_str text = l->t->src->text, s = pdl_str_sub(text, k->start, k->end);
@@ -522,7 +524,7 @@ static void put_end(layout *l) {
     if (!is_open) pdl_buf_putc(l->out, '\n');
     uint32_t end = pdl_source_line(l->t->src, (uint32_t)text.n) - (text.p[text.n - 1] == '\n');
     for (uint32_t n = l->o->last_line; l->o->first_line && n < end; n++)
-        pdl_buf_putc(l->out, '\n'); /* empty lines after the formatted ones */
+        pdl_buf_putc(l->out, '\n'); /* empty lines after the formatted lines */
 }
 
 void pdl_fmt_layout(const pdl_ytree *t, const pdl_format_options *o, pdl_buf *out) {

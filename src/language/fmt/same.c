@@ -8,8 +8,8 @@
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* Returns the next byte from *i on that is compared: blanks after `${` and before `}` are
- * skipped. */
+/* Returns the next byte from *i on that is compared. Blanks after `${` and before `}`
+ * are skipped. */
 static int next_byte(pdl_str s, size_t *i) {
     size_t to = *i;
     while (to < s.n && is_blank(s.p[to])) to++;
@@ -47,8 +47,8 @@ bool pdl_fmt_same(const pdl_ytree *a, const pdl_ytree *b, const bool *loose) {
 
 static bool same_below(const pdl_ytree *a, pdl_ytree_id x, const pdl_ytree *b, pdl_ytree_id y);
 
-/* Compares entries in any order; keys are scalars and differ. Entries of both are in the same order
- * where nothing was sorted, so most are found at once. */
+/* Compares entries in any order. The keys are scalars and differ. The entries of both texts have
+ * the same order where nothing was sorted, so most entries are found at once. */
 static bool same_entries(const pdl_ytree *a, pdl_ytree_id x, const pdl_ytree *b, pdl_ytree_id y) {
     pdl_ytree_id k = a->nodes[x].first, m = b->nodes[y].first;
     size_t n = 0;

@@ -1,8 +1,9 @@
 /* spacing.c -- see layout.h: `${x}` becomes `${ x }`.
  *
  * Only texts that the program evaluates are changed; the walk over its expressions finds them.
- * Code, data and everything below them is unchanged, since blanks are a part of them; so is an
- * expression whose blanks are not in the source as they are in the text (escapes, folded lines).
+ * Code, data and everything below them is unchanged, because blanks are a part of them. An
+ * expression is also unchanged when its blanks differ between the source and the text (escapes,
+ * folded lines).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +18,7 @@
 
 #include "base/banned.h"
 
-/* An edit: n bytes of the source at off become one blank. */
+/* An edit: one blank replaces the n bytes of the source at off. */
 typedef struct blank_edit {
     uint32_t off, n;
 } blank_edit;
@@ -39,8 +40,7 @@ static pdl_ytree_id node_at(const pdl_ytree *t, uint32_t start) {
     return lo < t->n_nodes && t->nodes[lo].outer == start ? (pdl_ytree_id)lo : PDL_YTREE_NONE;
 }
 
-/* Returns true when a node, or something around it, is the value of a key whose text is taken as it
- * is. */
+/* Returns true when a node is inside of the value of a key whose text is never evaluated. */
 static bool is_verbatim(const pdl_ytree *t, pdl_ytree_id id) {
     static const char *const keys[] = {"code", "data", "raw"};
     for (; id != PDL_YTREE_NONE; id = t->nodes[id].parent) {
@@ -68,8 +68,8 @@ static void add_edit(spacing *s, const pdl_node *n, size_t from, size_t to) {
     *pdl_vec_push(&s->edits) = (blank_edit){loc.start, loc.end - loc.start};
 }
 
-/* Adds edits for the expression whose first and last bytes are in [start, end) of the text, if it
- * is alone between its braces. */
+/* Adds edits for the expression in [start, end) of the text, if the expression is alone between its
+ * braces. */
 static void space(spacing *s, const pdl_node *n, size_t start, size_t end) {
     size_t from = start, to = end;
     while (from && is_blank(n->text.p[from - 1])) from--;
@@ -124,7 +124,7 @@ void pdl_fmt_spacing(const pdl_program *p, const pdl_ytree *t, const pdl_format_
     pdl_program_walk(p, &(pdl_walk){.user = &s, .expr = on_expr});
     if (s.edits.n) qsort(s.edits.p, s.edits.n, sizeof *s.edits.p, by_place);
     for (size_t i = 0; i < s.edits.n; i++) {
-        if (s.edits.p[i].off < at) continue; /* an alias: its edit is made already */
+        if (s.edits.p[i].off < at) continue; /* an alias: its edit exists already */
         if (i && s.edits.p[i].off == s.edits.p[i - 1].off) continue;
         pdl_buf_put(out, pdl_str_sub(text, at, s.edits.p[i].off));
         pdl_buf_putc(out, ' ');

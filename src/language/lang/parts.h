@@ -1,8 +1,8 @@
 /* parts.h -- the structs of the fields of blocks: one struct for each form of field.
  *
  * lang/block.h makes the struct of each kind of block from these, by the rows of blocks.def and
- * common.def. All structs are read once, live in the arena of the program and are never written again, so
- * that a program can be run many times and by several threads at once. A part keeps its syntax
+ * common.def. Their members are set once, in the arena of the program, so that a program can be
+ * run many times and by several threads at once. A part keeps its syntax
  * (`node`) where `pdl dump` or an error needs it as it was written, and the place of its key
  * (`loc`) where an error is about the field and not about its content.
  *

@@ -20,7 +20,7 @@
 typedef struct ignored {
     const pdl_source *src;
     uint32_t line;
-    pdl_str names; /* the names as written; only blanks: all rules */
+    pdl_str names; /* the names as written; with only blanks, all rules are meant */
 } ignored;
 
 /* The comments of a source are all.p[from..to), in the order of their lines. */
@@ -79,7 +79,7 @@ static const searched *search(ignores *g, const pdl_source *src) {
         size_t end = pdl_str_find(text, PDL_STR("\n"), at);
         pdl_str names =
             pdl_str_sub(text, at + sizeof WORDS - 1, end == PDL_NOT_FOUND ? text.n : end);
-        if (names.n && is_name(names.p[0])) continue; /* the word is longer */
+        if (names.n && is_name(names.p[0])) continue; /* the word is longer than the mark */
         *pdl_vec_push(&g->all) = (ignored){src, line_of(g, src, hash), names};
     }
     s.to = g->all.n;
@@ -94,7 +94,8 @@ static bool each_name(pdl_str names, bool (*fn)(void *user, pdl_str name), void 
         while (i < names.n && is_name(names.p[i])) i++;
         if (i > from && !fn(user, pdl_str_sub(names, from, i))) return false;
         if (i == from) {
-            if (!is_blank(names.p[i]) && names.p[i] != ',') return true; /* a remark follows */
+            /* a remark follows the names */
+            if (!is_blank(names.p[i]) && names.p[i] != ',') return true;
             i++;
         }
     }
@@ -162,7 +163,7 @@ static bool is_wanted(ignores *g, pdl_diag *d, const uint8_t *levels) {
     return !is_ignored_at(g, d->loc, d->code) && !is_ignored_at(g, d->mark, d->code);
 }
 
-/* Applies g to the diagnostics. Takes g. */
+/* Sets g for the diagnostics. Takes g. */
 static void settle(pdl_program *p, ignores *g, const uint8_t *levels) {
     size_t kept = 0;
     for (size_t i = 0; i < p->diags.n; i++)

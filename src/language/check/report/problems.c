@@ -1,4 +1,5 @@
-/* problems.c -- diagnostics of the checker: their severity at their place, hints, fixes.
+/* problems.c -- the diagnostics of the checker: the severity for their place, their hints and their
+ * fixes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,8 +38,8 @@ void pdl_checker_soften(pdl_diag *d) {
     d->certain = false;
 }
 
-/* Limits the number of suggestions: each compares a word with all names in scope, and a user reads
- * only a few. */
+/* Limits the number of suggestions. Each suggestion compares a word with all names in scope, and a
+ * user reads only a few. */
 bool pdl_checker_may_suggest(pdl_checker *c) {
     enum { MAX_NEAR = 100 };
     return c->n_near++ < MAX_NEAR;

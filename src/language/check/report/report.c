@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* Reports name the page of rules by its path, because its URL is not known. */
+/* Reports name the page of rules by its path, because they do not know its URL. */
 #define PAGE "docs/manual/rules.md#"
 
 bool pdl_report_form_find(pdl_str word, pdl_report_form *out) {
@@ -35,8 +35,8 @@ static pdl_str file_of(pdl_loc at, pdl_str file) {
     return at.src && at.src->name.n ? at.src->name : file;
 }
 
-/* Makes text of a name of a file, which is bytes. What is not UTF-8 is replaced, because JSON and
- * the lines of GitHub are UTF-8. */
+/* Makes a text of the name of a file. The name is bytes. Bytes that are not UTF-8 are replaced,
+ * because JSON and the lines of GitHub are UTF-8. */
 static pdl_val text_of(pdl_str s) {
     pdl_buf b = PDL_BUF;
     pdl_utf8_repair(&b, s);
@@ -97,7 +97,7 @@ pdl_val pdl_report_value(const pdl_diag *d, pdl_str file, bool hint) {
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* Appends a diagnostic as text. It names the rule as the manual and `# pdl: ignore NAME` do. */
+/* Appends a diagnostic as text. The rule has the name of the manual and of `# pdl: ignore NAME`. */
 static void put_text(const pdl_diag *d, pdl_buf *out) {
     pdl_buf after = PDL_BUF;
     pdl_buf_putf(&after, " [%s]", d->code);
@@ -155,9 +155,9 @@ static void put_github(const pdl_diag *d, pdl_str file, pdl_buf *out) {
 
 /* --- SARIF ------------------------------------------------------------------------------------ */
 
-/* Returns a path as a URI reference: blanks and letters outside of ASCII are escaped, and so is a
- * colon, because the text before it would be read as a scheme. An absolute path gets the scheme
- * `file`. */
+/* Returns a path as a URI reference: blanks and letters outside of ASCII are escaped. A colon is
+ * escaped, too, because readers would take the text before it for a scheme. An absolute path gets
+ * the scheme `file`. */
 static pdl_val sarif_uri(pdl_str path) {
     pdl_buf b = PDL_BUF;
     if (pdl_str_starts(path, PDL_STR("/")))

@@ -1,4 +1,5 @@
-/* cases.c -- `match`: which patterns can fit a value of a type, and what they bind.
+/* cases.c -- `match`: finds the patterns that can fit a value of a type, and the types of their
+ * variables.
  *
  * Kinds, fields and the values of an enum are compared: a case for another value of the same kind
  * is no mistake.
@@ -15,7 +16,7 @@
 enum {
     OPAQUE = PDL_TY_OTHER | PDL_TY_UNDEFINED,
     SEQUENCES = PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_STR | PDL_TY_CONTEXT | PDL_TY_RANGE,
-    MAX_COMPARED = 64 /* earlier cases that a case is compared with */
+    MAX_COMPARED = 64 /* the number of earlier cases with which a case is compared */
 };
 
 /* --- patterns --------------------------------------------------------------------------------- */
@@ -101,7 +102,7 @@ static bool takes(const pdl_pattern *p, pdl_vref value) {
     return p->kind == PDL_PAT_ANY;
 }
 
-/* Returns true when an earlier case takes every value that this one fits. */
+/* Returns true when an earlier case fits every value that this case fits. */
 static bool is_taken(const pdl_cases *cases, uint32_t at) {
     const pdl_case *k = &cases->p[at];
     for (uint32_t i = at > MAX_COMPARED ? at - MAX_COMPARED : 0; i < at; i++) {
@@ -203,16 +204,16 @@ static void check_pattern(pdl_checker *c, const pdl_cases *cases, uint32_t i, co
     }
 }
 
-/* Returns true when the pattern has a text that is no value of the enum, and may be a misspelt
- * one. */
+/* Returns true when the pattern has a text that is no value of the enum. The text may be a misspelt
+ * value. */
 static bool has_stranger(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t) {
     for (uint32_t i = 0; p->kind == PDL_PAT_ANYOF && i < p->n; i++)
         if (!may_fit(a, p->items[i], t)) return true;
     return !may_fit(a, p, t);
 }
 
-/* Reports missing values of an enum when most of its values are named one by one: then all of them
- * are probably meant. */
+/* Reports missing values of an enum when the cases name most of its values one by one. All values
+ * are then probably meant. */
 static void check_coverage(pdl_checker *c, const pdl_b_match *b, const pdl_ty *t) {
     size_t n = pdl_list_len(t->choices), missed = 0;
     pdl_buf list = PDL_BUF;
@@ -238,7 +239,8 @@ static void check_coverage(pdl_checker *c, const pdl_b_match *b, const pdl_ty *t
     pdl_buf_fini(&list);
 }
 
-/* Reports `match: {data: [1]}`, which compares the mapping, not the value of the block. */
+/* Reports `match: {data: [1]}`, which compares with the mapping and not with the value of the
+ * block. */
 static void check_subject(pdl_checker *c, const pdl_b_match *b) {
     const pdl_node *n = b->value ? b->value->node : NULL;
     size_t n_rows;

@@ -1,8 +1,8 @@
 /* constants.c -- see constants.h.
  *
  * Sizes are limited: `"a" * 1000000000` must not slow a check down, and a chain of operations must
- * not grow its result step by step. An operand is used only when it is small, and so is a result;
- * natives get no integer that could be a width or a count of millions.
+ * not grow its result step by step. An operand or a result is used only when it is small; natives
+ * get no integer that could be a width or a count of millions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,10 +15,10 @@
 #include "base/banned.h"
 
 enum {
-    MAX_PARTS = 256, /* items of an operand and of its parts */
+    MAX_PARTS = 256, /* the number of items of an operand, including the items of its parts */
     MAX_BYTES = 1024,
-    MAX_COUNT = 1000, /* largest integer that may be a width or a count */
-    MAX_WIDTH = 3,    /* digits of a width in a format */
+    MAX_COUNT = 1000, /* the largest integer that may be a width or a count */
+    MAX_WIDTH = 3,    /* the maximum number of digits of a width in a format */
     MAX_DEPTH = 20
 };
 
@@ -26,7 +26,7 @@ enum {
 
 typedef struct weight {
     size_t parts, bytes;
-    bool counts; /* an integer is small only when it is at most MAX_COUNT */
+    bool counts; /* an integer counts as small when it is at most MAX_COUNT */
 } weight;
 
 static bool is_small_int(pdl_vref v) {
@@ -145,14 +145,14 @@ const pdl_ty *pdl_fold_compare(pdl_arena *a, pdl_xop op, const pdl_ty *x, const 
         ok = pdl_val_in(x->value, y->value, &out, &err);
     else
         ok = pdl_val_order(x->value, y->value, orders[op], &out, &err);
-    pdl_err_fini(&err); /* the kinds do not fit, which is reported elsewhere */
+    pdl_err_fini(&err); /* the kinds do not fit; another rule reports this */
     return ok ? keep(a, pdl_bool(op == PDL_XOP_NOTIN ? !out : out)) : NULL;
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
 /* Natives that are not computed. Natives that change a receiver are computed, because they may
- * refuse the change, but their results are unknown. */
+ * refuse the change. Their results are then unknown. */
 enum { NOT_COMPUTED = PDL_N_IMPURE | PDL_N_EFFECT | PDL_N_RAW };
 
 static bool are_usable(const pdl_sig_args *args) {

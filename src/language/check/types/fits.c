@@ -1,5 +1,5 @@
 /* fits.c -- decides whether a value of a type can satisfy a spec. A known value is checked as in a
- * run; for others the kinds, fields and items are compared.
+ * run. For other values, the kinds, fields and items are compared.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 
 enum { MAX_DEPTH = 40, MAX_CHOICES = 64 };
 
-/* The kinds that no spec can exclude: objects of Python may be anything. */
+/* The kinds that every spec may accept, because objects of Python may be anything. */
 enum {
     OPAQUE = PDL_TY_TUPLE | PDL_TY_CONTEXT | PDL_TY_RANGE | PDL_TY_AGGREGATOR | PDL_TY_NATIVE |
              PDL_TY_OTHER | PDL_TY_UNDEFINED
@@ -19,7 +19,7 @@ static bool value_fits(pdl_arena *a, pdl_vref v, const pdl_type *spec, pdl_buf *
     pdl_type_verdict found;
     pdl_err err = {0};
     if (!pdl_type_check(spec, v, NULL, a, &found, &err)) {
-        pdl_err_fini(&err); /* an invalid schema has its own rule */
+        pdl_err_fini(&err); /* another rule reports an invalid schema */
         return true;
     }
     if (found.fits) return true;
@@ -83,7 +83,7 @@ static bool fields_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_
     return true;
 }
 
-/* Returns true when the items may fit. Items of a list that may be empty may be of any type. */
+/* Returns true when the items may fit. The items may have any type when the list may be empty. */
 static bool items_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_str path,
                       pdl_buf *problem, unsigned depth) {
     if (!t->least || !t->item) return true;

@@ -1,6 +1,6 @@
 /* infer.c -- types of expressions. The type of an expression follows from its parts: a name has the
- * type of its binding, an operator has one for each pair of kinds that it accepts, a filter or
- * method has the type that its row names. A problem is reported when no kind of an operand works.
+ * type of its binding, an operator has a type for each pair of kinds that it accepts, and a filter
+ * or method has the type in its row. A problem is reported when no kind of an operand works.
  *
  * Chains (a + b + c, x.y.z, x | f | g) are of any length and left-deep: `spine` has the operators
  * whose left operand is being examined, so that C recursion follows nesting alone, which the reader
@@ -37,7 +37,7 @@ pdl_diag *pdl_infer_diag(const pdl_infer *in, pdl_rule_id rule, const pdl_xnode 
     return d;
 }
 
-/* Checks that x has a value, also in a template. Returns t, or any after an error. */
+/* Checks that x has a value, in a template as well. Returns t, or `any` after an error. */
 static const pdl_ty *needed(const pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
     if (t->kinds != PDL_TY_UNDEFINED) return t;
     pdl_ty_missing m = pdl_ty_missing_of(t);
@@ -126,7 +126,7 @@ static const pdl_ty *type_of_choice(pdl_infer *in, const pdl_xnode *x) {
     pdl_checker *c = in->c;
     pdl_arena *a = pdl_checker_arena(c);
     size_t mark = pdl_scope_mark(&c->scope);
-    /* decided by a constant: the rest never runs */
+    /* a constant decides, and the rest never runs */
     bool sure = c->sure, dead = c->dead, decided = dead;
     const pdl_ty *t = NULL;
     for (; x && x->kind == PDL_X_COND; x = x->u.cond.no) {
@@ -196,8 +196,8 @@ static const pdl_ty *type_of_compare(pdl_infer *in, const pdl_xnode *x, const pd
     return x->u.compare.n == 1 ? t : &pdl_ty_bool;
 }
 
-/* Infers the right operand of and, or. The right operand is perhaps never executed, and the names
- * that the left operand tests are unknown in it. */
+/* Infers the right operand of and, or. The right operand may never be executed. The names that the
+ * left operand tests are unknown in the right operand. */
 static const pdl_ty *type_of_logic(pdl_infer *in, const pdl_xnode *x, const pdl_ty *left) {
     bool dead = in->c->dead;
     pdl_infer_used(in, x->u.op.a, left);

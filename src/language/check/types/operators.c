@@ -37,7 +37,7 @@ static bool is_sequence(uint32_t kind) {
 
 static bool is_count(uint32_t kind) { return (kind & (PDL_TY_INT | PDL_TY_BOOL)) != 0; }
 
-/* Returns the kind of `a op b` for two single kinds; 0: it fails. A flat switch over the
+/* Returns the kind of `a op b` for two single kinds, or 0 when it fails. A flat switch over the
  * operators. */
 static uint32_t pair(pdl_xop op, uint32_t a, uint32_t b) {
     if ((a | b) & OPAQUE) return PDL_TY_ANY;
@@ -90,7 +90,7 @@ static void report_operands(pdl_infer *in, const pdl_xnode *x, pdl_xop op, const
     pdl_buf_fini(&right);
 }
 
-/* Returns the result when both operands are known; NULL: it is unknown. */
+/* Returns the result when both operands are known; NULL when the result is unknown. */
 static const pdl_ty *computed(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a, const pdl_ty *b) {
     pdl_err err = {0};
     const pdl_ty *t =
@@ -182,8 +182,8 @@ const pdl_ty *pdl_infer_compare(pdl_infer *in, const pdl_xnode *x, pdl_xop op, c
 
 /* --- attributes and items --------------------------------------------------------------------- */
 
-/* Returns a value (owned) that has the attributes of every value of the kind; absent: none is
- * known. */
+/* Returns a value (owned) that has the attributes of every value of the kind; absent when no such
+ * value is known. */
 static pdl_val example(uint32_t kind) {
     switch (kind) {
     case PDL_TY_NULL: return pdl_null();
@@ -197,8 +197,8 @@ static pdl_val example(uint32_t kind) {
     }
 }
 
-/* Returns the undefined value v as a type with its reason; NULL: v is another value, or absent.
- * Takes v. */
+/* Returns the undefined value v as a type with its reason. Returns NULL when v is absent or any
+ * other value. Takes v. */
 static const pdl_ty *if_undefined(pdl_arena *a, pdl_val v) {
     const pdl_ty *t = NULL;
     pdl_err err = {0};
@@ -215,7 +215,8 @@ static const pdl_ty *method_of(pdl_arena *a, const pdl_native *row, const pdl_ty
     return pdl_ty_new(a, (pdl_ty){.kinds = PDL_TY_NATIVE, .one.native = row, .receiver = receiver});
 }
 
-/* Returns the type of t.name for a t of this kind; an undefined type when there is none. */
+/* Returns the type of t.name for a t of this kind. Returns an undefined type for an unknown
+ * attribute. */
 static const pdl_ty *attr_of_kind(pdl_arena *a, const pdl_ty *t, uint32_t kind, pdl_str name) {
     pdl_err err = {0};
     bool known;
@@ -239,8 +240,8 @@ static const pdl_ty *item_of_value(pdl_arena *a, const pdl_ty *t, pdl_vref key) 
     return item ? item : if_undefined(a, missing);
 }
 
-/* Returns the undefined type when the key is an index beyond the known length of a list; else
- * NULL. */
+/* Returns the undefined type when the key is an index beyond the known length of a list, and
+ * otherwise NULL. */
 static const pdl_ty *item_of_sized(pdl_arena *a, const pdl_ty *t, pdl_vref key) {
     int64_t i;
     if (!t->sized || !pdl_int_get(key, &i)) return NULL;
@@ -301,7 +302,8 @@ static const pdl_ty *each_kind(pdl_infer *in, const pdl_ty *t, pdl_str name, pdl
     return all;
 }
 
-enum { MAX_FIELDS = 1000 }; /* a misspelt field is compared with at most this many fields */
+/* the maximum number of fields that are compared with a misspelt field */
+enum { MAX_FIELDS = 1000 };
 
 /* Returns the field of an object that is most like the name. */
 static pdl_str near_field(const pdl_ty *t, pdl_str name) {
@@ -317,8 +319,8 @@ static pdl_str near_field(const pdl_ty *t, pdl_str name) {
 }
 
 /* Suggests a field or a method in place of a field that an object does not have. The name may be
- * misspelt, or be a method's name in another language. Only the first kind of t is searched: the
- * others are mostly null. */
+ * misspelt, or be a method's name in another language. Only the first kind of t is searched,
+ * because the other kinds are mostly null. */
 static const pdl_ty *suggest_field(pdl_infer *in, const pdl_ty *t, const pdl_ty *found,
                                    pdl_str name, bool method) {
     if (found->kinds != PDL_TY_UNDEFINED || !name.n || !pdl_checker_may_suggest(in->c))

@@ -1,4 +1,4 @@
-/* results.c -- what a block makes of its result: parser, spec, join.
+/* results.c -- the type of a block's result after its parser, spec and join.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,12 +11,12 @@
 
 enum {
     OPAQUE = PDL_TY_OTHER | PDL_TY_UNDEFINED,
-    MAX_PARSED = 65536 /* bytes of a literal that is parsed in the check */
+    MAX_PARSED = 65536 /* the maximum length of a literal that is parsed in the check */
 };
 
 /* --- parser ----------------------------------------------------------------------------------- */
 
-/* Reports a regex that cannot be compiled, which fails whenever it is used. */
+/* Reports a regex that cannot be compiled. Every use of it fails. */
 static bool is_broken(pdl_checker *c, const pdl_block *b, const pdl_parser *p) {
     pdl_regex *re = NULL;
     pdl_err err = {0};
@@ -34,7 +34,8 @@ static bool is_broken(pdl_checker *c, const pdl_block *b, const pdl_parser *p) {
     return true;
 }
 
-/* Reports names of the spec that no group of the pattern has: they fail as soon as it matches. */
+/* Reports names of the spec that no group of the pattern has. Such a parser fails when the pattern
+ * matches. */
 static bool has_groups(pdl_checker *c, const pdl_block *b, const pdl_parser *p) {
     bool named = p->kind == PDL_PARSE_REGEX && p->compiled && p->has_object_spec &&
                  p->mode != PDL_PM_SPLIT && p->mode != PDL_PM_FINDALL;
@@ -48,7 +49,7 @@ static bool has_groups(pdl_checker *c, const pdl_block *b, const pdl_parser *p) 
         pdl_diag *d = pdl_checker_diag(c, PDL_RULE_regex, at, pair ? pdl_node_loc(pair->key) : at,
                                        "No group named %.*s found by %.*s", PDL_FMT(p->groups[i]),
                                        PDL_FMT(p->regex));
-        pdl_checker_soften(d); /* without a match the result is null */
+        pdl_checker_soften(d); /* the result is null when the pattern does not match */
         pdl_checker_hint(c, d, "write (?P<%.*s>...) into the pattern", PDL_FMT(p->groups[i]));
         return false;
     }
@@ -136,8 +137,8 @@ static bool has_schema(const pdl_type *t, unsigned depth) {
     return false;
 }
 
-/* Reports a broken JSON Schema, which fails at the first check of any value. Returns NULL when it
- * is intact, else the problem. */
+/* Reports a broken JSON Schema, which fails at the first check of any value. Returns the problem,
+ * or NULL when the schema is intact. */
 static pdl_diag *check_schema(pdl_checker *c, const pdl_type *t, pdl_loc loc, pdl_loc mark) {
     pdl_type_verdict found;
     pdl_err err = {0};
@@ -156,8 +157,8 @@ static bool is_valid(pdl_checker *c, const pdl_block *b) {
                          pdl_checker_value_loc(b, "spec"));
 }
 
-/* Checks the types of parameters. Problems are warnings: only calls by `call` check arguments, and
- * the program may have no such call. */
+/* Checks the types of parameters. Problems are warnings, because only calls by `call` check
+ * arguments, and the program may have no such call. */
 void pdl_checker_params(pdl_checker *c, const pdl_params *p) {
     for (uint32_t i = 0; i < p->n; i++) {
         bool pair = p->node && p->node->kind == PDL_NODE_MAP && i < p->node->n;
@@ -167,8 +168,8 @@ void pdl_checker_params(pdl_checker *c, const pdl_params *p) {
     }
 }
 
-/* Returns the type of a result that fits the spec: t if it says more than the spec, else what both
- * say. */
+/* Returns the type of a result that fits the spec: t if t says more than the spec, and otherwise
+ * the type of both together. */
 static const pdl_ty *refined(pdl_checker *c, const pdl_ty *t, const pdl_type *spec) {
     pdl_type_kind kind = pdl_type_kind_of(spec);
     bool detailed = t->has_value || t->item || t->n_fields;

@@ -67,7 +67,7 @@ enum { MAX_RESULTS = 2, N_KEPT = 64 };
 typedef enum { R_KINDS, R_ITEM, R_SAME, R_ARG1, R_ARG2 } result_word;
 
 typedef struct result_part {
-    const pdl_ty *known; /* KINDS: NULL where no static type has these kinds */
+    const pdl_ty *known; /* used by KINDS; NULL when no static type has these kinds */
     uint32_t kinds;
     result_word word;
     bool list;
@@ -76,7 +76,7 @@ typedef struct result_part {
 /* The columns `type` and `params` of a row. */
 typedef struct signature {
     const pdl_native *row;
-    uint32_t takes[MAX_POS]; /* accepted kinds of each parameter */
+    uint32_t takes[MAX_POS]; /* the accepted kinds of each parameter */
     struct {
         uint16_t at, n;
     } names[MAX_POS]; /* the names are parts of row->params */
@@ -84,8 +84,8 @@ typedef struct signature {
     result_part results[MAX_RESULTS];
 } signature;
 
-/* Reads the word for a result, whose kinds are exact: a parameter that accepts an integer also
- * accepts true, but a result is an integer. */
+/* Reads the word for a result. Its kinds are exact: a parameter that accepts an integer also
+ * accepts true, but an integer result is never true. */
 static result_part read_result(pdl_str word) {
     static const struct {
         const char *word;
@@ -106,7 +106,7 @@ static result_part read_result(pdl_str word) {
     return r;
 }
 
-/* Returns where the types of parameters end: at ->. No word has a -. */
+/* Returns the position of ->, where the types of parameters end. No word has a -. */
 static size_t arrow_of(pdl_str type) {
     const char *dash = memchr(type.p, '-', type.n);
     return dash ? (size_t)(dash - type.p) : type.n;
@@ -130,9 +130,9 @@ static void read_row(const pdl_native *row, signature *s) {
     }
 }
 
-/* Returns the columns of a row as a struct. They are texts, which the manual and hover show as they
- * are, and reading them takes longer than the check itself, so each thread keeps those that it used
- * last. The result is valid until the next call. */
+/* Returns the columns of a row as a struct. The columns are texts, which the manual and hover show
+ * unchanged. Reading them takes longer than the check itself, so each thread keeps the columns that
+ * it used last. The result is valid until the next call. */
 static const signature *signature_of(const pdl_native *row) {
     static _Thread_local signature kept[N_KEPT];
     signature *s = &kept[(uintptr_t)row / sizeof *row % N_KEPT];
@@ -150,7 +150,8 @@ static const pdl_ty *argument(const pdl_sig_args *args, size_t i) {
     return i < args->n_pos ? args->pos[i] : NULL;
 }
 
-/* Returns the type of the second argument, which is a default and may be given by name. */
+/* Returns the type of the second argument. This argument is a default, and the call may pass it by
+ * name. */
 static const pdl_ty *second(const pdl_sig_args *args) {
     if (args->open) return &pdl_ty_any;
     return args->n_pos > 1 ? args->pos[1] : args->n_kw ? &pdl_ty_any : NULL;
@@ -205,8 +206,8 @@ static pdl_val example_of(const pdl_ty *t) {
     return pdl_null();
 }
 
-/* Returns true for the usual right call: each keyword names a parameter that has no argument yet
- * (or any name is accepted), and no required argument is absent. */
+/* Returns true for the usual correct call. Each of its keywords names a parameter that has no
+ * argument yet, or every name is accepted. All required arguments are present. */
 static bool binds_plainly(const signature *s, const pdl_sig_args *args) {
     const pdl_native *row = s->row;
     bool any_name = row->flags & PDL_N_KWARGS, any_number = row->flags & PDL_N_VARARGS;
@@ -251,7 +252,7 @@ static bool is_taken(const pdl_ty *t, uint32_t kinds) {
     return !t || (t->kinds & kinds) || t->kinds == PDL_TY_UNDEFINED; /* reported elsewhere */
 }
 
-/* Returns the type of the i-th parameter, as it is written. */
+/* Returns the type of the i-th parameter as its row writes it. */
 static pdl_str type_at(const pdl_native *row, size_t i) {
     pdl_str type = pdl_str_of(row->type), types = {type.p, arrow_of(type)};
     pdl_str part = next_part(&types, ',');

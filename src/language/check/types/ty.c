@@ -8,9 +8,9 @@
 
 #include "base/banned.h"
 
-/* Limits: parts of a literal that are examined, and fields that a join compares; a larger one is
- * known by its kind alone. Types share parts, so one may be exponentially larger than its source
- * text: a join examines MAX_JOINED pairs of types. */
+/* Limits of the parts of a literal that are examined, and of the fields that a join compares. A
+ * larger value is known by its kind alone. Types share parts, so a type may be exponentially larger
+ * than its source text. A join examines MAX_JOINED pairs of types. */
 enum { MAX_PARTS = 64, MAX_DEPTH = 40, MAX_JOINED = 64 };
 
 #define TY(name, k) const pdl_ty name = {.kinds = (k)}
@@ -121,8 +121,8 @@ static uint32_t kinds_of_word(pdl_vref word) {
     return PDL_TY_ANY;
 }
 
-/* Returns the type for a JSON Schema: its kinds and the values of `enum`. Other keywords are judged
- * when there is a value. */
+/* Returns the type for a JSON Schema: its kinds and the values of `enum`. Other keywords are
+ * checked when the value is known. */
 static const pdl_ty *of_schema(pdl_arena *a, pdl_vref s) {
     pdl_vref choices = pdl_dict_getz(s, "enum"), words = pdl_dict_getz(s, "type");
     uint32_t by_value = pdl_is_list(choices) ? 0 : PDL_TY_ANY, by_type = PDL_TY_ANY;
@@ -180,7 +180,7 @@ static const pdl_ty *items_of_value(pdl_arena *a, pdl_vref list) {
     return t;
 }
 
-/* Returns the type of a list's items; NULL: unknown. */
+/* Returns the type of a list's items, or NULL when it is unknown. */
 static const pdl_ty *item_of(pdl_arena *a, const pdl_ty *t) {
     if (t->has_value && pdl_is_list(t->value)) return items_of_value(a, t->value);
     return t->item;
@@ -221,8 +221,8 @@ const pdl_ty *pdl_ty_field_of(pdl_arena *a, const pdl_ty *t, pdl_str name, bool 
 
 /* --- joining ---------------------------------------------------------------------------------- */
 
-/* Returns the fields of an object type; for a known value they are made from its keys. *n is
- * UINT32_MAX when there are too many. */
+/* Returns the fields of an object type. For a known value the fields are made from its keys. *n is
+ * UINT32_MAX when the object has too many. */
 static const pdl_ty_field *fields_of(pdl_arena *a, const pdl_ty *t, uint32_t *n) {
     *n = t->n_fields;
     if (!t->has_value) return t->fields;
@@ -248,8 +248,8 @@ static const pdl_ty_field *find_field(const pdl_ty_field *f, uint32_t n, pdl_str
     return NULL;
 }
 
-/* Joins two objects. A field of one side alone may be absent; on an open side it may have any
- * type. */
+/* Joins two objects. A field that only one side has may be absent. When the other side is open, the
+ * field may have any type. */
 static void join_dicts(pdl_arena *a, pdl_ty *out, const pdl_ty *x, const pdl_ty *y,
                        unsigned *left) {
     uint32_t nx, ny;
