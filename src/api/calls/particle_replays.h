@@ -3,9 +3,9 @@
  *
  * The effects of a particle have places that no other particle has. So when the place and number of
  * an effect are known already, its particle is being run again. The effect gets the stored answer,
- * so nothing is asked or executed twice. Only an effect that uses or creates an object of Python, or
- * uses PDL_SESSION, is executed again, because the particle needs its own. It gets a place that no
- * other effect has, so a journal keeps both answers.
+ * so nothing is asked or executed twice. Only an effect that uses or creates an object of Python,
+ * or uses PDL_SESSION, is executed again, because the particle needs its own. It gets a place that
+ * no other effect has, so a journal keeps both answers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
