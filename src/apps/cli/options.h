@@ -19,8 +19,8 @@ typedef enum {
     OPT_ATTACHED, /* the value may be left out, and is only given as --name=VALUE */
 } opt_kind;
 
-/* The bits say what pdl resume does with an option. Options without a bit are those of one process:
- * addresses, which may have keys, and files that it writes. */
+/* The bits control the use of an option by pdl resume. Options without a bit belong to one process:
+ * addresses, which may have keys, and files that the process writes. */
 typedef enum {
     KEPT_RUN = 1,     /* the option shapes the run: the journal of a durable run keeps it */
     KEPT_SEARCH = 2,  /* the state of a durable search keeps the option */
@@ -66,9 +66,9 @@ typedef struct arguments {
     PDL_VEC(pdl_str) args;     /* operands that a run passes to its program */
     PDL_VEC(char *) owned;     /* texts that members point to */
     bool is_reference;         /* the command was called by a name of the reference */
-    /* folder of the search that is continued; empty when there is none */
+    /* the folder of the search that is continued; empty for a new search */
     pdl_str continued;
-    /* the inference that is continued; NULL when there is none */
+    /* the inference that is continued, or NULL */
     struct durable_command *inference;
 } arguments;
 
@@ -90,8 +90,8 @@ static inline bool pdl_cli_resume_has(opt_id id, unsigned bits) {
     return (pdl_cli_option_of(id)->resume & bits) != 0;
 }
 
-/* Reads the command line. Returns false when it is wrong; then *message (owned by the caller) has
- * the reason, and the exit code is 2. *word: the command word; NULL when there is none. */
+/* Reads the command line. Returns false when the command line is wrong. Then *message (owned by the
+ * caller) has the reason, and the exit code is 2. *word is the command word, or NULL. */
 bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **word,
                             char **message);
 /* program_operand.c. Finds the program among the operands. The operand X may mean X.pdl, and the

@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 
 typedef struct recorded {
-    char *folder, *journal; /* owned; NULL when there is none */
+    char *folder, *journal; /* owned, or NULL */
 } recorded;
 
 /* Makes the journal of a durable run in a private folder: the program `text` of the file with the

@@ -13,10 +13,10 @@
 
 typedef struct repl {
     pdl_engine *engine;
-    /* variables and context with which the next entry begins; NULL when there are none */
+    /* the variables and context with which the next entry begins, or NULL */
     pdl_value *inputs;
     PDL_VEC(char *) entries; /* owned texts of programs that succeeded */
-    /* model to which lines of text are sent; owned; NULL when there is none */
+    /* the model that gets lines of text; owned, or NULL */
     char *model;
     /* options of the command line that apply to each entry; may be NULL */
     const char *cache, *budget;
@@ -31,8 +31,8 @@ bool pdl_repl_run(repl *r, pdl_str text);
 
 /* Returns true when the entry is complete. is_empty: its last line is empty. */
 bool pdl_repl_is_whole(pdl_str entry, bool is_empty);
-/* Appends the program for an entry: a block is taken unchanged; a line of text becomes, when there
- * is a model, a question to it. */
+/* Appends the program for an entry: a block is taken unchanged. When there is a model, a line of
+ * text becomes a question to the model. */
 void pdl_repl_put_program(pdl_str entry, const char *model, pdl_buf *out);
 /* Appends the program for an entry as an item of a list. */
 void pdl_repl_put_item(const char *program, pdl_buf *out);

@@ -14,12 +14,12 @@ typedef struct rows_line {
 } rows_line;
 
 /* Begins the progress that --progress requests. Returns the milliseconds between two calls of
- * `show`; 0 when nothing is shown. */
+ * `show`, or 0 when no progress is shown. */
 uint32_t pdl_cli_rows_line_init(rows_line *l, const arguments *a);
 void pdl_cli_rows_line_show(rows_line *l, const pdl_batch_totals *t);
 /* Replaces the text of the line. The line is shown only after the first second. */
 void pdl_cli_rows_line_put(rows_line *l, pdl_str text, double seconds);
-/* Removes the line, before anything else is written to the terminal. */
+/* Removes the line. Called before other text is written to the terminal. */
 void pdl_cli_rows_line_clear(rows_line *l);
 
 /* pdl_cli_put_count appends "1 row" or "2 rows"; pdl_cli_put_time appends seconds as people say

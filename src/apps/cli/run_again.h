@@ -11,8 +11,8 @@
 
 typedef struct run_again run_again;
 
-/* Opens the run that is shown. journal: that of the durable run; file, text: the program
- * (borrowed). Enters the folder of the run. Errors: usage, io, those of the journal. */
+/* Opens the run that is shown. journal is the journal of the durable run; file and text are the
+ * program (borrowed). Enters the folder of the run. Errors: usage, io, those of the journal. */
 PDL_MUST bool pdl_cli_run_again_open(const arguments *a, pdl_str journal, pdl_str file,
                                      pdl_str text, run_again **out, pdl_err *err);
 /* Returns the loop that the page's server has to use. */

@@ -16,8 +16,8 @@ struct pdl_forecast;
 
 /* Appends, as JSON, the command of a search and the working folder of the command. */
 void pdl_cli_search_command(const arguments *a, pdl_buf *out);
-/* Returns the folder of a durable search: a path, or a name in experiments. Owned; NULL: there is
- * none. */
+/* Returns the folder of a durable search: a path, or a name in `experiments`. Owned. Returns NULL
+ * when there is no such folder. */
 char *pdl_cli_search_folder(pdl_str name);
 /* Continues the search in a folder. Takes folder. Returns the exit code. */
 int pdl_cli_search_resume(const arguments *given, char *folder);
@@ -32,8 +32,9 @@ void pdl_cli_replace_value(arguments *a, opt_id id, pdl_str value);
 int pdl_cli_run_words(const char *name, pdl_vref words, opt_resume kept,
                       void (*begin)(void *user, arguments *a), void *user);
 
-/* infer_again.c. Adds to the options in a journal those of an inference and its seed. Variables are
- * left out, because the journal stores them separately, without keys. Takes options. */
+/* infer_again.c. Adds the options of an inference, and its seed, to the options in a journal.
+ * Variables are left out, because the journal stores them separately, without keys. Takes options.
+ */
 pdl_val pdl_cli_infer_put_words(pdl_val options, const arguments *a, uint64_t seed);
 /* Returns true when the command line that resumes an inference has an option that it cannot have;
  * *which: the first one. */

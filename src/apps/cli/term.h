@@ -17,7 +17,7 @@ typedef struct term {
     bool may_block;        /* standard output is not a regular file */
     bool inside_line;      /* the last output to a terminal did not end with a line end */
     pdl_buf row;           /* the unfinished line on a terminal, or its beginning */
-    bool interrupted; /* a signal came while the reader did not read, so nothing more is written */
+    bool interrupted; /* a signal came while the reader did not read, so no more text is written */
     /* For a durable run: output is held until release, which first writes the rows that it depends
      * on and then calls pdl_cli_term_write. provisional: pieces of answers are not held. */
     bool holds, provisional, writing;
@@ -27,7 +27,7 @@ typedef struct term {
     uint64_t skip, written;
     void (*release)(void *user);
     void *release_user;
-    /* errno of a write that failed for another reason; 0 when there was none */
+    /* the errno of a write that failed for another reason; 0 before such a failure */
     int error;
     void (*on_broken)(void *user); /* called once; may be NULL */
     void *user;

@@ -36,8 +36,8 @@ typedef struct dap_reference {
     pdl_val value;  /* owned; absent when another value has replaced it */
     /* when the value is a scope, the frame to which its variables belong; otherwise 0 */
     uint32_t frame;
-    size_t parent;  /* number of the value that contains it; 0 when none does */
-    pdl_val key;    /* its key in that value; absent when there is none; owned */
+    size_t parent; /* the number of the value that contains it; 0 for the outermost value */
+    pdl_val key;   /* its key in that value, owned; absent for the outermost value */
 } dap_reference;
 
 /* How the number of hits is compared with the wanted number; breakpoints.c has the texts of
@@ -101,9 +101,9 @@ typedef struct debugger {
     bool lines_from_0, columns_from_0; /* the client counts lines, columns from 0 */
     /* message of the failure at which the run is stopped; may be absent */
     pdl_val failure;
-    const char *failure_kind;    /* the kind of error; static */
-    uint32_t at_fiber;           /* the fiber that is stopped */
-    /* when the run is stopped before an effect, the request of that effect; else absent */
+    const char *failure_kind; /* the kind of error; static */
+    uint32_t at_fiber;        /* the fiber that is stopped */
+    /* the request of an effect when the run is stopped before the effect; otherwise absent */
     pdl_val request;
     pdl_val last_result;         /* result of the block that ended most recently; may be absent */
     /* filled while the run is stopped; the first has the number 1 */
@@ -125,7 +125,7 @@ PDL_PRINTF(3, 4) void pdl_dap_refuse(debugger *g, pdl_vref request, const char *
 void pdl_dap_output(debugger *g, const char *category, pdl_str text, bool untrusted);
 /* Reads the available messages; waits at most timeout_ms (-1: no limit) for the first byte. */
 void pdl_dap_read(debugger *g, int timeout_ms);
-/* Returns the oldest message, owned; returns false when there is none. */
+/* Returns true with the oldest message, owned. Returns false when there is no message. */
 bool pdl_dap_next(debugger *g, pdl_val *out);
 
 /* --- requests.c ------------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ void pdl_dap_follow_client(debugger *g);
 void pdl_dap_on_event(void *user, const pdl_event *e);
 dap_thread *pdl_dap_thread(debugger *g, uint32_t fiber); /* returns a known thread, or makes it */
 void pdl_dap_threads_fini(debugger *g);
-/* Returns the frame with that id and its thread; NULL when there is no such frame any more. */
+/* Returns the frame with that id and its thread; Returns NULL when the frame has ended. */
 dap_frame *pdl_dap_frame_of(debugger *g, uint32_t id, dap_thread **thread);
 
 /* --- breakpoints.c ---------------------------------------------------------------------------- */

@@ -15,26 +15,26 @@
 
 /* The options of an evaluation. Borrowed for the call. */
 typedef struct pdl_eval_options {
-    /* files of programs; against is empty when there is no second program */
+    /* the files of the programs; against is empty when there is no second program */
     pdl_str program, against;
     pdl_table data;
-    /* column with the right answers; empty: there are none, and a judge decides alone */
+    /* the column with the right answers; when it is empty, a judge decides alone */
     pdl_str expect;
-    pdl_str judge;  /* file of a program that judges answers; empty: the metric decides */
-    pdl_str metric; /* exact, numeric or contains */
+    pdl_str judge;          /* file of a program that judges answers; empty: the metric decides */
+    pdl_str metric;         /* exact, numeric or contains */
     uint64_t samples, pass; /* both are 1 when not given */
-    /* Each row is an inference with these options, and its answer is the most probable value. NULL:
-     * each row is one run. `samples` must be 1. The evaluation sets its program, variables and
-     * session. */
+    /* Each row is an inference with these options, and its answer is the most probable value. When
+     * it is NULL, each row is one run. `samples` must be 1. The evaluation sets its program,
+     * variables and session. */
     const pdl_infer_options *infer;
     /* needs `against`: rows are run in random order until it is certain which program is better */
     bool until_decided;
-    /* below 1; a smaller difference counts as equal; 0: every difference counts */
+    /* a number below 1; a smaller difference counts as equal; with 0 every difference counts */
     double difference;
     uint64_t seed;          /* shuffles the rows */
-    uint64_t limit, sample; /* maximum number of rows; 0: all */
-    pdl_str output;         /* JSONL file that gets all rows with their scores; empty: none */
-    pdl_str junit;          /* file; empty: none */
+    uint64_t limit, sample; /* the maximum number of rows; 0 means all rows */
+    pdl_str output;         /* the JSONL file that gets all rows with their scores; may be empty */
+    pdl_str junit;          /* the name of a file; may be empty */
     const pdl_batch_map *map;
     size_t n_map;
     uint32_t jobs;
@@ -51,7 +51,7 @@ typedef struct pdl_eval_options {
     void *user;
 } pdl_eval_options;
 
-/* Runs the evaluation; *out is its result, a dict (owned): docs/manual/evaluation.md. After an
+/* Runs the evaluation. *out is the result, an owned dict (docs/manual/evaluation.md). After an
  * error, *out is absent, unless the only error was that a file of results could not be written.
  * Errors: those of pdl_batch_run; usage, before anything is sent; io. */
 PDL_MUST bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err);

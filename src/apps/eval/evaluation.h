@@ -34,7 +34,8 @@ typedef struct eval_scores {
     uint64_t failed;
     PDL_VEC(eval_fault) faults; /* in the order of the answers */
     PDL_VEC(char *) feedback;   /* an item for each answer, which is owned or NULL */
-    char *first;     /* place and reason of the first failed answer; owned; NULL when none failed */
+    /* the place and reason of the first failed answer; owned; NULL before an answer fails */
+    char *first;
     pdl_batch_totals totals; /* only the use is filled in */
     /* With inferences: the probability of each answer, negative for an answer that failed; the
      * leading values, in the order of answers and runs; and the number of runs. */
@@ -45,7 +46,7 @@ typedef struct eval_scores {
 
 typedef struct evaluation {
     const pdl_eval_options *o;
-    char *folder; /* holds the tables of the evaluation; owned; NULL before it exists */
+    char *folder; /* the folder of the evaluation's tables; owned; NULL before the folder exists */
     PDL_VEC(char *) rows;   /* the data as JSON, one for each row; owned */
     PDL_VEC(size_t) order;  /* the rows in the order in which they are asked */
     size_t from, n;         /* the wave that is being run: n rows of `order`, from this index on */

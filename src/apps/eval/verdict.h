@@ -53,8 +53,8 @@ typedef struct pdl_eval_verdict {
 } pdl_eval_verdict;
 /* bound: D, above 0 and below 1; with 0 the verdict is never "same". */
 void pdl_eval_verdict_begin(pdl_eval_verdict *v, double bound);
-/* Takes the next difference. Returns true when there is a verdict; later differences are
- * ignored. */
+/* Takes the next difference. Returns true when the verdict is known; later differences
+ * are ignored. */
 bool pdl_eval_verdict_take(pdl_eval_verdict *v, double d);
 /* Returns "better", "worse", "same" or "undecided". */
 const char *pdl_eval_verdict_name(pdl_verdict v);

@@ -24,13 +24,13 @@ PDL_MUST bool pdl_infer_is(inference *f, pdl_err *err);
 PDL_MUST bool pdl_infer_smc(inference *f, pdl_err *err);
 PDL_MUST bool pdl_infer_rejection(inference *f, pdl_err *err);
 
-/* Adds the results of those of the first n particles that have ended without an error, with their
- * weights. */
+/* Adds the results of the first n particles, with their weights. Only particles that have ended
+ * without an error count. */
 PDL_MUST bool pdl_infer_collect(inference *f, uint32_t n, pdl_err *err);
 /* Stores the log weights of the particles that count, at most p.n of them. Returns how many there
  * are. */
 uint32_t pdl_infer_weights(const inference *f, double *out);
-/* Returns the effective number of particles with these log weights; 0 when all weigh nothing. */
+/* Returns the effective number of particles with these log weights; 0 when all weights are zero. */
 double pdl_infer_ess(const double *w, size_t n);
 /* Sets the error that all weights are zero. Always returns false. */
 bool pdl_infer_impossible(const inference *f, pdl_err *err);

@@ -17,7 +17,8 @@ typedef struct distinct {
 
 typedef struct distribution {
     population *p;
-    pdl_code *by; /* code of the expression --by; NULL when results themselves are counted */
+    /* the code of the expression --by; NULL when the results themselves are counted */
+    pdl_code *by;
     pdl_map index; /* text of the counted value -> 1 + index in values */
     PDL_VEC(distinct) values;
     PDL_VEC(char *) keys;     /* texts in the index, owned */
@@ -25,7 +26,7 @@ typedef struct distribution {
     PDL_VEC(double) logits;   /* for each result that was added, its log weight */
 } distribution;
 
-/* Opens an empty distribution. Errors: those of the expression --by. */
+/* Opens an empty distribution. Errors: the errors of the expression --by. */
 PDL_MUST bool pdl_distribution_open(distribution *d, population *p, pdl_err *err);
 void pdl_distribution_fini(distribution *d);
 /* Returns true when the invariants hold: each distinct value has one text, by which it is found;

@@ -27,7 +27,7 @@ enum { PDL_INFER_MAX = 1000000, PDL_INFER_MAX_SMC = PDL_SPAWN_SLOTS - 2 };
 
 /* The progress of an inference. */
 typedef struct pdl_infer_progress {
-    /* number of all runs, of those that have ended, and of those that wait at a factor */
+    /* the number of all runs, of the ended runs, and of the runs that wait at a factor */
     uint64_t n, ended, held;
     int64_t calls;           /* model calls, which are counted when a run ends */
     double cost, seconds;
@@ -45,8 +45,8 @@ typedef struct pdl_infer_options {
     /* expression that maps `result` to the value that is counted; empty: the result itself is
      * counted */
     pdl_str by;
-    /* maj: ends also when the leading value will win with this probability; 0: ends only when that
-     * is certain */
+    /* used by maj: the inference also ends when the leading value will win with this probability;
+     * with 0 it ends only when that is certain */
     double sure;
     /* smc: resamples when the effective number of particles is below this share of n */
     double ess;
@@ -70,7 +70,8 @@ typedef struct pdl_infer_options {
     void (*opened)(void *user, pdl_session *s);
     void (*closing)(void *user);
     /* Connects the session with the journal of a durable inference. The function is called after
-     * the program was loaded and before anything is sent. NULL: the inference is not durable. */
+     * the program was loaded and before anything is sent. When it is NULL, the inference is not
+     * durable. */
     bool (*attach)(void *user, pdl_session *s, pdl_err *err);
     void *user;
 } pdl_infer_options;

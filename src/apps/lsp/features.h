@@ -23,7 +23,8 @@ bool pdl_lsp_is_predefined(pdl_str name);
 bool pdl_lsp_is_operator(pdl_str name);
 /* hover.c */
 lsp_handler pdl_lsp_on_hover;
-/* Notifies the user when the table of prices cannot be read: hover would just show nothing. */
+/* Notifies the user when the table of prices cannot be read, because hover would show no prices and
+ * no reason. */
 void pdl_lsp_check_prices(pdl_lsp *s);
 /* symbols.c */
 lsp_handler pdl_lsp_on_document_symbols, pdl_lsp_on_workspace_symbols;

@@ -1,4 +1,4 @@
-/* index.h -- what a file defines and mentions. Private to lsp.
+/* index.h -- the symbols of a file. Private to lsp.
  *
  * One walk over the tree of a file collects the variables that it sets, where their names are read,
  * the functions it calls with which arguments, and the files it names. The result owns its texts
@@ -35,20 +35,20 @@ typedef enum {
 typedef struct lsp_sym {
     pdl_str name;
     lsp_sym_kind kind;
-    uint32_t region;           /* the region in which it is visible */
-    uint32_t body;             /* for a FUNCTION, the region of its body; otherwise 0 */
-    /* the region of the fields of all objects of this name; 0 when there are none */
+    uint32_t region; /* the region in which it is visible */
+    uint32_t body;   /* for a FUNCTION, the region of its body; otherwise 0 */
+    /* the region of the fields of all objects of this name, or 0 */
     uint32_t fields;
-    /* the symbol whose text contains it, as index + 1; 0 when there is none */
+    /* the symbol whose text contains it, as index + 1; 0 for a symbol outside of all others */
     uint32_t up;
-    lsp_range range;           /* range of the name */
-    lsp_range whole;           /* range of the block that sets it */
-    pdl_str type;              /* the type in words; empty when it is unknown */
-    pdl_str doc;               /* description of the block; may be empty */
-    pdl_str path;              /* for a MODULE, the path as it is written in `import` */
-    uint32_t at;               /* offset of the name, valid until the text changes */
-    const pdl_node *value;     /* the block; NULL after the tree was released */
-    /* for a PARAMETER, its type; NULL for others and after the tree was released */
+    lsp_range range;       /* range of the name */
+    lsp_range whole;       /* range of the block that sets it */
+    pdl_str type;          /* the type in words; empty when it is unknown */
+    pdl_str doc;           /* description of the block; may be empty */
+    pdl_str path;          /* for a MODULE, the path as it is written in `import` */
+    uint32_t at;           /* offset of the name, valid until the text changes */
+    const pdl_node *value; /* the block; NULL after the tree was released */
+    /* the type of a PARAMETER; NULL for other symbols and after the tree was released */
     const pdl_node *type_node;
 } lsp_sym;
 
@@ -90,7 +90,7 @@ typedef struct lsp_file {
     bool import;
     lsp_range range;
     uint32_t at;
-    struct lsp_doc *doc; /* the file at its last look-up; NULL when there was none */
+    struct lsp_doc *doc; /* the file at its last look-up, or NULL */
     uint64_t looked_up;  /* the revision of all files at that look-up */
 } lsp_file;
 

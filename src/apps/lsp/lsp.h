@@ -53,9 +53,9 @@ void pdl_lsp_receive(pdl_lsp *s, pdl_str message);
 /* Returns true when so many messages wait that no further message is received until pdl_lsp_step
  * has handled all of them. */
 bool pdl_lsp_is_full(const pdl_lsp *s);
-/* Handles the oldest message received. Returns false when there is none. */
+/* Handles the oldest message. Returns false when no message waits. */
 bool pdl_lsp_step(pdl_lsp *s);
-/* Does a piece of the work for which no request waits. Returns false when nothing is left to do. */
+/* Does a piece of the work for which no request waits. Returns false when all work is done. */
 bool pdl_lsp_work(pdl_lsp *s);
 /* Returns true after the notification `exit`; *code is then the exit code of the process. */
 bool pdl_lsp_is_over(const pdl_lsp *s, int *code);

@@ -26,18 +26,18 @@ struct lsp_doc {
     bool awaits_index; /* the document is in to_index */
     int64_t version;
     lsp_text text;    /* text of an open file; for any other file, only while the file is loaded */
-    pdl_arena *arena; /* owner of the tree; NULL when there is none */
+    pdl_arena *arena; /* the owner of the tree, or NULL */
     lsp_tree tree;
     lsp_index *index;     /* NULL until the index is needed */
     uint64_t revision;    /* incremented with each change of the text */
     uint64_t checked;     /* the revision of all files at the last check */
-    pdl_program *program; /* the program of the last check; NULL before the first */
+    pdl_program *program; /* the program of the last check; NULL before the first check */
     /* "LINE:NAME" -> type of the variable as the check inferred it; absent before the first
      * check */
     pdl_val types;
-    pdl_val diags; /* list of diagnostics in the form of the client; absent when there is none */
-    pdl_val pushed;  /* list that was pushed last; absent before the first */
-    pdl_val pulled;  /* list that the client pulled last; absent before the first */
+    pdl_val diags;            /* the list of diagnostics in the form of the client, or absent */
+    pdl_val pushed;           /* list that was pushed last; absent before the first */
+    pdl_val pulled;           /* list that the client pulled last; absent before the first */
     uint64_t pulled_revision; /* the revision of the text at that pull */
 };
 
@@ -50,7 +50,8 @@ struct pdl_lsp {
     bool has_progress, has_watch, has_pull_refresh, has_snippets, has_markdown,
         has_code_links;
     bool has_pull; /* the client can pull diagnostics */
-    /* the client has pulled, so nothing is pushed any more: editors would show everything twice */
+    /* the client has pulled diagnostics, so none are pushed: editors would show each diagnostic
+     * twice */
     bool is_asked;
     bool is_stale; /* a result of a pull has changed: the client will be asked to pull again */
     bool has_doc_changes;   /* the client accepts workspace edits with versions */
@@ -58,7 +59,8 @@ struct pdl_lsp {
     PDL_VEC(pdl_val) queue; /* received messages, from queue_head on */
     size_t queue_head, queue_bytes;
     PDL_VEC(lsp_doc *) docs;
-    lsp_doc *current; /* the document that the editor named most recently; NULL before the first */
+    /* the document that the editor named most recently; NULL before the first message */
+    lsp_doc *current;
     pdl_map by_key;
     pdl_map configs;             /* folder -> lsp_config */
     PDL_VEC(char *) to_scan;     /* folders that have to be searched */
@@ -119,7 +121,8 @@ lsp_doc *pdl_lsp_doc_add_path(pdl_lsp *s, pdl_str path);
 /* Makes text, tree and index of a document; a closed file is read. Returns false when the file
  * cannot be read. */
 bool pdl_lsp_doc_load(pdl_lsp *s, lsp_doc *d);
-/* Returns the index of a document, which may be closed; NULL when the file cannot be read. */
+/* Returns the index of a document, which may be closed. Returns NULL when the file
+ * cannot be read. */
 lsp_index *pdl_lsp_doc_index(pdl_lsp *s, lsp_doc *d);
 /* Notes that the text has changed. */
 void pdl_lsp_doc_touch(pdl_lsp *s, lsp_doc *d);
@@ -132,7 +135,7 @@ bool pdl_lsp_uri_path(pdl_str uri, pdl_buf *path);
 /* Returns the document of params.textDocument, loaded. Returns NULL after letting the request
  * fail. */
 lsp_doc *pdl_lsp_doc_param(pdl_lsp *s, pdl_vref params);
-/* Returns the document as pdl_lsp_doc_param does, and params.position as an offset. */
+/* Finds the document like pdl_lsp_doc_param, and returns params.position as an offset. */
 lsp_doc *pdl_lsp_doc_at(pdl_lsp *s, pdl_vref params, size_t *off);
 
 /* Returns the file that `include` or `import` in doc names, or NULL. path: as it is written
@@ -162,13 +165,13 @@ void pdl_lsp_workspace_add(pdl_lsp *s, pdl_str root);
 /* Puts the file on the list of files to index. */
 void pdl_lsp_workspace_index(pdl_lsp *s, lsp_doc *d);
 void pdl_lsp_workspace_remove(pdl_lsp *s, pdl_str root);
-bool pdl_lsp_workspace_work(pdl_lsp *s); /* returns false when nothing is left to do */
+bool pdl_lsp_workspace_work(pdl_lsp *s); /* returns false when all work is done */
 /* Indexes all remaining files, for requests that are about all of them. */
 void pdl_lsp_workspace_finish(pdl_lsp *s);
 
 /* --- diagnose.c ------------------------------------------------------------------------------- */
 
-bool pdl_lsp_diagnose_work(pdl_lsp *s); /* returns false when nothing is left to do */
+bool pdl_lsp_diagnose_work(pdl_lsp *s); /* returns false when all work is done */
 void pdl_lsp_withdraw(pdl_lsp *s, lsp_doc *d);
 /* Appends the type of a variable of an open document: the type that the check inferred, or else the
  * type that its block states. */

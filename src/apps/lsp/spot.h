@@ -48,8 +48,8 @@ typedef enum {
 typedef struct lsp_spot {
     lsp_role role;
     const pdl_node *node;
-    const pdl_node *key;    /* key of the node; NULL for an item of a list and for the root */
-    const pdl_field *field; /* the field that has the node in its value; NULL when there is none */
+    const pdl_node *key;    /* the key of the node; NULL for an item of a list and for the root */
+    const pdl_field *field; /* the field whose value contains the node, or NULL */
     pdl_word_group group;   /* for WORD, WORDS */
     pdl_record record;      /* for RECORD */
     bool has_kind;          /* the node is a mapping that is a block whose kind is known */
@@ -66,8 +66,7 @@ lsp_spot pdl_lsp_spot_child(const lsp_spot *up, uint32_t i);
 /* Finds the kind of a mapping in the place of a block. Returns false when its keys do not determine
  * a kind. */
 bool pdl_lsp_kind_of(const pdl_node *map, pdl_block_kind *kind);
-/* Returns the innermost mapping of a block that is at, or around, the place; NULL when there is
- * none. */
+/* Returns the innermost mapping of a block at or around the place, or NULL. */
 const lsp_spot *pdl_lsp_spot_block(const lsp_spot *p);
 /* Returns `lang` of a code block in lower case; "python" when it is not written. */
 pdl_str pdl_lsp_lang_of(const pdl_node *block);

@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "yaml/node.h"
 
-/* Appends the type of a block's result; nothing when it is not known. scratch owns the types that
- * are read meanwhile. */
+/* Appends the type of a block's result; an unknown type appends nothing. scratch owns the types
+ * that are read meanwhile. */
 void pdl_lsp_show_type(const pdl_node *block, pdl_arena *scratch, pdl_buf *out);
 /* Appends a spec; nothing when it is not one. */
 void pdl_lsp_show_spec(const pdl_node *spec, pdl_arena *scratch, pdl_buf *out);

@@ -31,8 +31,7 @@ static inline bool pdl_lsp_same_thing(const lsp_thing *a, const lsp_thing *b) {
     return a->doc == b->doc && a->region == b->region && pdl_str_eq(a->name, b->name);
 }
 
-/* These return the reference, or the symbol, whose name contains the offset; NULL when there is
- * none. */
+/* These return the reference, or the symbol, whose name contains the offset, or NULL. */
 const lsp_ref *pdl_lsp_ref_at(const lsp_index *x, size_t off);
 const lsp_sym *pdl_lsp_sym_at(const lsp_index *x, size_t off);
 /* Finds the thing whose name is at the offset, with the range of that name. */

@@ -37,13 +37,14 @@
 /* The options of the server. Borrowed for its life. */
 typedef struct pdl_mock_options {
     pdl_loop *loop;
-    const char *host;  /* address to listen on */
-    uint16_t port;     /* 0: any free port */
-    pdl_vref replies;  /* the list; absent when there is none */
+    const char *host; /* address to listen on */
+    uint16_t port;    /* 0: any free port */
+    pdl_vref replies; /* the list of replies, or absent */
     /* a request that fits no item is refused with status 404; otherwise its text is repeated */
     bool strict;
     uint32_t delay_ms; /* delay before each answer, and between the words of a stream */
-    /* Receives a line for each request, with the request and the answer. NULL: no log. */
+    /* Receives a line for each request, with the request and the answer. When it is NULL, there is
+     * no log. */
     void (*log)(void *user, pdl_str line);
     void *user;
 } pdl_mock_options;

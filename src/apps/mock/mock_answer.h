@@ -25,7 +25,8 @@ typedef struct pdl_mock_form {
     bool by_default;    /* the answer streams unless the request says `stream: false` */
     bool has_n;         /* the request may ask for several choices, by `n` */
     pdl_val (*whole)(const pdl_mock_answer *a);
-    void (*begin)(const pdl_mock_answer *a); /* NULL when nothing is sent before the first word */
+    /* NULL when the server sends no bytes before the first word */
+    void (*begin)(const pdl_mock_answer *a);
     void (*word)(const pdl_mock_answer *a, pdl_str word);
     void (*end)(const pdl_mock_answer *a);  /* the end of a choice */
     void (*done)(const pdl_mock_answer *a); /* the end of all; NULL when there is nothing to say */

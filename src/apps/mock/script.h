@@ -17,8 +17,9 @@ typedef struct pdl_mock_item {
     pdl_vref scores;     /* a list or dict of numbers; absent when it is not given */
     /* a dict of numbers, or entries in the form of a service; absent when it is not given */
     pdl_vref logprobs;
-    int64_t left;        /* how many requests the item may still answer; -1: any number */
-    int64_t status;      /* the HTTP status of a refusal; 0: the item does not refuse */
+    /* the number of requests that the item may still answer; -1 means any number */
+    int64_t left;
+    int64_t status; /* the HTTP status of a refusal; 0 for an item that answers */
     pdl_str error;
     double retry_after; /* negative: the header is not sent */
     int64_t delay_ms;
@@ -35,7 +36,8 @@ void pdl_mock_script_fini(pdl_mock_script *s);
  * or has scores; an item that is used up is not used again. */
 bool pdl_mock_script_ok(const pdl_mock_script *s);
 
-/* Returns the item that answers this request, and counts its use; NULL when there is none. */
+/* Returns the item that answers this request, and counts its use. Returns NULL when no
+ * item fits. */
 const pdl_mock_item *pdl_mock_script_next(pdl_mock_script *s, pdl_str model, pdl_str last);
 /* Returns the item for another choice of the request. An item that refuses makes no choice: then
  * *refuses is set, and nothing is counted. */

@@ -23,13 +23,13 @@ typedef struct pdl_optimize_reference {
     /* the number of rows grows up to the maximum; when it is not set, the number doubles */
     bool to_max;
     bool shuffles;
-    size_t rounds;    /* 0: any number */
-    double seconds;   /* seconds after which no round begins; 0: there is no limit */
-    pdl_str prefix;   /* the name of its folder begins with this text */
+    size_t rounds;  /* 0: any number */
+    double seconds; /* the seconds after which no round begins; 0 means no limit */
+    pdl_str prefix; /* the name of its folder begins with this text */
 } pdl_optimize_reference;
 
 typedef struct pdl_optimize_config {
-    pdl_val yaml; /* owned; everything else borrows from it */
+    pdl_val yaml; /* owned; all other members borrow from it */
     PDL_VEC(pdl_str) tuned, required;
     pdl_optimize_reference reference;
     uint32_t jobs; /* 0 when the file does not set it */

@@ -22,8 +22,9 @@ typedef struct opt_literal {
     bool is_block;
 } opt_literal;
 
-/* Finds a literal by its place, "text.0.input" or "text[0].input". Errors: usage, when there is no
- * such place (the message has the most similar one), or when the place has no literal. */
+/* Finds a literal by its place, "text.0.input" or "text[0].input". Error: usage, when the program
+ * has no such place (the message names the most similar place), or when the place has no literal.
+ */
 PDL_MUST bool pdl_literal_find(const pdl_ytree *t, pdl_str place, opt_literal *out, pdl_err *err);
 /* Finds the literal of a variable in the `defs` of the program. *there: defs contains the variable.
  * Error: usage, when its definition is not a literal. */

@@ -37,8 +37,8 @@ double pdl_search_use(const opt_search *z, size_t candidate, opt_use_item item, 
                       size_t n);
 /* Returns true when the mean of a row is above --at-most over these rows. */
 bool pdl_search_is_over(const opt_search *z, size_t candidate, const size_t *rows, size_t n);
-/* Like pdl_search_is_over, over the rows of one part: those on which the candidate was evaluated.
- * Returns false when there are none. */
+/* Does the same as pdl_search_is_over for the rows of one part on which the candidate was
+ * evaluated. Returns false when there are no such rows. */
 bool pdl_search_is_over_in(const opt_search *z, size_t candidate, opt_part part);
 /* Returns true when, over these rows, one candidate uses more of an objective than the other. */
 bool pdl_search_uses_more(const opt_search *z, size_t candidate, size_t than, const size_t *rows,
@@ -47,8 +47,8 @@ bool pdl_search_uses_more(const opt_search *z, size_t candidate, size_t than, co
  * any objective, and differs. The candidates are compared on the rows for validation on which all
  * were evaluated. Without --objective, only the candidates with the best score are left. */
 void pdl_search_keep_unbeaten(const opt_search *z, size_t *list, size_t *n);
-/* Returns the winner, or the candidate that replaces it. That is one within --at-most; among equal
- * candidates, it is the one that uses less. */
+/* Returns the winner, or the candidate that replaces it. The replacement is within --at-most; among
+ * equal candidates, it is the candidate that uses less. */
 size_t pdl_search_settle_winner(const opt_search *z, size_t winner);
 
 /* Adds the objectives, the front, and whether the winner and the original program are within the

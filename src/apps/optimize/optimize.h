@@ -30,7 +30,7 @@ typedef struct pdl_optimize_progress {
 typedef struct pdl_optimize_options {
     pdl_str program; /* the file of the program */
     pdl_table data;
-    /* column with the right answers; empty: there are none, and a judge decides alone */
+    /* the column with the right answers; when it is empty, a judge decides alone */
     pdl_str expect;
     pdl_str judge;  /* file of a program that judges answers; empty: the metric decides */
     pdl_str metric; /* exact, numeric or contains */
@@ -44,17 +44,17 @@ typedef struct pdl_optimize_options {
     size_t n_tuned;
     const pdl_str *required; /* words that every text for such a place must contain */
     size_t n_required;
-    pdl_str demos;      /* the variable that gets demonstrations; empty: there is none */
+    pdl_str demos; /* the variable that gets demonstrations; may be empty */
     /* names separated by commas: `score`, and uses that should be low; empty: the score alone */
     pdl_str objective;
-    /* NAME=N separated by commas: limits of the mean use of a row; empty: there are none */
+    /* NAME=N separated by commas: limits of the mean use of a row; may be empty */
     pdl_str at_most;
-    /* rows that must not get worse: their numbers, or a table; empty: there are none */
+    /* rows that must not get worse: their numbers, or a table; may be empty */
     pdl_str kept;
     pdl_str candidates; /* JSONL file with the candidates; empty: they are drawn */
     pdl_str method;     /* a method of lib/optimize, or a file with one */
     pdl_str proposer;   /* the model that proposes texts; empty: the model of the program */
-    /* maximum number of texts that it proposes; 0: as many as the budget allows */
+    /* the maximum number of texts that the method proposes; 0 means as many as the budget allows */
     size_t proposals;
     bool yes;           /* the search is run even when the budget allows very few proposals */
     uint64_t seed;
@@ -66,7 +66,7 @@ typedef struct pdl_optimize_options {
     const struct pdl_optimize_reference *reference;
     /* the command of the search as JSON, by which it can be resumed; empty: it is not durable */
     pdl_str command_text;
-    /* the folder of the durable search that is continued; empty when there is none */
+    /* the folder of the durable search that is continued; empty for a new search */
     pdl_str continued;
     /* called with the folder of a durable search; may be NULL */
     void (*begun)(void *user, pdl_str folder);

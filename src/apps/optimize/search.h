@@ -1,5 +1,4 @@
-/* search.h -- a search in flight: its rows, its candidates and what is known about their scores.
- * Private to optimize.
+/* search.h -- a running search: its rows, its candidates and the known scores. Private to optimize.
  *
  * Rows are numbered as in the table, from 0, since the names of answers in the cache have these
  * numbers. Candidates are numbered from 0, and candidate 0 is the original program.
@@ -19,7 +18,7 @@
 #include "optimize/optimize.h"
 #include "optimize/series.h"
 
-/* The parts of the table, and the rows of --keep, which are in none of them. */
+/* The parts of the table. The rows of --keep are in no part. */
 typedef enum { OPT_TRAIN, OPT_VALIDATION, OPT_TEST, OPT_PARTS, OPT_KEPT = OPT_PARTS } opt_part;
 enum { OPT_ALL_PARTS = OPT_PARTS + 1 };
 const char *pdl_search_part_name(opt_part p);
@@ -54,16 +53,18 @@ typedef struct opt_use {
 typedef struct opt_candidate {
     /* dict: name of a place -> value; other places have their original value; owned */
     pdl_val values;
-    char *text;           /* text of its program; owned; NULL: the text of the original program */
+    /* the text of its program, owned; NULL means the text of the original program */
+    char *text;
     pdl_program *program; /* owned */
     pdl_code *code;       /* owned; NULL until it is needed */
     pdl_val variables;    /* owned; absent until they are needed */
-    /* one score for each row of the table; owned; NULL when all are unknown */
+    /* one score for each row of the table, owned; NULL when all scores are unknown */
     float *scores;
     opt_use *uses;        /* owned; NULL when `scores` is NULL */
     uint64_t evaluated, failed;
-    bool is_out;       /* it is worse than the original on a row of --keep, and was excluded */
-    char *first_error; /* place and reason; owned; NULL when no answer has failed */
+    bool is_out; /* it is worse than the original on a row of --keep, and was excluded */
+    /* the place and reason of the first error, owned; NULL before an answer fails */
+    char *first_error;
 } opt_candidate;
 
 /* A right answer to a row for training, as the program gets it in a demonstration. */
@@ -105,7 +106,7 @@ typedef struct opt_search {
     pdl_code *proposing_code;
     size_t proposals, proposed; /* how many texts the proposer may write, and was asked for */
     char *proposer_error;       /* the first error of a proposal; owned; or NULL */
-    pdl_val history; /* the steps that the method has listed; absent when there are none */
+    pdl_val history; /* the steps that the method has listed, or absent */
     bool wanted_low[OPT_USES]; /* uses that are objectives in addition to the score */
     double most[OPT_USES];     /* limits of the mean use of a row; negative: no limit */
     double reserved;    /* share of the budget that is reserved for the test */
@@ -118,9 +119,9 @@ typedef struct opt_search {
     FILE *used;        /* file with the use of a durable search; may be NULL */
     uint64_t before;   /* evaluations that were made before the search was killed */
     FILE *scores;      /* file that gets a line for each evaluation; may be NULL */
-    char *folder, *id; /* the folder of the experiment; owned; NULL before it exists */
+    char *folder, *id; /* the folder of the experiment, owned; NULL before the folder exists */
     PDL_VEC(const char *) own; /* files that code must not see; borrowed; NULL-terminated */
-    char *cache; /* file in that folder; owned; NULL when the user has named another one */
+    char *cache; /* a file in that folder, owned; NULL when the user has named another file */
     size_t alive;      /* number of candidates of the last evaluation, for the progress */
     size_t best;       /* the candidate with the best mean so far */
     uint64_t begun_ns, ticked_ns;
@@ -145,7 +146,7 @@ double pdl_search_growth(const opt_search *z);
 void pdl_search_shuffle(size_t *p, size_t n, uint64_t seed);
 /* Adds a row of the table; user: the search. A function for pdl_rows_each. */
 bool pdl_search_take_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_err *err);
-/* Returns true when a row, of those from `from` on, has the question of a row for the test. */
+/* Returns true when a row at `from` or later has the question of a row for the test. */
 bool pdl_search_repeats_test(const opt_search *z, size_t from, size_t *row, size_t *like);
 /* Reads the table and splits it. Errors: usage, io. */
 PDL_MUST bool pdl_search_read_rows(opt_search *z, pdl_err *err);
@@ -176,9 +177,9 @@ PDL_MUST bool pdl_search_compile(opt_search *z, opt_candidate *c, pdl_err *err);
 /* Estimates the use of one evaluation from some rows; sends nothing. */
 typedef struct opt_estimate {
     double calls, prompt_tokens, answer_tokens, cost;
-    bool is_least; /* the number of some calls depends on answers, so this is a minimum */
-    char *unpriced; /* the first model that has no price; owned; NULL when there is none */
-    char *model;   /* the first model that the program calls; owned; NULL when it is not known */
+    bool is_least;  /* the number of some calls depends on answers, so this is a minimum */
+    char *unpriced; /* the first model without a price, owned, or NULL */
+    char *model;    /* the first model that the program calls, owned; NULL when it is unknown */
 } opt_estimate;
 PDL_MUST bool pdl_search_estimate(const opt_search *z, opt_estimate *out, pdl_err *err);
 
@@ -187,7 +188,7 @@ void pdl_demo_take_event(pdl_val *trace, const pdl_event *e);
 /* Keeps an answer that was right, with its trace, as a demonstration. */
 void pdl_demo_keep(opt_search *z, size_t candidate, size_t row, pdl_vref result, pdl_vref trace);
 
-/* Returns a value that has only the types of JSON; null when the value has no such form. */
+/* Returns a value that has only the types of JSON. Returns null for a value without such a form. */
 pdl_val pdl_demo_plain(pdl_vref v);
 /* Returns the trace without the numbers of its calls. */
 pdl_val pdl_demo_trace(pdl_vref trace);
@@ -199,7 +200,7 @@ void pdl_search_count(opt_search *z, const opt_end *how);
 typedef struct opt_pair {
     size_t candidate, row;
 } opt_pair;
-/* Evaluates candidates on rows; pairs that are known already cost nothing. When the budget is used
+/* Evaluates candidates on rows. Pairs whose score is known cost nothing. When the budget is used
  * up, z->spent is set and the other pairs remain unknown. Errors: usage, when no answer could be
  * judged; those of a signal. */
 PDL_MUST bool pdl_search_evaluate(opt_search *z, const opt_pair *pairs, size_t n, pdl_err *err);
@@ -226,14 +227,14 @@ PDL_MUST bool pdl_search_read_kept(opt_search *z, pdl_err *err);
  * candidate is worse on one of them, and is excluded. Errors: those of an evaluation. */
 PDL_MUST bool pdl_search_check_kept(opt_search *z, size_t candidate, bool *out, pdl_err *err);
 void pdl_search_note_table(opt_search *z);
-/* Checks that the table's file is the one that was noted at the beginning. Error: usage. */
+/* Checks that the table's file is the file that was noted at the beginning. Error: usage. */
 PDL_MUST bool pdl_search_check_table(const opt_search *z, pdl_err *err);
 
 /* method.c. Runs the method. *winner: the candidate that it chose; *certain: the method reported
  * that all others are certainly worse. Errors: those of its program. */
 PDL_MUST bool pdl_search_run_method(opt_search *z, size_t *winner, bool *certain, pdl_err *err);
 
-/* Returns true when the method is the name of a file, and not one of the built-in methods. */
+/* Returns true when the method is the name of a file and no built-in method. */
 bool pdl_search_method_is_file(pdl_str name);
 /* experiment.c. Makes the folder of the search. Errors: io. */
 PDL_MUST bool pdl_search_begin_records(opt_search *z, pdl_err *err);

@@ -27,7 +27,7 @@ typedef struct opt_series {
     void *user;
     void (*begin)(void *user, size_t i, opt_start *out);
     void (*end)(void *user, size_t i, const opt_end *how);
-    /* Gets the events of a run; NULL: they are not needed. */
+    /* Gets the events of a run. NULL when they are not needed. */
     void (*event)(void *user, size_t i, const pdl_event *e);
 } opt_series;
 
@@ -38,10 +38,10 @@ typedef struct opt_stage {
     uint32_t jobs;
     struct pdl_budget *budget; /* budget to which all runs are charged; may be NULL */
     pdl_cancel_flag *cancel;
-    void (*tick)(void *user); /* called several times a second; NULL: not called */
+    void (*tick)(void *user); /* called several times a second; may be NULL */
     void *user;
-    double *cost; /* receives the cost of the ended runs, however they ended */
-    double *open_cost; /* receives the cost so far of runs that have not ended; NULL: not counted */
+    double *cost;      /* receives the cost of the ended runs, however they ended */
+    double *open_cost; /* receives the current cost of runs that have not ended; may be NULL */
 } opt_stage;
 
 /* Runs a series. *spent: the budget did not allow all runs; for the others `end` is not called.

@@ -16,28 +16,29 @@ enum {
 };
 
 /* Reads the whole of text (blanks around it are allowed). A duplicate key keeps its first position
- * and gets the last value. Integers have any size. Error: PDL_E_syntax, msg and position as
- * Python's json.JSONDecodeError prints them: "Expecting ',' delimiter: line 1 column 7 (char 6)",
+ * and gets the last value. Integers have any size. Error: PDL_E_syntax with the message and
+ * position of Python's json.JSONDecodeError: "Expecting ',' delimiter: line 1 column 7 (char 6)",
  * py_class "JSONDecodeError"; depth beyond PDL_MAX_JSON_DEPTH: PDL_E_limit. *end (may be NULL):
  * bytes consumed. */
 PDL_MUST bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err);
 
-/* Reads a document that others wrote, which may begin with a byte order mark. */
+/* Reads a document from outside, which may begin with a byte order mark. */
 PDL_MUST bool pdl_json_read_document(pdl_str text, int flags, pdl_val *out, pdl_err *err);
 
 /* Documents of one kind (the lines of a JSONL file, the chunks of a stream) share the texts of keys
- * and the shapes of objects. All-zero is empty. The caches are small and direct-mapped, so their
- * memory is bounded. */
+ * and the shapes of objects. A struct with all members zero is empty. The caches are small and
+ * direct-mapped, so their memory is bounded. */
 enum { PDL_JSON_KEYS = 64, PDL_JSON_SHAPES = 16 };
 typedef struct pdl_json_keys {
-    uint64_t used;   /* bits: slots in use */
-    uint32_t shaped; /* bits: shapes in use */
+    uint64_t used;   /* a bit for each slot in use */
+    uint32_t shaped; /* a bit for each shape in use */
     pdl_val slot[PDL_JSON_KEYS];
     struct pdl_shape *shape[PDL_JSON_SHAPES];
     uint64_t begins[PDL_JSON_SHAPES]; /* the first bytes of each shape's first key */
 } pdl_json_keys;
 
-/* Works as pdl_json_read; uses the keys of earlier documents and adds those of this one. */
+/* Works as pdl_json_read, but uses the keys of earlier documents and adds the keys of this
+ * document. */
 PDL_MUST bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *out,
                                  size_t *end, pdl_err *err);
 void pdl_json_keys_fini(pdl_json_keys *keys);

@@ -9,10 +9,10 @@
 #include "value/val.h"
 
 enum {
-    PDL_JSON_ASCII = 1, /* \uXXXX for everything beyond ASCII */
+    PDL_JSON_ASCII = 1, /* writes every code point beyond ASCII as \uXXXX */
     PDL_JSON_SPACED = 2, /* ", " and ": " (Python's default); otherwise no blanks */
-    PDL_JSON_SORT = 4, /* keys in order of their text: canonical form with no other flag */
-    PDL_JSON_NAN = 8,  /* write NaN, Infinity, -Infinity; otherwise they are an error */
+    PDL_JSON_SORT = 4, /* sorts keys by their text; with no other flag this is the canonical form */
+    PDL_JSON_NAN = 8,  /* writes NaN, Infinity and -Infinity; without the flag they are an error */
     /* Values that are not JSON (dates, handles, contexts, functions...) become their str(); tuples,
      * sets, ranges and views become lists. Without this flag only tuples are accepted, and anything
      * else is an error (TypeError "Object of type date is not JSON serializable"). */
@@ -21,21 +21,22 @@ enum {
     /* Containers deeper than PDL_MAX_JSON_DEPTH become "..."; without this flag they are an
      * error. */
     PDL_JSON_CUT = 32,
-    PDL_JSON_NAN_NULL = 128, /* write null for NaN, Infinity, -Infinity */
+    PDL_JSON_NAN_NULL = 128, /* writes null for NaN, Infinity and -Infinity */
 };
 
 enum { PDL_JSON_MAX_INDENT = 100 };
 
-/* Writes v. indent: 0 for one line, else the spaces of a level, at most PDL_JSON_MAX_INDENT
- * (separators are then "," newline and ": "). Keys that are numbers, bools or null are converted as
- * Python's json does. Error: type, limit. */
+/* Writes v. indent is 0 for one line, otherwise the number of spaces of a level, at most
+ * PDL_JSON_MAX_INDENT. With an indent the separators are "," newline and ": ". Keys that are
+ * numbers, bools or null are converted by the rules of Python's json. Error: type, limit. */
 PDL_MUST bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *err);
-/* Writes v with any text, also an empty one, as the indentation of a level; NULL for one line. */
+/* Writes v with any text, also an empty one, as the indentation of a level. NULL means that the
+ * result has one line. */
 PDL_MUST bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out,
                                    pdl_err *err);
 
-/* Writes at most the first n bytes of the text of pdl_json_write, for a preview; they may end
- * inside a character. Returns false when the text was cut, or on an error; out then has the
+/* Writes at most the first n bytes of the text of pdl_json_write, for a preview. The bytes may end
+ * inside of a character. Returns false when the text was cut, or on an error; out then has the
  * beginning. */
 PDL_MUST bool pdl_json_write_begin(pdl_vref v, int flags, int indent, size_t n, pdl_buf *out,
                                    pdl_err *err);
@@ -45,7 +46,7 @@ PDL_MUST bool pdl_json_write_begin(pdl_vref v, int flags, int indent, size_t n, 
  * writes the value and returns true, or returns false. */
 typedef struct pdl_json_part {
     int flags;
-    unsigned depth; /* containers around v */
+    unsigned depth; /* the number of containers around v */
     bool (*other)(void *user, pdl_vref v, unsigned depth, pdl_buf *out);
     /* Called after each PDL_BUF_CHECK_EVERY bytes; may take text from the end of out. May be
      * NULL. */

@@ -50,14 +50,14 @@ enum {
 };
 
 enum {
-    PDL_LABEL_NAMED_BIT = PDL_LABEL_COUNT, /* the first name that a policy gives */
+    PDL_LABEL_NAMED_BIT = PDL_LABEL_COUNT, /* the bit of the first name that a policy gives */
     PDL_LABEL_MAX_NAMED = 16,
     PDL_LABEL_ORIGIN_BITS = PDL_LABEL_NAMED_BIT + PDL_LABEL_MAX_NAMED,
     PDL_LABEL_SOURCE_BIT = 32,
     PDL_LABEL_SOURCES = 16
 };
 
-/* These bits say what a value may be, besides where it is from. A value with neither UNBOUNDED nor
+/* These bits describe the possible values, besides the origins. A value with neither UNBOUNDED nor
  * UNSHAPED is bounded: it was checked to be one of a few values (a boolean, an enum, an integer
  * between two bounds, an object of such). A value with UNBOUNDED alone was checked to be a list of
  * such values, or to match a pattern. SEVERAL marks a container into which the program has put more
@@ -83,13 +83,14 @@ static inline pdl_label pdl_label_origins(pdl_label l) { return l & (pdl_label)P
 static inline pdl_label pdl_label_built(pdl_label l) {
     return pdl_label_origins(l) ? l | PDL_LABEL_FREE : l;
 }
-/* Returns the label of what an operation makes of two values. Two bounded operands have too many
- * results together to be bounded. A truth value is bounded, wherever it is from. */
+/* Returns the label of the result that an operation makes of two values. Two bounded operands have
+ * too many results together, so their result is not bounded. A truth value is bounded, whatever its
+ * origins are. */
 static inline pdl_label pdl_label_combined(pdl_label a, pdl_label b) {
     bool both = pdl_label_origins(a) && pdl_label_origins(b);
     return both ? a | b | PDL_LABEL_FREE : a | b;
 }
-/* Returns the label of a container with the label a that gets a part with the label b. */
+/* Returns the label of a container with the label a after it got a part with the label b. */
 static inline pdl_label pdl_label_gathered(pdl_label a, pdl_label b) {
     bool both = pdl_label_origins(a) && pdl_label_origins(b);
     return both ? a | b | (pdl_label)PDL_LABEL_SEVERAL : a | b;
@@ -104,18 +105,18 @@ static inline pdl_label pdl_label_elsewhere(pdl_label l) {
     return named ? kept | (pdl_label)PDL_LABEL_ELSEWHERE : kept;
 }
 
-/* Removes these origins from v and all that it holds. A value that keeps no origin has no label at
- * all. Takes v. Used for `endorse`. */
+/* Removes these origins from v and all its parts. A value that keeps no origin has no label at all.
+ * Takes v. Used for `endorse`. */
 pdl_val pdl_without_labels(pdl_val v, pdl_label origins);
 
-/* Labels a value of a host program or of an earlier run: a part without an origin gets this one;
- * another part keeps its origins and loses its sources, which belong to another run. Takes v. */
+/* Labels a value of a host program or of an earlier run: a part without an origin gets this origin.
+ * Any other part keeps its origins and loses its sources, which belong to another run. Takes v. */
 pdl_val pdl_with_origin(pdl_val v, pdl_label origin);
 
 /* A redaction replaces the parts of values that have one of these labels when they leave the run.
- * name: appends the names of labels. */
+ * `name` appends the names of labels. */
 typedef struct pdl_redaction {
-    pdl_label labels; /* 0: everything is shown */
+    pdl_label labels; /* 0 when the whole value is shown */
     const void *user; /* borrowed */
     void (*name)(const void *user, pdl_label labels, pdl_buf *out);
 } pdl_redaction;

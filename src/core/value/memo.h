@@ -21,7 +21,7 @@ typedef struct pdl_memo_entry {
     pdl_val from, to; /* owned */
 } pdl_memo_entry;
 
-/* All-zero is empty. */
+/* A struct with all members zero is empty. */
 typedef struct pdl_memo {
     size_t visits;
     PDL_VEC(pdl_memo_entry) done;

@@ -21,7 +21,8 @@ static inline void pdl_obj_count(int n) { (void)n; }
 void pdl_obj_count(int n);
 #endif
 
-/* Makes a new object with refs 1 of the memory at p, from pdl_alloc; its content is undefined. */
+/* Makes a new object with one reference in the memory at p, which is from pdl_alloc. Its content is
+ * undefined. */
 static inline void *pdl_obj_head(pdl_tag tag, void *p) {
     *(pdl_obj *)p = (pdl_obj){.refs = 1, .tag = (uint8_t)tag};
     pdl_obj_count(1);
@@ -46,7 +47,8 @@ typedef struct pdl_boxobj {
 /* Containers made with at most this many items keep them in the object's own block. */
 enum { PDL_FEW_ITEMS = 12 };
 
-/* Invariants: n <= cap; shape has n keys (NULL: none); vals is few, or separately allocated. */
+/* Invariants: n <= cap. shape has n keys; NULL is the shape of no keys. vals is `few`, or is
+ * separately allocated. */
 typedef struct pdl_dictobj {
     pdl_obj head;
     uint32_t n, cap;
@@ -83,31 +85,33 @@ static inline pdl_boxobj *pdl_boxobj_of(pdl_vref v) {
 /* The flags that a container takes over from its items. */
 enum { PDL_F_INHERITED = PDL_F_PROMISE | PDL_F_HANDLE };
 
-/* Returns the handle of container c after x was put into it: with the flags and labels of both. */
+/* Returns the handle of container c after x was put into it. It has the flags and
+ * labels of both. */
 static inline pdl_val pdl_joined(pdl_val c, pdl_vref x) {
     c.flags = (uint8_t)(c.flags | (x.flags & PDL_F_INHERITED));
     return pdl_with_part_label(c, pdl_label_gathered(pdl_label_of(c), pdl_label_of(x)));
 }
 
-/* Returns the handle of container c after the items of another one were put into it. */
+/* Returns the handle of container c after the items of another container were put into it. */
 static inline pdl_val pdl_joined_all(pdl_val c, pdl_vref other) {
     return pdl_with_label(pdl_joined(c, other), pdl_label_of_part(other));
 }
 
-/* Grows the array of a container's items, to at least `need`; *items is few or separately
+/* Grows the array of a container's items, to at least `need`. *items is `few`, or is separately
  * allocated. Returns the new capacity. */
 size_t pdl_items_grow(pdl_val **items, const pdl_val *few, size_t cap, size_t need);
 
-/* Starts a dict with these keys. The caller adds values, vals[n++], none of them labelled or with
- * flags; the dict is a valid value once it has as many values as shape has keys. Takes shape. */
+/* Starts a dict with these keys. The caller adds the values vals[n++], which must have no labels
+ * and no flags. The dict is a valid value when it has as many values as shape has keys. Takes
+ * shape. */
 pdl_dictobj *pdl_dict_begin(struct pdl_shape *shape);
-/* Releases a dict of pdl_dict_begin that is not finished; its values remain the caller's. */
+/* Releases a dict of pdl_dict_begin that is not finished. The caller still owns the values. */
 void pdl_dict_abandon(pdl_dictobj *d);
 /* Makes a list of n items. Takes the items. */
 pdl_val pdl_list_of_items(const pdl_val *items, size_t n);
 
-/* Dates and datetimes as instants (time.c). Both are of one kind, both with or both without a
- * zone. */
+/* Compares dates and datetimes as instants (time.c). Both must be of one kind, and both with a zone
+ * or both without a zone. */
 bool pdl_time_is_zoned(pdl_vref v);
 int pdl_time_cmp(pdl_vref a, pdl_vref b);
 uint32_t pdl_time_hash(pdl_vref v);

@@ -8,7 +8,7 @@
 #include "value/val.h"
 
 /* Appends the text, or the texts of the parts one after another; parts without a text are left out.
- * Returns false when there is none. */
+ * Returns false when the content has no text. */
 bool pdl_put_parts_text(pdl_vref content, pdl_buf *out);
 
 #endif

@@ -14,31 +14,33 @@
 /* Reference counted, immutable. */
 typedef struct pdl_path {
     uint32_t refs;
-    uint32_t n; /* index segment when name is NULL; number after name when numbered (retry0) */
-    const char *name; /* static or interned text, or NULL */
+    /* the index of a segment whose name is NULL, or the number after a numbered name (retry0) */
+    uint32_t n;
+    const char *name; /* a static or interned text, or NULL */
     bool numbered;
     bool iterates; /* the index counts rounds of a loop or rows of a map, not items of a list */
-    struct pdl_path *up; /* owned; NULL: the root */
+    struct pdl_path *up; /* owned; NULL for the root */
 } pdl_path;
 
 /* Appends a segment to up (borrowed; may be NULL). */
 pdl_path *pdl_path_name(pdl_path *up, const char *name);
 pdl_path *pdl_path_index(pdl_path *up, uint32_t i);
-pdl_path *pdl_path_iteration(pdl_path *up, uint32_t i); /* prints as an index does */
+/* appends an iteration, which is printed like an index */
+pdl_path *pdl_path_iteration(pdl_path *up, uint32_t i);
 pdl_path *pdl_path_numbered(pdl_path *up, const char *name, uint32_t n);
 pdl_path *pdl_path_keep(pdl_path *p);
-void pdl_path_drop(pdl_path *p); /* iterative; NULL is fine */
+void pdl_path_drop(pdl_path *p); /* iterative; p may be NULL */
 
 /* Appends the segments of p below `from` to onto. `from` is one of p's ancestors, by identity; for
  * NULL or another path all of p is appended. All are borrowed. */
 pdl_path *pdl_path_rebase(pdl_path *onto, const pdl_path *p, const pdl_path *from);
 
-/* Appends the dot-joined text; nothing for NULL. */
+/* Appends the segments with dots between them. Appends nothing for NULL. */
 void pdl_path_text(const pdl_path *p, pdl_buf *out);
 /* Appends the numbers of the rounds around p, innermost first (".3.0"). They stay the same when
  * blocks outside of the loops are moved. */
 void pdl_path_put_iterations(const pdl_path *p, pdl_buf *out);
-/* Appends the last `most` segments; "...." replaces those before, if there are any. */
+/* Appends the last `most` segments. "...." replaces the segments before them, if there are any. */
 void pdl_path_end(const pdl_path *p, size_t most, pdl_buf *out);
 
 #endif

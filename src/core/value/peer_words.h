@@ -10,14 +10,15 @@
 #include "value/val.h"
 
 /* Appends the explanation in a body (spec providers 9). Returns false, and appends nothing, when
- * there is none. */
+ * the body has no explanation. */
 bool pdl_peer_words(pdl_vref body, pdl_buf *out);
-/* Appends the explanation in the bytes of a body: the one in its JSON, or else the beginning of the
- * text, as valid UTF-8 of at most `most` bytes. Returns false when this is empty. */
+/* Appends the explanation in the bytes of a body: the explanation in its JSON, or else the
+ * beginning of the text. The result is valid UTF-8 of at most `most` bytes. Returns false when the
+ * explanation is empty. */
 bool pdl_peer_words_in(pdl_str bytes, size_t most, pdl_buf *out);
 
 /* Returns true when a body reports a failure: it has an `error` or `errors` with content. Some
- * servers add an empty one to ordinary messages. */
+ * servers add an empty `error` to ordinary messages. */
 bool pdl_peer_fails(pdl_vref body);
 /* Returns true for an object that names a code of failure and explains it, such as {code: 500,
  * text: ..}. */

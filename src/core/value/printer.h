@@ -12,9 +12,9 @@
 typedef struct pdl_printer {
     pdl_buf *out;
     pdl_err *err;
-    size_t stop; /* out->len beyond which the walk ends with PDL_E_limit */
+    size_t stop; /* the walk ends with PDL_E_limit when out->len is greater than this */
     unsigned depth;
-    /* out->len from which on cancellation and memory are checked again; at most stop */
+    /* the value of out->len at which cancellation and memory are checked again; at most stop */
     size_t check_at;
 } pdl_printer;
 

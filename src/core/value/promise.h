@@ -17,10 +17,10 @@ typedef enum { PDL_PROMISE_PENDING, PDL_PROMISE_FILLED, PDL_PROMISE_FAILED } pdl
 typedef struct pdl_promise {
     pdl_ext ext;
     pdl_promise_state state;
-    uint32_t id;    /* effect whose reply fills the promise; 0: the promise is a join */
-    pdl_val value;  /* FILLED: the value; else absent */
-    pdl_err err;    /* FAILED: the error */
-    pdl_val pieces; /* list of a join's pieces (text or promises) in order; else absent */
+    uint32_t id;    /* the effect whose reply fills the promise; 0 when the promise is a join */
+    pdl_val value;  /* the value when the promise is FILLED; otherwise absent */
+    pdl_err err;    /* the error when the promise is FAILED */
+    pdl_val pieces; /* the list of a join's pieces (texts or promises) in order; otherwise absent */
     /* The entry of the reply's `choices` whose text fills the promise, when the run keeps these
      * entries; else absent. */
     pdl_val answer;
@@ -32,16 +32,17 @@ pdl_val pdl_promise_join(pdl_val pieces);
 static inline pdl_promise *pdl_promise_of(pdl_vref v) {
     return (pdl_promise *)(void *)pdl_obj_of(v);
 }
-void pdl_promise_fill(pdl_promise *p, pdl_val v);          /* takes v; p is pending */
+void pdl_promise_fill(pdl_promise *p, pdl_val v);          /* takes v; p must be pending */
 void pdl_promise_fail(pdl_promise *p, const pdl_err *err); /* copies err */
 
-/* Returns the first promise inside v, to any depth of containers, that is not filled with a ready
- * value (borrowed), or absent when v is ready. A failed promise is not ready. Iterative in the
- * depth of joins. */
+/* Returns the first promise in v, at any depth of containers, that is not filled with a ready
+ * value. The promise is borrowed. Returns absent when v is ready. A failed promise is not ready.
+ * Iterative in the depth of joins. */
 pdl_vref pdl_promise_blocking(pdl_vref v);
 
-/* Replaces every filled promise in v by its value, to any depth. v must be ready
- * (pdl_promise_blocking is absent). Shares parts without promises. Error: limit. */
+/* Replaces every filled promise in v by its value, at any depth. v must be ready:
+ * pdl_promise_blocking must return absent. The result shares the parts without promises. Error:
+ * limit. */
 PDL_MUST bool pdl_promise_resolve(pdl_vref v, pdl_val *out, pdl_err *err);
 
 #endif

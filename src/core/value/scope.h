@@ -18,7 +18,7 @@
 typedef struct pdl_scope pdl_scope;
 
 pdl_scope *pdl_scope_keep(const pdl_scope *s);
-void pdl_scope_drop(pdl_scope *s); /* iterative, any depth; NULL is fine */
+void pdl_scope_drop(pdl_scope *s); /* iterative, for any depth; s may be NULL */
 
 /* Returns a borrowed value, or absent. */
 pdl_vref pdl_scope_find(const pdl_scope *s, pdl_name name);
@@ -27,7 +27,7 @@ pdl_vref pdl_scope_find(const pdl_scope *s, pdl_name name);
 pdl_scope *pdl_scope_put(pdl_scope *s, pdl_name name, pdl_val x);
 
 /* Binds name to x if it is bound to old: to the same object, or to an equal number or text. Returns
- * true when it was. */
+ * true when it has bound the name. */
 bool pdl_scope_rebind(pdl_scope **s, pdl_name name, pdl_vref old, pdl_vref x);
 
 /* Removes name from s. Takes s. */
@@ -39,7 +39,7 @@ size_t pdl_scope_count(const pdl_scope *s);
 void pdl_scope_each(const pdl_scope *s, bool (*fn)(void *user, pdl_name name, pdl_vref v),
                     void *user);
 
-/* Makes a dict from names to values (`pdl_scope`, results of imports). */
+/* Makes a dict from names to values, for `pdl_scope` and for the results of imports. */
 pdl_val pdl_scope_to_dict(const pdl_scope *s, const pdl_interner *in);
 
 /* An object that owns a scope, such as a closure, drops it in fini. The values that this releases

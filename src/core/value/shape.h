@@ -17,8 +17,8 @@ typedef struct pdl_shape_key {
     uint32_t hash;
 } pdl_shape_key;
 
-/* Invariants: n <= cap. slots is NULL while n is small; else it has mask + 1 entries, each an index
- * into keys plus one, or 0 when free. */
+/* Invariants: n <= cap. slots is NULL while n is small. A larger shape has mask + 1 slots. A slot
+ * is an index into keys plus one, or 0 when it is free. */
 typedef struct pdl_shape {
     uint32_t refs;
     uint32_t n, cap;
@@ -35,7 +35,7 @@ static inline pdl_shape *pdl_shape_keep(pdl_shape *s) {
     s->refs++;
     return s;
 }
-void pdl_shape_drop(pdl_shape *s); /* NULL is fine */
+void pdl_shape_drop(pdl_shape *s); /* s may be NULL */
 /* Releases the memory of a shape whose refs reached 0 and whose keys were dropped. */
 void pdl_shape_free(pdl_shape *s);
 
@@ -45,7 +45,7 @@ pdl_shape *pdl_shape_own(pdl_shape *s, size_t more);
 /* Returns the index of the key, or PDL_NO_KEY. s may be NULL. */
 uint32_t pdl_shape_find(const pdl_shape *s, pdl_vref key, uint32_t hash);
 uint32_t pdl_shape_find_str(const pdl_shape *s, pdl_str key, uint32_t hash);
-/* for a key whose hash is not known */
+/* used for a key whose hash is not known */
 uint32_t pdl_shape_find_text(const pdl_shape *s, pdl_str key);
 
 /* Appends a key that s does not have. Takes s, which has a sole owner or is NULL, and key. */
@@ -53,9 +53,10 @@ pdl_shape *pdl_shape_add(pdl_shape *s, pdl_val key, uint32_t hash);
 /* Removes the i-th key. Takes s, which has a sole owner. */
 void pdl_shape_remove(pdl_shape *s, uint32_t i);
 
-/* Makes a dict of n pairs (key, value), as pdl_dict_put does; takes keys and values. *shape: the
- * keys of the dict that the same code made before (NULL: none), which the new dict shares when it
- * has the same ones. The caller owns *shape, which is replaced by the keys of this dict. */
+/* Makes a dict of n pairs (key, value), with the rules of pdl_dict_put. Takes keys and values.
+ * *shape has the keys of the dict that the same code made before, or is NULL. The new dict shares
+ * *shape when it has the same keys. The caller owns *shape, which is replaced by the keys of this
+ * dict. */
 pdl_val pdl_dict_of_pairs(const pdl_val *pairs, size_t n, pdl_shape **shape);
 
 #endif

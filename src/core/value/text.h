@@ -11,9 +11,9 @@
 #include "base/buf.h"
 #include "value/val.h"
 
-/* Appends a string as it is, and nothing for a closure. Another value is JSON if all of it is JSON
- * (", " ": " separators, ASCII escapes, NaN and Infinity), else Python's str of it. Error:
- * limit. */
+/* Appends a string unchanged, and nothing for a closure. Any other value is written as JSON if all
+ * its parts are JSON (", " ": " separators, ASCII escapes, NaN and Infinity). Otherwise it is
+ * written as Python's str() writes it. Error: limit. */
 PDL_MUST bool pdl_stringify(pdl_vref v, pdl_buf *out, pdl_err *err);
 /* Makes the text of pdl_stringify as a value. A string is returned unchanged (kept). */
 PDL_MUST bool pdl_stringify_val(pdl_vref v, pdl_val *out, pdl_err *err);
@@ -29,7 +29,7 @@ void pdl_str_repr(pdl_str s, pdl_buf *out);
  * unfinished text in out, when the work is cancelled or there is no memory. */
 PDL_MUST bool pdl_str_repr_long(pdl_str s, pdl_buf *out, pdl_err *err);
 
-/* Appends str() or repr(), cut to about max bytes with "..." for messages; never fails. */
+/* Appends str() or repr(), cut to about max bytes with "..." for messages. Never fails. */
 void pdl_val_show(pdl_vref v, bool repr, size_t max, pdl_buf *out);
 
 /* Appends Python's pprint.pformat with the default width 80. */

@@ -7,12 +7,12 @@
 
 #include "value/val.h"
 
-/* Returns the schema as one of an object with `properties`, which most services require. A schema
- * that describes arguments is kept as it is, except that a missing type becomes "object". A value
- * that is not a schema of an object becomes the schema of one without properties. */
+/* Returns the schema as the schema of an object with `properties`, which most services require. A
+ * schema that describes arguments is kept, except that a missing type becomes "object". Any other
+ * value becomes the schema of an object without properties. */
 pdl_val pdl_tool_schema_whole(pdl_vref schema);
 
-/* Returns the list of tools of a request with whole schemas; a `parameters` that is null is left
+/* Returns the list of tools of a request with whole schemas. A `parameters` that is null is left
  * out. */
 pdl_val pdl_tools_whole(pdl_vref tools);
 

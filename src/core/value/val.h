@@ -28,12 +28,12 @@
 
 /* The order matters: tags up to PDL_V_FLOAT have no object. */
 typedef enum {
-    PDL_V_ABSENT, /* "no argument given", "no value"; programs never see it */
+    PDL_V_ABSENT, /* "no argument was given" or "no value"; programs never see it */
     PDL_V_NULL,
     PDL_V_BOOL,
     PDL_V_INT, /* fits int64 */
     PDL_V_FLOAT,
-    PDL_V_BIGINT, /* integer that does not fit int64 (int.c) */
+    PDL_V_BIGINT, /* an integer that does not fit int64 (int.c) */
     PDL_V_STR,
     PDL_V_LIST,
     PDL_V_DICT,
@@ -46,27 +46,28 @@ typedef enum {
     PDL_V_VIEW,       /* dict_keys, dict_values, dict_items */
     PDL_V_CONTEXT,    /* background messages (context.h) */
     PDL_V_UNDEFINED,  /* Jinja's undefined with its explanation */
-    PDL_V_FUNC,       /* PDL closure (func.h; body known to vm only) */
+    PDL_V_FUNC,       /* a closure of PDL (func.h); only vm knows its body */
     PDL_V_PROMISE,    /* a value that will arrive (promise.h) */
-    PDL_V_HANDLE,     /* object living in a code worker (handle.h) */
-    PDL_V_NATIVE,     /* bound method or global function of templates */
+    PDL_V_HANDLE,     /* an object in a code worker (handle.h) */
+    PDL_V_NATIVE,     /* a bound method or a global function of templates */
     PDL_V_CELL,       /* namespace, cycler, joiner, loop, macro: objects of templates */
     PDL_V_AGGREGATOR, /* the target of `contribute: [NAME]` */
-    PDL_V_RECORD,     /* object with fixed attributes, such as pdl_usage */
+    PDL_V_RECORD,     /* an object with fixed attributes, such as pdl_usage */
     PDL_V_COUNT
 } pdl_tag;
 
 enum {
-    PDL_F_PROMISE = 1, /* is or may contain an unfilled promise */
-    PDL_F_SAFE = 2,    /* text marked safe (Markup) */
-    PDL_F_HANDLE = 4,  /* is or may contain a worker handle */
-    PDL_F_PARTS = 8,   /* container: each part carries all its labels, see pdl_label_of_part */
-    PDL_F_MODULE = 16, /* dict of an import, see pdl_dict_first_shown */
+    PDL_F_PROMISE = 1, /* the value is, or may contain, an unfilled promise */
+    PDL_F_SAFE = 2,    /* a text that is marked safe (Markup) */
+    PDL_F_HANDLE = 4,  /* the value is, or may contain, a worker handle */
+    /* a container whose parts each have all their labels; see pdl_label_of_part */
+    PDL_F_PARTS = 8,
+    PDL_F_MODULE = 16, /* the dict of an import; see pdl_dict_first_shown */
 };
 
-typedef uint64_t pdl_label; /* set of origins, label.h; 48 bits */
+typedef uint64_t pdl_label; /* a set of origins (label.h); 48 bits */
 
-/* Head of every counted object. */
+/* The head of every counted object. */
 typedef struct pdl_obj {
     uint32_t refs;
     uint8_t tag;
@@ -74,7 +75,7 @@ typedef struct pdl_obj {
     uint16_t aux; /* each kind of object may use this number in its own way */
 } pdl_obj;
 
-#ifdef PDL_CHECK_OWNERSHIP /* compiled with -fsyntax-only, never linked */
+#ifdef PDL_CHECK_OWNERSHIP /* used only with -fsyntax-only, and never linked */
 typedef struct pdl_val_ *pdl_val;
 typedef const struct pdl_val_ *pdl_vref;
 pdl_tag pdl_tag_of(pdl_vref v);
@@ -147,22 +148,22 @@ static inline pdl_val pdl_from_obj(pdl_tag tag, pdl_obj *o, unsigned flags) {
     assert(tag > PDL_V_FLOAT && o->tag == tag && o->refs > 0);
     return (pdl_val){.tag = (uint8_t)tag, .flags = (uint8_t)flags, .u.o = o};
 }
-/* Return the same value with labels joined in, or with flags set. Take v. A label that a container
- * is given applies to all of its parts. */
+/* Return the same value with further labels, or with flags set. Take v. A label of a container
+ * applies to all of its parts. */
 static inline pdl_val pdl_with_label(pdl_val v, pdl_label l) {
     v.label_low |= (uint32_t)l;
     v.label_high |= (uint16_t)(l >> 32);
     if (l) v.flags &= (uint8_t)~PDL_F_PARTS;
     return v;
 }
-/* Joins in the labels of a part that was put into v; the other parts do not get them. */
+/* Adds to v the labels of a part that was put into v. The other parts do not get these labels. */
 static inline pdl_val pdl_with_part_label(pdl_val v, pdl_label l) {
     v.label_low |= (uint32_t)l;
     v.label_high |= (uint16_t)(l >> 32);
     return v;
 }
-/* Replaces the labels of v. Takes v. Labels are removed only when the form of v was checked, which
- * bounds it, and by `endorse`. */
+/* Replaces the labels of v. Takes v. Only two operations remove labels: a check of the form of v,
+ * which bounds it, and `endorse`. */
 static inline pdl_val pdl_relabelled(pdl_val v, pdl_label l) {
     v.label_low = (uint32_t)l;
     v.label_high = (uint16_t)(l >> 32);
@@ -174,7 +175,7 @@ static inline pdl_val pdl_with_flags(pdl_val v, unsigned flags) {
     return v;
 }
 
-void pdl_release(pdl_obj *o); /* called when refs reaches 0; iterative, any depth */
+void pdl_release(pdl_obj *o); /* called when refs reaches 0; iterative, for any depth */
 
 /* Called when the process is about to end. From now on containers of this thread are not released,
  * because walking through millions of values takes longer than leaving them to the system. */
@@ -187,9 +188,9 @@ static inline pdl_val pdl_keep(pdl_vref v) {
     return v;
 }
 /* Returns a borrowed value as an owned one, for a member or an argument that is only read and never
- * dropped. No other function bypasses the types that make check-own compares. */
+ * dropped. This is the only function that bypasses the types that `make check-own` compares. */
 static inline pdl_val pdl_lent(pdl_vref v) { return v; }
-/* Releases one ownership. */
+/* Releases one reference. */
 static inline void pdl_drop(pdl_val v) {
     assert(v.tag <= PDL_V_FLOAT || v.u.o->refs > 0);
     if (v.tag > PDL_V_FLOAT && --v.u.o->refs == 0) pdl_release(v.u.o);
@@ -197,8 +198,9 @@ static inline void pdl_drop(pdl_val v) {
 #endif
 
 static inline bool pdl_is(pdl_vref v, pdl_tag t) { return pdl_tag_of(v) == t; }
-/* Returns the labels that a part gets from its container, besides its own: none when the container
- * is made of labelled parts, else all, since the container arrived as a whole (JSON of a model). */
+/* Returns the labels that a part gets from its container, besides the part's labels. A container
+ * that is made of labelled parts adds no labels. Any other container adds all its labels, because
+ * it arrived as a whole (JSON of a model). */
 static inline pdl_label pdl_label_of_part(pdl_vref container) {
     return pdl_flags_of(container) & PDL_F_PARTS ? 0 : pdl_label_of(container);
 }
@@ -208,7 +210,7 @@ static inline bool pdl_is_str(pdl_vref v) { return pdl_tag_of(v) == PDL_V_STR; }
 static inline bool pdl_is_list(pdl_vref v) { return pdl_tag_of(v) == PDL_V_LIST; }
 static inline bool pdl_is_dict(pdl_vref v) { return pdl_tag_of(v) == PDL_V_DICT; }
 static inline bool pdl_is_bool(pdl_vref v) { return pdl_tag_of(v) == PDL_V_BOOL; }
-/* Returns true for an integer of any size; a boolean is not one. */
+/* Returns true for an integer of any size, but not for a boolean. */
 static inline bool pdl_is_int(pdl_vref v) {
     return pdl_tag_of(v) == PDL_V_INT || pdl_tag_of(v) == PDL_V_BIGINT;
 }
@@ -216,16 +218,16 @@ static inline bool pdl_may_hold_promise(pdl_vref v) {
     return (pdl_flags_of(v) & PDL_F_PROMISE) != 0;
 }
 
-/* The class of extension objects, kinds that a higher room defines. */
+/* The class of extension objects, whose kinds higher rooms define. */
 typedef struct pdl_class {
     const char *type_name; /* the NAME in Python's <class 'NAME'>: "function", "Namespace" */
-    /* Returns the i-th child value (borrowed), or absent after the last; may be NULL. Deep
+    /* May be NULL. Returns the i-th child value (borrowed), or absent after the last child. Deep
      * structures are released with it, without recursion, so fini must not drop children that
      * child() enumerates. */
     pdl_vref (*child)(const pdl_obj *o, size_t i);
-    /* Releases everything except the children and the object's memory; may be NULL. */
+    /* May be NULL. Releases everything except the children and the object's memory. */
     void (*fini)(pdl_obj *o);
-    /* Appends the output of str() and repr(); NULL: "<NAME object>". */
+    /* Appends the output of str() and repr(). NULL means "<NAME object>". */
     void (*text)(const pdl_obj *o, bool repr, struct pdl_buf *out);
 } pdl_class;
 
@@ -240,41 +242,41 @@ static inline const pdl_class *pdl_class_of(pdl_vref v) {
     return ((const pdl_ext *)(const void *)pdl_obj_of(v))->cls;
 }
 
-/* Makes an extension object of size bytes (zeroed after the head), refs 1. */
+/* Makes an extension object of `size` bytes with one reference. All bytes after the head are 0. */
 void *pdl_ext_new(pdl_tag tag, const pdl_class *cls, size_t size);
 
-/* Returns the number of live counted objects of this process; tests assert that it returns to its
- * start. Debug builds only, else 0. */
+/* Returns the number of live counted objects of this process; tests assert that the number is the
+ * same at the end of the test. Only debug builds count; other builds return 0. */
 size_t pdl_live_objects(void);
 
 /* --- strings (string.c) ----------------------------------------------------------------------- */
 
 /* A text object is followed by its bytes. Invariants: p[n] == 0; n_cp is the number of code points,
- * or UINT32_MAX when not counted yet. */
+ * or UINT32_MAX before they were counted. */
 typedef struct pdl_strobj {
     pdl_obj head;
     uint32_t n, cap;
     uint32_t n_cp;
-    uint32_t hash; /* 0: not computed */
+    uint32_t hash; /* 0 before it was computed */
     char p[];
 } pdl_strobj;
 
-pdl_val pdl_text(pdl_str s); /* copies s: valid UTF-8 of at most PDL_MAX_TEXT bytes */
-/* Works as a walk (base/cancel.h): when it is cancelled the text ends early. */
+pdl_val pdl_text(pdl_str s); /* copies s, which must be valid UTF-8 of at most PDL_MAX_TEXT bytes */
+/* Works as a walk (base/cancel.h): when it is cancelled, the text ends early. */
 pdl_val pdl_text_walk(pdl_str s);
 pdl_val pdl_textz(const char *z);
 PDL_PRINTF(1, 2) pdl_val pdl_textf(const char *fmt, ...);
 struct pdl_buf;
 pdl_val pdl_text_of_buf(struct pdl_buf *b); /* takes the content of b, which becomes empty */
 
-static inline pdl_str pdl_str_get(pdl_vref v) { /* borrowed: lives as long as v */
+static inline pdl_str pdl_str_get(pdl_vref v) { /* the result is borrowed, and lives as long as v */
     const pdl_strobj *s = (const pdl_strobj *)(const void *)pdl_obj_of(v);
     assert(s->head.tag == PDL_V_STR && s->p[s->n] == 0);
     return (pdl_str){s->p, s->n};
 }
 /* Returns the text value whose bytes pdl_str_get returned as p; adds an owner. */
 pdl_val pdl_text_around(const char *p);
-size_t pdl_text_len_cp(pdl_vref v); /* number of code points; cached */
+size_t pdl_text_len_cp(pdl_vref v); /* returns the number of code points, which is cached */
 static inline bool pdl_text_is(pdl_vref v, const char *z) {
     return pdl_is_str(v) && pdl_str_is(pdl_str_get(v), z);
 }
@@ -298,13 +300,15 @@ pdl_val pdl_list_new(size_t cap);                      /* makes an empty list */
 pdl_val pdl_tuple_new(const pdl_val *items, size_t n); /* takes each item */
 /* Checks that there is memory for one more item of a list that a program grows. */
 PDL_MUST bool pdl_list_may_grow(pdl_vref list, pdl_err *err);
-pdl_val pdl_list_push(pdl_val list, pdl_val x);          /* takes both, returns the longer list */
-pdl_val pdl_list_set(pdl_val list, size_t i, pdl_val x); /* i < length; takes both */
+/* takes list and x, and returns the longer list */
+pdl_val pdl_list_push(pdl_val list, pdl_val x);
+pdl_val pdl_list_set(pdl_val list, size_t i, pdl_val x); /* i < length; takes list and x */
 pdl_val pdl_list_insert(pdl_val list, size_t i, pdl_val x);
 pdl_val pdl_list_remove(pdl_val list, size_t i); /* takes list; i < length */
-pdl_val pdl_list_concat(pdl_val a, pdl_vref b);  /* takes a; both lists (or both tuples) */
-pdl_val pdl_list_as_tuple(pdl_val list);         /* takes list */
-/* Returns the i-th item, i < length, with the labels that the list adds to it; owned. */
+/* takes a; a and b must both be lists, or both tuples */
+pdl_val pdl_list_concat(pdl_val a, pdl_vref b);
+pdl_val pdl_list_as_tuple(pdl_val list); /* takes list */
+/* Returns the i-th item (i < length) with the labels that the list adds to it. Owned. */
 pdl_val pdl_list_part(pdl_vref list, size_t i);
 
 #ifndef PDL_CHECK_OWNERSHIP
@@ -326,8 +330,8 @@ pdl_vref pdl_list_at(pdl_vref v, size_t i);
 
 pdl_val pdl_dict_new(size_t cap);
 size_t pdl_dict_len(pdl_vref d);
-/* Binds key to x. Takes all. An existing key gets the new value and keeps its position. The value
- * gets the labels of the key. */
+/* Binds key to x. Takes all arguments. An existing key gets the new value and keeps its position.
+ * The value gets the labels of the key. */
 pdl_val pdl_dict_put(pdl_val d, pdl_val key, pdl_val x);
 /* Works as pdl_dict_put for a value that has the labels of its key already, part by part. */
 pdl_val pdl_dict_put_known(pdl_val d, pdl_val key, pdl_val x);
@@ -335,7 +339,7 @@ pdl_val pdl_dict_puts(pdl_val d, pdl_str key, pdl_val x); /* takes d and x */
 static inline pdl_val pdl_dict_putz(pdl_val d, const char *key, pdl_val x) {
     return pdl_dict_puts(d, pdl_str_of(key), x); /* inline: lengths of literals are constants */
 }
-/* takes d; d is unchanged when it lacks the key; O(n) */
+/* takes d; a d without the key is unchanged; O(n) */
 pdl_val pdl_dict_del(pdl_val d, pdl_vref key);
 /* Returns a borrowed value, or absent. 1, 1.0 and true are the same key. */
 pdl_vref pdl_dict_find(pdl_vref d, pdl_vref key);
@@ -343,21 +347,21 @@ pdl_vref pdl_dict_gets(pdl_vref d, pdl_str key);
 static inline pdl_vref pdl_dict_getz(pdl_vref d, const char *key) {
     return pdl_dict_gets(d, pdl_str_of(key));
 }
-/* Returns the i-th entry in order, i < length; borrowed. */
+/* Returns the i-th entry in order (i < length), borrowed. */
 pdl_vref pdl_dict_key_at(pdl_vref d, size_t i);
 pdl_vref pdl_dict_val_at(pdl_vref d, size_t i);
 /* Returns the entry at which printing begins; 0 for most dicts. The dict of an import is the whole
- * scope of its file, of which only the file's own definitions are printed: those after the names
- * that every scope begins with, which are stdlib and pdl_*. */
+ * scope of its file. Every scope begins with the names stdlib and pdl_*. Only the definitions of
+ * the file, which come after these names, are printed. */
 size_t pdl_dict_first_shown(pdl_vref d);
-/* Returns the i-th value with the labels that the dict adds to it; owned. */
+/* Returns the i-th value with the labels that the dict adds to it. Owned. */
 pdl_val pdl_dict_part(pdl_vref d, size_t i);
-/* Returns the value of a key with the labels that the dict adds to it; absent when there is none.
- * Values for the program are read this way, because pdl_dict_find leaves out the labels of the
+/* Returns the value of a key with the labels that the dict adds to it. Returns absent for a missing
+ * key. Values for the program are read this way, because pdl_dict_find leaves out the labels of the
  * dict. */
 pdl_val pdl_dict_part_at(pdl_vref d, pdl_vref key);
 pdl_val pdl_dict_part_named(pdl_vref d, pdl_str key);
-/* Makes the right-biased union: b's entries over a. Takes a. */
+/* Makes the union of a and b. An entry of b replaces the entry of a with the same key. Takes a. */
 pdl_val pdl_dict_merge(pdl_val a, pdl_vref b);
 
 /* Equality and hashes of large values check for cancellation; a cancelled walk stops
@@ -365,16 +369,16 @@ pdl_val pdl_dict_merge(pdl_val a, pdl_vref b);
 
 /* Returns true when v can be a key (str, numbers, bool, null, bytes, dates, tuples of such). */
 bool pdl_is_hashable(pdl_vref v);
-uint32_t pdl_val_hash(pdl_vref v); /* v is hashable; equal values have equal hashes */
+uint32_t pdl_val_hash(pdl_vref v); /* v must be hashable; equal values have equal hashes */
 
 /* --- comparison (eq.c, order.c) --------------------------------------------------------------- */
 
-/* Compares as Python's ==; never fails; 1 == 1.0 == true. Values deeper than PDL_MAX_VALUE_DEPTH
- * compare unequal, and so do values whose comparison was cancelled. */
+/* Compares by the rules of Python's == (1 == 1.0 == true). Never fails. Values deeper than
+ * PDL_MAX_VALUE_DEPTH compare unequal, and so do values whose comparison was cancelled. */
 bool pdl_val_eq(pdl_vref a, pdl_vref b);
 /* Returns Python's bool(). Undefined is false; promises must have been forced. */
 bool pdl_val_truth(pdl_vref v);
-/* Computes Python's a < b (op: '<', '>', 'l' for <=, 'g' for >=). Error: TypeError with Python's
+/* Computes Python's a < b. op is '<', '>', 'l' for <= or 'g' for >=. Error: TypeError with Python's
  * text. */
 PDL_MUST bool pdl_val_order(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err);
 /* Computes Python's `x in c`. Error: TypeError with Python's text. */

@@ -20,7 +20,7 @@ typedef struct progress {
     pdl_str program;             /* file; empty when it is unknown */
     /* kinds of progress that are shown; when both are false, nothing is shown */
     bool has_line, has_steps;
-    /* compares the calls that steps show; NULL when steps are not shown */
+    /* compares the calls that steps show; NULL when no steps are shown */
     pdl_prefix *prefix;
     pdl_buf drawn;               /* the text of the line */
     /* when the run began, and the delay after which the line appears */
@@ -35,7 +35,8 @@ pdl_sink pdl_cli_progress_init(progress *p, const arguments *a, const term *t,
 pdl_step pdl_cli_progress_run(progress *p, pdl_session *s);
 void pdl_cli_progress_fini(progress *p);
 
-/* Removes the line from the terminal, if there is one, before anything else is written to it. */
+/* Removes the line from the terminal, if there is one. Called before other text is written to the
+ * terminal. */
 void pdl_cli_progress_clear(void);
 
 #endif

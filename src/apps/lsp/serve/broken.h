@@ -11,7 +11,7 @@
 
 /* The program that can be read in a text that failed as YAML. */
 typedef struct lsp_broken {
-    pdl_program *program; /* NULL when nothing can be read; the caller owns it */
+    pdl_program *program; /* NULL when the file cannot be read; the caller owns it */
     const pdl_ytree *tree;
 } lsp_broken;
 

@@ -8,8 +8,8 @@
 #include "yaml/node.h"
 
 typedef struct lsp_tree {
-    const pdl_source *source; /* source of the nodes; its offsets are those of the text */
-    const pdl_node *root;     /* NULL when nothing can be read */
+    const pdl_source *source; /* the source of the nodes, whose offsets are offsets of the text */
+    const pdl_node *root;     /* NULL when the text cannot be read */
 } lsp_tree;
 
 /* Reads text; the arena a owns the tree. */

@@ -9,8 +9,7 @@
 #include "lsp/server.h"
 
 /* Appends the value of a variable, shortened and without keys, from NAME_trace.json beside the
- * program or from a journal that is newer. Returns false when there is neither or the variable is
- * not in it. */
+ * program or from a journal that is newer. Returns false when neither file has the variable. */
 bool pdl_lsp_last_value(const pdl_lsp *s, const lsp_doc *d, pdl_str name, pdl_buf *out);
 
 #endif

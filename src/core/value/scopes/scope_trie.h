@@ -8,15 +8,16 @@
 #include "base/intern.h"
 #include "value/val.h"
 
-/* All-zero is empty. Copying the struct does not copy the map; pdl_scope_trie_share does. */
+/* A struct with all members zero is empty. A copy of the struct shares the map;
+ * pdl_scope_trie_share makes an owned copy. */
 typedef struct pdl_scope_trie {
     uint32_t count;             /* bindings */
     uint32_t next_seq;          /* the next binding's number in the order of definition */
-    uint32_t height;            /* inner levels above the leaves */
-    struct pdl_scope_node *top; /* shared with the copies; NULL: empty */
+    uint32_t height;            /* the number of inner levels above the leaves */
+    struct pdl_scope_node *top; /* shared with the copies; NULL for an empty map */
 } pdl_scope_trie;
 
-/* Returns an owned copy, which shares all nodes until one of the two changes. */
+/* Returns an owned copy. It shares all nodes until the copy or the original changes. */
 pdl_scope_trie pdl_scope_trie_share(const pdl_scope_trie *s);
 void pdl_scope_trie_fini(pdl_scope_trie *s);
 /* Returns a borrowed value, or absent. */
