@@ -1,9 +1,9 @@
 /* session.h -- one run with everything around it: environment, loop, worlds in their order,
  * program, sinks. The command and the library's public functions share it.
  *
- * The table session/chain.def lists the worlds between the run and the worlds that answer its
- * effects, from first to last: policy, durable, record, cache, explain, budget, precheck, jobs,
- * answer.
+ * The table session/chain.def lists the worlds between the run and the rooms that answer its
+ * effects, from first to last: policy, particle_replays, durable, output, record, cache, explain,
+ * budget, precheck, merge, jobs, answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -144,12 +144,30 @@ def test_names(build):
     run(sys.executable, "tools/check-names", build)
 
 
-def test_chain_on_its_page():
-    """docs/internals/api.md shows the rows of the chain in their order, with when and why each is there."""
-    rows = re.findall(r'ROW\((\w+), [^\n]*?"([^\n]*)",\n    "([^\n]*)"\)', (ROOT / "src/api/session/chain.def").read_text("utf-8"))
-    page = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \|$", (ROOT / "docs/internals/api.md").read_text("utf-8").split("## The chain")[1].split("\n## ")[0], re.M)
-    checks.check("rows are found", len(rows) > 7, rows)
-    checks.same(page, rows, "docs/internals/api.md")
+def test_chain_on_its_pages():
+    """What is written about the chain elsewhere has the rows, steps and rooms of chain.def in their order."""
+    text = (ROOT / "src/api/session/chain.def").read_text("utf-8")
+    rows = re.findall(r'^ROW\((\w+), ([A-Z |]+), [^\n]*?"([^\n]*)",\n    "([^\n]*)",\n    "([^\n]*)"\)', text, re.M)
+    rows = [(name, tables.lower().replace(" |", ","), *words) for name, tables, *words in rows]
+    steps = re.findall(r'^STEP\((\w+), "([^"]*)",\s+"([^"]*)"\)', text, re.M)
+    rooms = {}
+    for kind, room in re.findall(r"^ANSWER\((\w+), (\w+)\)", text, re.M):
+        rooms.setdefault(room, []).append("`%s`" % kind)
+    for found, of in ((rows, "ROW"), (steps, "STEP")):
+        checks.same(len(found), len(re.findall("^%s\\(" % of, text, re.M)), "each %s is found" % of)
+    page = (ROOT / "docs/internals/api.md").read_text("utf-8").split("## The chain")[1].split("\n## ")[0]
+    for table, heading in ((rows, "row"), (steps, "step"), ([(room, ", ".join(kinds)) for room, kinds in rooms.items()], "room")):
+        lines = page.split("\n| %s |" % heading)[1].split("\n\n")[0].strip().split("\n")[2:]
+        checks.same([tuple(line.strip("| ").split(" | ")) for line in lines], [("`%s`" % first, *rest) for first, *rest in table], "docs/internals/api.md, by " + heading)
+    names = [row[0] for row in rows]
+    head = (ROOT / "src/api/session.h").read_text("utf-8").split("*/")[0]
+    checks.same(re.findall(r"\w+", head.split("first to last:")[1].split(".")[0]), names, "the head of src/api/session.h")
+    tour = (ROOT / "docs/internals/tour.md").read_text("utf-8").split("## 2. ")[1].split("\n## ")[0]
+    met = re.findall(r"`(\w+)`", tour)
+    checks.same([n for n in dict.fromkeys(met) if n in names], names, "docs/internals/tour.md")
+    checks.same([n for n in dict.fromkeys(met) if n in rooms], list(rooms), "docs/internals/tour.md, rooms")
+    readme = (ROOT / "src/world/README.md").read_text("utf-8").split("Rooms that answer:")[1].split("Rooms of worlds")[0]
+    checks.same(sorted(re.findall(r"^\d+\. `(\w+)`", readme, re.M)), sorted(rooms), "src/world/README.md")
 
 
 def sources(kind):

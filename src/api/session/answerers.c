@@ -66,6 +66,6 @@ pdl_world *pdl_session_answer_world(pdl_session *s) {
         .secrets = s->around.secrets,
         .confined = pdl_session_confined(s),
     };
-    if (s->group.shared) c.behind = answerers_of(s->group.shared);
+    if (s->group.shared) c.engine = answerers_of(s->group.shared);
     return pdl_compose(&c);
 }

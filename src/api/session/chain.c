@@ -123,18 +123,16 @@ static const struct {
     bool each_run, is_owned;
     open_fn *open;
 } rows[] = {
-#define ROW(name, tables, scope, is_there, owner, when, why)                                       \
+#define ROW(name, tables, scope, is_there, owner, when, takes, why)                                \
     {#name, tables, (scope) == OF_RUN, (owner) == OF_CHAIN, open_##name},
 #include "api/session/chain.def"
-#undef ROW
 };
 
 static bool has_row(const pdl_session *s, pdl_chain_row row) {
     switch (row) {
-#define ROW(name, tables, scope, is_there, owner, when, why)                                       \
+#define ROW(name, tables, scope, is_there, owner, when, takes, why)                                \
     case PDL_CHAIN_##name: return (is_there);
 #include "api/session/chain.def"
-#undef ROW
     case PDL_CHAIN_COUNT: break;
     }
     return false;

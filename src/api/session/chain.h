@@ -8,15 +8,16 @@
 #include "api/session.h"
 
 typedef enum {
-#define ROW(name, tables, scope, is_there, owner, when, why) PDL_CHAIN_##name,
+#define ROW(name, tables, scope, is_there, owner, when, takes, why) PDL_CHAIN_##name,
 #include "api/session/chain.def"
-#undef ROW
     PDL_CHAIN_COUNT
 } pdl_chain_row;
 
 typedef struct pdl_chain {
     pdl_world *rows[PDL_CHAIN_COUNT]; /* NULL for a row that the run does not have */
-    pdl_world *first;                 /* the world that the run sees; NULL until it is built */
+    /* The world at which every effect enters: those of the run, of its code, and of programs that
+     * its code starts. NULL until the chain is built. */
+    pdl_world *first;
 } pdl_chain;
 
 /* Builds the chain of the session, once the policies are known; called once. */

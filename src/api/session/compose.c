@@ -1,5 +1,6 @@
-/* compose.c -- routes effects to the worlds that answer them, and opens those worlds when they are
- * first needed; see compose.h.
+/* compose.c -- the last row of the chain: the steps that an effect takes there (STEP and ANSWER of
+ * chain.def), and the worlds that answer, which are opened when they are first needed; see
+ * compose.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -266,14 +267,92 @@ static pdl_world *tools_of(router *r, confined_backends *c) {
     return c->mcp;
 }
 
-static pdl_world *confined_world(router *r, const pdl_effect *e, pdl_err *err) {
+/* --- the room that answers a kind of effect --------------------------------------------------- */
+
+/* Each of these returns the world for an effect; NULL, with err set, when it cannot be opened. */
+
+static pdl_world *mcp_of(router *r, const pdl_effect *e, pdl_err *err) {
+    confined_backends *c;
+    return find_session(r, e, &c, err) ? tools_of(r, c) : NULL;
+}
+
+static pdl_world *worker_of(router *r, const pdl_effect *e, pdl_err *err) {
     pdl_world *w = NULL;
     confined_backends *c;
     if (e->kind == PDL_EFFECT_object) return find_object(r, e, &w, err) ? w : NULL;
     if (!find_session(r, e, &c, err)) return NULL;
-    if (e->kind == PDL_EFFECT_tool) return tools_of(r, c);
     return c->worker || open_worker(r, c, err) ? c->worker : NULL;
 }
+
+static pdl_world *models_of(router *r) {
+    if (!r->model)
+        r->model = pdl_model_world_new(r->opt.loop, &(pdl_model_options){
+                                                        .env = r->opt.env,
+                                                        .user = r->opt.env_user,
+                                                        .env_of_file = r->opt.env_of_file,
+                                                        .debug = r->opt.debug,
+                                                        .timeouts = r->opt.timeouts,
+                                                        .prices = r->opt.prices,
+                                                        .wire = r->opt.wire,
+                                                        .note = r->opt.note,
+                                                        .traceparent = r->opt.traceparent,
+                                                        .tracestate = r->opt.tracestate,
+                                                        .secrets = r->opt.secrets,
+                                                        .rates = r->opt.rates,
+                                                        .prefix = r->opt.prefix,
+                                                        .patience_ms = r->opt.patience_ms,
+                                                        .carrier = r->opt.carrier,
+                                                    });
+    return r->model;
+}
+
+static pdl_world *model_of(router *r, const pdl_effect *e, pdl_err *err) {
+    (void)e;
+    (void)err;
+    return models_of(r);
+}
+
+static pdl_world *host_of(router *r, const pdl_effect *e, pdl_err *err) {
+    (void)e;
+    (void)err;
+    if (!r->host)
+        r->host =
+            pdl_host_world_new(r->opt.loop, &(pdl_host_options){
+                                                .terminal = r->opt.terminal,
+                                                .open = r->opt.confined ? pdl_confined_open : NULL,
+                                                .open_user = r->opt.confined,
+                                                .secrets = r->opt.secrets,
+                                            });
+    return r->host;
+}
+
+static pdl_world *web_of(router *r, const pdl_effect *e, pdl_err *err) {
+    (void)e;
+    (void)err;
+    if (!r->web)
+        r->web = pdl_web_world_new(r->opt.loop, &(pdl_web_options){
+                                                    .env = r->opt.env,
+                                                    .user = r->opt.env_user,
+                                                    .is_model_key = pdl_model_is_key,
+                                                    .debug = r->opt.debug,
+                                                    .secrets = r->opt.secrets,
+                                                    .traceparent = r->opt.traceparent,
+                                                    .trace_user = r->opt.env_user,
+                                                });
+    return r->web;
+}
+
+static pdl_world *world_for(router *r, const pdl_effect *e, pdl_err *err) {
+    switch (e->kind) {
+#define ANSWER(kind, room)                                                                         \
+    case PDL_EFFECT_##kind: return room##_of(r, e, err);
+#include "api/session/chain.def"
+    case PDL_EFFECT_COUNT: break;
+    }
+    PDL_BUG("effect kind %d", (int)e->kind);
+}
+
+pdl_world *pdl_compose_model(pdl_world *w) { return models_of((router *)(void *)w); }
 
 /* --- requests of confined code ---------------------------------------------------------------- */
 
@@ -353,98 +432,19 @@ static deputy_answer ask_deputy(router *r, pdl_effect *e, pdl_err *err) {
     return may_ask(c->sandbox, e, err) ? DEPUTY_DOES : DEPUTY_REFUSES;
 }
 
-/* --- routing ---------------------------------------------------------------------------------- */
+/* --- the steps -------------------------------------------------------------------------------- */
 
-static pdl_world *model_of(router *r) {
-    if (!r->model)
-        r->model = pdl_model_world_new(r->opt.loop, &(pdl_model_options){
-                                                        .env = r->opt.env,
-                                                        .user = r->opt.env_user,
-                                                        .env_of_file = r->opt.env_of_file,
-                                                        .debug = r->opt.debug,
-                                                        .timeouts = r->opt.timeouts,
-                                                        .prices = r->opt.prices,
-                                                        .wire = r->opt.wire,
-                                                        .note = r->opt.note,
-                                                        .traceparent = r->opt.traceparent,
-                                                        .tracestate = r->opt.tracestate,
-                                                        .secrets = r->opt.secrets,
-                                                        .rates = r->opt.rates,
-                                                        .prefix = r->opt.prefix,
-                                                        .patience_ms = r->opt.patience_ms,
-                                                        .carrier = r->opt.carrier,
-                                                    });
-    return r->model;
-}
+/* A step that answers the effect takes it and returns true. */
+typedef bool step_fn(router *r, pdl_effect *e);
 
-static pdl_world *host_of(router *r) {
-    if (!r->host)
-        r->host =
-            pdl_host_world_new(r->opt.loop, &(pdl_host_options){
-                                                .terminal = r->opt.terminal,
-                                                .open = r->opt.confined ? pdl_confined_open : NULL,
-                                                .open_user = r->opt.confined,
-                                                .secrets = r->opt.secrets,
-                                            });
-    return r->host;
-}
-
-static pdl_world *web_of(router *r) {
-    if (!r->web)
-        r->web = pdl_web_world_new(r->opt.loop, &(pdl_web_options){
-                                                    .env = r->opt.env,
-                                                    .user = r->opt.env_user,
-                                                    .is_model_key = pdl_model_is_key,
-                                                    .debug = r->opt.debug,
-                                                    .secrets = r->opt.secrets,
-                                                    .traceparent = r->opt.traceparent,
-                                                    .trace_user = r->opt.env_user,
-                                                });
-    return r->web;
-}
-
-/* Returns the world for an effect. Returns NULL, with err set, when that world cannot be opened. */
-static pdl_world *world_for(router *r, const pdl_effect *e, pdl_err *err) {
-    switch (e->kind) {
-    case PDL_EFFECT_model:
-    case PDL_EFFECT_embed: return model_of(r);
-    case PDL_EFFECT_http: return web_of(r);
-    case PDL_EFFECT_code:
-    case PDL_EFFECT_object:
-    case PDL_EFFECT_command:
-    case PDL_EFFECT_tool: return confined_world(r, e, err);
-    case PDL_EFFECT_read:
-    case PDL_EFFECT_write:
-    case PDL_EFFECT_input:
-    case PDL_EFFECT_source:
-    case PDL_EFFECT_sleep:
-    case PDL_EFFECT_now:
-    case PDL_EFFECT_random:
-    case PDL_EFFECT_approval:
-    case PDL_EFFECT_permit: return host_of(r);
-    case PDL_EFFECT_COUNT: break;
-    }
-    PDL_BUG("effect kind %d", (int)e->kind);
-}
-
-pdl_world *pdl_compose_model(pdl_world *w) { return model_of((router *)(void *)w); }
-
-/* Starts an effect that the library answers, and not the host program. */
-static void start_here(void *user, pdl_effect *e) {
-    router *r = user;
+static bool step_deputy(router *r, pdl_effect *e) {
     pdl_err err = {0};
-    if (e->kind == PDL_EFFECT_code && pdl_objects_in(pdl_dict_getz(e->request, "vars"))) {
-        pdl_err_host(&err, "TypeError",
-                     "a function or an object of the host program cannot be given to the process "
-                     "of code blocks");
-        pdl_effect_refuse(e, &err);
-        return;
+    switch (ask_deputy(r, e, &err)) {
+    case DEPUTY_REFUSES: pdl_effect_refuse(e, &err); return true;
+    case DEPUTY_SEES_NOTHING: pdl_effect_answer(e, pdl_null(), 0); return true;
+    case DEPUTY_DOES: break;
     }
-    pdl_world *world = r->opt.behind ? r->opt.behind : world_for(r, e, &err);
-    if (world)
-        world->ops->start(world, e);
-    else
-        pdl_effect_refuse(e, &err);
+    return false;
 }
 
 /* Returns true for code that must be confined. The host program is not asked to run such code,
@@ -464,28 +464,68 @@ bool pdl_compose_is_hooked(const pdl_world *w, const pdl_effect *e) {
     return pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e) && !is_confined_code(r, e);
 }
 
-static pdl_world *hooks_of(router *r) {
+static void start_declined(void *user, pdl_effect *e);
+
+static bool step_hooks(router *r, pdl_effect *e) {
+    if (!pdl_compose_is_hooked(&r->world, e)) return false;
     if (!r->hooks)
         r->hooks = pdl_hooks_world_new(
             &(pdl_hooks_options){r->opt.loop, r->opt.hooks, r->opt.n_hooks, r->opt.task},
-            start_here, r);
-    return r->hooks;
+            start_declined, r);
+    r->hooks->ops->start(r->hooks, e);
+    return true;
+}
+
+static bool step_objects(router *r, pdl_effect *e) {
+    pdl_err err = {0};
+    (void)r;
+    if (e->kind != PDL_EFFECT_code || !pdl_objects_in(pdl_dict_getz(e->request, "vars")))
+        return false;
+    pdl_err_host(&err, "TypeError",
+                 "a function or an object of the host program cannot be given to the process of "
+                 "code blocks");
+    pdl_effect_refuse(e, &err);
+    return true;
+}
+
+static bool step_engine(router *r, pdl_effect *e) {
+    if (!r->opt.engine) return false;
+    r->opt.engine->ops->start(r->opt.engine, e);
+    return true;
+}
+
+static bool step_room(router *r, pdl_effect *e) {
+    pdl_err err = {0};
+    pdl_world *world = world_for(r, e, &err);
+    if (world)
+        world->ops->start(world, e);
+    else
+        pdl_effect_refuse(e, &err);
+    return true;
+}
+
+typedef enum {
+#define STEP(name, when, why) STEP_##name,
+#include "api/session/chain.def"
+} step_id;
+
+static step_fn *const steps[] = {
+#define STEP(name, when, why) step_##name,
+#include "api/session/chain.def"
+};
+
+/* Takes the effect through the steps from this one on. */
+static void start_at(router *r, pdl_effect *e, step_id i) {
+    while (!steps[i](r, e)) i++; /* the last step returns true */
+}
+
+/* Continues with an effect that all handlers of the host program have declined. */
+static void start_declined(void *user, pdl_effect *e) {
+    start_at(user, e, (step_id)(STEP_hooks + 1));
 }
 
 static void start(pdl_world *w, pdl_effect *e) {
-    router *r = (router *)(void *)w;
-    pdl_err err = {0};
-    switch (ask_deputy(r, e, &err)) {
-    case DEPUTY_REFUSES: pdl_effect_refuse(e, &err); return;
-    case DEPUTY_SEES_NOTHING: pdl_effect_answer(e, pdl_null(), 0); return;
-    case DEPUTY_DOES: break;
-    }
-    if (!pdl_compose_is_hooked(w, e)) {
-        start_here(r, e);
-        return;
-    }
-    pdl_world *hooks = hooks_of(r);
-    hooks->ops->start(hooks, e);
+    start_at((router *)(void *)w, e, (step_id)0);
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
@@ -499,7 +539,7 @@ static void cancel(pdl_world *w, uint32_t id) {
     if (r->host) r->host->ops->cancel(r->host, id);
     if (r->web) r->web->ops->cancel(r->web, id);
     if (r->hooks) r->hooks->ops->cancel(r->hooks, id);
-    if (r->opt.behind) r->opt.behind->ops->cancel(r->opt.behind, id);
+    if (r->opt.engine) r->opt.engine->ops->cancel(r->opt.engine, id);
 }
 
 static bool poll_loop(pdl_world *w, int timeout_ms) {

@@ -52,9 +52,10 @@ typedef struct pdl_compose_options {
     size_t n_hooks;
     const uint64_t *code_seed; /* see pdl_session_run_options */
     pdl_task *task;            /* the task whose handlers are called; NULL when there is none */
-    /* A world that answers the effects which the hooks do not answer; borrowed. NULL: the worlds
-     * that this world opens answer them. */
-    pdl_world *behind;
+    /* The last row of the session of the engine, for a task of an engine whose tasks share a loop;
+     * borrowed. It answers what the hooks of the task do not answer. NULL: the worlds that this one
+     * opens answer. */
+    pdl_world *engine;
 } pdl_compose_options;
 
 /* Makes the world, which opens each of the others when it is first needed. Borrows the loop and
