@@ -12,6 +12,7 @@
 #include "api/handles.h"
 #include "api/host_answers.h"
 #include "base/limits.h"
+#include "base/linked.h"
 #include "base/utf8.h"
 #include "io/clock.h"
 
@@ -106,28 +107,14 @@ bool pdl_hooks_match(const pdl_hook *rows, size_t n, const pdl_effect *e) {
 
 static void take_out(pdl_request *r) {
     list *l = r->in;
-    if (!l) return;
-    if (r->next)
-        r->next->prev = r->prev;
-    else
-        l->last = r->prev;
-    if (r->prev)
-        r->prev->next = r->next;
-    else
-        l->first = r->next;
+    if (l) pdl_linked_remove(l, r);
     r->in = NULL;
-    r->next = r->prev = NULL;
 }
 
 static void move_to(pdl_request *r, list *l) {
     take_out(r);
     r->in = l;
-    r->prev = l->last;
-    if (l->last)
-        l->last->next = r;
-    else
-        l->first = r;
-    l->last = r;
+    pdl_linked_append(l, r);
 }
 
 static void keep_open(void *user);

@@ -353,7 +353,13 @@ static run_bound of_kind(bounding *w, const pdl_block *b) {
         return (run_bound){.result = pdl_bound_words(&w->names, PDL_AS(data, b)->data)};
     case PDL_BLOCK_scalar:
         return (run_bound){.result = pdl_bound_words(&w->names, PDL_AS(scalar, b)->value)};
-    default: return (run_bound){.result = INFINITY};
+    case PDL_BLOCK_get:
+    case PDL_BLOCK_read:
+    case PDL_BLOCK_factor:
+    case PDL_BLOCK_aggregator:
+    case PDL_BLOCK_error:
+    case PDL_BLOCK_empty: return (run_bound){.result = INFINITY}; /* they make no calls */
+    default: return no_bound(w, b->loc, "blocks of this kind are not looked into", NULL);
     }
 }
 

@@ -122,22 +122,20 @@ static bool is_folder(const pdl_finder *f, pdl_str from, pdl_str path) {
     return found;
 }
 
-/* Returns true for a name such as `react/qwen` of the library, which is imported as
- * lib/react/qwen. */
-static bool is_of_library(const pdl_finder *f, pdl_str from, pdl_str path) {
-    pdl_buf inside = PDL_BUF, name = PDL_BUF;
-    PDL_PUT(&inside, "lib/");
-    pdl_buf_put(&inside, path);
-    bool found = find(f, from, pdl_buf_str(&inside), true, &name);
-    pdl_buf_fini(&inside);
-    pdl_buf_fini(&name);
-    return found;
-}
-
 static bool is_importable(const pdl_finder *f, pdl_str from, pdl_str path) {
     pdl_buf name = PDL_BUF;
     bool found = find(f, from, path, true, &name);
     pdl_buf_fini(&name);
+    return found;
+}
+
+/* Returns true for a name such as `react/qwen` of the library, which is imported as
+ * lib/react/qwen. */
+static bool is_of_library(const pdl_finder *f, pdl_str from, pdl_str path) {
+    pdl_buf inside = PDL_BUF;
+    pdl_buf_putf(&inside, "lib/%.*s", PDL_FMT(path));
+    bool found = is_importable(f, from, pdl_buf_str(&inside));
+    pdl_buf_fini(&inside);
     return found;
 }
 

@@ -16,9 +16,13 @@ struct pdl_forecast;
 
 /* Appends, as JSON, the command of a search and the working folder of the command. */
 void pdl_cli_search_command(const arguments *a, pdl_buf *out);
-/* Returns the folder of a durable search: a path, or a name in `experiments`. Owned. Returns NULL
- * when there is no such folder. */
-char *pdl_cli_search_folder(pdl_str name);
+/* The file that only the folder of a durable search has, and one that the folder of each search
+ * has. */
+#define PDL_SEARCH_STATE "state.json"
+#define PDL_SEARCH_CANDIDATES "candidates.jsonl"
+/* Returns the folder of a search that has this file. name: its path, or a name in experiments.
+ * Owned; NULL: there is none. */
+char *pdl_cli_search_folder(pdl_str name, const char *file);
 /* Continues the search in a folder. Takes folder. Returns the exit code. */
 int pdl_cli_search_resume(const arguments *given, char *folder);
 

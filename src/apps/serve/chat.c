@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/linked.h"
 #include "base/pace.h"
 #include "io/clock.h"
 #include "io/sse.h"
@@ -31,45 +32,20 @@ enum {
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-static void append(works *l, work *w) {
-    w->prev = l->last;
-    w->next = NULL;
-    if (l->last)
-        l->last->next = w;
-    else
-        l->first = w;
-    l->last = w;
-}
-
-static void take_out(works *l, work *w) {
-    if (w->prev)
-        w->prev->next = w->next;
-    else
-        l->first = w->next;
-    if (w->next)
-        w->next->prev = w->prev;
-    else
-        l->last = w->prev;
-}
-
 void pdl_serve_works_move_last(works *l, work *w) {
-    take_out(l, w);
-    append(l, w);
-}
-
-static bool is_linked(const works *l, const work *w) {
-    return (w->prev ? w->prev->next : l->first) == w && (w->next ? w->next->prev : l->last) == w;
+    pdl_linked_remove(l, w);
+    pdl_linked_append(l, w);
 }
 
 bool pdl_serve_ok(const pdl_serve *s) {
     uint32_t n = 0, slots = s->n_slots;
     size_t bytes = 0;
     for (const work *w = s->waiting.first; w; w = w->next, n++) {
-        if (!w->waits || w->n_over || !is_linked(&s->waiting, w)) return false;
+        if (!w->waits || w->n_over || !pdl_linked_has(&s->waiting, w)) return false;
         bytes += w->n_bytes;
     }
     for (const work *w = s->going.first; w; w = w->next) {
-        if (w->waits || w->n_over > w->n || !is_linked(&s->going, w)) return false;
+        if (w->waits || w->n_over > w->n || !pdl_linked_has(&s->going, w)) return false;
         slots += w->n;
     }
     return n == s->n_waiting && bytes == s->bytes_waiting && slots == s->opt.max_runs;
@@ -192,7 +168,7 @@ static size_t bytes_of(const pdl_exchange *x) { return x ? pdl_exchange_body(x).
 
 static void leave_queue(work *w) {
     pdl_serve *s = w->s;
-    take_out(&s->waiting, w);
+    pdl_linked_remove(&s->waiting, w);
     w->waits = false;
     assert(s->n_waiting > 0);
     s->n_waiting--;
@@ -239,7 +215,7 @@ void pdl_serve_chat_free(work *w) {
     if (w->waits)
         leave_queue(w);
     else
-        take_out(&w->s->going, w);
+        pdl_linked_remove(&w->s->going, w);
     release(w);
 }
 
@@ -324,7 +300,7 @@ static pdl_val variables_of(const work *w, uint32_t i) {
 /* Starts the runs of a request, when there is a slot for each choice. */
 static void spawn(work *w) {
     pdl_serve *s = w->s;
-    append(&s->going, w);
+    pdl_linked_append(&s->going, w);
     for (uint32_t i = 0; i < w->n; i++) {
         choice *c = &w->choices[i];
         pdl_val vars = variables_of(w, i);
@@ -354,7 +330,7 @@ static void spawn(work *w) {
 static void queue(work *w) {
     pdl_serve *s = w->s;
     w->waits = true;
-    append(&s->waiting, w);
+    pdl_linked_append(&s->waiting, w);
     s->n_waiting++;
     w->n_bytes = bytes_of(w->x);
     s->bytes_waiting += w->n_bytes;

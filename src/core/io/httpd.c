@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/linked.h"
 #include "base/os.h"
 #include "base/pace.h"
 
@@ -42,29 +43,11 @@ enum {
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-static void take_out(client *c) {
-    assert((c->prev ? c->prev->next : c->list->first) == c);
-    assert((c->next ? c->next->prev : c->list->last) == c);
-    if (c->prev)
-        c->prev->next = c->next;
-    else
-        c->list->first = c->next;
-    if (c->next)
-        c->next->prev = c->prev;
-    else
-        c->list->last = c->prev;
-}
+static void take_out(client *c) { pdl_linked_remove(c->list, c); }
 
 static void put_in(client *c, clients *l) {
-    assert(!l->last == !l->first && (!l->last || !l->last->next));
     c->list = l;
-    c->prev = l->last;
-    c->next = NULL;
-    if (l->last)
-        l->last->next = c;
-    else
-        l->first = c;
-    l->last = c;
+    pdl_linked_append(l, c);
 }
 
 static void move(client *c, clients *l) {

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/linked.h"
 #include "io/clock.h"
 #include "value/int.h"
 
@@ -59,29 +60,6 @@ typedef struct budget_world {
 } budget_world;
 
 /* --- lists ------------------------------------------------------------------------------------ */
-
-static void append(list *l, charge *c) {
-    assert(!l->last == !l->first && (!l->last || !l->last->next));
-    c->prev = l->last;
-    c->next = NULL;
-    if (l->last)
-        l->last->next = c;
-    else
-        l->first = c;
-    l->last = c;
-}
-
-static void take_out(list *l, charge *c) {
-    assert((c->prev ? c->prev->next : l->first) == c && (c->next ? c->next->prev : l->last) == c);
-    if (c->prev)
-        c->prev->next = c->next;
-    else
-        l->first = c->next;
-    if (c->next)
-        c->next->prev = c->prev;
-    else
-        l->last = c->prev;
-}
 
 static charge *find(const list *l, uint32_t id) {
     charge *c = l->first;
@@ -308,7 +286,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     pdl_effect_sink asker = c->asker;
     leave_way(c);
     settle(c, reply);
-    take_out(&r->going, c);
+    pdl_linked_remove(&r->going, c);
     pdl_effect_free(c->twin);
     release(c);
     if (asker.reply) asker.reply(asker.user, e, reply);
@@ -325,7 +303,7 @@ static void on_deadline(void *user) {
     pdl_effect *e = c->e ? c->e : c->twin;
     c->deadline = NULL;
     refuse(c, soonest(c->budget, &left), PDL_BUDGET_seconds, &err);
-    take_out(c->e ? &r->waiting : &r->going, c);
+    pdl_linked_remove(c->e ? &r->waiting : &r->going, c);
     if (!c->e) {
         leave_way(c);
         r->world.next->ops->cancel(r->world.next, c->id);
@@ -339,7 +317,7 @@ static void on_deadline(void *user) {
 static void go(charge *c, pdl_effect *e) {
     budget_world *r = c->world;
     take_way(c);
-    append(&r->going, c);
+    pdl_linked_append(&r->going, c);
     c->e = NULL;
     if (c->deadline) c->twin = pdl_effect_forward(e, e->sink);
     c->asker = e->sink;
@@ -364,7 +342,7 @@ static void decide(charge *c, pdl_effect *e) {
         give_up(c, e, &err);
     } else if (too_small(c, true, &item)) {
         c->e = e;
-        append(&c->world->waiting, c);
+        pdl_linked_append(&c->world->waiting, c);
     } else {
         go(c, e);
     }
@@ -385,7 +363,7 @@ static void look_again(budget_world *r) {
         while (old.first) {
             charge *c = old.first;
             pdl_effect *e = c->e;
-            take_out(&old, c);
+            pdl_linked_remove(&old, c);
             decide(c, e);
         }
         r->passing = NULL;
@@ -429,7 +407,7 @@ static void cancel(pdl_world *w, uint32_t id) {
         r->world.next->ops->cancel(r->world.next, id);
         return;
     }
-    take_out(l, c);
+    pdl_linked_remove(l, c);
     if (c->e) {
         pdl_effect_free(c->e);
     } else {
@@ -450,7 +428,7 @@ static void close(pdl_world *w) {
     list *lists[] = {&r->waiting, &r->going};
     for (size_t i = 0; i < 2; i++) {
         for (charge *c; (c = lists[i]->first);) {
-            take_out(lists[i], c);
+            pdl_linked_remove(lists[i], c);
             pdl_effect_free(c->e);
             pdl_effect_free(c->twin);
             release(c);

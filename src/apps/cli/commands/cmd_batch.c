@@ -13,6 +13,7 @@
 #include "batch/provider.h"
 #include "cli/cli.h"
 #include "cli/json_rows.h"
+#include "cli/each_run.h"
 #include "cli/rows_line.h"
 #include "lang/load.h"
 
@@ -309,9 +310,8 @@ static void refuse_write(void *user, pdl_request *r) {
 
 static int open_session(batcher *b, pdl_debug *debug) {
     const arguments *a = b->a;
-    shared_options limits = {0};
+    each_run m;
     pdl_err err = {0};
-    pdl_val vars = pdl_absent();
     const pdl_hook hooks[] = {{PDL_EFFECT_input, {"", 0}, refuse_input, NULL},
                               {PDL_EFFECT_write,
                                {"", 0},
@@ -328,7 +328,7 @@ static int open_session(batcher *b, pdl_debug *debug) {
         .reports.debug = debug,
         .host = {.hooks = hooks, .n_hooks = sizeof hooks / sizeof *hooks},
     };
-    int code = pdl_cli_shared_options_read(a, &limits, &o);
+    int code = pdl_cli_each_begin(&m, a, &o);
     if (code) {
         pdl_free(out);
         pdl_free(journal);
@@ -338,25 +338,20 @@ static int open_session(batcher *b, pdl_debug *debug) {
         b->o.provider = pdl_batch_provider_new();
         o.models.carrier = pdl_batch_provider_carrier(b->o.provider);
     }
-    b->o.budget = o.run.budget;
+    b->o.budget = m.budget;
     b->o.cancel = o.run.cancel;
     b->o.dir = o.program.dir;
-    o.run.budget = NULL; /* one budget limits all rows together */
-    pdl_check_config config = {.arena = pdl_arena_make()};
-    bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err);
-    pdl_config_use(&config, &o);
-    b->o.variables = vars;
+    bool ok = pdl_cli_each_read(&m, a->files.p[0], &err);
+    b->o.variables = m.variables;
     ok = ok && pdl_session_new(&o, &b->session, &err);
     code = ok ? run_program(b) : 2; /* no row has begun at this time */
     if (!ok) pdl_cli_print_option_error(a, &err, NULL);
     pdl_err_fini(&err);
     pdl_session_free(b->session);
     pdl_batch_provider_free(b->o.provider);
-    pdl_config_fini(&config);
+    pdl_cli_each_end(&m);
     pdl_free(out);
     pdl_free(journal);
-    if (!pdl_is_absent(vars)) pdl_drop(vars);
-    pdl_cli_shared_options_fini(&limits);
     return code;
 }
 

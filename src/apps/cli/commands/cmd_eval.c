@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/infer_options.h"
+#include "cli/each_run.h"
 #include "cli/rows_line.h"
 #include "eval/eval.h"
 #include "io/file.h"
@@ -182,18 +183,14 @@ static int report(const evaluator *e, pdl_vref result) {
 
 static int evaluate(evaluator *e) {
     const arguments *a = e->a;
-    shared_options limits = {0};
+    each_run m;
     pdl_err err = {0};
-    pdl_val vars = pdl_absent(), result = pdl_absent();
-    pdl_session_options *so = &e->o.session;
-    int code = pdl_cli_shared_options_read(a, &limits, so);
+    pdl_val result = pdl_absent();
+    int code = pdl_cli_each_begin(&m, a, &e->o.session);
     if (code) return code;
-    e->o.budget = so->run.budget;
-    so->run.budget = NULL; /* one budget limits all rows together */
-    pdl_check_config config = {.arena = pdl_arena_make()};
-    bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err);
-    pdl_config_use(&config, so);
-    e->o.variables = vars;
+    bool ok = pdl_cli_each_read(&m, a->files.p[0], &err);
+    e->o.budget = m.budget;
+    e->o.variables = m.variables;
     ok = ok && pdl_eval_run(&e->o, &result, &err);
     pdl_cli_rows_line_clear(&e->line);
     if (!pdl_is_absent(result)) {
@@ -203,14 +200,12 @@ static int evaluate(evaluator *e) {
         if (ok && code == 0 && is_below(e, result)) code = 1;
     }
     if (!ok) {
-        code = err.kind == PDL_E_usage ? 2 : pdl_err_exit_code(&err);
+        code = pdl_cli_each_code(&err);
         pdl_cli_print_option_error(a, &err, NULL);
     }
     pdl_err_fini(&err);
     if (!pdl_is_absent(result)) pdl_drop(result);
-    pdl_config_fini(&config);
-    if (!pdl_is_absent(vars)) pdl_drop(vars);
-    pdl_cli_shared_options_fini(&limits);
+    pdl_cli_each_end(&m);
     return code;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "cli/each_run.h"
 #include "cli/rows_line.h"
 #include "cli/search_again.h"
 #include "fmt/diff.h"
@@ -343,30 +344,24 @@ static int put_result(const optimizer *z, pdl_vref result) {
 
 static int run(optimizer *z) {
     const arguments *a = z->a;
-    shared_options limits = {0};
+    each_run m;
     pdl_err err = {0};
-    pdl_val vars = pdl_absent(), result = pdl_absent();
-    pdl_session_options *so = &z->o.session;
-    int code = pdl_cli_shared_options_read(a, &limits, so);
+    pdl_val result = pdl_absent();
+    int code = pdl_cli_each_begin(&m, a, &z->o.session);
     if (code) return code;
-    z->o.budget = so->run.budget;
-    so->run.budget = NULL; /* one budget limits all runs together */
-    pdl_check_config config = {.arena = pdl_arena_make()};
-    bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(z->o.program, &config, &err);
-    pdl_config_use(&config, so);
-    if (!a->given[OPT_config]) z->o.variables = vars;
+    bool ok = pdl_cli_each_read(&m, z->o.program, &err);
+    z->o.budget = m.budget;
+    if (!a->given[OPT_config]) z->o.variables = m.variables;
     ok = ok && pdl_optimize_run(&z->o, &result, &err);
     pdl_cli_rows_line_clear(&z->line);
     if (!pdl_is_absent(result)) code = put_result(z, result);
     if (!ok) {
-        code = err.kind == PDL_E_usage ? 2 : pdl_err_exit_code(&err);
+        code = pdl_cli_each_code(&err);
         pdl_cli_print_option_error(a, &err, NULL);
     }
     pdl_err_fini(&err);
     if (!pdl_is_absent(result)) pdl_drop(result);
-    pdl_config_fini(&config);
-    if (!pdl_is_absent(vars)) pdl_drop(vars);
-    pdl_cli_shared_options_fini(&limits);
+    pdl_cli_each_end(&m);
     return code;
 }
 

@@ -78,7 +78,7 @@ static int check_run(const arguments *a) {
 
 int pdl_cli_cmd_resume(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: ID or FILE");
-    char *search = pdl_cli_search_folder(a->files.p[0]);
+    char *search = pdl_cli_search_folder(a->files.p[0], PDL_SEARCH_STATE);
     if (search) return pdl_cli_search_resume(a, search);
     if (a->given[OPT_json] && !a->given[OPT_resume_check])
         return pdl_cli_refuse(a, "--json is for --check");

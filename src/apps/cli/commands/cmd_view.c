@@ -205,29 +205,13 @@ static bool read_in(pdl_str folder, const char *file, pdl_buf *out, pdl_err *err
     return ok;
 }
 
-/* Returns the folder of a search, which is named by its path or by its name in `experiments`;
- * owned. NULL when there is no such search. */
-static char *search_folder(pdl_str name) {
-    bool is_path = pdl_str_find(name, PDL_STR("/"), 0) != PDL_NOT_FOUND;
-    for (int i = 0; i < 2 - is_path; i++) {
-        pdl_buf folder = PDL_BUF, file = PDL_BUF;
-        pdl_buf_putf(&folder, "%s%.*s", i ? "experiments/" : "", PDL_FMT(name));
-        pdl_buf_putf(&file, "%s/candidates.jsonl", pdl_buf_z(&folder));
-        bool is = pdl_file_kind_of(pdl_buf_z(&file)) == PDL_FILE_REGULAR;
-        pdl_buf_fini(&file);
-        if (is) return pdl_buf_take(&folder);
-        pdl_buf_fini(&folder);
-    }
-    return NULL;
-}
-
 /* Shows a search. While the search is in progress it has no report. */
 static bool open_search(shower *s, pdl_str folder, pdl_err *err) {
     pdl_buf candidates = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), scores = candidates,
             report = PDL_BUF;
     pdl_err none = {0};
     pdl_view_run *view = NULL;
-    bool ok = read_in(folder, "candidates.jsonl", &candidates, err) &&
+    bool ok = read_in(folder, PDL_SEARCH_CANDIDATES, &candidates, err) &&
               read_in(folder, "scores.jsonl", &scores, err);
     if (ok && !read_in(folder, "report.md", &report, &none)) pdl_err_fini(&none);
     pdl_view_search files = {pdl_buf_str(&candidates), pdl_buf_str(&scores), pdl_buf_str(&report)};
@@ -288,7 +272,7 @@ static bool open_recorded(shower *s, pdl_str name, pdl_err *err) {
 }
 
 static bool open_run(shower *s, pdl_str name, pdl_err *err) {
-    char *search = search_folder(name);
+    char *search = pdl_cli_search_folder(name, PDL_SEARCH_CANDIDATES);
     if (search) {
         bool ok = open_search(s, pdl_str_of(search), err);
         pdl_free(search);

@@ -82,6 +82,10 @@ static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
     return is_one_of(id, reading, sizeof reading / sizeof *reading) ? value : (pdl_str){0};
 }
 
+static void put_is_folder(pdl_str name, pdl_buf *out) {
+    pdl_buf_putf(out, "'%.*s' is a folder, not a file", PDL_FMT(name));
+}
+
 /* Appends the problem with the file that a value names. Appends nothing when the file has no
  * problem. */
 static void put_fault(const arguments *a, opt_id id, pdl_str value, pdl_buf *out) {
@@ -91,7 +95,7 @@ static void put_fault(const arguments *a, opt_id id, pdl_str value, pdl_buf *out
     if (file.n && kind_of(file) == PDL_FILE_NONE)
         pdl_buf_putf(out, "there is no %s '%.*s'", writes ? "folder" : "file", PDL_FMT(file));
     else if (kind_of(named) == PDL_FILE_DIR)
-        pdl_buf_putf(out, "'%.*s' is a folder, not a file", PDL_FMT(named));
+        put_is_folder(named, out);
 }
 
 static bool has_options(const arguments *a, char **message) {
@@ -113,7 +117,7 @@ static bool has_options(const arguments *a, char **message) {
  * shown and resumed. */
 static bool is_wrong_folder(pdl_str operand) {
     if (!is_path_name(operand) || kind_of(operand) != PDL_FILE_DIR) return false;
-    char *search = pdl_cli_search_folder(operand);
+    char *search = pdl_cli_search_folder(operand, PDL_SEARCH_STATE);
     pdl_free(search);
     return !search;
 }
@@ -124,7 +128,7 @@ static bool has_journals(const arguments *a, char **message) {
         for (size_t k = journals[i].from; k < a->files.n; k++) {
             if (!is_wrong_folder(a->files.p[k])) continue;
             pdl_buf b = PDL_BUF;
-            pdl_buf_putf(&b, "'%.*s' is a folder, not a file", PDL_FMT(a->files.p[k]));
+            put_is_folder(a->files.p[k], &b);
             *message = pdl_buf_take(&b);
             return false;
         }

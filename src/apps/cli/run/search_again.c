@@ -21,7 +21,6 @@
 
 #include "base/banned.h"
 
-#define STATE_FILE "state.json"
 
 static pdl_val with_word(pdl_val list, const option *o, pdl_str value) {
     pdl_buf b = PDL_BUF;
@@ -72,29 +71,18 @@ void pdl_cli_search_command(const arguments *a, pdl_buf *out) {
     pdl_drop(d);
 }
 
-/* Returns the state file of a search in a folder; owned. NULL when there is none. */
-static char *state_in(pdl_str folder) {
-    pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "%.*s/" STATE_FILE, PDL_FMT(folder));
-    char *path = pdl_buf_take(&b);
-    if (pdl_file_kind_of(path) == PDL_FILE_REGULAR) return path;
-    pdl_free(path);
-    return NULL;
-}
-
-char *pdl_cli_search_folder(pdl_str name) {
-    char *state = state_in(name);
-    pdl_buf b = PDL_BUF;
-    if (!state && !memchr(name.p ? name.p : "", '/', name.n)) {
-        pdl_buf_putf(&b, "experiments/%.*s", PDL_FMT(name));
-        state = state_in(pdl_buf_str(&b));
-    } else {
-        pdl_buf_put(&b, name);
+char *pdl_cli_search_folder(pdl_str name, const char *file) {
+    bool is_path = pdl_str_find(name, PDL_STR("/"), 0) != PDL_NOT_FOUND;
+    for (int i = 0; i < 2 - is_path; i++) {
+        pdl_buf folder = PDL_BUF, path = PDL_BUF;
+        pdl_buf_putf(&folder, "%s%.*s", i ? "experiments/" : "", PDL_FMT(name));
+        pdl_buf_putf(&path, "%s/%s", pdl_buf_z(&folder), file);
+        bool has_file = pdl_file_kind_of(pdl_buf_z(&path)) == PDL_FILE_REGULAR;
+        pdl_buf_fini(&path);
+        if (has_file) return pdl_buf_take(&folder);
+        pdl_buf_fini(&folder);
     }
-    if (!state) pdl_buf_fini(&b);
-    if (!state) return NULL;
-    pdl_free(state);
-    return pdl_buf_take(&b);
+    return NULL;
 }
 
 /* Reads the text of a state: the words and the working folder of the command. */
@@ -147,15 +135,16 @@ static bool enter_home(const char *path, pdl_str text, pdl_err *err) {
 /* Reads the state of a search and enters the working folder of its command, whose file .env may
  * have the keys that the state refers to. */
 static bool read_state(const char *folder, pdl_val *out, pdl_err *err) {
-    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), filled = PDL_BUF;
-    char *path = state_in(pdl_str_of(folder));
-    bool ok = path && pdl_file_read(path, &text, err) &&
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), filled = PDL_BUF, name = PDL_BUF;
+    pdl_buf_putf(&name, "%s/" PDL_SEARCH_STATE, folder);
+    const char *path = pdl_buf_z(&name);
+    bool ok = pdl_file_read(path, &text, err) &&
               enter_home(path, pdl_buf_str(&text), err) &&
               fill_keys(path, pdl_buf_str(&text), &filled, err) &&
               read_words(path, pdl_buf_str(&filled), out, err);
     pdl_buf_fini(&text);
     pdl_buf_fini(&filled);
-    pdl_free(path);
+    pdl_buf_fini(&name);
     return ok;
 }
 

@@ -52,20 +52,23 @@ static pdl_str first_word(pdl_str answer) {
     return pdl_str_sub(said, from, n);
 }
 
-static bool starts(pdl_str text, pdl_str part, bool any_case) {
-    if (!any_case) return pdl_str_starts(text, part);
-    return part.n <= text.n && pdl_str_eq_nocase(pdl_str_sub(text, 0, part.n), part);
+/* How a text starts with a token: only when capital letters count as small ones, or as written. */
+typedef enum { NO_START, ANY_CASE, AS_WRITTEN } start_kind;
+
+static start_kind start_of(pdl_str text, pdl_str part) {
+    if (pdl_str_starts(text, part)) return AS_WRITTEN;
+    bool starts = part.n <= text.n && pdl_str_eq_nocase(pdl_str_sub(text, 0, part.n), part);
+    return starts ? ANY_CASE : NO_START;
 }
 
-/* Sets *out when text starts with the token of this entry. any_case: a capital letter counts as a
- * small one. */
-static bool token_starts(pdl_vref entry, pdl_str text, bool any_case, bool *out, pdl_err *err) {
+/* Sets *out to how text starts with the token of this entry. */
+static bool token_starts(pdl_vref entry, pdl_str text, start_kind *out, pdl_err *err) {
     pdl_vref token;
     if (!member(entry, "token", &token, err)) return false;
     if (!pdl_is_str(token))
         return pdl_err_host(err, "TypeError", "a token is of type %s, not str", pdl_py_type(token));
     pdl_str word = pdl_str_get(token), bare = pdl_str_trim(word);
-    *out = starts(text, bare, any_case) && (bare.n || !word.n);
+    *out = bare.n || !word.n ? start_of(text, bare) : NO_START;
     return true;
 }
 
@@ -81,14 +84,12 @@ static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
     double least = INFINITY, other_case = NAN;
     for (size_t i = 0; i < pdl_list_len(top); i++) {
         pdl_vref entry = pdl_list_at(top, i);
-        bool hit = false, near = false;
+        start_kind start;
         double lp = 0;
-        if (!token_starts(entry, word, false, &hit, err) ||
-            !token_starts(entry, word, true, &near, err) || !logprob_of(entry, &lp, err))
-            return false;
+        if (!token_starts(entry, word, &start, err) || !logprob_of(entry, &lp, err)) return false;
         *out = exp(lp);
-        if (hit) return true;
-        if (near && isnan(other_case)) other_case = lp;
+        if (start == AS_WRITTEN) return true;
+        if (start == ANY_CASE && isnan(other_case)) other_case = lp;
         if (lp < least) least = lp;
     }
     *out = exp(isnan(other_case) ? least : other_case);
@@ -105,10 +106,10 @@ static bool decision(pdl_vref choice, pdl_str answer, bool explained, pdl_vref *
         return false;
     size_t n = pdl_list_len(content);
     for (size_t i = 0; i < n; i++) {
-        bool hit = false;
+        start_kind start;
         pdl_vref token = pdl_list_at(content, explained ? i : n - 1 - i);
-        if (!token_starts(token, answer, true, &hit, err)) return false;
-        if (hit) return member_list(token, "top_logprobs", top, err);
+        if (!token_starts(token, answer, &start, err)) return false;
+        if (start != NO_START) return member_list(token, "top_logprobs", top, err);
     }
     return pdl_err_host(err, "AssertionError", "no token of the response begins its text");
 }

@@ -331,28 +331,14 @@ static void add_head(pdl_vref m, pdl_reply_builder *d) {
     add_usage(pdl_dict_getz(m, "usage"), d);
 }
 
-static pdl_val thoughts_of(pdl_reply_builder *d) {
-    pdl_vref list = pdl_dict_getz(d->extra, "thinking_blocks");
-    return pdl_is_list(list) ? pdl_keep(list) : pdl_list_new(1);
-}
-
-static void add_thought(pdl_reply_builder *d, pdl_val block) {
-    pdl_val list = pdl_list_push(thoughts_of(d), block);
-    d->extra = pdl_dict_putz(d->extra, "thinking_blocks", list);
-    d->arrived++;
-}
-
 /* Sets a field of the latest thought. */
 static void set_thought(pdl_reply_builder *d, const char *key, pdl_str text) {
-    pdl_val list = thoughts_of(d);
-    size_t n = pdl_list_len(list);
-    if (n == 0) {
-        pdl_drop(list);
-        return;
-    }
-    pdl_vref last = pdl_list_at(list, n - 1);
-    pdl_val changed = pdl_dict_putz(pdl_keep(last), key, pdl_text(text));
-    d->extra = pdl_dict_putz(d->extra, "thinking_blocks", pdl_list_set(list, n - 1, changed));
+    pdl_vref list = pdl_dict_getz(d->extra, "thinking_blocks");
+    size_t n = pdl_is_list(list) ? pdl_list_len(list) : 0;
+    if (n == 0) return;
+    pdl_val changed = pdl_dict_putz(pdl_keep(pdl_list_at(list, n - 1)), key, pdl_text(text));
+    d->extra = pdl_dict_putz(d->extra, "thinking_blocks",
+                             pdl_list_set(pdl_keep(list), n - 1, changed));
 }
 
 static void add_call(pdl_vref block, int64_t index, pdl_vref input, pdl_reply_builder *d) {
@@ -372,7 +358,7 @@ static void add_block_of_reply(const pdl_ask *a, pdl_vref block, int64_t index, 
         d->mark = d->reasoning.len;
         if (pdl_member_str(block, "thinking").n)
             pdl_reply_builder_reasoning(d, pdl_member_str(block, "thinking"));
-        add_thought(d, pdl_keep(block));
+        pdl_reply_builder_thought(d, pdl_keep(block));
     } else if (pdl_str_is(type, "tool_use")) {
         pdl_vref input = pdl_dict_getz(block, "input");
         bool schema = a->forced_tool && pdl_str_is(pdl_member_str(block, "name"), PDL_SCHEMA_TOOL);
@@ -397,11 +383,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
         if (pdl_is_dict(pdl_list_at(content, i)))
             add_block_of_reply(a, pdl_list_at(content, i), (int64_t)i, true, &d);
     pdl_reply_builder_stop(&d, pdl_dict_getz(json, "stop_reason"));
-    bool ok = pdl_reply_builder_check(&d, err);
-    if (ok) *raw = pdl_reply_builder_take(&d);
-    pdl_reply_builder_fini(&d);
-    pdl_drop(json);
-    return ok;
+    return pdl_reply_builder_end(&d, json, raw, err);
 }
 
 /* --- stream ----------------------------------------------------------------------------------- */

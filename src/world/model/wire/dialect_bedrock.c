@@ -348,27 +348,18 @@ static void add_call(pdl_vref use, int64_t index, pdl_vref input, pdl_reply_buil
     pdl_drop(list);
 }
 
-/* Adds a thought in the form of Anthropic's models, which produce them. Takes block. */
-static void add_thinking_block(pdl_val block, pdl_reply_builder *d) {
-    pdl_vref old = pdl_dict_getz(d->extra, "thinking_blocks");
-    pdl_val list = pdl_list_push(pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1), block);
-    d->extra = pdl_dict_putz(d->extra, "thinking_blocks", list);
-    d->arrived++;
-}
-
 static void add_thought(pdl_vref text, pdl_vref mark, pdl_reply_builder *d) {
     pdl_val b = object_with("type", pdl_textz("thinking"));
     b = pdl_dict_putz(b, "thinking", pdl_is_str(text) ? pdl_keep(text) : pdl_textz(""));
     if (pdl_is_str(mark)) b = pdl_dict_putz(b, "signature", pdl_keep(mark));
-    add_thinking_block(b, d);
+    pdl_reply_builder_thought(d, b);
 }
 
 /* Adds an encrypted thought, which is only sent back. */
 static void add_hidden_thought(pdl_vref data, pdl_reply_builder *d) {
     if (!pdl_is_str(data)) return;
-    add_thinking_block(
-        pdl_dict_putz(object_with("type", pdl_textz("redacted_thinking")), "data", pdl_keep(data)),
-        d);
+    pdl_val b = object_with("type", pdl_textz("redacted_thinking"));
+    pdl_reply_builder_thought(d, pdl_dict_putz(b, "data", pdl_keep(data)));
 }
 
 static void add_block_of_reply(pdl_vref block, int64_t index, pdl_reply_builder *d) {
@@ -397,11 +388,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
         add_block_of_reply(pdl_list_at(content, i), (int64_t)i, &d);
     pdl_reply_builder_stop(&d, get(json, "stopReason"));
     add_usage(get(json, "usage"), &d);
-    bool ok = pdl_reply_builder_check(&d, err);
-    if (ok) *raw = pdl_reply_builder_take(&d);
-    pdl_reply_builder_fini(&d);
-    pdl_drop(json);
-    return ok;
+    return pdl_reply_builder_end(&d, json, raw, err);
 }
 
 /* --- stream ----------------------------------------------------------------------------------- */

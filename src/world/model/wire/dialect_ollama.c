@@ -397,11 +397,7 @@ static bool read_with(const pdl_ask *a, bool generate, pdl_val json, pdl_val *ra
     (generate ? add_generate : add_chat)(json, &d);
     add_common(json, &d);
     if (generate && emulates_tools(a)) end_emulation(&d);
-    bool ok = pdl_reply_builder_check(&d, err);
-    if (ok) *raw = pdl_reply_builder_take(&d);
-    pdl_reply_builder_fini(&d);
-    pdl_drop(json);
-    return ok;
+    return pdl_reply_builder_end(&d, json, raw, err);
 }
 
 static bool read_chat(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {

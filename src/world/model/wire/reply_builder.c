@@ -210,12 +210,16 @@ static void add_thought(pdl_reply_builder *d, pdl_vref v) {
     pdl_buf_fini(&text);
 }
 
-static void add_image(pdl_reply_builder *d, pdl_vref part) {
-    pdl_vref old = pdl_dict_getz(d->extra, "images");
-    pdl_val list = pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1);
-    list = pdl_list_push(list, pdl_keep(part));
-    d->extra = pdl_dict_putz(d->extra, "images", list);
+/* Appends to a list of the message that is neither text nor calls. Takes item. */
+static void push_extra(pdl_reply_builder *d, const char *key, pdl_val item) {
+    pdl_vref old = pdl_dict_getz(d->extra, key);
+    pdl_val list = pdl_list_push(pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1), item);
+    d->extra = pdl_dict_putz(d->extra, key, list);
     d->arrived++;
+}
+
+void pdl_reply_builder_thought(pdl_reply_builder *d, pdl_val block) {
+    push_extra(d, "thinking_blocks", block);
 }
 
 void pdl_reply_builder_part(pdl_reply_builder *d, pdl_vref part) {
@@ -227,7 +231,7 @@ void pdl_reply_builder_part(pdl_reply_builder *d, pdl_vref part) {
     else if (pdl_str_is(type, "thinking") || pdl_str_is(type, "reasoning"))
         add_thought(d, pdl_is_absent(thought) ? text : thought);
     else if (pdl_str_is(type, "image_url"))
-        add_image(d, part);
+        push_extra(d, "images", pdl_keep(part));
     else if (pdl_is_str(text) && !pdl_peer_is_failure(part))
         pdl_reply_builder_text(d, pdl_str_get(text));
     else if (pdl_is_str(refusal))
@@ -375,4 +379,12 @@ pdl_val pdl_reply_builder_take(pdl_reply_builder *d) {
     if (!pdl_is_absent(d->usage)) raw = pdl_dict_putz(raw, "usage", take(&d->usage));
     d->head = pdl_absent();
     return raw;
+}
+
+bool pdl_reply_builder_end(pdl_reply_builder *d, pdl_val answer, pdl_val *raw, pdl_err *err) {
+    bool ok = pdl_reply_builder_check(d, err);
+    if (ok) *raw = pdl_reply_builder_take(d);
+    pdl_reply_builder_fini(d);
+    pdl_drop(answer);
+    return ok;
 }

@@ -97,6 +97,8 @@ bool pdl_reply_builder_takes(pdl_reply_builder *d, const struct pdl_ask *a, pdl_
 void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text);
 void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text);
 void pdl_reply_builder_refusal(pdl_reply_builder *d, pdl_str text);
+/* Adds a thought in the form of Anthropic's models, as their services get it back. Takes block. */
+void pdl_reply_builder_thought(pdl_reply_builder *d, pdl_val block);
 /* Adds a content in parts (Mistral): texts, thoughts and images. The value is one part or a list of
  * parts. */
 void pdl_reply_builder_parts(pdl_reply_builder *d, pdl_vref parts);
@@ -136,6 +138,11 @@ PDL_MUST bool pdl_reply_builder_check(const pdl_reply_builder *d, pdl_err *err);
 /* Returns the response in OpenAI's form and empties the builder. Text that was held back goes to
  * piece. */
 pdl_val pdl_reply_builder_take(pdl_reply_builder *d);
+
+/* Ends the reading of a whole answer: *raw gets the response when the reply is complete. Releases
+ * the builder and the answer. Error: protocol. */
+PDL_MUST bool pdl_reply_builder_end(pdl_reply_builder *d, pdl_val answer, pdl_val *raw,
+                                    pdl_err *err);
 
 /* --- reply_tools.c ---------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
  */
 #include "cli/cli.h"
 #include "cli/infer_options.h"
+#include "cli/each_run.h"
 #include "cli/rows_line.h"
 #include "cli/search_again.h"
 #include "cli/term.h"
@@ -151,14 +152,14 @@ static void print_error(const arguments *a, const pdl_err *err) {
 
 static int infer(inferrer *n) {
     const arguments *a = n->a;
-    shared_options limits = {0};
+    each_run m;
     pdl_err err = {0};
-    pdl_val vars = pdl_absent(), result = pdl_absent();
+    pdl_val result = pdl_absent();
     pdl_session_options *so = &n->o.session;
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     int64_t workers = 0;
     if (!pdl_cli_read_whole(a, OPT_workers, 1, PDL_MAX_MAP_WORKERS, &workers)) return 2;
-    int code = pdl_cli_shared_options_read(a, &limits, so);
+    int code = pdl_cli_each_begin(&m, a, so);
     if (code) return code;
     if (workers) so->run.jobs = (uint32_t)workers;
     so->files.record = n->durable ? (pdl_str){0} : a->value[OPT_record];
@@ -167,13 +168,9 @@ static int infer(inferrer *n) {
         so->guards.policies = n->durable->guards.policies.p;
         so->guards.n_policies = n->durable->guards.policies.n;
     }
-    n->o.budget = so->run.budget;
-    so->run.budget = NULL; /* one budget limits all runs together */
-    pdl_check_config config = {.arena = pdl_arena_make()};
-    bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err) &&
-              read_text(n, &text, &err);
-    pdl_config_use(&config, so);
-    n->o.variables = vars;
+    bool ok = pdl_cli_each_read(&m, a->files.p[0], &err) && read_text(n, &text, &err);
+    n->o.budget = m.budget;
+    n->o.variables = m.variables;
     n->o.text = pdl_buf_str(&text);
     n->o.tick_ms = pdl_cli_rows_line_init(&n->line, a);
     n->o.tick = n->o.tick_ms ? on_tick : NULL;
@@ -181,15 +178,13 @@ static int infer(inferrer *n) {
     pdl_cli_rows_line_clear(&n->line);
     if (!pdl_is_absent(result)) code = print(n, result, ok);
     if (!ok) {
-        code = err.kind == PDL_E_usage ? 2 : pdl_err_exit_code(&err);
+        code = pdl_cli_each_code(&err);
         print_error(a, &err);
     }
     pdl_err_fini(&err);
     if (!pdl_is_absent(result)) pdl_drop(result);
-    pdl_config_fini(&config);
-    if (!pdl_is_absent(vars)) pdl_drop(vars);
     pdl_buf_fini(&text);
-    pdl_cli_shared_options_fini(&limits);
+    pdl_cli_each_end(&m);
     return code;
 }
 

@@ -1,0 +1,29 @@
+/* each_run.h -- what the commands that run a program many times have in common: batch, eval, infer
+ * and optimize. Private to cli.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CLI_EACH_RUN_H
+#define PDL_CLI_EACH_RUN_H
+
+#include "cli/cli.h"
+
+typedef struct each_run {
+    const arguments *a;
+    pdl_session_options *session; /* the options of each run; they borrow the other members */
+    shared_options limits;
+    pdl_check_config config;
+    const double *budget; /* limits all runs together, so `session` has none; NULL: no limits */
+    pdl_val variables;    /* absent until they are read */
+} each_run;
+
+/* Reads the options that all runs have. Returns 0, or the exit code of a wrong command line; then
+ * there is nothing to release. */
+int pdl_cli_each_begin(each_run *m, const arguments *a, pdl_session_options *session);
+/* Reads the variables of the command line, and the configuration beside the program. */
+PDL_MUST bool pdl_cli_each_read(each_run *m, pdl_str program, pdl_err *err);
+void pdl_cli_each_end(each_run *m);
+/* Returns the exit code of an error: 2 when the command line or a file that it names is wrong. */
+int pdl_cli_each_code(const pdl_err *err);
+
+#endif
