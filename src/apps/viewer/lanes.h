@@ -10,8 +10,8 @@
 
 enum { PDL_LANES_MAX = 2000 }; /* maximum number of boxes that are drawn */
 
-/* Appends [{"id", "kind", "start", "end", "lane"}, ...] in the order of their starts: the longest
- * of the boxes that have no boxes inside. Times are in microseconds from the start of the run;
+/* Appends [{"id", "kind", "start", "end", "lane"}, ...] for the longest boxes without inner
+ * boxes, in the order of their starts. Times are in microseconds from the start of the run;
  * boxes that overlap have different lanes. */
 void pdl_doc_lanes(const pdl_doc *d, pdl_buf *out);
 

@@ -1,4 +1,4 @@
-/* certificates.h -- where trusted certificates are: in a file of the system, or in the command.
+/* certificates.h -- finds the trusted certificates, in a file of the system or in the command.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

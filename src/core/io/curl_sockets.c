@@ -10,10 +10,9 @@
  *
  * The loop watches one poller that contains the sockets, and takes a few ready ones from it at a
  * time. libuv would report a thousand sockets in one turn. Each answer is read, reaches its run,
- * and makes the run send the next request. If each of these steps were done for all calls before
- * the next step, the memory of a call would have left the processor's cache by then. For the same
- * reason the memory of all ready sockets is fetched into the cache before the first socket is
- * reported.
+ * and makes the run send the next request. These steps are done call by call, because the memory
+ * of a call is then still in the processor's cache. For the same reason the memory of all ready
+ * sockets is fetched into the cache before the first socket is reported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -73,7 +73,7 @@ typedef struct pdl_file_out pdl_file_out;
 PDL_MUST bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err);
 PDL_MUST bool pdl_file_out_put(pdl_file_out *f, pdl_str bytes, pdl_err *err);
 /* Ends the writing and takes ownership of f. With ok false, nothing is changed at path. Returns
- * true when all is written. */
+ * true when all bytes are written. */
 PDL_MUST bool pdl_file_out_end(pdl_file_out *f, bool ok, pdl_err *err);
 
 /* Makes a file without a name in a folder (NULL: /tmp), which this process can read and write.

@@ -19,8 +19,8 @@ typedef struct dumper {
     bool trace;                /* spell defaults out */
 } dumper;
 
-/* Returns the default that a trace writes for an absent field. It is in the row of the field,
- * except for two kinds that have two forms. */
+/* Returns the default that a trace writes for an absent field. The row of the field has the
+ * default, except for two kinds that have two forms. */
 static PDL_NOINLINE pdl_val default_of(const pdl_block *b, const char *key) {
     if (b->kind == PDL_BLOCK_code && PDL_AS(code, b)->args) return pdl_absent();
     if (b->kind == PDL_BLOCK_model && PDL_AS(model, b)->processor && strcmp(key, "platform") == 0)
@@ -81,7 +81,8 @@ static PDL_NOINLINE pdl_val words_of(const dumper *d, const pdl_block *b, const 
 
 static pdl_val dump_block(const dumper *d, const pdl_block *b);
 
-/* Dumps a sub-block: as executed when the view has it, else as written. */
+/* Dumps a sub-block. An executed sub-block of the view is dumped as executed, any other
+ * as written. */
 static PDL_NOINLINE pdl_val dump_child(const dumper *d, const pdl_block *b, const char *key,
                                        uint32_t index, const pdl_block *child) {
     if (d->view && d->view->child) {
@@ -113,7 +114,7 @@ static PDL_NOINLINE pdl_val dump_case(const dumper *d, const pdl_block *b, const
     return pdl_dict_putz(out, "pdl__matched", case_fact(d, b, "pdl__matched", i));
 }
 
-/* Returns a word in lower case, for fields in which the case does not matter. */
+/* Returns a word in lower case. It is used for fields that ignore the case. */
 static pdl_val lowered(pdl_str s) {
     pdl_buf b = PDL_BUF;
     pdl_utf8_lower(&b, s);
@@ -136,8 +137,8 @@ typedef struct shown_field {
     const void *at;
 } shown_field;
 
-/* Makes the value of a field. Absent: the program does not have the field, and a dump leaves it out
- * then. */
+/* Makes the value of a field. The value is absent when the program does not have the field; a dump
+ * then leaves the field out. */
 #define DUMP(name) static PDL_NOINLINE pdl_val field_##name(const shown_field *x)
 #define POINTER(type)    (*(const type *const *)x->at)
 #define DUMP_NODE_OF(name, record)                                                                 \
@@ -173,8 +174,8 @@ DUMP(words) {
     return POINTER(pdl_tree) ? words_of(x->d, x->b, x->f->key, POINTER(pdl_tree)) : pdl_absent();
 }
 
-/* Dumps a common field as it is written. The only such field that is not common, `signature` of a
- * function, is output, so it is left out. */
+/* Dumps a common field as the program writes it. `signature` of a function has the same form, but
+ * it is output, so it is left out. */
 DUMP(as_written) {
     bool is_written = x->f->kind < 0 && POINTER(pdl_node);
     return is_written ? node_value(POINTER(pdl_node)) : pdl_absent();

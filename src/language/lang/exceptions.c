@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* Built-in exceptions of Python with their base; PDL's own at the end. */
+/* Built-in exceptions of Python with their base classes; the exceptions of PDL are at the end. */
 static const struct {
     const char *name, *base;
 } classes[] = {
@@ -80,7 +80,7 @@ static const struct {
     {"PendingDeprecationWarning", "Warning"},
     {"ExceptionGroup", "Exception"},
     {"JSONDecodeError", "ValueError"},
-    /* Errors of model calls, as users of LiteLLM and OpenAI's client know them. */
+    /* Errors of model calls, which users of LiteLLM and OpenAI's client know by these names. */
     {"BadRequestError", "Exception"},
     {"AuthenticationError", "Exception"},
     {"PermissionDeniedError", "Exception"},

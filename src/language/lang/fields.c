@@ -116,7 +116,7 @@ enum { N_PARTS = sizeof parts / sizeof *parts };
 
 /* The fields and parts that have a value when they are absent. */
 typedef struct default_row {
-    int of; /* pdl_block_kind or pdl_record */
+    int of; /* a pdl_block_kind or a pdl_record */
     const char *key, *text;
 } default_row;
 static const default_row field_defaults[] = {
@@ -277,7 +277,7 @@ const char *pdl_block_doc(pdl_block_kind k) { return kinds[k].doc; }
 bool pdl_block_is_structured(pdl_block_kind k) { return kinds[k].structured; }
 bool pdl_block_is_neutral(pdl_block_kind k) { return kinds[k].context == NEUTRAL; }
 
-/* Returns the block's join; NULL when it has no field `join` or that is absent. */
+/* Returns the block's join, or NULL when the field `join` is absent. */
 static const pdl_join *join_of(const pdl_block *b) {
     const pdl_field *f = pdl_field_find(b->kind, PDL_STR("join"));
     return f ? *(const pdl_join *const *)pdl_field_at(b, f) : NULL;

@@ -1,4 +1,4 @@
-/* late_names.c -- finds where a name gets its value, when that is after its use.
+/* late_names.c -- finds the place where a name gets its value, when this place comes after its use.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

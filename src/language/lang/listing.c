@@ -1,4 +1,4 @@
-/* listing.c -- see dump.h: expressions and types of a program, one line each.
+/* listing.c -- expressions and types of a program, with a line for each.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

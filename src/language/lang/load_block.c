@@ -18,10 +18,10 @@
 
 enum {
     PER_BYTE = 10,            /* bytes of memory for each byte of text, mostly 9 to 13 */
-    SHOWN_VALUE = 200,        /* bytes of a wrong value in messages */
-    ALIAS_SLACK = 200000,     /* nodes that aliases may add to those of the text */
+    SHOWN_VALUE = 200,        /* the maximum number of bytes of a wrong value in messages */
+    ALIAS_SLACK = 200000,     /* the number of nodes that aliases may add to the text */
     MET_KEYS = 8,             /* more than most blocks have */
-    MAX_SHOWN_NODES = 100000, /* larger parts are not made into values for a message */
+    MAX_SHOWN_NODES = 100000, /* larger parts are not shown in a message */
 };
 
 /* --- problems --------------------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ static bool is_small(const pdl_node *n, size_t *left) {
     return true;
 }
 
-/* Writes the value as a program would print it, cut. */
+/* Writes the value as a program would print it, but shortened. */
 static void show_node(const pdl_node *n, pdl_buf *out) {
     pdl_err err = {0};
     pdl_val v;
@@ -70,7 +70,7 @@ static void show_node(const pdl_node *n, pdl_buf *out) {
         if (out->p[i] == '\n') out->p[i] = ' ';
 }
 
-/* Helps with a value of the wrong form. loc: place of the key when n is the value of a field. */
+/* Helps with a value of the wrong form. loc is the place of the key when n is a field's value. */
 static void advise_form(pdl_loader *l, pdl_diag *d, const pdl_node *n, pdl_loc loc) {
     pdl_loc own = pdl_node_loc(n);
     if (!loc.src || loc.end > loc.src->text.n || loc.start == own.start) return;
@@ -144,8 +144,8 @@ static void suggest(pdl_loader *l, pdl_diag *d, pdl_str word, const pdl_str *kno
     if (near.n) pdl_loader_hint(l, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
-/* Returns true when a reported key of n may be a misspelling of the field. The problems of n's
- * parts are at the end of the list. */
+/* Returns true when a reported key of n may be a misspelling of the field. The problems of the
+ * parts of n are at the end of the list. */
 static bool is_misspelt(const pdl_loader *l, const pdl_node *n, const char *field) {
     pdl_buf hint = PDL_BUF;
     uint32_t from = pdl_node_loc(n).start;
@@ -214,16 +214,15 @@ void pdl_loader_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* Returns a slot by three bytes and the length, which differ for nearly all keys of the
- * language. */
+/* Returns a slot by three bytes and the length. Nearly all keys of the language differ in these. */
 static uint32_t key_slot(const char *p, size_t n) {
     const unsigned char *u = (const unsigned char *)p;
     if (!n) return 0;
     return (u[0] * 7u + u[n - 1] * 61u + u[n / 2] * 251u + (uint32_t)n * 1021u) % KEY_SLOTS;
 }
 
-/* The keys of the language. They follow from its tables alone, so they are hashed once, when the
- * first program is loaded, and only read after that. */
+/* The keys of the language. They follow from the tables alone. So they are hashed once, when the
+ * first program is loaded. */
 static struct {
     pthread_once_t once;
     uint32_t n_keys;
@@ -256,9 +255,9 @@ static const pdl_key *key_find(const pdl_node *key) {
     return NULL;
 }
 
-/* The numbers of a mapping's first keys, which are needed for its kind and again for its fields. */
+/* The numbers of the first keys of a mapping, which are needed for the kind and for the fields. */
 typedef struct met_keys {
-    uint8_t at[MET_KEYS]; /* KEY_NONE: not a key of the language */
+    uint8_t at[MET_KEYS]; /* KEY_NONE for a key that is not of the language */
 } met_keys;
 
 static void find_keys(const pdl_node *n, met_keys *met) {
@@ -308,7 +307,7 @@ static void list_kinds(pdl_buf *out) {
     for (size_t i = 0; i < n; i++) pdl_buf_putf(out, "%s%s", i ? ", " : "", s[i].key);
 }
 
-/* Adds a hint that helps whether the mapping was meant as data or as a block. */
+/* Adds a hint that is right for a mapping that was meant as data, and for one meant as a block. */
 static void advise_no_block(pdl_loader *l, pdl_diag *d, const pdl_node *n) {
     pdl_buf b = PDL_BUF;
     if (n->n && pdl_node_is_str(n->pairs[0].key) &&
@@ -322,7 +321,7 @@ static void advise_no_block(pdl_loader *l, pdl_diag *d, const pdl_node *n) {
     pdl_buf_fini(&b);
 }
 
-/* Reports a mapping without any key of a block. */
+/* Reports a mapping without a key of a block. */
 static void no_block(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     pdl_buf b = PDL_BUF;
     pdl_str names[64];
@@ -366,8 +365,8 @@ static void unknown_kind(pdl_loader *l, const pdl_node *v, pdl_loc loc) {
     pdl_buf_fini(&b);
 }
 
-/* Returns the kind that shares most fields with a mapping without a selecting key, so that the
- * message names what is missing. */
+/* Returns the kind that shares most fields with a mapping without a selecting key. The message can
+ * then name the missing key. */
 static pdl_block_kind nearest_kind(const pdl_node *n) {
     uint32_t count[PDL_BLOCK_COUNT] = {0};
     int best = PDL_BLOCK_empty;
@@ -392,7 +391,7 @@ static bool is_call(const pdl_node *n) {
            !entry(n, "lang", NULL);
 }
 
-/* Finds the kind by `kind` and by the selecting keys. Returns false after reporting a problem. */
+/* Finds the kind by `kind` and by the selecting keys. After a reported problem, returns false. */
 static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                                    const met_keys *met, pdl_block_kind *kind) {
     unsigned first = UINT8_MAX;
@@ -421,7 +420,7 @@ static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc
 }
 
 /* Returns the form of a kind that a mapping has. Returns NULL after a problem was reported, or when
- * one will be reported with the field. The rows are FORM of blocks.def (spec syntax 2.1). */
+ * the field will report a problem. The rows are FORM of blocks.def (spec syntax 2.1). */
 static const pdl_form *form_named(pdl_block_kind kind, const char *value, bool with_args) {
     size_t n;
     const pdl_form *f = pdl_forms(&n);
@@ -460,7 +459,7 @@ static const pdl_form *code_form(pdl_loader *l, const pdl_node *n) {
     for (size_t i = args ? 4 : 0; i < 5 && pdl_node_is_str(v); i++)
         if (pdl_str_eq_nocase(v->text, pdl_str_of(langs[i])))
             return form_named(PDL_BLOCK_code, langs[i], args);
-    if (!pdl_node_is_str(v)) return NULL; /* reported with the field */
+    if (!pdl_node_is_str(v)) return NULL; /* the reader of the field reports this */
     if (args)
         pdl_loader_one_of(l, v, pdl_node_loc(pair->key), langs + 4, 1, true);
     else
@@ -513,10 +512,10 @@ static bool is_read(pdl_str text, pdl_str name) {
     return false;
 }
 
-enum { MAX_READ = 32 }; /* maximum number of problems for which the whole file is searched */
+enum { MAX_READ = 32 }; /* the maximum number of problems for which the whole file is searched */
 
-/* Helps with a key that is like no known one: a variable in the wrong place, or a line of a
- * text. */
+/* Helps with a key that is like no known key: a variable in the wrong place, or a line
+ * of a text. */
 static void advise_stranger(pdl_loader *l, pdl_diag *d, const pdl_node *key) {
     if (pdl_str_find(key->text, PDL_STR(" "), 0) != PDL_NOT_FOUND)
         pdl_loader_hint(l, d,
@@ -601,7 +600,7 @@ static void *new_block(pdl_loader *l, pdl_block_kind kind, const pdl_node *n, pd
     return b;
 }
 
-/* Reads an entry of a block's mapping; marks the kind's fields in *seen by their place in
+/* Reads an entry of a block's mapping. Marks the kind's fields in *seen by their place in
  * pdl_fields. */
 static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, const pdl_key *k,
                        uint32_t *seen) {
@@ -620,7 +619,7 @@ static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, const 
 }
 
 /* Checks required fields. Fields of one kind are neighbours in the table and fewer than 32, so that
- * bits do not collide. */
+ * each field has its bit. */
 static PDL_NOINLINE void check_needed(pdl_loader *l, const pdl_block *b, uint32_t seen) {
     size_t n, n_all;
     const pdl_field *f = pdl_fields_of(b->kind, &n);
@@ -676,7 +675,7 @@ static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     return b;
 }
 
-/* Reads a list in the position of a body as lastOf, which is the form of the paper. */
+/* Reads a list in the position of a body as lastOf. The paper uses this form. */
 static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                                                     bool body) {
     if (!body) {
@@ -771,7 +770,8 @@ void pdl_program_load_node(pdl_program *p, const pdl_node *root, bool *ok) {
     if (!*ok) p->main = NULL;
 }
 
-/* Returns the name of a file as messages show it; other names (URLs of an editor) are unchanged. */
+/* Returns the name of a file in the form of messages. Other names (URLs of an editor) are
+ * unchanged. */
 static pdl_str shown_name(pdl_arena *a, pdl_str name) {
     if (!name.n || pdl_str_find(name, PDL_STR("://"), 0) != PDL_NOT_FOUND) return name;
     return pdl_file_plain(name, pdl_arena_new_n(a, char, name.n + 1));
@@ -789,7 +789,7 @@ void pdl_program_load(pdl_program *p, pdl_str name, pdl_str bytes, bool *ok) {
             return;
         }
     }
-    /* the place where a quote opens, not the end of the file */
+    /* the place where a quote begins, and not the end of the file */
     pdl_loc at = err.mark.src ? err.mark : err.loc;
     pdl_diag *d = pdl_program_diag(p, PDL_DIAG_OF(PDL_DIAG_ERROR, "yaml", at, at), "%s", err.msg);
     d->at_load = true;

@@ -25,7 +25,8 @@ static unsigned word_takes(pdl_vref word) {
     return 0;
 }
 
-/* Returns what a column may contain; 0 for a column without a type, which keeps its texts. */
+/* Returns the kinds that a column may contain. Returns 0 for a column without a type, whose texts
+ * are kept. */
 static unsigned schema_takes(pdl_vref schema) {
     pdl_vref type = pdl_member(schema, "type"), any = pdl_member(schema, "anyOf");
     unsigned takes = word_takes(type);
@@ -36,12 +37,13 @@ static unsigned schema_takes(pdl_vref schema) {
     return takes;
 }
 
-/* Returns the schema of an item of a list of objects, borrowed; else absent. */
+/* Returns the schema of an item of a list of objects, borrowed. Returns absent for any other
+ * schema. */
 static pdl_vref record_of(pdl_vref schema) {
     pdl_vref any = pdl_member(schema, "anyOf"), item = pdl_member(schema, "items");
     for (size_t i = 0; pdl_is_list(any) && i < pdl_list_len(any); i++) {
         pdl_vref one = pdl_member(pdl_list_at(any, i), "items");
-        if (!pdl_is_absent(one)) item = one; /* optional: a list or null */
+        if (!pdl_is_absent(one)) item = one; /* the schema is optional: a list or null */
     }
     return pdl_text_is(pdl_member(item, "type"), "object") ? item : pdl_absent();
 }

@@ -1,5 +1,5 @@
-/* load_fields.c -- reads one entry of a block's mapping into the member that its row names, by one
- * reader for each type of field.
+/* load_fields.c -- reads one entry of a block's mapping into the member that its row names. Each
+ * type of field has a reader.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -140,7 +140,7 @@ static PDL_NOINLINE void read_list(pdl_loader *l, const pdl_node *n, pdl_loc loc
         out->p[i] = pdl_loader_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
 }
 
-/* Reads entries with names, which are literal text. */
+/* Reads entries with names. The names are literal text. */
 static PDL_NOINLINE void read_named(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                                     pdl_blocks *out) {
     out->loc = loc;
@@ -171,16 +171,17 @@ static bool is_raw(const pdl_block *b) {
     return b->kind == PDL_BLOCK_data && raw && pdl_loader_as_bool(raw, true, &value) && value;
 }
 
-/* Returns the member where the value of f goes. */
+/* Returns the member that gets the value of f. */
 static void *member_of(pdl_loader *l, pdl_block *b, const pdl_field *f) {
     if (!f->in_rare) return (char *)b + f->offset;
     if (b->rare == &pdl_block_no_rare) b->rare = pdl_arena_new(l->a, pdl_block_rare);
-    return (char *)(uintptr_t)b->rare + f->offset; /* not shared yet: the block is being made */
+    /* the block is being made, so no other code has it */
+    return (char *)(uintptr_t)b->rare + f->offset;
 }
 
 /* --- one function a row of field_types.def ---------------------------------------------------- */
 
-/* An entry of a block's mapping, and where its value goes. */
+/* An entry of a block's mapping, and the place for its value. */
 typedef struct load_entry {
     pdl_loader *l;
     const pdl_block *b;
@@ -275,7 +276,7 @@ LOAD(CTX) {
         pdl_loader_one_of(e->l, e->n, e->loc, modes, 2, false);
 }
 
-/* Reads a flag. Any text but the empty one means true; it is not evaluated. */
+/* Reads a flag. Any text except the empty text means true. The text is not evaluated. */
 LOAD(FLAG) {
     bool *out = e->at;
     if (pdl_node_is_null(e->n)) return;

@@ -13,9 +13,9 @@
 
 #include "base/banned.h"
 
-enum { MAX_PARTS = 16 /* keys of an object of records.def */ };
+enum { MAX_PARTS = 16 /* the keys of an object of records.def */ };
 
-/* Returns true when n is an object, and reports it otherwise. */
+/* Returns true when n is an object. Any other n is reported. */
 static bool is_object(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind == PDL_NODE_MAP && n->type == PDL_NT_MAP) return true;
     pdl_loader_wrong(l, n, loc, "should be an object");
@@ -70,7 +70,7 @@ static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes 
         for (uint32_t k = 0; k < pair->value->n; k++) {
             const pdl_pair *inner = &pair->value->pairs[k];
             if (word_of(inner->key, keys, 1) == 0)
-                value = pdl_loader_tree(l, inner->value, c->loc); /* an error names the element */
+                value = pdl_loader_tree(l, inner->value, c->loc); /* an error names the item */
             else
                 pdl_loader_unknown(l, inner->key, keys, 1);
         }
@@ -465,7 +465,7 @@ const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair) {
     return j;
 }
 
-/* Refuses a loop whose only end is a text as its condition: a text is true, so the loop would never
+/* Refuses a loop whose only end is a text as its condition. A text is true, so the loop would never
  * end. */
 void pdl_loader_ends(pdl_loader *l, const pdl_b_repeat *b) {
     const pdl_tree *t = b->while_;
@@ -562,7 +562,7 @@ static const pdl_pattern *load_pattern(pdl_loader *l, const pdl_node *n, pdl_loc
     return p;
 }
 
-/* Helps with `- 3: a`, which has the pattern as the key. */
+/* Helps with `- 3: a`, in which the pattern is the key. */
 static void advise_case(pdl_loader *l, const pdl_node *n, const pdl_node *key) {
     pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
     if (!d->hint.n && n->n == 1 && key->kind == PDL_NODE_SCALAR && key->text.n < 40)
@@ -611,7 +611,7 @@ void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
 /* --- for (spec syntax 2.10)
  * -------------------------------------------------------------------- */
 
-/* Returns the help for a value of `for` that is not a list but a block. Only an object that is
+/* Returns the help for a value of `for` that is a block and not a list. Only an object that is
  * written in the program can be recognised as a block. */
 static const char *for_advice(const pdl_node *n) {
     const pdl_node *data = pdl_node_find(n, PDL_STR("data"), NULL);

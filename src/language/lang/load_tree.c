@@ -1,5 +1,5 @@
-/* load_tree.c -- data with expressions. A part without any becomes one constant, made bottom up in
- * one pass.
+/* load_tree.c -- data with expressions. A part without expressions becomes one constant. The parts
+ * are made bottom up in one pass.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +23,8 @@ const pdl_tree *pdl_loader_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc 
     return t;
 }
 
-/* A part that was read: a tree, or (tree == NULL) a constant that the receiver owns. */
+/* A part that was read: a tree, or a constant that the receiver owns. For a constant,
+ * tree is NULL. */
 typedef struct part {
     const pdl_tree *tree;
     pdl_val value;
@@ -77,7 +78,7 @@ static void add_item(pdl_loader *l, load_branch *o, part p) {
 }
 
 /* Reads a key as text (spec syntax 1.3): other scalars are converted, but words of YAML (no, on)
- * stay as they are written. */
+ * are not. */
 static part read_key(pdl_loader *l, const pdl_node *key) {
     if (pdl_node_is_word(key)) return (part){NULL, pdl_text(key->text)};
     if (pdl_node_is_str(key)) return read_text(l, key, pdl_node_loc(key));
@@ -147,7 +148,7 @@ static const pdl_node *raw_data(const pdl_node *n) {
                : NULL;
 }
 
-/* Reads a part that has no parts, stores it in *out and returns true. Any other part becomes the
+/* Reads a part without inner parts, stores it in *out and returns true. Any other part becomes the
  * innermost open branch. */
 static bool read_leaf(pdl_loader *l, const pdl_node *n, pdl_loc loc, part *out) {
     *out = (part){NULL, pdl_null()};
@@ -180,7 +181,7 @@ static part close_branch(pdl_loader *l) {
     return (part){o->tree, pdl_absent()};
 }
 
-/* Reads a part without recursion: the branches around it are in l->open. */
+/* Reads a part without recursion. l->open has the branches around it. */
 static part read_part(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     size_t base = l->open.n;
     part p;

@@ -10,7 +10,8 @@
 
 #include "base/banned.h"
 
-enum { MAX_DIAGS = 10000 }; /* more is never read; this bounds the memory for a broken file */
+/* the maximum number of problems; it bounds the memory for a broken file */
+enum { MAX_DIAGS = 10000 };
 
 pdl_program *pdl_program_new(void) {
     pdl_program *p = PDL_NEW(pdl_program);
@@ -20,7 +21,7 @@ pdl_program *pdl_program_new(void) {
 }
 
 void pdl_program_set_from_tree(pdl_program *p, bool from_tree) {
-    /* known once the text is loaded, before any code reads a place in it */
+    /* known after the text was loaded, before any code reads a place in it */
     if (p->source) ((pdl_source *)(uintptr_t)p->source)->from_tree = from_tree;
 }
 
@@ -80,7 +81,7 @@ pdl_diag *pdl_program_diag(pdl_program *p, pdl_diag without_text, const char *fm
 }
 
 pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_diag without_text, const char *fmt, va_list ap) {
-    if (p->diags.n >= MAX_DIAGS) p->diags.n--; /* the last one is overwritten again and again */
+    if (p->diags.n >= MAX_DIAGS) p->diags.n--; /* each further problem overwrites the last one */
     pdl_diag *d = pdl_vec_push(&p->diags);
     *d = without_text;
     d->text = pdl_program_vtext(p, fmt, ap);
@@ -94,7 +95,7 @@ bool pdl_program_copy_diag(pdl_program *p, const pdl_diag *d) {
     return true;
 }
 
-/* Adds a place or an edit. A diagnostic has one or two of them, so the array is copied. */
+/* Adds a place or an edit. A diagnostic has only one or two of them, so the array is copied. */
 void pdl_program_relate(pdl_program *p, pdl_diag *d, pdl_loc loc, const char *text) {
     pdl_related *all = pdl_arena_new_n(p->arena, pdl_related, d->n_related + 1);
     for (uint32_t i = 0; i < d->n_related; i++) all[i] = d->related[i];
@@ -141,7 +142,7 @@ void pdl_program_sort_diags(pdl_program *p) {
     placed *all = PDL_NEW_N(placed, n);
     for (size_t i = 0; i < n; i++) all[i] = (placed){p->diags.p[i], start_of(p, &p->diags.p[i]), i};
     qsort(all, n, sizeof *all, by_place);
-    /* A problem in a part that is used twice (by an anchor) was added twice. */
+    /* The loader added a problem twice when its part is used twice (by an anchor). */
     for (size_t i = 0; i < n; i++) {
         if (kept && same(&all[i].diag, &p->diags.p[kept - 1])) continue;
         p->diags.p[kept++] = all[i].diag;

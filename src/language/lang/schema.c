@@ -1,6 +1,6 @@
-/* schema.c -- see schema.h. Blocks come from blocks.def, common.def and records.def; the contents
- * of fields come from tables of schemas in a short form: ' is written for ", @Name for a reference
- * to a definition.
+/* schema.c -- see schema.h. Blocks come from blocks.def, common.def and records.def. The contents
+ * of fields come from tables of schemas in a short form: ' means ", and @Name refers to a
+ * definition.
  *
  * The schema is made and not stored, because a schema file beside the tables would be one more
  * place to change. The definitions have the names of the reference's schema, since editors and
@@ -153,8 +153,8 @@ static const struct {
     {"PdlBlock", "@BlockType"},
 };
 
-/* The schemas of the content of a field, by its form: for a field that is required or has a
- * default, and for one that may be null (NULL: the same schema). */
+/* The schemas of the content of a field, by its form. The first is for a field that is required or
+ * has a default. The second is for a field that may be null; NULL means the same schema. */
 static const struct {
     const char *plain, *optional;
 } by_type[PDL_FT_COUNT] = {
@@ -233,8 +233,8 @@ static const struct {
     {"pdl__score", "{'anyOf': [{'type': 'number'}, {'type': 'null'}]}"},
 };
 
-/* The schemas of the content of a part of records.def: for a part that is required, and for one
- * that may be null. */
+/* The schemas of the content of a part of records.def. The first is for a part that is required,
+ * and the second is for a part that may be null. */
 static const struct {
     const char *plain, *optional;
 } by_part[] = {
@@ -410,8 +410,8 @@ static void put_profile(pdl_buf *b) {
     PDL_PUT(b, "}, \"additionalProperties\": false}, ");
 }
 
-/* Calls fn for every definition of a block of this kind, or of all kinds: the forms of a kind that
- * has some, else the kind itself. */
+/* Calls fn for every definition of a block of this kind, or of all kinds. A kind with forms has a
+ * definition for each form; any other kind has one definition. */
 static void each_definition(pdl_buf *b, pdl_block_kind kind,
                             void (*fn)(pdl_buf *b, const pdl_form *form)) {
     size_t n;
@@ -437,7 +437,7 @@ static void put_union(pdl_buf *b, const char *name, pdl_block_kind kind) {
     if (kind == PDL_BLOCK_COUNT)
         put_short(b, "@ExpressionBlock");
     else
-        b->len -= 2; /* the last comma and blank; every kind has a definition */
+        b->len -= 2; /* removes the last comma and blank; every kind has a definition */
     PDL_PUT(b, "]}, ");
 }
 

@@ -30,7 +30,7 @@ static const row records[] = {
 };
 static const char *const record_names[] = {"retry", "budget", "endorse", "aggregator"};
 
-/* Returns the kinds that may have the field: a list of names; null: all. */
+/* Returns a list of the names of the kinds that may have the field. null means all kinds. */
 static pdl_val kinds_of(uint32_t set) {
     if (set == UINT32_MAX) return pdl_null();
     pdl_val out = pdl_list_new(4);

@@ -1,6 +1,5 @@
 /* toolbox.c -- see toolbox.h. Parameters of the functions come from the schema of the tool's
- * arguments. Constraints that PDL's types cannot express are left to the server, which checks
- * anyway.
+ * arguments. The server checks the constraints that PDL's types cannot express.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_NAME = 64 }; /* bytes of a tool's name for models */
+enum { MAX_NAME = 64 }; /* the maximum length of a tool's name for models */
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -44,15 +43,15 @@ static bool is_free(pdl_vref taken, pdl_str name) {
     return pdl_is_absent(pdl_dict_gets(taken, name));
 }
 
-/* Appends a number to the name, which is cut so that both fit. */
+/* Appends a number to the name. The name is cut so that both fit. */
 static void put_number(pdl_buf *name, size_t len, unsigned i) {
     enum { DIGITS = 11 };
     pdl_buf_cut(name, len > MAX_NAME - DIGITS ? MAX_NAME - DIGITS : len);
     pdl_buf_putf(name, "_%u", i);
 }
 
-/* Appends the first free number: name_2, name_3, ... A server decides how many names are alike, so
- * they are not tried one by one: numbers are given in order, which allows a search by halves. */
+/* Appends the first free number: name_2, name_3, ... A server may have many equal names, so the
+ * numbers are not tried one by one. They are given in order, which allows a binary search. */
 static void put_free_number(pdl_vref taken, pdl_buf *name) {
     size_t len = name->len;
     unsigned used = 1, unused = 2;
@@ -113,8 +112,8 @@ static bool is_type(pdl_vref v) {
     return ok;
 }
 
-/* Returns the type of a parameter, owned; null: anything. Types need `type` or `enum`: a schema
- * without both accepts everything. */
+/* Returns the type of a parameter, owned; null means any type. Types need `type` or `enum`, because
+ * a schema without both accepts every value. */
 static pdl_val type_of(pdl_vref schema) {
     static const char *const all[] = {"null", "boolean", "string", "number", "array", "object"};
     if (!pdl_is_dict(schema) || has_reference(schema, 0)) return pdl_null();
@@ -239,8 +238,8 @@ static bool is_tool(pdl_vref t) {
            pdl_is_dict(pdl_dict_getz(t, "inputSchema"));
 }
 
-/* Adds the declaration and the function of one tool to the program; *renamed grows when models call
- * the tool by another name. */
+/* Adds the declaration and the function of one tool to the program; Adds to *renamed when models
+ * call the tool by another name. */
 static void add_tool(pdl_str server, pdl_vref tool, pdl_val *taken, pdl_val *defs,
                      pdl_val *declared, pdl_buf *renamed) {
     pdl_vref name = pdl_dict_getz(tool, "name");
@@ -288,7 +287,7 @@ pdl_val pdl_toolbox_write(pdl_str server, pdl_vref tools, pdl_val *taken, pdl_bu
     pdl_val program = pdl_dict_putz(pdl_dict_new(1), "defs", defs);
     pdl_err err = {0};
     if (!pdl_yaml_write(program, text, &err))
-        pdl_err_fini(&err); /* too deep: loading the program reports it */
+        pdl_err_fini(&err); /* the schema is too deep; loading the program reports it */
     pdl_drop(program);
     return declared;
 }

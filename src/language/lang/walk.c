@@ -189,7 +189,7 @@ void pdl_program_walk(const pdl_program *p, const pdl_walk *w) {
     if (p->main) walk_block(&copy, p->main);
 }
 
-/* The words that were reported already. They are few and static. */
+/* The words that were reported already. The words are few and static. */
 typedef struct deprecated_words {
     PDL_VEC(const char *) words;
     void (*fn)(void *user, pdl_loc loc, const char *old, const char *now);

@@ -1,6 +1,6 @@
 /* word_advice.c -- words of other tools (Python clients of models, CI pipelines, shells) that
- * people write in programs, and what PDL calls them. A word of another tool is rarely near to one
- * of PDL's, so a suggestion by spelling would be missing or wrong.
+ * people write in programs, and what PDL calls them. A word of another tool is rarely similar to a
+ * word of PDL, so a suggestion by spelling would be missing or wrong.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,8 +8,8 @@
 
 #include "base/banned.h"
 
-/* Keys that PDL does not have in a block. A row whose key ends in a blank is about keys that begin
- * with it. ANY: the row is about every kind. */
+/* Keys that PDL does not have in a block. A row whose key ends in a blank is about all keys that
+ * begin with this text. ANY: the row is about every kind. */
 enum { ANY = -1, NONE = -2 /* no key says which kind of block it is */ };
 
 #define PARAMETER  "write it inside of `parameters: {...}`"
@@ -303,7 +303,7 @@ static const struct {
     {"json", "string", "leave `parser` out: a result is text"},
 };
 
-/* The forms of values. OBJECT, LIST, SCALAR: what was written. */
+/* The forms of values: the form in the program is OBJECT, LIST or SCALAR. */
 enum { OBJECT = 1, LIST = 2, SCALAR = 4 };
 
 #define ONE_FILE "one file each: defs: {a: {import: a}, b: {import: b}}"

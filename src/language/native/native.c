@@ -1,4 +1,4 @@
-/* native.c -- see native.h: finds rows, binds arguments as Python does, and makes values of bound
+/* native.c -- finds rows, binds arguments by the rules of Python, and makes values of bound
  * methods.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -18,8 +18,8 @@
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* Compares a name with that of a row. Bytes are compared here, since they differ early and the
- * length of a row's name would have to be counted first. */
+/* Compares a name with that of a row. The function compares bytes, because they differ early, and
+ * because the length of a row's name is not known. */
 static inline int compare(pdl_str name, const char *z) {
     size_t i = 0;
     while (i < name.n && z[i] && name.p[i] == z[i]) i++;
@@ -31,7 +31,7 @@ const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name) {
     size_t lo = 0, hi = name.n ? t.n : 0; /* no row has an empty name */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        assert(mid == 0 || strcmp(t.p[mid - 1].name, t.p[mid].name) < 0); /* rows are sorted */
+        assert(mid == 0 || strcmp(t.p[mid - 1].name, t.p[mid].name) < 0); /* the rows are sorted */
         int c = compare(name, t.p[mid].name);
         if (c == 0) return &t.p[mid];
         if (c < 0)
@@ -153,7 +153,8 @@ static bool fail_with(const call *c, pdl_buf *b) {
 
 static size_t hidden(const call *c) { return c->row->style == PDL_NS_ENV ? 1 : 0; }
 
-/* Returns 1 for the receiver of a method, which the counts of arguments leave out, else 0. */
+/* Returns 1 for the receiver of a method, which the counts of arguments leave out. Returns 0 for
+ * other natives. */
 static size_t receiver(const call *c) { return c->row->py_name ? 0 : 1; }
 
 static void put_too_many(const call *c, pdl_buf *b) {
@@ -167,8 +168,8 @@ static void put_too_many(const call *c, pdl_buf *b) {
     pdl_buf_putf(b, " but %zu %s given", n, n == 1 ? "was" : "were");
 }
 
-/* Appends the error for a wrong number of positional arguments, worded as for functions written in
- * C. */
+/* Appends the error for a wrong number of positional arguments, in Python's words for functions
+ * written in C. */
 static void put_count(const call *c, pdl_buf *b) {
     size_t min = c->row->n_min - receiver(c), max = c->row->n_max - receiver(c),
            n = c->n_pos - receiver(c);
@@ -272,7 +273,7 @@ static bool bind_keywords(const call *c, pdl_val *argv, const pdl_call_args *arg
         } else if (!pdl_is_absent(argv[at])) {
             return given_twice(c, name);
         } else {
-            argv[at] = args->kw[i]; /* borrowed, like all of argv */
+            argv[at] = args->kw[i]; /* borrowed, like all items of argv */
         }
     }
     return true;
@@ -299,7 +300,8 @@ static pdl_val with_labels(const pdl_native *row, const pdl_val *argv, size_t ar
     return pdl_with_label(r, l);
 }
 
-/* Binds arguments in the general case: fewer or more than the row has parameters, or named ones. */
+/* Binds arguments in the general case: more or fewer arguments than parameters, or arguments by
+ * name. */
 static bool bind_and_call(const pdl_native *row, const pdl_native_env *env,
                           const pdl_call_args *args, pdl_val *out, pdl_err *err) {
     const pdl_val *pos = args->pos;
@@ -331,8 +333,8 @@ static bool takes_as_given(const pdl_native *row, size_t n) {
     return n == n_params(row) || (n > n_params(row) && (row->flags & PDL_N_VARARGS));
 }
 
-/* Checks for a cancelled comparison inside of the native, whose result would be invalid. Takes
- * out. */
+/* Returns an error when a comparison inside of the native was cancelled, because the result would
+ * be invalid. Takes out. */
 static inline bool with_result(bool ok, pdl_val out, pdl_err *err) {
     if (PDL_LIKELY(!pdl_is_walk_cancelled())) return ok;
     if (ok)

@@ -1,6 +1,6 @@
 /* native_advice.c -- words of Python, JavaScript and other template languages that people write in
- * programs, and what PDL calls them. A misspelt word is as often near to one of these as to a word
- * of PDL.
+ * programs, and what PDL calls them. A misspelt word is as often similar to one of these words as
+ * to a word of PDL.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@ typedef struct other_word {
     const char *word, *here;
 } other_word;
 
-/* The filters for words of other languages. here: the filter. */
+/* The filters for words of other languages. `here` is the filter. */
 static const other_word filters[] = {
     {"uppercase", "upper"},   {"upcase", "upper"},          {"toUpperCase", "upper"},
     {"lowercase", "lower"},   {"downcase", "lower"},        {"toLowerCase", "lower"},
@@ -59,11 +59,11 @@ static const other_word no_filters[] = {
     {"ternary", "write `a if condition else b`"},
 };
 
-/* How a name is used: without anything, f(x), x.y or x[y]. Many of the names are good names of
- * variables as well. */
+/* The use of a name: BARE, f(x), x.y or x[y]. Programs may also use many of these names for
+ * variables. */
 enum { BARE = 1, CALLED = 2, DOTTED = 4 };
 
-/* Names of other languages. here: what to write. Names that are filters are not in this table. */
+/* Names of other languages. `here` is the text to write. Names of filters are not in this table. */
 static const struct {
     const char *word;
     unsigned used;
@@ -121,7 +121,7 @@ static const struct {
     {"Object", DOTTED, "write x.keys(), x.values() or x.items()"},
 };
 
-/* Attributes of other languages. here: what to write in place of x.word. */
+/* Attributes of other languages. `here` is the text to write in place of x.word. */
 static const other_word attributes[] = {
     {"length", "write x | length"},
     {"size", "write x | length"},
@@ -159,10 +159,10 @@ static const char *find(const other_word *rows, size_t n, pdl_str word) {
 }
 
 /* A word of another language is recognised in spite of a misspelling when it has at least this
- * number of letters: a short one such as `test` is near to too many words. */
+ * number of letters. A short word such as `test` is similar to too many words. */
 enum { LONG_WORD = 6 };
 
-/* Tries exact words first: `size` is nearer to `slice` than to `length`. */
+/* Tries exact words first, because `size` is more similar to `slice` than to `length`. */
 pdl_str pdl_filter_near(pdl_str name) {
     pdl_str words[PDL_N_COUNT(filters)];
     size_t n = 0;

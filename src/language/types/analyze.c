@@ -29,8 +29,8 @@ static pdl_loc item_place(const pdl_node *item) {
     return loc;
 }
 
-/* Returns the place that a path has in the tree of nodes: the key of the last step that is in the
- * tree; unknown when no step is. */
+/* Returns the place of a path in the tree of nodes, which is the key of the last step that the tree
+ * has. Returns an unknown place when the tree has no step of the path. */
 static pdl_loc place_of(const pdl_node *n, const pdl_step *at, unsigned depth,
                         const pdl_node **end) {
     if (!at) {

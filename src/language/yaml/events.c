@@ -504,8 +504,8 @@ static bool step(pdl_yreader *r, pdl_yevent *e) {
     return false;
 }
 
-/* Returns true inside of brackets. The scanner may have read all of them already, to see whether a
- * colon comes after them. */
+/* Returns true inside of brackets. The scanner may have read the closing bracket already, to see
+ * whether a colon comes after it. */
 static bool is_in_flow(const pdl_yreader *r) {
     if (r->scan.flow || !r->frames.n) return r->scan.flow > 0;
     pdl_yframe_kind kind = r->frames.p[r->frames.n - 1].kind;

@@ -46,8 +46,8 @@ typedef enum {
 } pdl_ytree_token_kind;
 
 /* Tokens do not overlap or contain each other: an anchor, a tag and their scalar are three tokens.
- * Text that recovery supposes has no token. A block scalar ends with the last line end that belongs
- * to it, a comment before its line end. */
+ * Text that recovery supposes has no token. A block scalar contains its last line end; a comment
+ * ends before its line end. */
 typedef struct pdl_ytree_token {
     pdl_ytree_token_kind kind;
     uint32_t start, end; /* offsets in bytes */

@@ -1,5 +1,5 @@
 /* fold.c -- see fold.h: makes nodes from events. fold_node.c decides when nodes are written and
- * freed, fold_write.c what they look like.
+ * freed, and fold_write.c decides their form.
  *
  * Each fiber has its innermost running node. A block that begins becomes a child of that node. The
  * first block of an iteration of a map becomes a child of the map's node, which is the innermost

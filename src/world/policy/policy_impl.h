@@ -195,8 +195,8 @@ void pdl_policy_allow_ask(policy_front *r, judging *j, const char *outcome);
  * holds. */
 void pdl_policy_refuse(policy_front *r, judging *j, const char *outcome, const char *why);
 
-/* approvals.c. Asks a person about the ask that is being examined. Returns true when it is allowed
- * already; otherwise it has taken what j holds. */
+/* approvals.c. Asks a person about the ask that is being examined. Returns true when a
+ * person has already allowed the ask. Otherwise returns false and takes the content of j. */
 bool pdl_policy_approve(policy_front *r, judging *j);
 /* Ends the wait of the effect with this id. Returns true when the effect waited. */
 bool pdl_approvals_cancel(policy_front *r, uint32_t id);

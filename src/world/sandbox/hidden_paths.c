@@ -119,7 +119,7 @@ static bool is_start_file(const char *name) {
  * `commondir` names another folder whose `config` and `hooks` git obeys instead. */
 enum { HAS_HEAD = 1, HAS_OBJECTS = 2, HAS_REFS = 4, HAS_COMMON = 8, HAS_CONFIG = 16 };
 /* The files by which the folder of a search (`pdl optimize`) is recognised, with the first words of
- * its candidates. They hold the right answers of its rows. */
+ * its candidates. Such a folder has the right answers to the rows. */
 enum { HAS_CANDIDATES = 32, HAS_SCORES = 64 };
 static const struct {
     const char *name;

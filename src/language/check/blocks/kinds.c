@@ -234,8 +234,8 @@ static bool is_null(const pdl_tree *t) {
     return !t || (t->kind == PDL_TREE_CONST && pdl_is_null(t->value));
 }
 
-/* Returns the truth of a condition in every iteration. It is known only if it does not depend on
- * the body, whose definitions are unknown at its start. */
+/* Returns whether a condition is true in every iteration. This is known only if it does not depend
+ * on the body, whose definitions are unknown at its start. */
 static truth truth_known(const pdl_tree *cond, const pdl_ty *t) {
     return !cond || !t->has_value ? UNKNOWN_TRUTH : pdl_val_truth(t->value) ? ALWAYS : NEVER;
 }

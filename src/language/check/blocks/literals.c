@@ -1,5 +1,5 @@
 /* literals.c -- code that is written in the program and not read by Python: commands and programs
- * of PDL. A fault in either makes every execution fail, so it can be found before.
+ * of PDL. A fault in a command or program makes every execution fail, so the check can find it.
  *
  * Computed code is unknown: the text is complete only when it has no expression.
  *

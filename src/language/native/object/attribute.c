@@ -46,7 +46,7 @@ pdl_val pdl_no_element(pdl_vref x, pdl_vref key) {
     return pdl_undefined(pdl_text_of_buf(&b));
 }
 
-enum { LONGEST_NAME = 1000 }; /* bytes of a name that a message repeats */
+enum { LONGEST_NAME = 1000 }; /* the maximum number of bytes of a name in a message */
 pdl_val pdl_no_attribute(pdl_vref x, pdl_str name) {
     pdl_buf b = PDL_BUF, type = PDL_BUF;
     pdl_object_name(x, &type);
@@ -116,7 +116,7 @@ static pdl_vref func_description(const pdl_func *f) {
     return pdl_is_absent(text) ? pdl_null() : text;
 }
 
-/* Reads an attribute of a function. All attributes of a tool's function are from its server. */
+/* Reads an attribute of a function. All attributes of a tool's function come from its server. */
 static bool func_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     const pdl_func *f = pdl_func_about(x);
     pdl_vref v;
@@ -164,7 +164,7 @@ static bool plain_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     return false;
 }
 
-/* Returns an attribute or method only. Returns false when there is none. */
+/* Returns an attribute or method only. Returns false when x has no such attribute. */
 bool pdl_own_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     const pdl_native *row = pdl_method_find(x, name);
     if (row) {
@@ -192,8 +192,8 @@ bool pdl_attr(pdl_vref x, pdl_str name, pdl_val *out, pdl_err *err) {
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-/* Reads an index into a sequence of n, where a negative one counts from the end. Returns false when
- * it is out of range. */
+/* Reads an index into a sequence of n items. A negative index counts from the end. Returns false
+ * when the index is out of range. */
 static bool index_in(pdl_vref key, size_t n, size_t *out) {
     int64_t i;
     if ((!pdl_is_int(key) && !pdl_is_bool(key)) || !pdl_int_get(key, &i)) return false;
@@ -276,7 +276,8 @@ static bool bound_of(pdl_vref v, int64_t dflt, int64_t *out, pdl_err *err) {
     return pdl_arg_int(v, out, err);
 }
 
-/* Moves a bound into the sequence: [0, n] for steps forward, [-1, n-1] backward. */
+/* Moves a bound into the sequence: into [0, n] for steps forward, and into [-1, n-1] for steps
+ * backward. */
 static int64_t clamp(int64_t i, int64_t n, bool back) {
     if (i < 0) i = i < -n ? -1 : i + n;
     if (i < 0) return back ? -1 : 0;
@@ -314,13 +315,13 @@ static pdl_val slice_list(pdl_vref x, const span *s) {
     return pdl_is(x, PDL_V_TUPLE) ? pdl_list_as_tuple(list) : list;
 }
 
-/* Slices text backwards or with gaps, after one walk that finds the code points. */
+/* Slices text backwards or with gaps. The code points are found first, in one walk. */
 static pdl_val slice_text(pdl_vref x, const span *s) {
     pdl_str t = pdl_str_get(x);
     if (s->step == 1) return chars(x, (size_t)s->from, (size_t)s->from + s->count);
     bool ascii = pdl_is_ascii(x);
     uint32_t *off = NULL;
-    if (!ascii) { /* byte offset of each code point */
+    if (!ascii) { /* the byte offset of each code point */
         off = PDL_NEW_N(uint32_t, pdl_text_len_cp(x) + 1);
         size_t n = 0;
         for (size_t i = 0; i < t.n && pdl_walk_may_continue_at(i); i++)

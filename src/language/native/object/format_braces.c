@@ -9,14 +9,14 @@
 
 #include "base/banned.h"
 
-enum { MAX_NESTING = 2 }; /* a spec may have fields, whose specs may not */
+enum { MAX_NESTING = 2 }; /* a spec may have fields, but the specs of these fields may not */
 
 typedef enum { NUMBERS_UNKNOWN, NUMBERS_AUTO, NUMBERS_WRITTEN } numbering;
 
 typedef struct {
     const pdl_format_args *args;
     numbering numbers;
-    size_t next; /* next automatic number */
+    size_t next; /* the next automatic number */
     pdl_label label;
     pdl_err *err;
 } formatter;
@@ -25,7 +25,7 @@ typedef struct {
 typedef struct {
     pdl_str name, spec;
     uint32_t conversion; /* 0: none */
-    bool nested;         /* spec has braces */
+    bool nested;         /* the spec has braces */
 } field;
 
 static bool fail(formatter *f, const char *what) {
@@ -69,7 +69,7 @@ static bool read_spec(formatter *f, pdl_str s, size_t *i, field *out) {
     return fail(f, "unmatched '{' in format spec");
 }
 
-/* Reads a field after its opening brace; *i ends after the closing one. */
+/* Reads a field after its opening brace. *i ends after the closing brace. */
 static bool read_field(formatter *f, pdl_str s, size_t *i, field *out) {
     *out = (field){.spec = {"", 0}};
     if (!read_name(f, s, i, out)) return false;
@@ -90,7 +90,7 @@ static bool read_field(formatter *f, pdl_str s, size_t *i, field *out) {
 
 /* --- the value of a field --------------------------------------------------------------------- */
 
-/* Reads s as an index, which is digits only. Returns false when it is a key. */
+/* Reads s as an index, which has only digits. Returns false when s is a key. */
 static bool as_index(pdl_str s, int64_t *out) {
     int64_t n = 0;
     if (s.n == 0) return false;
@@ -146,7 +146,7 @@ static bool first_value(formatter *f, pdl_str name, pdl_val *out) {
     return true;
 }
 
-/* Returns x[key], or fails as Python does. */
+/* Returns x[key], or fails with Python's error. */
 static bool item_of(formatter *f, pdl_vref x, pdl_str key, pdl_val *out) {
     int64_t i = 0;
     bool number = as_index(key, &i);
@@ -182,7 +182,7 @@ static bool attr_of(formatter *f, pdl_vref x, pdl_str name, pdl_val *out) {
                         pdl_py_type(x), PDL_FMT(name));
 }
 
-/* Does one step ".name" or "[key]" of path from *i on. */
+/* Follows one step ".name" or "[key]" of path from *i on. */
 static bool step(formatter *f, pdl_str path, size_t *i, pdl_vref x, pdl_val *out) {
     bool item = path.p[*i] == '[';
     if (!item && path.p[*i] != '.')
@@ -278,7 +278,7 @@ static bool put_format(formatter *f, pdl_str s, unsigned depth, pdl_buf *out) {
         if (!pdl_buf_add(out, pdl_str_sub(s, from, i), f->err)) return false;
         if (i == s.n) break;
         char c = s.p[i++];
-        if (i < s.n && s.p[i] == c) { /* a doubled brace is a brace */
+        if (i < s.n && s.p[i] == c) { /* a doubled brace means a brace */
             if (!pdl_buf_add(out, pdl_str_sub(s, i, i + 1), f->err)) return false;
             i++;
             continue;

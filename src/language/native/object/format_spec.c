@@ -17,7 +17,7 @@
 
 enum { MAX_PRECISION = 1000000 }; /* maximum number of digits of a number that is printed */
 
-/* A parsed spec. A member that is 0 was not written in it. */
+/* A parsed spec. A member is 0 when the spec does not have it. */
 typedef struct {
     pdl_str fill;
     char align, sign, group, type_ascii;
@@ -96,7 +96,7 @@ static bool check_grouping(const spec *f, pdl_err *err) {
                         (unsigned)f->type);
 }
 
-/* Reads a spec. default_align of the type is used when none is written. */
+/* Reads a spec. default_align of the type is used when the spec has no alignment. */
 static bool read_spec(pdl_str s, pdl_vref x, char default_align, spec *f, pdl_err *err) {
     *f = (spec){.fill = PDL_STR(" "), .align = default_align};
     size_t i = read_align(s, f);
@@ -133,17 +133,17 @@ static bool unknown_code(const spec *f, pdl_vref x, pdl_err *err) {
 
 /* --- laying out ------------------------------------------------------------------------------- */
 
-/* The parts of a number: sign, prefix, digits before the point, the rest. */
+/* The parts of a number: sign, prefix, the digits before the point, and the rest. */
 typedef struct {
     char sign; /* 0: none */
     pdl_str prefix, digits, rest;
 } parts;
 
-/* Returns how many characters `digits` digits take in groups of `size`. */
+/* Returns the number of characters of `digits` digits in groups of `size`. */
 static size_t grouped_len(size_t digits, size_t size) { return digits + (digits - 1) / size; }
 
-/* Appends digits in groups of `size`, with zeros before them up to min characters. As in Python no
- * separator comes first, so the result may be one character longer. */
+/* Appends digits in groups of `size`, after zeros that fill min characters. As in Python, the text
+ * never begins with a separator, so the result may be one character longer. */
 static bool put_grouped(pdl_str digits, char sep, size_t size, size_t min, pdl_buf *out,
                         pdl_err *err) {
     size_t n = digits.n;
@@ -151,12 +151,13 @@ static bool put_grouped(pdl_str digits, char sep, size_t size, size_t min, pdl_b
         return pdl_buf_fill(out, PDL_STR("0"), min > n ? min - n : 0, err) &&
                pdl_buf_add(out, digits, err);
     size_t over = min % (size + 1),
-           most = min / (size + 1) * size + over; /* digits that fit in min characters */
+           /* the number of digits that fit in min characters */
+           most = min / (size + 1) * size + over;
     if (min && !over) most++;
     if (n < most) n = most;
     size_t len = grouped_len(n, size), from = out->len, done = 0;
     if (!pdl_buf_fill(out, PDL_STR("0"), len, err)) return false;
-    for (size_t at = from + len; at > from; done++) { /* goes from the right */
+    for (size_t at = from + len; at > from; done++) { /* goes from right to left */
         if (done && done % size == 0) out->p[--at] = sep;
         --at;
         if (done < digits.n) out->p[at] = digits.p[digits.n - 1 - done];
@@ -279,8 +280,8 @@ static bool format_int(pdl_vref x, const spec *f, pdl_buf *out, pdl_err *err) {
 
 /* --- floats ----------------------------------------------------------------------------------- */
 
-/* Appends a finite number. Each type has its own call, because the compiler checks literal formats
- * alone. */
+/* Appends a finite number. Each type has a separate call, because the compiler checks only literal
+ * formats. */
 static void put_finite(double v, char type, int p, bool alt, pdl_buf *out) {
     switch (type) {
     case 'e': alt ? pdl_buf_putf(out, "%#.*e", p, v) : pdl_buf_putf(out, "%.*e", p, v); break;
@@ -325,8 +326,9 @@ static void put_trimmed(pdl_str s, pdl_buf *out) {
     pdl_buf_put(out, pdl_str_sub(s, mark, s.n));
 }
 
-/* Appends a number without a type but with a precision: as 'g', but a number with as many digits as
- * the precision gets the exponent form, and the other form has a digit after the point. */
+/* Appends a number with a precision and without a type. The form is that of 'g' with two
+ * differences: a number with as many digits as the precision gets the exponent form, and the other
+ * form has a digit after the point. */
 static void put_general(double v, int precision, bool alt, pdl_buf *out) {
     if (precision == 0) precision = 1;
     pdl_buf b = PDL_BUF;
@@ -345,7 +347,7 @@ static void put_general(double v, int precision, bool alt, pdl_buf *out) {
     pdl_buf_fini(&b);
 }
 
-/* Appends the repr; alt: with a point also in "1.e-05". */
+/* Appends the repr. With alt, "1.e-05" has a point, too. */
 static void put_shortest(double v, bool alt, pdl_buf *out) {
     char t[PDL_NUM_MAX];
     pdl_str s = {t, pdl_num_double(v, t)};

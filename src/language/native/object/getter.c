@@ -12,7 +12,8 @@
 
 /* --- paths ------------------------------------------------------------------------------------ */
 
-/* Returns true when the part has only digits, of any script, and at least one: it is an index. */
+/* Returns true when the part is an index: it has at least one digit, of any script, and no other
+ * character. */
 static bool all_digits(pdl_str s) {
     const char *p = s.p, *end = s.p + s.n;
     while (p < end)
@@ -26,7 +27,7 @@ static pdl_val key_of_part(pdl_str part) {
     return pdl_text(part);
 }
 
-/* Finds the piece of s from *pos to the next sep. Returns false after the last. */
+/* Finds the piece of s from *pos to the next sep. Returns false after the last piece. */
 static bool next_piece(pdl_str s, char sep, size_t *pos, pdl_str *piece) {
     if (*pos > s.n) return false;
     const char *hit = *pos < s.n ? memchr(s.p + *pos, sep, s.n - *pos) : NULL;
@@ -138,8 +139,8 @@ bool pdl_getter_all(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *
 
 /* --- sorting ---------------------------------------------------------------------------------- */
 
-/* Computes a < b. Undefined values (also inside of the lists of several attributes) fail with their
- * explanation. */
+/* Computes a < b. Undefined values fail with their explanation, even inside of the lists of several
+ * attributes. */
 static bool less(pdl_vref a, pdl_vref b, bool *out, pdl_err *err) {
     if (pdl_is(a, PDL_V_INT) && pdl_is(b, PDL_V_INT)) {
         *out = pdl_int_of(a) < pdl_int_of(b);

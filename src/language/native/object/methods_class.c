@@ -1,4 +1,5 @@
-/* methods_class.c -- str.isalpha and similar methods: whether every character is of a class.
+/* methods_class.c -- str.isalpha and similar methods, which check that every character is of a
+ * class.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +22,8 @@ static bool all_are(pdl_vref v, cp_fn *is, bool when_empty) {
 /* Returns true for title case that is not upper case: the digraphs. */
 static bool is_only_title(uint32_t cp) { return pdl_cp_is_title(cp) && !pdl_cp_is_upper(cp); }
 
-/* Returns true for at least one character of the wanted case, and none of the other. */
+/* Returns true when the text has a character of the wanted case, and no character of the other
+ * case. */
 static bool in_case(pdl_vref v, cp_fn *wanted, cp_fn *other) {
     pdl_str s = pdl_str_get(v);
     const char *p = s.p, *end = s.p + s.n;
@@ -35,7 +37,7 @@ static bool in_case(pdl_vref v, cp_fn *wanted, cp_fn *other) {
 }
 
 /* Returns true when upper and title case letters only follow characters without case, and lower
- * case ones only letters with case. */
+ * case letters only follow letters with case. */
 static bool in_title(pdl_vref v) {
     pdl_str s = pdl_str_get(v);
     const char *p = s.p, *end = s.p + s.n;

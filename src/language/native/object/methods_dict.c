@@ -1,4 +1,5 @@
-/* methods_dict.c -- Python's methods of dicts. Mutating ones return (new dict, value of the call).
+/* methods_dict.c -- Python's methods of dicts. Methods that change a dict return (new dict, value
+ * of the call).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,7 +56,7 @@ static bool m_values(PDL_ARGS) {
 static bool m_pop(PDL_ARGS) {
     if (!need_key(argv[1], err)) return false;
     pdl_vref v = pdl_dict_find(argv[0], argv[1]);
-    pdl_label chosen = pdl_label_of(argv[1]); /* the key decides which entries are left */
+    pdl_label chosen = pdl_label_of(argv[1]); /* the key decides which entries remain */
     if (!pdl_is_absent(v)) {
         pdl_val x = pdl_keep(v);
         return changed(pdl_with_label(pdl_dict_del(pdl_keep(argv[0]), argv[1]), chosen), x, out);
@@ -116,7 +117,7 @@ static bool put_pair(pdl_val self, pdl_vref pair, size_t i, pdl_val *out, pdl_er
     return ok;
 }
 
-/* Updates self with a dict or pairs, then keywords. Takes self. */
+/* Updates self with a dict or pairs, and then with keywords. Takes self. */
 bool pdl_dict_update(const pdl_native_env *env, pdl_val self, pdl_vref more, pdl_vref kwargs,
                      pdl_val *out, pdl_err *err) {
     if (pdl_is(more, PDL_V_UNDEFINED)) {
@@ -182,7 +183,7 @@ static const pdl_native methods[] = {
      PDL_NS_NONE, "object -> tuple"},
     {"setdefault", m_setdefault, "self, key, default", 2, 3, PDL_N_MUTATES,
      "The value of a key, set when it is missing.", NULL, PDL_NS_POS, "object, any, any -> any"},
-    /* The second parameter has no name that a keyword could equal. */
+    /* No keyword can equal the name of the second parameter. */
     {"update", m_update, "self, ", 1, 2, PDL_N_MUTATES | PDL_N_KWARGS, "Sets many keys.", NULL,
      PDL_NS_KW, "object, any -> null"},
     {"values", m_values, "self", 1, 1, 0, "The values.", NULL, PDL_NS_NONE, "object -> list"},

@@ -1,5 +1,5 @@
-/* methods_list.c -- Python's methods of lists, tuples and ranges. Mutating ones return (new list,
- * value of the call).
+/* methods_list.c -- Python's methods of lists, tuples and ranges. Methods that change a list return
+ * (new list, value of the call).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,8 +36,8 @@ static bool m_extend(PDL_ARGS) {
     return changed(self, pdl_null(), out);
 }
 
-/* Adds the labels of the values that determined the order, because the order decides which item is
- * at a position. Takes self. */
+/* Adds the labels of the values that determined the order, because the order decides the position
+ * of each item. Takes self. */
 static pdl_val chosen_by(pdl_val self, pdl_vref v) {
     return pdl_is_absent(v) ? self : pdl_with_label(self, pdl_label_of(v));
 }
@@ -72,7 +72,7 @@ static bool m_remove(PDL_ARGS) {
     size_t at = place_of(argv[0], argv[1], 0, pdl_list_len(argv[0]));
     if (at == PDL_NOT_FOUND)
         return pdl_err_host(err, "ValueError", "list.remove(x): x not in list");
-    /* The values of the items decide which one is removed. */
+    /* The values of the items decide which item is removed. */
     pdl_val self = chosen_by(pdl_list_remove(pdl_keep(argv[0]), at), argv[0]);
     return changed(chosen_by(self, argv[1]), pdl_null(), out);
 }
@@ -213,7 +213,7 @@ static const pdl_native range_methods[] = {
 
 pdl_rows pdl_rows_range(void) { return (pdl_rows){range_methods, PDL_N_COUNT(range_methods)}; }
 
-/* Flattens groups in every mode. */
+/* Flattens groups in every mode of the method. */
 static bool m_context_serialize(PDL_ARGS) {
     *out = pdl_context_to_list(argv[0]);
     return true;

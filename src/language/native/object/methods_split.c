@@ -15,14 +15,14 @@ static bool is_blank_at(pdl_str s, size_t i, size_t *n) {
     return blank;
 }
 
-/* The parts of a text so far; there may be a hundred million. */
+/* The parts of a text so far. A text may have a hundred million parts. */
 typedef struct {
     pdl_val list;
     pdl_vref of;
     pdl_err *err;
 } pieces;
 
-/* Checks, each time that the number of parts has doubled, that there is memory for twice as
+/* Checks the memory each time that the number of parts has doubled: there must be room for twice as
  * many. */
 static bool may_grow(size_t n, pdl_err *err) {
     size_t each = sizeof(pdl_val) * 2 + sizeof(pdl_strobj) + 16;
@@ -39,8 +39,8 @@ static bool add(pieces *p, pdl_str s) {
     return true;
 }
 
-/* Splits as str.split() without separator: into words. After max splits the rest is unchanged,
- * except for blanks at its start. */
+/* Splits into words, like str.split() without separator. After max splits the rest is unchanged,
+ * except that blanks at its start are removed. */
 static bool split_words(pieces *p, int64_t max) {
     pdl_str s = pdl_str_get(p->of);
     size_t i = 0, n;
@@ -123,7 +123,7 @@ static bool split_args(const pdl_val *argv, bool *words, pdl_str *sep, int64_t *
     return sep->n || pdl_err_host(err, "ValueError", "empty separator");
 }
 
-/* Makes the result of the pieces, when all were found. */
+/* Makes the result of the pieces after all pieces were found. */
 static bool take(pieces *p, bool ok, pdl_val *out) {
     if (ok)
         *out = p->list;
@@ -163,9 +163,8 @@ bool pdl_m_splitlines(PDL_ARGS) {
     return take(&p, ok, out);
 }
 
-/* Returns the part before, the separator and the part after. Without a separator all text is in the
- * first of the three.
- */
+/* Returns the part before the separator, the separator, and the part after it. Without a separator,
+ * the first part has the whole text. */
 static bool partition(const pdl_val *argv, bool last, pdl_val *out, pdl_err *err) {
     if (!pdl_is_str(argv[1]))
         return pdl_err_host(err, "TypeError", "must be str, not %s", pdl_py_type(argv[1]));

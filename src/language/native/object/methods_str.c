@@ -1,6 +1,6 @@
-/* methods_str.c -- the table of Python's methods of text, and those that are not in methods_split.c
- * and methods_class.c. Safe text stays safe where markupsafe keeps it so; text added to it is
- * escaped.
+/* methods_str.c -- the table of Python's methods of text, and the methods that are not in
+ * methods_split.c and methods_class.c. Safe text stays safe where markupsafe keeps it safe. Text
+ * that is added to safe text is escaped.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,12 +40,12 @@ static bool m_upper(PDL_ARGS) { return recased(argv[0], pdl_utf8_upper, out, err
 
 /* --- searching -------------------------------------------------------------------------------- */
 
-/* The part of a text that start and end (code points, as in a slice) select. */
+/* The part of a text that `start` and `end` select. They count code points, as in a slice. */
 typedef struct {
     pdl_str s;
-    size_t first; /* code points before the part */
+    size_t first; /* the number of code points before the part */
     bool ascii;
-    bool outside; /* start is after the end: not even the empty text is found there */
+    bool outside; /* start is after the end, so that even the empty text is not found */
 } window;
 
 static bool bound(pdl_vref v, int64_t n, int64_t dflt, int64_t *out, pdl_err *err) {
@@ -75,7 +75,7 @@ static bool window_of(pdl_vref v, pdl_vref start, pdl_vref end, window *w, pdl_e
     return true;
 }
 
-/* Finds the index in code points of the whole text, -1 when it is not there. */
+/* Finds the index in code points of the whole text, or -1. */
 static bool find(const pdl_val *argv, bool last, int64_t *at, pdl_err *err) {
     window w;
     if (!window_of(argv[0], argv[2], argv[3], &w, err) || !need_str(argv[1], "", err)) return false;
@@ -119,7 +119,7 @@ static bool m_count(PDL_ARGS) {
     return true;
 }
 
-/* Returns true when text begins or ends with a text, or with one of a tuple. */
+/* Returns true when the text begins or ends with a given text, or with a text of a given tuple. */
 static bool has_affix(const pdl_val *argv, const char *name, bool (*test)(pdl_str, pdl_str),
                       pdl_val *out, pdl_err *err) {
     window w;
@@ -183,7 +183,7 @@ static bool m_replace(PDL_ARGS) {
     return ok;
 }
 
-/* Reads the fill character of ljust, rjust, center. */
+/* Reads the fill character of ljust, rjust and center. */
 static bool fill_of(pdl_vref v, pdl_str *out, pdl_err *err) {
     *out = PDL_STR(" ");
     if (pdl_is_absent(v)) return true;
@@ -212,7 +212,7 @@ static bool justify_with(const pdl_val *argv, pdl_vref filler, side where, pdl_v
     return ok;
 }
 
-/* Justifies text; safe text escapes the fill character. */
+/* Justifies text. For safe text, the fill character is escaped. */
 static bool justify(const pdl_val *argv, side where, pdl_val *out, pdl_err *err) {
     if (!pdl_is_safe(argv[0]) || pdl_is_absent(argv[2]))
         return justify_with(argv, argv[2], where, out, err);
@@ -278,9 +278,8 @@ static bool put_translated(pdl_str one, pdl_vref to, pdl_buf *b, pdl_err *err) {
     return pdl_buf_add(b, (pdl_str){t, pdl_utf8_put((uint32_t)cp, t)}, err);
 }
 
-/* Returns the entry of a table: of a dict by key, of a sequence by index; absent when there is
- * none. Owned.
- */
+/* Returns the entry of a table: of a dict by its key, or of a sequence by its index. Returns absent
+ * for a missing entry. Owned. */
 static pdl_val entry_of(pdl_vref table, uint32_t cp) {
     if (pdl_is_dict(table)) {
         pdl_vref v = pdl_dict_find(table, pdl_int(cp));
@@ -327,8 +326,8 @@ static pdl_val with_code_points(pdl_val list, pdl_vref text) {
     return list;
 }
 
-/* Adds one entry of a table given as a dict, whose keys are code points or single characters. Takes
- * d, which is dropped on failure. */
+/* Adds one entry of a table that is a dict. Its keys are code points or single characters. Takes d,
+ * which is dropped on failure. */
 static bool put_entry(pdl_val d, pdl_vref key, pdl_vref to, pdl_val *out, pdl_err *err) {
     if (pdl_is_str(key) && pdl_text_len_cp(key) == 1) {
         const char *p = pdl_str_get(key).p;
@@ -389,7 +388,7 @@ static bool m_maketrans(PDL_ARGS) {
 
 /* --- encode ----------------------------------------------------------------------------------- */
 
-/* Compares names of encodings: "UTF_8" and "utf-8" are the same. */
+/* Compares names of encodings: "UTF_8" and "utf-8" are equal. */
 static bool is_encoding(pdl_str name, const char *z) {
     size_t n = strlen(z), k = 0;
     for (size_t i = 0; i < name.n; i++) {

@@ -17,22 +17,22 @@ enum { MAX_PRECISION = 1000000 }; /* maximum number of digits of a number that i
 /* A conversion as written. */
 typedef struct {
     bool left, plus, blank, alt, zero;
-    int64_t width, precision; /* -1: not given */
+    int64_t width, precision; /* -1 when the conversion has no width */
     uint32_t type;
-    size_t at; /* offset of type in code points, which messages name */
+    size_t at; /* the offset of the type in code points, which messages name */
 } conv;
 
 typedef struct {
     pdl_str s;
     size_t i;
-    pdl_vref args;      /* given arguments: a tuple of arguments, one argument, a mapping */
-    const pdl_val *pos; /* the arguments; NULL: the items of args */
-    size_t n_pos, next; /* number of arguments, and of used ones */
-    bool by_key;        /* a key was used: from then on every field needs one */
-    bool fresh;         /* the value of the key was not used yet */
-    bool mapping;       /* args can be indexed: unused ones are no error */
-    pdl_val found;      /* value of the key: owned */
-    bool safe;          /* Markup % x */
+    pdl_vref args;      /* the given arguments: a tuple of arguments, one argument, or a mapping */
+    const pdl_val *pos; /* the arguments; NULL means the items of args */
+    size_t n_pos, next; /* the number of arguments, and the number of used arguments */
+    bool by_key;        /* a field used a key: after that, every field needs a key */
+    bool fresh;         /* no field has used the value of the key yet */
+    bool mapping;       /* args can be indexed, so unused arguments are no error */
+    pdl_val found;      /* the value of the key, owned */
+    bool safe;          /* used for Markup % x */
     bool lenient;       /* undefined values print as empty text */
     pdl_err *err;
 } printer;
@@ -132,7 +132,7 @@ static void read_flags(printer *p, conv *c) {
     }
 }
 
-/* Reads digits or *; *out is unchanged when there is neither. */
+/* Reads digits or *. *out is unchanged when the text has neither. */
 static bool read_number(printer *p, const char *what, int64_t *out) {
     if (p->i < p->s.n && p->s.p[p->i] == '*') {
         pdl_vref v;
@@ -154,7 +154,7 @@ static bool read_number(printer *p, const char *what, int64_t *out) {
     return true;
 }
 
-/* Returns true for a length modifier of C, which is ignored. */
+/* Returns true for a length modifier of C, which Python ignores. */
 static bool is_length(char ch) { return ch == 'h' || ch == 'l' || ch == 'L'; }
 
 static bool read_conv(printer *p, conv *c) {
@@ -183,7 +183,8 @@ static bool read_conv(printer *p, conv *c) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Puts sign and prefix, then body, into the field; zeros go between them. */
+/* Puts the sign, the prefix and the body into the field. Zeros go between the prefix
+ * and the body. */
 static bool put_field(printer *p, const conv *c, pdl_str head, pdl_str body, bool number,
                       pdl_buf *out) {
     if (!c->width)

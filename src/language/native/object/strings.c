@@ -1,5 +1,5 @@
 /* strings.c -- operations that filters and methods of text share: safety marks, stripping, lines,
- * padding, replacing, joining.
+ * padding, replacing and joining.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +37,7 @@ static size_t back_one(pdl_str s, size_t end) {
     return i;
 }
 
-/* Returns true when the code point s[from, to) is stripped: a blank, or one of chars. */
+/* Returns true when the code point s[from, to) is stripped. It is a blank, or one of chars. */
 static bool is_stripped(pdl_str s, size_t from, size_t to, pdl_str chars, bool blanks) {
     const char *p = s.p + from;
     if (blanks) return pdl_cp_is_space(pdl_utf8_next(&p));
@@ -63,7 +63,7 @@ pdl_str pdl_strip_text(pdl_str s, pdl_str chars, bool blanks, bool left, bool ri
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Returns the length of the line terminator at s[i], 0 when there is none. */
+/* Returns the length of the line terminator at s[i], or 0 for any other character. */
 static size_t terminator(pdl_str s, size_t i) {
     unsigned char c = (unsigned char)s.p[i];
     if (c == '\r') return i + 1 < s.n && s.p[i + 1] == '\n' ? 2 : 1;
@@ -98,7 +98,7 @@ bool pdl_pad_text(pdl_buf *out, pdl_str s, size_t left, size_t right, pdl_str fi
            pdl_buf_fill(out, fill, right, err);
 }
 
-/* Puts `with` between all code points and at both ends, at most count times. */
+/* Puts `with` between all code points and at both ends, but at most count times. */
 static bool replace_nothing(pdl_str s, pdl_str with, size_t count, pdl_buf *out, pdl_err *err) {
     size_t i = 0;
     for (;; count--) {

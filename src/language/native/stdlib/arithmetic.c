@@ -17,7 +17,9 @@
 #include "base/banned.h"
 
 enum {
-    MAX_DEPTH = 300 /* nested parentheses (two each), signs and powers: the reader recurses */
+    /* the maximum number of nested parentheses (two each), signs and powers, because the reader
+     * recurses */
+    MAX_DEPTH = 300
 };
 
 static int add(arith_reader *r, arith_node n) {
@@ -88,8 +90,8 @@ static bool is_digit(int c, int base) {
     return d < base;
 }
 
-/* Skips digits with single `_` between them. Returns false when there are none or a `_` is not
- * between two. */
+/* Skips digits with single `_` between them. Returns false when no digit is there, or when a `_` is
+ * not between two digits. */
 static bool skip_digits(arith_reader *r, int base, bool lead) {
     bool any = false;
     for (;; any = true) {
@@ -111,7 +113,7 @@ static int integer(arith_reader *r, pdl_str text, int base) {
     return add(r, (arith_node){.kind = N_VALUE, .value = v});
 }
 
-/* Reads a float without its `_`. */
+/* Reads a float, and ignores its `_`. */
 static int floating(arith_reader *r, pdl_str text) {
     if (!r->floats) return refused_number(r);
     pdl_buf b = PDL_BUF;
@@ -123,7 +125,8 @@ static int floating(arith_reader *r, pdl_str text) {
     return ok ? add(r, (arith_node){.kind = N_VALUE, .value = pdl_float(d)}) : NO_NODE;
 }
 
-/* Skips fraction and exponent after the digits before the dot. *is_float: there was one. */
+/* Skips the fraction and the exponent after the digits before the dot. Sets *is_float when there
+ * was a fraction or an exponent. */
 static bool skip_fraction(arith_reader *r, bool digits, bool *is_float) {
     *is_float = scan_accept(&r->s, '.');
     if (*is_float) digits = skip_digits(r, 10, false) || digits;
@@ -187,7 +190,7 @@ static bool at_string(const arith_reader *r, size_t *prefix) {
 
 static int string(arith_reader *r) {
     size_t prefix;
-    while (at_string(r, &prefix)) { /* neighbours are one literal */
+    while (at_string(r, &prefix)) { /* neighbouring string literals are one literal */
         r->s.pos += prefix;
         if (!skip_string(r)) return NO_NODE;
         skip_blanks(r);
@@ -195,8 +198,8 @@ static int string(arith_reader *r) {
     return refused_number(r);
 }
 
-/* Skips brackets that belong to something refused: only their balance matters. The cursor is after
- * the opening one. */
+/* Skips the brackets of a refused expression. Only their balance matters. The cursor is after the
+ * opening bracket. */
 static bool skip_brackets(arith_reader *r, char close) {
     char stack[MAX_DEPTH];
     int n = 0;
@@ -223,7 +226,7 @@ static bool skip_brackets(arith_reader *r, char close) {
 
 static int expression(arith_reader *r);
 
-/* Binary operators; those of the same level associate to the left. The longest spelling is
+/* Binary operators. Operators of the same level associate to the left. The longest spelling is
  * first. */
 static const struct {
     const char *text;
@@ -252,7 +255,7 @@ static const struct {
 };
 enum { LEVELS = 8 };
 
-static int group(arith_reader *r) { /* called after "(" */
+static int group(arith_reader *r) { /* the cursor is after "(" */
     r->open++;
     int e = NO_NODE;
     if (accept(r, ")")) {
@@ -303,7 +306,7 @@ static int atom(arith_reader *r) {
     return refused(r, "names are not allowed");
 }
 
-/* Reads an atom followed by calls, subscripts, attributes. */
+/* Reads an atom and the following calls, subscripts and attributes. */
 static int primary(arith_reader *r) {
     int e = atom(r);
     while (e != NO_NODE) {
@@ -347,8 +350,8 @@ static int factor(arith_reader *r) {
     return e;
 }
 
-/* Returns the row of the operator at the cursor when it is of this level or above, else the number
- * of rows. */
+/* Returns the row of the operator at the cursor when the operator is of this level or above.
+ * Returns the number of rows otherwise. */
 static size_t operator_at(arith_reader *r, int level) {
     skip_blanks(r);
     size_t n = PDL_N_COUNT(operators);
@@ -360,7 +363,7 @@ static size_t operator_at(arith_reader *r, int level) {
     return n;
 }
 
-/* Passes `is`, `is not`, `in`, `not in`. */
+/* Skips `is`, `is not`, `in` and `not in`. */
 static bool accept_comparison(arith_reader *r) {
     if (accept_word(r, "is")) {
         (void)accept_word(r, "not");
@@ -373,7 +376,7 @@ static bool accept_comparison(arith_reader *r) {
     return false;
 }
 
-/* Reads operands joined by operators of the levels from `level` on, by precedence climbing. */
+/* Reads operands with operators of `level` and above between them, by precedence climbing. */
 static int binary(arith_reader *r, int level) {
     int e = factor(r);
     while (e != NO_NODE) {

@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* Passes v on in *out unless it is too large: then returns false with *why set. Takes v. */
+/* Moves v to *out. When v is too large, returns false and sets *why. Takes v. */
 static bool checked(pdl_val v, pdl_val *out, const char **why) {
     if (pdl_is_int(v) && pdl_int_bit_length(v) > MAX_BITS) {
         pdl_drop(v);
@@ -70,10 +70,10 @@ static bool operate(char op, pdl_vref a, pdl_vref b, pdl_val *out, const char **
 
 typedef struct {
     int node;
-    int state; /* number of operands done */
+    int state; /* the number of operands that were evaluated */
 } visit;
 
-/* Enters a node for the first time: its operands come next. */
+/* Enters a node for the first time. Its operands come next. */
 static bool enter(const arith_node *n, pdl_val *value, const char **why) {
     if (n->kind == N_REFUSED)
         *why = n->why;

@@ -1,9 +1,9 @@
 /* find_object.c -- the first JSON object in a text that fits: finds tool calls in a model's text
  * (spec patterns 2).
  *
- * Each `{` is tried from left to right. An attempt that fails inside of nested objects is repeated
- * for each of them, so the work is the length of the text times the depth of its nesting, which has
- * a limit.
+ * Every `{` is tried, from left to right. An attempt that fails inside of nested objects is
+ * repeated for each of these objects, so the work is the length of the text times the depth of its
+ * nesting, which has a limit.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -72,7 +72,7 @@ static pdl_val id_of(pdl_vref delta) {
 }
 
 /* Returns true when a piece with this id and name cannot be a part of the call t. A name that is
- * the same, or a longer form of the call's name, does not show that. */
+ * the same, or a longer form of the call's name, may still belong to t. */
 static bool is_other(const tool *t, pdl_vref id, pdl_vref name) {
     if (is_name(id) && pdl_is_str(t->id) && !t->made) return !pdl_val_eq(t->id, id);
     if (!is_name(name) || !pdl_is_str(t->name)) return false;
