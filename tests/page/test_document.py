@@ -2,10 +2,12 @@
 """The document of a run in a real browser: calls that are opened in place, keys, addresses, looks. Pictures are left in BUILD/pictures."""
 import json
 import pathlib
+import re
 import subprocess
 
 import pytest
 
+from .. import prompt_caches
 from .browse import PDL, ROOT, View, check, mock, picture, trace_of
 
 pytestmark = [pytest.mark.builds, pytest.mark.roomy]
@@ -407,3 +409,46 @@ def test_a_call_of_an_attempt_is_opened(b, folder):
     v.end()
     check("two bars", len(out[numbers]) == 2, out[numbers])
     check("the call of the attempt", "it is three" in out[reply], out[reply])
+
+
+LATE = """defs: {rules: '${ "Answer in one word, and never lie. " * 170 }'}
+for: {i: [1, 2, 3]}
+repeat:
+  lastOf:
+  - if: ${ i == 3 }
+    then: {lang: command, code: sleep 0.1}
+  - model: anthropic/m
+    parameters: {cache: auto}
+    input:
+      data:
+      - {role: system, content: "${ rules }"}
+      - {role: user, content: "On ${ i }"}
+"""
+
+
+def test_beginning_that_expired(b, folder):
+    """The opened call says what a prompt cache no longer had. A second of the cache is a tenth of a millisecond here."""
+    (folder / "late.pdl").write_text(LATE)
+    (folder / "prices.json").write_text(json.dumps({"*": {"input": 1e-6, "output": 2e-6, "cached_input": 1e-7}}))
+    server = prompt_caches.start(prompt_caches.Anthropic, expired=(3,))
+    try:
+        env = {**prompt_caches.surroundings(server), "PDL_PRICES": "prices.json"}
+        subprocess.run([PDL, "--jobs", "1", "--record", "late.journal", "late.pdl"], cwd=folder, env=env, capture_output=True, check=True, timeout=60)
+    finally:
+        prompt_caches.stop(server)
+    v = View("late.journal", folder=folder, env={**env, "PDL_STRESS": "time:0.0001"})
+    try:
+        b.read(v.address)
+        said = []
+        for n in 1, 2, 3:
+            b.click("#strip .bar[data-call='%d']" % n)
+            b.wait(".sent-top b:has-text('Call %d,')" % n)
+            said.append(b.text(".sent .prefix"))
+        got = b.run()
+    finally:
+        v.end()
+    first, second, third = (got[i] for i in said)
+    check("the first", first == "Prompt cache: no earlier call begins like this one; the service found 0 tokens.", first)
+    check("one that was found", "99 % begins as call 1; the service found 1498 tokens. In message 1 `i`, from the loop (late.pdl, line 12), is another." in second and "expired" not in second, second)
+    check("one that had expired", re.search(r"That beginning had expired: last used \d+ seconds? before, and kept for 5 minutes\. Lost: about \d+ tokens, \$0\.0013\. "
+                                            r"cache_control with ttl: 1h would have kept it\.$", third), third)

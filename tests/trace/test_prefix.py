@@ -76,12 +76,17 @@ OTHERS = [  # (name, items, a word of the line that makes the value, origin)
     ("a branch", loop("if: ${ i > 0 }\nthen:\n  model: MODEL\n  input: \"${ i } ${ rules }\""), "${ i } ${ rules", "loop"),
     ("the second line", loop(UUID, "model: MODEL\ninput: |\n  Be careful.\n  Number ${ v }.\n  ${ rules }"), "lang: python", "random"),
     ("pid and more", loop(code("v", "import os, secrets\nresult = '%d %s' % (os.getpid(), secrets.token_hex(4))"), ask("\"${ v } ${ rules }\"", "MODEL")), "lang: python", "random"),
+    ("a message that is written as data", loop("model: MODEL\ninput:\n  data:\n  - {role: system, content: \"${ i } ${ rules }\"}\n  - {role: user, content: hi}"), "${ i } ${ rules }", "loop"),
+    ("parts of a message", loop("def: m\ncontribute: []\ndata:\n- role: user\n  content:\n  - {type: text, text: \"On ${ i }. ${ rules }\"}", "model: MODEL\ninput: ${ m }"), "On ${ i }", "loop"),
+    ("messages of an expression", loop("model: MODEL\ninput: '${ [{\"role\": \"user\", \"content\": \"On \" ~ i ~ rules}] }'"), "~ rules", "loop"),
+    ("what a tool does", loop("model: MODEL\ninput: ${ rules }\nparameters:\n  tools:\n  - type: function\n    function:\n      name: f\n      description: Number \"${ i }\"\n"
+                              "      parameters: {type: object}"), "description", "loop"),
     ("a draw that is named", loop("def: v\ndata: \"${ range(1000000) | random }\"\ncontribute: []", ask("\"${ v } ${ rules }\"", "MODEL")), "def: v", "random"),
 ]
 for model, (name, item, word, origin) in itertools.product(MODELS, OTHERS):
     p = program("", item.replace("MODEL", model))
     FAULTS.append(("%s, %s" % (name, model), p, origin, line_of(p, word)))
-assert len(FAULTS) == 40
+assert len(FAULTS) == 48
 
 STABLE = {
     "a chat": program("", "text: \"${ rules }\"\nrole: system\ncontribute: [context]", loop("text: \"question ${ i }\"\nrole: user", "model: openai/m")),

@@ -5,11 +5,16 @@
  * value was inserted. When a block made the value, the cause is exact. When an expression inside a
  * text made it, the report has the words of that expression.
  *
+ * Lists and objects that a program writes (`data`, `parameters`) are kept, too, and the texts
+ * inside of them count where an expression makes them. When no text contains the piece, the texts
+ * inside of lists that one expression makes are searched, the latest list first.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/report/prefix_impl.h"
 
 #include "base/ident.h"
+#include "value/json_write.h"
 #include "value/label.h"
 #include "value/promise.h"
 #include "value/text.h"
@@ -22,21 +27,45 @@ static bool is_loop(const pdl_block *b) {
     return b->kind == PDL_BLOCK_repeat || b->kind == PDL_BLOCK_map;
 }
 
-static void keep(made_texts *m, pdl_vref value, const pdl_block *b, const pdl_path *path,
-                 bool is_reply) {
+static void keep(made_texts *m, pdl_vref value, const pdl_tree *tree, const pdl_event *e) {
     pdl_buf place = PDL_BUF;
+    bool is_reply = !tree && e->block->kind == PDL_BLOCK_model;
     if (m->all.n >= MAX_TEXTS || pdl_is_absent(value)) return;
-    pdl_path_text(path, &place);
-    *pdl_vec_push(&m->all) = (made_text){pdl_keep(value), b, pdl_buf_take(&place), is_reply};
+    pdl_path_text(e->path, &place);
+    *pdl_vec_push(&m->all) = (made_text){
+        .value = pdl_keep(value),
+        .block = e->block,
+        .tree = tree,
+        .place = pdl_buf_take(&place),
+        .is_reply = is_reply,
+    };
 }
 
+/* Returns what the program writes for the field of an event, where its value may be a list or an
+ * object of which the parts reach a request; else NULL. */
+static const pdl_tree *tree_of(const pdl_event *e) {
+    const pdl_block *b = e->block;
+    if (b->kind == PDL_BLOCK_model && pdl_str_is(e->key, "parameters"))
+        return PDL_AS(model, b)->parameters;
+    if (!pdl_str_is(e->key, "data")) return NULL;
+    if (b->kind == PDL_BLOCK_data) return PDL_AS(data, b)->data;
+    return b->kind == PDL_BLOCK_scalar ? PDL_AS(scalar, b)->value : NULL;
+}
+
+static bool has_parts(pdl_vref v) { return pdl_is_list(v) || pdl_is_dict(v); }
+
 void pdl_made_texts_take(made_texts *m, const pdl_event *e) {
-    if (e->kind == PDL_EVENT_block_begin && e->block && is_loop(e->block))
+    if (!e->block) return;
+    if (e->kind == PDL_EVENT_block_begin && is_loop(e->block))
         *pdl_vec_push(&m->loops) = e->block;
-    /* the result of a block that contributes nothing is an empty text */
-    bool result = e->kind == PDL_EVENT_field && pdl_str_is(e->key, "pdl__result");
-    if ((result || e->kind == PDL_EVENT_block_end) && e->block)
-        keep(m, e->value, e->block, e->path, e->block->kind == PDL_BLOCK_model);
+    bool is_field = e->kind == PDL_EVENT_field;
+    const pdl_tree *tree = is_field && has_parts(e->value) ? tree_of(e) : NULL;
+    /* a block that contributes nothing ends with an empty text */
+    bool result = is_field && pdl_str_is(e->key, "pdl__result");
+    if (result || e->kind == PDL_EVENT_block_end)
+        keep(m, e->value, NULL, e);
+    else if (tree && tree->kind != PDL_TREE_CONST && tree->loc.src)
+        keep(m, e->value, tree, e);
 }
 
 void pdl_made_texts_clear(made_texts *m) {
@@ -51,9 +80,9 @@ void pdl_made_texts_clear(made_texts *m) {
 
 /* --- which block ------------------------------------------------------------------------------ */
 
-/* Returns the text that the block made, after its replies have arrived. Owned; absent when the
- * value is not a text. */
-static pdl_val text_of(const made_text *t) {
+/* Returns the value after its replies have arrived: a text, also that of a number, or with `parts`
+ * a list or an object. Owned; absent when it is none of these. */
+static pdl_val value_of(const made_text *t) {
     pdl_val now = pdl_absent();
     pdl_err ignored = {0};
     pdl_buf b = PDL_BUF;
@@ -63,7 +92,7 @@ static pdl_val text_of(const made_text *t) {
         pdl_err_fini(&ignored);
         return pdl_absent();
     }
-    if (pdl_is_str(now)) return now;
+    if (pdl_is_str(now) || (t->tree && has_parts(now))) return now;
     bool plain = pdl_is_int(now) || pdl_is(now, PDL_V_FLOAT);
     if (plain && !pdl_stringify(now, &b, &ignored)) pdl_err_fini(&ignored);
     pdl_drop(now);
@@ -82,28 +111,98 @@ static size_t covers(pdl_str text, pdl_str part, size_t at) {
 
 struct found_text {
     const made_text *made;
+    const pdl_tree *tree; /* what the program writes for it, inside of the block; else NULL */
+    pdl_label label;
     size_t start, n;
 };
 
-/* Finds the shortest text that contains the byte and is longer than `above`. When several texts are
- * equal, the earliest counts: its block made the value, and later blocks only passed it on. */
-static struct found_text shortest(const made_texts *m, pdl_str text, size_t at, size_t above) {
-    struct found_text best = {NULL, 0, (size_t)-1};
-    size_t first = m->all.n > MAX_SEARCHED ? m->all.n - MAX_SEARCHED : 0;
-    for (size_t i = first; i < m->all.n; i++) {
-        pdl_val made = text_of(&m->all.p[i]);
-        pdl_str part = pdl_is_absent(made) ? (pdl_str){0} : pdl_str_get(made);
-        size_t start = part.n > above && part.n < best.n ? covers(text, part, at) : PDL_NOT_FOUND;
-        if (start != PDL_NOT_FOUND) best = (struct found_text){&m->all.p[i], start, part.n};
-        if (!pdl_is_absent(made)) pdl_drop(made);
+/* A search for the shortest text that contains the byte `at` of text and is longer than `above`.
+ * When several texts are equal, the earliest one counts: there the value was made, and the later
+ * blocks only passed it on. */
+struct search {
+    pdl_str text;
+    bool is_json; /* of text: texts in it are escaped */
+    size_t at, above;
+    bool in_values; /* of lists and objects that one expression makes, the texts count as well */
+    const made_text *made;
+    struct found_text best;
+};
+
+static void consider(struct search *s, pdl_vref v, const pdl_tree *tree) {
+    pdl_str part = pdl_str_get(v);
+    pdl_buf escaped = PDL_BUF;
+    if (s->is_json) {
+        pdl_json_quote(part, 0, &escaped);
+        part = pdl_str_sub(pdl_buf_str(&escaped), 1, escaped.len - 1);
     }
-    return best;
+    bool is_shorter = part.n > s->above && part.n < s->best.n;
+    size_t start = is_shorter ? covers(s->text, part, s->at) : PDL_NOT_FOUND;
+    if (start != PDL_NOT_FOUND)
+        s->best = (struct found_text){s->made, tree, pdl_label_of(v), start, part.n};
+    pdl_buf_fini(&escaped);
+}
+
+enum { MAX_DEPTH = 32 };
+
+static void consider_inside(struct search *s, pdl_vref v, const pdl_tree *t, int depth) {
+    if (pdl_is_str(v)) consider(s, v, t);
+    if (depth == MAX_DEPTH) return;
+    for (size_t i = 0; pdl_is_list(v) && i < pdl_list_len(v); i++)
+        consider_inside(s, pdl_list_at(v, i), t, depth + 1);
+    for (size_t i = 0; pdl_is_dict(v) && i < pdl_dict_len(v); i++)
+        consider_inside(s, pdl_dict_val_at(v, i), t, depth + 1);
+}
+
+/* Considers the texts that expressions of the tree make. v: the value of the tree. */
+static void consider_parts(struct search *s, pdl_vref v, const pdl_tree *t) {
+    if (t->kind == PDL_TREE_EXPR && (pdl_is_str(v) || s->in_values))
+        consider_inside(s, v, t, 0);
+    bool is_list = t->kind == PDL_TREE_LIST && pdl_is_list(v) && pdl_list_len(v) == t->n;
+    bool is_map = t->kind == PDL_TREE_MAP && pdl_is_dict(v) && pdl_dict_len(v) == t->n;
+    for (uint32_t i = 0; i < t->n && (is_list || is_map); i++)
+        consider_parts(s, is_list ? pdl_list_at(v, i) : pdl_dict_val_at(v, i), t->items[i]);
+}
+
+static void consider_made(struct search *s, const made_text *t) {
+    pdl_val v = value_of(t);
+    s->made = t;
+    if (pdl_is_str(v))
+        consider(s, v, NULL);
+    else if (t->tree && !pdl_is_absent(v))
+        consider_parts(s, v, t->tree);
+    pdl_drop(v);
+}
+
+static size_t first_searched(const made_texts *m) {
+    return m->all.n > MAX_SEARCHED ? m->all.n - MAX_SEARCHED : 0;
+}
+
+static struct found_text shortest(const made_texts *m, struct search s, size_t above) {
+    s.above = above;
+    s.best = (struct found_text){.n = (size_t)-1};
+    for (size_t i = first_searched(m); i < m->all.n; i++) consider_made(&s, &m->all.p[i]);
+    return s.best;
+}
+
+/* Finds the text in the lists and objects that expressions make; of the latest that has it. */
+static struct found_text latest(const made_texts *m, struct search s) {
+    s.in_values = true;
+    s.best = (struct found_text){.n = (size_t)-1};
+    for (size_t i = m->all.n; i > first_searched(m) && !s.best.made; i--)
+        if (m->all.p[i - 1].tree) consider_made(&s, &m->all.p[i - 1]);
+    return s.best;
 }
 
 /* --- what it is ------------------------------------------------------------------------------- */
 
-static pdl_str source_of(const pdl_block *b) {
-    pdl_loc loc = b->node ? pdl_node_loc(b->node) : b->loc;
+static pdl_loc loc_of(const struct found_text *t) {
+    return t->tree ? t->tree->loc : t->made->block->loc;
+}
+
+/* Returns what the program writes for it: the source of the block, or of a text inside of one. */
+static pdl_str source_of(const struct found_text *t) {
+    const pdl_node *node = t->tree ? t->tree->node : t->made->block->node;
+    pdl_loc loc = node ? pdl_node_loc(node) : loc_of(t);
     return loc.src ? pdl_str_sub(loc.src->text, loc.start, loc.end) : (pdl_str){0};
 }
 
@@ -140,14 +239,15 @@ static const pdl_block *loop_of(const made_texts *m, pdl_str source, pdl_str *va
     return NULL;
 }
 
-static const char *origin_of_text(const made_texts *m, const made_text *t, pdl_str *variable) {
+static const char *origin_of_text(const made_texts *m, const struct found_text *t,
+                                  pdl_str *variable) {
     static const char *const chances[] = {"random", "lipsum", "shuffle", NULL};
-    pdl_str source = source_of(t->block);
-    pdl_label label = pdl_label_of(t->value);
+    pdl_str source = source_of(t);
+    pdl_label label = t->label;
     if (has_any(source, chances)) return "random";
     const pdl_block *loop = loop_of(m, source, variable);
     if (loop) return loop->kind == PDL_BLOCK_map ? "row" : "loop";
-    *variable = t->block->def.s;
+    *variable = t->made->block->def.s;
     if (variable->n && pdl_ident_is_in(source, *variable) &&
         pdl_str_find(source, PDL_STR("${"), 0) != PDL_NOT_FOUND)
         return "counter";
@@ -157,32 +257,35 @@ static const char *origin_of_text(const made_texts *m, const made_text *t, pdl_s
     return label & PDL_LABEL_data ? "row" : "program";
 }
 
-static const char *origin_of(const made_texts *m, const made_text *t, pdl_str *variable) {
-    *variable = t->block->def.s;
-    if (t->is_reply) return "reply";
-    if (t->block->kind == PDL_BLOCK_code) return origin_of_code(source_of(t->block));
-    if (t->block->kind == PDL_BLOCK_read) return "file";
+static const char *origin_of(const made_texts *m, const struct found_text *t, pdl_str *variable) {
+    const pdl_block *b = t->made->block;
+    *variable = b->def.s;
+    if (t->made->is_reply) return "reply";
+    if (b->kind == PDL_BLOCK_code) return origin_of_code(source_of(t));
+    if (b->kind == PDL_BLOCK_read) return "file";
     return origin_of_text(m, t, variable);
 }
 
 static pdl_val line_of(pdl_loc loc) { return loc.src ? pdl_int(pdl_loc_line(loc)) : pdl_null(); }
 
-pdl_val pdl_made_by(const made_texts *m, pdl_str text, size_t at, size_t *end) {
+pdl_val pdl_made_by(const made_texts *m, pdl_str text, bool is_json, size_t at, size_t *end) {
+    struct search s = {.text = text, .is_json = is_json, .at = at};
     if (at >= text.n) return pdl_absent();
-    struct found_text value = shortest(m, text, at, 0);
+    struct found_text value = shortest(m, s, 0);
+    if (!value.made) value = latest(m, s);
     if (!value.made) return pdl_absent();
-    struct found_text used = shortest(m, text, at, value.n);
+    struct found_text used = shortest(m, s, value.n);
     pdl_str variable;
     const pdl_block *b = value.made->block;
-    const char *origin = origin_of(m, value.made, &variable);
-    pdl_loc loc = b->loc, put = used.made ? used.made->block->loc : loc;
+    const char *origin = origin_of(m, &value, &variable);
+    pdl_loc loc = loc_of(&value);
     pdl_val d = pdl_dict_putz(pdl_dict_new(6), "block", pdl_textz(value.made->place));
     d = pdl_dict_putz(d, "variable", variable.n ? pdl_text(variable) : pdl_null());
     d = pdl_dict_putz(d, "file", loc.src ? pdl_text(loc.src->name) : pdl_null());
     d = pdl_dict_putz(d, "line", line_of(loc));
-    d = pdl_dict_putz(d, "used", line_of(put));
-    /* A text with expressions contains the value as a part, and it is not known which
-     * part that is. */
-    if (b->kind != PDL_BLOCK_data && b->kind != PDL_BLOCK_scalar) *end = value.start + value.n;
+    d = pdl_dict_putz(d, "used", line_of(used.made ? loc_of(&used) : loc));
+    /* In a text with expressions, only a part is the value, and it is not known which part. */
+    if (b->kind != PDL_BLOCK_data && b->kind != PDL_BLOCK_scalar && !value.made->tree)
+        *end = value.start + value.n;
     return pdl_dict_putz(d, "origin", pdl_textz(origin));
 }

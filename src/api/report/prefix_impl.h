@@ -12,10 +12,11 @@
 #include "api/prefix.h"
 #include "base/vec.h"
 
-/* A text that a block made. */
+/* A text that a block made, or a list or an object with texts. */
 typedef struct made_text {
-    pdl_val value; /* a text, or a promise of one */
+    pdl_val value; /* it may be a promise, or have promises inside */
     const pdl_block *block;
+    const pdl_tree *tree; /* of a list or an object: what the program writes; else NULL */
     char *place;
     bool is_reply; /* the answer of a model */
 } made_text;
@@ -27,9 +28,9 @@ typedef struct made_texts {
 void pdl_made_texts_take(made_texts *m, const pdl_event *e);
 void pdl_made_texts_clear(made_texts *m);
 
-/* Finds the block that made the bytes from `at` on in a text of a request. Returns {block,
- * variable, file, line, used, origin}, owned; absent when the block is unknown. *end: the offset at
- * which the value ends, if that is known. */
-pdl_val pdl_made_by(const made_texts *m, pdl_str text, size_t at, size_t *end);
+/* Finds the block that made the bytes from `at` on in a text of a request. is_json: the text is
+ * JSON. Returns {block, variable, file, line, used, origin}; owned; absent when it is unknown.
+ * *end: the offset at which the value ends, set when that is known. */
+pdl_val pdl_made_by(const made_texts *m, pdl_str text, bool is_json, size_t at, size_t *end);
 
 #endif

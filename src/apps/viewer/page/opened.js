@@ -98,7 +98,8 @@ function expiredOf(e) {
   if (!e) return "";
   const cost = e.cost ? `, $${e.cost.toPrecision(2)}` : "";
   const remedy = e.remedy ? ` ${e.remedy} would have kept it.` : "";
-  return ` It had expired: last used ${plural(Math.round(e.seconds), "second")} before. Lost: about ${plural(e.tokens, "token")}${cost}.${remedy}`;
+  const kept = e.kept < 3600 ? plural(e.kept / 60, "minute") : plural(e.kept / 3600, "hour");
+  return ` That beginning had expired: last used ${plural(Math.round(e.seconds), "second")} before, and kept for ${kept}. Lost: about ${plural(e.tokens, "token")}${cost}.${remedy}`;
 }
 
 // Shows how much of the request a prompt cache can find, and which value of the program prevents more.
