@@ -269,3 +269,14 @@ def test_verbose(pdl, folder):
         code_, _, err = run(pdl, folder, env, "--verbose", "p.pdl")
     lines = [row for row in err.splitlines() if "model openai/m" in row]
     check("one word a call", code_ == 0 and "prefix" not in lines[0] and all(row.endswith(", prefix 100 %") for row in lines[1:]) and len(lines) == 3, err)
+
+
+def test_many_texts(pdl, folder):
+    """A cause is searched among the texts that were made before its call, also where a run makes more of them than are kept."""
+    (folder / "p.pdl").write_text(program("", "for: {i: '${ range(600) | list }'}\nmap:\n  lastOf:\n  - for: {k: [1, 2, 3, 4]}\n    repeat: x${ k }\n  - model: openai/m\n    input: \"${ i } ${ rules }\""))
+    with mock(pdl) as env:
+        code_, _, err = run(pdl, folder, env, "--record", "j.journal", "p.pdl")
+        check("it runs", code_ == 0, err)
+        code_, out, err = run(pdl, folder, env, "trace", "--prefix", "j.journal", "--json")
+    total = json.loads(out)["total"]
+    check("each has its cause", code_ == 0 and total["calls"] == 600 and set(total["lost"]["by_origin"]) == {"row"}, total, err)

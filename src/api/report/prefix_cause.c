@@ -21,16 +21,32 @@
 
 #include "base/banned.h"
 
-enum { MAX_TEXTS = 20000, MAX_SEARCHED = 4000 };
+/* Of many texts the first ones stay, where a program sets up its values, and the latest ones. */
+enum { MAX_TEXTS = 12000, FIRST_TEXTS = 1000, DROPPED_TEXTS = 4000 };
 
 static bool is_loop(const pdl_block *b) {
     return b->kind == PDL_BLOCK_repeat || b->kind == PDL_BLOCK_map;
 }
 
+static void fini_texts(made_text *p, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        pdl_drop(p[i].value);
+        pdl_free(p[i].place);
+    }
+}
+
+static void drop_some(made_texts *m) {
+    made_text *from = m->all.p + FIRST_TEXTS, *to = from + DROPPED_TEXTS;
+    fini_texts(from, DROPPED_TEXTS);
+    memmove(from, to, (size_t)(m->all.p + m->all.n - to) * sizeof *to);
+    m->all.n -= DROPPED_TEXTS;
+}
+
 static void keep(made_texts *m, pdl_vref value, const pdl_tree *tree, const pdl_event *e) {
     pdl_buf place = PDL_BUF;
     bool is_reply = !tree && e->block->kind == PDL_BLOCK_model;
-    if (m->all.n >= MAX_TEXTS || pdl_is_absent(value)) return;
+    if (pdl_is_absent(value)) return;
+    if (m->all.n == MAX_TEXTS) drop_some(m);
     pdl_path_text(e->path, &place);
     *pdl_vec_push(&m->all) = (made_text){
         .value = pdl_keep(value),
@@ -69,10 +85,7 @@ void pdl_made_texts_take(made_texts *m, const pdl_event *e) {
 }
 
 void pdl_made_texts_clear(made_texts *m) {
-    for (size_t i = 0; i < m->all.n; i++) {
-        pdl_drop(m->all.p[i].value);
-        pdl_free(m->all.p[i].place);
-    }
+    fini_texts(m->all.p, m->all.n);
     m->all.n = m->loops.n = 0;
     pdl_vec_fini(&m->all);
     pdl_vec_fini(&m->loops);
@@ -103,10 +116,14 @@ static pdl_val value_of(const made_text *t) {
 
 /* Returns the start of a copy of `part` in text that covers the byte `at`. */
 static size_t covers(pdl_str text, pdl_str part, size_t at) {
+    enum { FEW_STARTS = 64 };
     size_t from = at + 1 > part.n ? at + 1 - part.n : 0;
     if (!part.n || part.n > text.n) return PDL_NOT_FOUND;
     size_t to = at + part.n < text.n ? at + part.n : text.n;
-    return pdl_str_find(pdl_str_sub(text, 0, to), part, from);
+    if (to - part.n - from > FEW_STARTS) return pdl_str_find(pdl_str_sub(text, 0, to), part, from);
+    for (; from + part.n <= to; from++)
+        if (!memcmp(text.p + from, part.p, part.n)) return from;
+    return PDL_NOT_FOUND;
 }
 
 struct found_text {
@@ -173,14 +190,10 @@ static void consider_made(struct search *s, const made_text *t) {
     pdl_drop(v);
 }
 
-static size_t first_searched(const made_texts *m) {
-    return m->all.n > MAX_SEARCHED ? m->all.n - MAX_SEARCHED : 0;
-}
-
 static struct found_text shortest(const made_texts *m, struct search s, size_t above) {
     s.above = above;
     s.best = (struct found_text){.n = (size_t)-1};
-    for (size_t i = first_searched(m); i < m->all.n; i++) consider_made(&s, &m->all.p[i]);
+    for (size_t i = 0; i < m->all.n; i++) consider_made(&s, &m->all.p[i]);
     return s.best;
 }
 
@@ -188,7 +201,7 @@ static struct found_text shortest(const made_texts *m, struct search s, size_t a
 static struct found_text latest(const made_texts *m, struct search s) {
     s.in_values = true;
     s.best = (struct found_text){.n = (size_t)-1};
-    for (size_t i = m->all.n; i > first_searched(m) && !s.best.made; i--)
+    for (size_t i = m->all.n; i > 0 && !s.best.made; i--)
         if (m->all.p[i - 1].tree) consider_made(&s, &m->all.p[i - 1]);
     return s.best;
 }

@@ -48,7 +48,9 @@ typedef struct prefix_call {
     /* the earlier call that shares the longest beginning with this call, from 1; 0 when no call
      * shares one */
     size_t with;
-    size_t before; /* the previous call of the same model, from 1; 0 when there was none */
+    size_t before;   /* the previous call of the same model, from 1; 0 when there is none */
+    pdl_val differs; /* the first difference and what made it, or null */
+    size_t behind;   /* equal bytes of the text after the value that differs */
 } prefix_call;
 
 struct pdl_prefix {
@@ -79,6 +81,7 @@ static void call_fini(prefix_call *c) {
     pdl_drop(c->model);
     pdl_drop(c->parameters);
     pdl_drop(c->provider);
+    pdl_drop(c->differs);
 }
 
 void pdl_prefix_free(pdl_prefix *p) {
@@ -250,61 +253,6 @@ static void note_ends(pdl_prefix *p, size_t at) {
     pdl_idmap_put(&p->ends, model_key(c), number);
 }
 
-static void take_call(pdl_prefix *p, const pdl_effect *e, int64_t nanos) {
-    pdl_buf place = PDL_BUF;
-    pdl_vref model = pdl_dict_getz(e->request, "model"),
-             parameters = pdl_dict_getz(e->request, "parameters");
-    prefix_call c = {.id = e->id, .cached = -1, .nanos = nanos, .provider = pdl_absent()};
-    if (!pdl_is_str(model)) return;
-    c.model = pdl_keep(model);
-    c.parameters = pdl_is_absent(parameters) ? pdl_null() : pdl_keep(parameters);
-    if (!add_request(p, e, &c)) {
-        call_fini(&c);
-        return;
-    }
-    pdl_path_text(e->place, &place);
-    c.place = pdl_buf_take(&place);
-    c.file = e->loc.src ? pdl_str_dup(e->loc.src->name) : NULL;
-    c.line = e->loc.src ? pdl_loc_line(e->loc) : 0;
-    c.with = find_earlier(p, &c);
-    *pdl_vec_push(&p->calls) = c;
-    pdl_idmap_put(&p->by_id, e->id, (void *)(uintptr_t)p->calls.n);
-    note_ends(p, p->calls.n - 1);
-}
-
-static void take_reply(pdl_prefix *p, const pdl_event *e) {
-    size_t at = (size_t)(uintptr_t)pdl_idmap_find(&p->by_id, e->effect->id);
-    pdl_vref v = e->reply->value, usage = pdl_is_dict(v) ? pdl_dict_getz(v, "usage") : pdl_absent(),
-             details = pdl_is_dict(usage) ? pdl_dict_getz(usage, "prompt_tokens_details")
-                                          : pdl_absent();
-    int64_t n;
-    /* A replay emits an effect before the time at which the recorded run sent it is known. */
-    if (at && e->nanos > 0)
-        p->calls.p[at - 1].nanos = e->nanos - (int64_t)(e->reply->seconds * 1e9);
-    if (at && pdl_is_dict(details) && pdl_int_get(pdl_dict_getz(details, "cached_tokens"), &n))
-        p->calls.p[at - 1].cached = n;
-}
-
-static void on_event(void *user, const pdl_event *e) {
-    pdl_prefix *p = user;
-    if (p->causes) pdl_made_texts_take(&p->made, e);
-    if (e->kind == PDL_EVENT_effect && e->effect->kind == PDL_EFFECT_model)
-        take_call(p, e->effect, e->nanos);
-    else if (e->kind == PDL_EVENT_reply && e->effect->kind == PDL_EFFECT_model)
-        take_reply(p, e);
-}
-
-pdl_sink pdl_prefix_sink(pdl_prefix *p, pdl_world *model, const pdl_prices *prices) {
-    p->model = model;
-    p->prices = prices;
-    p->first = p->calls.n;
-    for (size_t i = 0; i < p->calls.n; i++) p->calls.p[i].is_earlier = true;
-    pdl_idmap_fini(&p->by_id);
-    p->by_id = (pdl_idmap){0};
-    pdl_made_texts_clear(&p->made);
-    return (pdl_sink){p, on_event, p->causes};
-}
-
 /* --- comparing -------------------------------------------------------------------------------- */
 
 typedef struct compared {
@@ -401,8 +349,77 @@ static pdl_val difference(const pdl_prefix *p, const prefix_call *c, compared *r
     return d;
 }
 
-/* Stores the additional cost of tokens that were not in the cache. Returns false when there is no
- * price. */
+/* Finds what made the first difference. The texts that the program has made so far are searched, so
+ * this is done when the call is made. */
+static void find_cause(const pdl_prefix *p, prefix_call *c) {
+    compared r = compare(c, &p->calls.p[c->with - 1]);
+    if (!r.differs) return;
+    c->differs = difference(p, c, &r);
+    c->behind = r.behind;
+}
+
+/* --- what a run sends ------------------------------------------------------------------------- */
+
+static void take_call(pdl_prefix *p, const pdl_effect *e, int64_t nanos) {
+    pdl_buf place = PDL_BUF;
+    pdl_vref model = pdl_dict_getz(e->request, "model"),
+             parameters = pdl_dict_getz(e->request, "parameters");
+    prefix_call c = {.id = e->id, .cached = -1, .nanos = nanos,
+                     .provider = pdl_absent(), .differs = pdl_null()};
+    if (!pdl_is_str(model)) return;
+    c.model = pdl_keep(model);
+    c.parameters = pdl_is_absent(parameters) ? pdl_null() : pdl_keep(parameters);
+    if (!add_request(p, e, &c)) {
+        call_fini(&c);
+        return;
+    }
+    pdl_path_text(e->place, &place);
+    c.place = pdl_buf_take(&place);
+    c.file = e->loc.src ? pdl_str_dup(e->loc.src->name) : NULL;
+    c.line = e->loc.src ? pdl_loc_line(e->loc) : 0;
+    c.with = find_earlier(p, &c);
+    if (p->causes && c.with) find_cause(p, &c);
+    *pdl_vec_push(&p->calls) = c;
+    pdl_idmap_put(&p->by_id, e->id, (void *)(uintptr_t)p->calls.n);
+    note_ends(p, p->calls.n - 1);
+}
+
+static void take_reply(pdl_prefix *p, const pdl_event *e) {
+    size_t at = (size_t)(uintptr_t)pdl_idmap_find(&p->by_id, e->effect->id);
+    pdl_vref v = e->reply->value, usage = pdl_is_dict(v) ? pdl_dict_getz(v, "usage") : pdl_absent(),
+             details = pdl_is_dict(usage) ? pdl_dict_getz(usage, "prompt_tokens_details")
+                                          : pdl_absent();
+    int64_t n;
+    /* A replay emits an effect before the time at which the recorded run sent it is known. */
+    if (at && e->nanos > 0)
+        p->calls.p[at - 1].nanos = e->nanos - (int64_t)(e->reply->seconds * 1e9);
+    if (at && pdl_is_dict(details) && pdl_int_get(pdl_dict_getz(details, "cached_tokens"), &n))
+        p->calls.p[at - 1].cached = n;
+}
+
+static void on_event(void *user, const pdl_event *e) {
+    pdl_prefix *p = user;
+    if (p->causes) pdl_made_texts_take(&p->made, e);
+    if (e->kind == PDL_EVENT_effect && e->effect->kind == PDL_EFFECT_model)
+        take_call(p, e->effect, e->nanos);
+    else if (e->kind == PDL_EVENT_reply && e->effect->kind == PDL_EFFECT_model)
+        take_reply(p, e);
+}
+
+pdl_sink pdl_prefix_sink(pdl_prefix *p, pdl_world *model, const pdl_prices *prices) {
+    p->model = model;
+    p->prices = prices;
+    p->first = p->calls.n;
+    for (size_t i = 0; i < p->calls.n; i++) p->calls.p[i].is_earlier = true;
+    pdl_idmap_fini(&p->by_id);
+    p->by_id = (pdl_idmap){0};
+    pdl_made_texts_clear(&p->made);
+    return (pdl_sink){p, on_event, p->causes};
+}
+
+/* --- what is lost ----------------------------------------------------------------------------- */
+
+/* Stores the additional cost of tokens that were not in the cache; false when there is no price. */
 static bool price_of(const pdl_prefix *p, const prefix_call *c, int64_t tokens, double *cost) {
     pdl_price price;
     bool known = pdl_price_find(p->prices, pdl_str_get(c->model), c->parameters, &price);
@@ -510,7 +527,7 @@ static pdl_val shared_of(const pdl_prefix *p, const compared *r) {
 static pdl_val report_call(const pdl_prefix *p, size_t at, sums *all) {
     const prefix_call *c = &p->calls.p[at];
     compared r = compare(c, c->with ? &p->calls.p[c->with - 1] : NULL);
-    pdl_val differs = r.differs ? difference(p, c, &r) : pdl_null();
+    r.behind = c->behind;
     int64_t lost = lost_tokens(c, &r);
     pdl_val d = pdl_dict_putz(pdl_dict_new(10), "call", pdl_int((int64_t)(at - p->first) + 1));
     d = pdl_dict_putz(d, "place", pdl_textz(c->place));
@@ -519,10 +536,10 @@ static pdl_val report_call(const pdl_prefix *p, size_t at, sums *all) {
     d = pdl_dict_putz(d, "bytes", pdl_int((int64_t)length_of(c)));
     d = pdl_dict_putz(d, "shared", shared_of(p, &r));
     d = pdl_dict_putz(d, "cached_tokens", c->cached < 0 ? pdl_null() : pdl_int(c->cached));
-    pdl_str origin = r.differs ? pdl_member_str(differs, "origin") : (pdl_str){0};
+    pdl_str origin = pdl_is_dict(c->differs) ? pdl_member_str(c->differs, "origin") : (pdl_str){0};
     d = pdl_dict_putz(d, "remedy", lost ? pdl_textz(remedy_for(origin)) : pdl_null());
     if (lost) count_origin(all, origin, lost);
-    d = pdl_dict_putz(d, "differs", differs);
+    d = pdl_dict_putz(d, "differs", pdl_keep(c->differs));
     d = pdl_dict_putz(d, "lost", lost_of(p, c, lost, all));
     d = pdl_dict_putz(d, "expired", expired_of(p, c, &r, all));
     all->calls++;
