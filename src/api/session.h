@@ -51,8 +51,7 @@ PDL_MUST bool pdl_session_would_send(pdl_session *s, const pdl_effect *e, pdl_er
 /* Returns what a run of the loaded program can cost at most, with the variables, prices and budget
  * of the session (bound.h). Owned. */
 pdl_val pdl_session_bound(const pdl_session *s);
-/* Returns the names of the models of a program that certainly have no price (bound.h). Owned
- * list. */
+/* Returns the models of a program that certainly have no price, as bound.h says. Owned. */
 pdl_val pdl_session_unpriced(const pdl_session *s, const pdl_program *p, pdl_vref variables);
 /* Returns true when the table of prices has a model. */
 bool pdl_session_has_price(const pdl_session *s, pdl_str model);

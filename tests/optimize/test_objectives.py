@@ -108,15 +108,18 @@ def test_what_a_method_says_of_another_one():
 
 
 def test_scores_that_methods_get():
-    """A score is the mean of a row, above the limit as well: it can be a weight, and is never negative."""
+    """Sorted by score alone, candidates above --at-most are last; their means can be weights, and are never negative."""
     own = ("defs:\n  search:\n    function: {engine: }\n    return:\n      lastOf:\n"
            "      - {def: seen, data: \"${ engine.evaluate(engine.candidates, 8) }\"}\n"
-           "      - {def: one, data: \"${ engine.sample(engine.candidates, 1, seen.scores | map(attribute='score') | list) }\"}\n"
-           "      - data: {winner: 0, certain: false, history: \"${ seen.scores }\"}\n")
-    code, r, err = search("--method", "mine.pdl", "--tune", "hint", "--at-most", "calls=2", files={"mine.pdl": own},
-                          program=TURNS.replace("defs:", "defs:\n  hint: Say").replace('"${ turns }', '"${ hint } ${ turns }'))
-    seen = r["proposals"]["history"] if not code else []
-    t.check("above, with their scores", code == 0 and [x["above"] for x in seen] == [True, False, False] and seen[0]["score"] == 1 and 0 < seen[1]["score"] < 1, seen, err)
+           "      - {def: one, data: \"${ engine.sample(engine.candidates, 1, seen.scores | map(attribute='mean') | list) }\"}\n"
+           "      - data: {winner: 0, certain: false, history: \"${ seen.scores | sort(attribute='score', reverse=true) }\"}\n")
+    for most, order in ((2, [1, 2, 0]), (0.5, [0, 1, 2])):
+        code, r, err = search("--method", "mine.pdl", "--tune", "hint", "--at-most", "calls=%g" % most, files={"mine.pdl": own},
+                              program=TURNS.replace("defs:", "defs:\n  hint: Say").replace('"${ turns }', '"${ hint } ${ turns }'))
+        seen = r["proposals"]["history"] if not code else []
+        t.check("in this order", code == 0 and [x["candidate"] for x in seen] == order, most, seen, err)
+        means = {x["candidate"]: (x["mean"], x["above"], x["score"] == x["mean"]) for x in seen}
+        t.check("with their means", means == {0: (1, True, most < 1), 1: (means[1][0], most < 1, True), 2: (means[2][0], most < 1, True)} and 0 < means[1][0] < 1, most, means)
 
 
 def test_prices_of_what_comes_later():
@@ -131,7 +134,7 @@ def test_prices_of_what_comes_later():
         for option in (["--budget", "cost=100"], ["--at-most", "cost=1"], ["--objective", "score,cost"]):
             code, r, err = search(*option, "--prices", "p.json", program=program, files={**PRICES, **files})
             if dear:
-                t.check("%s %s is refused" % (name, option), code == 2 and "%s: no price of %s is known" % (option[0], dear) in err and not t.service.asked, code, err)
+                t.check("%s %s is refused" % (name, option), code == 2 and "%s: no price of %s is known, which " % (option[0], dear) in err and ".pdl:" in err and not t.service.asked, code, err)
             else:
                 t.check("%s %s is searched" % (name, option), code == 0, err)
     names = ",".join("m%d" % i for i in range(30))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """pdl optimize: candidates, methods, the test at the end, what is written, budgets, and what is refused."""
 import json
+import re
 import random
 
 from ..batch.kit import jsonl, t
@@ -117,7 +118,11 @@ def test_budgets():
     t.check("--dry-run asks nothing", code == 0 and not t.service.asked and "140 evaluations: 140 calls" in out and not (t.folder / "experiments").exists(),
             out, err)
     code, r, err = optimize("--vary", "form=whisper,shout", "--budget", "tokens=3")
-    t.check("a budget below one evaluation", code == 2 and "less than one evaluation" in err and not t.service.asked, err)
+    t.check("a budget below one evaluation", code == 2 and re.search(r"less than one evaluation needs, about \d+\n", err) and not t.service.asked, err)
+    many = [x for n in "abcde" for x in ("--vary", "%s=%s" % (n, ",".join(map(str, range(64)))))]
+    (t.folder / "five.pdl").write_text("defs: {a: 1, b: 1, c: 1, d: 1, e: 1}\nlastOf:\n- ${ a }${ b }${ c }${ d }${ e } ${ word }\n- model: openai/m\n")
+    code, out, err = t.run("five.pdl", "--data", "data.jsonl", "--expect", "answer", *many, "--dry-run", word="optimize")
+    t.check("of very many combinations some are drawn", code == 0 and out.startswith("65 candidates, drawn from 1073741824 combinations; "), out, err)
 
 
 def test_judges_and_failures():
@@ -135,6 +140,8 @@ def test_judges_and_failures():
     lost = [x for x in r["standings"] if x["values"]][0]
     t.check("a candidate whose rows fail loses", code == 0 and r["winner"]["candidate"] == 0
             and lost["validation"]["failed"] == lost["validation"]["rows"] and lost["first_error"], r, err)
+    report = (t.folder / r["folder"] / "report.md").read_text()
+    t.check("the report says why", "Answers that failed count as wrong; " in report and lost["first_error"] in report, report)
 
 
 SHOTS = """defs:

@@ -9,6 +9,7 @@
 #include "api/report/bound_impl.h"
 
 #include "lang/walk.h"
+#include "value/member.h"
 
 #include "base/banned.h"
 
@@ -29,10 +30,13 @@ static bool may_have_prices(const pdl_tree *t) {
     return t->kind != PDL_TREE_MAP;
 }
 
-static void add(pricing *w, pdl_vref name) {
+static void add(pricing *w, pdl_vref name, pdl_loc loc) {
     for (size_t i = 0; i < pdl_list_len(w->list); i++)
-        if (pdl_str_eq(pdl_str_get(pdl_list_at(w->list, i)), pdl_str_get(name))) return;
-    w->list = pdl_list_push(w->list, pdl_keep(name));
+        if (pdl_str_eq(pdl_member_str(pdl_list_at(w->list, i), "model"), pdl_str_get(name))) return;
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "model", pdl_keep(name));
+    d = pdl_dict_putz(d, "file", loc.src ? pdl_text(loc.src->name) : pdl_null());
+    d = pdl_dict_putz(d, "line", loc.src ? pdl_int(pdl_loc_line(loc)) : pdl_null());
+    w->list = pdl_list_push(w->list, d);
 }
 
 static void look(void *user, const pdl_block *b) {
@@ -46,7 +50,7 @@ static void look(void *user, const pdl_block *b) {
     pdl_price ignored;
     if (pdl_is_str(name) && !may_have_prices(m->parameters) &&
         !pdl_price_find(w->prices, pdl_str_get(name), parameters, &ignored))
-        add(w, name);
+        add(w, name, b->loc);
 }
 
 static void walk(pricing *w, const pdl_program *p, pdl_vref variables) {

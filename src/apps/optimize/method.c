@@ -12,6 +12,8 @@
 #include "io/clock.h"
 #include "value/json_write.h"
 
+#include <math.h>
+
 #include "base/banned.h"
 
 enum { FIRST_ROWS = 10 }; /* number of rows with which a method begins */
@@ -91,27 +93,60 @@ static size_t common_of(const opt_search *z, const opt_numbers *of, const opt_nu
     return rows->n;
 }
 
-/* Returns the means of the candidates, over rows on which all of them were evaluated, so that the
- * means are comparable. Candidates above --at-most come after all others, whatever their scores
- * are, so a method needs `above` beside the score. */
+/* What is known of a candidate on the rows that all have been evaluated on. */
+typedef struct seen {
+    double mean;
+    bool above; /* --at-most */
+} seen;
+
+static seen see(const opt_search *z, size_t candidate, const opt_numbers *rows, size_t common) {
+    seen s = {0};
+    for (size_t k = 0; k < common; k++) s.mean += pdl_search_score(z, candidate, rows->p[k]);
+    if (common) s.mean /= (double)common;
+    s.above = pdl_search_is_over(z, candidate, rows->p, common);
+    return s;
+}
+
+/* Returns by how much the scores of candidates above --at-most are lowered, so that a method which
+ * sorts by score puts these candidates last. */
+static double lowered_by(const seen *p, size_t n) {
+    double lowest = INFINITY, highest = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i].above)
+            highest = fmax(highest, p[i].mean);
+        else
+            lowest = fmin(lowest, p[i].mean);
+    }
+    return isfinite(lowest) && isfinite(highest) ? fmax(highest - lowest, 0) + 1 : 0;
+}
+
+static void note_best(opt_search *z, const opt_numbers *of, const seen *p) {
+    double best = -INFINITY;
+    for (size_t i = 0; i < of->n; i++) {
+        if (p[i].above || !(p[i].mean > best)) continue;
+        z->best = of->p[i];
+        best = p[i].mean;
+    }
+}
+
+/* Returns the means over the rows on which all these candidates were evaluated, so that the means
+ * are comparable. */
 static pdl_val scores_of(opt_search *z, const opt_numbers *of, const opt_numbers *rows) {
     size_t common = common_of(z, of, rows);
     pdl_val list = pdl_list_new(of->n);
-    double best = -INFINITY;
+    PDL_VEC(seen) all = {0};
+    for (size_t i = 0; i < of->n; i++) *pdl_vec_push(&all) = see(z, of->p[i], rows, common);
+    note_best(z, of, all.p);
+    double less = lowered_by(all.p, all.n);
     for (size_t i = 0; i < of->n; i++) {
-        double mean = 0;
-        for (size_t k = 0; k < common; k++) mean += pdl_search_score(z, of->p[i], rows->p[k]);
-        if (common) mean /= (double)common;
-        bool above = pdl_search_is_over(z, of->p[i], rows->p, common);
-        if (!above && mean > best) {
-            z->best = of->p[i];
-            best = mean;
-        }
-        pdl_val d = pdl_dict_putz(pdl_dict_new(4), "candidate", pdl_int((int64_t)of->p[i]));
-        d = pdl_dict_putz(d, "score", pdl_float(mean));
-        d = pdl_dict_putz(d, "above", pdl_bool(above));
+        const seen *s = &all.p[i];
+        pdl_val d = pdl_dict_putz(pdl_dict_new(5), "candidate", pdl_int((int64_t)of->p[i]));
+        d = pdl_dict_putz(d, "score", pdl_float(s->above ? s->mean - less : s->mean));
+        d = pdl_dict_putz(d, "mean", pdl_float(s->mean));
+        d = pdl_dict_putz(d, "above", pdl_bool(s->above));
         list = pdl_list_push(list, pdl_dict_putz(d, "rows", pdl_int((int64_t)common)));
     }
+    pdl_vec_fini(&all);
     return list;
 }
 

@@ -10,6 +10,8 @@
 #include "optimize/proposals.h"
 #include "yaml/yaml.h"
 
+#include <math.h>
+
 #include "base/banned.h"
 
 /* The methods of the pattern library. */
@@ -70,9 +72,11 @@ static bool budget_suffices(const opt_search *z, const opt_estimate *e, pdl_err 
     for (size_t i = 0; z->budget && i < sizeof rows / sizeof *rows; i++) {
         double limit = z->budget->limit[rows[i].item];
         if (limit < 0 || limit >= rows[i].needed) continue;
+        bool counts = rows[i].item != PDL_BUDGET_cost;
+        double needed = counts ? ceil(rows[i].needed) : rows[i].needed;
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "--budget: %s=%.6g is less than one evaluation needs, about %.6g",
-                           pdl_budget_item_name(rows[i].item), limit, rows[i].needed);
+                           pdl_budget_item_name(rows[i].item), limit, needed);
     }
     return true;
 }
@@ -84,6 +88,7 @@ static pdl_val dry_result(const opt_search *z, const opt_estimate *e) {
     opt_estimate one = pdl_search_estimate_proposal(e);
     pdl_val d = pdl_dict_putz(pdl_dict_new(14), "dry_run", pdl_bool(true));
     d = pdl_dict_putz(d, "candidates", pdl_int((int64_t)z->candidates.n));
+    d = pdl_dict_putz(d, "combinations", pdl_search_combinations(z));
     for (size_t i = 0; i < OPT_PARTS; i++)
         d = pdl_dict_putz(d, pdl_search_part_name((opt_part)i), pdl_int((int64_t)z->part[i].n));
     d = pdl_dict_putz(d, "evaluations", pdl_float(most));
@@ -257,14 +262,14 @@ static bool can_write(const pdl_optimize_options *o, pdl_err *err) {
 bool pdl_optimize_run(const pdl_optimize_options *o, pdl_val *out, pdl_err *err) {
     opt_search z = {.o = o, .text = PDL_BUF, .judge_variables = pdl_absent(),
                     .history = pdl_absent()};
-    opt_estimate e = {0};
+    opt_estimate e = {.unpriced = pdl_absent()};
     *out = pdl_absent();
     bool ok = pdl_search_read_objectives(&z, err) && check_method(o, err) && can_write(o, err) &&
               pdl_search_prepare(&z, err) && pdl_search_estimate(&z, &e, err) &&
               budget_suffices(&z, &e, err) && pdl_search_plan_proposals(&z, &e, err) &&
               pdl_search_check_prices(&z, &e, err);
     pdl_free(e.model);
-    pdl_free(e.unpriced);
+    pdl_drop(e.unpriced);
     if (ok && o->dry_run) {
         *out = dry_result(&z, &e);
     } else if (ok) {

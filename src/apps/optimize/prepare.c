@@ -325,8 +325,9 @@ static void add_calls(opt_estimate *e, pdl_vref notes) {
         e->prompt_tokens += number(tokens, "prompt");
         e->answer_tokens += number(tokens, "answer_at_most");
         e->cost += number(call, "cost");
-        if (!e->unpriced && pdl_is_null(pdl_dict_getz(call, "cost")) && pdl_is_str(model))
-            e->unpriced = pdl_str_dup(pdl_str_get(model));
+        if (pdl_is_absent(e->unpriced) && pdl_is_null(pdl_dict_getz(call, "cost")) &&
+            pdl_is_str(model))
+            e->unpriced = pdl_keep(call);
     }
     for (size_t i = 0; i < pdl_list_len(later); i++)
         if (number(pdl_list_at(later, i), "models") > 0) e->is_least = true;
@@ -382,7 +383,7 @@ bool pdl_search_estimate(const opt_search *z, opt_estimate *out, pdl_err *err) {
     enum { LOOKED_AT = 20 };
     size_t n = z->part[OPT_VALIDATION].n < LOOKED_AT ? z->part[OPT_VALIDATION].n : LOOKED_AT;
     size_t first = z->o->reference != NULL;
-    *out = (opt_estimate){0};
+    *out = (opt_estimate){.unpriced = pdl_absent()};
     for (size_t i = 0; i < n; i++) /* each row is explained with another candidate */
         if (!pdl_search_explain(z, first + i % (z->candidates.n - first),
                                 z->part[OPT_VALIDATION].p[i], out, err))

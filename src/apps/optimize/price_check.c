@@ -8,6 +8,8 @@
  */
 #include "optimize/objectives.h"
 
+#include "value/member.h"
+
 #include "base/banned.h"
 
 /* Returns the option that needs costs; NULL when no option does. */
@@ -19,10 +21,18 @@ static const char *option_of(const opt_search *z) {
                                      : NULL;
 }
 
-static bool refuse(const opt_search *z, pdl_str model, pdl_err *err) {
-    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: no price of %.*s is known", option_of(z),
-                PDL_FMT(model));
-    pdl_err_hint(err, "--prices FILE gives prices");
+/* call: {model, file, line}, where the place may be null; the model may be asked there. */
+static bool refuse(const opt_search *z, pdl_vref call, pdl_err *err) {
+    pdl_buf place = PDL_BUF;
+    pdl_str model = pdl_member_str(call, "model"), file = pdl_member_str(call, "file");
+    int64_t line;
+    if (file.n && pdl_int_get(pdl_dict_getz(call, "line"), &line))
+        pdl_buf_putf(&place, ", which %.*s:%lld may ask", PDL_FMT(file), (long long)line);
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: no price of %.*s is known%s", option_of(z),
+                PDL_FMT(model), pdl_buf_z(&place));
+    pdl_err_hint(err, "--prices FILE gives prices, which all branches need, because the limit "
+                      "cannot count a call without one");
+    pdl_buf_fini(&place);
     return false;
 }
 
@@ -30,7 +40,7 @@ bool pdl_search_check_program_prices(const opt_search *z, const pdl_program *p, 
                                      pdl_err *err) {
     if (!option_of(z)) return true;
     pdl_val list = pdl_session_unpriced(z->session, p, variables);
-    bool ok = !pdl_list_len(list) || refuse(z, pdl_str_get(pdl_list_at(list, 0)), err);
+    bool ok = !pdl_list_len(list) || refuse(z, pdl_list_at(list, 0), err);
     pdl_drop(list);
     return ok;
 }
@@ -38,21 +48,26 @@ bool pdl_search_check_program_prices(const opt_search *z, const pdl_program *p, 
 /* Explains all candidates, each with one row. The estimate before has explained only
  * some of them. */
 static bool check_all(const opt_search *z, pdl_err *err) {
-    opt_estimate e = {0};
+    opt_estimate e = {.unpriced = pdl_absent()};
     bool ok = true;
-    for (size_t i = z->o->reference != NULL; ok && !e.unpriced && i < z->candidates.n; i++)
-        ok = pdl_search_explain(z, i, z->part[OPT_VALIDATION].p[i % z->part[OPT_VALIDATION].n], &e,
-                                err);
-    ok = ok && (!e.unpriced || refuse(z, pdl_str_of(e.unpriced), err));
-    pdl_free(e.unpriced);
+    const size_t *rows = z->part[OPT_VALIDATION].p, n = z->part[OPT_VALIDATION].n;
+    size_t i = z->o->reference != NULL;
+    for (; ok && pdl_is_absent(e.unpriced) && i < z->candidates.n; i++)
+        ok = pdl_search_explain(z, i, rows[i % n], &e, err);
+    ok = ok && (pdl_is_absent(e.unpriced) || refuse(z, e.unpriced, err));
+    pdl_drop(e.unpriced);
     pdl_free(e.model);
     return ok;
 }
 
 bool pdl_search_check_prices(const opt_search *z, const opt_estimate *e, pdl_err *err) {
     if (!option_of(z)) return true;
-    if (e->unpriced) return refuse(z, pdl_str_of(e->unpriced), err);
-    if (z->proposer && !pdl_session_has_price(z->session, pdl_str_of(z->proposer)))
-        return refuse(z, pdl_str_of(z->proposer), err);
+    if (!pdl_is_absent(e->unpriced)) return refuse(z, e->unpriced, err);
+    if (z->proposer && !pdl_session_has_price(z->session, pdl_str_of(z->proposer))) {
+        pdl_val d = pdl_dict_putz(pdl_dict_new(1), "model", pdl_textz(z->proposer));
+        bool ok = refuse(z, d, err);
+        pdl_drop(d);
+        return ok;
+    }
     return check_all(z, err);
 }

@@ -23,9 +23,9 @@ double pdl_search_most(const opt_search *z) {
 
 opt_estimate pdl_search_estimate_proposal(const opt_estimate *e) {
     double rows = OPT_MINIBATCH, prompt = PROMPT_TOKENS + rows * e->prompt_tokens;
-    opt_estimate one = {.calls = 1, .prompt_tokens = prompt};
-    /* The tokens of a proposal have the price of the program's prompts: a proposal uses the
-     * program's model unless another model is named. */
+    opt_estimate one = {.calls = 1, .prompt_tokens = prompt, .unpriced = pdl_absent()};
+    /* The tokens of a proposal have the price of the program's prompts, since a proposal uses the
+     * same model unless another one is named. */
     if (e->prompt_tokens > 0) one.cost = e->cost / e->prompt_tokens * prompt;
     one.answer_tokens = e->calls > 0 ? e->answer_tokens / e->calls : 0;
     return one;

@@ -177,9 +177,9 @@ PDL_MUST bool pdl_search_compile(opt_search *z, opt_candidate *c, pdl_err *err);
 /* Estimates the use of one evaluation from some rows; sends nothing. */
 typedef struct opt_estimate {
     double calls, prompt_tokens, answer_tokens, cost;
-    bool is_least;  /* the number of some calls depends on answers, so this is a minimum */
-    char *unpriced; /* the first model without a price, owned, or NULL */
-    char *model;    /* the first model that the program calls, owned; NULL when it is unknown */
+    bool is_least;    /* the number of some calls depends on answers, so this is a minimum */
+    pdl_val unpriced; /* {model, file, line} of the first call without a price; or absent */
+    char *model;      /* the first model that the program calls, owned; NULL when it is unknown */
 } opt_estimate;
 PDL_MUST bool pdl_search_estimate(const opt_search *z, opt_estimate *out, pdl_err *err);
 
@@ -244,7 +244,8 @@ PDL_MUST bool pdl_search_end_records(opt_search *z, pdl_vref result, pdl_err *er
  * *left: values for which the program has no place; owned. */
 PDL_MUST bool pdl_search_put_program(const opt_search *z, size_t candidate, bool has_keys,
                                      pdl_buf *out, pdl_val *left, pdl_err *err);
-/* search_result.c. Returns the result, an owned dict. */
+/* search_result.c. Owned: how many combinations of values there are, or null; the result. */
+pdl_val pdl_search_combinations(const opt_search *z);
 pdl_val pdl_search_result(const opt_search *z, size_t winner, bool certain);
 
 #endif

@@ -136,6 +136,9 @@ static void put_errors(pdl_vref r, pdl_buf *out) {
     pdl_vref before = pdl_dict_getz(r, "before");
     pdl_str why = pdl_is_dict(before) ? text(before, "first_error") : (pdl_str){0};
     if (!why.n) why = text(pdl_dict_getz(r, "winner"), "first_error");
+    pdl_vref all = pdl_dict_getz(r, "standings");
+    for (size_t i = 0; !why.n && i < pdl_list_len(all); i++)
+        why = text(pdl_list_at(all, i), "first_error");
     if (why.n) pdl_buf_putf(out, "\nAnswers that failed count as wrong; %.*s\n", PDL_FMT(why));
 }
 
@@ -214,10 +217,13 @@ static void put_verdict(pdl_vref r, pdl_buf *out) {
 
 static void put_head(pdl_vref r, pdl_buf *out) {
     pdl_vref rows = pdl_dict_getz(r, "rows");
+    pdl_buf_putf(out, "# %.*s by %.*s\n\n%.0f candidates", PDL_FMT(text(r, "program")),
+                 PDL_FMT(text(r, "method")), number(r, "candidates"));
+    if (number(r, "combinations") > number(r, "candidates"))
+        pdl_buf_putf(out, ", drawn from %.0f combinations", number(r, "combinations"));
     pdl_buf_putf(out,
-                 "# %.*s by %.*s\n\n%.0f candidates, %.*s: %.0f rows for training, %.0f for "
+                 ", %.*s: %.0f rows for training, %.0f for "
                  "validation, %.0f for the test. Scores by %.*s, seed %.0f.\n",
-                 PDL_FMT(text(r, "program")), PDL_FMT(text(r, "method")), number(r, "candidates"),
                  PDL_FMT(text(r, "data")), number(rows, "train"), number(rows, "validation"),
                  number(rows, "test"), PDL_FMT(text(r, "score_by")), number(r, "seed"));
     pdl_buf_putf(out, "%.0f evaluations, %.0f calls, %.0f tokens", number(r, "evaluations"),

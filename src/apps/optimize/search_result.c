@@ -186,6 +186,11 @@ static const char *kept_of(const opt_search *z, pdl_vref result) {
     return better || !pdl_bool_of(pdl_dict_getz(within, "before")) ? "winner" : "before";
 }
 
+pdl_val pdl_search_combinations(const opt_search *z) {
+    bool is_known = z->combinations && z->combinations <= INT64_MAX;
+    return is_known ? pdl_int((int64_t)z->combinations) : pdl_null();
+}
+
 pdl_val pdl_search_result(const opt_search *z, size_t winner, bool certain) {
     const pdl_optimize_options *o = z->o;
     pdl_val d = pdl_dict_putz(pdl_dict_new(24), "program", pdl_text(o->program));
@@ -194,10 +199,7 @@ pdl_val pdl_search_result(const opt_search *z, size_t winner, bool certain) {
     d = pdl_dict_putz(d, "method", pdl_text(o->method));
     d = pdl_dict_putz(d, "seed", pdl_int((int64_t)o->seed));
     d = pdl_dict_putz(d, "rows", rows_result(z));
-    d = pdl_dict_putz(d, "combinations",
-                      z->combinations && z->combinations <= INT64_MAX
-                          ? pdl_int((int64_t)z->combinations)
-                          : pdl_null());
+    d = pdl_dict_putz(d, "combinations", pdl_search_combinations(z));
     d = pdl_dict_putz(d, "candidates",
                       pdl_int((int64_t)z->candidates.n - (z->o->reference != NULL)));
     d = pdl_dict_putz(d, "evaluations", pdl_int((int64_t)z->evaluations));

@@ -294,10 +294,13 @@ static double number(pdl_vref d, const char *key) {
 }
 
 static void put_estimate(pdl_vref r, pdl_buf *out) {
+    pdl_buf_putf(out, "%.0f candidates", number(r, "candidates"));
+    if (number(r, "combinations") > number(r, "candidates"))
+        pdl_buf_putf(out, ", drawn from %.0f combinations", number(r, "combinations"));
     pdl_buf_putf(out,
-                 "%.0f candidates; %.0f rows for training, %.0f for validation, %.0f for the test\n"
+                 "; %.0f rows for training, %.0f for validation, %.0f for the test\n"
                  "at most %.0f evaluations: %.0f calls, %.0f tokens of prompts",
-                 number(r, "candidates"), number(r, "train"), number(r, "validation"),
+                 number(r, "train"), number(r, "validation"),
                  number(r, "test"), number(r, "evaluations"), number(r, "calls"),
                  number(r, "prompt_tokens"));
     if (number(r, "answer_tokens") > 0)
