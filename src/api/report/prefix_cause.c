@@ -21,7 +21,8 @@
 
 #include "base/banned.h"
 
-/* Of many texts the first ones stay, where a program sets up its values, and the latest ones. */
+/* When there are many texts, the latest ones are kept, and the first ones, where a program sets up
+ * its values. */
 enum { MAX_TEXTS = 12000, FIRST_TEXTS = 1000, DROPPED_TEXTS = 4000 };
 
 static bool is_loop(const pdl_block *b) {
@@ -93,8 +94,8 @@ void pdl_made_texts_clear(made_texts *m) {
 
 /* --- which block ------------------------------------------------------------------------------ */
 
-/* Returns the value after its replies have arrived: a text, also that of a number, or with `parts`
- * a list or an object. Owned; absent when it is none of these. */
+/* Returns the value after its replies have arrived: a text, which may be that of a number, or a
+ * list or an object with a tree. Owned; absent when it is another value. */
 static pdl_val value_of(const made_text *t) {
     pdl_val now = pdl_absent();
     pdl_err ignored = {0};
@@ -128,7 +129,7 @@ static size_t covers(pdl_str text, pdl_str part, size_t at) {
 
 struct found_text {
     const made_text *made;
-    const pdl_tree *tree; /* what the program writes for it, inside of the block; else NULL */
+    const pdl_tree *tree; /* the part of the block that the program writes for it; may be NULL */
     pdl_label label;
     size_t start, n;
 };
@@ -136,16 +137,16 @@ struct found_text {
 /* A search for the shortest text that contains the byte `at` of text and is longer than `above`.
  * When several texts are equal, the earliest one counts: there the value was made, and the later
  * blocks only passed it on. */
-struct search {
+struct text_search {
     pdl_str text;
-    bool is_json; /* of text: texts in it are escaped */
+    bool is_json; /* the text is JSON, so that texts in it are escaped */
     size_t at, above;
-    bool in_values; /* of lists and objects that one expression makes, the texts count as well */
+    bool in_values; /* texts count that are in a list or an object which one expression makes */
     const made_text *made;
     struct found_text best;
 };
 
-static void consider(struct search *s, pdl_vref v, const pdl_tree *tree) {
+static void consider(struct text_search *s, pdl_vref v, const pdl_tree *tree) {
     pdl_str part = pdl_str_get(v);
     pdl_buf escaped = PDL_BUF;
     if (s->is_json) {
@@ -161,7 +162,7 @@ static void consider(struct search *s, pdl_vref v, const pdl_tree *tree) {
 
 enum { MAX_DEPTH = 32 };
 
-static void consider_inside(struct search *s, pdl_vref v, const pdl_tree *t, int depth) {
+static void consider_inside(struct text_search *s, pdl_vref v, const pdl_tree *t, int depth) {
     if (pdl_is_str(v)) consider(s, v, t);
     if (depth == MAX_DEPTH) return;
     for (size_t i = 0; pdl_is_list(v) && i < pdl_list_len(v); i++)
@@ -171,7 +172,7 @@ static void consider_inside(struct search *s, pdl_vref v, const pdl_tree *t, int
 }
 
 /* Considers the texts that expressions of the tree make. v: the value of the tree. */
-static void consider_parts(struct search *s, pdl_vref v, const pdl_tree *t) {
+static void consider_parts(struct text_search *s, pdl_vref v, const pdl_tree *t) {
     if (t->kind == PDL_TREE_EXPR && (pdl_is_str(v) || s->in_values))
         consider_inside(s, v, t, 0);
     bool is_list = t->kind == PDL_TREE_LIST && pdl_is_list(v) && pdl_list_len(v) == t->n;
@@ -180,7 +181,7 @@ static void consider_parts(struct search *s, pdl_vref v, const pdl_tree *t) {
         consider_parts(s, is_list ? pdl_list_at(v, i) : pdl_dict_val_at(v, i), t->items[i]);
 }
 
-static void consider_made(struct search *s, const made_text *t) {
+static void consider_made(struct text_search *s, const made_text *t) {
     pdl_val v = value_of(t);
     s->made = t;
     if (pdl_is_str(v))
@@ -190,15 +191,15 @@ static void consider_made(struct search *s, const made_text *t) {
     pdl_drop(v);
 }
 
-static struct found_text shortest(const made_texts *m, struct search s, size_t above) {
+static struct found_text shortest(const made_texts *m, struct text_search s, size_t above) {
     s.above = above;
     s.best = (struct found_text){.n = (size_t)-1};
     for (size_t i = 0; i < m->all.n; i++) consider_made(&s, &m->all.p[i]);
     return s.best;
 }
 
-/* Finds the text in the lists and objects that expressions make; of the latest that has it. */
-static struct found_text latest(const made_texts *m, struct search s) {
+/* Finds the text in the latest list or object that an expression makes and that has the text. */
+static struct found_text latest(const made_texts *m, struct text_search s) {
     s.in_values = true;
     s.best = (struct found_text){.n = (size_t)-1};
     for (size_t i = m->all.n; i > 0 && !s.best.made; i--)
@@ -282,7 +283,7 @@ static const char *origin_of(const made_texts *m, const struct found_text *t, pd
 static pdl_val line_of(pdl_loc loc) { return loc.src ? pdl_int(pdl_loc_line(loc)) : pdl_null(); }
 
 pdl_val pdl_made_by(const made_texts *m, pdl_str text, bool is_json, size_t at, size_t *end) {
-    struct search s = {.text = text, .is_json = is_json, .at = at};
+    struct text_search s = {.text = text, .is_json = is_json, .at = at};
     if (at >= text.n) return pdl_absent();
     struct found_text value = shortest(m, s, 0);
     if (!value.made) value = latest(m, s);

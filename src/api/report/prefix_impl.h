@@ -16,7 +16,7 @@
 typedef struct made_text {
     pdl_val value; /* it may be a promise, or have promises inside */
     const pdl_block *block;
-    const pdl_tree *tree; /* of a list or an object: what the program writes; else NULL */
+    const pdl_tree *tree; /* how the program writes a list or an object; NULL for a text */
     char *place;
     bool is_reply; /* the answer of a model */
 } made_text;

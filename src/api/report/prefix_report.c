@@ -336,7 +336,8 @@ static pdl_val difference(const pdl_prefix *p, const prefix_call *c, compared *r
     pdl_val d = pdl_dict_putz(pdl_dict_new(9), "message",
                               u->is_message ? pdl_int((int64_t)r->messages) : pdl_null());
     d = pdl_dict_putz(d, "byte", pdl_int((int64_t)at));
-    pdl_val made = pdl_made_by(&p->made, text, !texts, at < text.n ? at : text.n - (text.n > 0), &end);
+    pdl_val made =
+        pdl_made_by(&p->made, text, !texts, at < text.n ? at : text.n - (text.n > 0), &end);
     /* the values themselves may end alike; that end does not count as text after the value */
     if (end && end <= text.n) r->behind = text.n - end;
     static const char *const names[] = {"block", "variable", "file", "line", "used", "origin"};

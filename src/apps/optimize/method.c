@@ -93,14 +93,15 @@ static size_t common_of(const opt_search *z, const opt_numbers *of, const opt_nu
     return rows->n;
 }
 
-/* What is known of a candidate on the rows that all have been evaluated on. */
-typedef struct seen {
+/* The score of a candidate over the rows on which all have been evaluated. */
+typedef struct row_mean {
     double mean;
-    bool above; /* --at-most */
-} seen;
+    bool above; /* the candidate is above --at-most */
+} row_mean;
 
-static seen see(const opt_search *z, size_t candidate, const opt_numbers *rows, size_t common) {
-    seen s = {0};
+static row_mean mean_of(const opt_search *z, size_t candidate, const opt_numbers *rows,
+                        size_t common) {
+    row_mean s = {0};
     for (size_t k = 0; k < common; k++) s.mean += pdl_search_score(z, candidate, rows->p[k]);
     if (common) s.mean /= (double)common;
     s.above = pdl_search_is_over(z, candidate, rows->p, common);
@@ -109,7 +110,7 @@ static seen see(const opt_search *z, size_t candidate, const opt_numbers *rows, 
 
 /* Returns by how much the scores of candidates above --at-most are lowered, so that a method which
  * sorts by score puts these candidates last. */
-static double lowered_by(const seen *p, size_t n) {
+static double lowered_by(const row_mean *p, size_t n) {
     double lowest = INFINITY, highest = -INFINITY;
     for (size_t i = 0; i < n; i++) {
         if (p[i].above)
@@ -120,7 +121,7 @@ static double lowered_by(const seen *p, size_t n) {
     return isfinite(lowest) && isfinite(highest) ? fmax(highest - lowest, 0) + 1 : 0;
 }
 
-static void note_best(opt_search *z, const opt_numbers *of, const seen *p) {
+static void note_best(opt_search *z, const opt_numbers *of, const row_mean *p) {
     double best = -INFINITY;
     for (size_t i = 0; i < of->n; i++) {
         if (p[i].above || !(p[i].mean > best)) continue;
@@ -134,12 +135,12 @@ static void note_best(opt_search *z, const opt_numbers *of, const seen *p) {
 static pdl_val scores_of(opt_search *z, const opt_numbers *of, const opt_numbers *rows) {
     size_t common = common_of(z, of, rows);
     pdl_val list = pdl_list_new(of->n);
-    PDL_VEC(seen) all = {0};
-    for (size_t i = 0; i < of->n; i++) *pdl_vec_push(&all) = see(z, of->p[i], rows, common);
+    PDL_VEC(row_mean) all = {0};
+    for (size_t i = 0; i < of->n; i++) *pdl_vec_push(&all) = mean_of(z, of->p[i], rows, common);
     note_best(z, of, all.p);
     double less = lowered_by(all.p, all.n);
     for (size_t i = 0; i < of->n; i++) {
-        const seen *s = &all.p[i];
+        const row_mean *s = &all.p[i];
         pdl_val d = pdl_dict_putz(pdl_dict_new(5), "candidate", pdl_int((int64_t)of->p[i]));
         d = pdl_dict_putz(d, "score", pdl_float(s->above ? s->mean - less : s->mean));
         d = pdl_dict_putz(d, "mean", pdl_float(s->mean));
