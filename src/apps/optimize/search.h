@@ -187,7 +187,6 @@ PDL_MUST bool pdl_search_estimate(const opt_search *z, opt_estimate *out, pdl_er
 void pdl_demo_take_event(pdl_val *trace, const pdl_event *e);
 /* Keeps an answer that was right, with its trace, as a demonstration. */
 void pdl_demo_keep(opt_search *z, size_t candidate, size_t row, pdl_vref result, pdl_vref trace);
-
 /* Returns a value that has only the types of JSON. Returns null for a value without such a form. */
 pdl_val pdl_demo_plain(pdl_vref v);
 /* Returns the trace without the numbers of its calls. */
