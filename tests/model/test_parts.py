@@ -222,3 +222,22 @@ def test_thoughts_go_back_signed(pdl, folder):
         same(table.asked[0][0]["messages"][1]["content"][:-1], want)
 
 
+INSIDE = {"index": 0, "extra_content": {"google": {"thought_signature": "s"}}, "provider_specific_fields": {"x": 1}, "caller": {"type": "direct"}, "something_new": 1}
+
+
+@pytest.mark.parametrize("model", ["openai/m", "mistral/m", "groq/m", "watsonx/m", "openai/gemini-3"])
+def test_what_calls_brought_stays(pdl, folder, model):
+    """Of a call go back its id, type and function; the mark of a thought only to the models that want it. Streamed or written by the program."""
+    peer, first = {p.model: p for p in PEERS}.get(model, OpenAI(model)), OpenAI("openrouter/m")
+    function = {"name": "t", "arguments": "{}", "parsed_arguments": {}}
+    want = {"type": "function", "function": {"name": "t", "arguments": "{}"}, **({"extra_content": INSIDE["extra_content"]} if "gemini" in model else {})}
+    reply = first.whole("A")
+    reply["choices"][0]["message"]["tool_calls"] = [{"id": "a23456789", "type": "function", "function": function, **INSIDE}]
+    table, program = loop(first, reply, first.whole("B"))
+    program["text"][3] = {**block(peer, table, peer.whole("C"), parameters={"tools": TOOLS}), "input": program["text"][3]["input"]}
+    run(pdl, folder, program, "--stream", "none")
+    written = {"data": [{"role": "user", "content": "hi"}, {**reply["choices"][0]["message"]}, {"role": "tool", "tool_call_id": "a23456789", "content": "r"}]}
+    del written["data"][1]["tool_calls"][0]["something_new"]  # what the program wrote itself goes as it is
+    run(pdl, folder, {**block(peer, table, peer.whole("C")), "input": written}, "--stream", "none")
+    for number in (2, 3):
+        same({k: v for k, v in table.asked[number][0]["messages"][1]["tool_calls"][0].items() if k != "id"}, want)

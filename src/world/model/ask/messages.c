@@ -62,7 +62,7 @@ pdl_str pdl_message_role(pdl_vref message) {
 /* The service's requirements for messages. */
 typedef struct wish {
     unsigned quirks;
-    bool developer;
+    unsigned traits; /* PDL_TRAIT_... */
     /* index of the message after the last message of the user; there a loop of tool calls begins */
     size_t loop;
 } wish;
@@ -114,6 +114,55 @@ static bool goes_back(pdl_vref key, pdl_vref v, size_t i, const wish *w) {
            (!reply_keys[k].in_loop || i >= w->loop);
 }
 
+/* The members that replies bring inside of a call and of its function. Google's models want
+ * extra_content back, which has the signature of their thought. */
+static bool is_brought_by_call(pdl_vref key, const wish *w) {
+    static const char *const keys[] = {"index",  "provider_specific_fields", "thought_signature",
+                                       "caller", "parsed_arguments",         "output"};
+    if (pdl_text_is(key, "extra_content")) return !(w->traits & PDL_TRAIT_GOOGLE);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (pdl_text_is(key, keys[i])) return true;
+    return false;
+}
+
+/* Returns an object without these members. */
+static pdl_val without_brought(pdl_vref v, const wish *w) {
+    pdl_val out = pdl_dict_new(pdl_dict_len(v));
+    for (size_t i = 0; i < pdl_dict_len(v); i++) {
+        pdl_vref key = pdl_dict_key_at(v, i), inner = pdl_dict_val_at(v, i);
+        bool is_function = pdl_text_is(key, "function") && pdl_is_dict(inner);
+        if (is_brought_by_call(key, w)) continue;
+        out = pdl_dict_put(out, pdl_keep(key),
+                           is_function ? without_brought(inner, w) : pdl_keep(inner));
+    }
+    return out;
+}
+
+static pdl_val calls_of(pdl_vref calls, const wish *w) {
+    pdl_val out = pdl_list_new(pdl_list_len(calls));
+    for (size_t i = 0; i < pdl_list_len(calls); i++) {
+        pdl_vref call = pdl_list_at(calls, i);
+        out = pdl_list_push(out, pdl_is_dict(call) ? without_brought(call, w) : pdl_keep(call));
+    }
+    return out;
+}
+
+static bool has_brought(pdl_vref v, const wish *w) {
+    for (size_t i = 0; pdl_is_dict(v) && i < pdl_dict_len(v); i++)
+        if (is_brought_by_call(pdl_dict_key_at(v, i), w)) return true;
+    return false;
+}
+
+/* Returns true when calls are sent as they are. */
+static bool calls_fit(pdl_vref calls, const wish *w) {
+    for (size_t i = 0; pdl_is_list(calls) && i < pdl_list_len(calls); i++) {
+        pdl_vref call = pdl_list_at(calls, i);
+        if (has_brought(call, w)) return false;
+        if (pdl_is_dict(call) && has_brought(pdl_dict_getz(call, "function"), w)) return false;
+    }
+    return true;
+}
+
 /* Returns true for audio that the service made: it is sent as its id alone. */
 static bool is_audio(pdl_vref key, pdl_vref v) {
     return pdl_text_is(key, "audio") && pdl_is_dict(v) && pdl_dict_len(v) > 1 &&
@@ -126,6 +175,7 @@ static bool all_go_back(pdl_vref m, size_t i, const wish *w) {
         pdl_vref key = pdl_dict_key_at(m, k), v = pdl_dict_val_at(m, k);
         if (!pdl_is_str(key)) continue;
         if (!goes_back(key, v, i, w) || is_audio(key, v)) return false;
+        if (pdl_text_is(key, "tool_calls") && !calls_fit(v, w)) return false;
     }
     return true;
 }
@@ -150,7 +200,7 @@ static bool fits(pdl_vref m, size_t i, const wish *w) {
     pdl_str role = pdl_message_role(m);
     if (!pdl_is_absent(pdl_dict_getz(m, "pdl__defsite"))) return false;
     if (named && w->quirks & PDL_Q_NO_NAME && !pdl_str_is(role, "tool")) return false;
-    if (!w->developer && pdl_str_is(role, "developer")) return false;
+    if (!(w->traits & PDL_TRAIT_DEVELOPER) && pdl_str_is(role, "developer")) return false;
     if (!all_go_back(m, i, w)) return false;
     return content_fits(pdl_dict_getz(m, "content"), w);
 }
@@ -178,6 +228,7 @@ static pdl_val content_of(pdl_vref c, const wish *w) {
 static pdl_val member_of(pdl_vref k, pdl_vref v, bool renamed, const wish *w) {
     if (renamed) return pdl_textz("system");
     if (pdl_text_is(k, "content")) return content_of(v, w);
+    if (pdl_text_is(k, "tool_calls") && !calls_fit(v, w)) return calls_of(v, w);
     if (is_audio(k, v))
         return pdl_dict_putz(pdl_dict_new(1), "id", pdl_keep(pdl_dict_getz(v, "id")));
     return pdl_keep(v);
@@ -194,14 +245,15 @@ static pdl_val changed(pdl_vref m, size_t place, const wish *w) {
             (pdl_text_is(k, "content") && pdl_is_null(v)))
             continue;
         if (answer && pdl_is_str(k) && !goes_back(k, v, place, w)) continue;
-        bool renamed = pdl_text_is(k, "role") && !w->developer && pdl_str_is(role, "developer");
+        bool renamed = pdl_text_is(k, "role") && !(w->traits & PDL_TRAIT_DEVELOPER) &&
+                       pdl_str_is(role, "developer");
         out = pdl_dict_put(out, pdl_keep(k), member_of(k, v, renamed, w));
     }
     return out;
 }
 
-pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, bool developer) {
-    wish w = {quirks, developer, 0};
+pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, unsigned traits) {
+    wish w = {quirks, traits, 0};
     size_t n = pdl_is_list(messages) ? pdl_list_len(messages) : 0, i = 0;
     for (w.loop = n; w.loop > 0; w.loop--)
         if (pdl_str_is(pdl_message_role(pdl_list_at(messages, w.loop - 1)), "user")) break;

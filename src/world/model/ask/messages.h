@@ -12,9 +12,13 @@
 /* Returns OpenAI's form of the list (spec providers 4.5; execution 8.2, R16): without pdl__defsite
  * and null contents. A content becomes a text or a list of typed parts; any other value becomes its
  * JSON text. quirks: PDL_Q_NO_NAME, PDL_Q_FLAT, and PDL_Q_TAKES_... for the members of replies that
- * the service accepts. developer: the model knows this role; when it does not, the role becomes
- * system. Messages that need no change are shared. */
-pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, bool developer);
+ * the service accepts. traits: PDL_TRAIT_... of the model. Messages that need no change are
+ * shared. */
+enum {
+    PDL_TRAIT_DEVELOPER = 1, /* it knows the role developer; for others this becomes system */
+    PDL_TRAIT_GOOGLE = 2,    /* it wants extra_content of calls back, the mark of its thought */
+};
+pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, unsigned traits);
 
 /* Returns true for a key that the message of a reply keeps. Other members stay in the response. */
 bool pdl_message_is_reply_key(pdl_str key);

@@ -291,6 +291,13 @@ static bool put_params(writer *w, pdl_err *err) {
     return pdl_unsupported_end(&w->unsupported, w->ask, err);
 }
 
+static unsigned traits_of(const writer *w) {
+    const pdl_ask *a = w->ask;
+    unsigned traits = a->plain || w->family != PDL_FAMILY_PLAIN ? PDL_TRAIT_DEVELOPER : 0;
+    bool is_google = pdl_str_find(a->name, PDL_STR("gemini"), 0) != PDL_NOT_FOUND;
+    return traits | (is_google ? PDL_TRAIT_GOOGLE : 0u);
+}
+
 static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     writer w = {.ask = a,
                 .quirks = a->plain ? PDL_Q_OPENAI_NAMES : a->provider->quirks,
@@ -301,8 +308,7 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
                 .tools = pdl_absent(),
                 .unsupported = {pdl_absent()}};
     pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
-    w.messages = pdl_messages_chat(a->messages, a->provider->quirks,
-                                   a->plain || w.family != PDL_FAMILY_PLAIN);
+    w.messages = pdl_messages_chat(a->messages, a->provider->quirks, traits_of(&w));
     PDL_PUT(path, "/chat/completions");
     put(&w, "model", model_name(&w));
     rename_system(&w);

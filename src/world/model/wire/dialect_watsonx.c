@@ -141,7 +141,7 @@ static pdl_val merge_extra(const pdl_ask *a, pdl_val body) {
 static bool write_chat(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     pdl_val b = pdl_dict_new(8), none = pdl_dict_new(0);
     put_path(a, "text/chat", path);
-    b = pdl_dict_putz(b, "messages", pdl_messages_chat(a->messages, a->provider->quirks, false));
+    b = pdl_dict_putz(b, "messages", pdl_messages_chat(a->messages, a->provider->quirks, 0));
     bool ok = put_model(a, &b, err) && check_text_only(a, err) &&
               pdl_params_place(a, PDL_PARAM_RULES(chat_rules, PDL_TO_TOP), &b, &none, err);
     pdl_drop(none);

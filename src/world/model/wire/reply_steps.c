@@ -289,6 +289,33 @@ static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
     return pdl_dict_putz(choice, "finish_reason", pdl_textz(reason));
 }
 
+/* Returns an object with these members alone; any other value as it is. */
+static pdl_val only(pdl_vref v, const char *const *keys, size_t n) {
+    if (!pdl_is_dict(v)) return pdl_keep(v);
+    pdl_val out = pdl_dict_new(n);
+    for (size_t i = 0; i < n; i++) {
+        pdl_vref member = pdl_member(v, keys[i]);
+        if (!pdl_is_absent(member)) out = pdl_dict_putz(out, keys[i], pdl_keep(member));
+    }
+    return out;
+}
+
+/* Returns the calls of a message for the background: a service also refuses members in them that it
+ * does not know. extra_content is kept for the service that wants it back. */
+static pdl_val tidy_calls(pdl_vref calls) {
+    static const char *const keys[] = {"id", "type", "function", "custom", "extra_content"};
+    static const char *const inner[] = {"name", "arguments"};
+    pdl_val out = pdl_list_new(pdl_list_len(calls));
+    for (size_t i = 0; i < pdl_list_len(calls); i++) {
+        pdl_vref call = pdl_list_at(calls, i), f = pdl_member(call, "function");
+        pdl_val kept = only(call, keys, sizeof keys / sizeof keys[0]);
+        if (pdl_is_dict(f))
+            kept = pdl_dict_putz(kept, "function", only(f, inner, sizeof inner / sizeof inner[0]));
+        out = pdl_list_push(out, kept);
+    }
+    return out;
+}
+
 /* Returns the message for the background: a role, a content, and members that may be sent back to a
  * service (spec providers 4.5); no nulls. */
 static pdl_val tidy_message(pdl_vref m) {
@@ -301,7 +328,8 @@ static pdl_val tidy_message(pdl_vref m) {
         pdl_vref k = pdl_dict_key_at(m, i), v = pdl_dict_val_at(m, i);
         if (pdl_is_null(v) || pdl_text_is(k, "role") || pdl_text_is(k, "content")) continue;
         if (!pdl_is_str(k) || !pdl_message_is_reply_key(pdl_str_get(k))) continue;
-        out = pdl_dict_put(out, pdl_keep(k), pdl_keep(v));
+        bool calls = pdl_text_is(k, "tool_calls") && pdl_is_list(v);
+        out = pdl_dict_put(out, pdl_keep(k), calls ? tidy_calls(v) : pdl_keep(v));
     }
     return out;
 }
