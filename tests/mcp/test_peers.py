@@ -124,6 +124,7 @@ CONTENTS = [
     ([{"type": "resource", "resource": {"uri": "file:///y", "mimeType": "image/gif", "blob": "AA=="}}], "[resource image/gif file:///y]"),
     ([{"type": "resource_link", "uri": "file:///x", "name": "x"}], "[resource_link file:///x]"),
     ([{"type": "image", "data": "AA==", "mimeType": "image/png"}, text("seen")], "[image image/png]\nseen"),
+    (["hi", text("ho")], "hi\nho"),
     ([{"type": "audio", "data": "AA==", "mimeType": "audio/wav"}], "[audio audio/wav]"),
 ]
 
@@ -132,16 +133,19 @@ CONTENTS = [
 def test_results(folder, way):
     """What a direct call gives is what call_tools shows; the structured content comes first."""
     call = {"id": "1", "type": "function", "function": {"name": "add", "arguments": '{"a": 2}'}}
-    both = 'defs: {s: {import: "mcp:s"}}\nobject: {a: "${ s.add(a=2) }", b: {call: "${ stdlib.call_tools }", args: {tool_calls: [%s], tools: ["${ s }"]}}}\n' % json.dumps(call)
+    both = 'defs: {s: {import: "mcp:s"}}\nobject: {a: "${ s.add(a=2) }", b: {call: "${ stdlib.call_tools }", args: {tool_calls: [%s], tools: ["${ s }"]}}, c: "${ s.call_tool(name=\'add\', arguments={}).text }"}\n' % json.dumps(call)
     for content, want in CONTENTS:
         status, out, err, _ = way(folder, both, script({"content": content}))
         got = ast.literal_eval(out or "{}")
         same((status, got.get("a")), (0, want), err)
         check("call_tools shows the same", got.get("b") and got["b"][0]["content"] == want, got)
+        check("and so does call_tool", got.get("c") == want, got)
     status, out, _, _ = way(folder, CALL.replace("text:", "data:"), script({"content": [text("x")], "structuredContent": {"n": 1}}))
     same((status, json.loads(out)), (0, {"n": 1}))
     status, _, err, _ = way(folder, CALL, script({"content": [CONTENTS[1][0][0]], "isError": True}))
     check("an error has the text of its resource", status == 1 and "inner" in err, err)
+    status, _, err, _ = way(folder, CALL, script({"content": [], "structuredContent": {"error": "BOOM"}, "isError": True}))
+    check("or what is structured", status == 1 and "BOOM" in err, err)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -154,7 +158,9 @@ def test_forms_of_answers(folder, way, form):
 
 FAILURES = [b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "BOOM"}}', b'{"jsonrpc": "2.0", "error": {"code": -32600, "message": "BOOM"}}',
             b'{"error": "BOOM"}', b'{"detail": "BOOM"}', b'{"code": 7, "message": "BOOM"}', b"BOOM", b'event: error\ndata: {"message": "BOOM"}\n\n', b"data: BOOM\n\n",
-            b'error: {"message": "BOOM"}\n\n', b'{"jsonrpc": "2.0", "id": "$ID", "error": {"code": 1, "message": "BOOM"}}']
+            b'error: {"message": "BOOM"}\n\n', b'{"jsonrpc": "2.0", "id": "", "error": {"code": 1, "message": "BOOM"}}',
+            b'{"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "Invalid", "data": {"detail": "BOOM"}}}',
+            b'{"jsonrpc": "2.0", "id": "$ID", "error": {"code": 1, "message": "BOOM"}}']
 
 
 def test_failures_have_the_words_of_the_server(folder):

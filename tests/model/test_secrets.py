@@ -146,6 +146,8 @@ SOURCES = [
     ("password in the address, coded", HARD, {}, "", "{api_base: 'http://me:" + urllib.parse.quote(HARD, safe="") + "@%U'}"),
     ("password in a variable", PLAIN, {"OPENAI_API_BASE": "http://me:" + PLAIN + "@%U"}, "", "{}"),
     ("user in the address", PLAIN, {}, "", "{api_base: 'http://" + PLAIN + "@%U'}"),
+    ("a parameter of the path", PLAIN, {}, "", "{api_base: 'http://%U/x;token=" + PLAIN + "/v1'}"),
+    ("query with a semicolon", PLAIN, {}, "", "{api_base: 'http://%U/x?api-version=1;code=" + PLAIN + "'}"),
     ("query of the address", PLAIN, {}, "", "{api_base: 'http://%U/x?code=" + PLAIN + "&y='}"),
     ("fallback", PLAIN, {}, "", "{model: nobody/x, fallbacks: [{model: openai/m, api_key: %K}]}"),
 ]
@@ -414,7 +416,8 @@ def test_redirects_are_not_followed(build):
 
 def test_hints_name_no_key(build):
     """The hint for a server that does not answer, and for a key that was refused, name the address."""
-    for form in ("http://127.0.0.1:9/v1?key=%s", "http://127.0.0.1:9/v1#key=%s", "http://localhost:9/v1/?a=1&sig=%s"):
+    for form in ("http://127.0.0.1:9/v1?key=%s", "http://127.0.0.1:9/v1#key=%s", "http://localhost:9/v1/?a=1&sig=%s",
+                 "http://127.0.0.1:9/v1;token=%s", "http://127.0.0.1:9/a;sid=%s/v1", "http://127.0.0.1:9/v1?version=1;key=%s"):
         p = Place(build, OPENAI_API_BASE=form % PLAIN)
         status, out, err = p.run("p.pdl", program="model: openai/m\ninput: hi\nparameters: {num_retries: 0}\n")
         same((status, PLAIN in out + err, "nothing listens at" in err), (1, False, True), err)

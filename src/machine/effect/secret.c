@@ -135,10 +135,13 @@ static address address_of(pdl_str url) {
     return a;
 }
 
-/* Finds the next part of a query, "name=value". Returns false at its end. */
+/* Finds the next part of a query, "name=value"; some servers also take ; between parts. Returns
+ * false at its end. */
 static bool next_part(pdl_str *query, pdl_str *name, pdl_str *value) {
     if (!query->n) return false;
-    size_t end = pdl_str_find(*query, PDL_STR("&"), 0);
+    size_t end = 0;
+    while (end < query->n && !strchr("&;", query->p[end])) end++;
+    if (end == query->n) end = PDL_NOT_FOUND;
     pdl_str part = pdl_str_sub(*query, 0, end);
     size_t eq = pdl_str_find(part, PDL_STR("="), 0);
     *name = eq == PDL_NOT_FOUND ? (pdl_str){"", 0} : pdl_str_sub(part, 0, eq);
@@ -156,11 +159,32 @@ static void put_query(pdl_str query, pdl_buf *out) {
     }
 }
 
+/* Finds the next parameter in a path, "/..;name=value/..", from *pos on: the offsets of its value.
+ * Returns false when there is none. */
+static bool next_parameter(pdl_str path, size_t *pos, size_t *start, size_t *end) {
+    size_t semicolon = pdl_str_find(path, PDL_STR(";"), *pos);
+    if (semicolon == PDL_NOT_FOUND) return false;
+    for (*end = semicolon + 1; *end < path.n && !strchr("/;", path.p[*end]);) ++*end;
+    size_t eq = pdl_str_find(pdl_str_sub(path, 0, *end), PDL_STR("="), semicolon);
+    *start = eq == PDL_NOT_FOUND ? semicolon + 1 : eq + 1;
+    *pos = *end;
+    return true;
+}
+
+static void put_path(pdl_str path, pdl_buf *out) {
+    size_t pos = 0, start, end, done = 0;
+    for (; next_parameter(path, &pos, &start, &end); done = end) {
+        pdl_buf_put(out, pdl_str_sub(path, done, start));
+        if (end > start) PDL_PUT(out, "***");
+    }
+    pdl_buf_put(out, pdl_str_sub(path, done, path.n));
+}
+
 void pdl_address_put(pdl_str url, pdl_buf *out) {
     address a = address_of(url);
     pdl_buf_put(out, a.scheme);
     if (a.has_user) PDL_PUT(out, "***@");
-    pdl_buf_put(out, a.rest);
+    put_path(a.rest, out);
     if (a.has_query) put_query(a.query, out);
     if (a.fragment.n) PDL_PUT(out, "#***");
 }
@@ -208,8 +232,11 @@ static void note_user(pdl_secrets *s, pdl_str user) {
 void pdl_secrets_note_address(pdl_secrets *s, pdl_str url) {
     address a = address_of(url);
     pdl_str name, value;
+    size_t pos = 0, start, end;
     if (!s) return;
     if (a.has_user) note_user(s, a.user);
+    while (next_parameter(a.rest, &pos, &start, &end))
+        note_decoded(s, pdl_str_sub(a.rest, start, end));
     while (next_part(&a.query, &name, &value))
         if (!name.n || !is_shown_part(name)) note_decoded(s, value);
     note_decoded(s, a.fragment);

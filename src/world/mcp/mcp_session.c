@@ -47,20 +47,6 @@ bool pdl_mcp_server_error(const session *s, pdl_err *err, const char *fmt, ...) 
     return false;
 }
 
-void pdl_mcp_rpc_error(pdl_vref error, pdl_err *err) {
-    pdl_vref code = pdl_member(error, "code");
-    int64_t n = pdl_is(code, PDL_V_INT) ? pdl_int_of(code) : 0;
-    pdl_buf words = PDL_BUF;
-    if (!pdl_peer_words(error, &words)) PDL_PUT(&words, "no message");
-    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "MCP error %lld: %s", (long long)n,
-                pdl_buf_z(&words));
-    pdl_buf_fini(&words);
-    if (pdl_is(code, PDL_V_INT) && n >= INT32_MIN && n <= INT32_MAX) {
-        err->status = (int)n;
-        err->has_status = true;
-    }
-}
-
 /* --- calls ------------------------------------------------------------------------------------ */
 
 static call *find_call(const session *s, uint64_t id) {
@@ -678,7 +664,7 @@ static bool take_message(session *s, pdl_vref m) {
     call *c = number ? find_call(s, number) : NULL;
     pdl_vref result = pdl_is_dict(m) ? pdl_dict_getz(m, "result") : pdl_absent();
     pdl_vref error = pdl_is_dict(m) ? pdl_dict_getz(m, "error") : pdl_absent();
-    bool nameless = pdl_is_absent(id) || pdl_is_null(id);
+    bool nameless = pdl_is_absent(id) || !pdl_val_truth(id); /* no id of ours is 0 or empty */
     if (!c && nameless && !pdl_is_absent(error) && !pdl_is_null(error)) c = nameless_call(s);
     if (pdl_is_absent(result) && pdl_is_absent(error)) {
         if (c) replied_with_nothing(c);

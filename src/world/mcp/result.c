@@ -5,9 +5,14 @@
  */
 #include "mcp/server_session.h"
 #include "value/member.h"
+#include "value/parts_text.h"
+#include "value/peer_words.h"
+#include "value/text.h"
 #include "value/tool_schema.h"
 
 #include "base/banned.h"
+
+enum { DATA_SHOWN = 500 }; /* bytes of the data of an error that a message quotes */
 
 /* Returns true for a tool that runs only as a task, which the client has to poll until the task is
  * done. This client does not support tasks and the server would refuse a call, so programs and
@@ -57,18 +62,9 @@ pdl_val pdl_mcp_tools_list(pdl_vref tools) {
     return list;
 }
 
-/* Returns the texts of a content list, joined by newlines. */
-static pdl_val texts_of(pdl_vref content) {
+static pdl_val text_of(pdl_vref content) {
     pdl_buf b = PDL_BUF;
-    bool first = true;
-    for (size_t i = 0, n = pdl_is_list(content) ? pdl_list_len(content) : 0; i < n; i++) {
-        pdl_vref part = pdl_list_at(content, i);
-        pdl_vref text = pdl_is_dict(part) ? pdl_dict_getz(part, "text") : pdl_absent();
-        if (!pdl_is_str(text) || !pdl_text_is(pdl_dict_getz(part, "type"), "text")) continue;
-        if (!first) pdl_buf_putc(&b, '\n');
-        pdl_buf_put(&b, pdl_str_get(text));
-        first = false;
-    }
+    pdl_put_tool_parts(content, &b);
     return pdl_text_of_buf(&b);
 }
 
@@ -84,7 +80,34 @@ bool pdl_mcp_call_result(pdl_vref result, pdl_val *out, pdl_err *err) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "content", list);
     pdl_val s = pdl_is_absent(structured) ? pdl_null() : pdl_keep(structured);
     d = pdl_dict_putz(d, "structured", s);
-    d = pdl_dict_putz(d, "text", texts_of(content));
+    d = pdl_dict_putz(d, "text", text_of(content));
     *out = pdl_dict_putz(d, "is_error", pdl_bool(pdl_is_bool(failed) && pdl_bool_of(failed)));
     return true;
+}
+
+/* Appends what `data` says beside the message. */
+static void put_data(pdl_vref data, pdl_buf *words) {
+    pdl_buf more = PDL_BUF;
+    if (pdl_is_dict(data) || pdl_is_list(data) || pdl_is_str(data)) {
+        if (!pdl_peer_words(data, &more)) pdl_val_show(data, false, DATA_SHOWN, &more);
+        pdl_str text = pdl_str_trim(pdl_buf_str(&more));
+        if (text.n && pdl_str_find(pdl_buf_str(words), text, 0) == PDL_NOT_FOUND)
+            pdl_buf_putf(words, ": %.*s", PDL_FMT(text));
+    }
+    pdl_buf_fini(&more);
+}
+
+void pdl_mcp_rpc_error(pdl_vref error, pdl_err *err) {
+    pdl_vref code = pdl_member(error, "code");
+    int64_t n = pdl_is(code, PDL_V_INT) ? pdl_int_of(code) : 0;
+    pdl_buf words = PDL_BUF;
+    if (!pdl_peer_words(error, &words)) PDL_PUT(&words, "no message");
+    put_data(pdl_member(error, "data"), &words);
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "MCP error %lld: %s", (long long)n,
+                pdl_buf_z(&words));
+    pdl_buf_fini(&words);
+    if (pdl_is(code, PDL_V_INT) && n >= INT32_MIN && n <= INT32_MAX) {
+        err->status = (int)n;
+        err->has_status = true;
+    }
 }

@@ -19,3 +19,24 @@ bool pdl_put_parts_text(pdl_vref content, pdl_buf *out) {
         pdl_buf_put(out, pdl_member_str(pdl_list_at(content, i), "text"));
     return out->len > before;
 }
+
+/* Appends one part of a result. A part that is not text is named, so that the model knows of it. */
+static void put_part(pdl_vref part, pdl_buf *out) {
+    pdl_vref resource = pdl_member(part, "resource"),
+             about = pdl_is_dict(resource) ? resource : part;
+    pdl_str text = pdl_is_str(part) ? pdl_str_get(part) : pdl_member_str(about, "text");
+    if (out->len) pdl_buf_putc(out, '\n');
+    if (text.p) {
+        pdl_buf_put(out, text);
+        return;
+    }
+    pdl_str type = pdl_member_str(part, "type"), mime = pdl_member_str(about, "mimeType"),
+            uri = pdl_member_str(about, "uri");
+    pdl_buf_putf(out, "[%.*s%s%.*s%s%.*s]", PDL_FMT(type), mime.n ? " " : "", PDL_FMT(mime),
+                 uri.n ? " " : "", PDL_FMT(uri));
+}
+
+void pdl_put_tool_parts(pdl_vref content, pdl_buf *out) {
+    for (size_t i = 0, n = pdl_is_list(content) ? pdl_list_len(content) : 0; i < n; i++)
+        put_part(pdl_list_at(content, i), out);
+}

@@ -13,6 +13,7 @@
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/member.h"
+#include "value/parts_text.h"
 
 #include "base/banned.h"
 
@@ -68,27 +69,8 @@ bool pdl_g_tool_request(PDL_ARGS) {
     return true;
 }
 
-/* Appends one part of a content list. A part that is not text is named, so that the model knows of
- * it. */
-static void put_part(pdl_vref part, pdl_buf *out) {
-    pdl_vref resource = pdl_member(part, "resource"),
-             about = pdl_is_dict(resource) ? resource : part;
-    pdl_str text = pdl_member_str(about, "text");
-    if (out->len) pdl_buf_putc(out, '\n');
-    if (text.p) {
-        pdl_buf_put(out, text);
-        return;
-    }
-    pdl_str type = pdl_member_str(part, "type"), mime = pdl_member_str(about, "mimeType"),
-            uri = pdl_member_str(about, "uri");
-    pdl_buf_putf(out, "[%.*s%s%.*s%s%.*s]", PDL_FMT(type), mime.n ? " " : "", PDL_FMT(mime),
-                 uri.n ? " " : "", PDL_FMT(uri));
-}
-
 static void put_content(pdl_vref reply, pdl_buf *out) {
-    pdl_vref content = pdl_member(reply, "content");
-    for (size_t i = 0, n = pdl_is_list(content) ? pdl_list_len(content) : 0; i < n; i++)
-        put_part(pdl_list_at(content, i), out);
+    pdl_put_tool_parts(pdl_member(reply, "content"), out);
 }
 
 static bool has_succeeded(pdl_vref reply, pdl_err *err) {
@@ -97,7 +79,11 @@ static bool has_succeeded(pdl_vref reply, pdl_err *err) {
     pdl_vref failed = pdl_dict_getz(reply, "is_error");
     if (!pdl_is_bool(failed) || !pdl_bool_of(failed)) return true;
     pdl_buf says = PDL_BUF;
+    pdl_vref structured = pdl_dict_getz(reply, "structured");
     put_content(reply, &says);
+    if (says.len == 0 && pdl_given(structured) &&
+        !pdl_json_write(structured, PDL_JSON_SPACED, 0, &says, err))
+        return false;
     if (says.len == 0) PDL_PUT(&says, "the tool failed and says nothing");
     pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%s", pdl_buf_z(&says));
     pdl_buf_fini(&says);
