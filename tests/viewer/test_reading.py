@@ -280,3 +280,14 @@ def test_rounds_are_all(folder):
         finally:
             v.end()
         check("the text", view("l.json", "--text", "-", cwd=folder).stdout.decode() == r.stdout)
+
+
+def test_what_is_typed_ends_the_line():
+    """An answer after a question stands below it, also where the run printed no new line between two answers."""
+    chat = ROOT / "examples" / "patterns"
+    words = [str(Choice.build / "pdl"), "view", "chatbot.journal", "--source", "chatbot.pdl"]
+    found = subprocess.run([*words, "--md", "-"], cwd=chat, capture_output=True, text=True, timeout=60, check=True).stdout
+    order = [found.index(x) for x in ("What is a language salad?", "A language salad is a mix", "Tell it as a story.", "In a world of many tongues", "**You**: quit")]
+    check("each answer below its question", order == sorted(order), found)
+    text = subprocess.run([*words, "--text", "-"], cwd=chat, capture_output=True, text=True, timeout=60, check=True).stdout
+    check("the pieces are what was printed", text.startswith("A language salad is a mix of languages.In a world"), text)

@@ -73,6 +73,7 @@ typedef struct reading_walk {
     pdl_map defined;
     uint32_t n_pieces, last_piece; /* number of pieces so far; the item of the last piece */
     uint32_t n_tools;        /* number of tools whose items have not ended */
+    bool typed;   /* a person has pressed Enter since the last piece, which ended its line */
     bool stopped; /* a block that prints has failed, so the run printed nothing more */
     pdl_uses uses;
     bool needs; /* works that are used at this time are needed by the item `needing` */
@@ -136,6 +137,7 @@ static void make_due(walk *w, uint32_t i) {
 }
 
 static void put_due(walk *w, pdl_shape shape, uint32_t box) {
+    w->typed = w->typed || shape == PDL_SHAPE_typed;
     make_due(w, put_aside(w, shape, box, pdl_box_variable(box_at(w, box))));
 }
 
@@ -242,6 +244,7 @@ static void add_piece(walk *w, uint32_t box, pdl_maker maker, size_t from) {
     x->from = from;
     w->last_piece = (uint32_t)w->r->items.n - 1;
     w->n_pieces++;
+    w->typed = false;
     x->name = pdl_box_variable(box_at(w, box));
 }
 
@@ -577,7 +580,7 @@ static void visit_of_work(walk *w, reading_frame *f, uint32_t i) {
 /* --- the walk --------------------------------------------------------------------------------- */
 
 static bool at_line_start(const walk *w) {
-    return !w->r->text.len || ends_line(pdl_buf_str(&w->r->text));
+    return !w->r->text.len || w->typed || ends_line(pdl_buf_str(&w->r->text));
 }
 
 /* Returns true when it is certain that the block failed. In a damaged trace, a block without an end
