@@ -3,8 +3,8 @@
  *
  * The machine reports tool calls, thoughts and logprobs of a model immediately when it is certain
  * that the model gives the result of the run; in all other programs they are known only at the end.
- * So each choice counts what it has sent, and at the end sends the difference to the answer, in the
- * same form: a client sees one stream, whichever program made it.
+ * So each choice counts the parts that it has sent. At the end it sends the rest of the answer in
+ * the same form, so that every program gives a client one stream.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

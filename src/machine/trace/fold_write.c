@@ -647,9 +647,9 @@ static pdl_val node_value(pdl_fold *f, fold_node *n) {
     return error_block(n, pdl_block_dump(n->block, bare ? NULL : &view));
 }
 
-/* Returns true when the dump of n can have a form (fold_form.c). Models add much that depends on
- * how the call went, functions show their name, commands take their value apart, and lists of a
- * block that failed are cut. */
+/* Returns true when the dump of n can have a form (fold_form.c). Dumps of other nodes differ too
+ * much: models add facts about their call, functions show their name, commands take their value
+ * apart, and lists of a failed block are cut. */
 static bool has_form(const fold_node *n) {
     const pdl_block *b = n->block;
     if (!n->over || n->failure || n->part_failed || n->attempts.items.len) return false;

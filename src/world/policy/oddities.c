@@ -3,7 +3,7 @@
  * valid. Rules that no name can fit are errors, which the reader of policies reports.
  *
  * The first rule that fits decides, so a rule has no effect when an earlier rule covers all its
- * cases. Whether one pattern includes another is only decided when it is certain. A star matches
+ * cases. A pattern includes another pattern only when this is certain. A star matches
  * any text, so it also matches a star of the other pattern; other characters must be equal.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -481,8 +481,8 @@ void pdl_lsp_chain_before(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* Returns the end of `x[` when the user is typing its key: a quote follows, with the escape that
- * the scalar around it needs. Returns PDL_NOT_FOUND when no key is being typed. */
+/* Returns the end of `x[` when s ends with `x[` and a quote: the user is typing the key. The scalar
+ * around the quote may require an escape. Returns PDL_NOT_FOUND for any other s. */
 static size_t key_bracket(pdl_str s) {
     static const char *const quotes[] = {"\\\"", "\"", "''", "'"};
     for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++) {

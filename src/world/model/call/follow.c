@@ -1,12 +1,12 @@
 /* follow.c -- for --prefix-first: of several calls whose requests begin alike, one is sent first
  * (spec know 1).
  *
- * A prompt cache knows a beginning once an answer to it has begun, so calls that are sent together
- * all pay for it in full. Here the first call leads: the others wait until its answer begins to
- * arrive, or until it fails or is cancelled. When the answer is not streamed, they wait for the
- * whole answer. A call waits once at most, so this costs no more than the time of one call to the
- * first byte of its answer. Calls begin alike when they share a beginning of the minimum length
- * that the provider keeps.
+ * A prompt cache has the beginning of a request after the answer to this request has begun. So
+ * calls that are sent together all pay for the beginning in full. Here the first call leads: the
+ * others wait until its answer begins to arrive, or until it fails or is cancelled. When the answer
+ * is not streamed, they wait for the whole answer. A call waits once at most, so this costs no more
+ * than the time of one call to the first byte of its answer. Calls begin alike when they share a
+ * beginning of the minimum length that the provider keeps.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
