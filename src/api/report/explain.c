@@ -29,6 +29,7 @@ typedef struct explainer {
     pdl_val calls, not_done; /* lists */
     pdl_idmap held;          /* id -> effect that is never answered; owned */
     PDL_VEC(note) notes;
+    pdl_val foreseen; /* id -> what a policy says about the effect, as text */
     pdl_idmap noted; /* id -> 1 + position of its entry in the notes */
 } explainer;
 
@@ -86,12 +87,24 @@ static const char *word_of(unsigned bit) {
     return words[k].word;
 }
 
-static pdl_val with_place(const pdl_effect *e) {
+static bool is_executed(const explainer *x, const pdl_effect *e) {
+    unsigned bit = bit_of(e->kind);
+    if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed) return false;
+    return x->allowed & bit || pdl_objects_own(e) ||
+           (!bit && !pdl_effect_has(e->kind, PDL_EFFECT_ACTS));
+}
+
+/* Begins the record of an effect with its place, and with what a policy says about it. */
+static pdl_val begin_record(const explainer *x, const pdl_effect *e) {
     pdl_buf place = PDL_BUF;
+    pdl_val id = pdl_int(e->id);
+    pdl_vref policy = pdl_dict_find(x->foreseen, id);
     pdl_path_text(e->place, &place);
     pdl_val d = pdl_dict_putz(pdl_dict_new(12), "file",
                               e->loc.src ? pdl_text(e->loc.src->name) : pdl_null());
     d = pdl_dict_putz(d, "line", e->loc.src ? pdl_int(pdl_loc_line(e->loc)) : pdl_null());
+    if (!pdl_is_absent(policy)) d = pdl_dict_putz(d, "policy", pdl_keep(policy));
+    pdl_drop(id);
     return pdl_dict_putz(d, "place", pdl_text_of_buf(&place));
 }
 
@@ -124,7 +137,7 @@ static void note_call(explainer *x, pdl_effect *e) {
                                        "input", "parameters", "schema"};
     pdl_val request = pdl_null(), problem = pdl_null();
     size_t number = pdl_list_len(x->calls) + 1;
-    pdl_val d = with_place(e);
+    pdl_val d = begin_record(x, e);
     d = pdl_dict_putz(d, "call", pdl_int((int64_t)number));
     d = pdl_dict_putz(d, "kind", pdl_textz(pdl_effect_kind_name(e->kind)));
     /* The record will be printed, so values that the policy redacts in the output are redacted in
@@ -143,7 +156,7 @@ static void note_call(explainer *x, pdl_effect *e) {
 }
 
 static void note_not_done(explainer *x, const pdl_effect *e, unsigned bit) {
-    pdl_val d = with_place(e);
+    pdl_val d = begin_record(x, e);
     d = pdl_dict_putz(d, "kind", pdl_textz(pdl_effect_kind_name(e->kind)));
     x->not_done = pdl_list_push(x->not_done, pdl_dict_putz(d, "allow", pdl_textz(word_of(bit))));
     add_note(x, e, (note){bit, 0});
@@ -157,8 +170,7 @@ static void start(pdl_world *w, pdl_effect *e) {
         pdl_idmap_put(&x->held, e->id, e);
     } else if (e->kind == PDL_EFFECT_sleep) {
         pdl_effect_answer(e, pdl_null(), 0);
-    } else if (x->allowed & bit || pdl_objects_own(e) ||
-               (!bit && !pdl_effect_has(e->kind, PDL_EFFECT_ACTS))) {
+    } else if (is_executed(x, e)) {
         x->outside->ops->start(x->outside, e);
     } else {
         note_not_done(x, e, bit);
@@ -195,9 +207,20 @@ static void close_world(pdl_world *w) {
     pdl_idmap_fini(&x->held);
     pdl_idmap_fini(&x->noted);
     pdl_vec_fini(&x->notes);
+    pdl_drop(x->foreseen);
     pdl_drop(x->calls);
     pdl_drop(x->not_done);
     pdl_free(x);
+}
+
+bool pdl_explain_foresee(pdl_world *w, const pdl_effect *e, const pdl_err *refusal) {
+    explainer *x = (explainer *)(void *)w;
+    if (is_executed(x, e)) return false;
+    pdl_val id = pdl_int(e->id);
+    if (pdl_is_absent(pdl_dict_find(x->foreseen, id)))
+        x->foreseen = pdl_dict_put(x->foreseen, pdl_keep(id), pdl_textz(refusal->msg));
+    pdl_drop(id);
+    return true;
 }
 
 static const pdl_world_ops ops = {
@@ -213,6 +236,7 @@ pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl
     x->prices = prices;
     x->preview = preview;
     x->redaction = redaction;
+    x->foreseen = pdl_dict_new(0);
     x->calls = pdl_list_new(4);
     x->not_done = pdl_list_new(0);
     return &x->world;

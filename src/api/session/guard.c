@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/policy.h"
+#include "api/report/explain.h"
 #include "api/session/policies.h"
 #include "api/session/session_impl.h"
 
@@ -24,10 +25,6 @@
 #include "yaml/yaml.h"
 
 #include "base/banned.h"
-
-bool pdl_session_does_nothing(const pdl_session *s) {
-    return s->opt.run.explain && !s->opt.run.allow.n;
-}
 
 /* Confined code must not change a policy, nor a file that the policy names. */
 static void keep_file(void *user, pdl_str path) {
@@ -63,6 +60,12 @@ static bool leaves_files(void *user, const pdl_effect *e) {
     return !found || !box || !pdl_sandbox_is_sealed(box);
 }
 
+/* Notes for `pdl explain` what the policies would refuse. */
+static bool foresee(void *user, const pdl_effect *e, const pdl_err *refusal) {
+    const pdl_session *s = user;
+    return pdl_explain_foresee(s->chain.rows[PDL_CHAIN_explain], e, refusal);
+}
+
 pdl_policy_memory *pdl_session_memory(pdl_session *s) {
     pdl_session *root = s->group.shared ? s->group.shared : s;
     if (!root->rules.memories) root->rules.memories = pdl_policy_memories_new();
@@ -94,6 +97,7 @@ pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_wo
                               .folder = run ? run->dir : s->opt.program.dir,
                               .first_id = first_id(run),
                               .leaves_files = run ? NULL : leaves_files,
+                              .foresee = s->opt.run.explain ? foresee : NULL,
                               .user = s,
                               .is_durable = resumes || s->files.server,
                               .began_earlier = resumes};
@@ -124,18 +128,13 @@ static bool read_own(const pdl_session *s, const pdl_program *p, pdl_str file, p
 }
 
 bool pdl_session_read_policies(pdl_session *s, pdl_err *err) {
-    pdl_policies *unused = NULL;
-    if (!pdl_session_does_nothing(s)) return read_given(s, &s->rules.policies, err);
-    bool ok = read_given(s, &unused, err); /* a mistake in these policies is reported in any case */
-    pdl_policies_free(unused);
-    return ok;
+    return read_given(s, &s->rules.policies, err);
 }
 
 static bool take_policy(pdl_session *s, const pdl_program *p, pdl_str file, pdl_err *err) {
     assert(!s->chain.first);
     size_t before = s->rules.policies ? pdl_policies_count(s->rules.policies) : 0;
-    bool reads = !pdl_session_does_nothing(s);
-    if (reads && !read_own(s, p, file, &s->rules.policies, err)) return false;
+    if (!read_own(s, p, file, &s->rules.policies, err)) return false;
     if (!pdl_session_add_profile(s, before, err)) return false;
     if (!pdl_session_keep_profiles(s, p, err)) return false;
     pdl_session_fill_redactions(s);
@@ -192,7 +191,7 @@ static bool profile_of_module(const pdl_session *s, uint64_t bit, pdl_val *out, 
 
 bool pdl_session_take_module(pdl_session *s, const pdl_program *p, pdl_str file, pdl_code *code,
                              pdl_err *err) {
-    if (pdl_session_does_nothing(s) || !p->main || !p->main->rare->policy) return true;
+    if (!p->main || !p->main->rare->policy) return true;
     int64_t n;
     uint64_t bit = 0;
     pdl_buf name = PDL_BUF;

@@ -85,8 +85,6 @@ bool pdl_session_guard_run(void *session, pdl_run_options *o, pdl_err *err);
 /* Reads the policies of the command line and the environment now. The policy of the program is read
  * when the run begins; then the policy world is opened. */
 PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
-/* Returns true when no effect is executed: requests are only shown. No policy is in force then. */
-bool pdl_session_does_nothing(const pdl_session *s);
 pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_world *next);
 /* Fills in the redactions. Called after policies were read. */
 void pdl_session_fill_redactions(pdl_session *s);

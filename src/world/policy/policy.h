@@ -234,6 +234,10 @@ typedef struct pdl_policy_options {
     /* Returns true when the process of e (code or a command) may write a file that remains after
      * the process. The function may be NULL: then every process may write such a file. */
     bool (*leaves_files)(void *user, const pdl_effect *e);
+    /* Called for an effect that would be refused, or a question that would be asked. Returns true
+     * when the effect will not be executed in any case; it is then forwarded, without a question.
+     * May be NULL. */
+    bool (*foresee)(void *user, const pdl_effect *e, const pdl_err *refusal);
     void *user;
     /* The run is durable, so its values are written to a journal: values whose labels `durable:
      * deny` names are refused. */

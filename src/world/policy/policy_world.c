@@ -471,6 +471,18 @@ static void cancel(pdl_world *w, uint32_t id) {
     policy_front *r = of(w);
     if (pdl_approvals_cancel(r, id) || pdl_lock_cancel(r, id)) return;
     r->world.next->ops->cancel(r->world.next, id);
+/* Returns true when the decision is only noted, because the effect will not be executed. */
+static bool is_foreseen(const policy_front *r, const judging *j) {
+    pdl_err err = {0};
+    bool asks = j->decision.verdict == PDL_VERDICT_APPROVE;
+    if (!r->opt.foresee || j->decision.verdict == PDL_VERDICT_ALLOW) return false;
+    pdl_policy_refusal(r, &j->asks.asks.p[j->next], &j->decision,
+                       asks ? "unless a person approves it" : NULL, j->e->loc, &err);
+    bool is = r->opt.foresee(r->opt.user, j->e, &err);
+    pdl_err_fini(&err);
+    return is;
+}
+
     for (flight *f = r->flights, *next; f; f = next) {
         next = f->link;
         if (f->id == id) forget_flight(f);
@@ -479,6 +491,10 @@ static void cancel(pdl_world *w, uint32_t id) {
 
 static bool poll(pdl_world *w, int timeout_ms) {
     policy_front *r = of(w);
+        if (is_foreseen(r, j)) {
+            j->next++;
+            continue;
+        }
     return r->world.next->ops->poll(r->world.next, timeout_ms);
 }
 

@@ -82,7 +82,7 @@ static void put_tokens(pdl_vref c, pdl_buf *out) {
 
 static void put_call(pdl_vref c, pdl_buf *out) {
     pdl_vref params = pdl_dict_getz(c, "parameters");
-    pdl_str problem = pdl_member_str(c, "problem");
+    pdl_str problem = pdl_member_str(c, "problem"), policy = pdl_member_str(c, "policy");
     pdl_buf_putf(out, "call %lld: ", (long long)pdl_int_of(pdl_dict_getz(c, "call")));
     put_place(c, out);
     pdl_buf_putf(out, ", model %.*s\n", PDL_FMT(pdl_member_str(c, "model")));
@@ -100,6 +100,7 @@ static void put_call(pdl_vref c, pdl_buf *out) {
     put_request(pdl_dict_getz(c, "request"), out);
     put_tokens(c, out);
     if (problem.n) pdl_buf_putf(out, "  would fail: %.*s\n", PDL_FMT(problem));
+    if (policy.n) pdl_buf_putf(out, "  %.*s\n", PDL_FMT(policy));
 }
 
 static bool is_same_place(pdl_vref a, pdl_vref b) {
@@ -203,8 +204,9 @@ static void put_text(pdl_vref notes, pdl_buf *out) {
         pdl_vref d = pdl_list_at(no, i);
         PDL_PUT(out, "  ");
         put_place(d, out);
-        pdl_buf_putf(out, ": %.*s (--allow %.*s)\n", PDL_FMT(pdl_member_str(d, "kind")),
-                     PDL_FMT(pdl_member_str(d, "allow")));
+        pdl_str policy = pdl_member_str(d, "policy");
+        pdl_buf_putf(out, ": %.*s (--allow %.*s)%s%.*s\n", PDL_FMT(pdl_member_str(d, "kind")),
+                     PDL_FMT(pdl_member_str(d, "allow")), policy.n ? "; " : "", PDL_FMT(policy));
     }
     put_unknown(waits, out);
     put_unreached(pdl_dict_getz(notes, "not_reached"), out);
