@@ -83,3 +83,26 @@ def test_trusted_files(pdl, folder):
         time.sleep(0.02)  # more than the clock of the times of files steps
         out, err = run(pdl, folder, {"text": [first, *use]}, policy=policy, files={"mail": "evil"})
         check(name, ("RAN" in out) == (name == "nothing"), out, err)
+
+
+# What puts another file where a program is expected, without a value of the program in it.
+COPIES = {"a copy": ["cp", "mail", "prompts/x.pdl"], "times are kept": ["cp", "-p", "mail", "prompts/x.pdl"], "a move": ["mv", "mail", "prompts/x.pdl"],
+          "a link": ["ln", "-sf", "../mail", "prompts/x.pdl"], "a hard link": ["ln", "-f", "mail", "prompts/x.pdl"], "a linked folder": ["ln", "-sfn", "other", "linked"],
+          "a moved folder": ["mv", "other", "moved"], "another file": ["cp", "mail", "prompts/y.pdl"], "nothing": ["true"]}
+
+
+def test_programs_of_this_run(pdl, folder):
+    """A program that a command, code or a tool put there in this run is not the author's, and so it is with trusted files."""
+    policy = {"trusted": [{"read": "**"}], "rules": [{"sink": s, "allow": []} for s in ("include", "import", "pdl")], "otherwise": "allow"}
+    for name, args in COPIES.items():
+        for kind in ("include", "read", "import"):
+            home = folder / (name + kind)
+            for path in ("prompts/x.pdl", "other/x.pdl", "mail"):
+                (home / path).parent.mkdir(parents=True, exist_ok=True)
+                (home / path).write_text("data: RAN\n")
+            time.sleep(0.02)
+            path = "linked/x.pdl" if "linked" in name else "moved/x.pdl" if "moved" in name else "prompts/x.pdl"
+            use = {"include": [{"include": path}], "read": [{"def": "p", "read": path, "contribute": []}, {"lang": "pdl", "code": "${ p }"}],
+                   "import": [{"def": "m", "import": path[:-4], "contribute": []}, "RAN"]}[kind]
+            out, err = run(pdl, home, {"text": [{"lang": "command", "args": args}, *use]}, policy=policy)
+            check(f"{kind} after {name}", ("RAN" in out) == (name in ("nothing", "another file")), out, err)

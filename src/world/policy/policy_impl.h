@@ -231,6 +231,8 @@ struct policy_front {
     pdl_val servers; /* name -> true: the tool servers that were examined */
     pdl_val written; /* path of a file -> null, with the labels that were written */
     pdl_label in_files, from_files;
+    pdl_label in_new_files; /* new programs carry what processes got, and their kinds */
+    pdl_label of_tools;     /* files that a tool wrote carry what tools got */
     int64_t began_ns;
     uint32_t n_questions, most_questions, next_id;
 };

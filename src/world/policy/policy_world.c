@@ -53,13 +53,38 @@ void pdl_policy_refuse(policy_front *r, judging *j, const char *outcome, const c
     pdl_effect_refuse(j->e, &err);
 }
 
+static bool is_new(const policy_front *r, const struct stat *st) {
+    return pdl_os_changed_ns(st) >= r->began_ns;
+}
+
+/* Returns true when one of the names that lead to a file is a new link, or when a folder may have
+ * been moved to its place. A folder changes when it is moved, and so does the folder that gets it.
+ * Only folders below the one of the program are examined: those above it change at any time. */
+static bool is_way_new(const policy_front *r, char *path) {
+    size_t n = strlen(path), least = path[0] == '/' ? n : 0;
+    struct stat st;
+    bool above = lstat(".", &st) == 0 && is_new(r, &st), is = false;
+    if (r->opt.folder.n && pdl_str_starts(pdl_str_of(path), r->opt.folder)) least = r->opt.folder.n;
+    for (size_t i = 1; !is && i <= n; i++) {
+        char had = path[i];
+        if (had && had != '/') continue;
+        path[i] = 0;
+        bool changed = lstat(path, &st) == 0 && is_new(r, &st),
+             moved = changed && above && i > least && S_ISDIR(st.st_mode);
+        is = moved || (changed && S_ISLNK(st.st_mode));
+        above = changed;
+        path[i] = had;
+    }
+    return is;
+}
+
 /* Returns true when the file has changed since the run began, or is missing. */
 static bool has_changed(const policy_front *r, pdl_str path) {
     struct stat st;
     char *z = pdl_str_dup(path);
-    bool ok = stat(z, &st) == 0;
+    bool is = stat(z, &st) != 0 || is_new(r, &st) || is_way_new(r, z);
     pdl_free(z);
-    return !ok || pdl_os_changed_ns(&st) >= r->began_ns;
+    return is;
 }
 
 /* --- labels in processes and files ------------------------------------------------------------ */
@@ -89,6 +114,7 @@ static pdl_label label_of_file(policy_front *r, const pdl_effect *e) {
     pdl_vref here = pdl_dict_find(r->written, key);
     pdl_label label = pdl_is_absent(here) ? 0 : pdl_label_of(here);
     pdl_drop(key);
+    if (r->of_tools && has_changed(r, pdl_str_get(path))) label |= r->of_tools;
     return label | r->from_files;
 }
 
@@ -124,9 +150,13 @@ static void fly(flight *f, pdl_effect *e,
                                 .extra = f->asker.extra ? flight_extra : NULL};
 }
 
-/* Notes that a file may now have the labels of the process. */
+/* Notes that a file may now have the labels of the process. A process may also copy files that it
+ * did not get from the program. So a file that is new has the origin of the process as well, as if
+ * the process had printed the file. */
 static void note_process(policy_front *r, const pdl_effect *e, pdl_label label) {
-    if (!r->opt.leaves_files || r->opt.leaves_files(r->opt.user, e)) r->from_files |= label;
+    if (r->opt.leaves_files && !r->opt.leaves_files(r->opt.user, e)) return;
+    r->from_files |= label;
+    r->in_new_files |= label | (e->is_trusted ? 0 : pdl_effect_origin(e->kind));
 }
 
 static void note_code(policy_front *r, const pdl_effect *e, const flight *f, pdl_label label) {
@@ -187,6 +217,7 @@ static pdl_label label_of_program(const policy_front *r, const pdl_effect *e, pd
     pdl_label label = pdl_is_absent(here) ? 0 : pdl_label_of(here);
     pdl_drop(key);
     if (r->from_files && may_be_written(r, path)) label |= r->from_files;
+    if (r->in_new_files && has_changed(r, path)) label |= r->in_new_files;
     return pdl_label_built(label);
 }
 
@@ -256,8 +287,8 @@ static flight *watch(policy_front *r, pdl_effect *e,
 }
 
 static void watch_program(policy_front *r, pdl_effect *e) {
-    if (!r->from_files && !r->in_files) return; /* no file can have an untrusted value */
-    watch(r, e, program_reply);
+    /* otherwise no file can have an untrusted value */
+    if (r->from_files || r->in_files || r->in_new_files) watch(r, e, program_reply);
 }
 
 /* --- allowed ---------------------------------------------------------------------------------- */
@@ -360,8 +391,14 @@ static void tool_reply(void *user, const pdl_effect *e, const pdl_reply *reply) 
     if (asker.reply) asker.reply(asker.user, e, reply);
 }
 
+/* A tool may write files on this machine. */
 static void watch_tool(policy_front *r, pdl_effect *e) {
-    add_server(r, e, pdl_label_of(e->request) | e->control | e->chosen);
+    pdl_label label = pdl_label_of(e->request) | e->control | e->chosen;
+    add_server(r, e, label);
+    if (!pdl_tool_use_of(e).lists) {
+        r->of_tools |= label;
+        r->in_new_files |= label | (e->is_trusted ? 0 : pdl_effect_origin(e->kind));
+    }
     watch(r, e, tool_reply);
 }
 
@@ -434,6 +471,18 @@ void pdl_policy_allow_ask(policy_front *r, judging *j, const char *outcome) {
     note_server(r, ask);
 }
 
+/* Returns true when the decision is only noted, because the effect will not be executed. */
+static bool is_foreseen(const policy_front *r, const judging *j) {
+    pdl_err err = {0};
+    bool asks = j->decision.verdict == PDL_VERDICT_APPROVE;
+    if (!r->opt.foresee || j->decision.verdict == PDL_VERDICT_ALLOW) return false;
+    pdl_policy_refusal(r, &j->asks.asks.p[j->next], &j->decision,
+                       asks ? "unless a person approves it" : NULL, j->e->loc, &err);
+    bool is = r->opt.foresee(r->opt.user, j->e, &err);
+    pdl_err_fini(&err);
+    return is;
+}
+
 void pdl_policy_continue(policy_front *r, judging *j) {
     while (j->next < j->asks.asks.n) {
         const pdl_policy_ask *ask = &j->asks.asks.p[j->next];
@@ -442,6 +491,10 @@ void pdl_policy_continue(policy_front *r, judging *j) {
             continue;
         }
         j->decision = pdl_policies_judge(r->opt.policies, ask);
+        if (is_foreseen(r, j)) {
+            j->next++;
+            continue;
+        }
         if (j->decision.verdict == PDL_VERDICT_DENY) {
             pdl_policy_refuse(r, j, "deny", NULL);
             return;
@@ -471,18 +524,6 @@ static void cancel(pdl_world *w, uint32_t id) {
     policy_front *r = of(w);
     if (pdl_approvals_cancel(r, id) || pdl_lock_cancel(r, id)) return;
     r->world.next->ops->cancel(r->world.next, id);
-/* Returns true when the decision is only noted, because the effect will not be executed. */
-static bool is_foreseen(const policy_front *r, const judging *j) {
-    pdl_err err = {0};
-    bool asks = j->decision.verdict == PDL_VERDICT_APPROVE;
-    if (!r->opt.foresee || j->decision.verdict == PDL_VERDICT_ALLOW) return false;
-    pdl_policy_refusal(r, &j->asks.asks.p[j->next], &j->decision,
-                       asks ? "unless a person approves it" : NULL, j->e->loc, &err);
-    bool is = r->opt.foresee(r->opt.user, j->e, &err);
-    pdl_err_fini(&err);
-    return is;
-}
-
     for (flight *f = r->flights, *next; f; f = next) {
         next = f->link;
         if (f->id == id) forget_flight(f);
@@ -491,10 +532,6 @@ static bool is_foreseen(const policy_front *r, const judging *j) {
 
 static bool poll(pdl_world *w, int timeout_ms) {
     policy_front *r = of(w);
-        if (is_foreseen(r, j)) {
-            j->next++;
-            continue;
-        }
     return r->world.next->ops->poll(r->world.next, timeout_ms);
 }
 
