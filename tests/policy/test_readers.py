@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 from ..checks import check
+from ..web.site import Site
 from .tries import calls, run, servers, tool
 
 MAIL = {"inbox": {"from": [{"tool": "inbox/*"}], "readers": ["me", "${ item.participants }"]}}
@@ -287,3 +288,13 @@ def test_mistakes(pdl, folder):
                          ({"labels": MAIL, "rules": [{"sink": "command", "readers": ["${ 1 + 2 }"]}]}, "${ ARGUMENT }")):
         out, err = run(pdl, folder, "data: 1\n", policy={"otherwise": "allow", **policy})
         check(str(policy), want in err and not out.strip(), out, err)
+
+
+def test_web_pages(pdl, folder):
+    """The readers of a page are in its text, and not in the status and headers beside it."""
+    setup(folder)
+    labels = {"inbox": {"from": [{"http": "**"}], "readers": ["me", "${ item.participants }"]}}
+    with Site(a=json.dumps(A).encode(), list=json.dumps([A, B]).encode(), plain=b"no fields") as s:
+        for page, to, want in (("a", "ann@x", True), ("a", "carl@x", False), ("list", "bob@x", True), ("list", "ann@x", False), ("plain", "me", True), ("plain", "ann@x", False)):
+            ok, out, err = sent(pdl, folder, "${ v.text }", to, before=[{"def": "v", "data": "${ stdlib.http('%s/%s') }" % (s.url, page), "contribute": []}], policy={**POLICY, "labels": labels})
+            check(f"{page} to {to}", ok == want and (want or "is no reader of inbox" in err), out, err)

@@ -205,8 +205,8 @@ static pdl_val said(pdl_effect_kind kind, pdl_vref answer) {
     case PDL_EFFECT_model: return pdl_keep(pdl_member(answer, "content"));
     case PDL_EFFECT_code: return pdl_keep(pdl_member(answer, "result"));
     case PDL_EFFECT_command: return pdl_keep(pdl_member(answer, "stdout"));
+    case PDL_EFFECT_http: return pdl_keep(pdl_member(answer, "text"));
     case PDL_EFFECT_embed:
-    case PDL_EFFECT_http:
     case PDL_EFFECT_object:
     case PDL_EFFECT_read:
     case PDL_EFFECT_write:
