@@ -210,6 +210,7 @@ ROWS = [
     py("attributes by the new call", PROCESS, CALL + "a = ctypes.create_string_buffer(64)\nprint('ESCAPED' if libc.syscall(463, -100, b'{OUT}/other.txt', 0, b'user.x', a, 16) == 0 else '')"),
     py("flags of a file outside", PROCESS, "import fcntl, os, struct\nfd = os.open('{OUT}/other.txt', os.O_RDONLY)\nb = fcntl.ioctl(fd, 0x80086601, bytes(8))\nfcntl.ioctl(fd, 0x40086602, b)\nprint('ESCAPED')"),
     py("flags of the program", PROCESS, "import fcntl, os\nfd = os.open('{DIR}/sub/data.txt', os.O_RDONLY)\nb = fcntl.ioctl(fd, 0x80086601, bytes(8))\nfcntl.ioctl(fd, 0x40086602, b)\nprint('ESCAPED')"),
+    py("the version of the program", PROCESS, "import fcntl, os, struct\nfd = os.open('{DIR}/sub/data.txt', os.O_RDONLY)\nfcntl.ioctl(fd, 0x40087602, struct.pack('L', 7))\nprint('ESCAPED')"),
     py("attributes of the program", PROCESS, "import os\nos.setxattr('{DIR}/sub/data.txt', 'user.x', b'y')\nprint('ESCAPED')"),
     py("the owner of a file outside", FULL, "import os\ns = os.stat('{OUT}/other.txt')\nos.chown('{OUT}/other.txt', s.st_uid, s.st_gid)\nprint('ESCAPED')"),
     py("exchange two files outside", PROCESS, CALL + "print('ESCAPED' if libc.syscall(316, -100, b'{OUT}/first', -100, b'{OUT}/second', 2) == 0 else '')"),

@@ -135,6 +135,19 @@ static const int of_inodes[] = {
 #endif
 };
 
+/* Requests that change a file without writing to it, refused for the same reason: flags, numbers of
+ * versions, and verity and encryption, after which no program can write the file. */
+static const uint32_t of_flags[] = {
+    FS_IOC_SETFLAGS,
+    FS_IOC_FSSETXATTR,
+    FS_IOC_SETVERSION,
+    FS_IOC32_SETFLAGS,
+    FS_IOC32_SETVERSION,
+    0x40086604 /* EXT4_IOC_SETVERSION */,
+    0x40806685 /* FS_IOC_ENABLE_VERITY */,
+    0x800c6613 /* FS_IOC_SET_ENCRYPTION_POLICY */,
+};
+
 /* Refused when an argument has one of these bits. The types of FIFOs, sockets and files have no bit
  * in common with devices. */
 enum { DEVICE_BIT = S_IFCHR };
@@ -316,8 +329,8 @@ static void make_filter(program *out, const sandbox_spec *s, bool unix_too) {
     } else {
         refuse_call(&f, SYS_socket, EPERM);
         refuse_others(&f, SYS_prlimit64, 0);
-        refuse_value(&f, SYS_ioctl, 1, FS_IOC_SETFLAGS);
-        refuse_value(&f, SYS_ioctl, 1, FS_IOC_FSSETXATTR);
+        for (size_t i = 0; i < sizeof of_flags / sizeof of_flags[0]; i++)
+            refuse_value(&f, SYS_ioctl, 1, of_flags[i]);
         for (size_t i = 0; i < sizeof of_attributes / sizeof of_attributes[0]; i++)
             refuse_call(&f, of_attributes[i], EOPNOTSUPP);
         for (size_t i = 0; i < sizeof of_inodes / sizeof of_inodes[0]; i++)
