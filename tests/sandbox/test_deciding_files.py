@@ -178,3 +178,85 @@ def test_folders_of_own_files_stay(pdl, folder, strength):
         (home / "a.pdl").write_text("text:\n- {lang: command, code: cat a.pdl, contribute: []}\n- " + MOVE.replace("\n", "\n  "))
         p = run(pdl, home, strength, (*strength.more, "--sandbox=box.yaml", *args, "a.pdl"), {})
         check(f"{name}: {strength.name}", p.returncode == 0 and not (home / "w/bus").exists(), p.stdout, p.stderr)
+
+
+EXCHANGE = """lang: python
+code: |
+  import os
+  told = []
+  for path in ('w/l', 'w/f', 'w/.env', 'w/.bashrc', 'w/s/l'):
+      if not os.path.lexists(path): continue
+      for how in ("os.remove(path)", "os.rename(path, path + '.x')", "open('w/free/n', 'w').close(); os.replace('w/free/n', path)",
+                  "os.symlink('free/n', 'w/free/m'); os.replace('w/free/m', path)"):
+          try:
+              exec(how)
+              told.append('CHANGED ' + path + ' ' + how)
+          except OSError: pass
+  open('w/free/mine', 'w').write(' '.join(told) or 'nothing')
+  result = 'ok'
+"""
+# name: its file in `real`, what comes before the program, what comes after it, the environment; {w}: the way through a link
+LINKED = {name: (RUNS[name][0][:1], *RUNS[name][1:4]) for name in ("policy", "policy of the environment", "prices", "tool servers", "variables", "variables of an option")}
+LINKED |= {"output": (("out",), ("-o", "{w}/out"), (), {}), "journal": ((), ("--durable", "--record", "{w}/j"), (), {}), "cache": ((), ("--cache", "{w}/c"), (), {}),
+           "trace": (("t.json",), ("--trace={w}/t.json",), (), {})}
+
+
+def test_links_to_deciding_files(pdl, folder, strength):
+    """A link in a folder to write, by which a file of the run is found, leads where it led; it may be the file's own, or that of a folder."""
+    for number, (name, (files, before, after, env)) in enumerate(LINKED.items()):
+        for kind in ("file", "folder", "two"):
+            if kind != "folder" and not files:
+                continue
+            home = folder / ("%d-%s" % (number, kind))
+            for path in ("w/free", "w/s", "real"):
+                (home / path).mkdir(parents=True)
+            for file in files:
+                (home / "real" / file).write_text(FILES.get(file, "x\n") if name != "policy" else "policy: 1\notherwise: allow\n")
+            if "policy" in name:
+                (home / "real" / files[0]).write_text("policy: 1\notherwise: allow\n")
+            for start in (".env", ".bashrc"):
+                (home / "real" / start).write_text("A=1\n")
+                (home / "w" / start).symlink_to("../real/" + start)
+            (home / "w/f").symlink_to(home / "real")
+            if kind != "folder":
+                (home / "w/l").symlink_to("s/l" if kind == "two" else "../real/" + files[0])
+                (home / "w/s/l").symlink_to("../../real/" + files[0])
+            links = {p: os.readlink(p) for p in (home / "w").rglob("*") if p.is_symlink()}
+            (home / "box.yaml").write_text("write: [w]\n")
+            (home / "a.pdl").write_text("text:\n- {lang: command, code: cat a.pdl, contribute: []}\n- " + EXCHANGE.replace("\n", "\n  "))
+            way = "w/f" if kind == "folder" else "w/l"
+
+            def filled(text):
+                return text.replace("{w}/" + files[0], way) if files and kind != "folder" else text.replace("{w}", way)
+            fill = [filled(x) for x in before]
+            verb = [fill.pop(0)] if fill[:1] == ["batch"] else []
+            p = run(pdl, home, strength, [*verb, *strength.more, "--sandbox=box.yaml", *fill, "a.pdl", *map(filled, after)], {k: filled(v) for k, v in env.items()})
+            told = (home / "w/free/mine").read_text() if (home / "w/free/mine").exists() else "it did not run"
+            used = [home / x for x in (("w/f",) if kind == "folder" else ("w/l",) if kind == "file" else ("w/l", "w/s/l"))]
+            used += [home / "w/.env", home / "w/.bashrc"]
+            moved = [str(q) for q in used if not q.is_symlink() or os.readlink(q) != links[q]]
+            check(f"{name}, {kind}: {strength.name}", p.returncode == 0 and not moved and told != "it did not run", moved, told, p.stdout, p.stderr)
+
+
+COUNT = """lang: command
+args: [sh, -c, "echo x > w/new; cat w/new; ls w | wc -l; find w -name '*.db' -exec cat {} + 2>/dev/null | wc -c"]
+"""
+
+
+def test_many_recordings(pdl, folder, strength):
+    """Thousands of recordings, beside other files and alone in a folder, are all out of sight; a file can still be made beside them."""
+    alone = 4500
+    beside = 200 if "bubblewrap" in strength.name else 3000  # bubblewrap needs milliseconds for each
+    (folder / "w/sub").mkdir(parents=True)
+    (folder / "o.pdl").write_text("text: a secret\n")
+    p = run(pdl, folder, strength, ("--record", "rec.db", "o.pdl"), {})
+    check("a recording", p.returncode == 0, p.stderr)
+    for n in range(beside):
+        os.link(folder / "rec.db", folder / ("w/r%d.db" % n))
+    for n in range(alone):
+        os.link(folder / "rec.db", folder / ("w/sub/r%d.db" % n))
+    (folder / "box.yaml").write_text("write: [w]\n")
+    (folder / "a.pdl").write_text(COUNT)
+    p = run(pdl, folder, strength, (*strength.more, "--sandbox=box.yaml", "a.pdl"), {})
+    made = "x" if strength.name != "process" else ""
+    check(f"{strength.name}", p.returncode == 0 and p.stdout.split() == [x for x in (made, str(beside + 1 + bool(made)), "0") if x], p.stdout, p.stderr)

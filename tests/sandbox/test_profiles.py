@@ -341,7 +341,7 @@ def deep(top, name, n):
 
 
 # name of the folders, how many deep, how many hidden files, what is said
-LOOKED_THROUGH = {"forty deep": ("d", 40, 0, "K=\n"), "a path that is too long": ("d" * 200, 30, 0, "is too long"), "five thousand keys": ("d", 1, 5000, "too many files to hide")}
+LOOKED_THROUGH = {"forty deep": ("d", 40, 0, "K=\n"), "a path that is too long": ("d" * 200, 30, 0, "is too long"), "five thousand keys": ("d", 1, 5000, "K=\n")}
 
 
 @in_pairs(LOOKED_THROUGH)

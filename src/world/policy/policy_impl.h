@@ -225,14 +225,12 @@ struct policy_front {
     struct pending *pending; /* see approvals.c: effects that wait for a person */
     flight *flights;
     struct listing *listings;
-    /* server -> tool -> true when the tool is locked or approved, or the reason why it is not */
-    pdl_val accepted;
+    pdl_val accepted; /* server -> tool -> true when it is locked or approved, else the reason */
     pdl_val answers; /* key of a question -> bool: what the person answered */
     pdl_val servers; /* name -> true: the tool servers that were examined */
     pdl_val written; /* path of a file -> null, with the labels that were written */
     pdl_label in_files, from_files;
-    pdl_label in_new_files; /* new programs carry what processes got, and their kinds */
-    pdl_label of_tools;     /* files that a tool wrote carry what tools got */
+    pdl_label in_new_files, of_tools; /* see note_process and watch_tool */
     int64_t began_ns;
     uint32_t n_questions, most_questions, next_id;
 };

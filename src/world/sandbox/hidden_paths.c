@@ -239,13 +239,13 @@ typedef struct {
 /* Adds an entry to the lists of out, as far as it must be masked or protected. Returns false when
  * there are more paths to mask than the kernel allows, or more than can be compared in a moment. */
 static bool note(const char *root, const entry *e, walk_result *out) {
-    enum { MAX_NOTED = 4000 };
+    enum { MAX_NOTED = 200000 };
     bool hidden =
         (e->type == DT_REG || e->type == DT_LNK) && is_secret(e->folder, e->name, e->path);
     bool starts = e->writable && is_start_file(e->name);
     if (e->type == DT_SOCK || hidden) pdl_paths_add(&out->masked, pdl_str_of(e->path));
     if (starts) pdl_paths_add(&out->starts, pdl_str_of(e->path));
-    if (starts && !hidden) pdl_paths_add(&out->kept, pdl_str_of(e->path));
+    if (starts && (!hidden || e->type == DT_LNK)) pdl_paths_add(&out->kept, pdl_str_of(e->path));
     if (e->type == DT_LNK && (starts || hidden)) note_target(root, e->path, hidden, starts, out);
     return out->masked.n + out->kept.n <= MAX_NOTED;
 }
@@ -278,22 +278,32 @@ static walk_end look_closed(const char *folder, bool writable, walk_result *out)
     return WALK_DONE;
 }
 
+/* The number of masked files from which their folder is masked in their place, when it has nothing
+ * else. */
+enum { MANY = 32 };
+
 /* Reads one folder and adds the folders in it to the list. */
 static walk_end look(const char *root, const char *folder, bool writable, path_list *folders,
                      walk_result *out) {
     DIR *d = opendir(folder);
     walk_end end = WALK_DONE;
     unsigned parts = 0;
+    size_t n_masked = 0, n_entries = 0;
     if (!d) return look_closed(folder, writable, out);
     for (struct dirent *e; end == WALK_DONE && (e = readdir(d));) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
         parts |= folder_part(e->d_name);
+        size_t had = out->masked.n;
+        n_entries++;
         if (++out->n_entries > MAX_ENTRIES)
             end = WALK_TOO_MANY;
         else
             end = look_at(root, folder, e, writable, folders, out);
+        n_masked += out->masked.n > had;
     }
     closedir(d);
+    if (strcmp(root, folder) != 0 && n_entries >= MANY && n_masked == n_entries)
+        pdl_paths_add(&out->whole, pdl_str_of(folder));
     if (is_repository(parts)) note_repository(root, folder, writable, parts, out);
     if (strcmp(root, folder) != 0 && is_search(folder, parts))
         pdl_paths_add(&out->masked, pdl_str_of(folder));
@@ -324,6 +334,7 @@ void pdl_walk_fini(walk_result *w) {
     pdl_paths_fini(&w->placeholders);
     pdl_paths_fini(&w->starts);
     pdl_paths_fini(&w->closed);
+    pdl_paths_fini(&w->whole);
 }
 
 static int by_text(const void *a, const void *b) {

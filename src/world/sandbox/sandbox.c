@@ -15,107 +15,10 @@
 #include "base/utf8.h"
 #include "io/file.h"
 #include "sandbox/sandbox_impl.h"
-#include "value/int.h"
-#include "value/json_read.h"
-#include "value/json_write.h"
 #include "yaml/profile.h"
 #include "yaml/yaml.h"
 
 #include "base/banned.h"
-
-/* --- the helper's instructions ---------------------------------------------------------------- */
-
-static pdl_val list_of(const path_list *l) {
-    pdl_val v = pdl_list_new(l->n);
-    for (size_t i = 0; i < l->n; i++) v = pdl_list_push(v, pdl_textz(l->p[i]));
-    return v;
-}
-
-static const struct {
-    const char *key;
-    size_t offset;
-} lists[] = {
-    {"ro", offsetof(sandbox_spec, ro)},
-    {"rw", offsetof(sandbox_spec, rw)},
-    {"masked", offsetof(sandbox_spec, masked)},
-    {"kept", offsetof(sandbox_spec, kept)},
-    {"placeholders", offsetof(sandbox_spec, placeholders)},
-    {"net", offsetof(sandbox_spec, net)},
-    {"own", offsetof(sandbox_spec, own)},
-};
-static const struct {
-    const char *key;
-    size_t offset;
-} numbers[] = {
-    {"processes", offsetof(sandbox_spec, processes)},
-    {"memory", offsetof(sandbox_spec, memory)},
-    {"tmp", offsetof(sandbox_spec, tmp)},
-    {"file", offsetof(sandbox_spec, file)},
-    {"landlock", offsetof(sandbox_spec, landlock)},
-};
-enum { N_LISTS = sizeof lists / sizeof lists[0], N_NUMBERS = sizeof numbers / sizeof numbers[0] };
-
-void pdl_spec_write(const sandbox_spec *s, pdl_buf *out) {
-    pdl_val d = pdl_dict_putz(pdl_dict_new(16), "backend", pdl_int((int64_t)s->backend));
-    pdl_err ignored = {0};
-    for (size_t i = 0; i < N_LISTS; i++)
-        d = pdl_dict_putz(
-            d, lists[i].key,
-            list_of((const path_list *)(const void *)((const char *)s + lists[i].offset)));
-    for (size_t i = 0; i < N_NUMBERS; i++)
-        d = pdl_dict_putz(
-            d, numbers[i].key,
-            pdl_int(*(const int64_t *)(const void *)((const char *)s + numbers[i].offset)));
-    d = pdl_dict_putz(d, "cwd", pdl_textz(s->cwd ? s->cwd : ""));
-    d = pdl_dict_putz(d, "helper", pdl_textz(s->helper));
-    if (!pdl_json_write(d, 0, 0, out, &ignored)) pdl_err_fini(&ignored);
-    pdl_drop(d);
-}
-
-static bool take_list(pdl_vref v, path_list *to) {
-    if (!pdl_is_list(v)) return false;
-    for (size_t i = 0; i < pdl_list_len(v); i++) {
-        if (!pdl_is_str(pdl_list_at(v, i))) return false;
-        pdl_paths_add(to, pdl_str_get(pdl_list_at(v, i)));
-    }
-    return true;
-}
-
-static bool take_text(pdl_vref v, char **to) {
-    if (!pdl_is_str(v)) return false;
-    *to = pdl_str_get(v).n ? pdl_str_dup(pdl_str_get(v)) : NULL;
-    return true;
-}
-
-bool pdl_spec_read(const char *text, sandbox_spec *out) {
-    pdl_val d;
-    pdl_err err = {0};
-    int64_t n;
-    if (!pdl_json_read(pdl_str_of(text), 0, &d, NULL, &err)) {
-        pdl_err_fini(&err);
-        return false;
-    }
-    bool ok = pdl_is_dict(d) && pdl_int_get(pdl_dict_getz(d, "backend"), &n) && n >= 0 &&
-              n <= BACKEND_NONE;
-    if (ok) out->backend = (sandbox_backend)n;
-    for (size_t i = 0; ok && i < N_LISTS; i++)
-        ok = take_list(pdl_dict_getz(d, lists[i].key),
-                       (path_list *)(void *)((char *)out + lists[i].offset));
-    for (size_t i = 0; ok && i < N_NUMBERS; i++)
-        ok = pdl_int_get(pdl_dict_getz(d, numbers[i].key),
-                         (int64_t *)(void *)((char *)out + numbers[i].offset));
-    ok = ok && take_text(pdl_dict_getz(d, "cwd"), &out->cwd) &&
-         take_text(pdl_dict_getz(d, "helper"), &out->helper);
-    pdl_drop(d);
-    return ok;
-}
-
-static void spec_fini(sandbox_spec *s) {
-    for (size_t i = 0; i < N_LISTS; i++)
-        pdl_paths_fini((path_list *)(void *)((char *)s + lists[i].offset));
-    pdl_free(s->cwd);
-    pdl_free(s->helper);
-}
 
 /* --- files that every profile shows ----------------------------------------------------------- */
 
@@ -299,9 +202,28 @@ static bool look_through(const char *folder, bool writable, walk_result *w, pdl_
 
 static void add_unless_named(path_list *to, const path_list *from, const sandbox_profile *p) {
     for (size_t i = 0; i < from->n; i++)
-        if (!pdl_paths_have(&p->read, from->p[i]) && !pdl_paths_have(&p->write, from->p[i]) &&
-            !pdl_paths_have(to, from->p[i]))
+        if (!pdl_paths_have(&p->read, from->p[i]) && !pdl_paths_have(&p->write, from->p[i]))
             pdl_paths_add(to, pdl_str_of(from->p[i]));
+}
+
+/* Masks a folder in place of all its files, unless something in it is needed. One mount is enough
+ * then. */
+static void mask_whole(pdl_sandbox *s, const char *folder) {
+    const path_list *needed[] = {&s->profile.read, &s->profile.write};
+    path_list *masked = &s->spec.masked;
+    size_t n = 0;
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < needed[k]->n; i++)
+            if (pdl_path_is_under(needed[k]->p[i], folder)) return;
+    if (s->spec.cwd && pdl_path_is_under(s->spec.cwd, folder)) return;
+    for (size_t i = 0; i < masked->n; i++) {
+        if (pdl_path_is_under(masked->p[i], folder))
+            pdl_free(masked->p[i]);
+        else
+            masked->p[n++] = masked->p[i];
+    }
+    masked->n = n;
+    pdl_paths_add(masked, pdl_str_of(folder));
 }
 
 static void add_all(path_list *to, const path_list *from) {
@@ -350,6 +272,8 @@ static bool fill_spec(pdl_sandbox *s, pdl_err *err) {
         mask_system(&x->masked);
         add_unless_named(&x->masked, &w.masked, p);
         add_unless_named(&x->masked, &s->mask, p);
+        for (size_t i = 0; i < w.whole.n; i++) mask_whole(s, w.whole.p[i]);
+        pdl_paths_sort(&x->masked);
         add_unless_named(&x->own, &s->mask, p);
         add_all(&x->kept, &w.kept);
         for (size_t i = 0; i < s->keep.n; i++) protect(x, p, s->keep.p[i]);
@@ -382,10 +306,13 @@ static void write_text(pdl_sandbox *s) {
     pdl_spec_write(&s->spec, &b);
     pdl_free(s->text);
     s->text = pdl_buf_take(&b);
+    pdl_paths_fini(&s->parts);
+    pdl_spec_split(s->text, &s->parts);
 }
 
 static bool finish(pdl_sandbox *s, pdl_err *err) {
-    enum { MAX_SPEC = 120000 };
+    /* All arguments of a process have two million bytes. A mount takes some microseconds. */
+    enum { MAX_SPEC = 1200000, MAX_HIDDEN = 20000 };
     if (!fill_spec(s, err)) return false;
     make_env(s);
     /* placeholders can be mounted over only when they exist */
@@ -397,7 +324,8 @@ static bool finish(pdl_sandbox *s, pdl_err *err) {
     write_text(s);
     for (size_t i = 0; i < s->own_env.n; i++) *pdl_vec_push(&s->env) = s->own_env.p[i];
     *pdl_vec_push(&s->env) = NULL;
-    if (strlen(s->text) <= MAX_SPEC && !is_too_much_for_bwrap(&s->spec)) return true;
+    if (strlen(s->text) <= MAX_SPEC && s->spec.masked.n <= MAX_HIDDEN &&
+        !is_too_much_for_bwrap(&s->spec)) return true;
     return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
                        "the sandbox has too many files to hide in its folders: name smaller ones");
 }
@@ -590,6 +518,7 @@ static void add_existing(pdl_sandbox *s, pdl_str dir, const char *real, pdl_buf 
 static void add_masked(pdl_sandbox *s, pdl_str dir, const char *path, pdl_buf *note) {
     char real[PATH_MAX], folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
+    pdl_links_on_way(path, &s->keep);
     if (realpath(path, real)) {
         add_existing(s, dir, real, note);
         return;
@@ -603,8 +532,10 @@ static void add_masked(pdl_sandbox *s, pdl_str dir, const char *path, pdl_buf *n
     pdl_buf_fini(&b);
 }
 
+/* Code must not exchange a link that leads to a file of this run. */
 static void add_kept(pdl_sandbox *s, const char *path) {
     char real[PATH_MAX];
+    if (*path) pdl_links_on_way(path, &s->keep);
     if (*path && realpath(path, real) && pdl_file_kind_of(real) == PDL_FILE_REGULAR &&
         !pdl_paths_have(&s->keep, real))
         pdl_paths_add(&s->keep, pdl_str_of(real));
@@ -613,9 +544,8 @@ static void add_kept(pdl_sandbox *s, const char *path) {
 void pdl_sandbox_keep(pdl_sandbox *s, const char *path) {
     size_t had = s->keep.n;
     add_kept(s, path);
-    if (s->keep.n == had) return;
-    protect(&s->spec, &s->profile, s->keep.p[had]);
-    write_text(s);
+    for (size_t i = had; i < s->keep.n; i++) protect(&s->spec, &s->profile, s->keep.p[i]);
+    if (s->keep.n > had) write_text(s);
 }
 
 bool pdl_sandbox_ok(const pdl_sandbox *s) {
@@ -697,7 +627,8 @@ bool pdl_sandbox_widen(const pdl_sandbox *s, pdl_vref given, pdl_str folder, pdl
 void pdl_sandbox_free(pdl_sandbox *s) {
     if (!s) return;
     pdl_profile_fini(&s->profile);
-    spec_fini(&s->spec);
+    pdl_spec_fini(&s->spec);
+    pdl_paths_fini(&s->parts);
     pdl_paths_fini(&s->base);
     pdl_paths_fini(&s->mask);
     pdl_paths_fini(&s->keep);
@@ -714,11 +645,12 @@ const char *pdl_sandbox_key(const pdl_sandbox *s) { return s->text; }
 const char **pdl_sandbox_argv(const pdl_sandbox *s, const char *const *argv) {
     size_t n = 0;
     while (argv[n]) n++;
-    const char **all = PDL_NEW_N(const char *, n + 4);
+    size_t k = s->parts.n;
+    const char **all = PDL_NEW_N(const char *, n + k + 3);
     all[0] = s->spec.helper;
     all[1] = "__confine";
-    all[2] = s->text;
-    for (size_t i = 0; i <= n; i++) all[3 + i] = argv[i];
+    for (size_t i = 0; i < k; i++) all[2 + i] = s->parts.p[i];
+    for (size_t i = 0; i <= n; i++) all[2 + k + i] = argv[i];
     return all;
 }
 

@@ -2,11 +2,13 @@
  *
  *   `sandbox_profile.c` profiles: reading, defaults, narrowing.
  *   `hidden_paths.c`    what in a folder is masked or protected.
+ *   `links.c`           links on the way to a file.
  *   `planted.c`         start files that are new after a run.
  *   `sandbox.c`         profile and machine -> the instructions of the helper.
  *   `deputy.c`          actions of the engine for confined code, or in folders that it may write.
  *   `net_items.c`       the items of `net:`.
  *   `end.c`             messages of the ends that are not the command's.
+ *   `spec.c`            the instructions of the helper as text.
  *   `variables.c`       the environment of the command, passed through the helper.
  *
  * In linux/:
@@ -38,6 +40,11 @@ typedef PDL_VEC(char *) path_list;
 void pdl_paths_add(path_list *l, pdl_str s);
 bool pdl_paths_have(const path_list *l, const char *s);
 void pdl_paths_fini(path_list *l);
+/* Sorts the paths, and removes those that occur again. */
+void pdl_paths_sort(path_list *l);
+/* Return true when a sorted list has the path, or a path in this folder. */
+bool pdl_sorted_have(const path_list *l, const char *path);
+bool pdl_sorted_under(const path_list *l, const char *folder);
 
 /* A profile as it was written, but with absolute paths. */
 typedef struct sandbox_profile {
@@ -63,11 +70,16 @@ bool pdl_profile_read(sandbox_profile *p, pdl_vref given, const pdl_profile_sour
 /* Returns true when path is the folder or in it. Both are results of realpath(). */
 bool pdl_path_is_under(const char *path, const char *folder);
 
+/* links.c. Appends the links that are followed on the way to a file. The folders in their paths are
+ * no links. */
+void pdl_links_on_way(const char *path, path_list *out);
+
 /* The paths of a folder that code must not see, and the paths that code must not change. */
 typedef struct walk_result {
     /* placeholders: files that must not be made; the name of a folder ends with "/" */
     path_list masked, kept, placeholders;
     path_list starts; /* files that programs run at their start, masked or not, and repositories */
+    path_list whole;  /* folders that have many files, all of which are masked */
     path_list closed; /* folders of the user that are not readable at present */
     size_t n_entries;
 } walk_result;
@@ -84,16 +96,23 @@ bool pdl_walk_shown_empty(const char *path);
 
 typedef enum { BACKEND_NATIVE, BACKEND_BWRAP, BACKEND_NONE } sandbox_backend;
 
-/* The instructions of the helper, which gets them as JSON in one argument. */
+/* The instructions of the helper, which gets them as JSON in its arguments. */
 typedef struct sandbox_spec {
     sandbox_backend backend;
-    path_list ro, rw, masked, kept, placeholders, net;
+    path_list ro, rw, masked, kept, placeholders, net; /* masked is sorted */
     path_list own; /* masked files of this run; folders that contain them cannot be renamed */
     int64_t processes, memory, tmp, file, landlock; /* landlock: the newest ABI that is used */
     char *cwd, *helper;
 } sandbox_spec;
 void pdl_spec_write(const sandbox_spec *s, pdl_buf *out);
-bool pdl_spec_read(const char *text, sandbox_spec *out);
+/* spec.c. Appends the text as arguments of a process. */
+void pdl_spec_split(const char *text, path_list *parts);
+/* Reads the instructions from these arguments. Returns the rest, which is the command; NULL when
+ * they are wrong, or there is no command. */
+char **pdl_spec_read(char **argv, sandbox_spec *out);
+void pdl_spec_fini(sandbox_spec *s);
+/* Appends the links among the protected paths. */
+void pdl_links_of(const path_list *paths, path_list *out);
 /* Appends the parent folders of protected paths, up to the folder that may be written, outer ones
  * first. Each gets a mount, so that it cannot be renamed: with a renamed parent, the protected
  * paths could be replaced. */
@@ -102,9 +121,9 @@ void pdl_walk_above(const sandbox_spec *s, path_list *out);
  * inside it, so that it does not cover them. A folder that may be read and written occurs once. */
 typedef PDL_VEC(const char *) mount_list;
 void pdl_mounts_of(const sandbox_spec *s, mount_list *out);
-/* Returns true when a protected path exists and can be mounted over. A link cannot be mounted over;
- * its target is protected under its own path. *is_folder: the path is a folder. root: prefix of the
- * path when the process is not in the new root yet. */
+/* Returns true when a protected path exists and is no link; such a path is mounted over. A link is
+ * protected as a name, and its target under its own path. *is_folder: the path is a folder. root:
+ * prefix of the path when the process is not in the new root yet. */
 bool pdl_can_mount_over(const char *root, const char *path, bool *is_folder);
 
 /* A file or folder that existed when the run began. */
@@ -131,6 +150,7 @@ struct pdl_sandbox {
     PDL_VEC(const char *) env;
     PDL_VEC(start_mark) marks; /* sorted by path */
     char *dir, *text;
+    path_list parts; /* the text as arguments of the helper */
 };
 /* Returns true when the invariants of a complete sandbox hold: it has the strength PROCESS exactly
  * when it has no namespaces; the helper gets every folder that the profile lets the command write;
@@ -165,8 +185,9 @@ bool pdl_weakness_holds(size_t i, const sandbox_machine *m);
 int pdl_sandbox_signal_of(pdl_sandbox_end end);
 /* variables.c. Makes the environment of the command the environment of this process. */
 void pdl_unwrap_env(void);
-/* bwrap.c. Becomes bubblewrap, which executes the helper inside. Returns only on failure. */
-void pdl_bwrap_exec(const sandbox_spec *s, const char *spec, char **argv);
+/* bwrap.c. Becomes bubblewrap, which executes the helper inside with these arguments. Returns only
+ * on failure. */
+void pdl_bwrap_exec(const sandbox_spec *s, char **argv);
 /* Becomes bubblewrap with all options that a sandbox uses, and runs a shell script inside. */
 void pdl_bwrap_exec_probe(const char *script);
 extern const char pdl_bubblewrap[]; /* path of bubblewrap */

@@ -25,6 +25,48 @@ bool pdl_paths_have(const path_list *l, const char *s) {
     return false;
 }
 
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void pdl_paths_sort(path_list *l) {
+    size_t n = 0;
+    if (l->n) qsort(l->p, l->n, sizeof *l->p, by_text);
+    for (size_t i = 0; i < l->n; i++) {
+        if (n && strcmp(l->p[n - 1], l->p[i]) == 0)
+            pdl_free(l->p[i]);
+        else
+            l->p[n++] = l->p[i];
+    }
+    l->n = n;
+}
+
+/* Returns the first path that is not before the text. */
+static const char *first_from(const path_list *l, const char *text) {
+    size_t from = 0, to = l->n;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        if (strcmp(l->p[mid], text) < 0)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from < l->n ? l->p[from] : "";
+}
+
+bool pdl_sorted_have(const path_list *l, const char *path) {
+    return strcmp(first_from(l, path), path) == 0;
+}
+
+bool pdl_sorted_under(const path_list *l, const char *folder) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s/", strcmp(folder, "/") == 0 ? "" : folder);
+    bool is = pdl_sorted_have(l, folder) ||
+              pdl_str_starts(pdl_str_of(first_from(l, pdl_buf_z(&b))), pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return is;
+}
+
 void pdl_paths_fini(path_list *l) {
     for (size_t i = 0; i < l->n; i++) pdl_free(l->p[i]);
     pdl_vec_fini(l);

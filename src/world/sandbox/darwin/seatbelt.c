@@ -172,13 +172,14 @@ int pdl_sandbox_confine(int argc, char **argv, bool inside) {
     char tmp[] = "/private/tmp/pdl-sandbox-XXXXXX";
     int status = 0;
     (void)inside;
-    if (argc < 2 || !pdl_spec_read(argv[0], &s)) {
+    char **command = argc < 2 ? NULL : pdl_spec_read(argv, &s);
+    if (!command) {
         errno = EINVAL;
         return complain("its instructions");
     }
     if (!mkdtemp(tmp)) return complain("a folder for temporary files");
     pid_t child = fork();
-    if (child == 0) _exit(become(&s, tmp, argv + 1));
+    if (child == 0) _exit(become(&s, tmp, command));
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
     (void)nftw(tmp, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     if (child < 0) return complain("a process");

@@ -285,14 +285,15 @@ static int begin_native(sandbox_spec *s, char **argv) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : PDL_SANDBOX_SETUP;
 }
 
-static int begin(sandbox_spec *s, const char *spec, char **argv) {
+/* all: argv with the instructions before it */
+static int begin(sandbox_spec *s, char **all, char **argv) {
     signal(SIGINT, SIG_IGN); /* bubblewrap inherits this; a signal would end it otherwise */
     signal(SIGTERM, SIG_IGN);
     switch (s->backend) {
     case BACKEND_NATIVE: return begin_native(s, argv);
     case BACKEND_NONE: return monitor(s, argv);
     case BACKEND_BWRAP:
-        pdl_bwrap_exec(s, spec, argv);
+        pdl_bwrap_exec(s, all);
         return fail("bubblewrap");
     }
     return PDL_SANDBOX_SETUP;
@@ -400,7 +401,7 @@ static void end_cleaner(int pipe_end, pid_t cleaner) {
     while (waitpid(cleaner, NULL, 0) < 0 && errno == EINTR) {}
 }
 
-static int outside(sandbox_spec *s, const char *spec, char **argv) {
+static int outside(sandbox_spec *s, char **all, char **argv) {
     char tmp[] = "/tmp/pdl-sandbox-XXXXXX";
     int pair[2];
     sigset_t block;
@@ -423,7 +424,7 @@ static int outside(sandbox_spec *s, const char *spec, char **argv) {
         dup2(other, PASS_FD);
         close(other);
         close(own);
-        _exit(begin(s, spec, argv));
+        _exit(begin(s, all, argv));
     }
     close(other);
     /* the lowest descriptors may be ends of the command's pipes */
@@ -438,12 +439,13 @@ static int outside(sandbox_spec *s, const char *spec, char **argv) {
 
 int pdl_sandbox_confine(int argc, char **argv, bool inside) {
     sandbox_spec s = {0};
-    if (argc < 2 || !pdl_spec_read(argv[0], &s)) {
+    char **command = argc < 2 ? NULL : pdl_spec_read(argv, &s);
+    if (!command) {
         errno = EINVAL;
         return end_as(complain("its instructions"));
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     /* No exit handler may run: the one of a sanitizer would report leaks without a standard error,
      * and would replace the exit status of the command. */
-    _exit(inside ? monitor(&s, argv + 1) : outside(&s, argv[0], argv + 1));
+    _exit(inside ? monitor(&s, command) : outside(&s, argv, command));
 }

@@ -110,8 +110,8 @@ typedef struct {
 static void grant_but(int rules, const char *path, const grants *g, unsigned depth) {
     enum { MAX_DEPTH = 24 };
     const path_list *kept = g->kept;
-    bool hides = any_under(g->masked, path), keeps = kept && any_under(kept, path);
-    if (pdl_paths_have(g->masked, path) || depth > MAX_DEPTH) return;
+    bool hides = pdl_sorted_under(g->masked, path), keeps = kept && any_under(kept, path);
+    if (pdl_sorted_have(g->masked, path) || depth > MAX_DEPTH) return;
     if (kept && pdl_paths_have(kept, path)) {
         grant_but(rules, path, &(grants){.access = g->of_kept, .masked = g->masked}, depth);
         return;
