@@ -53,6 +53,31 @@ LATER = (
 )
 
 
+# code and files refuse nothing of a model, but what they print may be refused too
+FIRST_FAILS = "import os\n    print('out', os.path.exists('f'))\n    if not os.path.exists('f'): open('f', 'w').close(); 1 / 0\n    result = 'ok'"
+CODE = (
+    ("a command", "args: [sh, -c, 'test -e f && echo 5 || { touch f; echo five; }']\nspec: {enum: [\"5\\n\", \"5\"]}\nretry: 2\n", "5"),
+    ("print in Python", "text:\n- head\n- lang: python\n  code: |\n    %s\n  retry: 2\n" % FIRST_FAILS, "headout True\nok"),
+    ("a later part", "text: [{args: [echo, a]}, {if: \"${ f.n == 1 }\", then: '', else: '${ nope }', "
+                     "defs: {f: {lang: python, code: \"import os\\nresult = {'n': len(os.listdir('d'))}\\nopen('d/f', 'w').close()\"}}}]\nretry: 2\n", "a"),
+    ("a spec with a fallback", "args: [echo, five]\nspec: {n: integer}\nfallback: {data: {n: 1}}\n", '{"n": 1}'),
+    ("a fallback alone", "text: [{args: [printf, partial]}, '${ nope }']\nfallback: '[other]'\n", "partial[other]"),
+)
+
+
+@pytest.mark.parametrize("title, program, printed", CODE, ids=[c[0].replace(" ", "-") for c in CODE])
+def test_refused_code(pdl, tmp_path, title, program, printed):
+    """Without a model, too: what may differ in the next attempt waits until it is accepted."""
+    (tmp_path / "p.pdl").write_text(program)
+    (tmp_path / "d").mkdir()
+    for more in ([], ["-o", "out"]):
+        for left in (tmp_path / "f", tmp_path / "d" / "f"):
+            left.unlink(missing_ok=True)
+        p = subprocess.run([pdl, *more, "p.pdl"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        out = (tmp_path / "out").read_text() if more else p.stdout
+        check("%s %s" % (title, more), p.returncode == 0 and out.strip() == printed, (p.returncode, out, p.stderr))
+
+
 @pytest.mark.parametrize("title, program, printed", LATER, ids=[c[0].replace(" ", "-") for c in LATER])
 def test_refused_later(pdl, service, tmp_path, title, program, printed):
     (tmp_path / "m.pdl").write_text("{def: a, model: openai/m, input: n}\n")

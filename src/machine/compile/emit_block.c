@@ -43,31 +43,28 @@ static bool may_call(const pdl_tree *t) {
     return source.n && memchr(source.p, '(', source.n);
 }
 
-static bool is_program(const pdl_block *b) {
-    return b->kind == PDL_BLOCK_code && pdl_str_eq_nocase(PDL_AS(code, b)->lang.s, PDL_STR("pdl"));
-}
-
-/* Finds out whether a model writes what the block prints, as far as the program says. A function
- * and code in PDL may call a model. */
-static void find_model(void *user, const pdl_block *b) {
+/* Finds out whether another attempt may print something else, as far as the program says: it holds
+ * a model, code or a read. A function, an expression with a call and another file may hold one. */
+static void find_changing(void *user, const pdl_block *b) {
     bool *found = user;
     if (*found || !b) return;
     *found = b->kind == PDL_BLOCK_model || b->kind == PDL_BLOCK_call ||
-             b->kind == PDL_BLOCK_include || is_program(b) ||
+             b->kind == PDL_BLOCK_include || b->kind == PDL_BLOCK_code ||
+             b->kind == PDL_BLOCK_read ||
              (b->kind == PDL_BLOCK_scalar && may_call(PDL_AS(scalar, b)->value)) ||
              (b->kind == PDL_BLOCK_data && may_call(PDL_AS(data, b)->data));
-    if (!*found) pdl_block_each_child(b, find_model, user);
+    if (!*found) pdl_block_each_child(b, find_changing, user);
 }
 
-/* Returns true when a model may write what the block prints before an attempt is refused. A
- * fallback alone does not make the text refusable: its text follows the printed text. Under a
- * `spec` it does. A result that only misses an expectation is not a failure: it is kept, as in the
- * conformance kit. */
+/* Returns true when what the block prints may be refused, and something else take its place. What
+ * prints the same in each attempt stays, as in the conformance kit. The text of a fallback alone
+ * follows what was printed, except under a `spec`, which refuses that. What only an expectation
+ * asks to be better is no failure and is kept, as in the conformance kit. */
 static bool is_refusable(const pdl_block *b) {
-    bool has_model = false, checked = b->rare->spec.type && !b->rare->parser;
+    bool changes = false, checked = b->rare->spec.type && !b->rare->parser;
     if (!retries(b->rare->retry) && !(b->rare->fallback && checked)) return false;
-    find_model(&has_model, b);
-    return has_model;
+    find_changing(&changes, b);
+    return changes;
 }
 
 static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
