@@ -139,7 +139,7 @@ def test_damaged_files(build):
     p = Place(build)
     (p.dir / "p.pdl").write_text("text: hi")
     (p.dir / "text").write_text("no database, and long enough to be looked at: " + "x" * 200)
-    same(p.run("--cache", "text", "p.pdl"), (1, "", "pdl: error: argument --cache: the cache text cannot be used: file is not a database\n"))
+    same(p.run("--cache", "text", "p.pdl"), (1, "", "pdl: error: argument --cache: the cache text cannot be used: it is a file of another kind\n"))
     p.run("--record", "j", "p.pdl")
     same(p.run("--cache", "j", "p.pdl")[2], "pdl: error: j is not a cache: give the name of a new file, or of one made by --cache\n")
     same(p.run("--cache", "no/such/folder", "p.pdl")[2], "pdl: error: argument --cache: there is no folder 'no/such': 'no/such/folder'\ntry 'pdl --help'\n")
@@ -216,7 +216,7 @@ def test_list_of_damaged_files(build):
         status, out, err = p.run("cache", "list", name, "--json")
         same((status, err.count("\n"), err.startswith("pdl: error: ")), (1, 1, True), "%s: %s" % (name, err))
         same(all(json.loads(x)["model"] == "openai/m" for x in out.splitlines()) and len(out.splitlines()) < 50, True, name)
-    same(p.run("cache", "list", "text", "--json"), (1, "", "pdl: error: the cache text cannot be used: file is not a database\n"))
+    same(p.run("cache", "list", "text", "--json"), (1, "", "pdl: error: the cache text cannot be used: it is a file of another kind\n"))
     same(p.run("cache", "list", "j", "--json")[:2], (1, ""))
 
 

@@ -114,7 +114,9 @@ static bool failed(sql *q, pdl_err *err) {
         return false;
     }
     const char *why = q->handle ? q->api.errmsg(q->handle) : "out of memory";
-    q->busy = q->handle && (q->api.errcode(q->handle) & 0xff) == SQLITE_BUSY;
+    int code = q->handle ? q->api.errcode(q->handle) & 0xff : SQLITE_OK;
+    q->busy = code == SQLITE_BUSY;
+    if (code == SQLITE_NOTADB) why = "it is a file of another kind";
     return pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: %s", q->use->before, q->path,
                        q->use->after, why);
 }

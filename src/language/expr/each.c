@@ -162,6 +162,22 @@ static bool is_of(const pdl_xnode *x, pdl_str name) {
     return x->kind == PDL_X_NAME && pdl_str_eq(x->u.name, name);
 }
 
+struct callee {
+    const pdl_xnode *of;
+    bool found;
+};
+
+static void note_call(void *user, const pdl_xnode *x) {
+    struct callee *c = user;
+    c->found = c->found || (x->kind == PDL_X_CALL && x->u.call.obj == c->of);
+}
+
+bool pdl_xnode_is_called(const pdl_xnode *root, const pdl_xnode *x) {
+    struct callee c = {x, false};
+    if (root) pdl_xnode_each(root, note_call, &c);
+    return c.found;
+}
+
 static void note_use(void *user, const pdl_xnode *x) {
     struct used *u = user;
     if (x->kind == PDL_X_CALL && is_of(x->u.call.obj, u->name)) u->how |= PDL_USED_CALLED;

@@ -320,6 +320,8 @@ void pdl_xnode_each_plain(const pdl_xnode *x, pdl_xnode_fn *fn, void *user);
 /* Returns how root, which may be NULL, uses a name anywhere: f(x), x.y or x[y]. */
 enum { PDL_USED_CALLED = 1, PDL_USED_DOTTED = 2 };
 unsigned pdl_xnode_uses(const pdl_xnode *root, pdl_str name);
+/* Returns true when root has a call of the part x, as in x.y(). */
+bool pdl_xnode_is_called(const pdl_xnode *root, const pdl_xnode *x);
 
 /* Appends the text as messages show it. A short text is shown whole; a long text is shown by the
  * line of byte `at` between dots. */

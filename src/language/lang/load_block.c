@@ -87,38 +87,6 @@ void pdl_loader_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char 
     pdl_buf_fini(&v);
 }
 
-void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n) {
-    pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
-    if (n->kind == PDL_NODE_SEQ && n->n && n->items[0]->kind == PDL_NODE_MAP)
-        pdl_loader_hint(l, d, "write `name: value` without `-`");
-    else if (pdl_node_is_str(n) && pdl_str_find(n->text, PDL_STR(" in "), 0) != PDL_NOT_FOUND)
-        pdl_loader_hint(l, d, "write {name: LIST}: the name is each item of the list in turn");
-    else if (pdl_node_is_str(n) && pdl_str_find(n->text, PDL_STR("="), 0) != PDL_NOT_FOUND)
-        pdl_loader_hint(l, d, "write `name: value`");
-}
-
-void pdl_loader_hint_items(pdl_loader *l, const pdl_node *n) {
-    pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
-    if (d->hint.n || !pdl_node_is_str(n) || !n->text.n || n->text.n >= 40) return;
-    pdl_str text = n->text;
-    if (pdl_str_eq_nocase(text, PDL_STR("none")) || pdl_str_eq_nocase(text, PDL_STR("nothing"))) {
-        pdl_loader_hint(l, d, "write [], or leave it out");
-        return;
-    }
-    pdl_buf b = PDL_BUF;
-    bool has_commas = pdl_str_find(text, PDL_STR(","), 0) != PDL_NOT_FOUND, is_plain = true;
-    for (size_t i = 0; i < text.n; i++) {
-        is_plain = is_plain && !pdl_byte_in(text.p[i], PDL_STR("'\"`()[]{}:#$&|;<>\n"));
-        if (text.p[i] == ' ' && !has_commas) PDL_PUT(&b, ",");
-        pdl_buf_putc(&b, text.p[i]);
-    }
-    if (is_plain)
-        pdl_loader_hint(l, d, "write [%s]", pdl_buf_z(&b));
-    else
-        pdl_loader_hint(l, d, "each item is one of a list: [a, b]");
-    pdl_buf_fini(&b);
-}
-
 void pdl_loader_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *expected) {
     pdl_buf v = PDL_BUF;
     show_node(n, &v);
@@ -138,27 +106,34 @@ void pdl_loader_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err) 
     pdl_err_fini(err);
 }
 
-
 static void suggest(pdl_loader *l, pdl_diag *d, pdl_str word, const pdl_str *known, size_t n) {
     pdl_str near = pdl_str_nearest(word, known, n);
     if (near.n) pdl_loader_hint(l, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
-/* Returns true when a reported key of n may be a misspelling of the field. The problems of the
- * parts of n are at the end of the list. */
+/* Returns true when a hint is about the field: 'field', `field`, or field: ... */
+static bool is_about(pdl_str hint, pdl_str field) {
+    for (size_t i = 0; (i = pdl_str_find(hint, field, i)) != PDL_NOT_FOUND; i++) {
+        bool quoted = i && pdl_byte_in(hint.p[i - 1], PDL_STR("'`")), begins = i && !quoted;
+        char next = i + field.n < hint.n ? hint.p[i + field.n] : ' ';
+        if (quoted && pdl_byte_in(next, PDL_STR("'`"))) return true;
+        if (begins && hint.p[i - 1] == ' ' && next == ':') return true;
+    }
+    return false;
+}
+
+/* Returns true when a reported key of n may stand for the field. The problems of n's parts are at
+ * the end of the list. */
 static bool is_misspelt(const pdl_loader *l, const pdl_node *n, const char *field) {
-    pdl_buf hint = PDL_BUF;
     uint32_t from = pdl_node_loc(n).start;
     bool found = false;
-    pdl_buf_putf(&hint, "did you mean '%s'?", field);
     for (size_t i = l->p->diags.n; i > 0 && !found; i--) {
         const pdl_diag *d = &l->p->diags.p[i - 1];
         if (d->mark.start < from) break;
-        if (!pdl_str_eq(d->hint, pdl_buf_str(&hint))) continue;
+        if (!is_about(d->hint, pdl_str_of(field))) continue;
         for (uint32_t k = 0; k < n->n && !found; k++)
             found = pdl_node_loc(n->pairs[k].key).start == d->mark.start;
     }
-    pdl_buf_fini(&hint);
     return found;
 }
 
@@ -495,37 +470,6 @@ static bool is_plain_object(const pdl_block *b) {
     return b->kind == PDL_BLOCK_message && !pdl_node_find(b->node, PDL_STR("content"), NULL);
 }
 
-static bool is_name_byte(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* Returns true when an expression of the file reads a variable of this name. */
-static bool is_read(pdl_str text, pdl_str name) {
-    for (size_t at = 0; (at = pdl_str_find(text, PDL_STR("${"), at)) != PDL_NOT_FOUND; at++) {
-        pdl_str expr = pdl_str_sub(text, at + 2, pdl_str_find(text, PDL_STR("}"), at));
-        for (size_t i = 0; (i = pdl_str_find(expr, name, i)) != PDL_NOT_FOUND; i++) {
-            bool begins = !i || (!is_name_byte(expr.p[i - 1]) && expr.p[i - 1] != '.');
-            size_t end = i + name.n;
-            if (begins && (end == expr.n || !is_name_byte(expr.p[end]))) return true;
-        }
-    }
-    return false;
-}
-
-enum { MAX_READ = 32 }; /* the maximum number of problems for which the whole file is searched */
-
-/* Helps with a key that is like no known key: a variable in the wrong place, or a line
- * of a text. */
-static void advise_stranger(pdl_loader *l, pdl_diag *d, const pdl_node *key) {
-    if (pdl_str_find(key->text, PDL_STR(" "), 0) != PDL_NOT_FOUND)
-        pdl_loader_hint(l, d,
-                        "no key of a block has a space: a text that contains `: ` is put in "
-                        "quotes, or after `|` on separate lines");
-    else if (key->text.n && key->src && l->p->diags.n < MAX_READ &&
-             is_read(key->src->text, key->text))
-        pdl_loader_hint(l, d, "a variable is written into `defs: {...}`");
-}
-
 /* Returns true when no key of n selects a kind of block. The key that was meant to select one may
  * be misspelt. */
 static bool has_no_kind(const pdl_node *n) {
@@ -540,6 +484,51 @@ static bool is_first_stranger(const pdl_node *n, const pdl_node *key) {
     uint32_t i = 0;
     while (i < n->n && key_find(n->pairs[i].key)) i++;
     return i < n->n && n->pairs[i].key == key;
+}
+
+/* Drops the names of keys that the mapping has: another key is no misspelling of them. */
+static size_t drop_present(const pdl_node *n, pdl_str *names, size_t n_names) {
+    size_t n_left = 0;
+    for (size_t i = 0; i < n_names; i++)
+        if (!pdl_node_find(n, names[i], NULL)) names[n_left++] = names[i];
+    return n_left;
+}
+
+/* Returns the last item of the list that is the value before the key, when it is a block. */
+static const pdl_node *item_before(const pdl_node *n, const pdl_node *key) {
+    uint32_t i = 0;
+    while (i < n->n && n->pairs[i].key != key) i++;
+    const pdl_node *list = i && i < n->n ? n->pairs[i - 1].value : NULL;
+    if (!list || list->kind != PDL_NODE_SEQ || list->style != PDL_STYLE_BLOCK || !list->n)
+        return NULL;
+    const pdl_node *item = list->items[list->n - 1];
+    return item->kind == PDL_NODE_MAP && item->style == PDL_STYLE_BLOCK ? item : NULL;
+}
+
+/* Helps with a field of the item above that is indented less than the item's other keys. */
+static bool advise_indent(pdl_loader *l, pdl_diag *d, const pdl_node *n, const pdl_node *key,
+                          const pdl_key *k) {
+    const pdl_node *item = k ? item_before(n, key) : NULL;
+    if (!item || pdl_node_find(item, key->text, NULL)) return false;
+    bool fits = false;
+    for (uint32_t i = 0; i < item->n && !fits; i++) {
+        const pdl_key *own = key_find(item->pairs[i].key);
+        if (own && own->select) {
+            size_t n_keys;
+            fits = k->field[pdl_selecting_keys(&n_keys)[own->select - 1].kind] != 0;
+        }
+    }
+    if (!fits) return false;
+    pdl_loader_hint(l, d, "when it belongs to the item in line %u, its column is that of the "
+                          "item's other keys", pdl_loc_line(pdl_node_loc(item)));
+    for (size_t i = l->p->diags.n; i > 0; i--) { /* the item may lack it */
+        pdl_diag *lacks = &l->p->diags.p[i - 1];
+        bool is_missing = pdl_str_is(pdl_str_of(lacks->code), "field-missing");
+        if (is_missing && lacks->loc.start == pdl_node_loc(item).start &&
+            pdl_str_ends(lacks->text, key->text))
+            lacks->follows = true;
+    }
+    return true;
 }
 
 static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pdl_block *b) {
@@ -558,7 +547,9 @@ static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pd
         if (own[i].kind == (int)kind && own[i].key[0]) names[n++] = pdl_str_of(own[i].key);
     for (size_t i = 0; i < n_common && n < 96; i++)
         if (pdl_field_allowed(kind, &common[i])) names[n++] = pdl_str_of(common[i].key);
+    n = drop_present(b->node, names, n);
     const pdl_key *k = key_find(key);
+    if (advise_indent(l, d, b->node, key, k)) return;
     const char *advice = no_kind ? pdl_no_kind_advice(key->text) : NULL;
     if (!advice) advice = pdl_key_advice((int)kind, key->text, !no_kind);
     if (advice)
@@ -571,7 +562,7 @@ static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pd
     else if (no_kind && !k && !is_plain_object(b) && is_first_stranger(b->node, key))
         advise_no_block(l, d, b->node);
     else if (!k && !is_plain_object(b))
-        advise_stranger(l, d, key);
+        pdl_loader_advise_stranger(l, d, key);
     else if (k && k->select)
         pdl_loader_hint(l, d, "a block is of one kind; this one is `%s`", pdl_block_name(kind));
 }

@@ -222,6 +222,40 @@ const pdl_endorse_field *pdl_loader_endorse(pdl_loader *l, const pdl_pair *pair)
     return e;
 }
 
+/* --- hints for values of the wrong form --------------------------------------------------------- */
+
+void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n) {
+    pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
+    if (n->kind == PDL_NODE_SEQ && n->n && n->items[0]->kind == PDL_NODE_MAP)
+        pdl_loader_hint(l, d, "write `name: value` without `-`");
+    else if (pdl_node_is_str(n) && pdl_str_find(n->text, PDL_STR(" in "), 0) != PDL_NOT_FOUND)
+        pdl_loader_hint(l, d, "write {name: LIST}: the name is each item of the list in turn");
+    else if (pdl_node_is_str(n) && pdl_str_find(n->text, PDL_STR("="), 0) != PDL_NOT_FOUND)
+        pdl_loader_hint(l, d, "write `name: value`");
+}
+
+void pdl_loader_hint_items(pdl_loader *l, const pdl_node *n) {
+    pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
+    if (d->hint.n || !pdl_node_is_str(n) || !n->text.n || n->text.n >= 40) return;
+    pdl_str text = n->text;
+    if (pdl_str_eq_nocase(text, PDL_STR("none")) || pdl_str_eq_nocase(text, PDL_STR("nothing"))) {
+        pdl_loader_hint(l, d, "write [], or leave it out");
+        return;
+    }
+    pdl_buf b = PDL_BUF;
+    bool has_commas = pdl_str_find(text, PDL_STR(","), 0) != PDL_NOT_FOUND, is_plain = true;
+    for (size_t i = 0; i < text.n; i++) {
+        is_plain = is_plain && !pdl_byte_in(text.p[i], PDL_STR("'\"`()[]{}:#$&|;<>\n"));
+        if (text.p[i] == ' ' && !has_commas) PDL_PUT(&b, ",");
+        pdl_buf_putc(&b, text.p[i]);
+    }
+    if (is_plain)
+        pdl_loader_hint(l, d, "write [%s]", pdl_buf_z(&b));
+    else
+        pdl_loader_hint(l, d, "each item is one of a list: [a, b]");
+    pdl_buf_fini(&b);
+}
+
 /* --- policy, sandbox -------------------------------------------------------------------------- */
 
 /* Reports a policy in an inner block. Its author believes that it holds for this block alone. */
@@ -538,8 +572,11 @@ static const pdl_pattern *load_pattern_map(pdl_loader *l, const pdl_node *n, pdl
         load_pattern_object(l, form, p);
     else if (p->kind != PDL_PAT_ANY)
         load_pattern_list(l, form, p);
-    else if (!pdl_node_is_null(form->value))
+    else if (!pdl_node_is_null(form->value)) {
         pdl_loader_wrong(l, form->value, pdl_node_loc(form->key), "should be of type None");
+        pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1],
+                        "`any` has no value; a name for what it fits is `def`: {any: , def: NAME}");
+    }
     return p;
 }
 

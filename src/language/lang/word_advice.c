@@ -306,6 +306,7 @@ static const struct {
 /* The forms of values: the form in the program is OBJECT, LIST or SCALAR. */
 enum { OBJECT = 1, LIST = 2, SCALAR = 4 };
 
+#define A_LIST   "each block of the list begins with `- `, in a line below; data is written below `data`"
 #define ONE_FILE "one file each: defs: {a: {import: a}, b: {import: b}}"
 
 static const struct {
@@ -333,6 +334,11 @@ static const struct {
     {"context", LIST, "what a model is sent is `input`"},
     {"join", SCALAR, "write join: {as: array}, or {as: text, with: SEPARATOR}"},
     {"retry", LIST, "write retry: {tries: N}"},
+    {"retry", SCALAR, "write retry: N, or retry: {tries: N, delay: SECONDS}"},
+    {"defs", LIST | SCALAR, "write defs: {NAME: VALUE}"},
+    {"array", OBJECT, A_LIST},
+    {"lastOf", OBJECT, A_LIST},
+    {"sequence", OBJECT, A_LIST},
 };
 
 const char *pdl_form_advice(pdl_str field, const pdl_node *n) {
@@ -340,6 +346,35 @@ const char *pdl_form_advice(pdl_str field, const pdl_node *n) {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if ((forms[i].written & written) && pdl_str_is(field, forms[i].field)) return forms[i].hint;
     return NULL;
+}
+
+static bool is_name_byte(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Returns true when an expression of the file reads a variable of this name. */
+static bool is_read(pdl_str text, pdl_str name) {
+    for (size_t at = 0; (at = pdl_str_find(text, PDL_STR("${"), at)) != PDL_NOT_FOUND; at++) {
+        pdl_str expr = pdl_str_sub(text, at + 2, pdl_str_find(text, PDL_STR("}"), at));
+        for (size_t i = 0; (i = pdl_str_find(expr, name, i)) != PDL_NOT_FOUND; i++) {
+            bool begins = !i || (!is_name_byte(expr.p[i - 1]) && expr.p[i - 1] != '.');
+            size_t end = i + name.n;
+            if (begins && (end == expr.n || !is_name_byte(expr.p[end]))) return true;
+        }
+    }
+    return false;
+}
+
+enum { MAX_READ = 32 }; /* maximum number of problems for which the whole file is searched */
+
+void pdl_loader_advise_stranger(pdl_loader *l, pdl_diag *d, const pdl_node *key) {
+    if (pdl_str_find(key->text, PDL_STR(" "), 0) != PDL_NOT_FOUND)
+        pdl_loader_hint(l, d,
+                        "no key of a block has a space: a text that contains `: ` is put in "
+                        "quotes, or after `|` on separate lines");
+    else if (key->text.n && key->src && l->p->diags.n < MAX_READ &&
+             is_read(key->src->text, key->text))
+        pdl_loader_hint(l, d, "a variable is written into `defs: {...}`");
 }
 
 /* Returns true when word has the quotes that word processors put in place of \" and '. */

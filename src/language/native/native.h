@@ -139,10 +139,13 @@ void pdl_filter_advise(pdl_str name, struct pdl_buf *out);
  * that is used in neither way is usually a variable of the program. */
 void pdl_name_advise(pdl_str name, bool called, bool dotted, struct pdl_buf *out);
 /* The first two say what to write in place of x.name, such as `x.push`, where x has no such
- * attribute. The third says it for the message of an operator or filter that failed. Nothing is
+ * attribute; what is called was meant as a method. The third says it for the message of an operator or filter that failed. Nothing is
  * returned or appended when that is unknown. */
 pdl_str pdl_attribute_advice(pdl_str name);
-void pdl_fields_advise(pdl_vref x, pdl_str name, struct pdl_buf *out);
+/* Returns the word in the text that begins with the name and continues with a dash, as my-var with
+ * my; empty when there is none. */
+pdl_str pdl_dashed_name(pdl_str text, pdl_str name);
+void pdl_fields_advise(pdl_vref x, pdl_str name, bool called, struct pdl_buf *out);
 pdl_str pdl_failure_advice(pdl_str msg);
 
 /* The arguments of a call. All members are borrowed. */

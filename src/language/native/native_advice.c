@@ -248,7 +248,17 @@ static const other_word failures[] = {
     {"'float' object cannot be interpreted as an integer", "write x | int"},
 };
 
+/* Returns true for a message about the number of arguments of a filter or a test, which has the
+ * name of a function of Jinja. */
+static bool counts_arguments(pdl_str msg) {
+    bool is_filter = pdl_str_starts(msg, PDL_STR("do_")) ||
+                     pdl_str_starts(msg, PDL_STR("sync_do_")) ||
+                     pdl_str_starts(msg, PDL_STR("test_"));
+    return is_filter && pdl_str_find(msg, PDL_STR(" positional argument"), 0) != PDL_NOT_FOUND;
+}
+
 pdl_str pdl_failure_advice(pdl_str msg) {
+    if (counts_arguments(msg)) return PDL_STR("the value before the filter or test counts as one");
     for (size_t i = 0; i < PDL_N_COUNT(failures); i++)
         if (pdl_str_starts(msg, pdl_str_of(failures[i].word))) return pdl_str_of(failures[i].here);
     return (pdl_str){0};
@@ -257,6 +267,19 @@ pdl_str pdl_failure_advice(pdl_str msg) {
 pdl_str pdl_attribute_advice(pdl_str name) {
     const char *here = find(attributes, PDL_N_COUNT(attributes), name);
     return here ? pdl_str_of(here) : (pdl_str){0};
+}
+
+static bool is_dashed_byte(char c) {
+    return c == '_' || c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z');
+}
+
+pdl_str pdl_dashed_name(pdl_str text, pdl_str name) {
+    size_t at = pdl_str_find(text, name, 0), end = at;
+    if (at == PDL_NOT_FOUND) return (pdl_str){0};
+    while (end < text.n && is_dashed_byte(text.p[end])) end++;
+    pdl_str whole = pdl_str_sub(text, at, end);
+    return whole.n > name.n && whole.p[name.n] == '-' ? whole : (pdl_str){0};
 }
 
 /* Returns the index of a column by its name in a row of a table, or -1. */
@@ -287,7 +310,8 @@ static void advise_list(pdl_vref x, pdl_str name, pdl_buf *out) {
         PDL_PUT(out, "it is a list: its items are x[0], x[1]; `for` goes through them");
 }
 
-void pdl_fields_advise(pdl_vref x, pdl_str name, pdl_buf *out) {
+void pdl_fields_advise(pdl_vref x, pdl_str name, bool called, pdl_buf *out) {
+    if (called) return; /* a method was meant */
     if (pdl_is_list(x)) advise_list(x, name, out);
     if (!pdl_is_str(x)) return;
     pdl_str s = pdl_str_trim(pdl_str_get(x));

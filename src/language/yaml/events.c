@@ -504,9 +504,7 @@ static bool step(pdl_yreader *r, pdl_yevent *e) {
     return false;
 }
 
-/* Returns true inside of brackets. The scanner may have read the closing bracket already, to see
- * whether a colon comes after it. */
-static bool is_in_flow(const pdl_yreader *r) {
+bool pdl_yreader_in_flow(const pdl_yreader *r) {
     if (r->scan.flow || !r->frames.n) return r->scan.flow > 0;
     pdl_yframe_kind kind = r->frames.p[r->frames.n - 1].kind;
     return kind == PDL_YF_FLOW_SEQ || kind == PDL_YF_FLOW_MAP || kind == PDL_YF_PAIR;
@@ -518,7 +516,7 @@ bool pdl_yreader_next(pdl_yreader *r, pdl_yevent *e, pdl_err *err) {
     for (;;) {
         if (r->recovery && pdl_yrecover_event(r, e)) return true;
         if (PDL_LIKELY(step(r, e))) return true;
-        pdl_yaml_advise(err, r->scan.context, is_in_flow(r) ? r->scan.flow_start : SIZE_MAX);
+        pdl_yaml_advise(err, r->scan.context, pdl_yreader_in_flow(r) ? r->scan.flow_start : SIZE_MAX);
         if (!r->recovery || !pdl_yrecover(r, err)) return false;
     }
 }

@@ -56,6 +56,9 @@ struct pdl_yreader {
 /* Turns a failure of the reader in err into a note and finds where to continue (resync.c). Returns
  * false when there is no such place. */
 bool pdl_yrecover(pdl_yreader *r, pdl_err *err);
+/* Returns true inside of brackets. The scanner may have read all of them already, to see whether a
+ * colon comes after them. */
+bool pdl_yreader_in_flow(const pdl_yreader *r);
 /* Makes the next event that closes what the failure left open. Returns false when there is none. */
 bool pdl_yrecover_event(pdl_yreader *r, pdl_yevent *e);
 

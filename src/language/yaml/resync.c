@@ -179,7 +179,7 @@ pdl_yreader *pdl_yreader_new_tolerant(const pdl_source *src, pdl_yrecovery *rec,
     while (pdl_yreader_next(r, &e, &rec->first) && e.kind != PDL_YEV_STOP) {}
     if (rec->first.kind) {
         from = least(rec->first.loc.start, least(r->scan.context, r->scan.last));
-        if (r->scan.flow) from = least(from, r->scan.flow_start);
+        if (pdl_yreader_in_flow(r)) from = least(from, r->scan.flow_start);
     }
     pdl_yreader_free(r);
     r = pdl_yreader_new(src);

@@ -57,6 +57,8 @@ static bool is_open_on_other_line(const place *p) {
            pdl_str_find(pdl_str_sub(p->text, p->bracket, p->at), PDL_STR("\n"), 0) != PDL_NOT_FOUND;
 }
 
+static bool is_in_bracket(const place *p) { return p->bracket < p->at; }
+
 static bool follows_dollar(const place *p) {
     return p->at && p->at < p->text.n && p->text.p[p->at] == '{' && p->text.p[p->at - 1] == '$';
 }
@@ -378,6 +380,11 @@ static const struct {
     {"expected ',' or ']', but got", NULL, MARK_HERE, "a text that begins with [ is put in quotes"},
     {"expected the node content, but found '?'", NULL, MARK_HERE,
      "a text that begins with ? is put in quotes"},
+    {"expected the node content, but found '-'", is_open_on_other_line, MARK_BRACKET,
+     "the bracket that opens here is not closed, or items are written with - inside of it, where "
+     "commas are between them"},
+    {"expected the node content, but found '<stream end>'", is_in_bracket, MARK_BRACKET,
+     "the bracket that opens here is not closed"},
     {"expected the node content, but found '-'", NULL, MARK_HERE,
      "inside of [ ] and { } items are separated by commas, without -"},
     {"expected the node content, but found ','", is_flow, MARK_HERE,
@@ -390,6 +397,7 @@ static const struct {
      "a text that begins with this character is put in quotes"},
     {"found unhashable key", is_second_brace, MARK_HERE,
      "a variable is written ${ name }; a text that begins with { is put in quotes"},
+    {"found unhashable key", NULL, MARK_HERE, "a key is a text, a number or a word"},
     {"expected alphabetic or numeric character, but found", is_star_with_blank, MARK_HERE,
      "an item of a list begins with `- `; a text that begins with * is put in quotes"},
     {"expected alphabetic or numeric character, but found", NULL, MARK_HERE,

@@ -153,8 +153,10 @@ static bool take_with_value(arguments *a, const option *o, pdl_str attached, wor
     }
     if (attached.p || o->kind == OPT_ATTACHED) return take(a, o, attached, message);
     const char *next = w->at + 1 < w->argc ? w->argv[w->at + 1] : NULL;
-    bool is_value =
-        next && (next[0] != '-' || next[1] == 0 || (option_needs_value(o) && strchr(next, ' ')));
+    bool is_dashed = next && next[0] == '-' && next[1] != 0,
+         is_number = is_dashed && next[1] >= '0' && next[1] <= '9';
+    bool is_value = next && (!is_dashed || (option_needs_value(o) &&
+                                            (is_number || strchr(next, ' '))));
     if (is_value) return take(a, o, pdl_str_of(w->argv[++w->at]), message);
     if (o->kind == OPT_MAYBE) return take(a, o, attached, message);
     if (!o->letter) return wrong(message, "argument --%s: expected one argument", o->name);

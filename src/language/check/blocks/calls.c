@@ -10,6 +10,7 @@
 #include "check/infer.h"
 #include "check/sig.h"
 #include "check/types/constants.h"
+#include "lang/walk.h"
 
 #include "base/banned.h"
 
@@ -69,8 +70,12 @@ static const pdl_ty *call_row(pdl_infer *in, const pdl_xnode *x, const pdl_nativ
     int at;
     const pdl_ty *t = pdl_sig_call(pdl_checker_arena(in->c), row, &args->sig, &problem, &at);
     const pdl_ty *known = problem.len ? NULL : computed(in, row, args, &problem);
-    if (problem.len)
-        pdl_infer_diag(in, PDL_RULE_argument_wrong, x, "%.*s", PDL_FMT(pdl_buf_str(&problem)));
+    if (problem.len) {
+        pdl_diag *d =
+            pdl_infer_diag(in, PDL_RULE_argument_wrong, x, "%.*s", PDL_FMT(pdl_buf_str(&problem)));
+        pdl_str advice = pdl_failure_advice(pdl_buf_str(&problem));
+        if (advice.n) pdl_checker_hint(in->c, d, "%.*s", PDL_FMT(advice));
+    }
     if (problem.len) t = &pdl_ty_any;
     pdl_buf_fini(&problem);
     return known ? known : t;
@@ -366,6 +371,10 @@ static pdl_diag *wrong_type(pdl_checker *c, pdl_rule_id rule, const pdl_b_call *
     return d;
 }
 
+static bool is_call(const pdl_expr *e) {
+    return !e->is_unread && e->root && e->root->kind == PDL_X_CALL;
+}
+
 /* Reports `call: f`, where f is the text "f". */
 static void not_a_function(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t) {
     bool native = t->kinds == PDL_TY_NATIVE;
@@ -376,10 +385,15 @@ static void not_a_function(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t)
         pdl_checker_hint_method(c, d, t);
     else if (native)
         pdl_checker_hint(c, d, "call it in an expression: ${ f(x) }");
+    else if (b->func->kind == PDL_TREE_EXPR && is_call(b->func->text))
+        pdl_checker_hint(c, d, PDL_CALL_NAMES);
     if (!d || !t->has_value || !pdl_is_str(t->value)) return;
     pdl_str name = pdl_str_get(t->value);
     const pdl_binding *f = pdl_scope_binding(&c->scope, name);
-    if (!f || !(f->def.type->kinds & PDL_TY_FUNC)) return;
+    if (!f || !(f->def.type->kinds & PDL_TY_FUNC)) {
+        pdl_checker_hint(c, d, PDL_CALL_TEXT);
+        return;
+    }
     pdl_checker_hint(c, d, "write call: ${ %.*s }", PDL_FMT(name));
     const pdl_node *n = b->func->node;
     if (!n || n->kind != PDL_NODE_SCALAR || n->style != PDL_STYLE_PLAIN) return;

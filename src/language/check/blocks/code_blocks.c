@@ -244,6 +244,12 @@ static void check_values(pdl_checker *c, const pdl_tree *t, const pdl_node *n, p
 /* Checks the parameters that are written in the block. */
 static void check_parameters(pdl_checker *c, const pdl_b_model *b, pdl_str model) {
     const pdl_node *n = b->parameters ? b->parameters->node : NULL;
+    if (n && b->parameters->kind == PDL_TREE_CONST && pdl_is_str(b->parameters->value)) {
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_parameter_value,
+                                       pdl_field_loc(&b->head, "parameters"), pdl_node_loc(n),
+                                       "`parameters` is an object, and this is a text");
+        pdl_checker_hint(c, d, "write parameters: {NAME: VALUE}");
+    }
     if (!n || n->kind != PDL_NODE_MAP) return;
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;

@@ -242,7 +242,10 @@ static void suggest(pdl_checker *c, const seen *s, pdl_diag *d, pdl_loc mark, pd
     if (!d || !pdl_checker_may_suggest(c)) return; /* each suggestion walks through the program */
     unsigned used = pdl_xnode_uses(s->e->root, name);
     pdl_name_advise(name, used & PDL_USED_CALLED, used & PDL_USED_DOTTED, &other);
-    if (pdl_program_sets_later(c->p, name, s->loc, &where))
+    pdl_str dashed = pdl_dashed_name(s->e->source, name);
+    if (dashed.n && pdl_checker_has(c, dashed))
+        pdl_checker_hint(c, d, PDL_DASH, PDL_FMT(dashed));
+    else if (pdl_program_sets_later(c->p, name, s->loc, &where))
         pdl_checker_hint(c, d, PDL_SETS_LATER, PDL_FMT(name), pdl_loc_line(where));
     else if (other.len)
         pdl_checker_hint(c, d, "%s", pdl_buf_z(&other));

@@ -319,10 +319,10 @@ static pdl_str near_field(const pdl_ty *t, pdl_str name) {
 }
 
 /* Suggests a field or a method in place of a field that an object does not have. The name may be
- * misspelt, or be a method's name in another language. Only the first kind of t is searched,
- * because the other kinds are mostly null. */
+ * misspelt, or be a method's name in another language. Only the first kind of t is searched: the
+ * others are mostly null. method: the access x.name, NULL for x[name]. */
 static const pdl_ty *suggest_field(pdl_infer *in, const pdl_ty *t, const pdl_ty *found,
-                                   pdl_str name, bool method) {
+                                   pdl_str name, const pdl_xnode *method) {
     if (found->kinds != PDL_TY_UNDEFINED || !name.n || !pdl_checker_may_suggest(in->c))
         return found;
     pdl_arena *a = pdl_checker_arena(in->c);
@@ -341,7 +341,8 @@ static const pdl_ty *suggest_field(pdl_infer *in, const pdl_ty *t, const pdl_ty 
     else if (pdl_checker_hides_field(in->c, t, &hidden))
         PDL_PUT(&hint, "a method of objects has the name of the field: write x['name']");
     else if (method && one_kind)
-        pdl_fields_advise(t->has_value ? t->value : x, name, &hint);
+        pdl_fields_advise(t->has_value ? t->value : x, name,
+                          pdl_xnode_is_called(in->e->root, method), &hint);
     pdl_drop(x);
     const pdl_ty *out = found;
     if (hint.len) out = pdl_ty_undefined(a, pdl_ty_missing_of(found).why, pdl_buf_str(&hint));
@@ -351,7 +352,7 @@ static const pdl_ty *suggest_field(pdl_infer *in, const pdl_ty *t, const pdl_ty 
 
 const pdl_ty *pdl_infer_attr(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
     pdl_str name = x->u.access.name;
-    return suggest_field(in, t, each_kind(in, t, name, pdl_absent()), name, true);
+    return suggest_field(in, t, each_kind(in, t, name, pdl_absent()), name, x);
 }
 
 static const pdl_ty *slice_of(const pdl_ty *t) {
@@ -372,5 +373,5 @@ const pdl_ty *pdl_infer_item(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t)
     const pdl_ty *k = pdl_infer_used(in, key, pdl_infer_type(in, key));
     if (!k->has_value) return &pdl_ty_any;
     pdl_str name = pdl_is_str(k->value) ? pdl_str_get(k->value) : (pdl_str){0};
-    return suggest_field(in, t, each_kind(in, t, name, k->value), name, false);
+    return suggest_field(in, t, each_kind(in, t, name, k->value), name, NULL);
 }

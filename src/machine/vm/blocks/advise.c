@@ -49,6 +49,7 @@ static void advise_name(const pdl_fiber *f, const pdl_srcsite *site, pdl_str nam
     unsigned used = pdl_xnode_uses(site->expr->root, name);
     pdl_name_advise(name, used & PDL_USED_CALLED, used & PDL_USED_DOTTED, &b);
     pdl_scope_each(f->scope, add_name, &k);
+    *pdl_vec_push(&k.names) = PDL_STR("pdl_context");
     if (f->run->code.n_searched++ < MAX_SEARCHES &&
         pdl_program_sets_later(f->code->program, name, at, &where))
         pdl_err_hint(err, PDL_SETS_LATER, PDL_FMT(name), pdl_loc_line(where));
@@ -60,22 +61,13 @@ static void advise_name(const pdl_fiber *f, const pdl_srcsite *site, pdl_str nam
     pdl_buf_fini(&b);
 }
 
-static bool is_name_byte(char c) {
-    return c == '_' || c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z');
-}
-
 /* Explains `${ my-var }` when my-var is a variable: the expression is a subtraction. */
 static void advise_dash(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl_err *err) {
-    pdl_str all = e->source;
-    size_t at = pdl_str_find(all, name, 0), end = at;
-    if (at == PDL_NOT_FOUND) return;
-    while (end < all.n && is_name_byte(all.p[end])) end++;
-    pdl_str whole = pdl_str_sub(all, at, end);
-    if (whole.n == name.n || whole.p[name.n] != '-') return;
+    pdl_str whole = pdl_dashed_name(e->source, name);
+    if (!whole.n) return;
     pdl_name known = pdl_intern_find(f->run->opt.names, whole);
     if (pdl_is_absent(pdl_scope_find(f->scope, known))) return;
-    pdl_err_hint(err, "%.*s is a subtraction here: names in expressions have no -", PDL_FMT(whole));
+    pdl_err_hint(err, PDL_DASH, PDL_FMT(whole));
 }
 
 /* --- attributes ------------------------------------------------------------------------------- */
@@ -121,6 +113,7 @@ struct wanted {
     const pdl_fiber *f;
     pdl_str name;
     pdl_vref of; /* the value that lacks the attribute */
+    const pdl_xnode *x;
 };
 
 static void find_value(void *user, const pdl_xnode *x) {
@@ -128,10 +121,11 @@ static void find_value(void *user, const pdl_xnode *x) {
     if (x->kind != PDL_X_ATTR || !pdl_str_eq(x->u.access.name, w->name)) return;
     if (pdl_is_dict(w->of)) return;
     w->of = value_of(w->f, x->u.access.obj, MAX_DEPTH);
+    w->x = x;
 }
 
 static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl_err *err) {
-    struct wanted w = {f, name, pdl_absent()};
+    struct wanted w = {f, name, pdl_absent(), NULL};
     name_list names = {0};
     pdl_str here = pdl_attribute_advice(name);
     pdl_vref left_out = pdl_dict_gets(f->run->code.left_out, name);
@@ -149,7 +143,8 @@ static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name
     pdl_str near = pdl_is_absent(w.of) ? (pdl_str){0} : pdl_method_near(w.of, name);
     if (!err->hint && near.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
     pdl_buf fields = PDL_BUF;
-    if (!pdl_is_absent(w.of)) pdl_fields_advise(w.of, name, &fields);
+    if (!pdl_is_absent(w.of))
+        pdl_fields_advise(w.of, name, pdl_xnode_is_called(e->root, w.x), &fields);
     if (!err->hint && fields.len) pdl_err_hint(err, "%s", pdl_buf_z(&fields));
     pdl_buf_fini(&fields);
     pdl_vec_fini(&names);

@@ -6,6 +6,7 @@
 #include "vm/closure.h"
 #include "base/limits.h"
 #include "compile/compile.h"
+#include "lang/walk.h"
 #include "value/context.h"
 #include "value/func.h"
 #include "value/handle.h"
@@ -136,7 +137,9 @@ static pdl_step not_a_function(pdl_fiber *f, const pdl_b_call *b, pdl_vref v, pd
     else if (pdl_is(v, PDL_V_NATIVE) && t->kind == PDL_TREE_EXPR)
         pdl_vm_advise_called(f, t->text, err);
     else if (pdl_str_find(pdl_buf_str(&src), PDL_STR("("), 0) != PDL_NOT_FOUND)
-        pdl_err_hint(err, "`call` names the function, `args` what it is given: call: ${ f }");
+        pdl_err_hint(err, PDL_CALL_NAMES);
+    else if (!named && t->kind == PDL_TREE_CONST && pdl_is_str(v))
+        pdl_err_hint(err, PDL_CALL_TEXT);
     pdl_buf_fini(&src);
     return PDL_STEP_FAIL;
 }
