@@ -16,7 +16,7 @@ WRONG = [  # line:column rule, severity, the program, other files
     ('2:7 command', 'error', 'lang: command\ncode: "  "\n'),
     ('2:7 command', 'error', 'lang: command\ncode: "echo \\"a"\n'),
     ('2:7 command', 'error', "lang: command\ncode: echo it's\n"),
-    ('4:1 pdl-code', 'error', 'lang: pdl\ncode: |\n  text: [\n'),
+    ('3:9 pdl-code', 'error', 'lang: pdl\ncode: |\n  text: [\n'),
     ('3:3 pdl-code', 'error', 'lang: pdl\ncode: |\n  txt: a\n'),
     ('5:5 pdl-code', 'error', 'lang: pdl\ncode: |\n  text:\n  - text: a\n    dfe: x\n'),
     ('2:18 budget-type', 'error', 'text: a\nbudget: {tokens: -5}\n'),

@@ -122,8 +122,8 @@ static bool is_about(pdl_str hint, pdl_str field) {
     return false;
 }
 
-/* Returns true when a reported key of n may stand for the field. The problems of n's parts are at
- * the end of the list. */
+/* Returns true when a key of n was reported with a hint about the field. The problems of n's parts
+ * are at the end of the list. */
 static bool is_misspelt(const pdl_loader *l, const pdl_node *n, const char *field) {
     uint32_t from = pdl_node_loc(n).start;
     bool found = false;

@@ -222,7 +222,7 @@ const pdl_endorse_field *pdl_loader_endorse(pdl_loader *l, const pdl_pair *pair)
     return e;
 }
 
-/* --- hints for values of the wrong form --------------------------------------------------------- */
+/* --- hints for values of the wrong form ------------------------------------------------------- */
 
 void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n) {
     pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];

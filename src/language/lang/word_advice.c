@@ -306,7 +306,8 @@ static const struct {
 /* The forms of values: the form in the program is OBJECT, LIST or SCALAR. */
 enum { OBJECT = 1, LIST = 2, SCALAR = 4 };
 
-#define A_LIST   "each block of the list begins with `- `, in a line below; data is written below `data`"
+#define A_LIST                                                                                     \
+    "each block of the list begins with `- `, in a line below; data is written below `data`"
 #define ONE_FILE "one file each: defs: {a: {import: a}, b: {import: b}}"
 
 static const struct {

@@ -516,7 +516,8 @@ bool pdl_yreader_next(pdl_yreader *r, pdl_yevent *e, pdl_err *err) {
     for (;;) {
         if (r->recovery && pdl_yrecover_event(r, e)) return true;
         if (PDL_LIKELY(step(r, e))) return true;
-        pdl_yaml_advise(err, r->scan.context, pdl_yreader_in_flow(r) ? r->scan.flow_start : SIZE_MAX);
+        bool in_flow = pdl_yreader_in_flow(r);
+        pdl_yaml_advise(err, r->scan.context, in_flow ? r->scan.flow_start : SIZE_MAX);
         if (!r->recovery || !pdl_yrecover(r, err)) return false;
     }
 }

@@ -79,6 +79,7 @@ typedef struct pdl_blockinfo {
     /* the parts of the block do not print; its value is printed at the end */
     bool silent;
     bool has_parser;
+    bool is_replaced; /* `contribute` gives another result, which alone is printed */
     bool is_refusable; /* an attempt may be refused, and the next one print something else */
     bool leaf;
     bool has_handler; /* the block has retry, fallback or expectations */

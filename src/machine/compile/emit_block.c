@@ -67,6 +67,15 @@ static bool is_refusable(const pdl_block *b) {
     return changes;
 }
 
+/* Returns true when `contribute` gives the block another result. */
+static bool is_replaced(const pdl_block *b) {
+    for (uint32_t i = 0; i < b->contribute.n; i++) {
+        const pdl_contribute *c = &b->contribute.p[i];
+        if (c->target == PDL_TO_RESULT && c->value) return true;
+    }
+    return false;
+}
+
 static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     pdl_blockinfo *i = pdl_arena_new(e->a, pdl_blockinfo);
     i->block = b;
@@ -85,6 +94,7 @@ static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     i->adds_no_messages = b->contribute.given && !b->contribute.context;
     i->no_context = pos.no_context || i->adds_no_messages;
     i->has_parser = b->rare->parser != NULL;
+    i->is_replaced = is_replaced(b);
     i->leaf = !pdl_block_is_structured(b->kind);
     i->has_retry = b->rare->retry != NULL;
     i->has_handler = retries(b->rare->retry) || b->rare->fallback || b->rare->expectations.n;
@@ -234,12 +244,13 @@ static void emit_parse_check(pdl_emit *e, const pdl_block *b) {
 
 /* Emits the printing of a value once it was accepted by `spec` and by the expectations. */
 static void emit_show(pdl_emit *e, const pdl_blockinfo *info) {
-    if (!info->has_parser && !info->silent) return;
+    if (info->is_replaced || (!info->has_parser && !info->silent)) return;
     emit_UNMUTE(e);
     emit_EMIT(e, false);
 }
 
 static void emit_fallback(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *info) {
+    if (info->is_replaced) emit_MUTE(e);
     pdl_emit_block(e, b->rare->fallback,
                    (pdl_pos){
                        .seg = PDL_SEG_NAME,
@@ -328,12 +339,16 @@ void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     emit_ENTER(e, info);
     emit_fields_before(e, b);
     if (info->is_refusable) emit_HOLD(e);
-    if (info->silent || info->has_parser) emit_MUTE(e);
+    if (info->silent || info->has_parser || info->is_replaced) emit_MUTE(e);
     pdl_emit_set_loc(e, b->loc);
     emit_attempts(e, b, info, pos);
     if (info->is_refusable) emit_RELEASE(e);
     emit_fields_after(e, b);
     pdl_emit_set_loc(e, b->loc);
+    if (info->is_replaced) {
+        emit_UNMUTE(e);
+        emit_EMIT(e, false);
+    }
     if (info->no_result) emit_DISCARD_RESULT(e);
     emit_LEAVE(e);
     pdl_emit_at_place(e, old);

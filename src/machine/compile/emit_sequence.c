@@ -41,12 +41,13 @@ static void emit_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
 static void emit_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_blockinfo *info) {
     if (!items->n) {
         pdl_emit_const(e, pdl_null());
+        emit_EMIT(e, false);
         return;
     }
     for (uint32_t i = 0; i < items->n; i++) {
         bool last = i + 1 == items->n;
         if (items->n > 1 && i == 0) emit_MUTE(e);
-        if (last && items->n > 1 && !info->has_parser) emit_UNMUTE(e);
+        if (last && items->n > 1 && !info->has_parser && !info->is_replaced) emit_UNMUTE(e);
         pdl_emit_block(e, items->p[i],
                        (pdl_pos){
                            .seg = PDL_SEG_INDEX,
