@@ -138,7 +138,7 @@ void pdl_filter_advise(pdl_str name, struct pdl_buf *out);
 /* Appends what to write in place of an undefined name: `len(x)` is called, `math.pi` dotted. A name
  * that is used in neither way is usually a variable of the program. */
 void pdl_name_advise(pdl_str name, bool called, bool dotted, struct pdl_buf *out);
-/* pdl_attribute_advice and pdl_fields_advise say what to write in place of x.name, such as `x.push`,
+/* pdl_attribute_advice and pdl_fields_advise say what to write in place of x.name, as `x.push`,
  * where x has no such attribute; what is called was meant as a method. pdl_failure_advice says it
  * for the message of an operator or filter that failed. Nothing is returned or appended when that
  * is unknown. */
