@@ -1,16 +1,15 @@
 /* index.h -- the symbols of a file. Private to lsp.
  *
- * One walk over the tree of a file collects the variables that it sets, where their names are read,
- * the functions it calls with which arguments, and the files it names. The result owns its texts
- * and has positions instead of offsets, so that it outlives tree and text: in a workspace with
- * thousands of files, only the indexes are in memory.
+ * One walk over the tree of a file collects the variables that the file sets, the places that read
+ * their names, the functions that it calls with their arguments, and the files that it names. The
+ * result owns its texts and has positions instead of offsets, so that it outlives tree and text: in
+ * a workspace with thousands of files, only the indexes are in memory.
  *
  * A variable belongs to a region: the file, or the body of a function. A name that is read belongs
  * to the innermost region around it that sets the name. If no region of the file does, it belongs
  * to a file that this file includes, or that includes this file. The fields of an `object` with a
  * name are symbols, too: their region contains no text, so that only a member of the object leads
  * to it.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_LSP_INDEX_H
@@ -35,7 +34,7 @@ typedef enum {
 typedef struct lsp_sym {
     pdl_str name;
     lsp_sym_kind kind;
-    uint32_t region; /* the region in which it is visible */
+    uint32_t region; /* the region in which the symbol is visible */
     uint32_t body;   /* for a FUNCTION, the region of its body; otherwise 0 */
     /* the region of the fields of all objects of this name, or 0 */
     uint32_t fields;
@@ -73,7 +72,8 @@ typedef struct lsp_ref {
 } lsp_ref;
 
 typedef struct lsp_region {
-    /* number of the region around this one; the region of the file has number 0, and 0 here */
+    /* number of the region around this one; it is 0 for the region of the file, whose own number is
+     * 0, too */
     uint32_t up;
     uint32_t sym; /* the symbol of the function, as index + 1; 0 when the function has no name */
     lsp_range range;

@@ -37,7 +37,8 @@ typedef struct pdl_lsp_options {
      * be NULL. */
     bool (*last_run)(void *user, const char *program, pdl_str *trace, int64_t *when);
     void *last_run_user;
-    /* Tests of models and of Python code, as in pdl_check_options; NULL: not examined. */
+    /* tests of models and of Python code, as in pdl_check_options; when it is NULL, these are not
+     * examined */
     const pdl_check_models *models;
     void (*python)(void *user, pdl_str code, pdl_python_report *report);
     void *python_user;

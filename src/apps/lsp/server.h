@@ -16,7 +16,8 @@
 typedef struct lsp_doc lsp_doc;
 struct lsp_doc {
     char *uri;    /* address as the client writes it; NULL when the client has not named the file */
-    char *key;    /* the key by which it is found: its path, or the address when it is not a file */
+    /* the key that finds the document: its path, or the address when it is not a file */
+    char *key;
     bool is_file; /* key is a path */
     bool open;    /* the text of the editor is used, not the file */
     bool gone;    /* the file was deleted */
@@ -96,10 +97,10 @@ pdl_val pdl_lsp_put_pos(lsp_pos pos);
 pdl_val pdl_lsp_put_range(lsp_range range);
 pdl_val pdl_lsp_put_markdown(const pdl_lsp *s, pdl_str text); /* returns MarkupContent */
 pdl_val pdl_lsp_put_location(const lsp_doc *d, lsp_range range);
-/* Returns a TextEdit of d, with the line ends of its file. text: with LF. */
+/* Returns a TextEdit of d, with the line ends of its file. text has LF line ends. */
 pdl_val pdl_lsp_put_edit(const lsp_doc *d, lsp_range range, pdl_str text);
 
-/* These take params or result. */
+/* These functions send a message. They take params or result. */
 void pdl_lsp_notify(pdl_lsp *s, const char *method, pdl_val params);
 /* Shows a message that the user of the editor has to see. Takes text. */
 void pdl_lsp_show_problem(pdl_lsp *s, pdl_val text);

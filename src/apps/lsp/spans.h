@@ -9,7 +9,8 @@
 #include "expr/expr.h"
 #include "yaml/node.h"
 
-/* Maps one scalar at a time; its memory is used again for the next one. All-zero: no scalar. */
+/* Maps one scalar at a time; its memory is used again for the next one. When all members are zero,
+ * there is no scalar. */
 typedef struct lsp_spans {
     const pdl_node *node;
     /* for a literal block: where each line begins in the text and in the file */
@@ -31,9 +32,10 @@ void pdl_lsp_spans_fini(lsp_spans *s);
  * before it when the offset is in indentation or quotes. */
 size_t pdl_lsp_spans_back(lsp_spans *s, uint32_t off);
 
-/* Calls fn for the expressions of a text with `${ }`: the whole text when it can be read, else each
- * `${ }` that can be read alone, so that one that is being typed does not hide the others. base:
- * where e begins in the text. e->root is never NULL. */
+/* Calls fn for the expressions of a text with `${ }`. When the whole text can be read, fn gets the
+ * expression of the text. Otherwise fn gets each `${ }` that can be read alone, so that one that is
+ * being typed does not hide the others. base: the offset at which e begins in the text. e->root is
+ * never NULL. */
 void pdl_lsp_each_expr(pdl_arena *scratch, pdl_str text,
                        void (*fn)(void *user, const pdl_expr *e, size_t base), void *user);
 

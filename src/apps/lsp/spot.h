@@ -50,7 +50,7 @@ typedef struct lsp_spot {
     const pdl_node *node;
     const pdl_node *key;    /* the key of the node; NULL for an item of a list and for the root */
     const pdl_field *field; /* the field whose value contains the node, or NULL */
-    pdl_word_group group;   /* for WORD, WORDS */
+    pdl_word_group group;   /* the group of words, for ROLE_WORD and ROLE_WORDS */
     pdl_record record;      /* for RECORD */
     bool has_kind;          /* the node is a mapping that is a block whose kind is known */
     pdl_block_kind kind;

@@ -9,10 +9,10 @@
 #include "base/buf.h"
 #include "yaml/node.h"
 
-/* Appends the type of a block's result; an unknown type appends nothing. scratch owns the types
- * that are read meanwhile. */
+/* Appends the type of a block's result. Appends nothing when the type is unknown. scratch owns the
+ * types that are read meanwhile. */
 void pdl_lsp_show_type(const pdl_node *block, pdl_arena *scratch, pdl_buf *out);
-/* Appends a spec; nothing when it is not one. */
+/* Appends a spec. Appends nothing when the node is not a spec. */
 void pdl_lsp_show_spec(const pdl_node *spec, pdl_arena *scratch, pdl_buf *out);
 
 /* Calls fn for each known field of a block's result, with its type. pdl_lsp_each_param does the

@@ -125,7 +125,7 @@ static size_t head_of(pdl_str word) {
 }
 
 /* Returns the log-probabilities of a prompt without an item: -1 for each word. The last letter of
- * each word is a token for itself, and has the number -1. A client adds up the numbers from the
+ * each word is a separate token, and has the number -1. A client adds up the numbers from the
  * beginning of its continuation. This beginning is unknown here, and may be inside a word. But the
  * last letter of that word is in the continuation, so the word always counts -1. */
 static pdl_val counted_logprobs(pdl_str prompt) {
@@ -141,8 +141,8 @@ static pdl_val counted_logprobs(pdl_str prompt) {
 }
 
 /* Returns the log-probabilities of a prompt as two tokens: the text for which the item has a
- * number, and all text before it. A text without a score gets no log-probability, because its
- * absence is probably a mistake in the script. */
+ * number, and all text before it. A text without a score gets no log-probability, because the
+ * missing score is probably a mistake in the script. */
 static pdl_val prompt_logprobs(const pdl_mock_answer *a, pdl_str prompt, size_t number) {
     double score = 0;
     size_t tail = 0;

@@ -18,27 +18,27 @@
 #include "io/loop.h"
 #include "value/val.h"
 
-/* The list of replies that a user writes: an item is a text, which the next request gets, or a
- * mapping:
- *   reply    text, or a message {content, tool_calls}
+/* The list of replies that a user writes. An item is a text, which answers one request, or a
+ * mapping with these keys:
+ *   reply    a text, or a message {content, tool_calls}
  *   when     a text that the last message must contain
  *   model    the name of the requested model; * matches any text
- *   times    how many requests it answers; without it any number. An item that is a text: one
- *   status   refuses with this HTTP status instead, with `error` as the message and `retry_after`
- *            as the seconds that the client should wait
+ *   times    how many requests the item answers; without this key it answers any number
+ *   status   the item refuses with this HTTP status; `error` is the message, and `retry_after` the
+ *            seconds that the client should wait
  *   delay    milliseconds before the answer
  *   logprobs {word: log-probability}: the alternatives of the answer's first word; or a list with
- *            the entries of all words as a service writes them
+ *            the entries of all words in the form of a service
  *   scores   log-probabilities of the continuations that a request wants weighed (`score`): a list,
  *            or {continuation: log-probability}
- * The first item that fits answers. When none fits, the last message is repeated; the model `upper`
- * says it in capitals. */
+ * The first item that fits answers. When no item fits, the answer repeats the last message; the
+ * model `upper` repeats it in capitals. */
 
 /* The options of the server. Borrowed for its life. */
 typedef struct pdl_mock_options {
     pdl_loop *loop;
     const char *host; /* address to listen on */
-    uint16_t port;    /* 0: any free port */
+    uint16_t port;    /* 0 means any free port */
     pdl_vref replies; /* the list of replies, or absent */
     /* a request that fits no item is refused with status 404; otherwise its text is repeated */
     bool strict;

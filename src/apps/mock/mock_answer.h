@@ -13,7 +13,8 @@
 
 enum { PDL_MOCK_ID_BYTES = 48 };
 
-enum { PDL_MOCK_MAX_CHOICES = 128 }; /* the maximum number that OpenAI gives to a request */
+/* maximum number of choices of a request, the same as in OpenAI's service */
+enum { PDL_MOCK_MAX_CHOICES = 128 };
 
 typedef struct pdl_mock_answer pdl_mock_answer;
 
@@ -28,8 +29,9 @@ typedef struct pdl_mock_form {
     /* NULL when the server sends no bytes before the first word */
     void (*begin)(const pdl_mock_answer *a);
     void (*word)(const pdl_mock_answer *a, pdl_str word);
-    void (*end)(const pdl_mock_answer *a);  /* the end of a choice */
-    void (*done)(const pdl_mock_answer *a); /* the end of all; NULL when there is nothing to say */
+    void (*end)(const pdl_mock_answer *a);  /* writes the end of a choice */
+    /* writes the end of the answer; NULL when nothing is written there */
+    void (*done)(const pdl_mock_answer *a);
     pdl_val (*error)(int status, pdl_str why);
 } pdl_mock_form;
 
@@ -48,7 +50,7 @@ struct pdl_mock_answer {
     const pdl_mock_options *opt;
     const pdl_mock_form *form;
     pdl_exchange *x;
-    pdl_timer *timer;          /* NULL while it does not wait */
+    pdl_timer *timer;          /* NULL while the answer does not wait */
     pdl_val request;           /* owned, like the members below */
     /* The choice that the functions of a form write, and its number. It is the first one until a
      * stream has sent it. Borrowed from the list, which always has a choice. */

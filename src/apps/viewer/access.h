@@ -22,9 +22,10 @@
 
 typedef struct pdl_access pdl_access;
 
-/* host: borrowed; frames: see pdl_viewer_options. Error: io, when there are no random numbers. */
+/* Makes the rules of access of a server. host is borrowed. frames is described in
+ * pdl_viewer_options. Error: io, when the system gives no random numbers. */
 PDL_MUST bool pdl_access_new(const char *host, pdl_str frames, pdl_access **out, pdl_err *err);
-void pdl_access_free(pdl_access *a); /* NULL is fine */
+void pdl_access_free(pdl_access *a); /* a may be NULL */
 
 /* Appends a new address that opens the page once, at this port. */
 void pdl_access_put_address(pdl_access *a, uint16_t port, pdl_buf *out);

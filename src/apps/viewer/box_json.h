@@ -19,7 +19,8 @@ enum {
     PDL_BOX_MEMBER_BYTES = 262144, /* maximum number of bytes of one value among the details */
 };
 
-/* Each appends a JSON object. s may be NULL. */
+/* These functions append box i as a JSON object: the line for the tree, or all details. s may be
+ * NULL. */
 void pdl_box_json_line(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out);
 void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out);
 /* Appends the result of box i: a text unchanged, other values as indented JSON. */
@@ -32,7 +33,8 @@ pdl_str pdl_box_variable(const pdl_box *b);
 
 /* Returns the sum of the tokens of the prompt and of the answer of a call. */
 int64_t pdl_box_tokens(const pdl_box *b);
-int64_t pdl_usage_tokens(pdl_vref usage); /* Returns the sum of both counts; usage may be absent. */
+/* Returns the sum of prompt_tokens and completion_tokens; usage may be absent. */
+int64_t pdl_usage_tokens(pdl_vref usage);
 /* Returns one count of the usage, such as "prompt_tokens"; 0 when it is not a count of tokens. */
 int64_t pdl_usage_count(pdl_vref usage, const char *key);
 

@@ -14,9 +14,10 @@
 enum { PDL_FIND_MAX = 1000 }; /* maximum of boxes in an answer */
 
 /* Appends {"found": n, "boxes": [[id, parent, ..., root], ...]}: each box with the boxes around it,
- * up to the root. query: a dict; a box must fit each of its members: "text" (any letter case of
- * ASCII letters), "kind", "role", "variable", "model" (a part of the name), "state", "micros" (at
- * least), "tokens" (at least). Error: usage when the query is not of this form. */
+ * up to the root. The query is a dict, and a box must fit each of its members. "text" is searched
+ * without regard to the case of ASCII letters, and "model" is a part of the name. "micros" and
+ * "tokens" are minimums. "kind", "role", "variable", "place" and "state" must be equal. Error:
+ * usage when the query has another form. */
 PDL_MUST bool pdl_doc_find(const pdl_doc *d, pdl_vref query, pdl_buf *out, pdl_err *err);
 
 #endif

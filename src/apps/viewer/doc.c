@@ -49,8 +49,8 @@ static pdl_str text_of(pdl_vref block, const char *key, const char *otherwise) {
     return pdl_is_str(v) ? pdl_str_get(v) : pdl_str_of(otherwise);
 }
 
-/* Returns the state. A failed block has neither result nor end, but some blocks that ended have no
- * result, either. */
+/* Returns the state. A failed block has no result and no end. Some blocks that ended have no
+ * result, too. */
 static pdl_box_state state_of(pdl_vref block, bool running) {
     const pdl_box_state without_end = running ? PDL_BOX_RUNNING : PDL_BOX_FAILED;
     pdl_vref fallback = pdl_dict_getz(block, "fallback");

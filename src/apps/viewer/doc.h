@@ -37,7 +37,8 @@ typedef struct pdl_box {
     int64_t start, end;  /* ns since the epoch; 0 when unknown */
     pdl_box_state state;
     bool counts; /* the box failed, but no box inside it did; so each failure is counted once */
-    bool abandoned; /* an attempt of a block, or inside of one, that failed and was handled */
+    /* the box is a failed attempt that was handled, or is inside of such an attempt */
+    bool abandoned;
 } pdl_box;
 
 typedef struct pdl_doc {
@@ -52,19 +53,19 @@ typedef struct pdl_doc {
 
 enum { PDL_DOC_MAX_BOXES = 5000000 };
 
-/* Reads a trace. A damaged trace is read as far as possible, with a notice. running: the run
- * continues. Error: syntax when the text holds no JSON object at all. */
+/* Reads a trace. A damaged trace is read as far as possible, with a notice. running is true while
+ * the run continues. Error: syntax when the text holds no JSON object at all. */
 PDL_MUST bool pdl_doc_read(pdl_str text, bool running, pdl_doc **out, pdl_err *err);
-void pdl_doc_free(pdl_doc *d); /* NULL is fine */
+void pdl_doc_free(pdl_doc *d); /* d may be NULL */
 
-/* Returns how long box i, a model call, waited for its turn, a rate or another attempt, in ns; 0
- * when it hardly waited. The rest of its time was spent on the network. */
+/* Returns how long box i, a model call, waited for its turn, a rate or another attempt, in ns.
+ * Returns 0 when it hardly waited. The rest of its time was spent on the network. */
 int64_t pdl_doc_waited(const pdl_doc *d, uint32_t i);
 
 /* Returns the value of a member of the box's block, or absent; borrowed. */
 pdl_vref pdl_box_get(const pdl_box *b, const char *key);
-/* Returns the messages of v as an owned list; absent when v holds no list. v is in this member of
- * box i, or in a part of that member. A list may say that it continues the list of another block
+/* Returns the messages of v as an owned list; absent when v holds no list. v is the given member of
+ * box i, or a part of that member. A list may say that it continues the list of another block
  * (machine/trace/fold_same.c). When that block is missing, only the written part of the list is
  * returned. */
 pdl_val pdl_doc_messages(const pdl_doc *d, uint32_t i, pdl_str member, pdl_vref v);

@@ -21,9 +21,9 @@
 #include "base/banned.h"
 
 typedef struct live_box {
-    uint32_t id, parent, depth, n; /* n: number of its children so far */
+    uint32_t id, parent, depth, n; /* n is the number of its children so far */
     uint32_t fiber, file;
-    struct live_box *up;    /* the box that was the innermost box of the fiber before */
+    struct live_box *up;    /* the box that was the innermost box of its fiber before this one */
     const pdl_block *block; /* the block, borrowed from a program that is kept alive */
     pdl_path *place;        /* kept; may be NULL */
     char *model;            /* owned; may be NULL */
@@ -31,7 +31,7 @@ typedef struct live_box {
     pdl_path *path;         /* the key by which the box's model call is found */
     pdl_val value;          /* the result until it is converted to text; owned */
     pdl_buf text;
-    /* tail: the text is only the end of a longer text */
+    /* when tail is set, the text is only the end of a longer text */
     bool json, cut, tail, open, failed, hidden;
     bool waits; /* the value is a promise that is not filled yet */
     /* id of the input for which the box waits; 0 when it does not wait */
@@ -62,7 +62,7 @@ struct pdl_live {
     /* the call to which the newest piece belongs; `streams` is the box of that call */
     const pdl_path *stream;
     live_box *streams;
-    int64_t zero;              /* when the run began */
+    int64_t zero;              /* the time at which the run began */
 };
 
 /* --- changes ---------------------------------------------------------------------------------- */

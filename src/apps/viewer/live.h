@@ -20,8 +20,9 @@
 #include "viewer/viewer.h"
 
 enum {
-    PDL_LIVE_MAX_BOXES = 200000, /* further boxes are only counted until the run is over */
-    PDL_LIVE_NAME_BYTES = 200,   /* bytes of the name of a model */
+    /* maximum number of boxes; further boxes are only counted until the run is over */
+    PDL_LIVE_MAX_BOXES = 200000,
+    PDL_LIVE_NAME_BYTES = 200,   /* maximum number of bytes of a model's name */
     /* maximum number of bytes of a box's text: the end of an answer that is arriving, otherwise the
      * beginning */
     PDL_LIVE_TEXT_BYTES = 16384,

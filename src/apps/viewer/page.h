@@ -27,7 +27,7 @@ void pdl_page_put(const pdl_page_file *f, pdl_buf *out);
 /* Appends the colours of kinds.def as CSS. */
 void pdl_page_colours(pdl_buf *out);
 
-/* Appends one HTML file that shows the run and needs no other file. s: the source of the run. */
+/* Appends one HTML file that shows the run and needs no other file. s is the source of the run. */
 struct pdl_reading;
 struct pdl_view_source;
 void pdl_page_export(const struct pdl_reading *r, const struct pdl_view_source *s, pdl_str title,

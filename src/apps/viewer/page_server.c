@@ -190,8 +190,8 @@ static void on_frame(void *user) {
     if (v->watchers.n) v->frame = pdl_timer_start(v->opt.loop, pdl_pace_ms(FRAME_MS), on_frame, v);
 }
 
-/* Reads what a page that connects again has already: which run, and how many of its changes.
- * Returns false when the page shows another run. */
+/* Reads from a request which run and how many of its changes the page already has. Returns false
+ * when the page shows another run. */
 static bool known_to(const pdl_viewer *v, const pdl_exchange *x, size_t *from) {
     pdl_str last = pdl_exchange_header(x, "Last-Event-ID");
     size_t dot = pdl_str_find(last, PDL_STR("."), 0);

@@ -1,14 +1,13 @@
 /* program_text.h -- private to viewer: the program text beside the boxes.
  *
  * A trace has no source text. So the text of the program is made from the blocks of the trace,
- * without the facts of the execution, or it is the file that the user names. The same is done for
- * every file that the program includes or imports. Each text is read as YAML, whose nodes have
- * places, and the lines of a box are found by following its steps from the root of the file.
- * Iterations of a loop share the lines of its body.
+ * without the facts of the execution, unless the user names a file. The same is done for every file
+ * that the program includes or imports. Each text is read as YAML, whose nodes have places, and the
+ * lines of a box are found by following its steps from the root of the file. Iterations of a loop
+ * share the lines of its body.
  *
  * Only files that the user's own program names are read, never files that a trace names. So a trace
  * from a stranger cannot make this page show a file of the user.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VIEWER_PROGRAM_TEXT_H
@@ -44,7 +43,7 @@ typedef struct pdl_view_source {
 /* Returns the program of d. Never fails: when the program cannot be read, there is a text, but no
  * box has lines. */
 pdl_view_source *pdl_view_source_new(const pdl_doc *d, const pdl_view_program *p);
-void pdl_view_source_free(pdl_view_source *s); /* NULL is fine */
+void pdl_view_source_free(pdl_view_source *s); /* s may be NULL */
 
 /* Returns a value of a trace without the facts of the execution, owned. */
 pdl_val pdl_view_source_value(pdl_vref v);

@@ -37,25 +37,26 @@ typedef bool pdl_view_open_fn(void *user, const pdl_module_name *module, pdl_buf
 typedef struct pdl_view_program {
     /* name and text of the program's file; text.p is NULL when the text is made from the trace */
     pdl_str name, text;
-    pdl_view_open_fn *open; /* NULL: the texts of included files are made from the trace */
+    /* When it is NULL, the texts of included files are made from the trace. */
+    pdl_view_open_fn *open;
     void *user;
-    /* Appends the text of a file without keys. NULL: files are shown unchanged, since the user
-     * edits them. */
+    /* Appends the text of a file without keys. When it is NULL, files are shown unchanged, since
+     * the user edits them. */
     void (*redact)(pdl_str text, pdl_buf *out);
     bool running; /* the run continues, and its trace is not complete yet */
 } pdl_view_program;
 
-/* Makes a run from the text of a trace, ours or the reference's; bytes that are not UTF-8 are
- * replaced. name: shown to users; copied. Error: syntax when the text holds no JSON object; a
- * damaged trace is shown as far as possible. */
+/* Makes a run from the text of a trace, which this program or the reference interpreter wrote.
+ * Bytes that are not UTF-8 are replaced. name is shown to users, and copied. A damaged trace is
+ * shown as far as possible. Error: syntax when the text holds no JSON object. */
 PDL_MUST bool pdl_view_run_new(pdl_str name, pdl_str trace, const pdl_view_program *program,
                                pdl_view_run **out, pdl_err *err);
 /* The files in the folder of a search. report is empty while the search continues. */
 typedef struct pdl_view_search {
     pdl_str candidates, scores, report;
 } pdl_view_search;
-/* These make a document of the records of many runs: of a search, of the rows that pdl eval -o
- * wrote, and of the output of pdl infer --json. name: the file or folder; copied. */
+/* These make a document of the records of many runs: the files of a search, the rows that pdl eval
+ * -o wrote, or the output of pdl infer --json. name is the file or folder, and is copied. */
 PDL_MUST bool pdl_view_search_new(pdl_str name, const pdl_view_search *files, pdl_view_run **out,
                                   pdl_err *err);
 PDL_MUST bool pdl_view_rows_new(pdl_str name, pdl_str lines, pdl_view_run **out, pdl_err *err);
@@ -76,10 +77,10 @@ PDL_MUST bool pdl_view_inference_end(pdl_view_inference *x, pdl_str name, const 
                                      pdl_view_run **out, pdl_err *err);
 bool pdl_view_are_rows(pdl_str text);
 bool pdl_view_is_distribution(pdl_str text);
-void pdl_view_run_free(pdl_view_run *r); /* NULL is fine */
+void pdl_view_run_free(pdl_view_run *r); /* r may be NULL */
 
-/* Returns how much the model calls of a run share at their beginnings: the report of
- * pdl_prefix_report, owned; absent when there is none. */
+/* Returns the report of pdl_prefix_report, owned, which says how much the model calls of a run
+ * share at their beginnings. Returns absent when there is no report. */
 typedef pdl_val pdl_view_compare_fn(void *user);
 /* Sets the function that compares calls. It is called at most once, when the first call is opened.
  * user is borrowed for the life of r. */
@@ -115,7 +116,7 @@ int pdl_view_ask(const pdl_view_run *r, const pdl_view_request *request, const c
                     pdl_buf *out);
 /* Appends, as a JSON object, the facts about the run that the page needs at its start. */
 void pdl_view_summary(const pdl_view_run *r, pdl_buf *out);
-/* Appends such an object for a run in progress, of which only the name is known. */
+/* Appends the same object for a run in progress. Only the name of that run is known. */
 void pdl_view_live_summary(pdl_str name, pdl_buf *out);
 
 typedef struct pdl_viewer pdl_viewer;
@@ -128,15 +129,15 @@ struct pdl_sink;
  * with the text that ran, even if they have changed since or exist only in a journal. */
 typedef struct pdl_view_files pdl_view_files;
 pdl_view_files *pdl_view_files_new(void);
-void pdl_view_files_free(pdl_view_files *f); /* NULL is fine */
+void pdl_view_files_free(pdl_view_files *f); /* f may be NULL */
 void pdl_view_files_listen(pdl_view_files *f, struct pdl_sink *out);
-/* user: the pdl_view_files */
+/* This is a pdl_view_open_fn. user is the pdl_view_files. */
 bool pdl_view_files_open(void *user, const pdl_module_name *module, pdl_buf *name, pdl_buf *text,
                          pdl_err *err);
 
 /* redact appends a text without secrets; it may be NULL. */
 pdl_live *pdl_live_new(void (*redact)(void *user, pdl_str text, pdl_buf *out), void *user);
-void pdl_live_free(pdl_live *l); /* NULL is fine */
+void pdl_live_free(pdl_live *l); /* l may be NULL */
 /* Sets *out to a sink that the caller adds to the run. */
 void pdl_live_listen(pdl_live *l, struct pdl_sink *out);
 /* Returns the files of the run in progress; borrowed. */
@@ -187,7 +188,7 @@ typedef struct pdl_viewer_options {
     pdl_live *live;             /* the run in progress; may be NULL */
     pdl_str live_name, program; /* the file name of the run in progress, and the program's text */
     /* Answers a question of the run in progress. Returns false when the question is not open any
-     * more. NULL: pages cannot answer. */
+     * more. When the function is NULL, pages cannot answer. */
     bool (*answer)(void *user, uint32_t effect, pdl_str text);
     /* Makes a view of the run in progress up to now; owned. Returns NULL when there is none. When
      * the function is NULL, pages show boxes instead of a document. */
@@ -198,31 +199,31 @@ typedef struct pdl_viewer_options {
     /* Origins of pages that may show this page in a frame, separated by commas, in the form that
      * pdl_viewer_can_frame accepts; empty when there are none. */
     pdl_str frames;
-    uint16_t port; /* 0: any free port */
+    uint16_t port; /* 0 means any free port */
     const pdl_debug *debug;
 } pdl_viewer_options;
 
 /* Returns true for a list, separated by commas, of origins (https://a.example) or schemes of
  * applications (vscode-webview:). Refuses patterns, and schemes that every web page can use. */
 bool pdl_viewer_can_frame(pdl_str origins);
-/* Error: io with the address and the reason. */
+/* Starts the server. Error: io with the address and the reason. */
 PDL_MUST bool pdl_viewer_start(const pdl_viewer_options *o, pdl_viewer **out, pdl_err *err);
 uint16_t pdl_viewer_port(const pdl_viewer *v);
 /* From now on, pages show this run, which is in progress (borrowed). */
 void pdl_viewer_begin(pdl_viewer *v, pdl_live *live, pdl_str name, pdl_str program);
 /* The run in progress is over: from now on pages show these runs (borrowed). */
 void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *runs, size_t n);
-/* Called when the run in progress is over and its view is not made yet. `make` makes the view and
- * calls pdl_viewer_over. `make` is called at once when a page follows the run, and otherwise when a
- * page requests the view. */
+/* A caller calls this when the run in progress is over and its view is not made yet. `make` makes
+ * the view and calls pdl_viewer_over. `make` is called at once when a page follows the run, and
+ * otherwise when a page requests the view. */
 void pdl_viewer_when_asked(pdl_viewer *v, void (*make)(void *user), void *user);
-/* Called when the server ends before the run. Pages keep what they show, and show this text,
- * too. */
+/* Ends the pages when the server ends before the run. Pages keep what they show, and also show this
+ * text. */
 void pdl_viewer_leave(pdl_viewer *v, const char *why);
 /* Appends a new address that opens the page once. */
 void pdl_viewer_address(pdl_viewer *v, pdl_buf *out);
 /* Returns true when the newest address was used. */
 bool pdl_viewer_was_opened(const pdl_viewer *v);
-void pdl_viewer_free(pdl_viewer *v); /* NULL is fine */
+void pdl_viewer_free(pdl_viewer *v); /* v may be NULL */
 
 #endif

@@ -20,7 +20,7 @@ typedef struct pdl_wasm_world {
     pdl_buf asked;       /* effects that the host has not seen yet: JSON objects, with commas */
     pdl_buf cancelled;   /* ids of effects whose answer is not needed any more */
     pdl_prices *prices;  /* the host's table; NULL when it gave none; owned */
-    double cost;         /* dollars, of the answers so far whose price is known */
+    double cost;         /* the sum in dollars of the answers so far whose price is known */
 } pdl_wasm_world;
 
 void pdl_wasm_world_open(pdl_wasm_world *w, pdl_vref files);

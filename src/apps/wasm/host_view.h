@@ -14,12 +14,13 @@
 
 typedef struct pdl_wasm_shown pdl_wasm_shown;
 
-/* Keeps a reference to the program. name: borrowed until free. */
+/* Makes the view of a run. Keeps a reference to the program. name is borrowed until the view is
+ * freed. */
 pdl_wasm_shown *pdl_wasm_shown_new(pdl_program *program, const pdl_secrets *secrets, pdl_str name);
-void pdl_wasm_shown_free(pdl_wasm_shown *v); /* NULL is fine */
+void pdl_wasm_shown_free(pdl_wasm_shown *v); /* v may be NULL */
 /* Adds the sinks that the view needs to the sinks of the run. */
 void pdl_wasm_shown_listen(pdl_wasm_shown *v, pdl_sinks *sinks);
-/* Called when the run is over: from now on, its whole trace is shown. */
+/* A caller calls this when the run is over. From then on, its whole trace is shown. */
 void pdl_wasm_shown_over(pdl_wasm_shown *v);
 
 /* Answers {path, query, body, posted} of the page with {status, type, body}. */

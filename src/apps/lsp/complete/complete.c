@@ -49,8 +49,8 @@ void pdl_lsp_item_add(lsp_completer *c, const lsp_item *item) {
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* Appends the text after a new key, so that its value is written on the same line or on
- * the next. */
+/* Appends the text that follows a new key, so that its value begins on the same line or on the
+ * next. */
 static void put_key(const pdl_field *f, pdl_buf *out) {
     static const char *const texts[] = {
         [PDL_OPENS_LINE] = " ",

@@ -44,7 +44,7 @@ typedef struct lsp_item {
     char order;        /* proposals are sorted by this character, then by their labels */
     bool is_snippet;   /* the inserted text has places that the user fills in */
     const char *table; /* the name of the table with its documentation, or NULL */
-    int row;           /* the row in `table`; with -1 the label finds the row */
+    int row;           /* the row in `table`; when it is -1, the row is found by the label */
 } lsp_item;
 void pdl_lsp_item_add(lsp_completer *c, const lsp_item *item);
 

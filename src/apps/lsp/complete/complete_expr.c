@@ -36,8 +36,8 @@ static bool ends_with_bracket(pdl_str s) {
     return s.n > 1 && s.p[s.n - 1] == '[' && (pdl_lsp_is_word(s.p[s.n - 2]) || s.p[s.n - 2] == ']');
 }
 
-/* Returns true when an expression that begins at `from` is still open at `to`. Quotes and brackets
- * are counted. The quotes of a key may be open, as in x['na */
+/* Returns true when an expression that begins at `from` is still open at `to`. The function counts
+ * quotes and brackets. The quotes of a key may be open, as in x['na */
 static bool is_open(pdl_str text, size_t from, size_t to) {
     int depth = 0;
     char quote = 0;

@@ -133,8 +133,8 @@ static void add_for(actions *a, const pdl_diag *d, pdl_vref diag) {
     }
 }
 
-/* Adds a missing field before the block's first key, on a line with the same indentation, or after
- * the { when the block is in braces. */
+/* Adds a missing field before the block's first key, on a line with the same indentation. When the
+ * block is in braces, adds it after the {. */
 static void add_missing(actions *a, const pdl_diag *d, pdl_vref diag) {
     pdl_str begin = PDL_STR("Missing required field: ");
     pdl_buf text = PDL_BUF;

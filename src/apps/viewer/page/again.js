@@ -1,6 +1,6 @@
-// again.js -- runs the program again with a person's changes. The lines of the chosen box can be edited, or the answer
-// that it got; the run continues from there, and earlier requests get their recorded answers. The page sends only the
-// changed lines and answers; the server runs the user's own files, whose hashes are shown.
+// again.js -- runs the program again with a person's changes. The person can edit the lines of the chosen box, or the
+// answer that the box got. The run continues from that box, and earlier requests get their recorded answers. The page
+// sends only the changed lines and answers; the server runs the user's own files, whose hashes are shown.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 import { filesOf, linesOf } from "./code.js";
@@ -39,7 +39,7 @@ class Changes {
     this.save();
   }
 
-  // Returns the changes that are not in the given box, as [name, function that takes the change back].
+  // Returns the changes outside of the given box, as [name, function that takes the change back].
   others(names, file, first, last, box) {
     const lines = Object.entries(this.of.lines).flatMap(([f, list]) => list
       .filter(([a, b]) => Number(f) !== file || b < first || a > last)
@@ -108,7 +108,7 @@ function otherChanges(list) {
   }));
 }
 
-// Makes the form below the details of a box, when its run can be run again. again: {file, hash, files}.
+// Makes the form below the details of a box, if its run can be run again. again: {file, hash, files}.
 export async function againForm(run, box, again) {
   const [files, answer] = await Promise.all([filesOf(run), answerOf(box)]);
   const file = box.file ?? 0;

@@ -1,5 +1,5 @@
-// asides.js -- shows what happened beside the text of a run: output on the way, messages that only the model saw,
-// questions of policies, and attempts that failed.
+// asides.js -- shows what happened beside the text of a run: output that was printed meanwhile, messages that only the
+// model saw, questions of policies, and attempts that failed.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 import { shortened, wordsOf } from "./long_text.js";
@@ -11,7 +11,8 @@ export class Asides extends Rounds {
     return shortened(make("div", { class: "shown" }, make("span", { class: "label" }, item.title), make("span", { class: "shown-text" }, (item.text ?? "").trim(), item.cut ? " …" : "")), wordsOf([item]));
   }
 
-  // Shows an attempt that failed: why, and, when it is opened, what it had made. None of that is a part of the text.
+  // Shows the reason why an attempt failed. When the item is opened, it also shows what the attempt had made. Both are
+  // no part of the text.
   attempt(item) {
     const body = make("div", { class: "work-body", hidden: true });
     const head = make("button", { type: "button", class: "quiet work-head", "aria-expanded": "false" }, item.title);
@@ -26,7 +27,7 @@ export class Asides extends Rounds {
     return make("section", { class: "work attempt", "aria-label": item.title }, head, body);
   }
 
-  // Shows what a person was asked by a policy, and the answer.
+  // Shows the question that a policy asked a person, and the answer.
   approval(item) {
     return make("section", { class: "approval", "aria-label": "Approval" }, make("span", { class: "label" }, "Approval"),
       make("div", {}, make("b", {}, item.title), make("pre", {}, item.text ?? "")));

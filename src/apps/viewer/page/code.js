@@ -39,7 +39,7 @@ function reach(list) {
   if (list.firstChild) list.firstChild.tabIndex = 0;
 }
 
-// Marks the lines that belong to a box; the Tab key then reaches the first of them.
+// Marks the lines that belong to a box. After that, the Tab key reaches the first of them.
 function markLines(element, lines) {
   for (const e of element.querySelectorAll(".marked")) {
     e.classList.remove("marked");

@@ -1,5 +1,5 @@
-// compare.js -- two runs side by side. Boxes with the same place are beside each other, changed words are marked, and
-// so are boxes that the other run does not have.
+// compare.js -- shows two runs side by side. Boxes with the same place are beside each other. Changed words are marked,
+// and boxes that the other run does not have are marked, too.
 // SPDX-License-Identifier: Apache-2.0
 import { make, duration, scrollText, timeOf } from "./dom.js";
 import { wayTo } from "./data.js";

@@ -1,8 +1,7 @@
-// data.js -- the source of boxes. A server is asked for the boxes that are shown; a page that is one file has all of
-// them inside. Both give the same answers, as promises.
-//
-// A box is {id, parent, n, first, depth, kind, place, step, state, def, role, model, start, end, waited, tokens, line,
-// to, file, column, width, text, json, cut}: box_json.c writes it and describes its members.
+// data.js -- the source of boxes. A server is asked only for the boxes that are shown. A page that is one file contains
+// all boxes. Both sources give the same answers, as promises. A box is {id, parent, n, first, depth, kind, place, step,
+// state, def, role, model, start, end, waited, tokens, line, to, file, column, width, text, json, cut}: box_json.c
+// writes it and describes its members.
 // SPDX-License-Identifier: Apache-2.0
 import { byId } from "./dom.js";
 
@@ -121,14 +120,14 @@ export class ServedRun {
     return askJson(`${this.base}/origin/${id}`);
   }
 
-  // Returns the items of the document that fit, each with the items around it: {items, total}.
+  // Returns the items of the document that fit the query, each with the items around it: {items, total}.
   findItems(query) {
     return askJson(`${this.base}/find?${new URLSearchParams(query)}`);
   }
 }
 
-// Returns items from position `at` to `end` of a list, without the items inside of them. Each item is followed in the
-// list by the items inside of it, which are skipped.
+// Returns items of a list from position `at` to `end`, without the items inside of them. The items inside of an item
+// follow it in the list, and are skipped.
 function besides(list, at, end, from, n) {
   const items = [];
   let total = 0;
@@ -204,8 +203,8 @@ function fits(box, query) {
   );
 }
 
-// Returns the boxes that fit, in the order of their numbers, each with the numbers of the boxes around it. When a text
-// is searched, only the innermost boxes are returned.
+// Returns the boxes that fit the query, in the order of their numbers, each with the numbers of the boxes around it.
+// When a text is searched, only the innermost boxes are returned.
 export function findIn(list, boxOf, query) {
   const inside = new Set();
   const found = [];

@@ -154,7 +154,7 @@ function reachScrolled(element) {
   }
 }
 
-// Returns true when this box is the one that was chosen last.
+// Returns true when this box was chosen last.
 export function isShown(element, run, id) {
   return element.dataset.shown === `${run.number ?? 0}.${id}`;
 }

@@ -1,4 +1,4 @@
-// document.js -- shows the run as a document: its text, and between the lines of the text how they were made.
+// document.js -- shows the run as a document: its text, and between the lines of the text how these were made.
 // reading_json.c writes the items, and describes their members. Items are requested when they are shown.
 // SPDX-License-Identifier: Apache-2.0
 import { byId, clear, make } from "./dom.js";
@@ -32,7 +32,8 @@ export function groupsOf(items) {
   return groups;
 }
 
-// Returns {name, args} when a reply is nothing but the call of a tool, as agents write it; otherwise null.
+// Returns {name, args} when a reply contains only the call of a tool, in the form that agents use. Returns null for any
+// other reply.
 function toolCallOf(text) {
   if (!/^\s*\{[^]*\}\s*$/.test(text ?? "")) return null;
   try {
@@ -117,7 +118,7 @@ export class DocumentView extends Marks {
     for (const item of items) this.items.set(item.id, item);
   }
 
-  // Adds items. Consecutive items that were printed or typed are on one sheet; every other item has a separate row.
+  // Adds items. Consecutive items that were printed or typed share one sheet; every other item has a separate row.
   async add(items) {
     this.know(items);
     let paper = null;
@@ -204,8 +205,8 @@ export class DocumentView extends Marks {
     });
   }
 
-  // Returns the definitions, as the set-up shows them, of the functions that this work called as
-  // tools and that called something themselves.
+  // Returns the definitions of the functions that this work called as tools and that called something themselves. They
+  // have the form of the set-up.
   async toolsIn(item) {
     const isTool = (x) => x.shape === "tool" && x.inside && x.id > item.id && x.id <= item.id + (item.inside ?? 0);
     const names = new Set([...this.items.values()].filter(isTool).map((x) => x.name));
@@ -292,7 +293,7 @@ export class DocumentView extends Marks {
     this.opened = null;
   }
 
-  // Handles a press on a line, a sheet or a bar: what made it is shown below it.
+  // Handles a press on a line, a sheet or a bar. Below the pressed element it shows how that element was made.
   async press(target) {
     if (target.closest(".close")) {
       const button = this.opened?.button;
@@ -329,7 +330,7 @@ export class DocumentView extends Marks {
     let button = find();
     for (const head of button ? [] : this.element.querySelectorAll(".work-head[aria-expanded=false], .show-all")) head.click();
     for (let tries = 0; !button && tries < 10; tries++) {
-      await new Promise((resolve) => setTimeout(resolve, 100)); // what was opened is being requested
+      await new Promise((resolve) => setTimeout(resolve, 100)); // waits while the opened content is requested
       button = find();
     }
     if (!button) return;

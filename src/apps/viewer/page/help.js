@@ -1,4 +1,4 @@
-// help.js -- help.js -- shows which keys the page understands.
+// help.js -- shows which keys the page understands.
 // SPDX-License-Identifier: Apache-2.0
 import { byId, clear, make } from "./dom.js";
 

@@ -1,12 +1,12 @@
-// live.js -- a run in progress: boxes arrive when they change, and the page scrolls to the newest one until the person
-// scrolls away. When the run is over the page is loaded again and shows its trace.
+// live.js -- shows a run in progress. Boxes arrive when they change, and the page scrolls to the newest one until the
+// person scrolls away. When the run is over, the page is loaded again and shows its trace.
 // SPDX-License-Identifier: Apache-2.0
 import { make, say } from "./dom.js";
 import { awaitServer, findIn, lanesOf, wayTo } from "./data.js";
 import { Tree } from "./tree.js";
 
 const MAX_BARS = 500; // maximum number of bars in lanes, which are redrawn often
-const MAX_SHOWN = 3000; // maximum number of boxes that are shown; when there are more, the newest are
+const MAX_SHOWN = 3000; // maximum number of boxes that are shown; the oldest are removed when there are more
 
 // The boxes that have arrived so far. This class has the same functions as a run of data.js.
 export class LiveRun {
@@ -69,7 +69,7 @@ export class LiveRun {
   }
 }
 
-const TOUCH_MS = 1000; // a scroll within this time after a key, wheel or pointer was made by the person
+const TOUCH_MS = 1000; // a scroll is the person's when it comes within this time after a key, wheel or pointer event
 
 export class LiveTree extends Tree {
   constructor(...args) {
@@ -279,7 +279,7 @@ function noteOver(tree) {
   }
 }
 
-// Follows the run until it is over. report(text) is called when that is not possible any more.
+// Follows the run until it is over. report(text) is called when the run cannot be followed any more.
 export function follow(tree, report, doc = null) {
   const events = new EventSource("/api/events");
   let failed = false;

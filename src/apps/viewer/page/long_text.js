@@ -1,4 +1,4 @@
-// long_text.js -- shortens long texts of a document to their first lines, and shows the Markdown of a model as laid-out
+// long_text.js -- shortens long texts of a document to their first lines. It shows the Markdown of a model as laid-out
 // text when it shares no line with other text.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
@@ -24,8 +24,8 @@ function endOfLines(element, lines) {
   return null;
 }
 
-// Returns a short paper unchanged. Of a long one, returns a copy with its first lines and a button
-// that shows the whole paper. words: the number of words of the whole text.
+// Returns a short paper unchanged. For a long paper, returns a copy that has its first lines, and a button that shows
+// the whole paper. words: the number of words of the whole text.
 export function shortened(paper, words) {
   if (lineEnds(paper.textContent) < LINES + SPARED) return paper;
   const short = paper.cloneNode(true);
@@ -56,7 +56,7 @@ function tableOf(list) {
     make("tbody", {}, ...list.map((x) => make("tr", {}, ...names.map((n) => cell(x[n])))))));
 }
 
-// Returns the element of a value that is all that a run printed: a table or a tree; null when the text is no value.
+// Returns an element for a text that is a JSON list or object: a table or a tree. Returns null for any other text.
 function valueLaidOut(text) {
   try {
     const value = JSON.parse(text);
@@ -67,7 +67,8 @@ function valueLaidOut(text) {
   }
 }
 
-// Returns the element for a text that shares no line with other text: Markdown of a model, or a value. Otherwise null.
+// Returns the element for a text that shares no line with other text, and that is Markdown of a model or a value.
+// Returns null for any other text.
 function layOut(item) {
   if (!item.alone || item.cut || item.state === "running") return null;
   if (item.json) return valueLaidOut(item.text);
@@ -75,8 +76,8 @@ function layOut(item) {
   return isMarkdown ? make("div", {}, markdown(item.text.trim())) : null;
 }
 
-// Returns the nodes of a piece. made: the nodes that piece() has made. What is laid out has a switch that shows the
-// exact text.
+// Returns the nodes of a piece. made: the nodes that piece() has made. A text that is laid out has a switch that shows
+// the exact text.
 export function laidOut(item, made) {
   const laid = layOut(item);
   if (!laid) return made;

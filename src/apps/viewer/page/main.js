@@ -101,7 +101,7 @@ function writeAddress(box) {
   try {
     history.replaceState(null, "", `#${runs.length ? `${runs};` : ""}box-${box.id}`);
   } catch {
-    // the page works without it
+    // the page works even when its address stays the same
   }
 }
 
@@ -346,7 +346,7 @@ function partsOfDocument(view) {
   return { seek: { set, finder }, flipStrip };
 }
 
-// Shows a run in progress as a document. When that cannot be made, its boxes are shown.
+// Shows a run in progress as a document. When the document cannot be made, the boxes of the run are shown.
 async function startLiveDocument(run) {
   const view = new LiveDocument(byId("document"), run.summary, async () => {
     showHead([run]);

@@ -4,7 +4,7 @@ import { Asides } from "./asides.js";
 import { byId } from "./dom.js";
 
 export class Marks extends Asides {
-  // Dims the items that had not begun at this moment; with null, no item is dimmed.
+  // Dims the items that had not begun at this moment. When moment is null, no item is dimmed.
   setMoment(moment) {
     for (const [id, item] of this.items) {
       const isLater = moment !== null && item.start > moment;
@@ -26,7 +26,8 @@ export class Marks extends Asides {
     return [id, ...around.toSorted((a, b) => b.id - a.id).map((x) => x.id)];
   }
 
-  // Marks these items, the bars of these calls, and the expressions about them in the program, and unmarks all others.
+  // Marks the given items, the bars of the given calls, and the given expressions in the program. Unmarks everything
+  // else.
   light(items, calls, parts = []) {
     for (const e of document.querySelectorAll(".lit")) e.classList.remove("lit");
     for (const id of items) for (const e of this.element.querySelectorAll(`#item-${id}, [data-item="${id}"], [data-from="${id}"]`)) e.classList.add("lit");

@@ -20,7 +20,7 @@ export function arriving(item) {
     "aria-expanded": "false", "aria-label": `model, call ${item.call}, is answering` });
 }
 
-// Returns what a screen reader reads for a piece: its maker, then its text.
+// Returns the text that a screen reader reads for a piece: its maker, then its text.
 function labelOf(item, text) {
   const made = item.parts?.filter((p) => p.kind).toSorted((x, y) => y.text.length - x.text.length)[0] ?? item;
   const maker = [[made.kind, item.model].filter(Boolean).join(" "), made.call || item.call ? `call ${made.call ?? item.call}` : null].filter(Boolean).join(", ");

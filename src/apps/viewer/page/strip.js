@@ -91,7 +91,8 @@ function critical(calls) {
   return out;
 }
 
-// Makes the slider. Items that had not begun at the chosen moment are dimmed; at the end none is.
+// Makes the slider. Items that had not begun at the chosen moment are dimmed. At the end of the slider, no item is
+// dimmed.
 function slider(whole, view) {
   const shown = make("output", {}, took(whole));
   const field = make("input", { type: "range", min: 0, max: 1000, value: 1000, "aria-label": "moment of the run", "aria-valuetext": took(whole), oninput: () => {

@@ -101,7 +101,7 @@ export class RowTable {
 
 const CALL_COLUMNS = [["call", "", "num"], ["who", "", ""], ["model", "", ""], ["answer", "", ""], ["time", "took", "num"], ["waited", "waited", "num"], ["in", "tokens_in", "num"], ["out", "tokens_out", "num"], ["cost", "cost", "num"]];
 
-// Makes the table of model calls. choose(number) opens a call. sort: the order at first.
+// Makes the table of model calls. choose(number) opens a call. sort: the column that sorts the rows at first.
 export async function callTable(run, choose, sort, close) {
   const { items } = await run.calls(sort);
   const used = CALL_COLUMNS.filter(([, of]) => !["waited", "cost"].includes(of) || items.some((c) => c[of]));

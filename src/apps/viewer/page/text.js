@@ -1,5 +1,5 @@
-// text.js -- makes elements for values: JSON as a tree, Markdown with a fixed set of elements, images from their data;
-// and marks the words in which two texts differ.
+// text.js -- makes elements for values: JSON as a tree, Markdown with a fixed set of elements, images from their data.
+// It also marks the words in which two texts differ.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 
@@ -73,7 +73,7 @@ export function markdown(text) {
 
 const IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/;
 
-// Shows the content of a message: a text, or parts, some of them images.
+// Shows the content of a message: a text, or parts, some of which are images.
 export function content(value) {
   if (typeof value === "string") return make("div", { class: "plain" }, value);
   if (!Array.isArray(value)) return jsonTree(value);

@@ -7,7 +7,7 @@ import { make, clear, duration, makeWalkable, timeOf } from "./dom.js";
 const LANE = 14;
 
 export class TimePane {
-  // choose(id, side) is called for a chosen bar, onMoment(micros or null) when the slider moves.
+  // choose(id, side) is called for a chosen bar. onMoment(micros or null) is called when the slider moves.
   constructor(element, runs, choose, onMoment) {
     this.element = element;
     this.runs = runs;

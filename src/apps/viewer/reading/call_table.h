@@ -7,11 +7,11 @@
 
 #include "viewer/reading/reading.h"
 
-/* Appends the calls: {"items": [{"call", "who", "model", "text", "start", "end", "took", "waited",
- * "tokens_in", "tokens_out", "cost", "state", "box"}], "tools": [{"name", "start", "end"}],
- * "total"}, at most n. Times are in microseconds after the start of the run; `who` is the tool or
- * variable for which the model was called. sort: the member by which calls are sorted, largest
- * first; empty: calls are in the order of their numbers. */
+/* Appends at most n calls: {"items": [{"call", "who", "model", "text", "start", "end", "took",
+ * "waited", "tokens_in", "tokens_out", "cost", "state", "box"}], "tools": [{"name", "start",
+ * "end"}], "total"}. Times are in microseconds after the start of the run. `who` is the tool or
+ * variable for which the model was called. sort names the member by which calls are sorted, with
+ * the largest value first. When sort is empty, calls are in the order of their numbers. */
 void pdl_call_table(const pdl_reading *r, pdl_str sort, uint32_t n, pdl_buf *out);
 
 /* Returns how long the call was on the network, in ns; 0 when that is unknown. */

@@ -12,16 +12,16 @@
 #include "viewer/doc.h"
 
 typedef struct pdl_digest {
-    uint32_t asked;   /* requests inside it to models, code, people and files */
-    uint32_t models;  /* model calls inside it, except those inside of a tool */
-    uint32_t functions; /* number of function definitions in it */
+    uint32_t asked;   /* requests of the box to models, code, people and files */
+    uint32_t models;  /* model calls inside the box, except calls inside of a tool */
+    uint32_t functions; /* number of function definitions in the box */
     uint32_t runs;    /* runs of programs in records of many runs */
-    uint32_t tools;   /* tool calls inside it, including the box itself */
-    int64_t tokens_in, tokens_out; /* tokens of all model calls inside it */
-    int64_t start, end; /* first and last moment inside it, in ns; 0 when unknown */
-    uint32_t shown;   /* blocks inside it that showed output before the result */
-    bool failed;      /* it contains a failure that counts */
-    bool recovered;   /* it contains a failure that a fallback or a retry handled */
+    uint32_t tools;   /* tool calls inside the box; the box itself may be one */
+    int64_t tokens_in, tokens_out; /* tokens of all model calls inside the box */
+    int64_t start, end; /* first and last moment of the box, in ns; 0 when unknown */
+    uint32_t shown;   /* blocks inside the box that showed output before the result */
+    bool failed;      /* the box contains a failure that counts */
+    bool recovered;   /* the box contains a failure that a fallback or a retry handled */
 } pdl_digest;
 
 /* Returns the digests of all boxes of d; owned. */
@@ -42,7 +42,7 @@ bool pdl_box_is_kind(const pdl_box *b, const char *kind);
 /* Returns true for code that runs outside of the interpreter, such as Python or a command. The
  * interpreter itself runs templates and PDL code. */
 bool pdl_box_is_code(const pdl_box *b);
-/* Returns true for a block that reads a file; one that asks a person does not count. */
+/* Returns true for a block that reads a file. Returns false for a block that asks a person. */
 bool pdl_box_reads_file(const pdl_box *b);
 
 #endif

@@ -185,7 +185,7 @@ static void put_place(const pdl_view_source *s, uint32_t box, pdl_buf *out) {
     pdl_buf_putf(out, " line %u", l->first);
 }
 
-/* Appends a text such as "called at line 17" or "round 2"; nothing for a block that adds no
+/* Appends a text such as "called at line 17" or "round 2". Appends nothing for a block that adds no
  * information. i: the box inside `up` that contains the failure. */
 static void put_step(const pdl_reading *r, const pdl_view_source *s, uint32_t up, uint32_t i,
                      pdl_buf *out) {

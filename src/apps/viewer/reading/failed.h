@@ -8,8 +8,9 @@
 
 #include "viewer/reading/reading.h"
 
-/* Appends the members "values": [{"name", "text"}], the names in the expressions of a block with
- * their values there, and "way": [text], the calls and rounds around the block, innermost first. */
+/* Appends two members. "values": [{"name", "text"}] has the names in the expressions of a block,
+ * with the values that they had there. "way": [text] has the calls and rounds around the block,
+ * innermost first. */
 void pdl_put_failure(const pdl_reading *r, const pdl_view_source *s, uint32_t box, pdl_buf *out);
 /* Appends the member "values" alone. */
 void pdl_put_values(const pdl_reading *r, uint32_t box, pdl_buf *out);

@@ -1,6 +1,6 @@
-/* failed_attempts.h -- private to viewer: failed attempts of a block, after which the block was
- * executed again, or its fallback. The results of such attempts are not a part of the document.
- *
+/* failed_attempts.h -- private to viewer: finds failed attempts of a block. After a failed attempt,
+ * the block was executed again, or its fallback was executed. The results of failed attempts are
+ * not a part of the document.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VIEWER_FAILED_ATTEMPTS_H
@@ -9,12 +9,12 @@
 #include "base/buf.h"
 #include "viewer/doc.h"
 
-/* Returns true when the box is such an attempt of the block around it. */
+/* Returns true when the box is a failed attempt of the block around it. */
 bool pdl_box_is_attempt(const pdl_box *b);
-/* Returns how many of the first children of the box are such attempts. */
+/* Returns how many of the first children of the box are failed attempts. */
 uint32_t pdl_box_attempts(const pdl_doc *d, uint32_t i);
-/* Returns true when the box is a call of a model, and not a model whose calls are all in its
- * attempts. */
+/* Returns true when the box is a call of a model. Returns false for a model block whose calls are
+ * all in failed attempts. */
 bool pdl_box_is_model_call(const pdl_doc *d, uint32_t i);
 /* Appends what followed the attempt: "Attempt 1 failed and was repeated". */
 void pdl_attempt_put_title(const pdl_doc *d, uint32_t i, pdl_buf *out);

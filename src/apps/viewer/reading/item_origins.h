@@ -8,9 +8,9 @@
 
 #include "viewer/reading/reading.h"
 
-/* Appends the member "parts": [{"text", "kind", "call", "from"}], the piece cut where its maker
- * changes, and the member "from": the items from which the piece came. A member without content is
- * left out. */
+/* Appends two members. "parts": [{"text", "kind", "call", "from"}] has the piece, divided where its
+ * maker changes. "from" has the items from which the piece came. A member without content is left
+ * out. */
 void pdl_put_origins(const pdl_reading *r, uint32_t i, pdl_buf *out);
 /* Appends an object about an item: {"from": [id], "into": [id], "calls": [number], "text",
  * "values": [{"name", "text"}]}. text: a description such as "answer of call 6, in turn 2 of out".

@@ -124,7 +124,7 @@ static bool has_failed(const row_table *t, uint32_t item) {
 
 typedef struct sorted_row {
     double key;
-    pdl_buf text; /* in a column of texts: holds the text of a cell */
+    pdl_buf text; /* the text of a cell, in a column of texts */
     uint32_t item;
 } sorted_row;
 
@@ -182,7 +182,7 @@ static void put_quantiles(double *p, size_t n, pdl_buf *out) {
     pdl_json_put_int(out, "most", (int64_t)p[n - 1 - n / 100]);
 }
 
-/* in a column of texts: holds the text of a cell */
+/* Appends the member "values" of a column, with the values that its cells have. */
 static void put_values(const row_table *t, const row_column *c, pdl_buf *out) {
     struct {
         pdl_buf text;

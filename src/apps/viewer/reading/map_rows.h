@@ -12,9 +12,10 @@
 typedef struct pdl_rows_query {
     uint32_t item; /* number of the map's item */
     uint32_t from, n;
-    /* the column by which rows are sorted; "-" before it: largest first; empty: by number */
+    /* The column by which rows are sorted. With "-" before it, the largest value comes first. When
+     * it is empty, rows are in the order of their numbers. */
     pdl_str sort;
-    pdl_str where; /* "failed", or a text that a cell contains; empty: all rows */
+    pdl_str where; /* "failed", or a text that a cell contains; when it is empty, all rows fit */
 } pdl_rows_query;
 
 /* Appends {"columns": [{"name", "kind", "values", "median", "most"}], "items": [{"id", "number",

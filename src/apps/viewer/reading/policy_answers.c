@@ -14,7 +14,7 @@
 
 enum { NANOS_PER_SECOND = 1000000000 };
 
-/* Returns the next decision of a person, from number *i on; absent when there is none. */
+/* Returns the next decision that a person made, from number *i on; absent when there is none. */
 static pdl_vref next_answer(const pdl_box *b, size_t *i) {
     pdl_vref list = pdl_box_get(b, "pdl__decisions");
     while (pdl_is_list(list) && *i < pdl_list_len(list)) {

@@ -8,11 +8,12 @@
 #include "base/buf.h"
 #include "viewer/doc.h"
 
-/* Returns true when a person was asked whether the box may do what it does, and has answered. */
+/* Returns true when a person was asked whether the action of the box may happen, and answered. */
 bool pdl_box_was_approved(const pdl_box *b);
-/* Appends what was asked and answered, such as "May this be done? command echo: yes". */
+/* Appends the question and the answer, such as "May this be done? command echo: yes". */
 void pdl_put_approval(const pdl_box *b, pdl_buf *out);
-/* Appends, a line each, what the person saw, such as `0: "echo"`, and when the answer came. */
+/* Appends one line for each value that the person saw, such as `0: "echo"`, and the time of the
+ * answer. */
 void pdl_put_approval_text(const pdl_box *b, pdl_buf *out);
 
 #endif

@@ -17,7 +17,7 @@ typedef enum {
     PDL_PRINTS_RESULT /* its result is printed as a whole */
 } pdl_printing;
 
-/* Returns what a box prints, provided that the box around it lets it print. */
+/* Returns which part of a box is printed, if the box around it may print. */
 pdl_printing pdl_box_printing(const pdl_box *b);
 /* Returns true when the child is one of the parts that its parent prints, provided that the parent
  * may print. */
@@ -27,7 +27,7 @@ bool pdl_box_has_no_result(const pdl_box *b);
 bool pdl_box_adds_no_messages(const pdl_box *b);
 /* Returns true when the block writes its result to standard output while the run continues. */
 bool pdl_box_is_shown(const pdl_box *b);
-/* Appends the text that box i wrote in this way. */
+/* Appends the text that box i wrote to standard output while the run continued. */
 void pdl_box_put_shown(const pdl_doc *d, uint32_t i, pdl_buf *out);
 /* Returns the text that a loop or a sequence prints between two parts; may be empty. */
 pdl_str pdl_box_separator(const pdl_box *b);

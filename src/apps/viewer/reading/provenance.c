@@ -28,8 +28,8 @@ static const pdl_named_value *value_in(const pdl_provenance *o, pdl_str expr) {
     }
 }
 
-/* Returns the text of the expression that makes the block's value; p is NULL when no expression
- * does. */
+/* Returns the text of the expression that makes the block's value. When no expression makes it,
+ * returns a text whose p is NULL. */
 static pdl_str expression_of(pdl_vref block) {
     static const char *const members[] = {"data", "text"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {

@@ -45,10 +45,10 @@ typedef struct pdl_item {
     bool unused;     /* no piece uses the result of this work */
 } pdl_item;
 
-/* How much the calls of a run share at their beginnings. This report is computed when the first
+/* A report on how much the calls of a run share at their beginnings. It is computed when the first
  * call is opened. */
 typedef struct pdl_comparison {
-    /* computes the report; NULL when that is not possible, or was done */
+    /* computes the report; NULL when it cannot be computed, or was computed */
     pdl_val (*fn)(void *user);
     void *user;
     pdl_val report; /* {calls}, or absent */
@@ -72,10 +72,10 @@ typedef struct pdl_reading {
     pdl_comparison *comparison; /* never NULL */
 } pdl_reading;
 
-/* Returns the reading of d, which must outlive it. Never fails: parts that are missing in the trace
- * are left out. */
+/* Returns the reading of d, which must outlive it. This never fails: parts that are missing in the
+ * trace are left out. */
 pdl_reading *pdl_reading_new(const pdl_doc *d);
-void pdl_reading_free(pdl_reading *r); /* NULL is fine */
+void pdl_reading_free(pdl_reading *r); /* r may be NULL */
 /* Returns true when items nest, pieces are in order and cover the text. */
 bool pdl_reading_ok(const pdl_reading *r);
 
@@ -92,20 +92,21 @@ void pdl_reading_text(const pdl_reading *r, pdl_buf *out);
 void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out);
 /* Returns the words that are shown for a reply that has no text. */
 const char *pdl_item_no_text(const pdl_reading *r, uint32_t i);
-/* Appends what an agent was asked: the last message of a user in its first call. Appends nothing
- * for another item, and for a long message, which is a prompt with examples. */
+/* Appends the task of an agent, which is the last message of a user in its first call. Appends
+ * nothing for another item. Appends nothing for a long message, because it is a prompt with
+ * examples. */
 void pdl_item_task(const pdl_reading *r, uint32_t i, pdl_buf *out);
 /* Appends the text that an attempt had made, without escape sequences, when no item inside of it
  * has the same text. */
 void pdl_item_gone(const pdl_reading *r, uint32_t i, pdl_buf *out);
 /* Appends the text of the item, without escape sequences that control terminals. */
 void pdl_item_text(const pdl_reading *r, uint32_t i, pdl_buf *out);
-/* Appends the title of the document: the description of the program, the first sentence of its
- * leading comment, or the name of its file without folders; when the program has no file, the name
- * of the trace. */
+/* Appends the title of the document. It is the description of the program, the first sentence of
+ * its leading comment, or the name of its file without folders. When the program has no file, it is
+ * the name of the trace. */
 void pdl_reading_title(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out);
-/* Appends facts such as "Finished · team.pdl · 2.2 s · 6 model calls · 512 tokens in, 39 out".
- * `between` is written in place of the dots. */
+/* Appends facts such as "Finished · team.pdl · 2.2 s · 6 model calls · 512 tokens in, 39 out". The
+ * text `between` replaces the dots. */
 void pdl_reading_facts(const pdl_reading *r, const pdl_view_source *s, pdl_str between,
                        pdl_buf *out);
 /* Returns "Finished", "Running", "Failed", or "Cut" when the end of the run is unknown. */

@@ -299,8 +299,8 @@ void pdl_reading_json_head(const pdl_reading *r, const pdl_view_source *s, pdl_b
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* Returns the number of the earlier call whose messages are the first messages of this call, and in
- * *n their number; 0 when there is no such call. */
+/* Returns the number of the earlier call whose messages are the first messages of this call, and
+ * sets *n_same to the number of these messages. Returns 0 when no earlier call has them. */
 static uint32_t same_as(const pdl_reading *r, uint32_t box, size_t n_messages, size_t *n_same) {
     pdl_vref v = pdl_box_get(&r->doc->boxes.p[box], "pdl__model_input");
     if (pdl_is_dict(v) && pdl_text_is(pdl_dict_getz(v, "pdl__same"), "")) return 0;

@@ -10,7 +10,8 @@
 
 #include "viewer/reading/reading.h"
 
-enum { PDL_ITEM_TEXT_BYTES = 4096 /* a longer text is cut, and marked */ };
+/* maximum number of bytes of a text; a longer text is cut, and marked as cut */
+enum { PDL_ITEM_TEXT_BYTES = 4096 };
 
 /* Appends "title", "ended" and "facts" as members of an object, without braces. */
 void pdl_reading_json_head(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out);
@@ -22,9 +23,9 @@ void pdl_reading_json_items(const pdl_reading *r, const pdl_view_source *s, uint
 void pdl_reading_json_inside(const pdl_reading *r, const pdl_view_source *s, uint32_t i,
                              uint32_t from, uint32_t n, pdl_buf *out);
 /* Appends the document of a run in progress: {"items", "from", "skipped", "late", "now", totals,
- * head}. items: the newest items, at most `most`, with the items inside of them. from: number of
- * the first of them; skipped: how many items before it are left out. late: more has happened since.
- * now: microseconds since the run began. */
+ * head}. "items" has the newest items, at most `most`, with the items inside of them. "from" is the
+ * number of the first of them, and "skipped" says how many items before it are left out. "late" is
+ * true when more has happened since. "now" is in microseconds since the run began. */
 void pdl_reading_json_newest(const pdl_reading *r, const pdl_view_source *s, uint32_t most,
                              bool late, pdl_buf *out);
 /* Appends all items as a list. */

@@ -2,10 +2,13 @@
  *
  * A search, an evaluation and an inference leave records of many runs, and no trace. Their document
  * shows a trace that this code makes: a text with a table below it, in which each row is a block of
- * the kind "run". So such a document has the same page, Markdown and search as one of a run.
+ * the kind "run". So this document has the same page, Markdown and search as the document of one
+ * run. The block of a row has these members:
  *
- *   run   the name of what ran            args   what it was given
- *   said  what is shown of it when it is opened   pdl__result   a column for each member
+ *   run          the name of the run
+ *   args         the values that the run was given
+ *   said         the text that is shown when the row is opened
+ *   pdl__result  an object with a column for each member
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,14 +22,14 @@
 
 /* A table that is being made. All-zero is not valid. */
 typedef struct pdl_run_table {
-    pdl_val lists; /* the columns of what the runs were given: name -> list */
+    pdl_val lists; /* the values that the runs were given: name of a column -> list */
     pdl_val rows;  /* blocks */
 } pdl_run_table;
 
 pdl_run_table pdl_run_table_begin(void);
 /* Adds a value to a column of `lists`. Takes v. A row that has no value in a column gets null. */
 void pdl_run_table_given(pdl_run_table *t, pdl_str column, pdl_val v);
-/* Ends a row. Takes args, result and inside. inside: the table of the runs that the row is about,
+/* Ends a row. Takes args, result and inside. inside is the table of the runs that the row is about,
  * or the list of what the run did. args and inside may be absent. */
 void pdl_run_table_add(pdl_run_table *t, pdl_str run, pdl_val args, pdl_str said, pdl_val result,
                        pdl_val inside);
