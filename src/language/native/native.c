@@ -18,8 +18,8 @@
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* Compares a name with that of a row. The function compares bytes, because they differ early, and
- * because the length of a row's name is not known. */
+/* Compares a name with the name of a row. The function compares bytes, because they differ early,
+ * and because the length of a row's name is not known. */
 static inline int compare(pdl_str name, const char *z) {
     size_t i = 0;
     while (i < name.n && z[i] && name.p[i] == z[i]) i++;
@@ -42,7 +42,7 @@ const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name) {
     return NULL;
 }
 
-enum { MAX_NEAR = 80 }; /* more than the rows of the longest table */
+enum { MAX_NEAR = 80 }; /* a number that is larger than the number of rows of the longest table */
 
 pdl_str pdl_rows_near(pdl_rows t, pdl_str name) {
     pdl_str names[MAX_NEAR];
@@ -139,7 +139,7 @@ typedef struct {
     pdl_err *err;
 } call;
 
-/* Appends "do_round", "str.upper", "append". */
+/* Appends the name of the native: "do_round", "str.upper" or "append". */
 static void put_name(const call *c, bool with_type, pdl_buf *b) {
     if (!c->row->py_name && with_type && c->n_pos) pdl_buf_putf(b, "%s.", pdl_type_name(c->pos[0]));
     pdl_buf_put(b, pdl_str_of(c->row->py_name ? c->row->py_name : c->row->name));

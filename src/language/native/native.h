@@ -2,9 +2,8 @@
  *
  * A native is a row: name, function, parameters, one line of documentation. Arguments arrive bound
  * to the row's parameters: argv[i] is the i-th parameter or absent. Natives never wait and never
- * re-enter the machine, so that they can be plain C; their arguments hold no unfilled promise (the
- * machine resolves first) unless the row has PDL_N_RAW.
- *
+ * re-enter the machine, so that they can be plain C. Their arguments hold no unfilled promise,
+ * because the machine resolves promises first. The exception is a row with PDL_N_RAW.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_NATIVE_NATIVE_H
@@ -23,11 +22,11 @@ typedef struct pdl_native_env {
     /* Prints at once, outside of the result and the context. When it is NULL, natives that need it
      * fail. */
     void (*show)(void *user, pdl_str text, pdl_label label);
-    /* Checks v against a type written as a value. Error: schema (no such type), type (v does not
-     * fit). When it is NULL, natives that need it fail. */
+    /* Checks v against a type that is written as a value. Error: schema, when there is no such
+     * type; type, when v does not fit. When the function is NULL, natives that need it fail. */
     bool (*check)(void *user, pdl_vref type, pdl_vref v, pdl_err *err);
-    /* Returns v, which fits the type, with labels that say how few values the type allows
-     * (pdl_type_bound). Takes v. It is NULL when check is NULL. */
+    /* Takes v, which fits the type, and returns it with labels that say how few values the type
+     * allows (pdl_type_bound). The function is NULL when check is NULL. */
     pdl_val (*bound)(void *user, pdl_vref type, pdl_val v);
     /* Returns a variable, borrowed; absent when the variable is undefined. When the function is
      * NULL, natives that need it fail. */
@@ -35,9 +34,9 @@ typedef struct pdl_native_env {
     void *user;
 } pdl_native_env;
 
-/* The function of a native. argv has the parameters in the order of the row. Further positional
- * arguments (rows with PDL_N_VARARGS) follow in argv[n_params..argc). kwargs is a dict of unknown
- * keywords (rows with PDL_N_KWARGS), or absent. The result is owned. */
+/* The function of a native. argv has the parameters in the order of the row. In rows with
+ * PDL_N_VARARGS, further positional arguments follow in argv[n_params..argc). In rows with
+ * PDL_N_KWARGS, kwargs is a dict of unknown keywords, or absent. The result is owned. */
 typedef bool pdl_native_fn(const pdl_native_env *env, const pdl_val *argv, size_t argc,
                            pdl_vref kwargs, pdl_val *out, pdl_err *err);
 
@@ -57,7 +56,7 @@ enum {
      * filled.
      */
     PDL_N_EFFECT = 64,
-    /* The native sets the labels of the result: those of its arguments are not joined. */
+    /* The native sets the labels of the result, so the labels of its arguments are not joined. */
     PDL_N_LABELS = 128,
 };
 
@@ -69,7 +68,8 @@ typedef bool pdl_native_writer(const pdl_native_env *env, const pdl_val *argv, s
 typedef struct pdl_native {
     const char *name;
     pdl_native_fn *fn;
-    /* "value, d, attribute": parameter names; the receiver or piped value is first. */
+    /* The names of the parameters, such as "value, d, attribute". The receiver or piped value is
+     * first. */
     const char *params;
     /* the minimum number of arguments, including the first; the number of names in params is the
      * maximum */
@@ -82,16 +82,16 @@ typedef struct pdl_native {
     uint8_t style; /* a pdl_native_style: the words of Python for wrong arguments */
     /* Types of the parameters in their order, and of the result: "iterable, any -> string". A type
      * is any, null, boolean, integer, float, number, string, list, tuple, object, range, undefined,
-     * sized (has a length), iterable, or several with | between. A parameter has a type only if
-     * values of all other types fail; further parameters are any. Only a result may be item (of the
-     * first argument), same (as the first argument), [T] (a list), arg1 or arg2 (when given). The
-     * checker reads the types of calls here. */
+     * sized (has a length), iterable, or several of these with | between them. A parameter has a
+     * type only if values of all other types fail; further parameters are any. A result may also be
+     * item (of the first argument), same (as the first argument), [T] (a list), arg1 or arg2 (when
+     * these are given). The checker reads the types of calls here. */
     const char *type;
 } pdl_native;
 
 typedef enum {
     PDL_NS_DEF,  /* "do_round() takes from 1 to 3 positional arguments but 4 were given" */
-    PDL_NS_ENV, /* DEF with one hidden leading argument, which the counts include */
+    PDL_NS_ENV, /* like DEF, but the counts include a hidden leading argument */
     PDL_NS_NONE, /* "str.upper() takes no arguments (1 given)" */
     PDL_NS_ONE,  /* "list.append() takes exactly one argument (2 given)" */
     PDL_NS_POS,  /* "replace expected at least 2 arguments, got 1"; no keywords */
@@ -110,7 +110,7 @@ pdl_global_find(pdl_str name); /* range, dict, lipsum, cycler, joiner, namespace
 /* Returns a method of values of this kind, such as "upper" of a string. Returns NULL for an unknown
  * method. */
 const pdl_native *pdl_method_find(pdl_vref receiver, pdl_str name);
-/* returns true when x.name of an object x is always this method and never an item */
+/* returns true when x.name of an object x is always a method and never an item */
 bool pdl_is_dict_method(pdl_str name);
 
 /* These return tables for docs and completion. The rows are in order, and *n is their number. */
@@ -127,24 +127,25 @@ typedef struct pdl_native_table {
 enum { PDL_NATIVE_TABLES = 13 };
 /* Returns the i-th table, i < PDL_NATIVE_TABLES. */
 pdl_native_table pdl_native_table_at(size_t i);
-/* Returns the filter or test that a word means. The word may be of another language
+/* Returns the filter or test that a word means. The word may come from another language
  * (native_advice.c). Returns an empty text for an unknown word. */
 pdl_str pdl_filter_near(pdl_str name);
 pdl_str pdl_test_near(pdl_str name);
 pdl_str pdl_method_near(pdl_vref receiver, pdl_str name);
-/* Appends what to write in place of a filter that does not exist. out stays empty when the advice
- * is unknown. */
+/* Appends the text that a user should write in place of a filter that does not exist. Appends
+ * nothing when no advice is known. */
 void pdl_filter_advise(pdl_str name, struct pdl_buf *out);
-/* Appends what to write in place of an undefined name: `len(x)` is called, `math.pi` dotted. A name
- * that is used in neither way is usually a variable of the program. */
+/* Appends the text that a user should write in place of an undefined name. `called` is set for
+ * `len(x)`, and `dotted` for `math.pi`. A name that is used in neither way is usually a variable of
+ * the program. */
 void pdl_name_advise(pdl_str name, bool called, bool dotted, struct pdl_buf *out);
-/* pdl_attribute_advice and pdl_fields_advise say what to write in place of x.name, as `x.push`,
- * where x has no such attribute; what is called was meant as a method. pdl_failure_advice says it
- * for the message of an operator or filter that failed. Nothing is returned or appended when that
- * is unknown. */
+/* pdl_attribute_advice and pdl_fields_advise give the text that a user should write in place of
+ * x.name, such as `x.push`, where x has no such attribute. called: the program calls x.name, so it
+ * means a method. pdl_failure_advice gives advice for the message of an operator or filter that
+ * failed. All three return or append nothing when they know no advice. */
 pdl_str pdl_attribute_advice(pdl_str name);
-/* Returns the word in the text that begins with the name and continues with a dash, as my-var with
- * my; empty when there is none. */
+/* Returns the word in the text that begins with the name and continues with a dash, such as my-var
+ * for the name my. Returns an empty text when there is no such word. */
 pdl_str pdl_dashed_name(pdl_str text, pdl_str name);
 void pdl_fields_advise(pdl_vref x, pdl_str name, bool called, struct pdl_buf *out);
 pdl_str pdl_failure_advice(pdl_str msg);
@@ -168,28 +169,28 @@ PDL_MUST bool pdl_native_call(const pdl_native *row, const pdl_native_env *env,
 /* Returns the writer for a filter that is called with n arguments, including the piped value and no
  * argument by name. Returns NULL when the filter has no writer; pdl_native_call is then used. */
 pdl_native_writer *pdl_filter_writer(const pdl_native *filter, size_t n);
-/* Works as pdl_native_call for such a filter, outside of autoescape. The arguments have no
- * keywords. On an error, out may have a part of the text. */
+/* Does the same as pdl_native_call for a filter that has a writer, outside of autoescape. The
+ * arguments have no keywords. On an error, out may have a part of the text. */
 PDL_MUST bool pdl_native_write(const pdl_native *row, pdl_native_writer *write,
                                const pdl_native_env *env, const pdl_call_args *args,
                                struct pdl_buf *out, pdl_err *err);
 
-/* Makes a value of a bound method or a global: it prints as in Python ("<built-in method upper of
- * str object ...>" without address), and the machine can call it. Takes receiver (absent for a
- * global). */
+/* Makes a value of a bound method or a global. The value prints as in Python ("<built-in method
+ * upper of str object ...>", without the address), and the machine can call it. Takes receiver,
+ * which is absent for a global. */
 pdl_val pdl_native_value(const pdl_native *row, pdl_val receiver);
-const pdl_native *pdl_native_row(pdl_vref v); /* v must have the tag PDL_V_NATIVE */
+const pdl_native *pdl_native_row(pdl_vref v); /* requires a v with the tag PDL_V_NATIVE */
 pdl_vref pdl_native_receiver(pdl_vref v);     /* returns absent for a global */
 
 /* --- attribute and item access (spec syntax 4.3) ---------------------------------------------- */
 
-/* Returns x.name: the attribute or method, otherwise the item. When x has none of them, returns an
- * undefined value with Python's explanation. */
+/* Returns x.name, which is the attribute or method, or else the item. When x has neither, returns
+ * an undefined value with Python's explanation. */
 PDL_MUST bool pdl_attr(pdl_vref x, pdl_str name, pdl_val *out, pdl_err *err);
-/* Returns x[key]: the item, otherwise the attribute (for a key that is a string). Lists take ints;
+/* Returns x[key], which is the item, or else the attribute when key is a string. Lists take ints;
  * pdl_slice makes slices. */
 PDL_MUST bool pdl_item(pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err);
-/* Returns the undefined value that says that x has no such item. */
+/* Returns an undefined value, whose explanation says that x has no item for key. */
 pdl_val pdl_no_element(pdl_vref x, pdl_vref key);
 /* Reads the argument `attribute` of a filter as paths of keys. "a.b" is [["a", "b"]]. With multi,
  * "a.0,b" is [["a", 0], ["b"]]. */
@@ -198,13 +199,13 @@ pdl_val pdl_attribute_paths(pdl_vref attribute, bool multi);
  * context or bytes. */
 PDL_MUST bool pdl_slice(pdl_vref x, pdl_vref from, pdl_vref to, pdl_vref step, pdl_val *out,
                         pdl_err *err);
-/* Sets the error of using an undefined value: UndefinedError with its explanation. Always returns
- * false. */
+/* Sets the error for the use of an undefined value: an UndefinedError with its explanation. Always
+ * returns false. */
 bool pdl_undefined_error(pdl_vref undefined, pdl_err *err);
 
-/* Objects with tag PDL_V_CELL or PDL_V_RECORD answer look-ups of attributes through their class:
- * every class used with these two tags is the first member of a pdl_attr_class. attr may be NULL.
- * It returns an owned value, or false for an unknown name. */
+/* Objects with tag PDL_V_CELL or PDL_V_RECORD answer look-ups of attributes through their class.
+ * Every class of these objects is the first member of a pdl_attr_class. attr may be NULL. It
+ * returns an owned value, or false for an unknown name. */
 typedef struct pdl_attr_class {
     pdl_class base;
     bool (*attr)(pdl_vref self, pdl_str name, pdl_val *out);
@@ -219,15 +220,15 @@ void pdl_object_name(pdl_vref x, struct pdl_buf *out);
 bool pdl_is_namespace(pdl_vref v);
 /* Sets a name of a namespace. Takes x. Refuses an x that contains a namespace. */
 PDL_MUST bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *err);
-/* Calls a cell: joiner() returns text. *handled: false when the cell cannot be called. */
+/* Calls a cell: joiner() returns text. Sets *handled to false when the cell cannot be called. */
 PDL_MUST bool pdl_cell_call(pdl_vref cell, size_t n_pos, bool *handled, pdl_val *out, pdl_err *err);
 
 /* --- formatting (percent_format.c) ------------------------------------------------------------ */
 
-/* Computes '%s' % x. lenient: undefined values print as empty text. */
+/* Computes '%s' % x. When lenient is set, undefined values print as empty text. */
 PDL_MUST bool pdl_format_percent(pdl_vref format, pdl_vref args, bool lenient, pdl_val *out,
                                  pdl_err *err);
-/* Appends the result for a tuple of args. */
+/* Appends the result for n arguments. It is the same as for a tuple of them. */
 PDL_MUST bool pdl_format_percent_put(pdl_vref format, const pdl_val *args, size_t n, bool lenient,
                                      struct pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_format_braces(pdl_str format, const pdl_val *pos, size_t n_pos, pdl_vref kwargs,
@@ -240,9 +241,9 @@ PDL_MUST bool pdl_escape_html(pdl_vref x, pdl_val *out, pdl_err *err);
 
 /* --- tools (tools.c) -------------------------------------------------------------------------- */
 
-/* Returns the list of tools as services accept it: PDL functions become their signatures. Records
- * with a function in `run` lose this member. An imported tool server becomes its tools. All other
- * items are unchanged. */
+/* Returns the list of tools in the form that services accept. PDL functions become their
+ * signatures. Records with a function in `run` lose this member. An imported tool server becomes
+ * its tools. All other items are unchanged. */
 PDL_MUST bool pdl_tools_declare(pdl_vref tools, pdl_val *out, pdl_err *err);
 
 #endif

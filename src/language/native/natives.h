@@ -81,7 +81,7 @@ pdl_native_fn pdl_f_capitalize, pdl_f_center, pdl_f_format, pdl_f_indent, pdl_f_
     pdl_f_wordwrap;
 pdl_native_fn pdl_f_json, pdl_f_pylist;
 pdl_native_writer pdl_w_capitalize, pdl_w_format, pdl_w_lower, pdl_w_upper;
-/* Functions of stdlib outside of stdlib.c. */
+/* Functions of stdlib that are not in stdlib.c. */
 pdl_native_fn pdl_g_calculate, pdl_g_fill, pdl_g_find_object, pdl_g_slots, pdl_g_tfidf;
 pdl_native_fn pdl_g_http, pdl_g_http_next, pdl_g_http_request;
 pdl_native_fn pdl_g_find_tool, pdl_g_tool_call, pdl_g_tool_error, pdl_g_tool_request,
@@ -89,7 +89,7 @@ pdl_native_fn pdl_g_find_tool, pdl_g_tool_call, pdl_g_tool_error, pdl_g_tool_req
 pdl_native_fn pdl_f_escape, pdl_f_forceescape, pdl_f_safe, pdl_f_striptags, pdl_f_urlencode,
     pdl_f_urlize, pdl_f_xmlattr;
 pdl_native_fn pdl_g_nearest;
-/* Methods of text outside of methods_str.c. */
+/* Methods of text that are not in methods_str.c. */
 pdl_native_fn pdl_m_join, pdl_m_lstrip, pdl_m_partition, pdl_m_rpartition, pdl_m_rsplit,
     pdl_m_rstrip, pdl_m_split, pdl_m_splitlines, pdl_m_strip;
 pdl_native_fn pdl_m_isalnum, pdl_m_isalpha, pdl_m_isascii, pdl_m_isdecimal, pdl_m_isdigit,
@@ -110,7 +110,7 @@ static inline bool pdl_given(pdl_vref v) { return !pdl_is_absent(v) && !pdl_is_n
 /* Reads an integer argument ("'str' object cannot be interpreted as an integer"). Big integers are
  * clamped. When the argument is absent, *out is unchanged. */
 PDL_MUST bool pdl_arg_int(pdl_vref v, int64_t *out, pdl_err *err);
-/* Computes bool(v); undefined values fail unless env is lenient. */
+/* Computes bool(v). An undefined value fails unless env is lenient. */
 PDL_MUST bool pdl_arg_truth(const pdl_native_env *env, pdl_vref v, bool *out, pdl_err *err);
 /* Returns str(v). A string, even a safe string, is returned unchanged. An undefined v gives the
  * empty text when env is lenient, and fails otherwise. */
@@ -129,13 +129,13 @@ static inline bool pdl_is_seq(pdl_vref v) { return pdl_is_list(v) || pdl_is(v, P
 /* Makes a text of the content of b. The text is safe if `like` is a safe string. Ends b. Error:
  * limit. */
 PDL_MUST bool pdl_text_like(pdl_buf *b, pdl_vref like, pdl_val *out, pdl_err *err);
-/* Makes a piece of a string, which is safe if its source is. */
+/* Makes a piece of the string `like`. The piece is safe when `like` is safe. */
 pdl_val pdl_piece_like(pdl_str s, pdl_vref like);
 bool pdl_is_ascii(pdl_vref s); /* each code point has one byte */
 
 /* --- attributes of items (filters map, sort, groupby...) -------------------------------------- */
 
-/* A parsed "address.city" or "age,name.0": parts with their paths. */
+/* A parsed "address.city" or "age,name.0". It has one path for each part. */
 typedef struct pdl_getter {
     pdl_val paths;  /* a list of lists of keys; absent for the item itself */
     bool multi;     /* the result is a list with a value for each path */

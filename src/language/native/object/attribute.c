@@ -1,6 +1,5 @@
-/* attribute.c -- x.name, x[key], x[a:b:c] with the rules of Jinja over Python objects (spec
- * syntax 4.3).
- *
+/* attribute.c -- computes x.name, x[key] and x[a:b:c] by the rules of Jinja for Python objects
+ * (spec syntax 4.3).
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/native.h"

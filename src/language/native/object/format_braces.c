@@ -278,7 +278,7 @@ static bool put_format(formatter *f, pdl_str s, unsigned depth, pdl_buf *out) {
         if (!pdl_buf_add(out, pdl_str_sub(s, from, i), f->err)) return false;
         if (i == s.n) break;
         char c = s.p[i++];
-        if (i < s.n && s.p[i] == c) { /* a doubled brace means a brace */
+        if (i < s.n && s.p[i] == c) { /* a doubled brace is written as one brace */
             if (!pdl_buf_add(out, pdl_str_sub(s, i, i + 1), f->err)) return false;
             i++;
             continue;

@@ -30,7 +30,7 @@ static bool m_copy(PDL_ARGS) {
 }
 
 static bool m_get(PDL_ARGS) {
-    if (pdl_is(argv[1], PDL_V_UNDEFINED) && env->lenient) { /* no dict has such a key */
+    if (pdl_is(argv[1], PDL_V_UNDEFINED) && env->lenient) { /* a dict never has an undefined key */
         *out = or_null(argv[2]);
         return true;
     }
@@ -56,7 +56,8 @@ static bool m_values(PDL_ARGS) {
 static bool m_pop(PDL_ARGS) {
     if (!need_key(argv[1], err)) return false;
     pdl_vref v = pdl_dict_find(argv[0], argv[1]);
-    pdl_label chosen = pdl_label_of(argv[1]); /* the key decides which entries remain */
+    /* the remaining entries depend on the key, so they get its labels */
+    pdl_label chosen = pdl_label_of(argv[1]);
     if (!pdl_is_absent(v)) {
         pdl_val x = pdl_keep(v);
         return changed(pdl_with_label(pdl_dict_del(pdl_keep(argv[0]), argv[1]), chosen), x, out);

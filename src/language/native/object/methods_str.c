@@ -15,8 +15,8 @@
 static pdl_str self_of(const pdl_val *argv) { return pdl_str_get(argv[0]); }
 
 static bool need_str(pdl_vref v, const char *what, pdl_err *err) {
-    /* A message that names the argument is from another part of Python, which writes None for the
-     * type of None. */
+    /* A message that names the argument comes from another part of Python, which calls the type of
+     * None "None". */
     const char *type = pdl_is_null(v) && *what ? "None" : pdl_py_type(v);
     return pdl_is_str(v) || pdl_err_host(err, "TypeError", "%smust be str, not %s", what, type);
 }

@@ -28,11 +28,11 @@ typedef struct {
     pdl_vref args;      /* the given arguments: a tuple of arguments, one argument, or a mapping */
     const pdl_val *pos; /* the arguments; NULL means the items of args */
     size_t n_pos, next; /* the number of arguments, and the number of used arguments */
-    bool by_key;        /* a field used a key: after that, every field needs a key */
+    bool by_key;        /* a field has used a key; from then on, every field needs a key */
     bool fresh;         /* no field has used the value of the key yet */
     bool mapping;       /* args can be indexed, so unused arguments are no error */
     pdl_val found;      /* the value of the key, owned */
-    bool safe;          /* used for Markup % x */
+    bool safe;          /* the operation is Markup % x */
     bool lenient;       /* undefined values print as empty text */
     pdl_err *err;
 } printer;

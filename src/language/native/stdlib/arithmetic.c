@@ -1,8 +1,6 @@
 /* arithmetic.c -- reads an arithmetic expression that a model wrote into nodes; see calculate.c.
- *
- * The grammar is that of Python's expressions, so that an expression that is well-formed but not
- * arithmetic gets a specific error: what is refused becomes a node, too.
- *
+ * The grammar is the grammar of Python's expressions. So an expression that is well-formed but not
+ * arithmetic gets a specific error, because the refused part becomes a node, too.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/stdlib/arithmetic.h"
@@ -17,8 +15,8 @@
 #include "base/banned.h"
 
 enum {
-    /* the maximum number of nested parentheses (two each), signs and powers, because the reader
-     * recurses */
+    /* the maximum depth of nested parentheses (which count two), signs and powers; it is limited
+     * because the reader recurses */
     MAX_DEPTH = 300
 };
 
@@ -62,7 +60,7 @@ static bool is_word(int c) {
     return c == '_' || c >= 0x80 || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
 }
 
-/* Returns the word at the cursor, letters and digits, without passing it. */
+/* Returns the word of letters and digits at the cursor. The cursor does not move. */
 static pdl_str word_at(const arith_reader *r) {
     size_t n = 0;
     while (is_word(scan_peek_at(&r->s, n))) n++;
@@ -270,7 +268,8 @@ static int group(arith_reader *r) { /* the cursor is after "(" */
         if (scan_peek(&r->s) == ')') break;
         if (expression(r) == NO_NODE) e = NO_NODE;
     }
-    if (e != NO_NODE && (accept_word(r, "for") || accept(r, ":="))) { /* (x for x in y) */
+    /* refuses (x for x in y) and (x := y) */
+    if (e != NO_NODE && (accept_word(r, "for") || accept(r, ":="))) {
         r->open--;
         return skip_brackets(r, ')') ? refused(r, UNSUPPORTED) : NO_NODE;
     }

@@ -12,11 +12,11 @@
 
 enum {
     MAX_DIGITS = 4300,
-    MAX_BITS = 14285, /* bits of MAX_DIGITS digits */
+    MAX_BITS = 14285, /* number of bits of an integer with MAX_DIGITS digits */
     NO_NODE = -1
 };
 
-/* The reason for an expression of Python that is not arithmetic. */
+/* The error for an expression of Python that is not arithmetic. */
 #define UNSUPPORTED "unsupported expression"
 
 typedef enum { N_VALUE, N_BINARY, N_NEGATE, N_REFUSED } arith_kind;

@@ -1,10 +1,9 @@
-/* find_object.c -- the first JSON object in a text that fits: finds tool calls in a model's text
- * (spec patterns 2).
+/* find_object.c -- finds the first JSON object in a text that fits, such as a tool call in a
+ * model's text (spec patterns 2).
  *
  * Every `{` is tried, from left to right. An attempt that fails inside of nested objects is
- * repeated for each of these objects, so the work is the length of the text times the depth of its
+ * repeated for each of these objects. So the work is the length of the text times the depth of its
  * nesting, which has a limit.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"

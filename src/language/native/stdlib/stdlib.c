@@ -52,7 +52,7 @@ static pdl_str first_word(pdl_str answer) {
     return pdl_str_sub(said, from, n);
 }
 
-/* How a text starts with a token: only when capital letters count as small ones, or as written. */
+/* Says how a text starts with a token: not at all, with letters of another case, or exactly. */
 typedef enum { NO_START, ANY_CASE, AS_WRITTEN } start_kind;
 
 static start_kind start_of(pdl_str text, pdl_str part) {
@@ -77,9 +77,9 @@ static bool logprob_of(pdl_vref entry, double *out, pdl_err *err) {
     return member(entry, "logprob", &v, err) && pdl_float_from(v, out, err);
 }
 
-/* Returns the probability of the first candidate token that is a prefix of word: as it is written,
- * or else in any case. When no candidate is one, returns the probability of the least likely
- * candidate. */
+/* Returns the probability of the first candidate token that is a prefix of word. Exact matches come
+ * first, then matches without regard to case. When no candidate is a prefix, returns the
+ * probability of the least likely candidate. */
 static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
     double least = INFINITY, other_case = NAN;
     for (size_t i = 0; i < pdl_list_len(top); i++) {
@@ -96,8 +96,9 @@ static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
     return true;
 }
 
-/* Finds the tokens that were weighed where the answer was decided: at the last token that begins
- * the answer, or at the first one when an explanation follows, which may have such tokens, too. */
+/* Finds the tokens that were weighed where the answer was decided. That is the last token that
+ * begins the answer. When an explanation follows, it is the first such token, because the
+ * explanation may have such tokens, too. */
 static bool decision(pdl_vref choice, pdl_str answer, bool explained, pdl_vref *top,
                      pdl_err *err) {
     pdl_vref logprobs, content;
@@ -114,8 +115,8 @@ static bool decision(pdl_vref choice, pdl_str answer, bool explained, pdl_vref *
     return pdl_err_host(err, "AssertionError", "no token of the response begins its text");
 }
 
-/* Computes the logarithm of the share that `true` (or, if own, the given answer) has in the weight
- * of both words. */
+/* Computes the logarithm of the share that `true` has in the weight of both words. When own is set,
+ * computes the share of the given answer instead. */
 static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
     pdl_vref choices, message, content, top;
     if (!member_list(response, "choices", &choices, err)) return false;
@@ -148,7 +149,7 @@ static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Returns true when the model gave no probabilities, which many models do not have. */
+/* Returns true when the response has no probabilities, which many models do not give. */
 static bool lacks_logprobs(pdl_vref response) {
     pdl_vref choices = pdl_member(response, "choices");
     if (!pdl_is_list(choices) || !pdl_list_len(choices)) return false;
@@ -156,8 +157,8 @@ static bool lacks_logprobs(pdl_vref response) {
     return pdl_is_absent(content) || pdl_is_null(content);
 }
 
-/* Judges by the first word of the answer, in small or capital letters, because nothing else is
- * known. Returns 0 for true and -inf for false. */
+/* Judges by the first word of the answer, without regard to case, because nothing else is known.
+ * Returns 0 for true and -inf for false. */
 static bool verdict(pdl_vref response, pdl_val *out, pdl_err *err) {
     pdl_vref choice = pdl_list_at(pdl_member(response, "choices"), 0);
     pdl_str said = pdl_str_trim(pdl_member_str(pdl_member(choice, "message"), "content"));
@@ -183,8 +184,8 @@ static pdl_err_kind kind_named(pdl_vref name) {
     return kind == PDL_E_expression ? PDL_E_runtime : kind;
 }
 
-/* Fails with the text as the whole message, since it is not an error of the expression. A pdl_error
- * that was caught is raised again unchanged. */
+/* Fails with the text as the whole message, since the error is not an error of the expression. A
+ * pdl_error that was caught is raised again unchanged. */
 static bool g_fail(PDL_ARGS) {
     pdl_vref caught = pdl_is_dict(argv[0]) ? argv[0] : pdl_absent(), message = argv[0],
              status = pdl_absent();

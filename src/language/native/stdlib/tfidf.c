@@ -1,9 +1,7 @@
 /* tfidf.c -- finds the texts that are most similar to a query: TF-IDF weights, cosine (spec
- * patterns 11).
- *
- * Words are runs of two or more word characters of the lower-cased text. Each text is a list of
- * (word, count), sorted by word; weight = count * idf, vectors of length 1.
- *
+ * patterns 11). Words are runs of two or more word characters of the lower-cased text. Each text is
+ * a list of (word, count), sorted by word. The weight of a word is count * idf, and vectors have
+ * the length 1.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <math.h>
@@ -22,7 +20,7 @@ typedef struct {
 } term;
 
 typedef struct {
-    pdl_buf lower; /* the words of the vocabulary are slices of it */
+    pdl_buf lower; /* the text of which the words of the vocabulary are slices */
     PDL_VEC(term) terms;
     double length;
 } text;
@@ -127,7 +125,7 @@ static bool all_texts(pdl_vref list, pdl_err *err) {
     return true;
 }
 
-/* Ranks the texts. hits has room for as many as there are texts. */
+/* Ranks the texts. hits has room for all texts. */
 static bool rank(pdl_vref texts, pdl_str query, pdl_hit *hits, pdl_err *err) {
     size_t n = pdl_list_len(texts);
     text *t = PDL_NEW_N(text, n + 1), *q = &t[n];

@@ -1,10 +1,9 @@
-/* tools.c -- functions for lib/stdlib.pdl and for the programs made for tool servers: they read a
+/* tools.c -- functions for lib/stdlib.pdl and for the programs made for tool servers. They read a
  * model's tool call, and make the effects of a server's functions (mcp/mcp.h has their requests).
  *
- * A tool is a PDL function; or a record with `run` or `tool_api`, whose name is in `name`, in
- * `name_for_model` or in `function.name`; or an imported tool server, an object with `tools` and
- * `call_tool`.
- *
+ * A tool is a PDL function, a record, or an imported tool server. A record has `run` or `tool_api`,
+ * and its name is in `name`, in `name_for_model` or in `function.name`. A tool server is an object
+ * with `tools` and `call_tool`.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/natives.h"
@@ -34,8 +33,7 @@ static pdl_val tool_effect(pdl_vref server, const char *op, const char *what, pd
     return pdl_tuple_new((pdl_val[]){pdl_textz("tool"), r}, 2);
 }
 
-/* Returns those of the named variables that exist, because a parameter without a value
- * is not sent. */
+/* Returns the named variables that exist, because a parameter without a value is not sent. */
 static bool given_variables(const pdl_native_env *env, pdl_vref names, pdl_val *out, pdl_err *err) {
     if (!env->variable) return pdl_err_host(err, "RuntimeError", "there are no variables here");
     pdl_val d = pdl_dict_new(pdl_list_len(names));
@@ -152,8 +150,8 @@ static bool server_has(pdl_vref server, pdl_str name) {
 
 typedef struct found {
     pdl_vref run;
-    const char *how;  /* "named", "value", "host", "server" */
-    pdl_str near[16]; /* names that were compared, for the message */
+    const char *how;  /* the form of the call: "named", "value", "host" or "server" */
+    pdl_str near[16]; /* the names that were compared; the message lists them */
     size_t n_near;
 } found;
 
@@ -177,7 +175,8 @@ static bool find_tool(pdl_vref tools, pdl_str name, found *f) {
     return false;
 }
 
-/* Reads arguments, which are JSON text, or an object already; an empty text is an empty object. */
+/* Reads arguments, which are JSON text or already an object. An empty text means an empty
+ * object. */
 static bool read_arguments(pdl_vref v, pdl_str tool, pdl_val *out, pdl_err *err) {
     pdl_err why = {0};
     *out = pdl_absent();

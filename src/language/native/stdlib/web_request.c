@@ -1,11 +1,9 @@
-/* web_request.c -- functions for `stdlib.http`: they check a request, make its effect, and say
- * where an answer redirects to.
+/* web_request.c -- functions for `stdlib.http`. They check a request, make its effect, and find the
+ * target of a redirect.
  *
  * A redirect is a new request. It goes through a new effect, so that policy, budget and journal
- * judge it like the first one, and only those of its headers are sent to another server that say
- * nothing about the user. Each part of a request keeps its own labels, because a policy judges
- * address and body separately.
- *
+ * judge it like the first one. Another server only gets headers that say nothing about the user.
+ * Each part of a request keeps its own labels, because a policy judges address and body separately.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
@@ -73,8 +71,8 @@ static bool is_one_line(pdl_str s) {
     return s.n <= MAX_VALUE;
 }
 
-/* Checks one header. The engine alone sets the headers for length, connection and host: another
- * value could make two requests of one, or one for a host that no policy has seen. */
+/* Checks one header. Only the engine sets the headers for length, connection and host. Another
+ * value could make two requests out of one, or a request for a host that no policy has seen. */
 static bool check_header(pdl_vref key, pdl_vref value, pdl_err *err) {
     static const char *const own[] = {"Host",       "Content-Length", "Transfer-Encoding",
                                       "Connection", "Upgrade",        "Expect",
@@ -153,7 +151,8 @@ static bool read_numbers(pdl_vref timeout, pdl_vref most, pdl_err *err) {
     return true;
 }
 
-/* Only variables whose names say that they hold a key can be sent. */
+/* Returns true when the name of a variable says that it holds a key. Only such variables can be
+ * sent. */
 static bool names_key(pdl_str s) {
     static const char *const ends[] = {"KEY", "TOKEN", "SECRET", "PASSWORD"};
     for (size_t i = 0; i < s.n; i++)
@@ -222,7 +221,8 @@ bool pdl_g_http_request(PDL_ARGS) {
     return true;
 }
 
-/* Returns true when reading v again changes nothing, so that it is in normal form. Takes again. */
+/* Returns true when v is in normal form, so that reading it again changes nothing. `again` is the
+ * result of that reading. Takes again. */
 static bool is_normal(pdl_vref v, pdl_val again, pdl_err *err) {
     bool same = pdl_val_eq(v, again);
     pdl_drop(again);
@@ -257,8 +257,8 @@ bool pdl_g_http(PDL_ARGS) {
 
 /* --- redirects -------------------------------------------------------------------------------- */
 
-/* Returns the headers that another request may take along: to another server only headers that
- * every client sends, and without a body no headers that describe one. */
+/* Returns the headers that the next request keeps. For another server, these are only headers that
+ * every client sends. Without a body, headers that describe a body are left out. */
 static pdl_val carried_headers(pdl_vref headers, bool same_server, bool with_body) {
     static const char *const common[] = {"Accept", "Accept-Language", "User-Agent", "Content-Type"};
     pdl_val d = pdl_dict_new(pdl_dict_len(headers));

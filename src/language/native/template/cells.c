@@ -1,6 +1,5 @@
 /* cells.c -- objects of templates that have state: namespace, cycler, joiner. These are the only
- * mutable values; a namespace refuses to hold a namespace, so that no cycle can form.
- *
+ * mutable values. A namespace refuses to hold a namespace, so that no cycle can form.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/template/cells.h"
@@ -11,11 +10,12 @@
 
 #include "base/banned.h"
 
-/* All three have this layout. */
+/* The layout of all three objects. */
 typedef struct {
     pdl_ext ext;
-    pdl_val content; /* for namespace: a dict; for cycler: a list; for joiner: the separator */
-    size_t at;       /* for cycler: the position; for joiner: how many times it was used */
+    /* for a namespace, a dict; for a cycler, a list; for a joiner, the separator */
+    pdl_val content;
+    size_t at;       /* for a cycler, the position; for a joiner, how many times it was used */
 } cell;
 
 static cell *cell_of(pdl_vref v) { return (cell *)(void *)pdl_obj_of(v); }
@@ -44,7 +44,7 @@ static const pdl_attr_class namespace_class = {
     {"jinja2.utils.Namespace", child, NULL, namespace_text}, namespace_attr};
 
 /* Returns true when v holds a cell at any depth. Values that are nested too deeply count as holding
- * one. The memo has the values that hold none. */
+ * a cell. The memo has the values without cells. */
 static bool search_cell(pdl_memo *m, pdl_vref v, unsigned depth) {
     pdl_vref known;
     if (pdl_is(v, PDL_V_CELL)) return true;

@@ -83,7 +83,7 @@ static size_t put_numeric(pdl_str s, size_t i, pdl_buf *out) {
     return at - i;
 }
 
-/* Reads "amp;" at s[i]: the whole name, or else its longest prefix that is valid without a
+/* Reads "amp;" at s[i]. Takes the whole name, or else its longest prefix that is valid without a
  * semicolon. Returns its length, or 0. */
 static size_t put_named(pdl_str s, size_t i, pdl_buf *out) {
     size_t end = i;

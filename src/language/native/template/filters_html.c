@@ -222,7 +222,7 @@ static bool put_quoted(const pdl_native_env *env, pdl_vref v, bool query, pdl_bu
     return true;
 }
 
-/* Reads the two values of a pair, whatever kind of sequence it is. */
+/* Reads the two values of a pair, which may be any kind of sequence. */
 static bool unpack_pair(pdl_vref v, pdl_val out[2], pdl_err *err) {
     size_t n;
     if (pdl_is(v, PDL_V_UNDEFINED)) return pdl_undefined_error(v, err);

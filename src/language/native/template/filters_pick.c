@@ -1,6 +1,5 @@
-/* filters_pick.c -- map, select, reject and their attribute forms: filters that apply other filters
- * and tests by name.
- *
+/* filters_pick.c -- map, select, reject and their attribute forms. These filters apply other
+ * filters and tests by name.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/natives.h"
@@ -26,7 +25,8 @@ static bool no_such(const char *what, pdl_vref name, pdl_err *err) {
     return false;
 }
 
-/* Begins an action. pos[0] is the name of its filter or test, and the others are its arguments. */
+/* Begins an action. pos[0] is the name of its filter or test, and the other items are its
+ * arguments. */
 static bool action_init(action *a, bool test, const pdl_val *pos, size_t n, pdl_vref kwargs,
                         pdl_err *err) {
     if (n == 0) return true;

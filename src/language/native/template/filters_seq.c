@@ -1,6 +1,5 @@
-/* filters_seq.c -- filters on sequences. Where Jinja returns an iterator, these return the list of
- * its items.
- *
+/* filters_seq.c -- filters on sequences. Where Jinja returns an iterator, these filters return the
+ * list of its items.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/natives.h"
@@ -173,8 +172,8 @@ static bool sort_items(const pdl_getter *g, pdl_vref items, bool reverse, pdl_va
 }
 
 /* Sorts with each key in a list. The comparison of lists first searches for items that differ, so
- * equal keys without an order (null, objects) can be sorted. Called only after a failure, since
- * most keys have an order. */
+ * equal keys without an order (null, objects) can be sorted. This is called only after a failure,
+ * since most keys have an order. */
 static bool sort_listed(const pdl_getter *g, pdl_vref items, bool reverse, pdl_val *out,
                         pdl_err *err) {
     pdl_val keys, lists = pdl_list_new(pdl_list_len(items));

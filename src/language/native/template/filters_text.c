@@ -30,7 +30,8 @@ static bool recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_va
     return ok;
 }
 
-/* Writes a short text directly into out. It grows to at most three times its size. */
+/* Writes a short text directly into out. The result has at most three times the size of the
+ * text. */
 static bool put_recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_buf *out,
                         pdl_err *err) {
     if (pdl_is_str(v) && pdl_str_get(v).n <= PDL_SHORT_TEXT &&
@@ -234,7 +235,7 @@ static bool check_truncate(pdl_vref end, int64_t length, int64_t leeway, size_t 
     return true;
 }
 
-/* Reads a length: a number, whose whole part counts. */
+/* Reads a length from a number, which is rounded down. */
 static bool length_of(pdl_vref v, int64_t *out, pdl_err *err) {
     if (pdl_is_absent(v)) return true;
     if (!pdl_is_number(v))

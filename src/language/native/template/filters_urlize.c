@@ -9,8 +9,8 @@
 
 #include "base/banned.h"
 
-/* The pattern of a URL: a scheme, or www. with a domain, or a well-known top domain, or an IP
- * number; then port and path. */
+/* The pattern of a URL. It begins with a domain after a scheme or www., with a domain that has a
+ * well-known ending, or with an IP number after a scheme. A port and a path may follow. */
 static const char web_pattern[] =
     "^((https?://|www\\.)(([\\w%-]+\\.)+)?([a-z]{2,63}|xn--[\\w%]{2,59})"
     "|([\\w%-]{2,63}\\.)+(com|net|int|edu|gov|org|info|mil)"
@@ -21,7 +21,7 @@ static const char mail_pattern[] = "^\\S+@\\w[\\w.-]*\\.\\w+$";
 
 typedef struct {
     pdl_regex *web, *mail;
-    /* maximum number of code points of the URL that are displayed; -1: no maximum */
+    /* maximum number of code points of the URL that are displayed; -1 means no maximum */
     int64_t limit;
     pdl_buf attributes; /* rel and target, escaped */
     pdl_val schemes;    /* list of further prefixes, or absent */
@@ -41,8 +41,8 @@ static size_t count(pdl_str s, pdl_str what) {
     return n;
 }
 
-/* Returns the length of an opening or a closing bracket at the start or end of s; 0 when there is
- * none. */
+/* The first function returns the length of the opening bracket at the start of s, the second that
+ * of the closing bracket or punctuation at its end. Both return 0 for other text. */
 static size_t opening(pdl_str s) {
     if (s.n && (s.p[0] == '(' || s.p[0] == '<')) return 1;
     return pdl_str_starts(s, PDL_STR("&lt;")) ? 4 : 0;

@@ -73,8 +73,8 @@ static bool float_from_text(pdl_str s, double *out) {
     return ok;
 }
 
-/* Returns the text from which a number is read. In bytes only ASCII counts, and its separators
- * U+001C to U+001F are not blanks; other bytes give the empty text, which is no number. */
+/* Returns the text from which a number is read. In bytes, only ASCII counts, and its separators
+ * U+001C to U+001F are not blanks. Other bytes give the empty text, which is not a number. */
 static pdl_str number_text(pdl_vref v) {
     if (pdl_is_str(v)) return pdl_str_get(v);
     pdl_str s = pdl_bytes_get(v);
@@ -513,7 +513,7 @@ static bool write_sorted(pdl_vref v, const pdl_str *unit, pdl_buf *b, pdl_err *e
     return ok;
 }
 
-enum { MAX_UNIT = 1000 }; /* number of bytes of indentation for each level */
+enum { MAX_UNIT = 1000 }; /* maximum number of bytes of indentation for each level */
 
 /* Reads the indentation in an argument, which is a number of blanks or a text, into
  * *unit; owned. */

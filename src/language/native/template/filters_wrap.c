@@ -87,8 +87,8 @@ static size_t cut_of(const para *p, chunk c, size_t room) {
     return room;
 }
 
-/* Writes the lines of a paragraph. Each line is a span of adjacent chunks. next: the chunk that was
- * cut, or the next chunk to read. */
+/* Writes the lines of a paragraph. Each line is a span of adjacent chunks. next is the chunk that
+ * was cut, or the next chunk to read. */
 static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
     size_t i = 0, rest = 0; /* rest > i: a chunk was cut at i; it ends at rest */
     bool any = false;

@@ -49,8 +49,8 @@ static bool t_iterable(PDL_ARGS) {
     YIELD(t == PDL_V_UNDEFINED || pdl_val_len(argv[0], &n));
 }
 
-/* Returns true for values with a length and items by key: sets and the views of objects have no
- * items. */
+/* Returns true for values that have a length and items by key. Sets and the views of objects have
+ * no items. */
 static bool t_sequence(PDL_ARGS) {
     pdl_tag t = pdl_tag_of(argv[0]);
     size_t n;
@@ -59,8 +59,8 @@ static bool t_sequence(PDL_ARGS) {
     YIELD(t == PDL_V_UNDEFINED ? env->lenient : items && pdl_val_len(argv[0], &n));
 }
 
-/* Returns true when two values are the same object; Python shares small integers and one-character
- * strings. */
+/* Returns true when two values are the same object. As in Python, equal small integers and equal
+ * one-character strings are the same object. */
 static bool t_sameas(PDL_ARGS) {
     pdl_vref a = argv[0], b = argv[1];
     pdl_tag t = pdl_tag_of(a);
@@ -131,8 +131,8 @@ static bool t_gt(PDL_ARGS) { return ordered(argv, '>', out, err); }
 static bool t_le(PDL_ARGS) { return ordered(argv, 'l', out, err); }
 static bool t_ge(PDL_ARGS) { return ordered(argv, 'g', out, err); }
 
-/* Returns true when a name is in a table. As for a key of Python's dict, an unhashable
- * name fails. */
+/* Returns true when a name is in a table. An unhashable name fails, as it does for a key of
+ * Python's dict. */
 static bool named(pdl_vref name, bool test, pdl_val *out, pdl_err *err) {
     if (!pdl_is_hashable(name) && !pdl_is(name, PDL_V_UNDEFINED) && !pdl_is(name, PDL_V_RANGE))
         return pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_py_type(name));
