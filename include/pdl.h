@@ -7,7 +7,7 @@
  *
  * An engine holds settings and the handlers of the host program; a program is loaded text and may
  * be run many times; a task is one run of it. All are opaque and are released with their _free;
- * NULL is fine there, and the order does not matter: an object that is still used lives on.
+ * NULL is allowed there, and the order does not matter: an object that is still used lives on.
  *
  * Errors. Functions that can fail take `pdl_error **error` last. It may be NULL. On failure they
  * return false, NULL or PDL_TASK_FAILED and set *error, which the caller releases with

@@ -1,11 +1,11 @@
 /* alloc.h -- allocation that never returns NULL.
  *
  * Callers do not handle running out of memory. When malloc fails, the embedder's handler is called
- * first, then the watch of this thread: a run keeps some memory in reserve and turns the failure
- * into an error of its program. When neither can release memory, the process writes a line to
- * standard error and ends with exit status 1. To make this rare, everything that grows with input
- * has a ceiling (limits.h). Only alloc.c calls malloc, realloc and free.
- *
+ * first, then the watch of this thread. The watch is set by a run, which keeps some memory in
+ * reserve and turns the failure into an error of its program. When neither can release memory, the
+ * process writes a line to standard error and ends with exit status 1. To make this rare,
+ * everything that grows with input has a ceiling (limits.h). Only alloc.c calls malloc, realloc and
+ * free.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_ALLOC_H
@@ -31,7 +31,8 @@
 #error "gcc or clang is needed"
 #endif
 
-/* Returns new memory of n bytes, whose content is undefined. n may be 0. Released with pdl_free. */
+/* Returns new memory of n bytes, whose content is undefined. n may be 0. The caller releases it
+ * with pdl_free. */
 void *pdl_alloc(size_t n);
 
 /* Returns new memory of n items of `size` bytes, filled with zeros. The product is checked. */
@@ -64,7 +65,7 @@ void pdl_free(void *p);
 #define PDL_NEW(T)      ((T *)pdl_calloc(1, sizeof(T)))
 #define PDL_NEW_N(T, n) ((T *)pdl_calloc((n), sizeof(T)))
 
-/* Called with the failed size when memory runs out. Returns true when it has released memory: the
+/* Called with the failed size when memory runs out. Returns true when it has released memory; the
  * allocation is then tried again. NULL restores the default. */
 typedef bool pdl_oom_fn(size_t size);
 void pdl_alloc_on_oom(pdl_oom_fn *fn);
@@ -74,10 +75,8 @@ void pdl_alloc_on_oom(pdl_oom_fn *fn);
 typedef struct pdl_alloc_watch {
     /* returns true when some memory was released, so the allocation is tried again */
     bool (*give)(void *user, size_t size);
-    void (*last_words)(
-        void *user,
-        /* called in place of writing the line to standard error; the process ends after the call */
-        size_t size);
+    /* called in place of writing the line to standard error; the process ends after the call */
+    void (*last_words)(void *user, size_t size);
     void *user;
 } pdl_alloc_watch;
 /* Returns the previous watch, which the caller sets again at the end. */
@@ -98,11 +97,12 @@ static inline void pdl_prefetch(const void *p, size_t n) {
  * this function. */
 void *pdl_alloc_try(size_t n);
 
-/* Ends the process because memory ran out; for libraries that allocate by themselves. */
+/* Ends the process because memory ran out. Libraries that allocate by themselves use this
+ * function. */
 PDL_NORETURN PDL_COLD void pdl_out_of_memory(size_t size);
 
-/* Makes the nth allocation from now on fail, once (PDL_STRESS=alloc:N). Applies to the whole
- * process and replaces what pdl_alloc_from set. */
+/* Makes allocation number n, counted from now, fail once (PDL_STRESS=alloc:N). Applies to the whole
+ * process and replaces the allocator that pdl_alloc_from set. */
 void pdl_alloc_fail_at(long n);
 
 /* Replaces malloc for the whole process. NULL restores malloc. Must be called before anything is

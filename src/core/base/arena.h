@@ -1,9 +1,8 @@
 /* arena.h -- region allocator: many small objects that are freed together.
  *
  * A program (source text, nodes, blocks, expressions, bytecode) lives in one arena. A scratch arena
- * is used with marks: the function that sets a mark resets to it before it returns, so a
- * scratch arena is empty again before a fiber parks.
- *
+ * is used with marks. The function that sets a mark resets the arena to the mark before it returns,
+ * so a scratch arena is empty again before a fiber parks.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_ARENA_H
@@ -15,7 +14,7 @@
 /* Only the functions below read these members. They are in this header because these functions are
  * inlined into inner loops. */
 typedef struct pdl_arena {
-    char *at, *end; /* number of free bytes in the newest chunk */
+    char *at, *end; /* the free bytes of the newest chunk */
     struct pdl_arena_chunk *top;
     struct pdl_arena_deferred *deferred;
     size_t total;
@@ -26,15 +25,16 @@ enum { PDL_ARENA_ALIGN = 8 };
 pdl_arena *pdl_arena_make(void);
 void pdl_arena_free(pdl_arena *a); /* NULL is allowed */
 
-/* Returns n bytes, zeroed (raw: not zeroed) and aligned for pointers, 64-bit integers and doubles.
- * They live as long as the arena, or until a reset. Never NULL. */
+/* These return n bytes that are aligned for pointers, 64-bit integers and doubles. pdl_arena_get
+ * fills them with zeros. They live as long as the arena, or until a reset. The result is never
+ * NULL. */
 static inline void *pdl_arena_get(pdl_arena *a, size_t n);
 static inline void *pdl_arena_raw(pdl_arena *a, size_t n);
 
 /* The slow part of pdl_arena_raw, called when the newest chunk is too small for n bytes. */
 void *pdl_arena_more(pdl_arena *a, size_t n);
 
-/* Returns n zeroed items of size bytes; the product is checked. */
+/* Returns n items of size bytes, filled with zeros. The product is checked. */
 void *pdl_arena_get_n(pdl_arena *a, size_t n, size_t size);
 
 /* Announces that the next objects take about n bytes. They get one chunk, whose pages the system

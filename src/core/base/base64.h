@@ -1,5 +1,4 @@
-/* base64.h -- bytes as text of 64 letters, and back (RFC 4648).
- *
+/* base64.h -- converts bytes to text of 64 letters, and back (RFC 4648).
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_BASE64_H

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-/* Searches the indexes from lo to n, where lo is a variable: sets it to the lowest index for which
+/* Searches the indexes from lo to n, where lo is a variable. Sets lo to the lowest index for which
  * `before` does not hold, or to n. `before` is an expression of the variable `mid`; it must hold
  * for a prefix of the indexes and for no other. */
 #define PDL_BISECT(lo, n, before)                                                                  \

@@ -1,13 +1,12 @@
 /* buf.h -- pdl_buf: growable bytes with a ceiling.
  *
  * After the first append the content is always NUL-terminated, so pdl_buf_z can be passed to C
- * functions. All-zero apart from limit is the valid empty buffer.
+ * functions. A buffer is empty and valid when all members but limit are zero.
  *
  * Every buffer has a ceiling because its size is often decided by a program or by a model. Text
  * that may pass the ceiling is appended with functions that can fail (add, fill). Text that is
  * bounded by something already in memory is appended with functions that cannot fail (put): passing
  * the ceiling there is a bug of this library.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_BUF_H
@@ -26,25 +25,26 @@ struct pdl_buf {
     char *p;
     size_t len, cap;
     size_t limit; /* maximum of len; appending beyond it is the error PDL_E_limit */
-    char *lent;   /* the caller's array in which the buffer began; or NULL */
+    char *lent;   /* the caller's array in which the buffer began, or NULL */
 };
 
 #define PDL_BUF_INIT(max) ((pdl_buf){NULL, 0, 0, (max), NULL})
-/* The empty buffer for text whose size is bounded by something already in memory. */
+/* An empty buffer, for text whose size is bounded by something already in memory. */
 #define PDL_BUF PDL_BUF_INIT((size_t)-1 >> 2)
 
+/* Size of a caller's array for pdl_buf_in. Most texts of expressions are shorter. */
+enum { PDL_SHORT_TEXT = 128 };
 /* Returns a buffer that begins in an array of the caller, which must outlive it. A short text that
  * is copied at the end then needs no allocation. */
-enum { PDL_SHORT_TEXT = 128 }; /* bytes of such an array: most texts of expressions are shorter */
 static inline pdl_buf pdl_buf_in(char *array, size_t size, size_t limit) {
     array[0] = 0;
     return (pdl_buf){array, 0, size, limit, array};
 }
 
-/* Appends. Returns false with PDL_E_limit when the ceiling is passed or there is no memory; the
+/* Appends s. Returns false with PDL_E_limit when the ceiling is passed or there is no memory; the
  * buffer is then unchanged. */
 PDL_MUST bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err);
-/* Appends unit `times` times. Errors as pdl_buf_add. */
+/* Appends unit `times` times. The errors are those of pdl_buf_add. */
 PDL_MUST bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err);
 
 /* A writer calls this after each PDL_BUF_CHECK_EVERY further bytes in b. Returns false when the
@@ -52,8 +52,8 @@ PDL_MUST bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err)
 enum { PDL_BUF_CHECK_EVERY = 1 << 16 };
 PDL_MUST bool pdl_buf_check(const pdl_buf *b, pdl_err *err);
 
-/* Appends without an error channel, for text bounded by something already in memory; exceeding the
- * ceiling is a bug of libpdl, and aborts. */
+/* Appends s without an error channel. The size of s must be bounded by something already in memory:
+ * exceeding the ceiling is a bug of libpdl, and aborts. */
 void pdl_buf_put(pdl_buf *b, pdl_str s);
 void pdl_buf_putc(pdl_buf *b, char c);
 PDL_PRINTF(2, 3) void pdl_buf_putf(pdl_buf *b, const char *fmt, ...);
@@ -74,8 +74,8 @@ static inline pdl_str pdl_buf_str(const pdl_buf *b) { return (pdl_str){b->p ? b-
 /* Returns the content, NUL-terminated and borrowed. */
 static inline const char *pdl_buf_z(const pdl_buf *b) { return b->p ? b->p : ""; }
 
-/* Passes the content, NUL-terminated, to the caller, who frees it. The buffer becomes empty. Never
- * NULL. */
+/* Passes the content, NUL-terminated, to the caller, who frees it. The buffer becomes empty. The
+ * result is never NULL. */
 char *pdl_buf_take(pdl_buf *b);
 
 /* Empties the buffer. It keeps its memory. */
@@ -92,8 +92,8 @@ static inline void pdl_buf_cut(pdl_buf *b, size_t len) {
 
 /* These two are for a writer that cannot report an error for each piece. pdl_buf_unlimit removes
  * the ceiling and returns it. pdl_buf_relimit sets it again at the end, and returns false with
- * PDL_E_limit when the text has exceeded the ceiling. In that case, or when the writing failed (ok
- * is false), it removes everything after start. */
+ * PDL_E_limit when the text has exceeded the ceiling. It removes everything after start when the
+ * ceiling was exceeded or when the writing failed (ok is false). */
 static inline size_t pdl_buf_unlimit(pdl_buf *b) {
     size_t limit = b->limit;
     b->limit = PDL_BUF.limit;

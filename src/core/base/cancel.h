@@ -1,12 +1,11 @@
 /* cancel.h -- cooperative cancellation of long operations.
  *
  * A signal or a spent time budget must end a run even in the middle of one long operation. No other
- * thread can stop the operation safely, so it stops itself: the machine enters the scope of its run
- * while it works, every loop over millions of items calls a check, and the check fails once the run
+ * thread can stop the operation safely, so it stops itself. The machine enters the scope of its run
+ * while it works. Every loop over millions of items calls a check, and the check fails once the run
  * is cancelled. The size of a value is no bound for the time of a walk over it: a list that is put
  * into itself twice, forty times over, has forty objects and 2^40 leaves. Therefore every walk that
  * descends into values checks.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_CANCEL_H
@@ -14,27 +13,28 @@
 
 #include "base/err.h"
 
-/* The number of the signal that asked for the end; 0 before that. It is a sig_atomic_t. <signal.h>
- * is not included here, because it declares too much. */
+/* The number of the signal that asked for the end; 0 before that signal. It is a sig_atomic_t.
+ * <signal.h> is not included here, because it declares too much. */
 typedef const volatile int pdl_cancel_flag;
 
-/* Everything that can cancel the work of a thread. When all members are zero, nothing can. */
+/* Everything that can cancel the work of a thread. When all members are zero, the work cannot be
+ * cancelled. */
 typedef struct pdl_cancel {
     pdl_cancel_flag *flag; /* borrowed, or NULL */
     bool (*check_time)(void *user,
-                       /* Returns false with err set when the time is over. The function may be
-                        * NULL: then there is no time limit. */
+                       /* Returns false with err set when the time is over. When the function is
+                        * NULL, there is no time limit. */
                        pdl_err *err);
     void *user;
 } pdl_cancel;
 
-/* Makes the checks of this thread use c from now on (borrowed; NULL: nothing cancels). Returns the
- * previous scope, which the caller enters again at the end. */
+/* Makes the checks of this thread use c from now on. c is borrowed; when it is NULL, the work
+ * cannot be cancelled. Returns the previous scope, which the caller enters again at the end. */
 const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c);
 
-/* Sends SIGINT before check number `looks` of a flag, counted from now (PDL_STRESS=cancel:N), so
- * that a test can cancel an operation at each place where it checks; 0 sends none. Applies to the
- * whole process. */
+/* Sends SIGINT before check number `looks` of a flag, counted from now (PDL_STRESS=cancel:N). A
+ * test can thus cancel an operation at each place where it checks. 0 sends no signal. Applies to
+ * the whole process. */
 void pdl_cancel_say_after(long looks);
 
 /* Returns false when the work of this thread is cancelled; err holds the reason. Programs cannot
@@ -51,12 +51,12 @@ PDL_MUST static inline bool pdl_check_cancel_at(size_t i, pdl_err *err) {
     return PDL_LIKELY(i % PDL_CANCEL_EVERY) || pdl_check_cancel(err);
 }
 
-/* Number of bytes that are copied or filled between two checks. They take about a tenth of a
+/* Number of bytes that are copied or filled between two checks. This takes about a tenth of a
  * millisecond, or a whole one when the system has to provide the memory. */
 enum { PDL_CANCEL_BYTES = 1 << 20 };
 
-/* Copies n bytes between areas that do not overlap. Returns false when the work is cancelled; a
- * part is then copied. */
+/* Copies n bytes between areas that do not overlap. Returns false when the work is cancelled; only
+ * a part is then copied. */
 PDL_MUST bool pdl_copy_bytes(char *to, const char *from, size_t n, pdl_err *err);
 
 /* Reports of a run are also written after its cancellation, but within PDL_GRACE_MS, because a
@@ -68,14 +68,15 @@ enum { PDL_GRACE_MS = 100 };
 typedef struct pdl_cancel_grace {
     pdl_cancel scope;
     const pdl_cancel *outer;
-    uint64_t end_ns; /* 0: the outer scope was not cancelled yet */
+    uint64_t end_ns; /* 0 while the outer scope is not cancelled */
 } pdl_cancel_grace;
 void pdl_cancel_enter_grace(pdl_cancel_grace *g);
 void pdl_cancel_leave_grace(const pdl_cancel_grace *g);
 
-/* A walk without an error channel (equality, hashes) counts its steps. When it is cancelled it
- * stops and returns an arbitrary result, which its caller must not use: the nearest caller with an
- * error channel calls pdl_check_walk afterwards. The machine does so for natives and operators. */
+/* A walk that cannot report an error (equality, hashes) counts its steps. When it is cancelled it
+ * stops and returns an arbitrary result, which its caller must not use: the nearest caller that can
+ * report an error calls pdl_check_walk afterwards. The machine does so for natives and
+ * operators. */
 typedef struct pdl_steps {
     size_t n;
 } pdl_steps; /* number of steps since the last check */
@@ -94,8 +95,8 @@ PDL_MUST static inline bool pdl_walk_may_continue_at(size_t i) {
 
 extern _Thread_local bool pdl_walk_cancelled; /* only pdl_check_walk reads this */
 PDL_COLD bool pdl_raise_walk_cancelled(pdl_err *err);
-/* Returns true when a walk was cancelled, so that a computed result may be wrong. For functions
- * that cannot report errors. */
+/* Returns true when a walk was cancelled, so that a computed result may be wrong. Functions that
+ * cannot report errors call this. */
 static inline bool pdl_is_walk_cancelled(void) { return PDL_UNLIKELY(pdl_walk_cancelled); }
 /* Returns false when a walk of this thread was cancelled since the last check; err holds the
  * reason. */

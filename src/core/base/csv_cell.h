@@ -3,10 +3,9 @@
  *
  * A cell that begins with a quote continues to its closing quote, over separators and line breaks.
  * A doubled quote in it is one quote, and the end of the text closes a quote that is still open.
- * The caller decides what may precede the next cell and what a row is: parse/csv.c accepts whatever
- * Python's csv.reader accepts, while batch/formats/csv_rows.c finds the ends of rows itself, as the
- * bytes arrive, and refuses malformed cells instead of guessing what was meant.
- *
+ * The caller decides what may precede the next cell and what a row is. parse/csv.c accepts whatever
+ * Python's csv.reader accepts. batch/formats/csv_rows.c finds the ends of rows itself, as the bytes
+ * arrive, and refuses malformed cells.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_CSV_CELL_H

@@ -1,8 +1,6 @@
-/* debug.h -- PDL_DEBUG categories, PDL_TRACE lines, PDL_STRESS switches.
- *
- * A category that is off costs one test of a bit. Each event is one line, `category text`, written
- * to standard error or to PDL_DEBUG_FILE.
- *
+/* debug.h -- PDL_DEBUG categories, PDL_TRACE lines, PDL_STRESS switches. A category that is off
+ * costs one test of a bit. Each event is one line, `category text`, which is written to standard
+ * error or to PDL_DEBUG_FILE.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_DEBUG_H
@@ -36,28 +34,31 @@ enum {
 
 typedef struct pdl_debug {
     uint32_t on; /* bit PDL_DBG_BIT_<id> */
-    void *file;  /* a FILE *; NULL: standard error */
+    void *file;  /* a FILE *; NULL means standard error */
     /* Appends the part of a line (with its end) that may be written. May hold text back until a
-     * later line. The function may be NULL: then lines are written unchanged. */
+     * later line. When the function is NULL, lines are written unchanged. */
     void (*redact)(void *user, pdl_str line, pdl_buf *out);
     void *redact_user;
-    uint64_t sched_seed; /* PDL_STRESS=sched:SEED; 0: off */
+    uint64_t sched_seed; /* PDL_STRESS=sched:SEED; 0 when the switch is off */
     bool mute;           /* PDL_STRESS=mute: runs do not announce that they can continue */
     bool split;          /* PDL_STRESS=split: every read returns one byte */
-    long drop_after;     /* PDL_STRESS=drop:N; -1: off */
-    uint32_t slots;      /* PDL_STRESS=slots:N: at most N effects wait and N are open; 0: off */
-    long fail_at; /* PDL_STRESS=alloc:N: the nth allocation after pdl_debug_init fails, 0: off */
+    long drop_after;     /* PDL_STRESS=drop:N; -1 when the switch is off */
+    /* PDL_STRESS=slots:N: at most N effects wait and N are open; 0 when the switch is off */
+    uint32_t slots;
+    /* PDL_STRESS=alloc:N: allocation number N after pdl_debug_init fails; 0 when the switch is
+     * off */
+    long fail_at;
 } pdl_debug;
 
 enum { PDL_DEBUG_WHY = 192 }; /* maximum length of a message in bytes */
 
-/* Applies the switches that are for the whole process: time:F, cancel:N and room:N. Returns false,
- * with a message in why, when a word is unknown. */
+/* Applies the switches for the whole process: time:F, cancel:N and room:N. Returns false, with a
+ * message in why, when a word is unknown. */
 bool pdl_debug_init_process(const char *stress, char why[PDL_DEBUG_WHY]);
 
 /* Reads categories ("exec,http", "all", "help") and stress switches. Returns false and a message in
  * *why (static or in the caller's buffer) when a word is unknown. alloc:N holds for the whole
- * process, see pdl_alloc_fail_at. */
+ * process; see pdl_alloc_fail_at. */
 bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, const char *file,
                     char why[PDL_DEBUG_WHY]);
 void pdl_debug_fini(pdl_debug *d);

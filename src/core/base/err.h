@@ -1,10 +1,9 @@
 /* err.h -- the description of an error: what went wrong, where, and why. All functions report
  * errors in this way.
  *
- * The caller owns a pdl_err (all-zero: no error) and passes its address as the last argument. The
- * function that detects a failure fills it once and returns false. Setters return false, so that a
- * failure is reported in one line.
- *
+ * The caller owns a pdl_err and passes its address as the last argument. When all its members are
+ * zero, there is no error. The function that detects a failure fills it once and returns false.
+ * Setters return false, so that a failure is reported in one line.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_ERR_H
@@ -83,26 +82,27 @@ typedef struct pdl_err_frame {
 typedef struct pdl_err_facts {
     uint32_t line1;      /* for the kind code: the failed line in the text of the block */
     double retry_after;  /* how many seconds the service of a model call asked to wait */
-    bool has_budget;     /* for the kind budget: the three members below are set */
+    bool has_budget;     /* for the kind budget: the next three members are set */
     uint8_t budget_item; /* pdl_budget_item */
     /* number of budgets around the spent one; 0 when the run's budget is spent */
     uint32_t budget_depth;
 } pdl_err_facts;
 
-/* Invariants: kind == PDL_E_NONE implies everything else is zero. */
+/* Invariant: when kind is PDL_E_NONE, all other members are zero. */
 typedef struct pdl_err {
     pdl_err_kind kind;
     pdl_loc loc;  /* the place that is printed as FILE:LINE */
-    pdl_loc mark; /* the exact span for the caret; all-zero: loc is used */
+    pdl_loc mark; /* the exact span for the caret; when it is all-zero, loc is used */
     char *msg;    /* owned; may have several lines (type errors); has no newline at its end */
-    char *hint;   /* owned, such as "did you mean 'name'?"; or NULL */
-    /* owned; the class of the Python exception, and then its bases, as "A,B"; or NULL */
+    char *hint;   /* owned, such as "did you mean 'name'?"; may be NULL */
+    /* owned; the class of the Python exception, and then its bases, as "A,B"; may be NULL */
     char *py_class;
     pdl_err_facts facts;
-    /* owned or NULL: JSON {provider, model, retry_after_seconds, attempts} of a failed model call.
-     * The program sees it as pdl_error and the trace shows it; nothing in the machine reads it. */
+    /* owned; may be NULL. JSON {provider, model, retry_after_seconds, attempts} of a failed model
+     * call. The program sees it as pdl_error and the trace shows it; the machine does not read
+     * it. */
     char *detail;
-    /* origins of the text of the message (value/label.h); 0: the program wrote it */
+    /* origins of the text of the message (value/label.h); 0 when the program wrote it */
     uint64_t label;
     /* Origins by which a reader decides whether the message may be a secret. Valid when has_words
      * is set; otherwise the reader uses `label`, which also has the origins of the values that led
@@ -118,7 +118,7 @@ typedef struct pdl_err {
     bool no_excerpt;
     pdl_err_frame *frames; /* owned array; the innermost frame comes first */
     size_t n_frames;
-    struct pdl_err *cause; /* owned; the error that this error wraps; or NULL */
+    struct pdl_err *cause; /* owned; the error that this error wraps; may be NULL */
 } pdl_err;
 
 /* Fills err, which was not set before. Always returns false. */
@@ -128,8 +128,8 @@ PDL_PRINTF(4, 0)
 bool pdl_err_vset(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt, va_list ap);
 
 /* Does what pdl_err_set does, for an error that the reference raises as a Python exception of class
- * py_class ("TypeError", "UndefinedError", ...). Always false. Natives and operators use this form;
- * the machine adds place and prefix. */
+ * py_class ("TypeError", "UndefinedError", ...). Always returns false. Natives and operators use
+ * this form; the machine adds place and prefix. */
 PDL_PRINTF(3, 4) bool pdl_err_host(pdl_err *err, const char *py_class, const char *fmt, ...);
 
 /* Returns true when there is memory for n more bytes. Otherwise sets err to an error of the kind

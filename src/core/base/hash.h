@@ -1,8 +1,6 @@
-/* hash.h -- hashes: a fast seeded one for tables, SHA-256 for the keys of cache and journal.
- *
- * The fast hash differs from process to process, so it must never be stored. SHA-256 is the same
- * everywhere, so it can name content in files.
- *
+/* hash.h -- a fast seeded hash for tables, and SHA-256 for the keys of cache and journal. The fast
+ * hash differs from process to process, so it must never be stored. SHA-256 is the same everywhere,
+ * so it can name content in files.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_HASH_H
@@ -10,11 +8,11 @@
 
 #include "base/str.h"
 
-/* Fast hash for tables. The seed is drawn once for each process, so that input cannot aim at
- * collisions. Never 0. */
+/* Returns a fast hash for tables, which is never 0. The seed is drawn once for each process, so
+ * that input cannot aim at collisions. */
 uint32_t pdl_hash_str(pdl_str s);
 
-/* Mixes a 64-bit number into a table hash. Never 0. */
+/* Mixes a 64-bit number into a table hash. The result is never 0. */
 uint32_t pdl_hash_u64(uint64_t x);
 
 typedef struct {
@@ -23,12 +21,13 @@ typedef struct {
     unsigned char block[64];
 } pdl_sha256;
 
-/* Hashes content that arrives in pieces: init, then add for each piece; done writes the digest. */
+/* Hash content that arrives in pieces. init begins a hash, add is called for each piece, and done
+ * writes the digest. */
 void pdl_sha256_init(pdl_sha256 *h);
 void pdl_sha256_add(pdl_sha256 *h, pdl_str bytes);
 void pdl_sha256_done(pdl_sha256 *h, unsigned char out[32]);
 
-/* Content hash of bytes as 64 lower-case hex digits and a NUL. */
+/* Writes the SHA-256 of bytes as 64 lower-case hex digits and a NUL. */
 void pdl_hash_hex(pdl_str bytes, char out[65]);
 
 #endif

@@ -1,11 +1,9 @@
-/* libraries.h -- libraries that are opened when they are first needed, and their file names.
+/* libraries.h -- opens libraries when they are first needed, and knows their file names.
  *
  * A build that includes its own copies (the option `bundled` of meson: wheels) opens them by names
- * that no other module uses. Under the usual names the loader would hand our copies to other
- * modules of the process, which were linked with those of the system.
- *
- * The static command (the option `inside`) has them linked in, and opens nothing.
- *
+ * that no other module uses. Under the usual names the loader would give our copies to other
+ * modules of the process, which were linked with the libraries of the system. The static command
+ * (the option `inside`) has them linked in, and opens nothing.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_LIBRARIES_H
@@ -23,8 +21,8 @@ typedef struct pdl_library_symbol {
     size_t at;
 } pdl_library_symbol;
 
-/* Opens the first of the libraries that is installed; the caller closes it. Returns NULL when
- * there is none. */
+/* Opens the first of the libraries that is installed; the caller closes it. Returns NULL when no
+ * library is installed. */
 PDL_MUST void *pdl_library_open(const char *const *names, size_t n);
 void pdl_library_close(void *library); /* library may be NULL */
 
@@ -32,17 +30,17 @@ void pdl_library_close(void *library); /* library may be NULL */
 PDL_MUST void *pdl_library_at(void *library, const char *name);
 
 /* Writes the addresses to out. Returns the name of a function that the library does not have, or
- * NULL when all are there. */
+ * NULL when it has all functions. */
 PDL_MUST const char *pdl_library_find(void *library, const pdl_library_symbol *symbols, size_t n,
                                       void *out);
 
-/* Opens a library and finds its functions. Returns true when all are there. The library stays
- * loaded for the life of the process, since OpenSSL cannot be unloaded. */
+/* Opens a library and finds its functions. Returns true when it has all functions. The library
+ * stays loaded for the life of the process, since OpenSSL cannot be unloaded. */
 PDL_MUST bool pdl_library_load(const char *const *names, size_t n_names,
                                const pdl_library_symbol *symbols, size_t n_symbols, void *out);
 
 /* Returns the certificates (PEM) that a command with its libraries inside brings along, for
- * machines that have none; empty in other builds. */
+ * machines without certificates. Returns an empty text in other builds. */
 pdl_str pdl_library_certificates(void);
 /* Returns true in a command with its libraries inside. */
 bool pdl_library_is_inside(void);

@@ -1,17 +1,15 @@
-/* limits.h -- every ceiling: name, default, minimum, reason.
+/* limits.h -- every ceiling with its name, default, minimum and reason. Exceeding one is an
+ * ordinary PDL_E_LIMIT error. Compile-time constants PDL_MAX_<NAME> are the defaults.
  *
- * Exceeding one is an ordinary PDL_E_LIMIT error. Compile-time constants PDL_MAX_<NAME> are the
- * defaults.
- *
- * A ceiling is right when the work below it ends soon or can be cancelled: a signal and a budget of
+ * A ceiling is right when the work below it ends soon or can be cancelled. A signal and a budget of
  * seconds take effect within 200 ms, and a library such as GMP cannot be asked to stop. So the
- * largest integer is one whose slowest operation takes less than that. A peer chooses the size of
- * what we keep, open or send for it, so each of these sizes has a ceiling for each session. A
- * command and a code block are such peers, because a model may have written what they execute:
- * their output has the ceiling of a pipe, and a message of a code worker may be twice as long,
- * since it may hold such an output in escapes. The answers of a trace collector are short, so their
- * ceiling is low.
+ * largest integer is one whose slowest operation takes less than 200 ms.
  *
+ * A peer chooses the size of the data that we keep, open or send for it, so each of these sizes has
+ * a ceiling for each session. Commands and code blocks are such peers, because a model may have
+ * written what they execute. Their output has the ceiling of a pipe. A message of a code worker may
+ * be twice as long, since it may hold such an output in escapes. The answers of a trace collector
+ * are short, so their ceiling is low.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_LIMITS_H

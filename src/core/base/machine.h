@@ -1,9 +1,8 @@
-/* machine.h -- how much memory is left.
+/* machine.h -- how much memory the machine has left.
  *
- * Linux promises memory that it does not have, and kills a process that then uses it: without a
- * message, and perhaps another process than the one that asked. So a program that makes something
- * large asks first (alloc.h), and gets an error instead.
- *
+ * Linux promises memory that it does not have, and kills a process that then uses it. It does so
+ * without a message, and may kill another process than the one that asked. So a program that makes
+ * something large asks first (alloc.h), and gets an error instead.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_MACHINE_H
@@ -12,11 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns the bytes, of memory and of swap, that all processes together may still take; SIZE_MAX:
- * unknown. taken: bytes that the caller took since its last call. */
+/* Returns the bytes of memory and swap that all processes together may still take; SIZE_MAX when
+ * that is unknown. taken: bytes that the caller took since its last call. */
 size_t pdl_machine_left(size_t taken);
 
-/* Sets what the machine has left for the rest of the process (PDL_STRESS=room:N). */
+/* Sets how many bytes the machine has left, for the rest of the process (PDL_STRESS=room:N). */
 void pdl_machine_say_left(size_t bytes);
 
 #endif

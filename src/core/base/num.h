@@ -1,5 +1,4 @@
-/* num.h -- decimal text <-> int64 and double, independent of the locale.
- *
+/* num.h -- converts decimal text to int64 and double and back, independent of the locale.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_NUM_H
@@ -8,14 +7,14 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-enum { PDL_NUM_MAX = 32 }; /* bytes of the longest int64 or shortest double, NUL included */
+enum { PDL_NUM_MAX = 32 }; /* size of the longest int64 or shortest double, NUL included */
 
 /* Writes v in decimal; returns the length. */
 size_t pdl_num_int(int64_t v, char out[PDL_NUM_MAX]);
 
-/* Writes v as Python's repr does. The digits are the shortest that round-trip. Below 1e-4 and from
- * 1e16 on there is an exponent with sign and at least two digits, else always a fractional part;
- * inf, -inf and nan are words. Returns the length. */
+/* Writes v as Python's repr does, and returns the length. The digits are the shortest that
+ * round-trip. Numbers below 1e-4 and from 1e16 on have an exponent with sign and at least two
+ * digits; all others have a fractional part. inf, -inf and nan are words. */
 size_t pdl_num_double(double v, char out[PDL_NUM_MAX]);
 
 /* Writes a finite v with `digits` decimals as printf's %.*f does (exact, halves to even), about
@@ -24,13 +23,13 @@ size_t pdl_num_double(double v, char out[PDL_NUM_MAX]);
 enum { PDL_NUM_FIXED_DIGITS = 9 };
 size_t pdl_num_fixed(double v, int digits, char out[PDL_NUM_MAX]);
 
-/* Reads an optional '-' and digits, which must be the whole of s. Returns false when s is something
- * else or does not fit (INT64_MIN fits). */
+/* Reads an optional '-' and digits, which must be the whole of s. Returns false when s has another
+ * form or does not fit (INT64_MIN fits). */
 bool pdl_num_read_int(pdl_str s, int64_t *out);
 
-/* Reads a float of the form [+-]digits[.digits][e[+-]digits] (a digit on at least one side of the
- * dot), which must be the whole of s. The result is correctly rounded, overflow gives infinity.
- * Returns false for anything else, also for hex, inf, nan and underscores. */
+/* Reads a float of the form [+-]digits[.digits][e[+-]digits], which must be the whole of s. At
+ * least one side of the dot has a digit. The result is correctly rounded, and overflow gives
+ * infinity. Returns false for anything else, also for hex, inf, nan and underscores. */
 bool pdl_num_read_double(pdl_str s, double *out);
 
 /* Computes digits * 10^exp10, correctly rounded. Returns false without a result when the exponent

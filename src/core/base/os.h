@@ -1,11 +1,9 @@
-/* os.h -- what operating systems do differently, one function for each difference.
- *
- * Everything else is written once, with POSIX and libuv. A platform is one file that implements
- * this header (system/os_linux.c, system/os_darwin.c) and, for the sandbox, one folder in
- * world/sandbox; the build chooses both by the name of its platform. system/os_wasi.c has the
- * functions that the WebAssembly module needs (apps/wasm). No other code asks on which platform it
- * runs: tools/check-platforms refuses such a question.
- *
+/* os.h -- what operating systems do differently, with one function for each difference. Everything
+ * else is written once, with POSIX and libuv. A platform is one file that implements this header
+ * (system/os_linux.c, system/os_darwin.c) and, for the sandbox, one folder in world/sandbox. The
+ * build chooses both by the name of its platform. system/os_wasi.c has the functions that the
+ * WebAssembly module needs (apps/wasm). No other code asks on which platform it runs:
+ * tools/check-platforms refuses such a question.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_OS_H
@@ -22,7 +20,7 @@
 #include "base/alloc.h"
 
 /* Fills out with random bytes that cannot be guessed. Right after its start a system may not have
- * collected enough of them: with may_wait this function then waits, and without may_wait it
+ * collected enough randomness. With may_wait this function then waits, and without may_wait it
  * fails. */
 PDL_MUST bool pdl_os_random(void *out, size_t n, bool may_wait);
 /* Clears memory that held a secret; a compiler may not leave this out. */
@@ -37,24 +35,27 @@ void pdl_os_unmap(void *p, size_t n);
 /* Lets the system use pages that are larger than usual for memory of pdl_os_map. */
 void pdl_os_use_large_pages(void *p, size_t n);
 
-/* Returns the bytes that all processes together may still take; UINT64_MAX: unknown. */
+/* Returns the bytes that all processes together may still take; UINT64_MAX when that is unknown. */
 uint64_t pdl_os_memory_left(void);
 /* Lets the allocator keep large blocks that are freed. A conversation that grows is copied into a
- * request at every turn: blocks of some megabytes serve the next turn, instead of being returned to
- * the system and requested again page by page (half of the time of a long agent loop). */
+ * request at every turn. Without this call, its blocks of some megabytes would be returned to the
+ * system and requested again page by page, which takes half of the time of a long agent loop. */
 void pdl_os_keep_large_blocks(void);
 /* Limits the address space of a child. Returns false where the system has no such limit. */
 bool pdl_os_limit_memory(pid_t child, uint64_t bytes);
 /* Returns true when a process is gone, or is a zombie, which has released everything. */
 bool pdl_os_has_ended(pid_t process);
-/* Writes a name of this start of the machine, without blanks; empty when it has none. */
+/* Writes a name of this start of the machine, without blanks. Writes an empty text when the system
+ * has no such name. */
 void pdl_os_boot_name(char *out, size_t size);
-/* Writes the path of the program that runs. Returns its length, 0 when it is unknown or longer. */
+/* Writes the path of the program that runs. Returns its length; 0 when the path is unknown or does
+ * not fit. */
 size_t pdl_os_self(char *out, size_t size);
 
 /* --- files --- */
 
-/* The times of the last change of a file's content, and of its entry, in nanoseconds. */
+/* These return the times of the last change of a file's content, and of its entry, in
+ * nanoseconds. */
 int64_t pdl_os_modified_ns(const struct stat *st);
 int64_t pdl_os_changed_ns(const struct stat *st);
 /* Returns the time of the clock by which the system stamps files. */
@@ -71,9 +72,9 @@ extern const int pdl_os_only_found;
 int pdl_os_open_exactly(const char *path, int flags, unsigned mode);
 /* Opens a path below the folder dir, which no link in it may leave. Returns -1 with errno. */
 int pdl_os_open_beneath(int dir, const char *path, int flags, unsigned mode);
-/* Returns the kind of a network file system on which the path lies, or NULL. */
+/* Returns the kind of the network file system on which the path lies; NULL for a local one. */
 const char *pdl_os_network_files(const char *path);
-/* Returns the process that has an flock on the file with this number; 0: unknown. */
+/* Returns the process that has an flock on the file with this number; 0 when it is unknown. */
 pid_t pdl_os_lock_holder(uint64_t inode);
 
 /* --- streams, pipes, sockets --- */
@@ -85,11 +86,12 @@ size_t pdl_os_buffer_size(FILE *f);
 void pdl_os_purge(FILE *f);
 /* Opens a pipe that is not inherited. Returns false with errno. */
 PDL_MUST bool pdl_os_pipe(int ends[2], bool nonblocking);
-/* Returns the bytes that a pipe holds. */
+/* Returns the number of bytes that a pipe can hold. */
 int pdl_os_pipe_size(int fd);
 /* Opens a socket that is not inherited. Returns -1 with errno. */
 int pdl_os_socket(int family, int type, int protocol, bool nonblocking);
-/* Accepts a connection: not inherited, nonblocking. Returns -1 with errno. */
+/* Accepts a connection, whose descriptor is not inherited and does not block. Returns -1 with
+ * errno. */
 int pdl_os_accept(int listener);
 /* Returns true when the other side has closed the connection or its half of it. */
 bool pdl_os_is_left(int socket);
@@ -101,10 +103,10 @@ typedef struct pdl_os_ready {
     void *what;
     unsigned events;
 } pdl_os_ready;
-/* Makes such a descriptor, which is closed with close(). Returns -1 with errno. */
+/* Makes a poller, which is closed with close(). Returns -1 with errno. */
 int pdl_os_poller(void);
-/* Changes which events of a socket the poller reports, from `before` to `events`; 0: none. Returns
- * false with errno. */
+/* Changes which events of a socket the poller reports, from `before` to `events`. 0 means no
+ * events. Returns false with errno. */
 bool pdl_os_poller_set(int poller, int fd, unsigned before, unsigned events, void *what);
 /* Takes sockets that are ready now. Returns their number. */
 int pdl_os_poller_take(int poller, pdl_os_ready *out, int most);

@@ -1,10 +1,9 @@
 /* packed.h -- files that lie inside of the running command (`pdl pack`, and the modules of the
  * static command), and the list of the files that were read, from which a packed command is made.
  *
- * The path of a packed file is beside the command, where the file need not exist. Whoever reads
- * files asks here first; in other commands the list is empty, and the question costs one
+ * The path of a packed file is beside the command, where the file need not exist. Code that reads
+ * files asks here first. In other commands the list is empty, and the question costs one
  * comparison.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_PACKED_H
@@ -18,7 +17,7 @@ void pdl_packed_add(char *path, pdl_str bytes);
 /* Returns true when there is such a file. bytes may be NULL. */
 bool pdl_packed_find(const char *path, pdl_str *bytes);
 
-/* Calls fn for each file that is read from now on; NULL ends that. */
+/* Calls fn for each file that is read from now on. NULL ends these calls. */
 typedef void pdl_packed_seen_fn(void *user, const char *path, pdl_str bytes);
 void pdl_packed_watch(pdl_packed_seen_fn *fn, void *user);
 void pdl_packed_seen(const char *path, pdl_str bytes);

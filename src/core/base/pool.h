@@ -2,17 +2,15 @@
  *
  * Programs make and drop millions of small objects of a few sizes; reusing the block that was
  * released last costs a handful of instructions. A thread enters the pool of the engine it works
- * for; from then on pdl_alloc and the other allocation functions serve small requests from the pool
+ * for. From then on pdl_alloc and the other allocation functions serve small requests from the pool
  * and large ones from malloc. A block knows its slab, so it may be released anywhere: outside of
- * the pool, inside of another engine's pool, on another thread, after its pool was closed.
+ * the pool, inside of another engine's pool, on another thread, after its pool was closed. Pools
+ * are off in builds that look for memory errors, such as sanitizer and debug builds, and while the
+ * embedder has set an allocator. Every block then comes from malloc.
  *
- * Pools are off (every block then is malloc's) in builds that look for memory errors, such as
- * sanitizer and debug builds, and while the embedder has set an allocator.
- *
- * Invariants: the address of a block is 8 modulo 16 and malloc's are 0, so one bit distinguishes
- * them. Slabs are pieces of aligned regions, so clearing low bits of an address finds the region,
- * and with it slab and pool.
- *
+ * Invariants: the address of a block is 8 modulo 16, and addresses from malloc are 0 modulo 16, so
+ * one bit distinguishes them. Slabs are pieces of aligned regions, so clearing low bits of an
+ * address finds the region, and with it slab and pool.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_POOL_H
@@ -26,15 +24,15 @@ typedef struct pdl_pool pdl_pool;
 /* Returns NULL where pools are off; every function here accepts NULL. */
 pdl_pool *pdl_pool_new(void);
 
-/* Closes a pool; no other thread may be inside, and this one leaves it. The memory is released at
+/* Closes a pool. No other thread may be inside, and this one leaves it. The memory is released at
  * once, or with the last block that is in use. */
 void pdl_pool_close(pdl_pool *pool);
 
-/* From now on this thread takes small blocks from pool. Returns the pool it was in (NULL: none),
- * which the caller enters again at the end. At most one thread is inside of a pool. */
+/* From now on this thread takes small blocks from pool. Returns the previous pool of the thread, or
+ * NULL; the caller enters it again at the end. At most one thread is inside of a pool. */
 pdl_pool *pdl_pool_enter(pdl_pool *pool);
 
-/* Bytes held by the pool's regions. */
+/* Returns the bytes held by the pool's regions. */
 size_t pdl_pool_size(const pdl_pool *pool);
 
 /* --- for alloc.c ------------------------------------------------------------------------------ */
@@ -54,13 +52,13 @@ size_t pdl_pool_size(const pdl_pool *pool);
 #define PDL_POOLS 0
 #endif
 
-enum { PDL_POOL_MAX = 8192 }; /* larger requests are malloc's */
+enum { PDL_POOL_MAX = 8192 }; /* larger requests are served by malloc */
 
 /* Returns a block of n <= PDL_POOL_MAX bytes from this thread's pool, or from pdl_alloc_system when
- * the thread is in none. */
+ * the thread is in no pool. */
 void *pdl_pool_take(size_t n);
 void *pdl_alloc_system(size_t n);
-void pdl_pool_give(void *p);         /* p is a pool's block */
-size_t pdl_pool_block_size(void *p); /* usable bytes of a pool's block */
+void pdl_pool_give(void *p);         /* p is a block of a pool */
+size_t pdl_pool_block_size(void *p); /* returns the usable bytes of a pool's block */
 
 #endif

@@ -1,10 +1,9 @@
-/* regex.h -- Python-dialect regular expressions over UTF-8. The only user of PCRE2.
+/* regex.h -- Python-dialect regular expressions over UTF-8. Only this code uses PCRE2.
  *
  * Patterns have the syntax of Python's `re`. A pattern is checked and translated (\Z, \uXXXX,
- * (?P<n>), (?a)...) before PCRE2 sees it; what Python refuses, such as \p \z \K \h or unknown
- * letter escapes, is refused with Python's message. \w \d \s are Unicode-aware. Matching is bounded
- * by PDL_MAX_REGEX_STEPS.
- *
+ * (?P<n>), (?a)...) before PCRE2 sees it. Forms that Python refuses, such as \p \z \K \h or unknown
+ * letter escapes, are refused with Python's message. \w \d \s are Unicode-aware. Matching is
+ * bounded by PDL_MAX_REGEX_STEPS.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_REGEX_H
@@ -16,8 +15,9 @@
 typedef struct pdl_regex pdl_regex;
 
 enum {
-    PDL_RE_MULTILINE = 1, /* ^ and $ at each line */
-    /* JSON Schema `pattern`, read as Python's re reads it (the reference uses re.search) */
+    PDL_RE_MULTILINE = 1, /* ^ and $ match at each line */
+    /* the pattern comes from JSON Schema; it is read as Python's re reads it, since the reference
+     * uses re.search */
     PDL_RE_ECMA = 2,
     PDL_RE_DOTALL = 4,
     PDL_RE_NOCASE = 8,
@@ -32,13 +32,13 @@ void pdl_regex_free(pdl_regex *re);
 /* Returns the number of capture groups, without group 0. */
 size_t pdl_regex_groups(const pdl_regex *re);
 
-/* Returns the number (1..) of the named group, 0 when there is none. */
+/* Returns the number (1..) of the named group; 0 when the pattern has no such group. */
 size_t pdl_regex_group_index(const pdl_regex *re, pdl_str name);
 
 /* SEARCH_ON continues a search after an empty match at `from`: it finds no empty match there. */
 typedef enum { PDL_RE_SEARCH, PDL_RE_MATCH, PDL_RE_FULLMATCH, PDL_RE_SEARCH_ON } pdl_regex_mode;
 
-/* Byte span of a group; start is PDL_NOT_FOUND when the group matched nothing. */
+/* The span of a group in bytes. start is PDL_NOT_FOUND when the group matched nothing. */
 typedef struct {
     size_t start, end;
 } pdl_span;
@@ -50,8 +50,8 @@ typedef struct pdl_regex_search {
     pdl_regex_mode mode;
 } pdl_regex_search;
 
-/* Sets *hit; on a hit fills spans (groups + 1 of them). Error: PDL_E_limit when the step limit is
- * reached. */
+/* Sets *hit. On a hit, fills spans, which has room for groups + 1 items. Error: PDL_E_limit when
+ * the step limit is reached. */
 PDL_MUST bool pdl_regex_match(const pdl_regex *re, pdl_regex_search of, bool *hit, pdl_span *spans,
                               pdl_err *err);
 

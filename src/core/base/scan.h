@@ -2,11 +2,10 @@
  *
  * Readers move a cursor instead of a pointer, so that bounds are checked here and nowhere else. A
  * read beyond the end returns -1, which is no byte, so no reader needs a terminating NUL.
- * Invariant: pos <= src.n, always.
+ * Invariant: pos <= src.n.
  *
- * None of these functions fails. Those that accept a text return whether it was there, and move the
- * cursor past it only then, so that a grammar reads as a chain of them.
- *
+ * None of these functions fails. Functions that accept a text return whether it was at the cursor,
+ * and only then move the cursor past it, so that a grammar reads as a chain of such calls.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_SCAN_H
@@ -26,17 +25,17 @@ static inline int scan_peek(const pdl_scan *s) {
 static inline int scan_peek_at(const pdl_scan *s, size_t k) {
     return k < s->src.n - s->pos ? (unsigned char)s->src.p[s->pos + k] : -1;
 }
-/* Returns the byte at the cursor and moves past it; at the end returns -1 and stays. */
+/* Returns the byte at the cursor and moves past it. At the end, returns -1 and does not move. */
 static inline int scan_next(pdl_scan *s) {
     return s->pos < s->src.n ? (unsigned char)s->src.p[s->pos++] : -1;
 }
-/* Accepts the byte c: returns true and moves past it when it is at the cursor. */
+/* Moves past the byte c and returns true, if c is at the cursor. */
 static inline bool scan_accept(pdl_scan *s, int c) {
     if (scan_peek(s) != c) return false;
     s->pos++;
     return true;
 }
-/* Accepts the whole of lit at the cursor. */
+/* Moves past the whole of lit and returns true, if lit is at the cursor. */
 static inline bool scan_accept_str(pdl_scan *s, pdl_str lit) {
     if (s->src.n - s->pos < lit.n || (lit.n && memcmp(s->src.p + s->pos, lit.p, lit.n) != 0))
         return false;

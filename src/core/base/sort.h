@@ -10,9 +10,9 @@
 
 #include "base/cancel.h"
 
-/* Sorts n items of size bytes. cmp is a total order without equal items: callers that want a stable
- * order compare positions last. Returns false when the work of this thread is cancelled: the array
- * then has all its items in an arbitrary order. */
+/* Sorts n items of size bytes. cmp is a total order without equal items, so callers that want a
+ * stable order compare positions last. Returns false when the work of this thread is cancelled; the
+ * array then has all its items in an arbitrary order. */
 PDL_MUST bool pdl_sort(void *items, size_t n, size_t size, int (*cmp)(const void *, const void *),
                        pdl_err *err);
 

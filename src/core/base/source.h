@@ -15,12 +15,13 @@
 #include "base/str.h"
 
 typedef struct pdl_source {
-    pdl_str name;          /* the path as the user wrote it; empty: a program without a file */
+    pdl_str name;          /* the path as the user wrote it; empty for a program without a file */
     pdl_str text;          /* valid UTF-8, LF line ends */
     uint32_t *line_starts; /* byte offset of each line, made on demand */
     uint32_t n_lines;
     bool from_tree; /* the text was written from a tree of values */
-    bool simple;    /* printable ASCII and LF only, set by readers that saw every byte */
+    /* the text has only printable ASCII and LF; set by readers that saw every byte */
+    bool simple;
     pdl_arena *arena;
 } pdl_source;
 
@@ -30,22 +31,23 @@ typedef struct pdl_loc {
     uint32_t start, end;   /* bytes, start <= end <= text.n */
 } pdl_loc;
 
-/* NULs after the text of a source: readers may look this far ahead without checking for the end. */
+/* Number of NULs after the text of a source. Readers may look this far ahead without checking for
+ * the end. */
 enum { PDL_SOURCE_PAD = 16 };
 
 /* Copies name and text into the arena. text must be valid UTF-8 of at most PDL_MAX_SOURCE_BYTES. */
 pdl_source *pdl_source_new(pdl_arena *a, pdl_str name, pdl_str text);
 
-/* Returns the 1-based line of a byte offset, or its 1-based column in code points. */
+/* These return the 1-based line of a byte offset, and its 1-based column in code points. */
 uint32_t pdl_source_line(const pdl_source *s, uint32_t off);
 uint32_t pdl_source_column(const pdl_source *s, uint32_t off);
 
-/* Returns the text of a 1-based line without its terminator; empty when there is none. Borrowed
- * from s. */
+/* Returns the text of a 1-based line without its terminator; empty when there is no such line.
+ * Borrowed from s. */
 pdl_str pdl_source_line_text(const pdl_source *s, uint32_t line1);
 
-/* Appends "FILE:LINE - ", or "line LINE - " where there is no file; nothing when the place is
- * unknown. */
+/* Appends "FILE:LINE - ". Appends "line LINE - " when there is no file, and nothing when the place
+ * is unknown. */
 struct pdl_buf;
 void pdl_loc_put(pdl_loc loc, struct pdl_buf *out);
 

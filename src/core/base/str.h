@@ -1,8 +1,6 @@
-/* str.h -- pdl_str: a borrowed slice of UTF-8 text.
- *
- * Text inside the library is a pdl_str (borrowed) or a pdl_buf (being built, buf.h). A slice is not
- * NUL-terminated and may hold NULs. Lengths are bytes; counts of code points say _cp.
- *
+/* str.h -- pdl_str: a borrowed slice of UTF-8 text. Text inside the library is a pdl_str (borrowed)
+ * or a pdl_buf (being built, buf.h). A slice is not NUL-terminated and may hold NULs. Lengths are
+ * in bytes; names of functions that count code points have _cp.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_STR_H
@@ -14,7 +12,7 @@
 #include <string.h>
 
 typedef struct {
-    const char *p; /* n bytes, valid UTF-8 unless a function says bytes; may be NULL when n is 0 */
+    const char *p; /* n bytes, valid UTF-8 unless a function takes bytes; may be NULL when n is 0 */
     size_t n;      /* bytes */
 } pdl_str;
 
@@ -54,40 +52,40 @@ bool pdl_str_ends(pdl_str s, pdl_str suffix);
 
 #define PDL_NOT_FOUND ((size_t)-1)
 
-/* find returns the byte offset of the first occurrence at or after from, rfind that of the last
- * occurrence; PDL_NOT_FOUND: none. The empty needle is found at from, or at the end of s. Linear in
- * the length of s. */
+/* pdl_str_find returns the byte offset of the first occurrence at or after from, pdl_str_rfind the
+ * offset of the last occurrence. Both return PDL_NOT_FOUND when there is no occurrence. The empty
+ * needle is found at from, or at the end of s. The time is linear in the length of s. */
 size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from);
 size_t pdl_str_rfind(pdl_str s, pdl_str needle);
-/* Searches as pdl_str_find, but as a walk (cancel.h) over a value: when it is cancelled it finds
- * nothing. */
+/* Searches as pdl_str_find, but as a walk (cancel.h) over a value. When the walk is cancelled, the
+ * function returns PDL_NOT_FOUND. */
 size_t pdl_str_find_walk(pdl_str s, pdl_str needle, size_t from);
 
-/* Returns bytes [from, to) of s, cut at its ends. */
+/* Returns the bytes [from, to) of s; both bounds are cut at the ends of s. */
 static inline pdl_str pdl_str_sub(pdl_str s, size_t from, size_t to) {
     if (to > s.n) to = s.n;
     if (from > to) from = to;
     return (pdl_str){s.p ? s.p + from : NULL, to - from};
 }
 
-/* Returns the folder of a path: what precedes its last slash, "/" at the root, "" where there is
- * none. */
+/* Returns the folder of a path, which is the text before its last slash. Returns "/" at the root,
+ * and "" for a path without a slash. */
 pdl_str pdl_file_folder(pdl_str path);
 pdl_str pdl_file_name(pdl_str path);
-/* Returns the path as people are shown it, without parts that are "." and doubled slashes ("./a//b"
- * is "a/b"). Written to out, which has room for path.n + 1 bytes. */
+/* Returns the path in the form that users see, without parts that are "." and doubled slashes
+ * ("./a//b" becomes "a/b"). It is written to out, which has room for path.n + 1 bytes. */
 pdl_str pdl_file_plain(pdl_str path, char *out);
 
 /* Returns s without blanks (space, tab, CR, LF, FF, VT) at both ends. */
 pdl_str pdl_str_trim(pdl_str s);
-/* Removes from *list the text up to the next separator, and this separator; without a separator,
- * all of the text. Returns the text without blanks at both ends; it is empty between two
- * separators. */
+/* Removes from *list the text up to the next separator, and this separator. Without a separator,
+ * removes all of the text. Returns the removed text without blanks at both ends; it is empty
+ * between two separators. */
 pdl_str pdl_str_take(pdl_str *list, pdl_str separators);
 /* Returns true when the answer to a question is "y" or "yes". */
 bool pdl_str_is_yes(pdl_str answer);
 
-/* NUL-terminated copy; the caller owns it and releases it with pdl_free. */
+/* Returns a NUL-terminated copy. The caller owns it and releases it with pdl_free. */
 char *pdl_str_dup(pdl_str s);
 
 /* Returns the number of single-byte edits (insert, delete, replace, swap of neighbours) from a to

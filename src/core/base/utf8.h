@@ -1,5 +1,4 @@
-/* utf8.h -- validate, decode, encode, case, width, classes. The only user of utf8proc.
- *
+/* utf8.h -- validate, decode, encode, case, width, classes. Only this code uses utf8proc.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_UTF8_H
@@ -31,7 +30,7 @@ pdl_str pdl_utf8_unmarked(pdl_str s);
 /* Returns the number of code points of valid UTF-8. */
 size_t pdl_utf8_count(pdl_str s);
 
-/* Returns the length in bytes (1..4) of the sequence that begins with byte c of valid UTF-8. */
+/* Returns the length in bytes (1..4) of the sequence of valid UTF-8 that begins with byte c. */
 static inline size_t pdl_utf8_len(unsigned char c) {
     return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
 }
@@ -39,18 +38,18 @@ static inline size_t pdl_utf8_len(unsigned char c) {
 /* Decodes the code point at *p (valid UTF-8, at least one byte left) and advances *p. */
 uint32_t pdl_utf8_next(const char **p);
 
-/* Writes cp (0..0x10FFFF, also surrogates as 3 bytes) to out. Returns 1..4. */
+/* Writes cp (0..0x10FFFF, also surrogates as 3 bytes) to out. Returns the length, 1 to 4. */
 size_t pdl_utf8_put(uint32_t cp, char out[4]);
 void pdl_buf_put_cp(pdl_buf *b, uint32_t cp);
 
-/* Returns the byte offset of the k-th code point of valid UTF-8; the length when there are
- * fewer. */
+/* Returns the byte offset of the k-th code point of valid UTF-8. Returns the length of s when s has
+ * fewer code points. */
 size_t pdl_utf8_offset(pdl_str s, size_t k);
 
 /* Appends s with every invalid byte sequence replaced by U+FFFD. */
 void pdl_utf8_repair(pdl_buf *out, pdl_str bytes);
 
-/* Python's str methods on text. Each appends the changed text. */
+/* These functions append the text that Python's str methods make. */
 void pdl_utf8_lower(pdl_buf *out, pdl_str s);    /* str.lower(), final sigma included */
 void pdl_utf8_upper(pdl_buf *out, pdl_str s);    /* str.upper(), full mapping: ß -> SS */
 void pdl_utf8_casefold(pdl_buf *out, pdl_str s); /* str.casefold() */
@@ -72,8 +71,8 @@ bool pdl_cp_is_title(uint32_t cp);
 bool pdl_cp_is_printable(uint32_t cp); /* repr() escapes the characters that are not printable */
 bool pdl_cp_is_id_start(uint32_t cp);  /* Python identifiers (XID) */
 bool pdl_cp_is_id_continue(uint32_t cp);
-int pdl_cp_digit_value(uint32_t cp); /* 0..9 of a decimal digit of any script, else -1 */
-int pdl_cp_width(uint32_t cp);       /* columns on a terminal */
+int pdl_cp_digit_value(uint32_t cp); /* returns 0..9 for a decimal digit of any script, else -1 */
+int pdl_cp_width(uint32_t cp);       /* returns the number of columns on a terminal */
 
 /* Appends s in normal form C. */
 void pdl_utf8_nfc(pdl_buf *out, pdl_str s);

@@ -41,7 +41,7 @@ static inline void *pdl_vec_more(void *vec, size_t size) {
     return (char *)v->p + v->n++ * size;
 }
 
-/* Makes room for n items in all; called where about n items are expected. */
+/* Makes room for n items in all. A caller that expects about n items calls this first. */
 static inline void pdl_vec_expect_any(void *vec, size_t n, size_t size) {
     pdl_vec_any *v = vec;
     if (v->cap >= n) return;
@@ -56,7 +56,8 @@ static inline void pdl_vec_release(void *vec) {
 }
 
 /* The address of one more item at the end, whose content is undefined until the caller sets it. The
- * expression that is assigned to it must not push to the same array, which could move it. */
+ * expression that is assigned to the item must not push to the same array, because a push could
+ * move the item. */
 #define pdl_vec_push(v) ((__typeof__((v)->p))pdl_vec_more((v), sizeof *(v)->p))
 #define pdl_vec_expect(v, n) pdl_vec_expect_any((v), (n), sizeof *(v)->p)
 /* Releases the array (not what items point to) and leaves it empty. */

@@ -25,7 +25,7 @@ static inline uint32_t pdl_word32(const char *p) {
     return w;
 }
 
-/* Returns the 8 bytes at p as a number, the first byte lowest, on every machine. */
+/* Returns the 8 bytes at p as a number whose lowest byte is the first one, on every machine. */
 static inline uint64_t pdl_word64(const char *p) {
     uint64_t w;
     memcpy(&w, p, sizeof w);
@@ -53,8 +53,8 @@ static inline bool pdl_bytes_eq(const char *a, const char *b, size_t n) {
     return n == 0 || (a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1]);
 }
 
-/* Copies n bytes between areas that do not overlap. Short runs are two words that may overlap, as
- * above. */
+/* Copies n bytes between areas that do not overlap. Short runs are copied as two words that may
+ * overlap. */
 static inline void pdl_bytes_copy(char *to, const char *from, size_t n) {
     if (n > 16) {
         memcpy(to, from, n);

@@ -10,15 +10,15 @@
 
 /* The certificates that are trusted. When both members are empty, libcurl uses its default. */
 typedef struct pdl_certificates {
-    const char *file; /* borrowed; NULL: none */
+    const char *file; /* borrowed; may be NULL */
     pdl_str inside;   /* the list that this command brings along */
 } pdl_certificates;
 
-/* Returns the first readable file of those that Linux systems use, else fallback (may be NULL).
- * Static, or fallback. */
+/* Returns the first readable file of those that Linux systems use, or else fallback, which may be
+ * NULL. The result is static, or fallback. */
 const char *pdl_certificates_find(const char *fallback);
-/* Chooses the first of these that exists: given (may be NULL), the place that libcurl was built
- * with, a file of the system, fallback (may be NULL), the list of the command. */
+/* Chooses the first of these that exists: given, the place that libcurl was built with, a file of
+ * the system, fallback, the list of the command. given and fallback may be NULL. */
 void pdl_certificates_choose(const pdl_curl *c, const char *given, const char *fallback,
                              pdl_certificates *out);
 /* Sets the trusted certificates for one request. */

@@ -1,5 +1,4 @@
-/* clock.h -- monotonic and wall time.
- *
+/* clock.h -- returns monotonic time and wall time.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_CLOCK_H

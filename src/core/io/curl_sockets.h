@@ -14,9 +14,10 @@ typedef struct pdl_curl_socket pdl_curl_socket;
 
 typedef struct pdl_curl_sockets {
     pdl_loop *loop;
-    int poller;                   /* an epoll of all sockets, made together with watch */
-    pdl_watch *watch;             /* watch of the poller; NULL: none yet */
-    struct pdl_curl_batch *batch; /* the batch that is being reported; NULL: none */
+    /* an epoll descriptor of all sockets; it is made together with watch */
+    int poller;
+    pdl_watch *watch;             /* the watch of the poller; NULL before it is made */
+    struct pdl_curl_batch *batch; /* the batch that is being reported; NULL at other times */
     /* number of watched sockets; while it is not 0, the watch keeps the loop open */
     size_t n_watched;
     /* Called when a socket is ready, with the user of its watch and libcurl's mask. */
@@ -24,8 +25,8 @@ typedef struct pdl_curl_sockets {
     PDL_VEC(pdl_curl_socket *) by_fd;
 } pdl_curl_sockets;
 
-/* Makes libcurl wait for the events of fd that CURL_POLL_... names. Returns what libcurl expects:
- * not 0 when fd cannot be watched. */
+/* Makes libcurl wait for the events of fd that CURL_POLL_... names. Returns the result that libcurl
+ * expects, which is not 0 when fd cannot be watched. */
 int pdl_curl_socket_watch(pdl_curl_sockets *s, curl_socket_t fd, int what, void *user);
 /* Registers memory that is read when the socket is reported. It may be freed before that. */
 enum { PDL_CURL_NEAR = 3 };

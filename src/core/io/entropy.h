@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 uint64_t pdl_rand_fresh_seed(void);
-/* Writes n bytes (at most 256) that cannot be guessed. Returns false when the system has none. */
+/* Writes n bytes (at most 256) that cannot be guessed. Returns false when the system gives no
+ * random bytes. */
 bool pdl_rand_secret(void *out, size_t n);
 
 #endif

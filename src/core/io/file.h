@@ -1,10 +1,7 @@
-/* file.h -- whole files: read with a ceiling, write atomically, append, directories. Blocking,
- * local.
- *
- * Errors are PDL_E_io with Python's wording in msg ("[Errno 2] No such file or directory: 'x'") and
- * the class in py_class. A wait for the other end of a pipe ends when its thread is cancelled
- * (base/cancel.h).
- *
+/* file.h -- whole files: read with a ceiling, write atomically, append, directories. These
+ * functions block. Errors are PDL_E_io with Python's wording in msg ("[Errno 2] No such file or
+ * directory: 'x'") and the class in py_class. A wait for the other end of a pipe ends when its
+ * thread is cancelled (base/cancel.h).
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_FILE_H
@@ -17,26 +14,28 @@
  * meaning. */
 PDL_MUST bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err);
 
-/* Works as pdl_file_read for an open descriptor. */
+/* Does the same as pdl_file_read for an open descriptor. */
 PDL_MUST bool pdl_file_read_open(int fd, const char *path, pdl_buf *out, pdl_err *err);
-/* Reads a file that was not named but found at its usual place. Anything but a regular file or
- * /dev/null is refused, since a pipe may never end and a device may never answer. A FIFO is read
- * when its writer closes it within fifo_ms (0: refused). */
+/* Reads a file that was not named but found at its usual place. Refuses anything but a regular file
+ * or /dev/null, since a pipe may never end and a device may never answer. A FIFO is read when its
+ * writer closes it within fifo_ms. When fifo_ms is 0, a FIFO is refused. */
 PDL_MUST bool pdl_file_read_found(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err);
-/* Reads a file that is needed before anything can begin. Works as pdl_file_read, but reads a FIFO
- * as pdl_file_read_found does. */
+/* Reads a file that is needed before anything can begin. Does the same as pdl_file_read, but reads
+ * a FIFO as pdl_file_read_found does. */
 PDL_MUST bool pdl_file_read_within(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err);
-enum { PDL_FILE_FIFO_MS = 5000 }; /* the user may have to confirm that a program gets its keys */
+/* in this time the user can confirm that a program gets its keys */
+enum { PDL_FILE_FIFO_MS = 5000 };
 
-/* Works as open(path, flags, mode), but a wait for the other end of a FIFO ends when this thread is
- * cancelled; reads and writes do not block. Returns -1 with err set. */
+/* Does the same as open(path, flags, mode), but a wait for the other end of a FIFO ends when this
+ * thread is cancelled. Reads and writes of the descriptor do not block. Returns -1 with err set. */
 int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err);
 
-/* Returns the maximum number of bytes that are read from a descriptor: few for a device other than
- * a terminal, which has no end; PDL_MAX_STREAM_BYTES for a pipe; else `most`. */
+/* Returns the maximum number of bytes that are read from a descriptor. It is small for a device
+ * other than a terminal, because a device has no end, and PDL_MAX_STREAM_BYTES for a pipe. For
+ * anything else it is `most`. */
 size_t pdl_file_most_of(int fd, size_t most);
-/* Sets the error for a device or pipe with more bytes than pdl_file_most_of returns. path NULL:
- * standard input. Always false. */
+/* Sets the error for a device or pipe with more bytes than pdl_file_most_of returns. When path is
+ * NULL, the message names standard input. Always returns false. */
 bool pdl_file_endless(pdl_err *err, int fd, const char *path);
 
 /* Reads a descriptor (standard input) to its end. */
@@ -46,8 +45,8 @@ typedef enum {
     /* Writes a temporary file beside the path and renames it, so that readers see the old or the
      * new content. A link is followed. Only the owner can read a new file (0600). */
     PDL_FILE_ATOMIC,
-    /* Works as PDL_FILE_ATOMIC, but the umask decides who may read a new file, as for any file that
-     * a person makes. Build servers and colleagues read such files. */
+    /* Does the same as PDL_FILE_ATOMIC, but the umask decides who may read a new file, as for any
+     * file that a person makes. Build servers and colleagues read such files. */
     PDL_FILE_SHARED,
     PDL_FILE_PLAIN, /* truncates and writes; also for devices and pipes */
     PDL_FILE_APPEND,
@@ -60,10 +59,10 @@ PDL_MUST bool pdl_file_write(const char *path, pdl_str bytes, pdl_file_mode mode
  * results that it will write there. Changes nothing. */
 PDL_MUST bool pdl_file_check_writable(const char *path, pdl_err *err);
 
-/* Writes all bytes to an open descriptor, through short writes and EINTR; waits while a pipe is
- * full. */
+/* Writes all bytes to an open descriptor. Continues after short writes and EINTR, and waits while a
+ * pipe is full. */
 PDL_MUST bool pdl_file_write_fd(int fd, pdl_str bytes, pdl_err *err);
-/* Works as pdl_file_write_fd; path is for messages. */
+/* Does the same as pdl_file_write_fd; path is for messages. */
 PDL_MUST bool pdl_file_write_named(int fd, const char *path, pdl_str bytes, pdl_err *err);
 
 /* A file that is written in pieces and replaces the one at path after its last piece. Use it for
@@ -76,14 +75,15 @@ PDL_MUST bool pdl_file_out_put(pdl_file_out *f, pdl_str bytes, pdl_err *err);
  * true when all bytes are written. */
 PDL_MUST bool pdl_file_out_end(pdl_file_out *f, bool ok, pdl_err *err);
 
-/* Makes a file without a name in a folder (NULL: /tmp), which this process can read and write.
- * Returns -1 when that is not possible. */
+/* Makes a file without a name in a folder, which this process can read and write. When folder is
+ * NULL, uses /tmp. Returns -1 when that is not possible. */
 int pdl_file_scratch(const char *folder);
 /* Reads exactly n bytes of a descriptor from an offset on. */
 PDL_MUST bool pdl_file_read_at(int fd, uint64_t offset, char *to, size_t n, pdl_err *err);
 
-/* Returns the name of a file in folder that is most like name; owned. Only names that end in suffix
- * (empty: all) are compared; `name` is given without the suffix. NULL: none is near. */
+/* Returns the name of a file in folder that is most like name, owned; NULL when no name is near.
+ * Only names that end in suffix are compared; when suffix is empty, all names are. `name` has no
+ * suffix. */
 char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix);
 
 /* Makes a directory and its parents; succeeds when it exists. */
@@ -109,12 +109,12 @@ void pdl_file_put_parts(pdl_str path, pdl_buf *out);
 /* Appends the path of the program that this process runs. Returns false when it is not known. */
 bool pdl_file_put_self(pdl_buf *out);
 
-/* Calls fn for each entry of a folder, ordered by name; at most a million. A folder that cannot be
- * read has none. */
+/* Calls fn for each entry of a folder, ordered by name, for at most a million entries. A folder
+ * that cannot be read has no entries. */
 void pdl_file_each(const char *folder, void (*fn)(void *user, const char *name, pdl_file_kind kind),
                    void *user);
 
-/* Fills err for errno value e at path, in Python's words. Always false. */
+/* Fills err for errno value e at path, in Python's words. Always returns false. */
 bool pdl_file_errno(pdl_err *err, int e, const char *path);
 
 #endif

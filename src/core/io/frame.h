@@ -1,8 +1,5 @@
-/* frame.h -- cutting a byte stream into messages: by a 4-byte length prefix (worker) or by
- * Content-Length (language server).
- *
- * Lines are read by pdl_lines (sse.h).
- *
+/* frame.h -- cuts a byte stream into messages: by a 4-byte length prefix (worker) or by
+ * Content-Length (language server). Lines are read by pdl_lines (sse.h).
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_FRAME_H
@@ -16,7 +13,7 @@ typedef enum {
     PDL_FRAME_CONTENT, /* header lines with Content-Length, a blank line, then the message */
 } pdl_frame_kind;
 
-/* All-zero except kind is the initial state. */
+/* A frame is in its initial state when all members but kind are zero. */
 typedef struct pdl_frame {
     pdl_frame_kind kind;
     pdl_buf in;         /* bytes that are not a whole message yet */
@@ -27,8 +24,8 @@ typedef struct pdl_frame {
  * false. */
 typedef bool pdl_frame_fn(void *user, pdl_str message, pdl_err *err);
 
-/* Reads more bytes. Returns false when fn did, with PDL_E_limit, or with PDL_E_protocol for a
- * malformed header. */
+/* Reads more bytes. Returns false when fn returned false, with PDL_E_limit for a long message, and
+ * with PDL_E_protocol for a malformed header. */
 PDL_MUST bool pdl_frame_feed(pdl_frame *f, pdl_str bytes, pdl_frame_fn *fn, void *user,
                              pdl_err *err);
 /* Returns true when bytes of an unfinished message are left. */

@@ -1,10 +1,9 @@
-/* http.h -- HTTP requests over the loop. The only user of libcurl, which is opened at the first
+/* http.h -- HTTP requests over the loop. Only this code uses libcurl, which is opened at the first
  * request.
  *
  * A transfer is named by an id. It ends with exactly one call of done, or with a cancel, after
  * which no callback runs. Redirects are not followed, because keys would be sent to another host.
  * Proxy variables are honoured as libcurl does. Thousands of transfers may be open.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_HTTP_H
@@ -18,25 +17,25 @@
 
 typedef struct pdl_http pdl_http;
 
-/* All-zero is the default. */
+/* When all members are zero, the defaults hold. */
 typedef struct pdl_http_options {
     /* Certificates to trust instead of the system's (SSL_CERT_FILE); borrowed. */
     const char *ca_file;
     /* Used when libcurl was built without a default and the system has none; borrowed. */
     const char *ca_fallback;
-    const pdl_debug *debug; /* category http; borrowed */
+    const pdl_debug *debug; /* for the category http; borrowed */
     size_t max_reply_bytes; /* 0: PDL_MAX_REPLY_BYTES */
 } pdl_http_options;
 
-/* Makes libcurl allocate through base/alloc.h from now on: a transfer is dozens of small blocks,
+/* Makes libcurl allocate through base/alloc.h from now on. A transfer is dozens of small blocks,
  * which a pool serves faster and keeps together. Called once, before the first request, in a
  * process where no other code uses libcurl, because the setting is for the whole process. */
 void pdl_http_use_alloc(void);
 
-/* Makes a client on loop, which it borrows and which must outlive it. Cheap, because nothing is
- * loaded before the first request. */
+/* Makes a client on loop, which it borrows and which must outlive it. This is cheap, because
+ * nothing is loaded before the first request. */
 pdl_http *pdl_http_new(pdl_loop *loop, const pdl_http_options *opt);
-/* Cancels open transfers. NULL is fine. */
+/* Cancels open transfers. NULL is allowed. */
 void pdl_http_free(pdl_http *h);
 
 typedef enum {
@@ -62,18 +61,18 @@ typedef enum {
 typedef struct pdl_http_reply {
     pdl_http_end end;
     pdl_http_limit limit; /* the limit that was exceeded, when end is PDL_HTTP_TIMEOUT */
-    int status;           /* 0: no answer arrived */
+    int status;           /* 0 when no answer arrived */
     /* the bytes that the data callback did not get; not necessarily valid UTF-8 */
     pdl_str body;
     pdl_str header_text;  /* header lines as received */
     const char *why;      /* one phrase that explains every result but OK */
 } pdl_http_reply;
 
-/* Returns the value of the last header with this name (case is ignored); an empty slice with p ==
- * NULL when absent. */
+/* Returns the value of the last header with this name, whose case is ignored. Returns a slice whose
+ * p is NULL when there is no such header. */
 pdl_str pdl_http_header(const pdl_http_reply *r, const char *name);
-/* Returns the seconds from Retry-After: 0 for a date that has passed, negative when absent or
- * senseless. now_s: seconds since the epoch. */
+/* Returns the seconds from Retry-After. They are 0 for a date that has passed, and negative when
+ * the header is absent or makes no sense. now_s is in seconds since the epoch. */
 double pdl_http_retry_after(const pdl_http_reply *r, double now_s, bool *is_date);
 
 typedef struct pdl_http_request {
@@ -81,24 +80,25 @@ typedef struct pdl_http_request {
     const char *url; /* copied */
     const char *const *headers; /* "Name: value" lines, copied; values without CR and LF */
     size_t n_headers;
-    pdl_str body;        /* borrowed until the end of the transfer; p == NULL: none */
+    /* borrowed until the end of the transfer; p is NULL when there is no body */
+    pdl_str body;
     uint64_t connect_ms; /* 0: 5000 */
-    uint64_t total_ms;   /* 0: no limit */
-    uint64_t first_ms;   /* from the start to the first byte of the body; 0: no limit */
-    uint64_t idle_ms;    /* between bytes of the body; 0: no limit */
+    uint64_t total_ms;   /* 0 means no limit */
+    uint64_t first_ms;   /* limit from the start to the first byte of the body; 0 means no limit */
+    uint64_t idle_ms;    /* limit between bytes of the body; 0 means no limit */
     bool insecure;       /* TLS certificates are not checked */
     bool compressed;     /* accept a compressed answer */
     /* uses a new connection, since libcurl may send a request twice on a used one */
     bool once;
     void *user;
-    /* NULL: done gets the whole body. Otherwise called with pieces of the body of a 2xx answer as
-     * they arrive; returning false ends the transfer with PDL_HTTP_STOPPED. */
+    /* Called with pieces of the body of a 2xx answer as they arrive. Returning false ends the
+     * transfer with PDL_HTTP_STOPPED. When the function is NULL, done gets the whole body. */
     bool (*data)(void *user, pdl_str bytes);
     void (*done)(void *user, const pdl_http_reply *r);
 } pdl_http_request;
 
-/* Returns a header of a transfer in flight. Called from its data callback, and valid until that
- * returns. */
+/* Returns a header of a transfer in flight. It is called from the data callback of the transfer,
+ * and the result is valid until the callback returns. */
 pdl_str pdl_http_seen(const pdl_http *h, uint64_t id, const char *name);
 
 /* Takes requests in place of libcurl, for instance to send many of them together later. The
@@ -110,7 +110,8 @@ typedef struct pdl_http_carrier {
     void (*cancel)(void *user, uint64_t id);
 } pdl_http_carrier;
 
-/* Starts a transfer; never fails here, never calls back from inside. Returns its id, not 0. */
+/* Starts a transfer. This function never fails and never calls back from inside. Returns the id of
+ * the transfer, which is not 0. */
 uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req);
 /* Ends a transfer; its callbacks do not run any more. Unknown ids are ignored. */
 void pdl_http_cancel(pdl_http *h, uint64_t id);

@@ -35,34 +35,37 @@ typedef struct transfer {
     CURL *easy; /* a spare transfer keeps its handle with all options of its setup */
     lane *lane;
     struct curl_slist *headers;
-    pdl_buf setup; /* the setup of easy (pdl_http_put_setup); empty: easy has no options */
+    pdl_buf setup; /* the setup of easy (pdl_http_put_setup); empty when easy has no options */
     pdl_http_request req;
     pdl_buf head, body;
     size_t got;                 /* bytes of body that have arrived */
-    uint64_t start_ns, last_ns; /* when the transfer began; when its last byte arrived */
+    /* the times at which the transfer began and at which its last byte arrived */
+    uint64_t start_ns, last_ns;
     pdl_timer *idle;
     struct transfer *next; /* the next one in the queue */
     pdl_http_end end;
     pdl_http_limit limit;
     int status;
     bool queued, dead, ended, in_callback;
-    const char *said;          /* a reason of ours, static, which replaces libcurl's */
-    char why[CURL_ERROR_SIZE]; /* written by libcurl until the end */
+    /* the reason that this code gives, static; it replaces libcurl's reason */
+    const char *said;
+    char why[CURL_ERROR_SIZE]; /* libcurl writes here until the end of the transfer */
 } transfer;
 
 struct pdl_http {
     pdl_loop *loop;
     pdl_http_options opt;
     pdl_curl curl;
-    bool tried, ready; /* libcurl was searched; libcurl was found */
+    bool tried, ready; /* tried is set when libcurl was searched, ready when it was found */
     pdl_certificates certificates;
     CURLSH *share;
     pdl_curl_sockets sockets;
     PDL_VEC(lane *) lanes;
-    lane *roomy; /* the lane that a transfer left last; NULL: none yet */
+    lane *roomy; /* the lane that a transfer left last; NULL before that */
     PDL_VEC(transfer *) spare;
     pdl_buf setup; /* the setup of the request that is being started */
-    char *address; /* owned: the last URL, and its parts as libcurl read them; NULL: none */
+    /* owned; the last URL, and its parts as libcurl read them; NULL before the first request */
+    char *address;
     CURLU *parts;
     PDL_VEC(transfer *) slots; /* id of a transfer = number of uses of its slot << 32 | slot + 1 */
     PDL_VEC(uint32_t) vacant;

@@ -22,42 +22,47 @@ typedef struct pdl_exchange pdl_exchange; /* a request and its answer */
 /* Everything is borrowed for the life of the server. */
 typedef struct pdl_httpd_options {
     const char *host;         /* name or address to listen at */
-    uint16_t port;            /* 0: any free port */
+    uint16_t port;            /* 0 means any free port */
     size_t max_body;          /* longer bodies are refused with 413 */
-    size_t max_bodies;        /* bytes of all bodies together: beyond them, 503 */
-    unsigned max_connections; /* never more than half of the descriptors of the process */
+    /* maximum size of all bodies together; when it is exceeded, requests get 503 */
+    size_t max_bodies;
+    /* maximum number of connections; never more than half of the descriptors of the process */
+    unsigned max_connections;
     uint64_t receive_ms;      /* time limit for a request to arrive, and for an idle connection */
     uint64_t send_ms;         /* time limit for a client that takes nothing of its answer */
-    const pdl_debug *debug;   /* category http; may be NULL */
+    const pdl_debug *debug;   /* for the category http; may be NULL */
     void *user;
-    /* Called when the headers have arrived. May answer; the body is then discarded. NULL: every
-     * body is taken. */
+    /* Called when the headers have arrived. It may answer; the body is then discarded. When the
+     * function is NULL, every body is taken. */
     void (*head)(void *user, pdl_exchange *x);
     /* Called when the whole request has arrived and head did not answer. */
     void (*request)(void *user, pdl_exchange *x);
-    /* Called when a client sent something that is not a request, or a request did not arrive in
-     * time; it was answered with status and why. May be NULL. */
+    /* Called when a client sent something that is not a request, or when a request did not arrive
+     * in time. The client was answered with status and why. May be NULL. */
     void (*refused)(void *user, const char *peer, int status, const char *why);
-    /* Called once for each exchange whose headers have arrived, when it ends, answered or not. x is
-     * invalid afterwards. Never called from inside of head, request, answer, begin, put and end. */
+    /* Called once for each exchange whose headers have arrived, when it ends with or without an
+     * answer. x is invalid afterwards. Never called from inside of head, request, answer, begin,
+     * put and end. */
     void (*over)(void *user, pdl_exchange *x);
 } pdl_httpd_options;
 
-/* Error: PDL_E_io with the address and the reason. */
+/* Starts a server. Error: PDL_E_io with the address and the reason. */
 PDL_MUST bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **out,
                               pdl_err *err);
 uint16_t pdl_httpd_port(const pdl_httpd *h);
 unsigned pdl_httpd_connections(const pdl_httpd *h); /* number of open connections */
-/* Ends all exchanges. NULL is fine. */
+/* Ends all exchanges. NULL is allowed. */
 void pdl_httpd_free(pdl_httpd *h);
 
-/* Parts of the request, borrowed from x. */
+/* These return parts of the request, borrowed from x. */
 pdl_str pdl_exchange_method(const pdl_exchange *x);
 pdl_str pdl_exchange_path(
     const pdl_exchange *x); /* decoded, without the query; UTF-8 without control characters */
-/* Appends the decoded value of a parameter of the query. Returns false when there is none. */
+/* Appends the decoded value of a parameter of the query. Returns false when there is no such
+ * parameter. */
 bool pdl_exchange_parameter(const pdl_exchange *x, const char *name, pdl_buf *out);
-pdl_str pdl_exchange_header(const pdl_exchange *x, const char *name); /* p == NULL: absent */
+/* p is NULL when there is no such header */
+pdl_str pdl_exchange_header(const pdl_exchange *x, const char *name);
 pdl_str pdl_exchange_body(const pdl_exchange *x);
 bool pdl_exchange_has_body(const pdl_exchange *x); /* a body follows or was received */
 /* Writes the address of the client to out. */
@@ -83,9 +88,10 @@ void pdl_exchange_answer(pdl_exchange *x, int status, const pdl_answer_header *h
 void pdl_exchange_begin(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n);
 void pdl_exchange_put(pdl_exchange *x, pdl_str bytes);
 void pdl_exchange_end(pdl_exchange *x);
-/* Returns the bytes that were put and that the client has not taken yet. */
+/* Returns the number of bytes that were put and that the client has not taken yet. */
 size_t pdl_exchange_pending(const pdl_exchange *x);
-/* Return the status of x's answer (0: none yet), and the bytes of the answer's body so far. */
+/* These return the status of x's answer, which is 0 before the answer, and the number of bytes of
+ * the answer's body so far. */
 int pdl_exchange_status(const pdl_exchange *x);
 uint64_t pdl_exchange_sent(const pdl_exchange *x);
 

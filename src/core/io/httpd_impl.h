@@ -4,9 +4,8 @@
  * A function of httpd_answer.c appends to the output of a connection and sets the events that are
  * watched; it sends nothing, and ends no exchange. Bytes are sent in the turn of a connection alone
  * (pdl_httpd_flush), so a user may write in pieces of any size, and a connection is not freed while
- * the user writes. What httpd.c decides, and this writer does not: when an answer is due, how long
- * a client may take, and whether a connection stays open.
- *
+ * the user writes. httpd.c decides when an answer is due, how long a client may take, and whether a
+ * connection stays open.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_HTTPD_IMPL_H
@@ -24,8 +23,8 @@ enum {
 };
 
 typedef enum { READ_HEAD, READ_BODY, ANSWER, LINGER } phase;
-/* Result of a step of a connection: continue with the next step, wait for the socket, or c was
- * freed. */
+/* The result of a step of a connection. GO: continue with the next step. WAIT: wait for the socket.
+ * GONE: the connection was freed. */
 typedef enum { GO, WAIT, GONE } turn;
 
 typedef struct client {
@@ -36,11 +35,11 @@ typedef struct client {
     pdl_watch *watch;
     phase phase;
     pdl_buf in;     /* received but not read */
-    size_t scanned; /* bytes of in that were searched for the end of a head */
+    size_t scanned; /* number of bytes of in that were searched for the end of a head */
     pdl_buf out;    /* the first out_at bytes were sent */
     size_t out_at;
     pdl_exchange *x;
-    uint64_t end_ms;  /* time at which a late connection is closed; 0: never */
+    uint64_t end_ms;  /* the time at which a late connection is closed; 0 means never */
     uint64_t last_ms; /* time at which the phase LINGER ends */
     bool in_turn;     /* the running turn will send the output */
     bool closes;      /* the connection closes after the answer was sent */
@@ -59,7 +58,7 @@ struct pdl_exchange {
     pdl_http_head head;
     pdl_buf body;
     pdl_chunks chunks;
-    int64_t left;    /* bytes that are missing of a body whose length is known */
+    int64_t left;    /* number of bytes that are missing of a body whose length is known */
     pdl_buf headers; /* further headers of the answer */
     int status;
     uint64_t sent;
@@ -67,8 +66,8 @@ struct pdl_exchange {
     bool at_head, streams, ended;
 };
 
-/* Connections are in three lists. idle: no request waits for the user's answer; receiving: a body
- * is arriving; busy: the user has the request. */
+/* Connections are in three lists. In `idle`, no request waits for the user's answer. In
+ * `receiving`, a body is arriving. In `busy`, the user has the request. */
 struct pdl_httpd {
     pdl_httpd_options opt;
     pdl_loop *loop;
@@ -98,7 +97,7 @@ void pdl_httpd_watch(client *c);
 bool pdl_httpd_flush(client *c);
 /* Writes the first lines of an answer. */
 void pdl_httpd_put_status(client *c, int status);
-/* Appends a header of ours without characters that would end the line. */
+/* Appends a header that the server adds. Characters that would end its line are left out. */
 void pdl_httpd_put_header(pdl_buf *b, const char *name, const char *value);
 /* Returns true when a part of the request's body is missing. */
 bool pdl_httpd_still_arrives(const pdl_exchange *x);

@@ -26,26 +26,27 @@ void pdl_loop_use_alloc(void);
 /* Makes a loop, and makes the process ignore SIGPIPE unless it handles it: a closed pipe is then an
  * error of the write. */
 pdl_loop *pdl_loop_new(void);
-/* Works as pdl_loop_new, but returns NULL when the process is out of descriptors. */
+/* Does the same as pdl_loop_new, but returns NULL when the process is out of descriptors. */
 pdl_loop *pdl_loop_try(void);
-/* Everything started on the loop must have been stopped or freed before. NULL is fine. */
+/* Frees the loop. Everything that was started on it must have been stopped or freed before. l may
+ * be NULL. */
 void pdl_loop_free(pdl_loop *l);
 
-/* Reports what is ready. Waits at most timeout_ms (-1: until something happens, 0: not at all).
- * Returns true when something is still open; with nothing open it returns false at once. A signal
- * may end the wait early. */
+/* Reports what is ready, and waits at most timeout_ms. -1 waits until something happens, and 0 does
+ * not wait. Returns true when something is still open. When nothing is open, returns false at once.
+ * A signal may end the wait early. */
 bool pdl_loop_run(pdl_loop *l, int timeout_ms);
 
 /* Returns true when something is open (timers, watches, transfers, processes). */
 bool pdl_loop_is_open(const pdl_loop *l);
 
-/* Ends a wait in pdl_loop_run soon. The only function that other threads and signal handlers may
- * call. */
+/* Ends a wait in pdl_loop_run soon. Other threads and signal handlers may call this function and no
+ * other. */
 void pdl_loop_wake(pdl_loop *l);
 
 /* An embedder with its own event loop uses these two. The descriptor is readable when there is
- * something to do; pdl_loop_deadline_ms returns how many milliseconds to wait at most (-1: no
- * limit). */
+ * something to do. pdl_loop_deadline_ms returns the maximum number of milliseconds to wait (-1
+ * means no limit). */
 int pdl_loop_fd(const pdl_loop *l);
 int pdl_loop_deadline_ms(const pdl_loop *l);
 
@@ -56,9 +57,9 @@ typedef struct pdl_timer pdl_timer;
 /* Calls fn(user) once, ms from now. The timer is released after its call; pdl_timer_stop may be
  * called before. */
 pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user);
-/* Stops and releases a timer before it fires. NULL is fine. */
+/* Stops and releases a timer before it fires. NULL is allowed. */
 void pdl_timer_stop(pdl_timer *t);
-/* A timer that does not keep the loop open: it fires while something else is waited for. */
+/* Starts a timer that does not keep the loop open. It fires while something else is waited for. */
 pdl_timer *pdl_timer_background(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user);
 
 /* --- descriptors: pipes, sockets, terminals --------------------------------------------------- */
@@ -75,11 +76,12 @@ pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *use
  * for. Its events cannot be changed. */
 pdl_watch *pdl_watch_background(pdl_loop *l, int fd, void (*fn)(void *user, int events),
                                 void *user);
-/* Changes the events to watch; 0: none, and the watch then does not keep the loop open. */
+/* Changes the events to watch. With 0, no event is watched, and the watch does not keep the loop
+ * open. */
 void pdl_watch_set(pdl_watch *w, int events);
 /* Does pdl_watch_set(w, 0) for a descriptor that will soon be read again. The kernel still polls
  * the descriptor until it is ready, so that watching it again for reading costs no system call. */
 void pdl_watch_rest(pdl_watch *w);
-void pdl_watch_stop(pdl_watch *w); /* before fd is closed; NULL is fine */
+void pdl_watch_stop(pdl_watch *w); /* called before fd is closed; w may be NULL */
 
 #endif

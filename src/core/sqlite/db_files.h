@@ -20,15 +20,16 @@ typedef enum {
     PDL_DB_FILES
 } pdl_db_file;
 
-/* Returns what is appended to the name of the database to get the name of this file; empty for the
+/* Returns the suffix that makes the name of this file from the name of the database; empty for the
  * database itself. */
 const char *pdl_db_ending(pdl_db_file which);
 /* Appends the name of a file of the database. */
 void pdl_db_put_name(pdl_str database, pdl_db_file which, pdl_buf *out);
-/* Returns true when there is such a file. */
+/* Returns true when the database has this file. */
 bool pdl_db_has(pdl_str database, pdl_db_file which);
-/* Removes all files, those beside it first, and counts them. Files that are not there are no error.
- * Error: io, with the first file that could not be removed; the other files are removed. */
+/* Removes all files of the database, the database itself last, and counts them. Files that do not
+ * exist are no error. Error: io, with the first file that could not be removed; the other files are
+ * removed. */
 PDL_MUST bool pdl_db_remove(pdl_str database, size_t *n, pdl_err *err);
 
 #endif

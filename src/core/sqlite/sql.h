@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Appends the version of SQLite, which is loaded for it. Returns false when that is not possible;
- * the reason is then appended. */
+/* Loads SQLite, and appends its version. When it cannot be loaded, appends the reason and returns
+ * false. */
 bool pdl_sql_library(pdl_buf *out);
 
 typedef struct sql sql;
@@ -25,27 +25,27 @@ typedef struct sql_use {
     size_t n;
 } sql_use;
 
-/* Makes an empty file that only its owner may read. fresh: the text of the error (usage) when the
- * file already exists; NULL: it may exist. An empty file, which a killed run leaves before its
- * first write, counts as absent. Error: io. */
+/* Makes an empty file that only its owner may read. fresh is the text of the error (usage) when the
+ * file already exists; with NULL, the file may exist. An empty file, which a killed run leaves
+ * before its first write, counts as absent. Error: io. */
 PDL_MUST bool pdl_sql_make(pdl_str path, const char *fresh, pdl_err *err);
-/* Opens an existing file, which is not trusted: nothing in it is executed, and long operations end
- * when the run is cancelled (base/cancel.h). Errors: io (cannot be opened, no library), and that
- * of use->kind. */
+/* Opens an existing file, which is not trusted. No code in it is executed, and long operations end
+ * when the run is cancelled (base/cancel.h). Errors: io, when the file or the library cannot be
+ * opened, and the error use->kind. */
 PDL_MUST bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err);
-/* With leave set, the log of a file that was only read stays beside it, so that the file does not
+/* Sets whether the log of a file that was only read stays beside it, so that the file does not
  * change. */
 void pdl_sql_leave_log(sql *q, bool leave);
 /* Replaces the use of the file by one that has the same statements and words the later errors in
  * another way. */
 void pdl_sql_use(sql *q, const sql_use *use);
-void pdl_sql_close(sql *q); /* NULL is fine */
+void pdl_sql_close(sql *q); /* NULL is allowed */
 pdl_str pdl_sql_path(const sql *q);
 /* Returns true when the last statement failed because another process locked the file, and resets
  * that. Statements wait for their locks ten seconds, or until this thread is cancelled. The change
  * to WAL mode does not wait. */
 bool pdl_sql_was_busy(sql *q);
-int64_t pdl_sql_now_ms(void); /* by a monotonic clock */
+int64_t pdl_sql_now_ms(void); /* the time of a monotonic clock */
 
 /* Runs statements without parameters. */
 PDL_MUST bool pdl_sql_exec(sql *q, const char *text, pdl_err *err);
@@ -62,12 +62,12 @@ PDL_MUST bool pdl_sql_is_empty(sql *q, bool *empty, pdl_err *err);
  * place of our tables. */
 PDL_MUST bool pdl_sql_is_ours(sql *q, const sql_object *objects, size_t n, bool *ours,
                               pdl_err *err);
-/* Sets *sound when the file's structure is intact. Reads all of a file of at most 16 MB; larger
- * ones count as sound. */
+/* Sets *sound when the file's structure is intact. Only files of at most 16 MB are read and
+ * checked; larger ones count as sound. */
 PDL_MUST bool pdl_sql_check(sql *q, bool *sound, pdl_err *err);
 
-/* A parameter of a statement, in order. A text whose p is NULL is null. Texts must live until the
- * statement ran. */
+/* The type of a parameter of a statement. Parameters are in order. A text whose p is NULL means
+ * null. Texts must live until the statement ran. */
 typedef enum { SQL_INT, SQL_NUM, SQL_TEXT } sql_type;
 typedef struct sql_arg {
     sql_type type;
@@ -81,7 +81,7 @@ typedef struct sql_arg {
 
 /* The receiver of a statement's rows: fn gets each row, until it returns false. */
 typedef struct pdl_sql_rows {
-    bool (*fn)(void *user, sql *q, sql_row *row); /* NULL: rows are ignored */
+    bool (*fn)(void *user, sql *q, sql_row *row); /* may be NULL; rows are then ignored */
     void *user;
 } sql_rows;
 #define SQL_NO_ROWS ((sql_rows){NULL, NULL})
@@ -98,8 +98,9 @@ pdl_str pdl_sql_bytes(sql *q, sql_row *row, int i);
 int64_t pdl_sql_int(sql *q, sql_row *row, int i);
 double pdl_sql_num(sql *q, sql_row *row, int i);
 
-/* These describe the columns of a statement's rows, from 0: their number, their names (the empty
- * text where one is not UTF-8), and the kind of the value in a row. */
+/* These describe the columns of a statement's rows, which are counted from 0. They return the
+ * number of columns, the names (empty when a name is not UTF-8), and the kind of the value in a
+ * row. */
 typedef enum {
     SQL_VALUE_INT = 1,
     SQL_VALUE_NUM,
@@ -112,7 +113,7 @@ PDL_MUST bool pdl_sql_names(sql *q, size_t st, void (*fn)(void *user, pdl_str na
 int pdl_sql_count(sql *q, sql_row *row);
 sql_kind pdl_sql_kind(sql *q, sql_row *row, int i);
 
-int64_t pdl_sql_last_id(sql *q); /* id of the last inserted row */
-int64_t pdl_sql_changes(sql *q); /* rows that the last statement changed */
+int64_t pdl_sql_last_id(sql *q); /* returns the id of the last inserted row */
+int64_t pdl_sql_changes(sql *q); /* returns the number of rows that the last statement changed */
 
 #endif

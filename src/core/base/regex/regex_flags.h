@@ -1,11 +1,10 @@
-/* regex_flags.h -- inline flags of Python `re` patterns: what is between `(?` and `)` or `:`. Used
- * by regex_translate.c only.
+/* regex_flags.h -- inline flags of Python `re` patterns: the letters between `(?` and `)` or `:`.
+ * Used by regex_translate.c only.
  *
- * A pattern may set flags for all of itself, `(?im)`, at its start only, or for one group,
- * `(?i-m:...)`. Python checks which letters may be combined: `a`, `u` and `L` say how text is read
- * and exclude each other, `L` needs bytes, which PDL does not have, and `t`, which does nothing,
- * can only be set for the whole pattern. All errors have the words and the places of Python's.
- *
+ * A pattern may set flags for the whole pattern, `(?im)`, but only at its start, or for one group,
+ * `(?i-m:...)`. Python checks which letters may be combined. `a`, `u` and `L` say how text is read
+ * and exclude each other. `L` needs bytes, which PDL does not have. `t` does nothing, and can only
+ * be set for the whole pattern. All errors have the words and the places of Python's errors.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_REGEX_FLAGS_H
@@ -16,11 +15,11 @@
 /* Returns true when c is the letter of a flag. */
 bool pdl_rx_is_flag(int32_t c);
 
-/* Reads the letters of flags and the sign that ends them. c: the first letter, which has been
- * read. */
+/* The flags that pdl_rx_read_flags reads. It reads letters up to the sign that ends them. c is the
+ * first letter, which was read before. */
 typedef struct pdl_rx_flags {
     unsigned added, removed; /* PDL_RX_*, and bits of letters that change nothing else */
-    bool for_all;            /* `)` ends them, so they are not for a group */
+    bool for_all;            /* `)` ends the flags, so they are not for a group */
 } pdl_rx_flags;
 PDL_MUST bool pdl_rx_read_flags(pdl_rx_scan *s, int32_t c, pdl_rx_flags *out);
 

@@ -11,7 +11,7 @@
 
 /* One character, or a backslash and the character after it. */
 typedef struct {
-    int32_t cp;      /* -1: the end of the pattern; '\\': an escape */
+    int32_t cp;      /* -1 at the end of the pattern; '\\' for an escape */
     uint32_t second; /* second character of an escape */
     size_t at, pos;  /* offset in bytes and in code points */
 } pdl_rx_token;
@@ -40,10 +40,11 @@ pdl_str pdl_rx_since(const pdl_rx_scan *s, pdl_rx_token from);
 /* Returns the text up to the character end, which is skipped; `what` names it in errors. */
 PDL_MUST bool pdl_rx_until(pdl_rx_scan *s, char end, const char *what, pdl_str *out);
 
-/* Sets an error with " at position N" appended, as Python does. Always false. */
+/* Sets an error with " at position N" appended, as Python does. Always returns false. */
 PDL_PRINTF(3, 4) bool pdl_rx_fail(pdl_rx_scan *s, size_t pos, const char *fmt, ...);
 
-/* Works as pdl_rx_fail; the message is the text `before` followed by Python's repr of name. */
+/* Does the same as pdl_rx_fail, with a message that is the text `before` followed by Python's repr
+ * of name. */
 bool pdl_rx_fail_name(pdl_rx_scan *s, size_t pos, const char *before, pdl_str name);
 
 /* The meaning of an escape. */
@@ -51,7 +52,8 @@ typedef enum { PDL_RX_CHAR, PDL_RX_CLASS, PDL_RX_PLACE, PDL_RX_BACKREF } pdl_rx_
 
 typedef struct {
     pdl_rx_escape_kind kind;
-    /* The character; the letter of a class (dDsSwW) or place (AbBZ); the number of a group. */
+    /* The character, or the letter of a class (dDsSwW) or place (AbBZ), or the number of a
+     * group. */
     uint32_t value;
 } pdl_rx_escape;
 

@@ -19,17 +19,17 @@ enum {
 /* A translated pattern. Groups keep their numbers; names are looked up here, since PCRE2 gets
  * none. */
 typedef struct pdl_regex_text {
-    pdl_buf text;   /* for PCRE2, with UTF and UCP */
+    pdl_buf text;   /* the pattern for PCRE2, to be compiled with UTF and UCP */
     unsigned flags; /* PDL_RX_* that hold from the start of the pattern */
-    size_t groups;  /* without group 0 */
+    size_t groups;  /* number of groups, without group 0 */
     /* The pattern needs PCRE2's interpreter, because PCRE2's machine code keeps captures of
      * possessive groups that failed. */
     bool plain;
     pdl_map names; /* name (a slice of the pattern) -> (void *)(uintptr_t)number */
 } pdl_regex_text;
 
-/* Fills out (all-zero on entry), which the caller releases also after a failure. Errors are those
- * of pdl_regex_new. */
+/* Fills out, which is all-zero before the call. The caller releases it, also after a failure.
+ * Errors are those of pdl_regex_new. */
 PDL_MUST bool pdl_regex_translate(pdl_str pattern, unsigned flags, pdl_regex_text *out,
                                   pdl_err *err);
 void pdl_regex_text_fini(pdl_regex_text *t);

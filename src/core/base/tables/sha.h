@@ -1,5 +1,4 @@
-/* sha.h -- SHA-256 of one block: in C, and by the instructions that many x86 processors have.
- *
+/* sha.h -- SHA-256 of one block, in C, and with the instructions that many x86 processors have.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_SHA_H
@@ -11,7 +10,7 @@
 /* The constants of the 64 rounds. */
 extern const uint32_t pdl_sha_rounds[64];
 
-/* True where pdl_sha_x86_block may be called. */
+/* Returns true when this processor can run pdl_sha_x86_block. */
 bool pdl_sha_x86_works(void);
 
 /* Both update the state with one block, and their results are the same. */

@@ -14,7 +14,7 @@ typedef struct {
 
 typedef struct {
     uint16_t cp;
-    uint16_t upper[3], title[3]; /* zeros at the end */
+    uint16_t upper[3], title[3]; /* zeros follow the code points */
 } special_case;
 
 /* Code points with an upper or title case of more than one code point, in order. */
@@ -169,7 +169,7 @@ static const cp_range other_upper[] = {
     {0x2160, 0x216f}, {0x24b6, 0x24cf}, {0x1f130, 0x1f149}, {0x1f150, 0x1f169}, {0x1f170, 0x1f189},
 };
 
-/* Where XID_Start differs from the categories L* and Nl. */
+/* Code points for which XID_Start differs from the categories L* and Nl. */
 static const cp_range id_start_odd[] = {
     {0x037a, 0x037a}, {0x0e33, 0x0e33}, {0x0eb3, 0x0eb3}, {0x1885, 0x1886}, {0x2118, 0x2118},
     {0x212e, 0x212e}, {0x2e2f, 0x2e2f}, {0xfc5e, 0xfc63}, {0xfdfa, 0xfdfb}, {0xfe70, 0xfe70},
@@ -177,7 +177,7 @@ static const cp_range id_start_odd[] = {
     {0xfe7c, 0xfe7c}, {0xfe7e, 0xfe7e}, {0xff9e, 0xff9f},
 };
 
-/* Where XID_Continue differs from the categories L*, Nl, Mn, Mc, Nd and Pc. */
+/* Code points for which XID_Continue differs from the categories L*, Nl, Mn, Mc, Nd and Pc. */
 static const cp_range id_continue_odd[] = {
     {0x00b7, 0x00b7}, {0x037a, 0x037a}, {0x0387, 0x0387}, {0x1369, 0x1371}, {0x19da, 0x19da},
     {0x2118, 0x2118}, {0x212e, 0x212e}, {0x2e2f, 0x2e2f}, {0xfc5e, 0xfc63}, {0xfdfa, 0xfdfb},
