@@ -1,5 +1,4 @@
-/* checker.h -- state of one check. Private to check.
- *
+/* checker.h -- the state of one check. Private to check.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_CHECK_CHECKER_H
@@ -8,14 +7,14 @@
 #include "check/names/check_scope.h"
 #include "lang/fields.h"
 
-/* A file that was included or imported, which is checked once. */
+/* A file that was included or imported. It is checked once. */
 typedef struct pdl_module {
     pdl_str name;          /* owned by program's arena */
-    pdl_program *program;  /* owned by the checked program in the end */
+    pdl_program *program;  /* the checked program owns it in the end */
     pdl_name_def *defines; /* names in scope after the file has run; in the arena of the check */
     size_t n_defines;
     const pdl_ty *result;
-    bool busy;       /* the file is being walked: meeting it again is a cycle */
+    bool busy;       /* the file is being walked, so meeting it again is a cycle */
     bool open_ended; /* not all definitions of the file are known */
 } pdl_module;
 
@@ -32,7 +31,7 @@ typedef struct pdl_checker {
     pdl_modules *modules;
     pdl_scope_state scope;            /* the modules of a check share its arena */
     PDL_VEC(const pdl_xnode *) spine; /* operators whose left operand is being examined */
-    bool quiet;                       /* nothing is reported: this is a second pass */
+    bool quiet;                       /* nothing is reported, because this is a second pass */
     bool open_ended;                  /* any name may have been defined */
     bool outer_unknown; /* the file is included by another one, whose names are unknown */
     bool sure;          /* every path through the program comes to the current block */
@@ -42,8 +41,8 @@ typedef struct pdl_checker {
     bool assumed;
     bool may_exit;   /* code that ran may have ended the program */
     bool local;      /* definitions end with the function or iteration around them */
-    bool in_code;    /* inside of the source text of a code block */
-    bool in_jinja;   /* inside of a code block whose language is Jinja */
+    bool in_code;    /* the walk is inside of the source text of a code block */
+    bool in_jinja;   /* the walk is inside of a code block whose language is Jinja */
     /* unknown names are read, by pdl_scope, code or a file, so any definition may be used */
     bool reads_all;
     unsigned caught; /* number of blocks around the current one whose fallback catches errors */
@@ -61,8 +60,8 @@ static inline pdl_arena *pdl_checker_arena(const pdl_checker *c) { return c->sco
 
 /* Examines the texts of a prompt (unstable.c). */
 void pdl_checker_lint_prefix(pdl_checker *c, const pdl_block *b);
-/* Offers to move one sentence to the end of the text: the one that has the changing parts, from
- * first to last (unstable_fix.c). */
+/* Offers to move one sentence to the end of the text. It is the sentence that has the changing
+ * parts, from first to last (unstable_fix.c). */
 void pdl_checker_move_sentence(pdl_checker *c, pdl_diag *d, const pdl_node *n,
                                const pdl_xlist *parts, uint32_t first, uint32_t last);
 
@@ -71,32 +70,33 @@ void pdl_checker_define(pdl_checker *c, pdl_def_kind kind, pdl_str name, const p
                         pdl_loc loc);
 bool pdl_checker_has(const pdl_checker *c, pdl_str name);
 void pdl_checker_predefine(pdl_checker *c);
-/* Forgets what the body of a loop defines, which is unknown at its start because the body may run
- * again. */
+/* Forgets the values of the names that the body of a loop defines. They are unknown at its start
+ * because the body may run again. */
 void pdl_checker_loosen_body(pdl_checker *c, const pdl_block *body);
-/* Reports the names that an expression reads and nothing defines. lenient: for a template, where an
- * undefined name prints as nothing. */
+/* Reports the names that an expression reads and that are not defined. lenient is set for a
+ * template, where an undefined name prints as nothing. */
 void pdl_checker_free_names(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc,
                             bool lenient);
-/* Adds a suggestion to d (may be NULL), at mark: the name in scope that is most like the undefined
- * name. */
+/* Adds a suggestion to d, at mark: the name in scope that is most like the undefined name. d may be
+ * NULL. */
 void pdl_checker_suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name);
 /* Defines the names that a condition tests (`x is defined`, `x`). Nothing is known of their values
  * in the branch. */
 void pdl_checker_guards(pdl_checker *c, const pdl_tree *t);
 void pdl_checker_narrow(pdl_checker *c, const pdl_xnode *x);
-/* Reports local names from mark on that nothing read, and leaves their scope. */
+/* Reports local names from mark on that were never read, and leaves their scope. */
 void pdl_checker_leave(pdl_checker *c, size_t mark);
 
-/* These infer types of expressions (infer.c). pdl_checker_expr reports what is wrong and returns
- * the type; pdl_checker_tree does so for data with expressions inside. */
+/* These infer types of expressions (infer.c). pdl_checker_expr reports problems and returns the
+ * type. pdl_checker_tree does so for data with expressions inside. */
 const pdl_ty *pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node,
                                pdl_loc loc);
 const pdl_ty *pdl_checker_tree(pdl_checker *c, const pdl_tree *t);
 
-/* Reports a function whose text would be printed. The message about a method says that it is not
- * called, and how to read a field that the method hides (uncalled.c). Finding the mark takes time
- * linear in the length of the expression, so a caller with many parts calls is_function first. */
+/* pdl_checker_printed reports a function whose text would be printed. Its message about a method
+ * says that the method is not called, and how to read a field that it hides (uncalled.c). It takes
+ * time linear in the length of the expression to find the mark, so a caller with many parts calls
+ * pdl_checker_is_function first. */
 bool pdl_checker_is_function(const pdl_ty *t);
 void pdl_checker_printed(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc mark);
 void pdl_checker_hint_method(pdl_checker *c, pdl_diag *d, const pdl_ty *t);
@@ -126,8 +126,8 @@ const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self)
 const pdl_ty *pdl_checker_parsed(pdl_checker *c, const pdl_block *b, const pdl_ty *t);
 const pdl_ty *pdl_checker_fitted(pdl_checker *c, const pdl_block *b, const pdl_ty *t);
 void pdl_checker_params(pdl_checker *c, const pdl_params *p);
-/* Checks a value that becomes messages: a message, or a list of such values. n: where it is
- * written, or NULL. takes_text: a text is allowed as well. */
+/* Checks a value that becomes messages: a message, or a list of such values. n is the node in which
+ * it is written, or NULL. takes_text is set when a text is allowed as well. */
 void pdl_checker_context(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc,
                          pdl_loc mark, bool takes_text);
 /* Returns the type of the results of iterations or blocks that have the type `each`. */
@@ -141,8 +141,8 @@ const pdl_ty *pdl_checker_match(pdl_checker *c, const pdl_b_match *b);
 const pdl_ty *pdl_checker_code(pdl_checker *c, const pdl_b_code *b);
 /* Marks every word of the text as used, since it may be a variable that the text reads. */
 void pdl_checker_use_words(pdl_checker *c, pdl_str text);
-/* These check commands and programs (literals.c). t: the text when it is written in the program,
- * else NULL. */
+/* These check commands and programs (literals.c). t is the text when it is written in the program,
+ * and NULL otherwise. */
 void pdl_checker_command(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t);
 void pdl_checker_program(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t);
 void pdl_checker_model(pdl_checker *c, const pdl_b_model *b);
@@ -151,15 +151,15 @@ void pdl_checker_model(pdl_checker *c, const pdl_b_model *b);
 void pdl_checker_parameter(pdl_checker *c, const pdl_node *value, pdl_str model, pdl_str name,
                            const pdl_ty *t);
 
-/* These check messages, and a parameter that services get as it is written (sent_objects.c). n and
- * tree may be NULL. Returns false when a wrong type was reported. */
+/* These check messages, and a parameter that services get unchanged (sent_objects.c). n and tree
+ * may be NULL. Returns false when a wrong type was reported. */
 void pdl_checker_messages(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc);
 bool pdl_checker_sent(pdl_checker *c, pdl_str name, const pdl_tree *tree, const pdl_ty *t,
                       const pdl_node *n, pdl_loc loc);
 
 /* These check calls of functions of the program (calls.c). */
 const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b);
-/* values: the number of values that are folded; when it is less than 2, f may never be called. */
+/* values is the number of values that are folded. When it is less than 2, f may never be called. */
 void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values);
 
 /* These are in lint.c. */
@@ -169,22 +169,22 @@ void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main);
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n);
 void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc);
 
-/* These check texts that are written as if they were not YAML: in a block, a scalar, an entry of an
- * object (texts.c). */
+/* These check texts that users wrote as if YAML had other rules: in a block, a scalar, an entry of
+ * an object (texts.c). */
 void pdl_checker_lint_written(pdl_checker *c, const pdl_block *b);
 void pdl_checker_lint_name(pdl_checker *c, pdl_str name, pdl_loc loc, pdl_loc mark);
 void pdl_checker_lint_scalar(pdl_checker *c, const pdl_node *n);
 void pdl_checker_lint_pair(pdl_checker *c, const pdl_node *map, const pdl_pair *pair);
 
-/* Checks a text for variables as other template languages write them (foreign.c). */
+/* Checks a text for variables in the form of other template languages (foreign.c). */
 void pdl_checker_lint_forms(pdl_checker *c, const pdl_tree *t);
 
-/* Reports a problem (problems.c). Returns NULL when the checker is quiet. loc is what FILE:LINE
- * prints, mark the exact span. An error becomes a warning where it is caught or never reached. */
+/* Reports a problem (problems.c). Returns NULL when the checker is quiet. FILE:LINE prints loc, and
+ * mark is the exact span. An error becomes a warning when it is caught or never reached. */
 PDL_PRINTF(5, 6)
 pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_rule_id rule, pdl_loc loc, pdl_loc mark,
                            const char *fmt, ...);
-/* The following functions accept what pdl_checker_diag returned, also NULL. */
+/* The following functions accept the result of pdl_checker_diag, also NULL. */
 PDL_PRINTF(3, 4) void pdl_checker_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...);
 /* Returns false when further comparisons of names would take too long. */
 bool pdl_checker_may_suggest(pdl_checker *c);
@@ -197,13 +197,15 @@ void pdl_checker_soften(pdl_diag *d);
 /* These return the place of a field's value, or of its key. */
 pdl_loc pdl_checker_value_loc(const pdl_block *b, const char *key);
 
-/* records.c: the fields that are objects. pdl_checker_retry also checks what retry reads. */
+/* These check the fields that are objects (records.c). pdl_checker_retry also checks what retry
+ * reads. */
 void pdl_checker_retry(pdl_checker *c, const pdl_block *b);
 void pdl_checker_budget(pdl_checker *c, const pdl_budget_field *budget);
 void pdl_checker_aggregator(pdl_checker *c, const pdl_agg *agg);
 /* Returns true when the value is known to be a number below `least`. */
 bool pdl_checker_is_below(const pdl_ty *t, double least);
-/* Warns of a boolean in place of a number, which counts as 0 or 1. Returns true when n is one. */
+/* Warns of a boolean in place of a number, which counts as 0 or 1. Returns true when n is a
+ * boolean. */
 bool pdl_checker_truth_counts(pdl_checker *c, pdl_rule_id rule, const char *name,
                               const pdl_node *n);
 

@@ -1,8 +1,7 @@
 /* config.h -- the levels that a user sets for rules: --rule, PDL_RULES and pdl.toml.
  *
- * pdl.toml has levels of rules and folders for imports, and nothing else: no policy, sandbox, key
+ * pdl.toml has only levels of rules and folders for imports. It cannot have a policy, sandbox, key
  * or URL, because a pdl.toml may come with a program that was received from others.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_CHECK_CONFIG_H
@@ -16,10 +15,10 @@ typedef struct pdl_check_config {
     pdl_arena *arena;               /* the caller's */
 } pdl_check_config;
 
-/* Reads "NAME=LEVEL,NAME=LEVEL". Error: usage, with what would be right. */
+/* Reads "NAME=LEVEL,NAME=LEVEL". Error: usage, with the right form. */
 PDL_MUST bool pdl_check_config_rules(pdl_check_config *c, pdl_str text, pdl_err *err);
 
-/* Reads the text of a pdl.toml. folder: the one that contains it, to which `import` is relative.
+/* Reads the text of a pdl.toml. folder is the folder that contains it; `import` is relative to it.
  * Error: syntax or usage, at the line. */
 PDL_MUST bool pdl_check_config_read(pdl_check_config *c, pdl_str file, pdl_str folder, pdl_str text,
                                     pdl_err *err);

@@ -13,7 +13,7 @@ typedef struct pdl_infer {
     const pdl_expr *e;
     const pdl_node *node; /* the scalar that contains the expression, or NULL */
     pdl_loc loc;
-    bool lenient; /* a Jinja block: undefined values print as nothing */
+    bool lenient; /* the expression is in a Jinja block, so undefined values print as nothing */
 } pdl_infer;
 
 /* Reports a problem of a part of the expression. */
@@ -21,13 +21,14 @@ PDL_PRINTF(4, 5)
 pdl_diag *pdl_infer_diag(const pdl_infer *in, pdl_rule_id rule, const pdl_xnode *x, const char *fmt,
                          ...);
 pdl_loc pdl_infer_loc(const pdl_infer *in, const pdl_xnode *x);
-/* Checks a value that is used: it is an error when it is undefined. Returns t, or any after an
- * error. */
+/* Checks a value that is used. Reports an error when it is undefined, unless the expression is
+ * lenient. Returns t, or any after an error. */
 const pdl_ty *pdl_infer_used(const pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
 
 /* Returns the type of a tree (infer.c). */
 const pdl_ty *pdl_infer_type(pdl_infer *in, const pdl_xnode *x);
-/* Returns the rule for a text that cannot be read: an unknown filter or test, or `other`. */
+/* Returns the rule for a text that cannot be read. It is the rule for an unknown filter or test, or
+ * else `other`. */
 pdl_rule_id pdl_infer_fault_rule(const pdl_xfault *f, pdl_rule_id other);
 
 /* Checks a statement of a template (jinja.c). */

@@ -1,5 +1,5 @@
-/* report.h -- writes diagnostics for people and programs: as text, JSON, SARIF, GitHub annotations.
- *
+/* report.h -- writes diagnostics for people and programs, as text, JSON, SARIF, or GitHub
+ * annotations.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_CHECK_REPORT_H
@@ -9,29 +9,29 @@
 
 typedef enum {
     PDL_REPORT_TEXT,
-    PDL_REPORT_JSON,  /* one object on each line */
-    PDL_REPORT_SARIF, /* SARIF 2.1.0, one document */
-    PDL_REPORT_GITHUB /* workflow commands: ::error file=... */
+    PDL_REPORT_JSON,  /* one JSON object on each line */
+    PDL_REPORT_SARIF, /* one document of SARIF 2.1.0 */
+    PDL_REPORT_GITHUB /* workflow commands of GitHub: ::error file=... */
 } pdl_report_form;
 
 /* Returns false when there is no such form. */
 bool pdl_report_form_find(pdl_str word, pdl_report_form *out);
 
-/* Returns a diagnostic as an owned dict: file, line, column, end_line, end_column, severity, code,
- * message; hint when requested, related and fix when there are any. file: the file of a diagnostic
- * without a source.
+/* Returns a diagnostic as an owned dict with file, line, column, end_line, end_column, severity,
+ * code and message. It has hint when that is requested, and related and fix when the diagnostic has
+ * them. file is the file of a diagnostic without a source.
  */
 pdl_val pdl_report_value(const pdl_diag *d, pdl_str file, bool hint);
 
 /* A report of several files. */
 typedef struct pdl_check_report {
     pdl_report_form form;
-    pdl_val results; /* SARIF: owned list; absent before the first result */
+    pdl_val results; /* for SARIF, an owned list; absent before the first result */
 } pdl_check_report;
 
-/* Adds a diagnostic; appends to out what can be written at once. */
+/* Adds a diagnostic. Appends to out the text that can be written at once. */
 void pdl_report_add(pdl_check_report *r, const pdl_diag *d, pdl_str file, pdl_buf *out);
-/* Appends what follows the last diagnostic; releases the content of r. */
+/* Appends the text that follows the last diagnostic. Releases the content of r. */
 void pdl_report_end(pdl_check_report *r, pdl_buf *out);
 
 #endif

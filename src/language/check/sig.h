@@ -9,8 +9,8 @@
 #include "check/ty.h"
 #include "native/native.h"
 
-/* The arguments of a call. The arguments of `*x` and `**x` are unknown (open). A receiver or piped
- * value is the first one. */
+/* The arguments of a call. When open is set, there are also unknown arguments, from `*x` or `**x`.
+ * A receiver or piped value is the first argument. */
 typedef struct pdl_sig_args {
     const pdl_ty *const *pos;
     size_t n_pos;
@@ -20,8 +20,8 @@ typedef struct pdl_sig_args {
     bool open;
 } pdl_sig_args;
 
-/* Returns the type of the result. When the call must fail, problem says why and *at is the index of
- * the argument (keywords after the others), or -1. */
+/* Returns the type of the result. When the call must fail, problem gets the reason. *at is then the
+ * index of the argument (keywords after the others), or -1. */
 const pdl_ty *pdl_sig_call(pdl_arena *a, const pdl_native *row, const pdl_sig_args *args,
                            pdl_buf *problem, int *at);
 

@@ -1,11 +1,11 @@
-/* ty.h -- pdl_ty: what is known of a value before the program runs.
+/* ty.h -- pdl_ty: the facts that are known of a value before the program runs.
  *
  * A type is a set of kinds, refined where more is known: the value itself, the type of items, the
- * fields of an object, the function. It says what a value may be, so "unknown" is the set of all
- * kinds, and a problem is reported only when no kind of the set works. Types are immutable, live in
- * the arena of a check (or are static) and share parts. The type of a literal is its value, whose
- * parts are examined on demand, so that a large one costs nothing.
+ * fields of an object, the function. It has all kinds that the value may have, so "unknown" is the
+ * set of all kinds. A problem is reported only when no kind of the set works.
  *
+ * Types are immutable, live in the arena of a check (or are static) and share parts. The type of a
+ * literal is its value, whose parts are examined on demand, so that a large literal costs nothing.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_CHECK_TY_H
@@ -47,33 +47,33 @@ typedef struct pdl_ty_field {
 
 /* Why a value is undefined. */
 typedef struct pdl_ty_missing {
-    pdl_str why;  /* Python's message for the value; empty: nothing is known */
+    pdl_str why;  /* Python's message for the value; empty when it is unknown */
     pdl_str hint; /* the name that may be meant */
 } pdl_ty_missing;
 
-/* The values that are possible. All members besides kinds refine one kind, and are zero when
- * nothing more is known. Each literal and call makes one, so it has 64 bytes, one line of a
- * cache. */
+/* The type of a value. All members besides kinds refine one kind, and are zero when nothing more is
+ * known. Each literal and call makes a pdl_ty, so it has 64 bytes, one line of a cache. */
 struct pdl_ty {
     uint32_t kinds;    /* never empty */
     bool has_value;    /* the value is known; borrowed from the program */
-    bool closed;       /* DICT: the object has no other fields */
-    bool sized;        /* LIST: the list has exactly `least` items */
-    bool is_choice;    /* null, or one of the values of the list `choices`: an enum */
+    bool closed;       /* for DICT: the object has no other fields */
+    bool sized;        /* for LIST: the list has exactly `least` items */
+    bool is_choice;    /* the value is null, or one of the values of the list `choices`: an enum */
     uint32_t n_fields; /* used by DICT */
-    /* LIST: the list has at least this many items; unset when the value is known */
+    /* for LIST: the list has at least this many items; unset when the value is known */
     uint32_t least;
     pdl_vref value;
     pdl_vref choices;   /* borrowed from the program */
-    const pdl_ty *item; /* LIST, TUPLE: type of items; NULL: unknown */
+    const pdl_ty *item; /* for LIST and TUPLE: the type of items; NULL when it is unknown */
     const pdl_ty_field *fields;
-    /* Set when the type is this kind alone, else NULL. Read through the functions below. */
+    /* Set when the type has this kind alone, and NULL otherwise. Read through the functions
+     * below. */
     union {
-        const struct pdl_ty_function *function; /* FUNC: the function, when it is known */
+        const struct pdl_ty_function *function; /* for FUNC: the function, when it is known */
         const struct pdl_native *native;        /* used by NATIVE */
         const pdl_ty_missing *missing;          /* used by UNDEFINED */
     } one;
-    const pdl_ty *receiver; /* NATIVE: receiver of a method */
+    const pdl_ty *receiver; /* for NATIVE: the receiver of a method */
 };
 
 /* A function of the program. */
@@ -104,12 +104,12 @@ static inline pdl_ty *pdl_ty_new(pdl_arena *a, pdl_ty t) {
     return x;
 }
 
-/* These make types; those without an arena are static. */
+/* These make types. Functions without an arena return static types. */
 const pdl_ty *pdl_ty_of_kinds(pdl_arena *a, uint32_t kinds);
 const pdl_ty *pdl_ty_of_value(pdl_arena *a, pdl_vref v);
 const pdl_ty *pdl_ty_of_spec(pdl_arena *a, const pdl_type *t);
 const pdl_ty *pdl_ty_list_of(pdl_arena *a, const pdl_ty *item);
-/* Makes the type of a list with at least n items; exact: with n items. */
+/* Makes the type of a list with at least n items. When exact is set, the list has n items. */
 const pdl_ty *pdl_ty_list_sized(pdl_arena *a, const pdl_ty *item, uint32_t n, bool exact);
 const pdl_ty *pdl_ty_undefined(pdl_arena *a, pdl_str why, pdl_str hint);
 /* Returns the type of values that are of type x or of type y. */
@@ -127,15 +127,15 @@ static inline bool pdl_ty_is_only(const pdl_ty *t, uint32_t kinds) { return !(t-
 const pdl_ty *pdl_ty_items(pdl_arena *a, const pdl_ty *t);
 /* Returns false when t is an enum that does not contain v. */
 bool pdl_ty_may_be(const pdl_ty *t, pdl_vref v);
-/* Returns the field of an object type, or NULL. *known false: the object may have such a field, of
- * an unknown type. */
+/* Returns the type of a field of an object type, or NULL. When *known is false, the object may have
+ * such a field, of an unknown type. */
 const pdl_ty *pdl_ty_field_of(pdl_arena *a, const pdl_ty *t, pdl_str name, bool *known);
 
-/* Appends "integer", "string or null", "{a: string}": for messages and hover. */
+/* Appends a text such as "integer", "string or null" or "{a: string}", for messages and hover. */
 void pdl_ty_show(const pdl_ty *t, pdl_buf *out);
 
-/* Returns true when a value of the type could fit the spec. On false, *problem (may be NULL) says
- * why it never fits. */
+/* Returns true when a value of the type could fit the spec. Otherwise sets *problem to the reason
+ * why it never fits. problem may be NULL. */
 bool pdl_ty_may_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_buf *problem);
 
 #endif

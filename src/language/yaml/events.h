@@ -1,10 +1,9 @@
 /* events.h -- events of one source with positions in bytes, as PyYAML's parser gives them. Private
  * to yaml.
  *
- * There is one reader for runs and for editors. A strict reader stops at the first error, which is
- * PyYAML's in words and place. A tolerant one (pdl_yreader_recover) notes it and continues:
- * resync.c.
- *
+ * Runs and editors use the same reader. A strict reader stops at the first error, which has the
+ * words and the place of PyYAML's error. A tolerant reader (pdl_yreader_recover) notes the error
+ * and continues; see resync.c.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_YAML_EVENTS_H
@@ -32,9 +31,11 @@ typedef struct pdl_yevent {
     /* a SCALAR without a tag, which is resolved by its text; a SEQ or MAP without a tag */
     bool plain;
     bool explicit_doc;
-    bool missing; /* the source does not have the event: recovery supposes it */
+    bool missing; /* the source does not have the event; recovery supposes it */
     pdl_str anchor,
-        tag; /* tag: full name, empty when there is none; anchor.p: NULL when there is none */
+        /* the full name of the tag, empty when there is none; anchor.p is NULL when there is no
+         * anchor */
+        tag;
     pdl_str text;
     uint32_t start, end;
     uint32_t content; /* place where the node begins after its anchor and tag */
@@ -46,18 +47,18 @@ typedef struct pdl_yreader pdl_yreader;
 pdl_yreader *pdl_yreader_new(const pdl_source *src);
 void pdl_yreader_free(pdl_yreader *r);
 
-/* Reads the next event; STOP is the last one. Returns false with err set, after which there are no
- * more. */
+/* Reads the next event. STOP is the last one. Returns false with err set after a failure; no more
+ * events follow. */
 PDL_MUST bool pdl_yreader_next(pdl_yreader *r, pdl_yevent *e, pdl_err *err);
 
-/* Fills err with a syntax error of class py_class at byte off. Always false. */
+/* Fills err with a syntax error of class py_class at byte off. Always returns false. */
 PDL_PRINTF(5, 6)
 bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *py_class,
                    const char *fmt, ...);
 
-/* Adds what to write instead, where the problem is a frequent mistake, and marks an unclosed text
- * or bracket where it opens (yaml_advice.c). context: the byte where the text that was being read
- * began; bracket: the byte of the outermost { or [ around it, SIZE_MAX: none. */
+/* Adds the text to write instead, when the problem is a frequent mistake. Marks an unclosed text or
+ * bracket where it opens (yaml_advice.c). context is the byte at which the text that was being read
+ * began. bracket is the byte of the outermost { or [ around it, or SIZE_MAX. */
 void pdl_yaml_advise(pdl_err *err, size_t context, size_t bracket);
 
 #endif

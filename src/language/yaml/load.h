@@ -1,6 +1,5 @@
-/* load.h -- loading with the reader's own count of lines, and the check of characters. Private to
+/* load.h -- loads a source with the reader's own count of lines, and checks characters. Private to
  * yaml.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_YAML_LOAD_H
@@ -9,7 +8,8 @@
 #include "base/err.h"
 #include "yaml/node.h"
 
-/* Works as pdl_yaml_load, and sets the 1-based place of a failure (0: unknown). */
+/* Does the same as pdl_yaml_load, and sets the 1-based place of a failure, which is 0 when it is
+ * unknown. */
 PDL_MUST bool pdl_yaml_load_at(pdl_arena *a, const pdl_source *src, const pdl_node **out,
                                uint32_t *line, uint32_t *column, pdl_err *err);
 

@@ -178,8 +178,8 @@ static void walk_block(walk *w, pdl_str text) {
         n = e - b;
         step(w, n, n);
         if (e >= w->s.n) break;
-        /* Here the text has a line end, a blank, or nothing (for the first of several line ends of
-         * a folded scalar).
+        /* Here the text has a line end or a blank. For the first of several line ends of a folded
+         * scalar, it has nothing.
          */
         char made = w->text < text.n ? text.p[w->text] : '\0';
         step(w, 1, made == '\n' || (made == ' ' && n) ? 1 : 0);
@@ -204,7 +204,8 @@ pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to) {
     walk w = {
         .s = pdl_str_sub(n->src->text, 0, n->end), .from = from, .to = to, .start = PDL_NOT_FOUND};
     w.pos = skip_properties(w.s, n->start);
-    if (from == to) w.to = to + 1; /* an empty span: the position where it would be */
+    /* the span is empty: it is the position at which text would be */
+    if (from == to) w.to = to + 1;
     if (n->style == PDL_STYLE_SINGLE || n->style == PDL_STYLE_DOUBLE)
         walk_quoted(&w, n->style == PDL_STYLE_SINGLE ? '\'' : '"');
     else if (n->style == PDL_STYLE_LITERAL || n->style == PDL_STYLE_FOLDED)

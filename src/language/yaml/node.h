@@ -1,11 +1,10 @@
 /* node.h -- pdl_node: located syntax tree of a YAML document. It lives in an arena and is immutable
  * after loading.
  *
- * It is a tree and not values, because messages quote the place of a part, the language server
- * edits it, and whether a scalar was quoted decides what a program means. A node knows the byte
- * span of its text in the source; values are made from it on demand. Equal subtrees that an alias
- * names are one node with several parents.
- *
+ * Programs are kept as trees and not as values, because messages quote the place of a part, the
+ * language server edits it, and whether a scalar was quoted decides what a program means. A node
+ * knows the byte span of its text in the source; values are made from it on demand. Equal subtrees
+ * that an alias names are one node with several parents.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_YAML_NODE_H
@@ -57,16 +56,16 @@ struct pdl_node {
     pdl_node_kind kind : 8;
     pdl_node_type type : 8;
     pdl_node_style style : 8;
-    bool shared : 1; /* has several parents (an alias) */
-    /* MAP: a key was written twice. pairs[n] is then the first repetition: its key, and in place of
-     * a value the key that it repeats. */
+    bool shared : 1; /* the node has several parents (an alias) */
+    /* For MAP: a key was written twice. pairs[n] is then the first repetition: its key, and in
+     * place of a value the key that it repeats. */
     bool repeats : 1;
-    bool counted : 1;    /* SCALAR: a string value contains the text (pdl_node_value) */
-    uint32_t start, end; /* bytes in src */
-    uint32_t n;          /* items or pairs; 0 for a scalar */
+    bool counted : 1;    /* for SCALAR: a string value contains the text (pdl_node_value) */
+    uint32_t start, end; /* offsets of bytes in src */
+    uint32_t n;          /* number of items or pairs; 0 for a scalar */
     const pdl_source *src;
     union {
-        pdl_str text; /* SCALAR: the text after unquoting and folding; empty for the others */
+        pdl_str text; /* for SCALAR: the text after unquoting and folding; empty for the others */
         struct {
             union {
                 const pdl_node **items; /* used by SEQ */
@@ -82,30 +81,30 @@ static inline pdl_loc pdl_node_loc(const pdl_node *n) {
 }
 
 /* Returns the place of bytes [from, to) of a scalar's text in the source, for the caret under a
- * part of an expression. It follows quoting, escapes, folding and indentation, and falls back to
- * the whole scalar. */
+ * part of an expression. It follows quoting, escapes, folding and indentation. When it cannot, it
+ * returns the place of the whole scalar. */
 pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to);
 
-/* Makes the value of a scalar: null, bool, int, float, str, date, bytes. Owned. A value is made at
- * each call, except for long texts. */
+/* Makes the value of a scalar: null, bool, int, float, str, date, or bytes. The result is owned. A
+ * value is made at each call, except for long texts. */
 pdl_val pdl_node_value(const pdl_node *scalar);
 
-/* A cache through which pdl_recent_value works as pdl_node_value: equal texts of at most
- * PDL_NODE_SHORT bytes that are near each other share a value. It starts as {0} and must not
+/* A cache for pdl_recent_value, which does the same as pdl_node_value. Equal texts of at most
+ * PDL_NODE_SHORT bytes that are near each other share a value. The cache starts as {0} and must not
  * outlive the nodes. */
 enum { PDL_NODE_SHORT = 24, PDL_NODE_RECENT = 256 };
 typedef struct pdl_recent {
-    unsigned asked; /* requests so far; a few values do not need the cache */
+    unsigned asked; /* number of requests so far; a few values do not need the cache */
     struct {
         const char *p;
         pdl_val value;
-    } * slots; /* PDL_NODE_RECENT, or NULL */
+    } * slots; /* an array of PDL_NODE_RECENT slots, or NULL */
 } pdl_recent;
 pdl_val pdl_recent_value(pdl_recent *r, const pdl_node *scalar);
 void pdl_recent_fini(pdl_recent *r);
 
-/* Returns the value under a string key of a mapping, or NULL; *pair (may be NULL) is set to the
- * entry. */
+/* Returns the value under a string key of a mapping, or NULL. Sets *pair to the entry; pair may be
+ * NULL. */
 const pdl_node *pdl_node_find(const pdl_node *map, pdl_str key, const pdl_pair **pair);
 
 static inline bool pdl_node_is_null(const pdl_node *n) {
@@ -125,7 +124,7 @@ static inline bool pdl_node_is_name(const pdl_node *n) {
     return pdl_node_is_str(n) || pdl_node_is_word(n);
 }
 
-/* Appends an indented outline for `pdl dump --nodes`: kind, type, place, text. */
+/* Appends an indented outline for `pdl dump --nodes`, with kind, type, place and text. */
 struct pdl_buf;
 void pdl_node_dump(const pdl_node *n, struct pdl_buf *out);
 

@@ -20,8 +20,8 @@ typedef enum {
     PDL_YF_PAIR
 } pdl_yframe_kind;
 
-/* The next thing that a collection expects. FIRST: an item that no ',' precedes. NO_VALUE: nothing,
- * because a key without ':' was read in a flow mapping. */
+/* The next part that a collection expects. FIRST is an item that no ',' precedes. NO_VALUE expects
+ * no value, because a key without ':' was read in a flow mapping. */
 typedef enum { PDL_YS_FIRST, PDL_YS_ITEM, PDL_YS_VALUE, PDL_YS_NO_VALUE, PDL_YS_END } pdl_ystate;
 
 typedef struct pdl_yframe {
@@ -30,8 +30,8 @@ typedef struct pdl_yframe {
     int32_t indent; /* column of a block collection */
 } pdl_yframe;
 
-/* These are before, inside and after documents. BARE: a document that begins without `---` and must
- * have content. */
+/* These are before, inside and after documents. BARE is a document that begins without `---` and
+ * must have content. */
 typedef enum {
     PDL_YD_FIRST,
     PDL_YD_BARE,
@@ -53,13 +53,14 @@ struct pdl_yreader {
     struct pdl_yrecovery *recovery; /* NULL: strict */
 };
 
-/* Turns a failure of the reader in err into a note and finds where to continue (resync.c). Returns
- * false when there is no such place. */
+/* Turns a failure of the reader in err into a note, and finds the place where reading continues
+ * (resync.c). Returns false when there is no such place. */
 bool pdl_yrecover(pdl_yreader *r, pdl_err *err);
 /* Returns true inside of brackets. The scanner may have read all of them already, to see whether a
  * colon comes after them. */
 bool pdl_yreader_in_flow(const pdl_yreader *r);
-/* Makes the next event that closes what the failure left open. Returns false when there is none. */
+/* Makes the next event that closes a collection that the failure left open. Returns false when
+ * there is none. */
 bool pdl_yrecover_event(pdl_yreader *r, pdl_yevent *e);
 
 #endif

@@ -1,15 +1,13 @@
-/* run.h -- runs of bytes in which nothing can end. Private to yaml.
+/* run.h -- finds runs of bytes in which no word, quote, comment or scalar can end. Private to yaml.
  *
  * Most bytes of a program are inside of words, quotes, comments and block scalars. A loop that
  * looks up the class of each byte takes three instructions for each, and at its end the processor
  * has nearly always guessed wrong. With SSE2, which every x86-64 has, sixteen bytes are compared at
- * once and the end of the run is the lowest bit of a mask. Elsewhere that loop is used.
- *
- * A run ends at a byte that may end what is read; the caller decides and continues after it. The
+ * once and the end of the run is the lowest bit of a mask. Other processors use that loop. A run
+ * ends at a byte that may end the text that is read; the caller decides and continues after it. The
  * functions read up to PDL_YRUN_STEP bytes from p on, which is why NULs follow a source. The sets
  * are defined twice, in this file and by pdl_yclass (scan.c): tests/unit/yaml/test_yaml_run.c
  * compares them.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_YAML_RUN_H
@@ -65,7 +63,7 @@ static inline const char *pdl_yrun(const char *p, int set) {
     }
 }
 
-/* Returns the first byte from p on that is no space. */
+/* Returns the first byte from p on that is not a space. */
 static inline const char *pdl_yrun_spaces(const char *p) {
     for (;; p += PDL_YRUN_STEP) {
         unsigned spaces = (unsigned)_mm_movemask_epi8(pdl_yeq(pdl_yload(p), ' '));
@@ -122,7 +120,7 @@ static inline bool pdl_yis_simple(pdl_str s) {
 
 #endif
 
-/* Returns the first line end or end of the text from p on. */
+/* Returns the first line end from p on, or the end of the text. */
 static inline const char *pdl_yline_end(const char *p) {
     for (p = pdl_yrun(p, PDL_YC_END); !pdl_yends(p);) p = pdl_yrun(p + 1, PDL_YC_END);
     return p;

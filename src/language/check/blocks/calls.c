@@ -52,7 +52,7 @@ static bool are_known(const pdl_sig_args *args) {
     return true;
 }
 
-/* Returns the result when all arguments are known; NULL: it is unknown. */
+/* Returns the result when all arguments are known. Returns NULL when the result is unknown. */
 static const pdl_ty *computed(pdl_infer *in, const pdl_native *row, const argument_types *args,
                               pdl_buf *problem) {
     if (!are_known(&args->sig)) return NULL;
@@ -295,7 +295,8 @@ void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values) {
 
 /* --- call: ------------------------------------------------------------------------------------ */
 
-/* Returns the place of an argument's value (key: of its key), or that of the whole field. */
+/* Returns the place of an argument's value, or of its key when key is set. Without such an
+ * argument, returns the place of the whole field. */
 static pdl_loc arg_loc(const pdl_b_call *b, pdl_str name, bool key) {
     const pdl_pair *pair = NULL;
     const pdl_node *args = b->args ? b->args->node : NULL;
@@ -358,7 +359,8 @@ static void check_args(pdl_checker *c, const pdl_b_call *b, const pdl_ty_functio
             check_arg(c, b, f, args->fields[i].name, args->fields[i].type);
 }
 
-/* Reports a field whose value is of the wrong type: what it should be, and what it is. */
+/* Reports a field whose value is of the wrong type. The message has the right type and the present
+ * one. */
 static pdl_diag *wrong_type(pdl_checker *c, pdl_rule_id rule, const pdl_b_call *b,
                             const char *field, const char *should, const pdl_ty *t) {
     pdl_buf shown = PDL_BUF;

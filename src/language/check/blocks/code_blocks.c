@@ -10,7 +10,8 @@
 
 /* --- code ------------------------------------------------------------------------------------- */
 
-/* Returns the text of the code when it is written in the program; NULL: it is computed. */
+/* Returns the text of the code when it is written in the program. Returns NULL when it is
+ * computed. */
 static const pdl_tree *literal_code(const pdl_b_code *b) {
     if (!b->code || b->code->kind != PDL_BLOCK_scalar) return NULL;
     const pdl_tree *t = PDL_AS(scalar, b->code)->value;
@@ -50,8 +51,8 @@ static bool has_variable(pdl_checker *c, const pdl_ty *scope, pdl_str name) {
            pdl_ty_field_of(pdl_checker_arena(c), scope, name, &known) != NULL;
 }
 
-/* Defines the names that a template reads, from `scope`; nothing is known of the program's
- * variables there. */
+/* Defines the names that a template reads, with the types that `scope` gives them. The template
+ * does not see the program's variables. */
 static void define_variables(pdl_checker *c, const pdl_ty *scope, const pdl_expr *e) {
     for (uint32_t i = 0; i < e->n_free; i++) {
         bool known;
@@ -66,7 +67,7 @@ static void define_variables(pdl_checker *c, const pdl_ty *scope, const pdl_expr
     }
 }
 
-/* Returns the type of `scope`; NULL: the code sees the variables of the program. */
+/* Returns the type of `scope`. Returns NULL when the code sees the variables of the program. */
 static const pdl_ty *scope_of(pdl_checker *c, const pdl_b_code *b) {
     bool quiet = c->quiet;
     if (!b->scope) return NULL;

@@ -1,6 +1,5 @@
-/* kinds.c -- the check of each kind of block: the order in which its parts run, what they define,
- * and the type of the result.
- *
+/* kinds.c -- checks each kind of block: the order in which its parts run, the names that they
+ * define, and the type of the result.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
@@ -102,8 +101,8 @@ static bool is_span(pdl_str s) {
     return dash != PDL_NOT_FOUND && dash + 1 < s.n && digits + 1 == s.n;
 }
 
-/* Appends a hint for a text in place of a list; nothing when the loop may be meant to take the
- * text's characters. */
+/* Appends a hint for a text in place of a list. Appends nothing when the loop may be meant to take
+ * the text's characters. */
 static void put_meant(pdl_checker *c, pdl_str s, pdl_buf *out) {
     bool is_call =
         pdl_str_ends(s, PDL_STR(")")) && pdl_str_find(s, PDL_STR("("), 0) != PDL_NOT_FOUND;
@@ -154,7 +153,7 @@ static const pdl_ty *check_for_list(pdl_checker *c, const pdl_tree *list) {
     return &pdl_ty_any;
 }
 
-/* Returns the number of items, when it is known; else -1. */
+/* Returns the number of items; -1 when it is not known. */
 static int64_t length_of(const pdl_tree *list, const pdl_ty *t) {
     if (list->kind == PDL_TREE_LIST) return list->n;
     if (t->has_value && pdl_is_list(t->value)) return (int64_t)pdl_list_len(t->value);
@@ -162,8 +161,8 @@ static int64_t length_of(const pdl_tree *list, const pdl_ty *t) {
     return t->kinds == PDL_TY_LIST && t->sized ? (int64_t)t->least : -1;
 }
 
-/* Checks the lists of `for`. Sets *least to the number of iterations of the loop, -1 when that is
- * unknown or there are no lists. */
+/* Checks the lists of `for`. Sets *least to the number of iterations of the loop. Sets it to -1
+ * when that number is unknown or there are no lists. */
 static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_block *b, const pdl_fors *f,
                                     int64_t *least) {
     *least = -1;
@@ -219,7 +218,7 @@ static bool permits_none(pdl_checker *c, const pdl_tree *max) {
     return max->kind == PDL_TREE_CONST && pdl_checker_is_below(t, 1);
 }
 
-/* Reports a loop without iterations; none: `maxIterations` permits none. */
+/* Reports a loop without iterations. none is set when `maxIterations` permits none. */
 static void report_never(pdl_checker *c, const pdl_block *b, const char *key, const pdl_tree *max,
                          bool none) {
     pdl_loc loc = pdl_field_loc(b, key);
@@ -328,7 +327,7 @@ static const pdl_ty *function_type(pdl_checker *c, const pdl_b_function *b, pdl_
     return pdl_ty_new(a, (pdl_ty){.kinds = PDL_TY_FUNC, .one.function = f});
 }
 
-/* Defines the parameters. An optional one is undefined without its argument. */
+/* Defines the parameters. An optional parameter is undefined in calls without its argument. */
 static void define_params(pdl_checker *c, const pdl_b_function *b) {
     const pdl_params *p = &b->params;
     for (uint32_t i = 0; i < p->n; i++) {

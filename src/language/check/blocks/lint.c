@@ -1,6 +1,5 @@
-/* lint.c -- constructs that run but are rarely intended: a function for each, which examines one
- * block (spec syntax 1.4, 2.2, 7.1).
- *
+/* lint.c -- finds constructs that run but are rarely intended. One function for each construct
+ * examines one block (spec syntax 1.4, 2.2, 7.1).
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
@@ -87,7 +86,7 @@ static void lint_role(pdl_checker *c, const pdl_block *b) {
 typedef struct old_types {
     pdl_checker *c;
     pdl_loc loc;
-    const pdl_node *spec; /* NULL: the text of the program does not have the spec */
+    const pdl_node *spec; /* NULL when the text of the program does not have the spec */
     const pdl_node *found;
     const char *looks_for;
     size_t n_before, n_seen; /* number of uses of the same name: before this one, and in the text */

@@ -20,7 +20,7 @@ static bool count_word(void *user, pdl_str word) {
     return true;
 }
 
-/* Checks a command. t: the text of `code`, NULL when it is computed or absent. */
+/* Checks a command. t is the text of `code`; NULL when it is computed or absent. */
 void pdl_checker_command(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
     pdl_err err = {0};
     size_t n = 0;

@@ -52,7 +52,7 @@ static void report_soft(pdl_checker *c, const pdl_tree *part, const char *what, 
     if (hint) pdl_checker_hint(c, d, "%s", hint);
 }
 
-/* Checks names of errors that are written as text; others are only known in a run. */
+/* Checks names of errors that are written as text. Other names are only known in a run. */
 static void check_exceptions(pdl_checker *c, const pdl_tree *t) {
     if (t->kind == PDL_TREE_LIST)
         for (uint32_t i = 0; i < t->n; i++) check_exceptions(c, t->items[i]);

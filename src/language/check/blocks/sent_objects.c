@@ -1,13 +1,10 @@
-/* sent_objects.c -- objects that are sent to services as they are: messages, tools, forms of
- * answers.
- *
- * A service decides itself what it accepts, and many have special tools and forms. So a problem is
- * a warning, and it is reported only when every service would refuse the object: it lacks a known
- * key and has one with nearly the same name, it lacks a part that every form needs, or a value is
- * of the wrong kind. An object is checked when it is written in the program, in the block or in a
- * variable. A problem is reported at the value that the block names, or inside of the object when
- * it is written there.
- *
+/* sent_objects.c -- checks objects that are sent to services unchanged: messages, tools, forms of
+ * answers. A service decides itself what it accepts, and many have special tools and forms. So a
+ * problem is a warning, and it is reported only when every service would refuse the object. That is
+ * so when the object lacks a known key and has one with nearly the same name, when it lacks a part
+ * that every form needs, or when a value is of the wrong kind. An object is checked when it is
+ * written in the program, in the block or in a variable. A problem is reported at the value that
+ * the block names, or inside of the object when it is written there.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
@@ -22,7 +19,7 @@ enum { OPAQUE = PDL_TY_OTHER | PDL_TY_UNDEFINED | PDL_TY_NULL, MAX_ITEMS = 64 };
 /* A value, and where it is written. */
 typedef struct outgoing {
     const pdl_ty *t;
-    const pdl_node *n; /* the node in the block; NULL: the value is not written in the block */
+    const pdl_node *n; /* the node in the block; NULL when the value is not written in the block */
     pdl_loc loc;
 } outgoing;
 
@@ -34,7 +31,8 @@ static outgoing make(const pdl_ty *t, const pdl_node *n, pdl_loc loc) {
     return (outgoing){t, n, n ? pdl_node_loc(n) : loc};
 }
 
-/* Finds a key. Returns false when there is certainly no such key, or nothing is known. */
+/* Finds a key. Returns false when the object certainly lacks the key, or when nothing is known of
+ * it. */
 static bool find(pdl_checker *c, const outgoing *s, const char *key, outgoing *out) {
     bool known;
     const pdl_ty *t = pdl_ty_field_of(pdl_checker_arena(c), s->t, pdl_str_of(key), &known);
@@ -92,7 +90,7 @@ static bool refuse(pdl_checker *c, pdl_rule_id rule, const outgoing *s, uint32_t
 /* The keys that an object may have. */
 typedef struct keys {
     pdl_rule_id rule;
-    const char *what; /* name for messages: "a message" */
+    const char *what; /* the name in messages: "a message" */
     const char *const *names;
     size_t n;
 } keys;
@@ -170,7 +168,7 @@ void pdl_checker_messages(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pd
 
 /* --- tools ------------------------------------------------------------------------------------ */
 
-/* Returns true for a name that services accept; none accepts other characters. */
+/* Returns true for a name that services accept. They accept no other characters. */
 static bool is_name(pdl_str s) {
     for (size_t i = 0; i < s.n; i++) {
         char ch = s.p[i];

@@ -1,10 +1,9 @@
 /* unstable.c -- finds values that change in each run or call, and precede text that does not
- * change: from such a value on, prompt caches of models find nothing (spec know 1).
+ * change. From such a value on, prompt caches of models find nothing (spec know 1).
  *
- * It reads the texts of the input of a model and of system messages. A value changes when its
- * expression draws at random, or names a variable that Python code of the program makes from the
- * clock, from chance, or from the order of a set.
- *
+ * This code reads the texts of the input of a model and of system messages. A value changes when
+ * its expression draws at random, or names a variable that Python code of the program makes from
+ * the clock, from chance, or from the order of a set.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/ident.h"

@@ -1,10 +1,9 @@
-/* check_scope.h -- names in scope, with what is known of their values. Private to check.
+/* check_scope.h -- names in scope, with the facts that are known of their values. Private to check.
  *
- * A table has the binding of each name; a log has what each definition replaced. Leaving a scope,
- * or returning to try another branch, undoes the log down to a mark, so that neither costs more
- * than what was defined in between. After branches the bindings that any of them changed are
+ * A table has the binding of each name. A log has the bindings that definitions replaced. Leaving a
+ * scope, or returning to try another branch, undoes the log down to a mark, so that neither costs
+ * more than the definitions in between. After branches, the bindings that any branch changed are
  * joined.
- *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_CHECK_SCOPE_H
@@ -21,20 +20,20 @@ typedef struct pdl_binding {
     bool is_assumed;              /* the type depends on the type of a parameter */
     /* the binding replaces another one inside of a condition that tests the name */
     bool is_narrowed;
-    /* the value may still be that of the binding that this one replaces */
+    /* the value may still be the value of the binding that this one replaces */
     bool is_mixed;
     unsigned epoch;               /* pdl_scope_state.epoch when the binding was made */
-    struct pdl_binding *original; /* is_narrowed: the binding that this one replaces */
+    struct pdl_binding *original; /* when is_narrowed is set, the binding that this one replaces */
 } pdl_binding;
 
 typedef struct pdl_scope_entry {
-    size_t at;           /* the name: index in names */
-    pdl_binding *before; /* the name's binding before; NULL: the name was undefined */
+    size_t at;           /* index of the name in names */
+    pdl_binding *before; /* the name's binding before; NULL when the name was undefined */
 } pdl_scope_entry;
 
 typedef struct pdl_scope_name {
     pdl_str name;
-    pdl_binding *now; /* the name's binding now; NULL: the name is undefined */
+    pdl_binding *now; /* the name's binding now; NULL when the name is undefined */
     uint32_t next;    /* 1 + index of the next name of the same chain, or 0 */
 } pdl_scope_name;
 
@@ -59,15 +58,15 @@ bool pdl_scope_state_ok(const pdl_scope_state *s);
 /* Defines a name. Returns its binding. */
 pdl_binding *pdl_scope_define(pdl_scope_state *s, pdl_def_kind kind, pdl_str name,
                               const pdl_ty *type, pdl_loc loc);
-/* Returns the binding of a name, NULL when it is undefined. */
+/* Returns the binding of a name; NULL when it is undefined. */
 pdl_binding *pdl_scope_binding(const pdl_scope_state *s, pdl_str name);
 /* Returns the type that a binding's value is known to have now. Less is known after code that may
  * have changed the value. */
 const pdl_ty *pdl_scope_type(const pdl_scope_state *s, const pdl_binding *b);
 /* Forgets what is known of the value of a name. */
 void pdl_scope_forget(pdl_scope_state *s, pdl_str name, bool narrow);
-/* Records that the value of a name was changed in place: only its kind is known. Holds in all
- * branches. */
+/* Records that the value of a name was changed in place, so that only its kind is known. This holds
+ * in all branches. */
 void pdl_scope_changed(pdl_scope_state *s, pdl_str name);
 
 /* Returns the current binding of the name that log entry i defined. */
@@ -76,8 +75,8 @@ pdl_binding *pdl_scope_logged(const pdl_scope_state *s, size_t i);
 size_t pdl_scope_mark(const pdl_scope_state *s);
 void pdl_scope_back(pdl_scope_state *s, size_t mark);
 
-/* Handles branches: begin, then for each branch its definitions followed by pdl_branches_next, then
- * end. A branch that changes nothing counts as well. */
+/* Handles branches. The caller calls begin, then pdl_branches_next after the definitions of each
+ * branch, then end. A branch that changes nothing counts as well. */
 typedef struct pdl_branch_name {
     pdl_name_def def;
     size_t at;      /* index of the name in pdl_scope_state.names */
