@@ -1,6 +1,6 @@
-/* host_answers.h -- host_answers.h -- turns the answers of a host program, in the forms that pdl.h
- * allows, into the replies that the machine expects. Handlers of the library (hooks.c) and the
- * module for browsers (apps/wasm) use it, so both accept the same forms.
+/* host_answers.h -- turns the answers of a host program, in the forms that pdl.h allows, into the
+ * replies that the machine expects. Handlers of the library (hooks.c) and the module for browsers
+ * (apps/wasm) use it, so both accept the same forms.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* previews.c -- previews.c -- pdl_explain: shows users of the library the requests that a program
- * would send to models, without sending them.
+/* previews.c -- pdl_explain: shows users of the library the requests that a program would send to
+ * models, without sending them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,10 +2,10 @@
  *
  * Providers keep what they computed for the beginning of a prompt, and charge less, or answer
  * sooner, when the next request begins with the same text. Rows of a table that share a document
- * are seldom adjacent. So when rows have long texts, some rows are read ahead, and of these the row
- * is begun next that shares most with the previous row. A row is passed over only a limited number
- * of times. Rows without long texts are begun in their order, because no provider keeps such short
- * beginnings.
+ * are seldom adjacent. So when rows have long texts, some rows are read ahead. The next row is then
+ * the one among them that shares most with the previous row. A row is passed over only a limited
+ * number of times. Rows without long texts are begun in their order, because no provider keeps such
+ * short beginnings.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,8 +37,8 @@ typedef struct batch_ahead_row {
     uint32_t passed; /* number of later rows that were begun before this row */
 } ahead_row;
 
-/* The rows that were read and not begun yet, in the order of reading. All-zero: there
- * are no rows. */
+/* The rows that were read and not begun yet, in the order of reading. There are no rows when all
+ * members are zero. */
 typedef struct batch_ahead {
     PDL_VEC(ahead_row) rows;
     long_texts last; /* long texts of the row that was taken last */

@@ -1,12 +1,12 @@
 /* batch.h -- runs a program once for each row of a table.
  *
- * A table may have millions of rows and a run of the program may take minutes, so a batch is three
- * things at once: a window of at most `jobs` rows in flight on one loop, with back-pressure to the
- * reader; a journal beside the output, in which a row is stored before it counts as finished; and a
- * writer that appends rows to the output in the order of the input (or as they finish). A finished
- * row that waits for an earlier row waits in the journal, and not in memory. What must stay true:
- * whenever the process is killed, the same command continues, no finished row is run again, and
- * each row is in the output exactly once.
+ * A table may have millions of rows and a run of the program may take minutes, so a batch has three
+ * parts. A window has at most `jobs` rows in flight on one loop, with back-pressure to the reader.
+ * A journal beside the output stores each row before it counts as finished. A writer appends rows
+ * to the output in the order of the input, or as they finish. A finished row that waits for an
+ * earlier row waits in the journal, and not in memory. What must stay true: whenever the process is
+ * killed, the same command continues, no finished row is run again, and each row is in the output
+ * exactly once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,14 +23,15 @@ typedef struct pdl_batch_map {
 
 /* The progress of a batch. Counts of rows include the rows of earlier processes. */
 typedef struct pdl_batch_totals {
-    uint64_t finished, failed; /* failed: number of finished rows that have no result */
+    uint64_t finished, failed; /* failed is the number of finished rows that have no result */
     uint64_t reused;           /* number of rows that earlier processes finished */
-    uint64_t open;             /* rows in flight */
-    /* number of bytes of the input that were read; size of the input, 0 when it is unknown */
+    uint64_t open;             /* number of rows in flight */
+    /* number of bytes of the input that were read, and size of the input, which is 0 when it is
+     * unknown */
     uint64_t bytes, all_bytes;
     int64_t calls, prompt_tokens, completion_tokens;
-    double cost, seconds; /* cost of all rows; seconds of this process */
-    /* set after the tables were opened; before that nothing is sent or written */
+    double cost, seconds; /* cost of all rows, and the seconds of this process */
+    /* set after the tables were opened; before that, no request was sent and no file was written */
     bool begun;
     bool ended; /* the input was read to its end or to the limit */
 } pdl_batch_totals;
@@ -41,30 +42,34 @@ typedef struct pdl_batch_options {
     pdl_program *program; /* the program, which was loaded without errors */
     pdl_str text, dir;    /* the bytes of the program, and its folder */
     pdl_vref variables;   /* the variables that all rows have; a dict or absent */
-    /* the option by which the user gave these variables, for messages; NULL: --data */
+    /* the option by which the user gave these variables, for messages; NULL means --data */
     const char *giver;
-    pdl_str shown_input; /* name of the input in messages; empty: the name of the table */
+    /* name of the input in messages; when it is empty, the name of the table is used */
+    pdl_str shown_input;
     pdl_table input, output;
     const pdl_batch_map *map;
     size_t n_map;
-    const double *budget; /* limits of the whole batch; NULL: no limits */
+    const double *budget; /* limits of the whole batch; NULL means no limits */
     bool has_policy;      /* the policy of the program is in force in the session already */
-    /* Appends the name under which the cache stores the replies to a row. number: the number of the
-     * row, from 1. The function may be NULL: then replies have no name. */
+    /* Appends the name under which the cache stores the replies to a row. number is the number of
+     * the row, from 1. When the function is NULL, replies have no name. */
     void (*put_draw)(void *draw_user, uint64_t number, pdl_buf *out);
     void *draw_user;
     /* A further budget to which the use of the rows is charged; may be NULL. */
     struct pdl_budget *around;
     uint32_t jobs;   /* maximum number of rows in flight, at most PDL_SPAWN_SLOTS */
-    uint64_t limit;  /* maximum number of rows that are run; 0: all rows */
-    uint64_t sample; /* number of rows that are drawn at random; 0: all rows are run */
+    uint64_t limit;  /* maximum number of rows that are run; 0 means all rows */
+    uint64_t sample; /* number of rows that are drawn at random; with 0 all rows are run */
     /* the batch ends when more rows than this have failed; a negative number means no limit */
     int64_t max_errors;
-    /* files that get a summary at the end: as JSON when the name ends in .json, else as HTML */
+    /* files that get a summary at the end: as JSON when the name ends in .json, otherwise as
+     * HTML */
     const pdl_str *reports;
     size_t n_reports;
-    pdl_str prices; /* table of prices for an estimate; empty: the table that PDL_PRICES names */
-    struct pdl_batch_provider *provider; /* takes the requests to models; NULL: they are sent */
+    /* table of prices for an estimate; when it is empty, the table that PDL_PRICES names */
+    pdl_str prices;
+    /* receives the requests to models; when it is NULL, they are sent */
+    struct pdl_batch_provider *provider;
     /* cells of a CSV file are read as numbers, booleans and null where they look like these */
     bool types;
     bool unordered;    /* rows are written in the order in which they finish */
@@ -74,7 +79,8 @@ typedef struct pdl_batch_options {
     bool reuse_changed;
     bool allow_files;              /* the program may write files */
     bool keep;                     /* the journal keeps the requests to models */
-    struct pdl_batch_files *files; /* checks the names of files; NULL: they are not checked */
+    /* checks the names of files; when it is NULL, they are not checked */
+    struct pdl_batch_files *files;
     /* note receives messages for the user, one line each. tick receives the progress every tick_ms,
      * unless tick_ms is 0. */
     void (*note)(void *user, const char *text);
@@ -90,17 +96,17 @@ typedef struct pdl_batch_options {
  * interrupt. */
 PDL_MUST bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err);
 
-/* Checks whether pdl_batch_run could begin. Sends and writes nothing. The program is checked with
- * these columns. When columns is NULL, it is checked with the columns and the first values of the
- * input. Errors: usage, io. */
+/* Checks whether pdl_batch_run could begin, without sending or writing anything. The program is
+ * checked with these columns. When columns is NULL, it is checked with the columns and the first
+ * values of the input. Errors: usage, io. */
 PDL_MUST bool pdl_batch_check(const pdl_batch_options *o, const pdl_str *columns, size_t n,
                               pdl_err *err);
 
 /* The estimated use of a batch, computed from some of its rows. */
 typedef struct pdl_batch_estimate {
     uint64_t rows, looked_at;
-    /* broken: number of unreadable rows in the whole input; failed: number of examined rows whose
-     * run failed */
+    /* broken is the number of unreadable rows in the whole input, failed the number of examined
+     * rows whose run failed */
     uint64_t broken, failed;
     double calls, prompt_tokens;
     double answer_tokens; /* an upper bound; 0 when the program sets no limit */
@@ -108,8 +114,8 @@ typedef struct pdl_batch_estimate {
     /* number of blocks that call models and whose use is unknown because it depends on answers */
     double unknown;
 } pdl_batch_estimate;
-/* Estimates the use of a batch. Sends nothing. Errors: as for pdl_batch_run before its first
- * row. */
+/* Estimates the use of a batch without sending anything. The errors are those of pdl_batch_run
+ * before its first row. */
 PDL_MUST bool pdl_batch_estimate_rows(const pdl_batch_options *o, pdl_batch_estimate *out,
                                       pdl_err *err);
 

@@ -1,9 +1,9 @@
 /* duck.h -- the small part of DuckDB that Parquet files need. The library is loaded when the first
  * such file is opened. Private to batch; only duck.c knows the library.
  *
- * Why DuckDB: one library without dependencies reads and writes Parquet (and other formats in
- * addition) with a C interface that is stable over versions, spills to the disk, and turns rows
- * into JSON itself. Arrow would need five C++ libraries, whose only interface is C++.
+ * DuckDB is one library without dependencies. It reads and writes Parquet and other formats, has a
+ * C interface that is stable over versions, spills to the disk, and turns rows into JSON itself.
+ * Arrow would need five C++ libraries, whose only interface is C++.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,8 +15,8 @@
 
 typedef struct batch_duck duck;
 
-/* Checks that the library exists. Error: usage. pdl_batch_duck_open makes a database in memory; its
- * errors are usage and io. */
+/* pdl_batch_duck_check checks that the library exists. Error: usage. pdl_batch_duck_open makes a
+ * database in memory; its errors are usage and io. */
 PDL_MUST bool pdl_batch_duck_check(pdl_err *err);
 PDL_MUST bool pdl_batch_duck_open(duck **out, pdl_err *err);
 void pdl_batch_duck_close(duck *d); /* d may be NULL */

@@ -1,7 +1,6 @@
-/* files.h -- the files that rows write (--allow-files): no two rows may write the same file.
- *
- * A program's file names are known only when it writes, and several processes may run the rows one
- * after the other. So the journal records which row has written which name.
+/* files.h -- ensures that no two rows write the same file (--allow-files). A program's file names
+ * are known only when it writes, and several processes may run the rows one after the other. So the
+ * journal records which row has written which name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +13,8 @@
 typedef struct pdl_batch_files pdl_batch_files;
 
 pdl_batch_files *pdl_batch_files_new(void);
-void pdl_batch_files_free(pdl_batch_files *f); /* called after the session; f may be NULL */
+/* called after the session was freed; f may be NULL */
+void pdl_batch_files_free(pdl_batch_files *f);
 
 /* Answers requests of kind write; user is a pdl_batch_files. The handler refuses an announced
  * request when another row has already written a file of that name. It declines all other requests,

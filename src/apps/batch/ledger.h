@@ -1,7 +1,7 @@
 /* ledger.h -- the journal of a batch: which rows are finished, their results, and how much of the
  * output is written.
  *
- * It is a file of schema 2 whose table `runs` has a row for each data row that is finished; rows in
+ * It is a file of schema 2 whose table `runs` has a row for each data row that is finished. Rows in
  * flight are not in the file. A row is finished once the transaction that holds it is committed:
  * the process may be killed at any instant after that. Output files are written after the commit. A
  * fact of the journal says how much of them is certain (pdl_ledger_put_fact).
@@ -25,14 +25,14 @@ typedef struct pdl_ledger_row {
     pdl_str output;    /* JSON: the row of the output */
 } pdl_ledger_row;
 
-/* Opens the file, owned by this process until close. The file is made when it does not exist, or
- * when the process that made it ended before it wrote anything. replace: an existing file is
- * removed. *is_new: it was made. Errors: io, replay (not a journal, or damaged), runtime (another
- * process owns it, which is named). */
+/* Opens the file, which this process owns until close. The file is made when it does not exist, or
+ * when the process that made it ended before it wrote anything. When replace is set, an existing
+ * file is removed. *is_new is set when the file was made. Errors: io; replay, when the file is no
+ * journal or is damaged; runtime, when another process owns it, which the message names. */
 PDL_MUST bool pdl_ledger_take(pdl_str path, bool replace, pdl_ledger **out, bool *is_new,
                               pdl_err *err);
-/* Commits and closes. whole: the log is copied into the file, so that one file is left. l may be
- * NULL. */
+/* Commits and closes. When whole is set, the log is copied into the file, so that one file is left.
+ * l may be NULL. */
 void pdl_ledger_close(pdl_ledger *l, bool whole);
 /* Closes the journal and removes its file. l may be NULL. */
 void pdl_ledger_discard(pdl_ledger *l);
@@ -42,7 +42,7 @@ PDL_MUST bool pdl_ledger_get_fact(pdl_ledger *l, const char *key, pdl_buf *out, 
 PDL_MUST bool pdl_ledger_put_fact(pdl_ledger *l, const char *key, pdl_str value, pdl_err *err);
 
 PDL_MUST bool pdl_ledger_put(pdl_ledger *l, const pdl_ledger_row *r, pdl_err *err);
-/* Commits. Everything that was written before then survives the end of the process. */
+/* Commits. Everything that was written before the commit survives the end of the process. */
 PDL_MUST bool pdl_ledger_commit(pdl_ledger *l, pdl_err *err);
 
 typedef bool pdl_ledger_fn(void *user, const pdl_ledger_row *r);

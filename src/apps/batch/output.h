@@ -23,16 +23,16 @@ void pdl_batch_output_type(pdl_batch_output *s, const char *type);
 void pdl_batch_output_source(pdl_batch_output *s, const pdl_table *input);
 /* Adds a row, which is given as a JSON object. Errors: io, type (the object has other columns). */
 PDL_MUST bool pdl_batch_output_put(pdl_batch_output *s, pdl_str json, pdl_err *err);
-/* Writes everything that was put into the file. sync: writes it to the disk, too. *size: bytes of
- * the file, or rows of the table. */
+/* Writes everything that was put into the file. With sync, also writes it to the disk. *size gets
+ * the bytes of the file, or the rows of the table. */
 PDL_MUST bool pdl_batch_output_flush(pdl_batch_output *s, bool sync, uint64_t *size, pdl_err *err);
-/* Completes the table. Files of some formats appear only then. changed: this process has finished
- * rows. Error: io. */
+/* Completes the table. Files of some formats appear only then. changed is set when this process has
+ * finished rows. Error: io. */
 PDL_MUST bool pdl_batch_output_finish(pdl_batch_output *s, bool changed, pdl_err *err);
 /* drops rows that were not flushed; s may be NULL */
 void pdl_batch_output_close(pdl_batch_output *s);
 
-/* Stores the size of an existing table; returns false when there is none. */
+/* Stores the size of an existing table. Returns false when there is no such table. */
 bool pdl_batch_output_size(const pdl_table *t, uint64_t *size);
 
 /* The columns that an output has in every row, after the columns of the input. */

@@ -21,7 +21,7 @@ struct pdl_batch_output {
     pdl_table table;
     char *path;              /* owned; for messages */
     PDL_VEC(char *) columns; /* owned */
-    /* For a Parquet file with columns that differ only in case: the names that the columns have
+    /* For a Parquet file with columns that differ only in case, the names that the columns have
      * until the file is made, since DuckDB would not distinguish their real names. Empty for other
      * outputs. Owned. */
     PDL_VEC(char *) inside;
@@ -30,7 +30,7 @@ struct pdl_batch_output {
     pdl_str source;
     /* identity of the file that is written; inode is 0 when the output is not a named file */
     uint64_t device, inode;
-    /* how much of the output is certain: bytes of a file, or rows of a table */
+    /* the part of the output that is certain: bytes of a file, or rows of a table */
     uint64_t size;
 };
 
@@ -52,7 +52,7 @@ static inline const char *pdl_batch_output_inside(const pdl_batch_output *s, siz
 char *pdl_batch_parquet_rows(const pdl_table *t);
 /* Makes the Parquet file from the gathered rows, unless it exists and no row was added. */
 PDL_MUST bool pdl_batch_parquet_finish(const pdl_batch_output *s, bool changed, pdl_err *err);
-/* Stores the number of rows of an existing table; returns false when there is none. */
+/* Stores the number of rows of an existing table. Returns false when there is no such table. */
 bool pdl_batch_output_sqlite_size(const pdl_table *t, uint64_t *size);
 
 #endif

@@ -1,12 +1,12 @@
 /* provider.h -- the batch interfaces of providers: requests of many rows in one upload, answers
  * hours later at a lower price (OpenAI-like files and batches, Anthropic's message batches).
  *
- * It receives the HTTP requests of model calls in place of libcurl, so that all other parts of a
- * call (writing requests, reading answers, retries, errors) work as usual. When no row can continue
- * any more, all requests that wait are uploaded, and the answers are passed on as if they had just
- * arrived. Each upload is in the journal before the batch waits for it: when a batch continues days
- * later, its rows run again up to the same requests; these are recognised by their content, and get
- * the answers of the upload.
+ * This code receives the HTTP requests of model calls in place of libcurl, so that all other parts
+ * of a call (writing requests, reading answers, retries, errors) work as usual. When no row can
+ * continue any more, all requests that wait are uploaded, and the answers are passed on as if they
+ * had just arrived. Each upload is in the journal before the batch waits for it. When a batch
+ * continues days later, its rows run again up to the same requests. These are recognised by their
+ * content, and get the answers of the upload.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

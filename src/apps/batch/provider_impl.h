@@ -24,8 +24,8 @@ typedef struct provider_item {
     void (*done)(void *user, const pdl_http_reply *r);
 } item;
 
-/* uploads: list of {id, url, form, names: {name: null}, fetched, retried}; answers: name ->
- * [status, body]; asked: hash of a request -> number of times that it was sent. */
+/* uploads is a list of {id, url, form, names: {name: null}, fetched, retried}. answers maps a name
+ * to [status, body]. asked maps the hash of a request to the number of times that it was sent. */
 struct pdl_batch_provider {
     pdl_http_carrier carrier;
     pdl_batch_provider_use use;
@@ -55,7 +55,7 @@ bool pdl_batch_provider_stopped(const pdl_batch_provider *p, pdl_err *err);
 PDL_MUST bool pdl_batch_provider_rest(pdl_batch_provider *p, uint64_t ms, pdl_err *err);
 void pdl_batch_provider_note_again(const pdl_batch_provider *p, const pdl_err *err);
 
-/* provider_wire.c. Uploads requests to the same address. *made: the upload, owned. Errors: io,
+/* provider_wire.c. Uploads requests to the same address. *made gets the upload, owned. Errors: io,
  * auth, bad_request, protocol. */
 PDL_MUST bool pdl_batch_provider_upload(pdl_batch_provider *p, const item *const *items, size_t n,
                                         pdl_val *made, pdl_err *err);

@@ -1,9 +1,9 @@
 /* rows.h -- reads the rows of a table one after the other: JSONL, CSV and other formats with
  * columns.
  *
- * A batch has more rows than memory, so a reader holds one row and a buffer, whatever the size of
- * the table. A row that cannot be read becomes a row with a problem, and never ends the batch: the
- * reader continues with the next row. A problem of the table as a whole (no header, no such table)
+ * A batch has more rows than memory, so a reader holds one row and a buffer for a table of any
+ * size. A row that cannot be read becomes a row with a problem, and never ends the batch: the
+ * reader continues with the next row. A problem of the table as a whole, such as a missing header,
  * is an error before the first row.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -35,23 +35,23 @@ typedef struct pdl_table {
     pdl_str path;  /* the file; empty for the standard stream */
     pdl_str table; /* for SQLite: name of the table, or a query */
     bool standard; /* the name is "-" */
-    /* the name is "-", a device or a pipe, which cannot be read twice, or continued */
+    /* the name is "-", a device or a pipe, which can be read only once */
     bool stream;
     /* the name means an open descriptor (/dev/stdout, /dev/fd/3), which may belong to a file */
     bool is_open;
-    int fd;         /* the descriptor that such a name means */
+    int fd;         /* the descriptor, when is_open is set */
     char separator; /* separator of CSV cells */
 } pdl_table;
 
-/* Reads the name of a table. form: a format; empty: the suffix of the name decides. Error:
- * usage. */
+/* Reads the name of a table. form is a format; when it is empty, the suffix of the name decides.
+ * Error: usage. */
 PDL_MUST bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err);
 /* Returns true for "-" and for other names of a standard stream. */
 bool pdl_table_is_standard(const pdl_table *t);
 /* Returns the name of an input for messages. */
 pdl_str pdl_table_shown(const pdl_table *t);
-/* When the table is a stream, sets an error and returns false: an option needs to read the table
- * twice. */
+/* When the table is a stream, sets an error that the option needs to read the table twice, and
+ * returns false. */
 bool pdl_table_refuse_twice(const pdl_table *t, const char *option, pdl_err *err);
 const char *pdl_table_form_name(pdl_table_form f);
 /* Returns true when all rows of this format have the same columns. */
@@ -69,8 +69,8 @@ void pdl_row_fini(pdl_row *r); /* may be called twice */
 
 typedef struct pdl_rowset pdl_rowset;
 
-/* Opens a table. types: in a format without types, cells are read as numbers, booleans and null.
- * Errors: io, usage (a header that cannot be used). */
+/* Opens a table. types is set when cells of a format without types are read as numbers, booleans
+ * and null. Errors: io; usage, when the header cannot be used. */
 PDL_MUST bool pdl_rows_open(const pdl_table *t, bool types, pdl_rowset **out, pdl_err *err);
 void pdl_rows_close(pdl_rowset *r); /* r may be NULL */
 
@@ -85,17 +85,16 @@ const char *pdl_rows_type(const pdl_rowset *r, size_t i);
 bool pdl_rows_put_note(const pdl_rowset *r, pdl_table_form output, pdl_buf *out);
 
 typedef enum { PDL_ROWS_ROW, PDL_ROWS_END, PDL_ROWS_LATER, PDL_ROWS_FAIL } pdl_rows_step;
-/* Reads the next row. wait: waits until the other end of a pipe has written a row; without it, the
- * result may be LATER. Error: io. */
+/* Reads the next row. With wait, the call waits until the other end of a pipe has written a row.
+ * Without wait, the result may be LATER. Error: io. */
 PDL_MUST pdl_rows_step pdl_rows_next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err);
-/* Calls fn with each row of a table, until fn returns false. limit: maximum number of rows; 0: all.
- * Returns false when fn did, and when reading fails. */
+/* Calls fn with each row of a table, until fn returns false. limit is the maximum number of rows; 0
+ * means all. Returns false when fn did, and when reading fails. */
 PDL_MUST bool pdl_rows_each(const pdl_table *t, bool types, uint64_t limit,
                             bool (*fn)(void *user, const pdl_rowset *r, const pdl_row *row,
                                        pdl_err *err),
                             void *user, pdl_err *err);
-/* Stores how many bytes were read, and how many there are in all; *all is 0 when that
- * is unknown. */
+/* Stores how many bytes were read, and the size of the table; *all is 0 when that is unknown. */
 void pdl_rows_progress(const pdl_rowset *r, uint64_t *done, uint64_t *all);
 /* Checks after the end that the file has not changed since it was opened. Error: io. */
 PDL_MUST bool pdl_rows_unchanged(const pdl_rowset *r, pdl_err *err);

@@ -27,7 +27,7 @@ struct pdl_rowset {
     PDL_VEC(pdl_str) columns;
     pdl_map seen; /* set of the names of the columns */
     bool fixed;   /* all rows have these columns */
-    /* For Parquet: the type of each column as DuckDB names it, so that a Parquet output gets the
+    /* For Parquet, the type of each column as DuckDB names it, so that a Parquet output gets the
      * same types; owned. Empty for other formats. */
     PDL_VEC(char *) types;
     /* Notes for the user about types: how values are read, and which other types a Parquet output

@@ -15,13 +15,13 @@
 
 typedef struct batch_sample {
     uint64_t row; /* the last row that was drawn */
-    /* rows: number of rows that remain; wanted: how many of these are still to be drawn. rows is 0
-     * when all rows are taken */
+    /* rows is the number of rows that remain, and wanted says how many of these are still to be
+     * drawn. rows is 0 when all rows are taken. */
     uint64_t rows, wanted;
     uint64_t state;
 } sample;
 
-/* Begins a draw. wanted is 0 when all rows are taken. rows: number of rows in the table. */
+/* Begins a draw. wanted is 0 when all rows are taken. rows is the number of rows in the table. */
 static inline sample pdl_batch_sample_of(uint64_t rows, uint64_t wanted) {
     return (sample){.rows = wanted ? rows : 0, .wanted = wanted, .state = 0x70646c62617463};
 }
@@ -34,7 +34,7 @@ static inline uint64_t pdl_batch_sample_chance(sample *s) {
     return z ^ (z >> 31);
 }
 
-/* Returns the number of the next row; 0 when there is none. */
+/* Returns the number of the next row; 0 when there are no more rows. */
 static inline uint64_t pdl_batch_sample_next(sample *s) {
     if (!s->wanted && !s->rows) return ++s->row; /* all rows are taken */
     while (s->wanted && s->rows) {

@@ -12,8 +12,8 @@
 #include "batch/batch.h"
 
 enum {
-    STATS_TIMES = 1400, /* number of bins, from a microsecond to twelve days */
-    STATS_TOKENS = 32,  /* number of bins, whose bounds are powers of two */
+    STATS_TIMES = 1400, /* number of bins for times, from a microsecond to twelve days */
+    STATS_TOKENS = 32,  /* number of bins for tokens, whose bounds are powers of two */
     /* number of kinds of errors, with one for rows that could not be read */
     STATS_KINDS = PDL_E_COUNT + 1
 };
@@ -25,7 +25,7 @@ typedef struct batch_stats {
     uint64_t kinds[STATS_KINDS];
 } stats;
 
-/* Counts a finished row. kind: name of the kind of its error; NULL when it has a result. */
+/* Counts a finished row. kind is the name of the kind of its error; NULL when it has a result. */
 void pdl_batch_stats_add(stats *s, double seconds, int64_t tokens, pdl_str kind);
 /* Returns the time in which this part (0 to 1) of the rows was finished; 0 when no row was
  * finished. */
@@ -33,7 +33,8 @@ double pdl_batch_stats_quantile(const stats *s, double part);
 /* Checks that a report can be written at the end, because the end of a long batch is too late for
  * such an error. Error: usage. */
 PDL_MUST bool pdl_batch_report_check(const pdl_batch_options *o, pdl_str file, pdl_err *err);
-/* Writes a report into a file: JSON when its name ends in .json, else HTML. Error: io. */
+/* Writes a report into a file: as JSON when its name ends in .json, otherwise as HTML. Error:
+ * io. */
 PDL_MUST bool pdl_batch_report_write(const pdl_batch_options *o, const pdl_batch_totals *t,
                                      const stats *s, pdl_str file, pdl_err *err);
 

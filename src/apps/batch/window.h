@@ -27,13 +27,14 @@ typedef struct batch_window {
     writer *writer;
     pdl_code *code;
     pdl_val variables;      /* the variables that all rows have */
-    const pdl_str *columns; /* the n_columns columns of the output; NULL: any columns are allowed */
+    /* the n_columns columns of the output; when it is NULL, any columns are allowed */
+    const pdl_str *columns;
     size_t n_columns;
     struct pdl_budget *budget; /* budget of the batch */
     pdl_run_pool *pool;        /* the runs of the rows */
     flight *flights;           /* for each slot of the pool: the row in it */
     sample chosen;             /* decides which rows belong to the batch */
-    uint64_t next;             /* number of the next row; 0 when there is none */
+    uint64_t next;             /* number of the next row; 0 when there are no more rows */
     uint64_t taken;            /* number of rows that were taken so far */
     uint64_t last_known;       /* rows up to this number may already be in the journal */
     /* how many rows a stream had when an earlier process read it to its end; 0 when
@@ -55,14 +56,14 @@ typedef struct batch_window {
     pdl_err why;
 } window;
 
-/* Sets the error for a row of the input that has changed: "FILE:4: row 4 HOW". Always returns
- * false. */
+/* Sets the error for a row of the input that has changed, such as "FILE:4: row 4 HOW". Always
+ * returns false. */
 bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *how, pdl_err *err);
-/* Runs all rows. Returns false when the batch stopped before the last row; err says why. */
+/* Runs all rows. Returns false when the batch stopped before the last row; err has the reason. */
 PDL_MUST bool pdl_batch_window_run(window *w, pdl_err *err);
 /* Marks a row as broken when it has a column that the output adds itself, or a column that the
  * output does not have. (If all rows have the same columns, such columns are refused before the
- * first row.) columns: the columns of the output; NULL: any. */
+ * first row.) columns has the columns of the output; when it is NULL, any column is allowed. */
 void pdl_batch_row_check(pdl_row *row, const pdl_str *columns, size_t n);
 /* Hashes the content of a row. Called after the check of the row. */
 void pdl_batch_row_hash(const pdl_row *row, char out[BATCH_HASH + 1]);

@@ -34,8 +34,8 @@ typedef struct batch_writer {
     sample order; /* draws rows in the order of the output */
     /* for ordered output: the row that is written next; 0 when there is none */
     uint64_t want;
-    /* written: number of rows in the output; waiting: number of finished rows that are not in the
-     * output yet */
+    /* written is the number of rows in the output, waiting the number of finished rows that are not
+     * in the output yet */
     uint64_t written, waiting;
     uint64_t seq; /* numbers the rows in the order in which they finish */
     uint64_t marked_ns, flushed_ns;
@@ -59,7 +59,7 @@ PDL_MUST bool pdl_batch_mark_get(pdl_ledger *l, mark *out, pdl_err *err);
 PDL_MUST bool pdl_batch_mark_put(pdl_ledger *l, const mark *m, pdl_err *err);
 
 /* Continues at a mark, and appends the rows that may follow. The caller has set the members ledger,
- * output, unordered and order. finished: number of rows in the journal. */
+ * output, unordered and order. finished is the number of rows in the journal. */
 PDL_MUST bool pdl_batch_writer_open(writer *w, const mark *from, uint64_t finished, pdl_err *err);
 /* Adds a finished row. Takes the content of json. The members number and output of r
  * are not set. */

@@ -9,8 +9,8 @@
 #include "journal/forecast.h"
 #include "journal/runs.h"
 
-/* Makes the forecast for the run that the command line names; *out is empty before the call. quiet:
- * prints no notes to standard error. This call may change the working folder. */
+/* Makes the forecast for the run that the command line names. *out is empty before the call. With
+ * quiet, no notes are printed to standard error. This call may change the working folder. */
 void pdl_cli_forecast(const arguments *given, bool quiet, pdl_forecast *out);
 int pdl_cli_verdict_code(pdl_verdict v); /* Returns the exit code for a verdict. */
 void pdl_cli_forecast_json(pdl_str id, const pdl_forecast *f, pdl_buf *out);

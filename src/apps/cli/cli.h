@@ -67,8 +67,8 @@ bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program 
 typedef struct durable_command {
     pdl_durable *run; /* NULL when the run is not durable */
     char *path, *id;  /* owned */
-    /* resumes: the command continues an existing run; is_listed: its journal is in the folder of
-     * runs */
+    /* resumes is set when the command continues an existing run, and is_listed when its journal is
+     * in the folder of runs */
     bool resumes, is_listed;
     pdl_val inputs; /* inputs of a resumed run; absent for a new run */
     /* policies and sandbox of a resumed run: those that the run had before, and the policies that
@@ -97,8 +97,8 @@ PDL_MUST bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_
 /* Opens an existing run, and takes its program and the options that `a` does not give. */
 PDL_MUST bool pdl_cli_durable_open(durable_command *l, arguments *a, pdl_durable_use use,
                                    pdl_err *err);
-/* Connects the run, the session and the terminal. Called before the run starts. given: variables of
- * this command line, which replace those of a resumed run. */
+/* Connects the run, the session and the terminal. Called before the run starts. given has variables
+ * of this command line, which replace those of a resumed run. */
 PDL_MUST bool pdl_cli_durable_attach(durable_command *l, const arguments *a, pdl_session *s,
                                      pdl_vref given, struct term *t, pdl_err *err);
 /* Prints notes and open questions after the run. */
@@ -144,8 +144,8 @@ PDL_MUST bool pdl_cli_recording_trace(const struct pdl_journal_program *p, pdl_s
 PDL_MUST bool pdl_cli_recording_view(const arguments *a, pdl_str journal, pdl_str source,
                                      struct pdl_view_run **out, pdl_err *err);
 /* Opens a recording. Its program is the file `source`, or the recorded program when `source` is
- * empty. Its inputs are those of the command line a (NULL: none), or the recorded inputs when a
- * gives none. Errors: io, replay, usage when there is no program. */
+ * empty. Its inputs are those of the command line a. When a is NULL or gives no inputs, they are
+ * the recorded inputs. Errors: io, replay, usage when there is no program. */
 PDL_MUST bool pdl_cli_recording_open(const arguments *a, pdl_str journal, pdl_str source,
                                      struct pdl_journal_program *out, pdl_err *err);
 /* Loads the text as the program of s, which then runs with the answers of a recording. Prints the
@@ -183,9 +183,9 @@ bool pdl_cli_use_separator(const arguments *a, struct pdl_table *input, struct p
 pdl_str pdl_cli_sandbox_profile(const arguments *a);
 
 /* put.c. The functions of this file redact the secrets of s (may be NULL), and neutralise control
- * characters on a terminal. pdl_cli_put_stdout writes text to standard output and flushes. Returns
- * the exit code: 0, or 141 when the reader has closed the output, or 1 after another failure, which
- * a message reports. */
+ * characters on a terminal. pdl_cli_put_stdout writes text to standard output and flushes. It
+ * returns the exit code: 0, or 141 when the reader has closed the output, or 1 after another
+ * failure, which a message reports. */
 int pdl_cli_put_stdout(pdl_str text);
 void pdl_cli_put_stderr(pdl_str text, const pdl_session *s);
 /* Prints a line that contains no secrets. */

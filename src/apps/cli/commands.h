@@ -1,5 +1,5 @@
-/* commands.h -- the functions of the commands. Each command has one, which returns the exit code.
- * Private to cli.
+/* commands.h -- the functions of the commands. Each command has one function, which returns the
+ * exit code. Private to cli.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,12 +37,12 @@ int pdl_cli_cmd_dap(const arguments *a);
 int pdl_cli_cmd_schema(const arguments *a);
 int pdl_cli_cmd_builtins(const arguments *a);
 int pdl_cli_cmd_docs(const arguments *a);
-/* cmd_docs.c. Shows the section of the manual that fits a word best. *code: the exit status.
+/* cmd_docs.c. Shows the section of the manual that fits a word best. *code gets the exit status.
  * Returns false when no section has the word. */
 bool pdl_cli_docs_show(pdl_str word, int *code);
 int pdl_cli_cmd_help(const arguments *a);
 int pdl_cli_cmd_version(const arguments *a);
-/* the help does not show this command, like all commands whose names begin with _ */
+/* the help does not show this command, and no other command whose name begins with _ */
 int pdl_cli_cmd_man(const arguments *a);
 int pdl_cli_cmd_complete(const arguments *a);
 

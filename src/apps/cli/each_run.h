@@ -13,12 +13,13 @@ typedef struct each_run {
     pdl_session_options *session; /* the options of each run; they borrow the other members */
     shared_options limits;
     pdl_check_config config;
-    const double *budget; /* limits all runs together, so `session` has none; NULL: no limits */
+    /* limits all runs together, so `session` has no limits; NULL means no limits */
+    const double *budget;
     pdl_val variables;    /* absent until they are read */
 } each_run;
 
-/* Reads the options that all runs have. Returns 0, or the exit code of a wrong command line; then
- * there is nothing to release. */
+/* Reads the options that all runs have. Returns 0, or the exit code of a wrong command line; the
+ * caller then has nothing to release. */
 int pdl_cli_each_begin(each_run *m, const arguments *a, pdl_session_options *session);
 /* Reads the variables of the command line, and the configuration beside the program. */
 PDL_MUST bool pdl_cli_each_read(each_run *m, pdl_str program, pdl_err *err);

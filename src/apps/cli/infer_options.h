@@ -8,13 +8,13 @@
 #include "cli/options.h"
 #include "infer/infer.h"
 
-/* Reads the options that were given. algo, seed: the options that give the algorithm and the seed.
- * is_parallel: the name of the algorithm began with "parallel-". When an option is wrong, prints a
- * message and returns false. */
+/* Reads the options that were given. algo and seed are the options that give the algorithm and the
+ * seed. is_parallel is set when the name of the algorithm began with "parallel-". When an option is
+ * wrong, prints a message and returns false. */
 bool pdl_cli_infer_options_read(const arguments *a, opt_id algo, opt_id seed, pdl_infer_options *o,
                                 bool *is_parallel);
 /* Returns an option that the user has given, that decides how runs are weighed, and that has no
- * effect without an inference. Returns OPT_COUNT when there is none. */
+ * effect without an inference. Returns OPT_COUNT when the user has given no such option. */
 opt_id pdl_cli_infer_option_given(const arguments *a);
 
 #endif

@@ -8,11 +8,12 @@
 
 #include "base/buf.h"
 
-/* The result of the last search, which is used until the journal changes. All-zero at first. */
+/* The result of the last search, which is used until the journal changes. All members are zero
+ * before the first search. */
 typedef struct last_run {
     char *program; /* the program of the last search; owned */
-    int64_t asked; /* time of the last search, ns */
-    char *journal; /* owned; NULL when there is none */
+    int64_t asked; /* time of the last search, in ns */
+    char *journal; /* the journal that was found; owned; may be NULL */
     int64_t changed;
     bool has_trace;
     pdl_buf trace;

@@ -15,7 +15,7 @@ typedef struct manual_section {
     bool is_first; /* the heading is the title of the page */
 } manual_section;
 
-/* A walk over all sections in the order of reading. All-zero at its beginning. */
+/* A walk over all sections in the order of reading. All members are zero at its beginning. */
 typedef struct manual_walk {
     pdl_str rest, page, title;
     bool begun;

@@ -32,12 +32,12 @@ typedef enum {
 
 typedef struct option {
     opt_id id;
-    const char *name; /* long name without dashes */
-    char letter;      /* may be 0 */
+    const char *name; /* the long name, without dashes */
+    char letter;      /* the short name; may be 0 */
     opt_kind kind;
     unsigned resume;     /* bits of opt_resume */
     const char *value;   /* placeholder of the value */
-    const char *choices; /* "a|b|c", or NULL */
+    const char *choices; /* such as "a|b|c"; may be NULL */
     const char *doc;
 } option;
 
@@ -54,7 +54,7 @@ struct command;
 typedef struct arguments {
     const struct command *command;
     bool given[OPT_COUNT];
-    pdl_str value[OPT_COUNT]; /* p is NULL when it is given without a value */
+    pdl_str value[OPT_COUNT]; /* p is NULL when the option is given without a value */
     PDL_VEC(pdl_str) files;
     /* Each option with a value, in the order of the command line. Options that may be repeated are
      * read from this list. */
@@ -117,7 +117,8 @@ void pdl_cli_help_write(const command *c, pdl_buf *out);
 /* help_name.c. Writes the help about a rule, an option, an error or a message. Returns false for
  * any other name. */
 bool pdl_cli_help_name(pdl_str name, pdl_buf *out);
-/* The command, option or rule whose name is like this one; absent when none is. */
+/* Returns the command, option or rule whose name is most like this one; absent when no name is like
+ * it. */
 pdl_str pdl_cli_help_nearest(pdl_str name);
 
 #include "cli/commands.h"

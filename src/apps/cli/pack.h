@@ -24,9 +24,9 @@ enum { PDL_PACK_TAIL = 64, PDL_PACK_MAX_PARTS = 4096 };
 pdl_str pdl_pack_mark(void);
 bool pdl_pack_is_packed(void);
 
-/* Reads the parts of this command and rewrites the user's command line: with --serve or --mcp the
- * command offers the packed program, otherwise it runs the program. Returns 0, or the exit code
- * when the parts differ from what was packed. */
+/* Reads the parts of this command and rewrites the user's command line. With --serve or --mcp the
+ * command offers the packed program; otherwise it runs the program. Returns 0, or the exit code
+ * when the parts differ from the packed ones. */
 int pdl_pack_begin(int *argc, char ***argv);
 
 #endif

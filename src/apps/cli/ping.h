@@ -11,7 +11,8 @@
 enum { PDL_CLI_SERVE_PORT = 8080 };
 
 /* Asks the server at --host and --port for /health. Returns 0 when it answers within two seconds
- * with a status that means success; otherwise 1, after printing why, or 2 for wrong options. */
+ * with a status that means success. Otherwise prints the reason and returns 1, or 2 for wrong
+ * options. */
 int pdl_cli_ping(const arguments *a);
 
 #endif

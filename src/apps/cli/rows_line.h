@@ -1,5 +1,5 @@
-/* rows_line.h -- the progress of a program that runs for each row of a table: one line on a
- * terminal, which is rewritten and removed at the end, or plain lines.
+/* rows_line.h -- shows the progress of a program that runs for each row of a table: on one line of
+ * a terminal, which is rewritten and removed at the end, or on plain lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -14,14 +14,14 @@ typedef struct show_live {
     pdl_live *live;
     pdl_viewer *viewer;
     pdl_str name, program; /* borrowed */
-    pdl_view_run *run;     /* set after the end */
+    pdl_view_run *run;     /* the shown run; set after the end */
     bool stopped;
 } show_live;
 
 /* Returns the sink that the run gets in place of the given one. */
 pdl_sink pdl_cli_show_live_init(show_live *s, pdl_session **session, pdl_sink terminal);
-/* Starts the server before the run, and prints the address on standard error. name, program, frames
- * (of --view-frame): borrowed until fini. Error: io. */
+/* Starts the server before the run, and prints the address on standard error. name, program and
+ * frames (of --view-frame) are borrowed until fini. Error: io. */
 PDL_MUST bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_str frames,
                                       pdl_err *err);
 /* Notifies the pages that the run was interrupted. */

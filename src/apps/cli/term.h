@@ -11,19 +11,20 @@
 #include "trace/sink.h"
 
 typedef struct term {
-    bool color, color_err; /* colours on standard output, on standard error */
+    bool color, color_err; /* whether colours are used on standard output, and on standard error */
     bool tty;              /* standard output is a terminal, which models must not control */
     bool broken;           /* the reader of standard output has closed it */
     bool may_block;        /* standard output is not a regular file */
     bool inside_line;      /* the last output to a terminal did not end with a line end */
     pdl_buf row;           /* the unfinished line on a terminal, or its beginning */
     bool interrupted; /* a signal came while the reader did not read, so no more text is written */
-    /* For a durable run: output is held until release, which first writes the rows that it depends
-     * on and then calls pdl_cli_term_write. provisional: pieces of answers are not held. */
+    /* For a durable run. holds is set when output is held until release, which first writes the
+     * rows that it depends on and then calls pdl_cli_term_write. provisional is set when pieces of
+     * answers are not held. */
     bool holds, provisional, writing;
     pdl_buf held;
-    /* skip: bytes that are still left out, because an earlier process wrote them; written: bytes
-     * that were written or left out so far */
+    /* skip is the number of bytes that are still left out, because an earlier process wrote them.
+     * written is the number of bytes that were written or left out so far. */
     uint64_t skip, written;
     void (*release)(void *user);
     void *release_user;
@@ -45,7 +46,7 @@ void pdl_cli_term_end_line(term *t);
 
 /* Writes text to standard output, with the same checks as output of the run. */
 void pdl_cli_term_put(term *t, pdl_str text);
-/* Writes text; untrusted: its control characters are neutralised on a terminal. */
+/* Writes text. When it is untrusted, its control characters are neutralised on a terminal. */
 void pdl_cli_term_show(term *t, pdl_str text, bool untrusted);
 void pdl_cli_term_flush(term *t);
 /* For pdl_durable_options. pdl_cli_term_has_held returns true when output is held;

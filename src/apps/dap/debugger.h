@@ -72,7 +72,7 @@ typedef struct debugger {
     /* The client has disconnected and lets the run continue (terminateDebuggee: false). From then
      * on nothing is sent or read, nothing stops the run, and the adapter ends with the run. */
     bool released;
-    bool is_garbled; /* the client's bytes are not the protocol: the exit code is 1 */
+    bool is_garbled; /* the client sent bytes that are not the protocol, so the exit code is 1 */
 
     char *program_path;
     char home[4096];   /* the folder in which the adapter was started */
@@ -117,13 +117,13 @@ bool pdl_dap_debugger_ok(const debugger *g);
 
 /* --- message.c -------------------------------------------------------------------------------- */
 
-/* These take body. */
+/* These send messages to the client, and take body. */
 void pdl_dap_event(debugger *g, const char *name, pdl_val body);
 void pdl_dap_answer(debugger *g, pdl_vref request, pdl_val body);
 PDL_PRINTF(3, 4) void pdl_dap_refuse(debugger *g, pdl_vref request, const char *fmt, ...);
 /* Sends output of the program to the client's console, with keys redacted. */
 void pdl_dap_output(debugger *g, const char *category, pdl_str text, bool untrusted);
-/* Reads the available messages; waits at most timeout_ms (-1: no limit) for the first byte. */
+/* Reads the available messages. Waits at most timeout_ms for the first byte; -1 means no limit. */
 void pdl_dap_read(debugger *g, int timeout_ms);
 /* Returns true with the oldest message, owned. Returns false when there is no message. */
 bool pdl_dap_next(debugger *g, pdl_val *out);
@@ -147,12 +147,13 @@ void pdl_dap_follow_client(debugger *g);
 void pdl_dap_on_event(void *user, const pdl_event *e);
 dap_thread *pdl_dap_thread(debugger *g, uint32_t fiber); /* returns a known thread, or makes it */
 void pdl_dap_threads_fini(debugger *g);
-/* Returns the frame with that id and its thread; Returns NULL when the frame has ended. */
+/* Returns the frame with that id, and its thread. Returns NULL when the frame has ended. */
 dap_frame *pdl_dap_frame_of(debugger *g, uint32_t id, dap_thread **thread);
 
 /* --- breakpoints.c ---------------------------------------------------------------------------- */
 
-/* setBreakpoints: replaces the breakpoints of a file. Returns the body of the answer. */
+/* Handles setBreakpoints, which replaces the breakpoints of a file. Returns the body of the
+ * answer. */
 pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args);
 /* Returns true when a breakpoint stops at the block. Writes the messages of log points. */
 bool pdl_dap_hits(debugger *g, const pdl_block *b, uint32_t fiber);
@@ -174,8 +175,9 @@ pdl_val pdl_dap_scope(debugger *g, uint32_t fiber);
  * caller's variables. */
 pdl_val pdl_dap_scope_of_frame(debugger *g, const dap_thread *t, const dap_frame *f);
 void pdl_dap_references_fini(debugger *g);
-/* setVariable: sets a variable, or a part of one, to the value of an expression. Returns the body
- * of the answer; absent when it is refused, with the reason in text. */
+/* Handles setVariable, which sets a variable, or a part of one, to the value of an expression.
+ * Returns the body of the answer. When the request is refused, returns absent, with the reason in
+ * text. */
 pdl_val pdl_dap_set_variable(debugger *g, pdl_vref args, pdl_buf *text);
 
 /* --- evaluate.c ------------------------------------------------------------------------------- */

@@ -20,8 +20,9 @@ typedef struct pdl_eval_options {
     pdl_table data;
     /* the column with the right answers; when it is empty, a judge decides alone */
     pdl_str expect;
-    pdl_str judge;          /* file of a program that judges answers; empty: the metric decides */
-    pdl_str metric;         /* exact, numeric or contains */
+    /* file of a program that judges answers; when it is empty, the metric decides */
+    pdl_str judge;
+    pdl_str metric;         /* one of exact, numeric and contains */
     uint64_t samples, pass; /* both are 1 when not given */
     /* Each row is an inference with these options, and its answer is the most probable value. When
      * it is NULL, each row is one run. `samples` must be 1. The evaluation sets its program,

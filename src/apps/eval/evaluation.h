@@ -52,8 +52,8 @@ typedef struct evaluation {
     size_t from, n;         /* the wave that is being run: n rows of `order`, from this index on */
     size_t done;            /* number of rows of the order that have all their scores */
     size_t decided;         /* number of rows of the order that the verdict needed */
-    /* set while values of inferences are scored: for each answer, which value of its row it is;
-     * otherwise NULL */
+    /* Set while values of inferences are scored. It has, for each answer, the number of the value
+     * in its row. NULL at other times. */
     const size_t *value_of;
     bool spent;             /* the budget ended the evaluation before there was a verdict */
     pdl_eval_verdict verdict;
@@ -71,8 +71,8 @@ static inline pdl_val pdl_eval_text_or_null(const char *s) {
 }
 /* Returns the path of a table of the evaluation, which the caller frees. */
 char *pdl_eval_path_of(const evaluation *e, const char *name);
-/* These make, fill and finish such a table. finish returns ok, or false when it cannot be
- * written. */
+/* These make, fill and finish a table of the evaluation. finish returns ok, or false when the table
+ * cannot be written. */
 FILE *pdl_eval_create(const char *path, pdl_err *err);
 PDL_MUST bool pdl_eval_put_line(FILE *f, pdl_vref v, pdl_err *err);
 PDL_MUST bool pdl_eval_finish(FILE *f, bool ok, const char *path, pdl_err *err);
@@ -85,7 +85,7 @@ PDL_MUST bool pdl_eval_score_answers(const evaluation *e, eval_scores *s, const 
                                      pdl_err *err);
 void pdl_eval_scores_fini(eval_scores *s);
 /* Runs an inference for each row of the wave, scores the values that it finds, and writes the
- * answers to the table `said`. role: first part of the names of replies in the cache. */
+ * answers to the table `said`. role is the first part of the names of replies in the cache. */
 PDL_MUST bool pdl_eval_infer(const evaluation *e, pdl_str program, const char *role,
                              eval_scores *s, const char *said, pdl_err *err);
 /* Returns how reliable the probabilities of a program's inferences are, an owned dict. */

@@ -1,4 +1,4 @@
-/* verdict.h -- which of two programs is better, decided as early as it is certain.
+/* verdict.h -- decides which of two programs is better, as early as that is certain.
  *
  * A person who reads a p-value after each row, and stops when it is small, is wrong far more often
  * than the p-value says. So each row is a bet against the hypothesis "the mean of the differences
@@ -24,7 +24,7 @@ typedef enum {
     PDL_VERDICT_SAME    /* the mean difference is between -D and D */
 } pdl_verdict;
 
-/* The probability that any of the verdicts is wrong is at most this, whenever the comparison
+/* Upper bound of the probability that any of the verdicts is wrong, whenever the comparison
  * stops. */
 #define PDL_VERDICT_LEVEL 0.05
 
@@ -37,7 +37,7 @@ typedef struct pdl_eval_bet {
     double log_capital[PDL_VERDICT_STAKES];
 } pdl_eval_bet;
 void pdl_eval_bet_begin(pdl_eval_bet *b, double m, bool above);
-/* d: a difference, from -1 to 1. */
+/* Takes the difference d, from -1 to 1. */
 void pdl_eval_bet_take(pdl_eval_bet *b, double d);
 /* Returns the logarithm of the capital, which is 1 at the beginning. When the true mean is m, or on
  * the other side of m, the capital ever reaches 1 / a with probability at most a. */
@@ -51,7 +51,7 @@ typedef struct pdl_eval_verdict {
     bool has_bound; /* a bound D was given */
     pdl_eval_bet better, worse, not_above, not_below;
 } pdl_eval_verdict;
-/* bound: D, above 0 and below 1; with 0 the verdict is never "same". */
+/* Begins a comparison. bound is D, above 0 and below 1. With 0 the verdict is never "same". */
 void pdl_eval_verdict_begin(pdl_eval_verdict *v, double bound);
 /* Takes the next difference. Returns true when the verdict is known; later differences
  * are ignored. */

@@ -1,4 +1,4 @@
-/* algorithms.h -- an inference in progress, and the algorithms. Private to infer.
+/* algorithms.h -- the algorithms, and an inference in progress. Private to infer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,11 +24,11 @@ PDL_MUST bool pdl_infer_is(inference *f, pdl_err *err);
 PDL_MUST bool pdl_infer_smc(inference *f, pdl_err *err);
 PDL_MUST bool pdl_infer_rejection(inference *f, pdl_err *err);
 
-/* Adds the results of the first n particles, with their weights. Only particles that have ended
- * without an error count. */
+/* Adds the results of the first n particles, with their weights. Particles that have not ended or
+ * have an error are left out. */
 PDL_MUST bool pdl_infer_collect(inference *f, uint32_t n, pdl_err *err);
-/* Stores the log weights of the particles that count, at most p.n of them. Returns how many there
- * are. */
+/* Stores the log weights of the particles that have ended without an error, at most p.n of them.
+ * Returns their number. */
 uint32_t pdl_infer_weights(const inference *f, double *out);
 /* Returns the effective number of particles with these log weights; 0 when all weights are zero. */
 double pdl_infer_ess(const double *w, size_t n);

@@ -42,18 +42,19 @@ typedef struct pdl_infer_options {
     bool has_seed;
     uint64_t seed;
     pdl_infer_on_error on_error;
-    /* expression that maps `result` to the value that is counted; empty: the result itself is
-     * counted */
+    /* expression that maps `result` to the value that is counted; when it is empty, the result
+     * itself is counted */
     pdl_str by;
     /* used by maj: the inference also ends when the leading value will win with this probability;
      * with 0 it ends only when that is certain */
     double sure;
-    /* smc: resamples when the effective number of particles is below this share of n */
+    /* used by smc: resamples when the effective number of particles is below this share of n */
     double ess;
-    bool multinomial;   /* smc: draws independently for each particle, instead of systematically */
-    bool aligned;       /* smc: resamples only when all particles are at the same place */
-    double max_score;   /* rejection: the largest score that a run can have */
-    uint64_t tries;     /* rejection: maximum number of runs for one sample */
+    /* used by smc: draws independently for each particle, instead of systematically */
+    bool multinomial;
+    bool aligned;       /* used by smc: resamples only when all particles are at the same place */
+    double max_score;   /* used by rejection: the largest score that a run can have */
+    uint64_t tries;     /* used by rejection: maximum number of runs for one sample */
     /* Options of the session: cache, recording, limits. The inference sets the members for the
      * program and the stream. */
     pdl_session_options session;
@@ -61,7 +62,7 @@ typedef struct pdl_infer_options {
     struct pdl_budget *around; /* a further budget that is charged; may be NULL */
     /* beginning of the names of replies in the cache; may be empty */
     pdl_str draw;
-    void (*note)(void *user, const char *text); /* warnings, one line each; may be NULL */
+    void (*note)(void *user, const char *text); /* gets warnings, one line each; may be NULL */
     /* Called every tick_ms while runs are open; may be NULL. */
     void (*tick)(void *user, const pdl_infer_progress *p);
     uint32_t tick_ms;
@@ -88,10 +89,10 @@ typedef struct pdl_infer_use {
     char *place;   /* place of the error as FILE:LINE, owned; may be NULL */
 } pdl_infer_use;
 
-/* Runs the inference. *out is the distribution (owned), a dict: docs/manual/infer.md. After an
- * error, *out is absent, unless a part of the distribution is known (when all weights are zero).
- * use: gets what was used, even after an error; may be NULL. Errors: those of the program; usage;
- * limit. */
+/* Runs the inference. *out is the distribution (owned), a dict that docs/manual/infer.md describes.
+ * After an error, *out is absent, unless a part of the distribution is known (when all weights are
+ * zero). use gets what was used, even after an error, and may be NULL. Errors: those of the
+ * program; usage; limit. */
 PDL_MUST bool pdl_infer_run(const pdl_infer_options *o, pdl_val *out, pdl_infer_use *use,
                             pdl_err *err);
 /* Appends a line with a bar for each value. */

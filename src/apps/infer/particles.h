@@ -28,7 +28,7 @@ typedef struct population population;
 typedef struct particle_part {
     uint32_t refs;
     uint32_t generation, number, try;
-    struct particle_part *before; /* NULL: it was the first part */
+    struct particle_part *before; /* NULL for the first part */
 } particle_part;
 
 /* A particle. Its lineage consists of the round of resampling that made it, its number in that
@@ -38,7 +38,7 @@ typedef struct particle {
     uint32_t slot; /* when the state is RUNS or HELD, the slot of its run in the pool */
     particle_state state;
     uint32_t generation, number, try;
-    uint32_t begun; /* how many runs it has had */
+    uint32_t begun; /* number of runs that the particle has had */
     double taken;   /* the part of its run's score that `weight` already contains */
     double weight;  /* log weight since the last resampling */
     pdl_val result; /* the result when the state is DONE; otherwise absent */
@@ -64,7 +64,7 @@ struct population {
     pdl_particle options; /* options of each particle, but for its number and seed */
     /* the run of the shared part, held before the first random effect; NULL when there is none */
     pdl_run *shared;
-    /* the program has no random effect: `shared` is the run of all particles */
+    /* the program has no random effect, so `shared` is the run of all particles */
     bool is_shared_ended;
     bool sharing;         /* the shared part is running */
     bool is_attached;     /* the inference is durable, and has opened its journal */
@@ -77,11 +77,12 @@ struct population {
     struct population_work *work;
     int64_t calls, completion, prompt;
     char *place;        /* FILE:LINE of the error of the population, owned; or NULL */
-    pdl_loc impossible; /* a factor that gave the weight zero; all-zero when there was none */
+    pdl_loc impossible; /* a factor that gave the weight zero; all-zero when no factor did */
     uint64_t failures;
 };
 
-/* Loads the program and runs what all particles share. Errors: as pdl_infer_run. */
+/* Loads the program and runs the part that all particles share. The errors are those of
+ * pdl_infer_run. */
 PDL_MUST bool pdl_population_open(population *p, const pdl_infer_options *o, pdl_err *err);
 /* Ends all runs, and counts their use. */
 void pdl_population_end(population *p);
@@ -91,9 +92,9 @@ void pdl_population_fini(population *p);
 bool pdl_particle_ok(const particle *q);
 
 /* Runs particles from `from` to `to` until each is held, has ended or has failed. New particles
- * begin, and held ones continue. decided: called after each particle that has ended, in any order;
- * returns true when the other particles are not needed any more; may be NULL. Error: the first
- * failure in the order of lineage, when failures are errors. */
+ * begin, and held ones continue. decided is called after each particle that has ended, in any
+ * order. It returns true when the other particles are not needed any more, and may be NULL. Error:
+ * the first failure in the order of lineage, when failures are errors. */
 PDL_MUST bool pdl_population_run(population *p, uint32_t from, uint32_t to,
                              bool (*decided)(void *user), void *user, pdl_err *err);
 /* Makes the particle at `to` a copy of the held or ended particle at `from`, with a new lineage.
@@ -119,7 +120,8 @@ void pdl_population_reset(population *p, uint32_t i);
 /* Returns a number that depends only on the seed and the lineage. */
 uint64_t pdl_population_seed(const population *p, uint64_t generation, uint64_t number,
                              uint64_t try);
-/* Returns the place of an error as FILE:LINE, which the caller frees; NULL when it has none. */
+/* Returns the place of an error as FILE:LINE, which the caller frees; NULL when the error has no
+ * place. */
 char *pdl_population_place(const pdl_err *err);
 /* Returns the run of a particle that runs or is held. Borrowed. */
 const pdl_run *pdl_particle_run(const particle *q);

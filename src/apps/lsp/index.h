@@ -10,6 +10,7 @@
  * to a file that this file includes, or that includes this file. The fields of an `object` with a
  * name are symbols, too: their region contains no text, so that only a member of the object leads
  * to it.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_LSP_INDEX_H

@@ -1,6 +1,6 @@
 /* configuration.h -- reads the description of a search from a file. The file has the form that `pdl
- * optimize` writes, or the form of the reference's pdl-optimize, which is recognised by its key
- * `pdl_path`.
+ * optimize` writes, or the form of the reference's pdl-optimize. The key `pdl_path` distinguishes
+ * the second form.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,12 +18,13 @@ typedef struct pdl_optimize_reference {
     pdl_vref demonstration_columns, instance_columns; /* lists of texts */
     pdl_str scorer; /* the program with `score` */
     size_t candidates, first_rows, most_rows, most_test;
-    /* number of demonstrations of a candidate; negative: the values of a variable say how many */
+    /* number of demonstrations of a candidate; when it is negative, the values of a variable give
+     * the number */
     int64_t shots;
     /* the number of rows grows up to the maximum; when it is not set, the number doubles */
     bool to_max;
     bool shuffles;
-    size_t rounds;  /* 0: any number */
+    size_t rounds;  /* 0 means any number */
     double seconds; /* the seconds after which no round begins; 0 means no limit */
     pdl_str prefix; /* the name of its folder begins with this text */
 } pdl_optimize_reference;

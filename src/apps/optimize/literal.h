@@ -26,8 +26,8 @@ typedef struct opt_literal {
  * has no such place (the message names the most similar place), or when the place has no literal.
  */
 PDL_MUST bool pdl_literal_find(const pdl_ytree *t, pdl_str place, opt_literal *out, pdl_err *err);
-/* Finds the literal of a variable in the `defs` of the program. *there: defs contains the variable.
- * Error: usage, when its definition is not a literal. */
+/* Finds the literal of a variable in the `defs` of the program. *there is set when defs contains
+ * the variable. Error: usage, when its definition is not a literal. */
 PDL_MUST bool pdl_literal_find_def(const pdl_ytree *t, pdl_str name, bool *there, opt_literal *out,
                                    pdl_err *err);
 /* Finds the definition of a variable in `defs`, of any form. */
@@ -35,14 +35,14 @@ void pdl_literal_find_node(const pdl_ytree *t, pdl_str name, bool *there, opt_li
 /* Returns the value of the literal; owned. */
 pdl_val pdl_literal_value(const pdl_ytree *t, const opt_literal *l);
 
-/* Writes a proposal for a text of the program: expressions `${ }` of the old text are kept, and
+/* Writes a proposal for a text of the program. Expressions `${ }` of the old text are kept, and
  * every other beginning of an expression becomes data. Error: usage, when the proposal lacks an
  * expression of the old text. */
 PDL_MUST bool pdl_literal_encode(pdl_str old, pdl_str proposal, pdl_buf *out, pdl_err *err);
 
 typedef struct opt_edit {
     opt_literal literal;
-    pdl_vref value; /* a text was encoded before; texts in a list or mapping were not */
+    pdl_vref value; /* a text was encoded before; texts in a list or mapping were not encoded */
 } opt_edit;
 /* Appends the text of the program with the literals replaced. The edits may be in any order. Error:
  * usage, when a value cannot be written at its place. */

@@ -104,18 +104,18 @@ typedef struct opt_search {
     char *proposer; /* the model that proposes texts; owned; may be NULL */
     pdl_program *proposing; /* the program that asks this model */
     pdl_code *proposing_code;
-    size_t proposals, proposed; /* how many texts the proposer may write, and was asked for */
-    char *proposer_error;       /* the first error of a proposal; owned; or NULL */
+    size_t proposals, proposed; /* number of texts: the allowed ones, and the requested ones */
+    char *proposer_error;       /* the first error of a proposal; owned; may be NULL */
     pdl_val history; /* the steps that the method has listed, or absent */
     bool wanted_low[OPT_USES]; /* uses that are objectives in addition to the score */
-    double most[OPT_USES];     /* limits of the mean use of a row; negative: no limit */
+    double most[OPT_USES];     /* limits of the mean use of a row; negative when not limited */
     double reserved;    /* share of the budget that is reserved for the test */
     bool has_policy;    /* the session has the policy of the program, which candidates share */
     bool spent;
-    uint64_t evaluations, answered; /* evaluations so far, and answers that have no score yet */
+    uint64_t evaluations, answered; /* all evaluations, and the answers without a score */
     int64_t calls, tokens;
-    double cost;       /* earlier processes of a durable search count, too */
-    double open_cost, noted; /* cost of evaluations in flight; the sum that `used` has */
+    double cost;       /* the cost of the search, including earlier processes of a durable search */
+    double open_cost, noted; /* cost of evaluations in flight; cost in the file `used` */
     FILE *used;        /* file with the use of a durable search; may be NULL */
     uint64_t before;   /* evaluations that were made before the search was killed */
     FILE *scores;      /* file that gets a line for each evaluation; may be NULL */
@@ -144,7 +144,7 @@ double pdl_search_growth(const opt_search *z);
 
 /* split.c. Puts numbers into a random order. */
 void pdl_search_shuffle(size_t *p, size_t n, uint64_t seed);
-/* Adds a row of the table; user: the search. A function for pdl_rows_each. */
+/* Adds a row of the table. user is the search. pdl_rows_each calls this function. */
 bool pdl_search_take_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_err *err);
 /* Returns true when a row at `from` or later has the question of a row for the test. */
 bool pdl_search_repeats_test(const opt_search *z, size_t from, size_t *row, size_t *like);
@@ -154,19 +154,19 @@ PDL_MUST bool pdl_search_read_rows(opt_search *z, pdl_err *err);
 pdl_val pdl_search_question(const opt_search *z, size_t row);
 /* Appends the columns that the program may see. Borrowed from the row. */
 void pdl_search_put_columns(const opt_search *z, size_t row, pdl_val *list);
-/* Returns the right answer, null without --expect; borrowed. */
+/* Returns the right answer, borrowed. Returns null without --expect. */
 pdl_vref pdl_search_right(const opt_search *z, size_t row);
 
 /* space.c. Finds the places, and makes candidates in addition to the original. Errors: usage. */
 PDL_MUST bool pdl_search_make_candidates(opt_search *z, pdl_err *err);
-/* Writes the text of a program with these values. *out: NULL for that of the original program. */
+/* Writes the text of a program with these values. *out is NULL for the original program. */
 PDL_MUST bool pdl_search_write_text(const opt_search *z, pdl_vref values, char **out, pdl_err *err);
-/* Adds a candidate; *number: its number, or that of an equal one. Takes values. Error: usage. */
+/* Adds a candidate, or finds an equal one, and sets *number. Takes values. Error: usage. */
 PDL_MUST bool pdl_search_add(opt_search *z, pdl_val values, size_t *number, pdl_err *err);
 
 /* prepare.c. Opens sessions and checks every candidate and the judge. Errors: usage. */
 PDL_MUST bool pdl_search_prepare(opt_search *z, pdl_err *err);
-/* Opens the sessions again. Without the user's cache they share one in the search's folder. */
+/* Opens the sessions again. Without the user's cache, they share a cache in the search's folder. */
 PDL_MUST bool pdl_search_open(opt_search *z, pdl_err *err);
 void pdl_search_close(opt_search *z);
 void pdl_search_drop_last(opt_search *z); /* Releases the last candidate, because it was refused. */
@@ -174,7 +174,7 @@ void pdl_search_drop_last(opt_search *z); /* Releases the last candidate, becaus
 PDL_MUST bool pdl_search_load(opt_search *z, size_t candidate, pdl_err *err);
 /* Makes the code of a candidate. */
 PDL_MUST bool pdl_search_compile(opt_search *z, opt_candidate *c, pdl_err *err);
-/* Estimates the use of one evaluation from some rows; sends nothing. */
+/* An estimate of the use of one evaluation, made from some rows without sending anything. */
 typedef struct opt_estimate {
     double calls, prompt_tokens, answer_tokens, cost;
     bool is_least;    /* the number of some calls depends on answers, so this is a minimum */
@@ -183,7 +183,7 @@ typedef struct opt_estimate {
 } opt_estimate;
 PDL_MUST bool pdl_search_estimate(const opt_search *z, opt_estimate *out, pdl_err *err);
 
-/* demos.c. Adds messages to a model, or its answer, to a trace: [{id, messages, answer}]. */
+/* demos.c. Adds messages to a model, or its answer, to a list of {id, messages, answer}. */
 void pdl_demo_take_event(pdl_val *trace, const pdl_event *e);
 /* Keeps an answer that was right, with its trace, as a demonstration. */
 void pdl_demo_keep(opt_search *z, size_t candidate, size_t row, pdl_vref result, pdl_vref trace);
@@ -207,14 +207,14 @@ PDL_MUST bool pdl_search_evaluate(opt_search *z, const opt_pair *pairs, size_t n
 double pdl_search_score(const opt_search *z, size_t candidate, size_t row);
 bool pdl_search_knows(const opt_search *z, size_t candidate, size_t row);
 
-/* standings.c. Stores the mean over the first n rows; false when some scores are not known. */
+/* standings.c. Stores the mean over the first n rows. Returns false when a score is unknown. */
 bool pdl_search_mean(const opt_search *z, size_t candidate, opt_part part, size_t n, double *out);
 /* Stores the interval of the mean at 95 %, which holds however often it is computed. */
 void pdl_search_interval(const opt_search *z, size_t candidate, opt_part part, size_t n,
                          double *low, double *high);
-/* Returns how many of the first rows of a part all these candidates were evaluated on. */
+/* Returns how many of the first rows of a part were evaluated with all these candidates. */
 size_t pdl_search_common(const opt_search *z, const size_t *candidates, size_t n, opt_part part);
-/* Returns true when a candidate has certainly a lower mean than another one. The certainty holds
+/* Returns true when a candidate certainly has a lower mean than another one. The certainty holds
  * however often this is computed, for all `among` candidates that are compared with each other. */
 bool pdl_search_is_worse(const opt_search *z, size_t candidate, size_t than, size_t among);
 /* Adds the best mean score to the progress. */
@@ -229,8 +229,8 @@ void pdl_search_note_table(opt_search *z);
 /* Checks that the table's file is the file that was noted at the beginning. Error: usage. */
 PDL_MUST bool pdl_search_check_table(const opt_search *z, pdl_err *err);
 
-/* method.c. Runs the method. *winner: the candidate that it chose; *certain: the method reported
- * that all others are certainly worse. Errors: those of its program. */
+/* method.c. Runs the method. *winner is the candidate that it chose. *certain is set when the
+ * method reported that all others are certainly worse. Errors: those of its program. */
 PDL_MUST bool pdl_search_run_method(opt_search *z, size_t *winner, bool *certain, pdl_err *err);
 
 /* Returns true when the method is the name of a file and no built-in method. */
@@ -239,11 +239,11 @@ bool pdl_search_method_is_file(pdl_str name);
 PDL_MUST bool pdl_search_begin_records(opt_search *z, pdl_err *err);
 PDL_MUST bool pdl_search_end_records(opt_search *z, pdl_vref result, pdl_err *err);
 
-/* optimize.c. Appends the program of a candidate, with [REDACTED] in place of keys unless has_keys.
- * *left: values for which the program has no place; owned. */
+/* optimize.c. Appends the program of a candidate. Keys are replaced by [REDACTED] unless has_keys
+ * is set. *left gets the values for which the program has no place; owned. */
 PDL_MUST bool pdl_search_put_program(const opt_search *z, size_t candidate, bool has_keys,
                                      pdl_buf *out, pdl_val *left, pdl_err *err);
-/* search_result.c. Owned: how many combinations of values there are, or null; the result. */
+/* search_result.c. These return, owned, the number of combinations (or null), and the result. */
 pdl_val pdl_search_combinations(const opt_search *z);
 pdl_val pdl_search_result(const opt_search *z, size_t winner, bool certain);
 

@@ -44,8 +44,8 @@ typedef struct opt_stage {
     double *open_cost; /* receives the current cost of runs that have not ended; may be NULL */
 } opt_stage;
 
-/* Runs a series. *spent: the budget did not allow all runs; for the others `end` is not called.
- * Returns false when a signal ended the series. */
+/* Runs a series. *spent is set when the budget did not allow all runs; `end` is not called for the
+ * other runs. Returns false when a signal ended the series. */
 PDL_MUST bool pdl_series_run(const opt_stage *on, const opt_series *s, bool *spent, pdl_err *err);
 
 #endif

@@ -10,10 +10,11 @@
 
 typedef struct answer {
     pdl_buf text;
-    pdl_val calls;      /* calls of tools in OpenAI's form: a list that is not empty; or absent */
+    /* calls of tools in OpenAI's form, a list that is not empty; absent when there are no calls */
+    pdl_val calls;
     /* dict with the other members that the reply has: `refusal`, `reasoning_content`, ... */
     pdl_val said;
-    pdl_val logprobs;   /* logprobs of the tokens of text; or null */
+    pdl_val logprobs;   /* logprobs of the tokens of text; may be null */
     const char *finish; /* finish_reason */
 } answer;
 

@@ -1,6 +1,6 @@
-/* conversation.h -- responses that can be requested again, and the messages up to each, so that the
- * next request can continue from it (previous_response_id). The newest are kept, limited in number
- * and size, for the life of the process.
+/* conversation.h -- responses that can be requested again, and the messages that led to each, so
+ * that the next request can continue from it (previous_response_id). The newest responses are kept,
+ * limited in number and size, for the life of the process.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* cutoff.h -- the text of an answer up to a stop sequence, or up to a number of tokens. The server
- * applies both to every program, since a program need not pass them to a model.
+/* cutoff.h -- cuts the text of an answer at a stop sequence, or at a number of tokens. The server
+ * does so for every program, since a program need not pass the limits to a model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,31 +11,32 @@
 
 enum {
     CUT_MAX_STOPS = 4,
-    CUT_MAX_STOP = 1000, /* length of a stop sequence, and of the text held back */
+    CUT_MAX_STOP = 1000, /* maximum length of a stop sequence, and of the text that is held back */
     /* a text that no model made has no tokens, so its tokens are estimated from its bytes */
     CUT_BYTES_OF_TOKEN = 4
 };
 
 /* Cuts off one text. All members but limit and stops are zero before the first text. */
 typedef struct cutoff {
-    pdl_vref stops; /* list of texts, borrowed; or absent */
-    size_t limit;   /* how many bytes of text are allowed; SIZE_MAX: any number */
+    pdl_vref stops; /* list of texts, borrowed; may be absent */
+    size_t limit;   /* how many bytes of text are allowed; SIZE_MAX means any number */
     size_t used;
     pdl_buf held;    /* text that may be the beginning of a stop sequence */
-    const char *why; /* finish_reason once the text has ended; NULL before */
+    const char *why; /* finish_reason after the text has ended; NULL before */
 } cutoff;
 
 /* Makes a cutoff from stop and max_tokens of a request; borrows body. */
 cutoff pdl_serve_cutoff_of(pdl_vref body);
 void pdl_serve_cutoff_fini(cutoff *c);
 bool pdl_serve_cutoff_has_stops(const cutoff *c);
-/* Adds text. Appends to out the text that certainly belongs to the answer. counts: the text uses up
- * the limit. */
+/* Adds text. Appends to out the text that certainly belongs to the answer. counts is set when the
+ * text uses up the limit. */
 void pdl_serve_cutoff_feed(cutoff *c, pdl_str text, bool counts, pdl_buf *out);
-/* Appends the text that was held back: no more text follows. */
+/* Appends the text that was held back, because no more text follows. */
 void pdl_serve_cutoff_end(cutoff *c, pdl_buf *out);
 
-/* Returns max_completion_tokens, else max_tokens, of a request; 0 when there is none. */
+/* Returns max_completion_tokens of a request, or else max_tokens; 0 when the request has
+ * neither. */
 int64_t pdl_serve_cutoff_max_tokens(pdl_vref body);
 /* Returns true when `stops` has a form that is accepted; null and absent are accepted. */
 bool pdl_serve_cutoff_is_stop(pdl_vref stop);

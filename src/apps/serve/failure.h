@@ -1,5 +1,4 @@
-/* failure.h -- failure.h -- reports the failure of a run to a client, in the form of the client's
- * request.
+/* failure.h -- reports the failure of a run to a client, in the form of the client's request.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,8 +7,8 @@
 
 #include "serve/form.h"
 
-/* Ends the exchange with an error as its answer, or with an error as the last piece when pieces
- * were sent already. */
+/* Ends the exchange with an error. The error is its answer, or the last piece when pieces were sent
+ * already. */
 void pdl_serve_failure_report(work *w, const pdl_err *why);
 
 #endif

@@ -21,25 +21,25 @@ typedef struct form {
      * the request. */
     pdl_val (*messages)(const work *w, uint32_t i);
     /* These return the variables that the run gets in place of the usual ones, owned, and the code
-     * that runs in place of the program's. NULL: both are as in a chat. */
+     * that runs in place of the program's. When they are NULL, both are as in a chat. */
     pdl_val (*variables)(const work *w);
     pdl_code *(*code)(const work *w);
-    /* The functions for an answer in pieces: before the first text; more text; another part than
-     * text (a sink's extra, effect.h; NULL: the form has no place for it); a choice has ended; all
-     * choices have ended. Before the end of a choice, everything that was not sent yet is passed to
-     * `extra`. */
+    /* The functions for an answer in pieces. They are called before the first text, for more text,
+     * for another part than text, when a choice has ended, and when all choices have ended. extra
+     * gets the other parts (a sink's extra, effect.h); NULL means that the form has no place for
+     * them. Before the end of a choice, extra gets everything that was not sent yet. */
     void (*begin)(work *w, pdl_buf *out);
     void (*text)(choice *c, pdl_str text, pdl_buf *out);
     void (*extra)(choice *c, pdl_vref extra, pdl_buf *out);
     void (*end)(choice *c, const answer *a, pdl_buf *out);
     void (*finish)(work *w, pdl_buf *out);
-    /* The run failed after pieces were sent. */
+    /* Called when the run failed after pieces were sent. */
     void (*fail)(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out);
     /* Makes the whole answer after all choices have ended. Error: the form cannot express a
      * result. */
     bool (*whole)(work *w, pdl_val *out, pdl_err *err);
-    /* Sends the answer (v is taken) or a failure. NULL: it is sent as the answer of the exchange,
-     * with its status. */
+    /* Sends the answer (v is taken) or a failure. When the function is NULL, v is sent as the
+     * answer of the exchange, with its status. */
     void (*put_whole)(work *w, pdl_val v);
     void (*refuse)(work *w, pdl_str message);
 } form;
@@ -59,17 +59,16 @@ void pdl_serve_form_put_event(pdl_str name, pdl_val v, pdl_buf *out);
 /* Appends a failure as a piece {error: ...}. */
 void pdl_serve_form_fail(work *w, pdl_str message, const char *type, const char *code,
                          pdl_buf *out);
-/* Returns {prompt_tokens, completion_tokens, total_tokens}, under the names of the form, for the
- * model calls that all choices made. */
+/* Returns the use of the model calls that all choices made: {prompt_tokens, completion_tokens,
+ * total_tokens}. The first two have the names that the form gives them. */
 pdl_val pdl_serve_form_usage(const work *w, const char *prompt, const char *completion);
-/* Makes the whole answer of a form with `choices`: it has the members of head (taken), a list of
- * choices, each of which `one` makes from an answer, and the usage. Error: a choice has no
- * answer. */
+/* Makes the whole answer of a form with `choices`. It has the members of head (taken), a list of
+ * choices, and the usage. `one` makes each choice from an answer. Error: a choice has no answer. */
 PDL_MUST bool pdl_serve_form_whole(work *w, pdl_val head,
                                    pdl_val (*one)(choice *c, const answer *a), pdl_val *out,
                                    pdl_err *err);
-/* Appends the last chunk of a stream whose request asked for the usage: no choices, and the counts.
- * Takes chunk. */
+/* Appends the last chunk of a stream whose request asked for the usage. It has no choices, and the
+ * counts. Takes chunk. */
 void pdl_serve_form_put_usage(const work *w, pdl_val chunk, pdl_buf *out);
 
 #endif

@@ -2,9 +2,9 @@
  * runs 2). Private to serve.
  *
  * A client that received nothing sends the request again with the same key. While the first run
- * continues, the request joins it and gets the answer from its start; when the run has ended, it
- * gets the answer that was kept; when the server has ended in between, the run continues. A run
- * with a key continues when its client disconnects.
+ * continues, the request joins it and gets the answer from its start. When the run has ended, the
+ * request gets the answer that was kept. When the server has ended in between, the run continues. A
+ * run with a key continues when its client disconnects.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,7 @@ typedef struct keyed keyed;
 bool pdl_serve_keyed_find(pdl_serve *s, pdl_exchange *x, const request *r, keyed **out);
 /* Makes w the work for the key of k. From now on, other requests with the same key find w. */
 void pdl_serve_keyed_own(work *w, keyed *k);
-/* Returns the journal of a choice, NULL when it has none. */
+/* Returns the journal of a choice; NULL when it has no journal. */
 pdl_durable *pdl_serve_keyed_run(const work *w, uint32_t i);
 /* Notes that an exchange has ended before its answer. Returns false when no exchange waits for the
  * work. */

@@ -9,14 +9,15 @@
 
 #include "serve/form.h"
 
-/* Handles a message of a client (taken); x is its HTTP request, NULL when it came as a line. */
+/* Handles a message of a client (taken). x is its HTTP request; it is NULL when the message came as
+ * a line. */
 void pdl_serve_mcp_take(pdl_serve *s, pdl_exchange *x, pdl_val message);
 /* Refuses text that is not JSON. */
 void pdl_serve_mcp_refuse_text(pdl_serve *s, pdl_exchange *x);
 /* Answers POST /mcp. */
 void pdl_serve_answer_mcp(pdl_serve *s, pdl_exchange *x);
 
-/* mcp_stdio.c: starts to read lines from the two descriptors. Error: io, when they cannot be
+/* mcp_stdio.c. Starts to read lines from the two descriptors. Error: io, when they cannot be
  * polled. */
 PDL_MUST bool pdl_serve_mcp_stdio_start(pdl_serve *s, int in, int out, pdl_err *err);
 /* Sends a message; takes v. */

@@ -1,4 +1,5 @@
-/* request_log.h -- facts of each request, for the request log and the metrics. Private to serve.
+/* request_log.h -- the facts of each request, for the request log and the metrics. Private to
+ * serve.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +16,7 @@ typedef struct record {
     char id
         /* x-request-id: the id that the client sent, if it is safe to display, or else a new one */
         [64];
-    char error[32]; /* kind of the error; "" without one */
+    char error[32]; /* kind of the error; empty when there is no error */
 } record;
 
 /* Begins the record when the headers have arrived; r may be NULL. Adds x-request-id to the

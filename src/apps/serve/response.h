@@ -14,10 +14,10 @@
 /* response_input.c. Returns the request as a chat. */
 bool pdl_serve_response_read(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked);
 
-/* response.c. Makes the response as an object. error: {code, message}, taken, or absent. */
+/* response.c. Makes the response as an object. error is {code, message}, taken, or absent. */
 pdl_val pdl_serve_response_of(const work *w, const char *status, pdl_val error);
 const char *pdl_serve_response_status(const work *w);
-/* Returns why the response is incomplete, NULL when it is complete. */
+/* Returns the reason why the response is incomplete; NULL when it is complete. */
 const char *pdl_serve_response_reason(const work *w);
 /* Stores the whole response, and the messages without the instructions, which apply to one request
  * only. */
@@ -28,9 +28,10 @@ pdl_val pdl_serve_typed(const char *type); /* makes {type} */
 pdl_val pdl_serve_item_id(const work *w, const char *prefix, size_t i);
 pdl_val pdl_serve_text_part(pdl_str text, pdl_vref logprobs);
 pdl_val pdl_serve_refusal_part(pdl_vref refusal);
-/* Makes an item of a message. part: its only part, taken; absent when there is none yet. */
+/* Makes an item of a message. part is its only part, taken; it is absent when there is no part
+ * yet. */
 pdl_val pdl_serve_message_item(const work *w, size_t i, const char *status, pdl_val part);
-/* text is absent when there is none yet */
+/* text is absent when there is no text yet */
 pdl_val pdl_serve_reasoning_item(const work *w, size_t i, pdl_vref text);
 pdl_val pdl_serve_call_item(const work *w, size_t i, const char *status, pdl_vref id, pdl_vref name,
                             pdl_vref arguments);

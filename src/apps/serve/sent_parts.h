@@ -14,12 +14,12 @@
 #include "serve/answer.h"
 
 void pdl_serve_sent_fini(sent *s);
-/* Counts the parts of an answer that a run reports, and returns those that must be sent: owned,
- * absent when there are none.
+/* Counts the parts of an answer that a run reports, and returns the parts that must be sent now,
+ * owned. Returns absent when no part must be sent.
  */
 pdl_val pdl_serve_sent_add(choice *c, pdl_vref extra);
-/* Returns the parts of the answer a, besides the text, that were not sent yet: owned, absent when
- * there are none. */
+/* Returns the parts of the answer a, besides the text, that were not sent yet, owned. Returns
+ * absent when all were sent. */
 pdl_val pdl_serve_sent_rest(choice *c, const answer *a);
 
 #endif

@@ -3,8 +3,9 @@
  *
  * Every request for a completion is a run of the program on the one loop of a session (n runs for n
  * choices); `messages` of the request are its first context. No client can delay another: runs take
- * turns, a run is paused while its client reads nothing, and is ended when its client disconnects.
- * When all slots are in use, requests wait in a queue, and when that is full they are refused.
+ * turns, a run is paused while its client reads nothing, and it is ended when its client
+ * disconnects. When all slots are in use, requests wait in a queue. When the queue is full,
+ * requests are refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,38 +22,39 @@ enum { PDL_SERVE_MAX_RUNS = 1024 };
 typedef struct pdl_served {
     pdl_str name;         /* the name that clients use for the model */
     pdl_str dir;          /* directory of the program */
-    pdl_program *program; /* it was loaded without errors */
+    pdl_program *program; /* the program was loaded without errors */
     int64_t created;      /* creation time in seconds since the epoch */
 } pdl_served;
 
-/* Options that may be zero, except session, models and host. Borrowed for the life of the
- * server. */
+/* The options of a server. All but session, models and host may be zero. Borrowed for the life of
+ * the server. */
 typedef struct pdl_serve_options {
     pdl_session *session;
     const pdl_served *models; /* there are n_models of them, with different names */
     size_t n_models;
     const char *host; /* address to listen on */
-    uint16_t port;    /* 0: any free port */
+    uint16_t port;    /* 0 means any free port */
     /* The token that requests must have. When it is empty, only clients of this machine are
      * served. */
     pdl_str token;
     pdl_vref variables; /* variables that every run gets; dict or absent */
-    /* maximum number of runs at a time, at most PDL_SERVE_MAX_RUNS; 0: PDL_SERVE_MAX_RUNS */
+    /* maximum number of runs at a time, at most PDL_SERVE_MAX_RUNS; 0 means PDL_SERVE_MAX_RUNS */
     uint32_t max_runs;
-    /* requests that may wait for a slot; 0: a request without a slot is refused */
+    /* maximum number of requests that wait for a slot; with 0 a request without a slot is
+     * refused */
     uint32_t max_waiting;
     /* journal in which requests with an Idempotency-Key are durable runs; may be NULL */
     pdl_durable *journal;
     bool provisional;     /* pieces of durable runs are sent before they are stored */
-    uint64_t run_ms;      /* time limit for answering a request; 0: 10 minutes */
-    /* Origins of pages that may send requests and read answers, separated by commas; * is any
-     * origin; empty: only those of this server. */
+    uint64_t run_ms;      /* time limit for answering a request; 0 means 10 minutes */
+    /* Origins of pages that may send requests and read answers, separated by commas. * is any
+     * origin. When it is empty, only pages of this server may. */
     pdl_str origins;
     /* Called with one line of JSON per request; may be NULL. */
     void (*log)(void *user, pdl_str line);
     void *log_user;
-    /* Descriptors on which a client speaks MCP; programs are its tools, and there is no HTTP. 0:
-     * MCP is served over HTTP. */
+    /* Descriptors on which a client speaks MCP. Programs are then its tools, and there is no HTTP.
+     * With 0, MCP is served over HTTP. */
     int mcp_in, mcp_out;
     const pdl_debug *debug;
 } pdl_serve_options;

@@ -17,8 +17,8 @@ struct keyed;
 /* Counts of the parts of an answer, besides its text, that were sent while it arrived; see
  * sent_parts.h. */
 typedef struct sent {
-    size_t reasoning, refusal; /* bytes of reasoning and of the refusal */
-    size_t logprobs[2];        /* tokens of the content, and of the refusal */
+    size_t reasoning, refusal; /* number of bytes of reasoning, and of the refusal */
+    size_t logprobs[2];        /* number of tokens of the content, and of the refusal */
     PDL_VEC(size_t) calls;     /* for each call, the bytes of its arguments */
     /* text that is not the model's was sent, so the offsets of tokens are unknown */
     bool has_other_text;
@@ -29,7 +29,7 @@ typedef enum { ITEM_MESSAGE, ITEM_REFUSAL, ITEM_REASONING, ITEM_CALL } response_
 typedef struct response_item {
     response_item_kind kind;
     pdl_buf text;     /* the text so far; for a call, its arguments */
-    pdl_val logprobs; /* list: logprobs of its tokens */
+    pdl_val logprobs; /* a list: logprobs of its tokens */
     pdl_val id, name; /* id and name of a call */
     pdl_val done;     /* the complete item; absent while it grows */
 } response_item;
@@ -37,7 +37,7 @@ typedef struct response_item {
 /* One of the answers to a request: one run of the program. */
 typedef struct choice {
     struct work *work;
-    pdl_run *run; /* NULL while it waits for a slot */
+    pdl_run *run; /* NULL while the choice waits for a slot */
     uint32_t index, slot;
     bool fresh; /* the run was not stepped yet */
     bool over;  /* the run has its result */
@@ -61,11 +61,11 @@ typedef struct work {
     uint32_t n_events;
     PDL_VEC(response_item) items; /* items of a stream, in the order of the output */
     PDL_VEC(size_t) call_places;
-    bool waits;     /* it is in the queue */
-    size_t n_bytes; /* size of the request's body, while it is in the queue */
+    bool waits;     /* the work is in the queue */
+    size_t n_bytes; /* size of the request's body, while the work is in the queue */
     choice *choices;
     uint32_t n, n_over;
-    struct keyed *keyed; /* set for a durable request with an Idempotency-Key: keyed.h */
+    struct keyed *keyed; /* set for a durable request with an Idempotency-Key (keyed.h) */
     pdl_timer *limit;    /* time limit of the whole request */
     /* fires when an answer in pieces should begin although it has no text yet */
     pdl_timer *silence;
@@ -87,7 +87,7 @@ struct pdl_serve {
     pdl_loop *loop;
     pdl_httpd *httpd;
     pdl_code **codes; /* code of the models, by their index */
-    /* how slow each model is, by its index; 0: the turns of its runs are short */
+    /* how slow each model is, by its index; 0 when the turns of its runs are short */
     uint8_t *slowness;
     bool was_slow;       /* a turn was slow since the sockets were last polled */
     struct tool *tools;  /* the models in their form as tools */
@@ -119,7 +119,7 @@ typedef struct route {
 void pdl_serve_head(void *user, pdl_exchange *x);
 void pdl_serve_route(void *user, pdl_exchange *x);
 void pdl_serve_over(void *user, pdl_exchange *x);
-/* Answers {"error": {message, type, param, code}}; code NULL becomes null. */
+/* Answers {"error": {message, type, param, code}}. When code is NULL, it becomes null. */
 void pdl_serve_answer_error(pdl_exchange *x, int status, const char *type, const char *code,
                             pdl_str message);
 #define SERVE_INVALID "invalid_request_error" /* type of most errors */
@@ -131,7 +131,7 @@ void pdl_serve_answer_json(pdl_exchange *x, pdl_val v); /* takes v */
 /* Returns the name after the beginning of the path of a route, without a slash at its end. */
 pdl_str pdl_serve_name_after(const pdl_exchange *x, const char *before);
 
-/* The content of a request; ask.c. */
+/* The content of a request (ask.c). */
 typedef struct request {
     pdl_val body, chat; /* the request, and the request as a chat; owned */
     const pdl_served *model;
@@ -142,8 +142,8 @@ typedef struct request {
 bool pdl_serve_ask_read(pdl_serve *s, pdl_exchange *x, const struct form *form, request *out);
 /* Returns the model with this name. When there is none, answers the request and returns NULL. */
 const pdl_served *pdl_serve_ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name);
-/* request_fields.c: checks types and ranges of the fields. When one is wrong, answers the request
- * and returns false. */
+/* request_fields.c. Checks types and ranges of the fields. When a field is wrong, answers the
+ * request and returns false. */
 bool pdl_serve_ask_fields(pdl_exchange *x, pdl_vref body);
 bool pdl_serve_ask_messages(pdl_exchange *x, pdl_vref list);
 bool pdl_serve_ask_is_true(pdl_vref d, const char *key);
@@ -152,8 +152,8 @@ pdl_val pdl_serve_ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref mess
 
 /* chat.c. Reads a request, and starts its runs. */
 void pdl_serve_chat_begin(pdl_serve *s, pdl_exchange *x, const struct form *form);
-/* Starts the runs of a request that was read before. Takes the content of r. x may be NULL: then
- * the form sends the answer elsewhere. */
+/* Starts the runs of a request that was read before. Takes the content of r. x may be NULL; the
+ * form then sends the answer elsewhere. */
 void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const struct form *form, const request *r);
 void pdl_serve_chat_step(work *w); /* w may be freed afterwards */
 bool pdl_serve_chat_is_ready(const work *w);
@@ -169,7 +169,7 @@ void pdl_serve_works_move_last(works *l, work *w);
  * which has a run; each slot is free, or belongs to a choice of a request whose runs were
  * started. */
 bool pdl_serve_ok(const pdl_serve *s);
-/* Writes the prefix and sixteen hex digits that no other id of this server has. */
+/* Writes the prefix and sixteen hex digits. No other id of this server has these digits. */
 void pdl_serve_make_id(pdl_serve *s, const char *prefix, char *out, size_t size);
 
 #endif

@@ -23,7 +23,7 @@ typedef struct tool {
 tool *pdl_serve_tools_new(pdl_serve *s);
 void pdl_serve_tools_free(pdl_serve *s); /* t may be incomplete */
 
-/* Checks that the required arguments are present and that there are no others, which could set
+/* Checks that the required arguments are present. Refuses other arguments, which could set
  * variables of the interpreter. Returns false with the reason in why. */
 bool pdl_serve_tool_takes(const tool *t, pdl_vref arguments, pdl_buf *why);
 /* Returns the variables of a run with these arguments, owned. */

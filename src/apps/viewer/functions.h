@@ -5,6 +5,7 @@
  * When several functions have the name, the one in the nearest `defs` around the call is found. In
  * the trace, a call in an expression has the place of the function's body, because the called name
  * may be a variable that holds the function.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VIEWER_FUNCTIONS_H

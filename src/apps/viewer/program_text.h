@@ -8,6 +8,7 @@
  *
  * Only files that the user's own program names are read, never files that a trace names. So a trace
  * from a stranger cannot make this page show a file of the user.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VIEWER_PROGRAM_TEXT_H

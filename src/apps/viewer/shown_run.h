@@ -1,4 +1,5 @@
 /* shown_run.h -- private to viewer: the parts of a run that is shown.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VIEWER_SHOWN_RUN_H

@@ -6,6 +6,7 @@
  * process writes a line to standard error and ends with exit status 1. To make this rare,
  * everything that grows with input has a ceiling (limits.h). Only alloc.c calls malloc, realloc and
  * free.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_ALLOC_H

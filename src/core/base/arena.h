@@ -3,6 +3,7 @@
  * A program (source text, nodes, blocks, expressions, bytecode) lives in one arena. A scratch arena
  * is used with marks. The function that sets a mark resets the arena to the mark before it returns,
  * so a scratch arena is empty again before a fiber parks.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_ARENA_H

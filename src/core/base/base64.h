@@ -1,4 +1,5 @@
 /* base64.h -- converts bytes to text of 64 letters, and back (RFC 4648).
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_BASE64_H

@@ -7,6 +7,7 @@
  * that may pass the ceiling is appended with functions that can fail (add, fill). Text that is
  * bounded by something already in memory is appended with functions that cannot fail (put): passing
  * the ceiling there is a bug of this library.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_BUF_H

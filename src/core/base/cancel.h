@@ -6,6 +6,7 @@
  * is cancelled. The size of a value is no bound for the time of a walk over it: a list that is put
  * into itself twice, forty times over, has forty objects and 2^40 leaves. Therefore every walk that
  * descends into values checks.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_CANCEL_H

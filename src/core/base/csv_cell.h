@@ -6,6 +6,7 @@
  * The caller decides what may precede the next cell and what a row is. parse/csv.c accepts whatever
  * Python's csv.reader accepts. batch/formats/csv_rows.c finds the ends of rows itself, as the bytes
  * arrive, and refuses malformed cells.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_CSV_CELL_H

@@ -1,6 +1,7 @@
 /* debug.h -- PDL_DEBUG categories, PDL_TRACE lines, PDL_STRESS switches. A category that is off
  * costs one test of a bit. Each event is one line, `category text`, which is written to standard
  * error or to PDL_DEBUG_FILE.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_DEBUG_H

@@ -4,6 +4,7 @@
  * The caller owns a pdl_err and passes its address as the last argument. When all its members are
  * zero, there is no error. The function that detects a failure fills it once and returns false.
  * Setters return false, so that a failure is reported in one line.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_ERR_H

@@ -1,6 +1,7 @@
 /* glob.h -- shell patterns of names (of models, tools, servers, commands) and of paths. `*` matches
  * any text, and in a name this text may have slashes. The caller chooses which other characters are
  * special, since names may contain them: a tool may be called a[0].
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_GLOB_H

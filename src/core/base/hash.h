@@ -1,6 +1,7 @@
 /* hash.h -- a fast seeded hash for tables, and SHA-256 for the keys of cache and journal. The fast
  * hash differs from process to process, so it must never be stored. SHA-256 is the same everywhere,
  * so it can name content in files.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_HASH_H

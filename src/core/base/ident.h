@@ -1,4 +1,5 @@
 /* ident.h -- finds names in the text of code, and judges names of variables.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_IDENT_H

@@ -1,6 +1,7 @@
 /* idmap.h -- map from nonzero ids or addresses to borrowed pointers. A map of zeros is empty. Such
  * maps find effects, transfers and turns of the trace by their numbers. A look-up takes constant
  * time.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_IDMAP_H

@@ -2,6 +2,7 @@
  * have no gaps, so a scope can be a radix trie over them (value/scope.h). An engine and all its
  * runs share one interner, because functions of one run may reach another. Code keeps a reference
  * to it, since functions outlive their run. Names live as long as the interner.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_INTERN_H

@@ -4,6 +4,7 @@
  * that no other module uses. Under the usual names the loader would give our copies to other
  * modules of the process, which were linked with the libraries of the system. The static command
  * (the option `inside`) has them linked in, and opens nothing.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_LIBRARIES_H

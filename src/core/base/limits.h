@@ -10,6 +10,7 @@
  * written what they execute. Their output has the ceiling of a pipe. A message of a code worker may
  * be twice as long, since it may hold such an output in escapes. The answers of a trace collector
  * are short, so their ceiling is low.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_LIMITS_H

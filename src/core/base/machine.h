@@ -3,6 +3,7 @@
  * Linux promises memory that it does not have, and kills a process that then uses it. It does so
  * without a message, and may kill another process than the one that asked. So a program that makes
  * something large asks first (alloc.h), and gets an error instead.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_MACHINE_H

@@ -1,4 +1,5 @@
 /* num.h -- converts decimal text to int64 and double and back, independent of the locale.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_NUM_H

@@ -4,6 +4,7 @@
  * build chooses both by the name of its platform. system/os_wasi.c has the functions that the
  * WebAssembly module needs (apps/wasm). No other code asks on which platform it runs:
  * tools/check-platforms refuses such a question.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_OS_H

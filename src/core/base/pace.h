@@ -3,6 +3,7 @@
  * would spend their time in them. Each goes through pdl_pace_ms, so that PDL_STRESS=time:F shortens
  * all of them. PDL_STRESS=time:F changes neither time limits, which end something that takes too
  * long, nor pauses of a few milliseconds.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_PACE_H

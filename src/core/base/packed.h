@@ -4,6 +4,7 @@
  * The path of a packed file is beside the command, where the file need not exist. Code that reads
  * files asks here first. In other commands the list is empty, and the question costs one
  * comparison.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_PACKED_H

@@ -11,6 +11,7 @@
  * Invariants: the address of a block is 8 modulo 16, and addresses from malloc are 0 modulo 16, so
  * one bit distinguishes them. Slabs are pieces of aligned regions, so clearing low bits of an
  * address finds the region, and with it slab and pool.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_POOL_H

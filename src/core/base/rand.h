@@ -1,6 +1,7 @@
 /* rand.h -- seeded generator (xoshiro256++, seeded through splitmix64). The same seed gives the
  * same numbers on every machine, which a replay needs. Secrets are not made with it: they come from
  * the system (io/entropy.h).
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_RAND_H

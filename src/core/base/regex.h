@@ -4,6 +4,7 @@
  * (?P<n>), (?a)...) before PCRE2 sees it. Forms that Python refuses, such as \p \z \K \h or unknown
  * letter escapes, are refused with Python's message. \w \d \s are Unicode-aware. Matching is
  * bounded by PDL_MAX_REGEX_STEPS.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_REGEX_H

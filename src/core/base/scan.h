@@ -6,6 +6,7 @@
  *
  * None of these functions fails. Functions that accept a text return whether it was at the cursor,
  * and only then move the cursor past it, so that a grammar reads as a chain of such calls.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_SCAN_H

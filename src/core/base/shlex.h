@@ -1,5 +1,6 @@
 /* shlex.h -- splits text into words by the quoting rules of POSIX shells, as Python's shlex.split
  * does (no comments, no expansion).
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_SHLEX_H

@@ -1,6 +1,7 @@
 /* str.h -- pdl_str: a borrowed slice of UTF-8 text. Text inside the library is a pdl_str (borrowed)
  * or a pdl_buf (being built, buf.h). A slice is not NUL-terminated and may hold NULs. Lengths are
  * in bytes; names of functions that count code points have _cp.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_STR_H

@@ -4,6 +4,7 @@
  * cursor, change colours or make the terminal type an answer. Text that people read on a terminal
  * therefore passes through here. Pipes and files get the bytes unchanged, because programs read
  * those.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_TERMSAFE_H

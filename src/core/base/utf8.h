@@ -1,4 +1,5 @@
 /* utf8.h -- validate, decode, encode, case, width, classes. Only this code uses utf8proc.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_UTF8_H

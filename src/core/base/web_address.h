@@ -4,6 +4,7 @@
  * same text. The two must never read different hosts. So an address is brought into a form that has
  * one reading only. Unusual forms (user names, backslashes, numbers written as one word) are
  * refused instead of being interpreted.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_WEB_ADDRESS_H

@@ -7,6 +7,7 @@
  * is only held while signals are blocked: the thread that holds it is never interrupted, and a
  * handler waits for at most one start of a child. The list is global because exit ends the whole
  * process. Private to io.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_CHILDREN_H

@@ -1,4 +1,5 @@
 /* clock.h -- returns monotonic time and wall time.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_CLOCK_H

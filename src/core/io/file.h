@@ -2,6 +2,7 @@
  * functions block. Errors are PDL_E_io with Python's wording in msg ("[Errno 2] No such file or
  * directory: 'x'") and the class in py_class. A wait for the other end of a pipe ends when its
  * thread is cancelled (base/cancel.h).
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_FILE_H

@@ -1,5 +1,6 @@
 /* frame.h -- cuts a byte stream into messages: by a 4-byte length prefix (worker) or by
  * Content-Length (language server). Lines are read by pdl_lines (sse.h).
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_FRAME_H

@@ -4,6 +4,7 @@
  * A transfer is named by an id. It ends with exactly one call of done, or with a cancel, after
  * which no callback runs. Redirects are not followed, because keys would be sent to another host.
  * Proxy variables are honoured as libcurl does. Thousands of transfers may be open.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_HTTP_H

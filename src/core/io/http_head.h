@@ -2,6 +2,7 @@
  * only parses, and has no sockets. It is strict where two readers could disagree about where a
  * request ends (request smuggling). Lines must end with CR LF. A folded header, a blank before a
  * colon, two lengths, or a length together with an encoding are refused.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_HTTP_HEAD_H

@@ -6,6 +6,7 @@
  * (pdl_httpd_flush), so a user may write in pieces of any size, and a connection is not freed while
  * the user writes. httpd.c decides when an answer is due, how long a client may take, and whether a
  * connection stays open.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_HTTPD_IMPL_H

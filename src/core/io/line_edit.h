@@ -4,6 +4,7 @@
  * libedit gives history, cursor keys and completion. Like libcurl it is opened when it is first
  * needed, to read a line from a terminal, so that commands that never ask pay nothing. When libedit
  * is not installed, or input is no terminal, lines are read without it.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_LINE_EDIT_H

@@ -1,5 +1,6 @@
 /* rsa.h -- makes signatures with a private key, by OpenSSL's libcrypto, which libcurl depends on.
  * The library is opened when it is first used.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_RSA_H

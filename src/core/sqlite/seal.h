@@ -4,6 +4,7 @@
  * row, but not in the text of a row. So journals, recordings and caches store an answer together
  * with its checksum, which is on a line of a form that JSON never has. A text without this line,
  * from an older file, is read unchanged.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_SQLITE_SEAL_H

@@ -7,6 +7,7 @@
  * place; a run is then stopped before its first request. A problem that may have several causes, or
  * that depends on variables from outside, is a warning. A value that is not known is never judged,
  * because a false alarm costs more than a problem that is not found.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_CHECK_CHECK_H

@@ -1,4 +1,5 @@
 /* checker.h -- the state of one check. Private to check.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_CHECK_CHECKER_H

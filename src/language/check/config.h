@@ -2,6 +2,7 @@
  *
  * pdl.toml has only levels of rules and folders for imports. It cannot have a policy, sandbox, key
  * or URL, because a pdl.toml may come with a program that was received from others.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_CHECK_CONFIG_H

@@ -1,5 +1,6 @@
 /* report.h -- writes diagnostics for people and programs, as text, JSON, SARIF, or GitHub
  * annotations.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_CHECK_REPORT_H

@@ -6,6 +6,7 @@
  *
  * Types are immutable, live in the arena of a check (or are static) and share parts. The type of a
  * literal is its value, whose parts are examined on demand, so that a large literal costs nothing.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_CHECK_TY_H

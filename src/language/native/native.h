@@ -4,6 +4,7 @@
  * to the row's parameters: argv[i] is the i-th parameter or absent. Natives never wait and never
  * re-enter the machine, so that they can be plain C. Their arguments hold no unfilled promise,
  * because the machine resolves promises first. The exception is a row with PDL_N_RAW.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_NATIVE_NATIVE_H

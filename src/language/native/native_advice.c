@@ -1,6 +1,7 @@
 /* native_advice.c -- words of Python, JavaScript and other template languages that people write in
  * programs, and the words that PDL has for them. A misspelt word is as often similar to one of
  * these words as to a word of PDL.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <string.h>

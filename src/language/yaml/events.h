@@ -4,6 +4,7 @@
  * Runs and editors use the same reader. A strict reader stops at the first error, which has the
  * words and the place of PyYAML's error. A tolerant reader (pdl_yreader_recover) notes the error
  * and continues; see resync.c.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_YAML_EVENTS_H

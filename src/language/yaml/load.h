@@ -1,5 +1,6 @@
 /* load.h -- loads a source with the reader's own count of lines, and checks characters. Private to
  * yaml.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_YAML_LOAD_H

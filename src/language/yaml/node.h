@@ -5,6 +5,7 @@
  * language server edits it, and whether a scalar was quoted decides what a program means. A node
  * knows the byte span of its text in the source; values are made from it on demand. Equal subtrees
  * that an alias names are one node with several parents.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_YAML_NODE_H

@@ -3,6 +3,7 @@
  * A profile is in blocks, policies, files and configurations, and is used in a room that knows none
  * of them. Its form is checked here, where places are known and before anything runs. The sandbox
  * decides whether the machine, or a profile around it, allows what it requests.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_YAML_PROFILE_H

@@ -1,4 +1,5 @@
 /* resync.h -- continues reading after an error. Private to yaml.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_YAML_RESYNC_H

@@ -8,6 +8,7 @@
  * functions read up to PDL_YRUN_STEP bytes from p on, which is why NULs follow a source. The sets
  * are defined twice, in this file and by pdl_yclass (scan.c): tests/unit/yaml/test_yaml_run.c
  * compares them.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_YAML_RUN_H

@@ -19,9 +19,9 @@ typedef struct arrow_field {
     pdl_str name, type;
 } arrow_field;
 
-/* Appends the message with `more` fields after the existing ones. names: the existing fields, which
- * it must have in this order. Returns false when the message is damaged, has other fields or has an
- * unknown type; a part of the result is then in out. */
+/* Appends the message with `more` fields after the existing ones. names has the existing fields,
+ * which the message must have in this order. Returns false when the message is damaged, has other
+ * fields or has an unknown type; a part of the result is then in out. */
 PDL_MUST bool pdl_batch_arrow_extend(pdl_str message, const pdl_str *names, size_t n_names,
                                      const arrow_field *more, size_t n_more, pdl_buf *out);
 

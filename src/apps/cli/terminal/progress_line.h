@@ -17,13 +17,13 @@ typedef struct progress {
     pdl_sink next;               /* receives every event, too */
     pdl_session *const *session; /* borrowed; *session is NULL until the session is made */
     const term *term;            /* borrowed */
-    pdl_str program;             /* file; empty when it is unknown */
+    pdl_str program;             /* the name of the program's file; empty when it is unknown */
     /* kinds of progress that are shown; when both are false, nothing is shown */
     bool has_line, has_steps;
     /* compares the calls that steps show; NULL when no steps are shown */
     pdl_prefix *prefix;
     pdl_buf drawn;               /* the text of the line */
-    /* when the run began, and the delay after which the line appears */
+    /* the time at which the run began, and the delay after which the line appears */
     uint64_t start_ns, delay_ns;
 } progress;
 

@@ -11,7 +11,8 @@
 
 enum { PDL_PYTHON_KNOWN = 512 };
 
-/* A Python process that compiles code and never runs it. All-zero: it was not started yet. */
+/* A Python process that compiles code and never runs it. All members are zero before it is
+ * started. */
 typedef struct pdl_python_checker {
     pdl_loop *loop;
     pdl_proc *proc;
@@ -24,7 +25,7 @@ typedef struct pdl_python_checker {
     bool ended, missing;
 } pdl_python_checker;
 
-/* Checks a code text: a pdl_check_options.python whose user is a pdl_python_checker. */
+/* Checks a code text. This is a pdl_check_options.python, whose user is a pdl_python_checker. */
 void pdl_python_check(void *user, pdl_str code, pdl_python_report *report);
 void pdl_python_checker_fini(pdl_python_checker *c);
 

@@ -4,6 +4,7 @@
  * language and asks its server. A code block has the language of its `lang`. The content of any
  * other block scalar is examined: JSON is recognised by its first letter, and Jinja by its
  * delimiters. All other texts count as Markdown, because most prompts are Markdown.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "lsp/features.h"

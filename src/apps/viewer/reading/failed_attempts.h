@@ -1,6 +1,7 @@
 /* failed_attempts.h -- private to viewer: finds failed attempts of a block. After a failed attempt,
  * the block was executed again, or its fallback was executed. The results of failed attempts are
  * not a part of the document.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VIEWER_FAILED_ATTEMPTS_H

@@ -1,6 +1,7 @@
 /* titles.c -- writes the words around the text of a run: titles, times, counts. The titles use
  * words that a person would use. They contain no names of fields, no ids of blocks, and no kinds
  * that a reader would not understand. A time that is too short to matter is left out.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"

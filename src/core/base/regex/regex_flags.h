@@ -5,6 +5,7 @@
  * `(?i-m:...)`. Python checks which letters may be combined. `a`, `u` and `L` say how text is read
  * and exclude each other. `L` needs bytes, which PDL does not have. `t` does nothing, and can only
  * be set for the whole pattern. All errors have the words and the places of Python's errors.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_REGEX_FLAGS_H

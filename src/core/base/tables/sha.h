@@ -1,4 +1,5 @@
 /* sha.h -- SHA-256 of one block, in C, and with the instructions that many x86 processors have.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_SHA_H

@@ -1,5 +1,6 @@
 /* kinds.c -- checks each kind of block: the order in which its parts run, the names that they
  * define, and the type of the result.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"

@@ -1,5 +1,6 @@
 /* lint.c -- finds constructs that run but are rarely intended. One function for each construct
  * examines one block (spec syntax 1.4, 2.2, 7.1).
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"

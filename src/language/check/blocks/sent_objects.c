@@ -5,6 +5,7 @@
  * that every form needs, or when a value is of the wrong kind. An object is checked when it is
  * written in the program, in the block or in a variable. A problem is reported at the value that
  * the block names, or inside of the object when it is written there.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"

@@ -4,6 +4,7 @@
  * This code reads the texts of the input of a model and of system messages. A value changes when
  * its expression draws at random, or names a variable that Python code of the program makes from
  * the clock, from chance, or from the order of a set.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/ident.h"

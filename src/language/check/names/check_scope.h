@@ -4,6 +4,7 @@
  * scope, or returning to try another branch, undoes the log down to a mark, so that neither costs
  * more than the definitions in between. After branches, the bindings that any branch changed are
  * joined.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_CHECK_SCOPE_H

@@ -3,6 +3,7 @@
  * `[1, "a"] | sort`, `range(1, 5, 0)`). These fail in the check as they would fail in the run, with
  * the same words. The results of other operations are known to the rest of the check. Large
  * operands are not computed, so that a check of a hostile program stays short.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_CHECK_CONSTANTS_H

@@ -1,5 +1,6 @@
 /* attribute.c -- computes x.name, x[key] and x[a:b:c] by the rules of Jinja for Python objects
  * (spec syntax 4.3).
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/native.h"

@@ -1,5 +1,6 @@
 /* format_spec.c -- computes format(x, spec). A spec has the form
  * [[fill]align][sign][z][#][0][width][grouping][.precision][type].
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <math.h>

@@ -1,5 +1,6 @@
 /* getter.c -- reads attributes of items by path ("address.city", "age,name"), and sorts items by
  * these attributes.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"

@@ -1,6 +1,7 @@
 /* arithmetic.c -- reads an arithmetic expression that a model wrote into nodes; see calculate.c.
  * The grammar is the grammar of Python's expressions. So an expression that is well-formed but not
  * arithmetic gets a specific error, because the refused part becomes a node, too.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/stdlib/arithmetic.h"

@@ -3,6 +3,7 @@
  * text is read into nodes (arithmetic.c). Then the nodes are evaluated: a node is entered before
  * its operands, and the left operand comes before the right one. No name is looked up, nothing is
  * called, and every number has a ceiling.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/natives.h"

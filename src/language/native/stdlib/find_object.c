@@ -4,6 +4,7 @@
  * Every `{` is tried, from left to right. An attempt that fails inside of nested objects is
  * repeated for each of these objects. So the work is the length of the text times the depth of its
  * nesting, which has a limit.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"

@@ -2,6 +2,7 @@
  * patterns 11). Words are runs of two or more word characters of the lower-cased text. Each text is
  * a list of (word, count), sorted by word. The weight of a word is count * idf, and vectors have
  * the length 1.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <math.h>

@@ -4,6 +4,7 @@
  * A tool is a PDL function, a record, or an imported tool server. A record has `run` or `tool_api`,
  * and its name is in `name`, in `name_for_model` or in `function.name`. A tool server is an object
  * with `tools` and `call_tool`.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/natives.h"

@@ -4,6 +4,7 @@
  * A redirect is a new request. It goes through a new effect, so that policy, budget and journal
  * judge it like the first one. Another server only gets headers that say nothing about the user.
  * Each part of a request keeps its own labels, because a policy judges address and body separately.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"

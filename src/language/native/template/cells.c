@@ -1,5 +1,6 @@
 /* cells.c -- objects of templates that have state: namespace, cycler, joiner. These are the only
  * mutable values. A namespace refuses to hold a namespace, so that no cycle can form.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/template/cells.h"

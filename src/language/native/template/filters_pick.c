@@ -1,5 +1,6 @@
 /* filters_pick.c -- map, select, reject and their attribute forms. These filters apply other
  * filters and tests by name.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/natives.h"

@@ -1,5 +1,6 @@
 /* filters_seq.c -- filters on sequences. Where Jinja returns an iterator, these filters return the
  * list of its items.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/natives.h"
