@@ -483,7 +483,7 @@ typedef struct pdl_report {
     const char *role;       /* role of a message */
     const char *effect;     /* the kind of the request, for effect, piece and reply */
     const pdl_value *value; /* set for block_end, field and message; otherwise NULL */
-    const pdl_error *error; /* NULL: none */
+    const pdl_error *error; /* may be NULL */
     unsigned number;        /* the number of an attempt, a case or an iteration */
     const char *look;       /* the source of a text: "model", "code", or "" for the program */
     /* the text comes from outside the program: neutralise it before it is written to a terminal */
@@ -518,7 +518,7 @@ typedef struct pdl_task_durable {
 
 typedef struct pdl_task_options {
     size_t size;
-    const pdl_value *inputs; /* dict of variables; NULL: none */
+    const pdl_value *inputs; /* dict of variables; may be NULL */
     pdl_output output;
     const char *record; /* write a journal into this new file */
     const char *replay; /* answers every request from this journal, and sends nothing */
@@ -614,9 +614,9 @@ PDL_API int pdl_task_deadline_ms(const pdl_task *task); /* returns -1 when the t
  * nothing, but to tasks that are `alone`. The options timeout, prices, max_rps and
  * max_tokens_per_minute of a task are errors there: give them to the engine. */
 
-/* Runs the parts of all tasks that need not wait. Then waits at most timeout_ms for an event (0:
- * does not wait; -1: until no task waits any more). Returns the number of tasks that still wait;
- * without options.shared it returns 0. */
+/* Runs the parts of all tasks that need not wait. Then waits at most timeout_ms for an event; 0
+ * does not wait, and -1 waits until no task waits any more. Returns the number of tasks that still
+ * wait; without options.shared it returns 0. */
 PDL_API size_t pdl_engine_step(pdl_engine *engine, int timeout_ms);
 /* The engine has to be stepped again when the descriptor is readable, when the time has passed, or
  * when a request was answered. pdl_engine_fd returns -1 when no task was started;

@@ -348,7 +348,7 @@ static PyObject *container_out(pdlpy_place *place, const pdl_value *v) {
     return object;
 }
 
-/* A flat switch over the kinds of values. */
+/* This function is a flat switch over the kinds of values. */
 static PyObject *to_python(pdlpy_place *place, const pdl_value *v) {
     bool b = false;
     double d = 0;

@@ -15,7 +15,7 @@
 typedef struct pdl_bound_options {
     pdl_vref variables;       /* a dict; absent when there are none */
     const pdl_prices *prices; /* may be NULL */
-    /* a limit for each pdl_budget_item; negative: no limit; NULL: no budget */
+    /* a limit for each pdl_budget_item; a negative number means no limit; NULL means no budget */
     const double *budget;
 } pdl_bound_options;
 

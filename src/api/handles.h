@@ -131,8 +131,8 @@ void pdl_task_close_durable(pdl_task *t); /* Called after the session of the tas
 PDL_MUST bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err);
 void pdl_turns_add(pdl_engine *e, pdl_task *t);
 void pdl_turns_remove(pdl_engine *e, pdl_task *t);
-/* Steps all tasks until t has ended (NULL: until all have ended), or until timeout_ms
- * have passed. */
+/* Steps all tasks until t has ended, or until timeout_ms have passed. When t is NULL, all tasks
+ * must have ended. */
 void pdl_turns_run(pdl_engine *e, pdl_task *t, int timeout_ms);
 void pdl_turns_close(pdl_engine *e);
 

@@ -102,8 +102,8 @@ void pdl_session_flush(pdl_session *s);
 
 /* Confines the run further, within the sandbox of the session or of the shared session. It applies
  * the profiles of the policies whose numbers are at least `from`, and the profile `name`, as
- * --sandbox takes it (empty: no such profile). Called before a program is loaded or used. Errors:
- * those of a sandbox. */
+ * --sandbox takes it; with an empty name, no such profile is applied. Called before a program is
+ * loaded or used. Errors: those of a sandbox. */
 PDL_MUST bool pdl_session_confine(pdl_session *s, size_t from, pdl_str name, pdl_err *err);
 
 /* Uses a program that is loaded already; kept. Replaces pdl_session_load. */
@@ -125,8 +125,8 @@ pdl_step pdl_session_run(pdl_session *s);
  * timeout_ms (-1: no limit). */
 void pdl_session_start(pdl_session *s);
 pdl_step pdl_session_step(pdl_session *s, int timeout_ms);
-/* Returns how many ms the next step may be delayed. 0: it must not be delayed. -1: it may be
- * delayed until the descriptor of the loop is readable. */
+/* Returns how many ms the next step may be delayed. With 0, it must not be delayed. With -1, it may
+ * be delayed until the descriptor of the loop is readable. */
 int pdl_session_deadline_ms(const pdl_session *s);
 /* Ends the run with this error; callable from sinks and signal callbacks of the loop. Takes the
  * content of err. */
@@ -152,8 +152,8 @@ typedef struct pdl_spawn {
     /* the name of the group in the keys of the cache; borrowed; may be empty */
     pdl_str draw;
     pdl_run_waker waker; /* its fn may be NULL */
-    /* The budget to which the run is charged; the run keeps a reference. NULL: the run only has the
-     * budget of the options. */
+    /* The budget to which the run is charged; the run keeps a reference. When it is NULL, the run
+     * only has the budget of the options. */
     struct pdl_budget *budget;
     /* prefix of the places of the run's effects; the run keeps a reference; may be NULL */
     pdl_path *place;

@@ -21,11 +21,11 @@ typedef struct pdl_session_program_options {
     pdl_vref variables;  /* a dict; absent when there are none */
     const pdl_str *path; /* further folders for imports, before those of the installation */
     size_t n_path;
-    /* Names for this code and for the code of other runs from which this run may get functions;
-     * NULL: the names are private. */
+    /* Names for this code and for the code of other runs from which this run may get functions.
+     * When it is NULL, the names are private. */
     pdl_interner *names;
-    /* Labels for this run and for other runs from which it may get values; NULL: the labels are
-     * private. */
+    /* Labels for this run and for other runs from which it may get values. When it is NULL, the
+     * labels are private. */
     struct pdl_label_names *label_names;
 } pdl_session_program_options;
 
@@ -41,13 +41,13 @@ typedef enum pdl_session_purpose {
 typedef struct pdl_session_run_options {
     pdl_session_purpose purpose;
     pdl_stream stream;
-    uint32_t jobs; /* maximum number of model calls in flight; 0: the default */
+    uint32_t jobs; /* maximum number of model calls in flight; 0 means the default */
     /* `jobs` limits the calls of all spawned runs together, and not the calls of each run */
     bool counts_all_jobs;
-    /* The limits of the run, one for each of PDL_BUDGET_ITEMS; negative: no limit. NULL: the run
-     * has no budget. */
+    /* The limits of the run, one for each of PDL_BUDGET_ITEMS; a negative number means no limit.
+     * When it is NULL, the run has no budget. */
     const double *budget;
-    const uint8_t *levels; /* levels of rules, see check.h; NULL: the default levels */
+    const uint8_t *levels; /* levels of rules, see check.h; NULL means the default levels */
     /* Equal model calls become one request for several answers. Such calls wait until
      * pdl_session_send_waiting is called. */
     bool merges_calls;
@@ -85,17 +85,19 @@ typedef struct pdl_session_file_options {
 /* The options for calls of models. */
 typedef struct pdl_session_model_options {
     const char *timeouts; /* time limits of calls, in the form of --timeout; may be NULL */
-    pdl_str prices;       /* file with a table of prices; empty: the file that PDL_PRICES names */
+    /* file with a table of prices; when it is empty, the file that PDL_PRICES names */
+    pdl_str prices;
     pdl_rate_limits rates;
     pdl_prefix_options prefix;
     /* The longest wait, in ms, that a service may ask for: a call fails when the service asks for a
-     * longer wait. 0: no limit. */
+     * longer wait. 0 means no limit. */
     uint64_t patience_ms;
     /* Gets requests and replies as lines of text. They are as they were sent, but without keys. May
      * be NULL. */
     void (*wire)(void *user, pdl_str text);
     void *wire_user;
-    /* Receives requests in place of the services; NULL: requests are sent to the services. */
+    /* Receives requests in place of the services. When it is NULL, requests are sent to the
+     * services. */
     const struct pdl_http_carrier *carrier;
 } pdl_session_model_options;
 
@@ -129,10 +131,10 @@ typedef struct pdl_session_report_options {
     /* Gets a note for each line of .env that sets nothing, and about features that the sandbox
      * lacks; may be NULL. */
     void (*note)(void *user, pdl_str text);
-    /* Gets the text that Python code writes to standard error, which is untrusted. NULL: the code
-     * writes to the standard error of this process. The first argument of the function is
-     * show_user. It is not the `user` of the caller's sink, because another sink may replace that
-     * sink. */
+    /* Gets the text that Python code writes to standard error, which is untrusted. When the
+     * function is NULL, the code writes to the standard error of this process. The first argument
+     * of the function is show_user. It is not the `user` of the caller's sink, because another sink
+     * may replace that sink. */
     void (*show_errors)(void *user, pdl_str bytes);
     void *show_user;
     /* secrets are redacted in its lines as long as the session exists; may be NULL */
@@ -141,7 +143,7 @@ typedef struct pdl_session_report_options {
 
 /* The options for spans that are sent to a collector of traces. */
 typedef struct pdl_session_telemetry_options {
-    /* address of the collector; empty: the address in the environment */
+    /* address of the collector; when it is empty, the address in the environment */
     pdl_str collector;
     bool content;                           /* spans have the texts of requests and replies */
     bool all;                               /* spans for the library's internals are sent, too */
@@ -152,7 +154,7 @@ typedef struct pdl_session_telemetry_options {
 /* The options for a program that contains the session. That program answers effects, and may have
  * several sessions. */
 typedef struct pdl_session_host_options {
-    /* the terminal on which the user is asked; NULL: standard input is only read */
+    /* the terminal on which the user is asked; when it is NULL, standard input is only read */
     const struct pdl_line_terminal *terminal;
     /* the effects that the host program answers, see hooks.h */
     const struct pdl_hook *hooks;

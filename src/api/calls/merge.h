@@ -18,7 +18,7 @@ typedef struct pdl_merge_options {
     unsigned (*takes)(void *user, const pdl_effect *e);
     void *user;
     /* When this is set, calls to servers that take a seed get one, made from this number and the
-     * place of the call. Borrowed; NULL: no call gets a seed. */
+     * place of the call. Borrowed; with NULL, no call gets a seed. */
     const uint64_t *seed;
 } pdl_merge_options;
 

@@ -86,8 +86,8 @@ static bool is_before(const pdl_hook *a, const pdl_hook *b) {
     return a->prefix.n != b->prefix.n ? a->prefix.n > b->prefix.n : a > b;
 }
 
-/* Returns the handler that is asked after the handler `after` (NULL: the first handler). Returns
- * NULL when no handler is left. */
+/* Returns the handler that is asked after the handler `after`, or the first handler when `after` is
+ * NULL. Returns NULL when no handler is left. */
 static const pdl_hook *find(const pdl_hook *rows, size_t n, const pdl_effect *e,
                             const pdl_hook *after) {
     const pdl_hook *best = NULL;

@@ -112,7 +112,8 @@ static bool http_answer(pdl_vref v, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* Completes an answer of a host program that has a shorter form. A flat switch over the kinds. */
+/* Completes an answer of a host program that has a shorter form. The function is a flat switch over
+ * the kinds. */
 static bool complete(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_val *out,
                      pdl_err *err) {
     const char *kind = pdl_effect_kind_name(e->kind);

@@ -32,7 +32,7 @@ typedef void pdl_explain_preview_fn(pdl_world *outside, const pdl_effect *e, pdl
                                     pdl_val *problem);
 
 /* Makes a world before `outside`, which is borrowed. prices may be NULL. preview may be NULL when
- * the host program answers all calls. Values that the redaction (borrowed; NULL: none) covers are
+ * the host program answers all calls. Values that the redaction (borrowed, may be NULL) covers are
  * redacted in the record. */
 pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices,
                                  pdl_explain_preview_fn *preview,

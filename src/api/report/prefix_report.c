@@ -42,7 +42,8 @@ typedef struct prefix_call {
     /* tokens that the service found in its cache; -1 when it does not report them */
     int64_t cached;
     int64_t nanos; /* when the call was asked; 0 when that is not known */
-    /* seconds for which the provider keeps the request after its last use; 0: unknown */
+    /* seconds for which the provider keeps the request after its last use; 0 when that is
+     * unknown */
     int64_t kept;
     bool is_earlier; /* the call was made in an earlier run */
     /* the earlier call that shares the longest beginning with this call, from 1; 0 when no call

@@ -28,7 +28,7 @@ typedef struct confined_backends {
     /* number of the process, and of the session, of the effects that the worker answers; 0 when
      * they have none */
     uint32_t process, session;
-    /* the only run beside others that may use this worker and these servers; 0: all runs may */
+    /* the only run beside others that may use this worker and these servers; 0 when all runs may */
     uint32_t owner;
     /* code has begun a new session since; this worker is only kept for the objects in it */
     bool was_left;

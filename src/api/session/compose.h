@@ -24,7 +24,7 @@ typedef struct pdl_compose_options {
     pdl_rate_limits rates;
     pdl_prefix_options prefix;
     uint64_t patience_ms;
-    /* takes requests to models; NULL: the requests are sent */
+    /* takes requests to models; when it is NULL, the requests are sent */
     const struct pdl_http_carrier *carrier;
     void (*wire)(void *user, pdl_str text); /* called with env_user; may be NULL */
     void (*note)(void *user, pdl_str text); /* called with env_user; may be NULL */
@@ -45,16 +45,16 @@ typedef struct pdl_compose_options {
      * requested; 0 when it is in no such run. Confined code of different runs has different
      * processes and a different /tmp, so that one run leaves nothing to another. */
     uint32_t (*owner)(void *user, uint32_t effect);
-    /* the sandboxes of code, commands and tool servers; NULL: they are not confined */
+    /* the sandboxes of code, commands and tool servers; when it is NULL, they are not confined */
     struct pdl_confined *confined;
-    const char *timeouts;  /* time limits of model calls, see model.h; NULL: defaults */
+    const char *timeouts;  /* time limits of model calls, see model.h; NULL means the defaults */
     const pdl_hook *hooks; /* effects that the host program answers itself */
     size_t n_hooks;
     const uint64_t *code_seed; /* see pdl_session_run_options */
     pdl_task *task;            /* the task whose handlers are called; NULL when there is none */
     /* The last row of the session of the engine, for a task of an engine whose tasks share a loop;
-     * borrowed. It answers what the hooks of the task do not answer. NULL: the worlds that this one
-     * opens answer. */
+     * borrowed. It answers what the hooks of the task do not answer. When it is NULL, the worlds
+     * that this session opens answer. */
     pdl_world *engine;
 } pdl_compose_options;
 

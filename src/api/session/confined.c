@@ -162,8 +162,8 @@ static void add_own(own_files *files, pdl_str name) {
     }
 }
 
-/* Makes a sandbox from the options. The profile (absent: none) is applied to the profile of the
- * options. */
+/* Makes a sandbox from the options. The profile, which may be absent, is applied to the profile of
+ * the options. */
 static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder, pdl_sandbox **out,
                  pdl_err *err) {
     const pdl_session_options *o = c->opt;

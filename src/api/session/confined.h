@@ -30,12 +30,12 @@ void pdl_confined_keep(pdl_confined *c, pdl_str path);
  * be confined as requested is refused. Errors: those of pdl_sandbox_new. */
 PDL_MUST bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_err *err);
 
-/* Stores the sandbox for the profiles of an effect (a list, outermost first; absent: no profiles);
- * NULL when the effect is not confined. Borrowed. Errors: those of pdl_sandbox_new and
- * pdl_sandbox_narrow, limit. */
+/* Stores the sandbox for the profiles of an effect (a list, outermost first, or absent); NULL when
+ * the effect is not confined. Borrowed. Errors: those of pdl_sandbox_new and pdl_sandbox_narrow,
+ * limit. */
 PDL_MUST bool pdl_confined_find(pdl_confined *c, pdl_vref profiles, const pdl_sandbox **out,
                                 pdl_err *err);
-/* Stores the sandbox for a tool server. The profile of the server (absent: none) adds to the
+/* Stores the sandbox for a tool server. The profile of the server, which may be absent, adds to the
  * sandbox of the run; paths in the profile are relative to folder. */
 PDL_MUST bool pdl_confined_server(pdl_confined *c, pdl_vref own, pdl_str folder, pdl_vref profiles,
                                   const pdl_sandbox **out, pdl_err *err);

@@ -14,7 +14,7 @@
 
 typedef struct pdl_jobs pdl_jobs;
 
-pdl_jobs *pdl_jobs_new(uint32_t most); /* most: maximum number of open calls; 0: 64. */
+pdl_jobs *pdl_jobs_new(uint32_t most); /* most is the maximum number of open calls; 0 means 64 */
 void pdl_jobs_free(pdl_jobs *j);       /* called after all worlds of j were closed; j may be NULL */
 
 /* Makes a world that counts the model calls of a task; it borrows j and the next world. */

@@ -14,7 +14,8 @@ typedef struct pdl_policy_source {
     size_t n_path;
     pdl_secrets *secrets;
     pdl_str folder;         /* folder of the program, to which the name of its policy is relative */
-    pdl_label_names *names; /* names of labels, shared with other runs; NULL: they are private */
+    /* names of labels, shared with other runs; when it is NULL, they are private */
+    pdl_label_names *names;
     /* Called for each file that is read; may be NULL. */
     void (*on_file)(void *user, pdl_str path);
     void *user;

@@ -21,7 +21,7 @@ typedef struct pdl_mock_item {
     int64_t left;
     int64_t status; /* the HTTP status of a refusal; 0 for an item that answers */
     pdl_str error;
-    double retry_after; /* negative: the header is not sent */
+    double retry_after; /* when it is negative, the header is not sent */
     int64_t delay_ms;
 } pdl_mock_item;
 

@@ -96,7 +96,7 @@ typedef struct opt_search {
     pdl_program *judge;
     pdl_code *judge_code;
     pdl_val judge_variables;
-    pdl_budget *budget; /* NULL: none */
+    pdl_budget *budget; /* may be NULL */
     bool captures;      /* right answers are kept as demonstrations, with their model calls */
     PDL_VEC(opt_demo) demos;
     bool examines; /* answers are kept as examples, with their model calls */

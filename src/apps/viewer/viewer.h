@@ -65,7 +65,7 @@ PDL_MUST bool pdl_view_distribution_new(pdl_str name, pdl_str json, pdl_view_run
 /* A request of an inference, and its answer. Borrowed. */
 typedef struct pdl_view_asked {
     pdl_str place, kind;
-    pdl_vref request, reply, messages; /* absent: unknown */
+    pdl_vref request, reply, messages; /* absent when unknown */
     double start, end;                 /* seconds since the epoch */
 } pdl_view_asked;
 /* The requests in the journal of an inference, from which a document of its runs is made. */

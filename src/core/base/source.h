@@ -25,9 +25,9 @@ typedef struct pdl_source {
     pdl_arena *arena;
 } pdl_source;
 
-/* All-zero means that no place is known. */
+/* A span in a source. No place is known when all members are zero. */
 typedef struct pdl_loc {
-    const pdl_source *src; /* NULL: unknown */
+    const pdl_source *src; /* NULL when it is unknown */
     uint32_t start, end;   /* bytes, start <= end <= text.n */
 } pdl_loc;
 

@@ -45,7 +45,7 @@ struct pdl_curl_socket {
 
 /* The sockets that are being reported now. */
 struct pdl_curl_batch {
-    pdl_curl_socket *p[AT_ONCE]; /* NULL: the socket was dropped meanwhile */
+    pdl_curl_socket *p[AT_ONCE]; /* an item is NULL when the socket was dropped meanwhile */
     int n;
     struct pdl_curl_batch *outer; /* a report may run the loop */
 };

@@ -18,7 +18,7 @@ typedef enum {
 typedef struct pdl_frame {
     pdl_frame_kind kind;
     pdl_buf in;         /* bytes that are not a whole message yet */
-    size_t max_message; /* 0: PDL_MAX_FRAME_BYTES */
+    size_t max_message; /* 0 means PDL_MAX_FRAME_BYTES */
 } pdl_frame;
 
 /* A complete message; borrowed for the call. Returning false stops the reading, and feed returns

@@ -25,7 +25,7 @@ typedef struct pdl_http_options {
     /* Used when libcurl was built without a default and the system has none; borrowed. */
     const char *ca_fallback;
     const pdl_debug *debug; /* for the category http; borrowed */
-    size_t max_reply_bytes; /* 0: PDL_MAX_REPLY_BYTES */
+    size_t max_reply_bytes; /* 0 means PDL_MAX_REPLY_BYTES */
 } pdl_http_options;
 
 /* Makes libcurl allocate through base/alloc.h from now on. A transfer is dozens of small blocks,
@@ -83,7 +83,7 @@ typedef struct pdl_http_request {
     size_t n_headers;
     /* borrowed until the end of the transfer; p is NULL when there is no body */
     pdl_str body;
-    uint64_t connect_ms; /* 0: 5000 */
+    uint64_t connect_ms; /* 0 means 5000 */
     uint64_t total_ms;   /* 0 means no limit */
     uint64_t first_ms;   /* limit from the start to the first byte of the body; 0 means no limit */
     uint64_t idle_ms;    /* limit between bytes of the body; 0 means no limit */

@@ -22,7 +22,7 @@ typedef void pdl_complete_fn(void *user, pdl_str before, size_t *n_typed,
 
 typedef struct pdl_line_edit_options {
     const char *history; /* a file of earlier lines, which only its owner may read; may be NULL */
-    pdl_complete_fn *complete; /* NULL: none */
+    pdl_complete_fn *complete; /* may be NULL */
     void *user;                /* passed to complete */
     bool has_wake;             /* wake is used */
     int wake; /* becomes readable when the current line is to be dropped (INTERRUPTED) */

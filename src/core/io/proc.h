@@ -29,7 +29,7 @@ typedef struct pdl_proc_options {
     const char *const *argv; /* NULL-terminated; argv[0] is searched in PATH; copied */
     /* NULL means inherited; otherwise a NULL-terminated list of "NAME=value" */
     const char *const *env;
-    const char *cwd; /* NULL: inherited */
+    const char *cwd; /* NULL means inherited */
     /* copied; standard input is closed after it unless keep_stdin is set */
     pdl_str input;
     bool keep_stdin;     /* pdl_proc_write will send more input */

@@ -18,7 +18,7 @@
 typedef struct pdl_lines {
     pdl_buf part;    /* beginning of a line that has not ended yet */
     bool after_cr;   /* the last byte was CR, so that a following LF belongs to it */
-    size_t max_line; /* 0: PDL_MAX_SSE_LINE_BYTES */
+    size_t max_line; /* 0 means PDL_MAX_SSE_LINE_BYTES */
 } pdl_lines;
 
 /* A line without its end; borrowed for the call. Returning false stops the reading, and feed

@@ -27,7 +27,8 @@ typedef struct pdl_message {
 } pdl_message;
 
 pdl_val pdl_context_empty(void);
-/* Makes one message. Takes role, content, extra (absent: none); borrows defsite (NULL: none). */
+/* Makes one message. Takes role, content and extra, and borrows defsite. extra may be absent, and
+ * defsite may be NULL. */
 pdl_val pdl_context_one(pdl_val role, pdl_val content, pdl_val extra, pdl_path *defsite);
 /* Makes the message of a model's reply. content is the promise of its text, which can still be
  * found after it was resolved. */

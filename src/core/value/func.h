@@ -17,8 +17,9 @@ typedef struct pdl_func {
     pdl_val signature; /* dict (tool declaration), or null when it cannot be made */
     pdl_val params;    /* dict name -> type as written, or null */
     pdl_val spec;      /* type of results as written, or null */
-    const void *block; /* the function block that made the function; NULL: it was not made by one */
-    void (*describe)(struct pdl_func *f); /* sets the absent members; NULL: there are none */
+    const void *block; /* the function block that made the function; NULL when no block made it */
+    /* sets the absent members; NULL when no members are absent */
+    void (*describe)(struct pdl_func *f);
 } pdl_func;
 
 /* Returns the function without the members that pdl_func_about makes. Only a signature that a tool

@@ -29,7 +29,7 @@ struct pdl_handle {
     pdl_val type_name, str, repr; /* strings */
     bool truth;
     bool callable, number, iterable, sequence, mapping; /* answers to the tests of templates */
-    int64_t len;                                        /* -1: the object has no length */
+    int64_t len;                                        /* -1 when the object has no length */
     /* Labels with which the object arrived. Further labels of a handle come from the conditions
      * that chose this object among others. */
     pdl_label made;
@@ -38,7 +38,7 @@ struct pdl_handle {
     pdl_val fetched;
     void (*gone)(void *user, uint64_t id); /* may be NULL */
     void *user;
-    const pdl_handle_ops *ops; /* NULL: the members above are all that is known */
+    const pdl_handle_ops *ops; /* NULL when only the members above are known */
 };
 
 /* Makes a handle. Takes the three strings. */

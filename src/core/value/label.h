@@ -1,15 +1,16 @@
-/* label.h -- where a value is from: a set of origins as a bit set. Joining is OR.
+/* label.h -- labels: the origins of a value, as a bit set. Labels are joined by OR.
  *
- * What a model, a tool or a page wrote may try to steer the program or its user. A text does not
+ * The text of a model, a tool or a page may try to steer the program or its user. A text does not
  * show who wrote it, so each value carries its origins, and every operation joins the origins of
- * its operands. Checking only at the borders would not do: text that was read, cut and pasted into
- * a command is still untrusted. What must stay true: an operation may add origins, and only the
- * program's author can drop them.
+ * its operands. Checks only at the borders of the program would not suffice, because text that was
+ * read, cut and pasted into a command is still untrusted. What must stay true: an operation may add
+ * origins, and only the program's author can drop them.
  *
- * There are 48 bits: the origins below; up to 16 names that policies give (pdl_label_named); three
- * bits for values that are not bounded; one for values from another run; 16 bits that say which of
- * the run's sources a value may be from, for the messages of a policy and for the readers of a
- * value (exact for the first 16 sources, a superset after that).
+ * A label has 48 bits. They are the origins below, up to 16 names that policies give
+ * (pdl_label_named), three bits for values that are not bounded, one for values from another run,
+ * and 16 for the run's sources. The last 16 say from which sources a value may come, for the
+ * messages of a policy and for the readers of a value. They are exact for the first 16 sources, and
+ * a superset after that.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -51,7 +51,7 @@ pdl_val pdl_undefined(pdl_val why);
 pdl_vref pdl_undefined_why(pdl_vref v);
 
 /* Iterates over every kind of iterable value: list, tuple, str (code points), dict (keys), set,
- * range, view, context, bytes. pdl_iter_next gives owned items. All-zero is an ended iterator.
+ * range, view, context, bytes. pdl_iter_next gives owned items. An iterator of zeros has ended.
  * Error of init: TypeError "'int' object is not iterable". */
 typedef struct pdl_iter {
     pdl_val over; /* the value whose items are read; owned */

@@ -80,7 +80,8 @@ static bool is_statement(const pdl_xnode *x) {
     return false;
 }
 
-/* Visits all parts except the next part of a chain, and returns that part. A flat switch. */
+/* Visits all parts except the next part of a chain, and returns that part. The function is a flat
+ * switch. */
 static const pdl_xnode *visit_parts(const xvisit *v, const pdl_xnode *x) {
     switch (x->kind) {
     case PDL_X_CONST:

@@ -252,7 +252,7 @@ typedef struct pdl_expr {
     uint32_t n_free;
     pdl_str source; /* the whole text as written, in the arena */
     union {
-        const pdl_xnode *root; /* NULL: PLAIN, BROKEN */
+        const pdl_xnode *root; /* NULL when the form is PLAIN or BROKEN */
         pdl_arena *arena;      /* unread: the arena of the expression */
     };
     const pdl_xfault *fault; /* set for BROKEN */
@@ -263,11 +263,11 @@ typedef struct pdl_expr {
     };
 } pdl_expr;
 
-/* Options of a Jinja environment (`parameters` of a jinja code block). All-zero delimiters mean the
- * defaults. */
+/* Options of a Jinja environment (`parameters` of a jinja code block). Delimiters that are all zero
+ * mean the defaults. */
 typedef struct pdl_xoptions {
     pdl_str block_start, block_end, variable_start, variable_end, comment_start, comment_end;
-    pdl_str line_statement, line_comment; /* empty: off */
+    pdl_str line_statement, line_comment; /* empty when switched off */
     pdl_str newline;                      /* "\n" when empty */
     bool trim_blocks, lstrip_blocks, keep_trailing_newline, autoescape;
 } pdl_xoptions;

@@ -203,7 +203,7 @@ static bool is_surplus(const spot *s) { return !s->due && fails_with(s, "unexpec
 static const struct {
     pdl_tk prev;
     const char *at;
-    bool (*when)(const spot *s); /* NULL: always */
+    bool (*when)(const spot *s); /* NULL means always */
     const char *hint;
 } signs[] = {
     {ANY, "&&", NULL, "write `and`"},

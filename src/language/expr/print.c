@@ -233,7 +233,7 @@ static void put_enclosed(printer *p, const char *open, const pdl_xnode *n, const
     put(p, close);
 }
 
-/* A flat switch with a row for each kind. */
+/* This function is a flat switch with a row for each kind. */
 static void put_kind(printer *p, const pdl_xnode *n) {
     switch (n->kind) {
     case PDL_X_CONST: put_const(p, n->u.value); break;

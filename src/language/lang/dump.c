@@ -15,7 +15,7 @@
 #define PDL_NOINLINE __attribute__((noinline))
 
 typedef struct dumper {
-    const pdl_dump_view *view; /* NULL: nothing was executed */
+    const pdl_dump_view *view; /* NULL when no block was executed */
     bool trace;                /* spell defaults out */
 } dumper;
 

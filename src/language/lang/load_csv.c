@@ -1,7 +1,6 @@
-/* load_csv.c -- finds the columns of `parser: csv` in the spec of its block, when this is a list of
- * records.
- *
- * They are read from the JSON Schema of the spec, so that both forms of a spec count.
+/* load_csv.c -- finds the columns of `parser: csv` in the spec of its block, if the spec describes
+ * a list of objects. The columns are read from the JSON Schema of the spec, so that a spec may have
+ * either of its two forms.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

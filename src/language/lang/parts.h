@@ -34,7 +34,7 @@ typedef struct pdl_text_field {
 } pdl_text_field;
 /* The type of `spec: TYPE`. */
 typedef struct pdl_spec_field {
-    const pdl_type *type; /* NULL: absent */
+    const pdl_type *type; /* NULL when it is absent */
     pdl_loc loc;          /* place of the key */
 } pdl_spec_field;
 

@@ -183,11 +183,10 @@ static pdl_val optional_object(void) {
     return pdl_dict_putz(pdl_dict_new(1), "optional", pdl_textz("object"));
 }
 
-/* In the next two functions an omitted object is empty. It is not written with `default`, which
- * gives all parts of the object the labels of each: `to` would be as untrusted as `body`.
- *
- * Writes call_tool(name, arguments). renamed: "'a': 'b', ...", for the tools that models call by
- * another name. */
+/* Writes the function call_tool(name, arguments). renamed has the form "'a': 'b', ...", for the
+ * tools that models call by another name. In this function and the next one, an omitted object is
+ * empty. The object is not written with `default`, because `default` gives every part of the
+ * object the labels of all its parts: `to` would be as untrusted as `body`. */
 static pdl_val call_function(pdl_str server, pdl_str renamed) {
     pdl_val params = pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("string"));
     params = pdl_dict_putz(params, "arguments", optional_object());

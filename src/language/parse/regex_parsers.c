@@ -16,7 +16,7 @@ typedef struct {
     const pdl_regex *re;
     pdl_str text;
     size_t from;     /* offset at which the next search begins */
-    bool was_empty;  /* the last match was empty: another match at its place must be longer */
+    bool was_empty;  /* the last match was empty, so another match at its place must be longer */
     pdl_span *spans; /* the match and its groups */
     size_t groups;
 } walk;

@@ -76,7 +76,7 @@ pdl_val pdl_rp_number(pdl_rp *r, pdl_rp_place place) {
 bool pdl_rp_literal(pdl_rp *r, pdl_val *out) {
     static const struct {
         const char *word;
-        int8_t value; /* -1: null */
+        int8_t value; /* -1 means null */
     } words[] = {{"true", 1}, {"false", 0}, {"null", -1}, {"none", -1}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         size_t n = strlen(words[i].word), end = r->pos + n;

@@ -19,7 +19,7 @@
 /* The number of values that fit. shaped: any number of texts or lists fit, and all have a known
  * form. */
 typedef struct bound {
-    uint64_t count; /* 0: too many to be counted */
+    uint64_t count; /* 0 when there are too many to count */
     bool shaped;
 } bound;
 

@@ -169,7 +169,7 @@ static void put_rest(pdl_buf *out, const pdl_fail *f) {
     if (f->n_list != 1) PDL_PUT(out, "]");
 }
 
-/* Writes one placeholder. A flat switch with a row for each. */
+/* Writes one placeholder. The function is a flat switch with a row for each. */
 static void put_part(pdl_buf *out, const pdl_fail *f, char what) {
     switch (what) {
     case 'v': put_repr(out, f->v); break;

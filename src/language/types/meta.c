@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 typedef struct walk {
-    pdl_schema *s; /* NULL: only forms are checked */
+    pdl_schema *s; /* when it is NULL, only forms are checked */
     pdl_arena *a;
     bool lenient;
     unsigned depth; /* depth of the schema that is being walked */

@@ -11,7 +11,7 @@
 
 typedef struct pdl_type_entry {
     pdl_val name;         /* str */
-    const pdl_type *type; /* NULL: any; the {optional: } around the type is left out */
+    const pdl_type *type; /* NULL means any type; the {optional: } around the type is left out */
     bool optional;
 } pdl_type_entry;
 
@@ -24,8 +24,8 @@ struct pdl_type {
      * count as objects. */
     bool params;
     bool plain;           /* no part is a JSON Schema, so none is built for a check */
-    const pdl_node *node; /* NULL: made from a value */
-    const pdl_type *item; /* list, optional; NULL: any */
+    const pdl_node *node; /* NULL when the type was made from a value */
+    const pdl_type *item; /* for a list or an optional type; NULL means any type */
     pdl_type_entry *fields;
     size_t n_fields;
     pdl_val schema;    /* the form schema as written */

@@ -50,7 +50,7 @@ struct pdl_yreader {
     pdl_buf tag;                    /* tag of the last event */
     bool owed;                      /* a node begins here that has no event yet */
     uint32_t consumed;              /* end of the last token that was taken */
-    struct pdl_yrecovery *recovery; /* NULL: strict */
+    struct pdl_yrecovery *recovery; /* NULL for a strict reader */
 };
 
 /* Turns a failure of the reader in err into a note, and finds the place where reading continues

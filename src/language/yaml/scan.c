@@ -434,7 +434,8 @@ PDL_COLD static bool fail_start(pdl_yscan *s) {
     return false;
 }
 
-/* A flat switch: what each first byte means. All other bytes begin a plain scalar. */
+/* This function is a flat switch: what each first byte means. All other bytes begin a plain
+ * scalar. */
 static inline bool fetch_token(pdl_yscan *s) {
     const char *p = s->pos;
     switch (*p) {

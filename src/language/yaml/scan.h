@@ -115,7 +115,7 @@ typedef struct pdl_yscan {
     pdl_buf texts; /* texts of queued tokens */
     pdl_buf names;
     PDL_VEC(pdl_ytagdir) tagdirs;
-    pdl_ylog *log;    /* NULL: no log is made */
+    pdl_ylog *log;    /* when it is NULL, no log is made */
     uint32_t context; /* byte where the text that is being read begins */
     uint32_t last;    /* byte where the last token begins */
     pdl_err *err;

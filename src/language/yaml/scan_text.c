@@ -150,7 +150,8 @@ static int hex_digit(char c) {
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-/* Reads the number of \xXX, \uXXXX or \UXXXXXXXX at p and its length *n (0: it is not a number). */
+/* Reads the number of \xXX, \uXXXX or \UXXXXXXXX at p and its length *n, which is 0 when it is not
+ * a number. */
 static uint32_t hex_escape(const char *p, uint32_t *n) {
     uint32_t digits = p[0] != '\\' ? 0 : p[1] == 'x' ? 2 : p[1] == 'u' ? 4 : p[1] == 'U' ? 8 : 0;
     uint32_t cp = 0;
@@ -284,7 +285,7 @@ bool pdl_yscan_quoted(pdl_yscan *s) {
 
 typedef struct block_header {
     char chomp;        /* '-', '+' or NUL */
-    int32_t increment; /* 0: the first line decides */
+    int32_t increment; /* with 0, the first line decides */
 } block_header;
 
 static bool read_digit(pdl_yscan *s, block_header *h) {

@@ -252,7 +252,7 @@ typedef enum { MARK_HERE, MARK_CONTEXT, MARK_BRACKET } marked;
 /* The first row whose condition holds is used. */
 static const struct {
     const char *problem;
-    bool (*when)(const place *p); /* NULL: always */
+    bool (*when)(const place *p); /* NULL means always */
     marked mark;
     const char *hint;
 } advices[] = {

@@ -139,7 +139,7 @@ typedef struct pdl_fors_info {
     uint32_t n;     /* number of names, and of lists, of `for` */
     bool has_for;   /* the block has `for`, which may have no lists */
     bool has_max;   /* the bound is on the stack, above the lists */
-    pdl_name index; /* 0: none */
+    pdl_name index; /* 0 when there is no index */
 } pdl_fors_info;
 
 /* A map. Its body is a routine. */
@@ -151,7 +151,7 @@ typedef struct pdl_map_info {
 
 typedef struct pdl_func_info {
     const pdl_b_function *block;
-    pdl_name name; /* name of the map, which is bound in its body; 0: the map has no name */
+    pdl_name name; /* name of the map, which is bound in its body; 0 when the map has no name */
     pdl_str name_text;
     uint32_t entry; /* 0 when the body has no code yet (pdl_compile_function) */
     pdl_name *params;

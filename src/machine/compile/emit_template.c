@@ -275,7 +275,7 @@ static void emit_raise(pdl_emit *e, const pdl_xnode *x) {
     emit_RAISE(e, pdl_emit_add_const(e, what));
 }
 
-/* A flat switch over the kinds of statements. */
+/* This function is a flat switch over the kinds of statements. */
 void pdl_emit_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (!x) return;
     switch ((int)x->kind) {

@@ -44,7 +44,7 @@ static size_t lists(const pdl_fors_info *info) { return 2 * (size_t)info->n + in
 #define GOTO      false, true, 0
 #define BRANCH(n) true, true, n
 
-/* A flat switch with a row for each case. */
+/* This function is a flat switch with a row for each case. */
 static step step_of(const pdl_code *code, const pdl_ins *i) {
     switch ((pdl_opcode)i->op) {
 /* Without this the formatter would put the include into the macro. */
@@ -80,7 +80,7 @@ static bool is_ptr(const verifier *v, uint32_t c, pdl_ptr_type type, bool null_o
 #define OK_C_PTR(type)         is_ptr(v, i->c, PDL_PTR_##type, false)
 #define OK_C_PTR_OR_NULL(type) is_ptr(v, i->c, PDL_PTR_##type, true)
 
-/* A flat switch with a row for each case. */
+/* This function is a flat switch with a row for each case. */
 static bool has_its_operands(const verifier *v, const pdl_ins *i) {
     switch (i->op) {
 /* Without this the formatter would put the include into the macro. */

@@ -28,7 +28,7 @@ typedef enum {
         PDL_BUDGET_COUNT
 } pdl_budget_item;
 
-/* The maximum rates of requests to models, for all runs of a session together. 0: no limit. */
+/* The maximum rates of requests to models, for all runs of a session together. 0 means no limit. */
 typedef struct pdl_rate_limits {
     double requests_per_second, tokens_per_minute;
 } pdl_rate_limits;

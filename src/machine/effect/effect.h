@@ -75,7 +75,7 @@ typedef struct pdl_effect_sink {
     /* Called with parts of a model's streamed answer besides its text: a dict, borrowed, with some
      * of reasoning_content, refusal (texts), logprobs (a dict of lists) and tool_calls (a list of
      * {index, id?, type?, function: {name?, arguments?}}). The reply contains all these parts
-     * again; a world may pass on fewer of them. The function may be NULL: then no parts are passed.
+     * again; a world may pass on fewer of them. When the function is NULL, no parts are passed.
      */
     void (*extra)(void *user, const pdl_effect *e, pdl_vref extra);
 } pdl_effect_sink;
@@ -94,8 +94,8 @@ struct pdl_effect {
     pdl_effect_kind kind;
     uint32_t id;     /* unique in the run, from 1; names the effect in cancel and late replies */
     pdl_path *place; /* owned: block id with iterations; journal key */
-    /* Owned: place of the effect that this one repeats for another particle of an inference; NULL:
-     * it repeats none. */
+    /* Owned: place of the effect that this one repeats for another particle of an inference; NULL
+     * when it repeats no effect. */
     pdl_path *first_place;
     uint32_t seq;    /* number of the effect at this place, from 0 */
     pdl_loc loc;     /* place of the block */
@@ -114,17 +114,18 @@ struct pdl_effect {
     pdl_label chosen;
     bool is_trusted;          /* a policy says that the reply does not get the origin of its kind */
     bool is_import;           /* for the kind source: true for `import`, false for `include` */
-    pdl_budget *budget;       /* owned; the budget to which the effect is charged; NULL: none */
-    const pdl_sender *sender; /* borrowed from the world that forwards the effect; NULL: none */
+    pdl_budget *budget;       /* owned; the budget to which the effect is charged; may be NULL */
+    const pdl_sender *sender; /* borrowed from the world that forwards the effect; may be NULL */
     /* Owned list of the profiles of the blocks around the effect, outermost first; absent when no
      * block has one. */
     pdl_val sandbox;
     uint64_t modules; /* one bit for each module around the effect that has a policy */
     /* For code and objects: the number of the process that answers the effect, and of its session.
-     * The policies set these numbers, because they know which data the process has received. 0: the
-     * process depends on the profile alone. */
+     * The policies set these numbers, because they know which data the process has received. With
+     * 0, the process depends on the profile alone. */
     uint32_t process, session;
-    uint64_t own; /* number of the particle that has its own PDL_SESSION; 0: it is that of all */
+    /* number of the particle that has its own PDL_SESSION; 0 when all particles share it */
+    uint64_t own;
     /* code in a worker made the request, so it may do only what that code may do */
     bool by_code;
     bool repeatable; /* the block or a policy says that the effect may be repeated without harm */
@@ -170,9 +171,9 @@ bool pdl_effect_acts(const pdl_effect *e);
  * code. */
 bool pdl_effect_begins_session(const pdl_effect *e);
 
-/* Returns the request with its paths moved to another folder: the prefix `folder` (empty: none) is
- * replaced by `prefix`, which ends with a slash or is empty. Paths outside of the folder are
- * unchanged. Owned. */
+/* Returns the request with its paths moved to another folder: the prefix `folder`, which may be
+ * empty, is replaced by `prefix`, which ends with a slash or is empty. Paths outside of the folder
+ * are unchanged. Owned. */
 pdl_val pdl_effect_moved(const pdl_effect *e, pdl_str folder, pdl_str prefix);
 /* Returns the path as seen from the folder; a path that is not below the folder does not change.
  * Borrows path. Texts for models name files in this way, because a recording replays from any
@@ -194,8 +195,8 @@ PDL_MUST bool pdl_effect_read(const pdl_effect *e, pdl_str json, pdl_val *out, p
 PDL_MUST bool pdl_effect_read_pieces(pdl_str json, pdl_val *out, pdl_err *err);
 
 /* Appends the canonical JSON of a request of this kind without keys and control parameters (spec
- * execution 10.5), and without the secrets of the register (NULL: none). It is hashed and stored.
- * Values that are not JSON have a tagged form that pdl_effect_decode reads back. */
+ * execution 10.5), and without the secrets of the register, which may be NULL. It is hashed and
+ * stored. Values that are not JSON have a tagged form that pdl_effect_decode reads back. */
 PDL_MUST bool pdl_effect_canonical(pdl_effect_kind kind, pdl_vref request,
                                    const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
 

@@ -241,7 +241,7 @@ PDL_COLD static bool check_room(enc *e, pdl_err *err) {
     return pdl_buf_check(e->out, err);
 }
 
-/* A flat switch over the kinds of values. */
+/* This function is a flat switch over the kinds of values. */
 static bool put(enc *e, pdl_vref v, pdl_err *err) {
     if (PDL_UNLIKELY(e->out->len > e->check_at) && !check_room(e, err)) return false;
     switch (pdl_tag_of(v)) {

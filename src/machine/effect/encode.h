@@ -14,8 +14,8 @@ enum {
     PDL_ENC_REDACT = 2, /* texts under the names of secret parameters are written as [REDACTED] */
 };
 
-/* Writes v without the secrets of the register (NULL: none), which are removed from every text
- * before it is written as JSON. */
+/* Writes v without the secrets of the register, which may be NULL. The secrets are removed from
+ * every text before it is written as JSON. */
 PDL_MUST bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets,
                                      pdl_buf *out, pdl_err *err);
 

@@ -81,7 +81,7 @@ static uint64_t key_of(uint32_t from, char c) {
     return ((uint64_t)from << 8 | (unsigned char)c) + 1;
 }
 
-/* 0: there is no such node. */
+/* Returns the child of a node for the character; 0 when there is no such child. */
 static uint32_t child(const pdl_secrets *s, uint32_t from, char c) {
     return slot_of(s, key_of(from, c))->to;
 }

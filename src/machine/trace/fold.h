@@ -19,9 +19,9 @@
 
 typedef struct pdl_fold pdl_fold;
 
-/* Keeps the program. The secrets of the register (borrowed until free; NULL: no register) are
+/* Keeps the program. The secrets of the register, which is borrowed until free and may be NULL, are
  * redacted, also those that are registered after the text was written. folder: the folder in which
- * a long trace is written, to a file without a name; NULL: the default folder. */
+ * a long trace is written, to a file without a name; NULL means the default folder. */
 pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const char *folder);
 void pdl_fold_free(pdl_fold *f); /* f may be NULL */
 

@@ -31,7 +31,7 @@ enum { FOLD_DEEPEST = PDL_MAX_JSON_DEPTH / 4 };
 typedef struct fold_fact {
     const char *key; /* interned by the fold */
     uint32_t index;
-    uint32_t next; /* 1 + position of another fact with the same index; 0: none */
+    uint32_t next; /* 1 + position of another fact with the same index; 0 for the last one */
     pdl_val value;
 } fold_fact;
 
@@ -54,7 +54,7 @@ typedef struct fold_series {
 /* Counts calls of models, with their tokens and prices. */
 typedef struct fold_usage {
     int64_t counts[3]; /* calls, completion, prompt */
-    double cost; /* 0: unknown */
+    double cost; /* 0 when it is unknown */
 } fold_usage;
 
 /* Invariants: a node that was written has text, and neither facts nor children; n_left counts the
@@ -75,20 +75,20 @@ typedef struct fold_node {
     unsigned level; /* number of JSON containers around the node */
     unsigned tries;
     pdl_path *path;
-    pdl_path *place; /* path with the calls around it; NULL: no calls */
+    pdl_path *place; /* path with the calls around it; NULL when there are no calls */
     pdl_path *call;  /* for a model: key of its place in `calls`, kept; NULL for other nodes */
     uint64_t tick;   /* number of the event with which the execution began */
     /* Numbers of the events with which the last item of `attempts` began and failed, or 0. */
     uint64_t attempt_began, attempt_failed;
     int64_t start, end;
     int64_t sent;        /* for a model: when the answered request was sent; 0 when it is unknown */
-    int64_t first_piece; /* for a model: time of the first piece; 0: the answer was one piece */
+    int64_t first_piece; /* for a model: time of the first piece; 0 when the answer was one piece */
     PDL_VEC(fold_fact) facts;
     /* Maps index + 1 to the position + 1 of the last fact with this index; for many facts. */
     pdl_idmap by_index;
     pdl_val context;          /* for models: the incoming messages */
     int64_t usage[3];         /* calls, completion, prompt */
-    double cost;              /* negative: unknown */
+    double cost;              /* negative when it is unknown */
     fold_usage inside;        /* usage of parts that were written and freed */
     fold_usage lost;          /* usage of failed attempts that the trace does not show */
     fold_usage kept, dropped; /* usage of failed attempts; of parts that the trace drops */
@@ -129,8 +129,8 @@ typedef struct fold_written {
 struct pdl_fold {
     pdl_program *program;
     const pdl_secrets *secrets;
-    const pdl_redaction *redaction; /* NULL: nothing is redacted */
-    pdl_fold_label_fn *put_label; /* NULL: origins are not written */
+    const pdl_redaction *redaction; /* when it is NULL, no text is redacted */
+    pdl_fold_label_fn *put_label; /* when it is NULL, origins are not written */
     const void *label_user;
     size_t n_secrets; /* size of the register of secrets when the first node was written */
     bool began;       /* a node was written */
@@ -157,7 +157,7 @@ struct pdl_fold {
 
 /* --- fold_node.c: when a node is written and freed ------------------------------------------- */
 
-/* Makes a node below up (NULL: none) for an execution that begins. Takes nothing. */
+/* Makes a node below up, which may be NULL, for an execution that begins. Takes nothing. */
 fold_node *pdl_fold_node_new(pdl_fold *f, fold_node *up);
 /* Returns the last child that is a part of n and not a call in one of its expressions; NULL when
  * there is no such child. */
@@ -172,7 +172,7 @@ void pdl_fold_node_over(pdl_fold *f, fold_node *n);
 /* Examines some of the waiting nodes. */
 void pdl_fold_queue_turn(pdl_fold *f);
 /* Finds a fact. A block with many parts has a fact for each part, such as a match for each case. */
-fold_fact *pdl_fold_fact(const fold_node *n, const char *key, uint32_t index); /* NULL: none */
+fold_fact *pdl_fold_fact(const fold_node *n, const char *key, uint32_t index); /* may return NULL */
 /* Adds a fact that n does not have yet. Takes value; key is interned. */
 void pdl_fold_fact_add(fold_node *n, const char *key, uint32_t index, pdl_val value);
 /* Called after the facts from index `keep` on were removed. Other facts may have moved. */
@@ -215,7 +215,7 @@ void pdl_fold_same_free(pdl_fold *f);
 
 /* --- fold_labels.c: where values came from ---------------------------------------------------- */
 
-/* Adds the origins of a field's value, and of its parts, to out (absent: none yet). Takes out. */
+/* Adds the origins of a field's value, and of its parts, to out, which may be absent. Takes out. */
 pdl_val pdl_fold_labels_put(const pdl_fold *f, pdl_val out, pdl_str field, pdl_vref v);
 
 /* --- fold_text.c: text with holes ------------------------------------------------------------- */

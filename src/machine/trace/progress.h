@@ -22,8 +22,8 @@ typedef struct pdl_progress {
     pdl_buf latest;  /* the call that began last, such as "model openai/x" */
     pdl_idmap begun; /* open effects -> when they began, in nanoseconds */
     double seconds;  /* duration of the call that ended last */
-    /* Returns the part of a value that may be shown, owned. The function may be NULL: then values
-     * are shown as they are. */
+    /* Returns the part of a value that may be shown, owned. When the function is NULL, values are
+     * shown as they are. */
     pdl_val (*shown)(void *user, pdl_vref v);
     void *shown_user;
 } pdl_progress;

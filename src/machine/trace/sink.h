@@ -27,7 +27,7 @@ typedef struct pdl_sinks {
     size_t n;
     bool wants_blocks;
     /* Returns the time of e in ns since the epoch: the time of the wall clock or, in a replay, the
-     * recorded time. The function may be NULL: then all times are 0. */
+     * recorded time. When the function is NULL, all times are 0. */
     int64_t (*now)(void *user, const pdl_event *e);
     void *now_user;
 } pdl_sinks;

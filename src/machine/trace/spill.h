@@ -15,7 +15,7 @@ typedef struct pdl_spill {
     int fd; /* -1 when the file is not open yet */
     uint64_t in_file;
     pdl_buf rest;
-    char *folder; /* owned: folder of the file; NULL: the default folder */
+    char *folder; /* owned: folder of the file; NULL means the default folder */
     bool no_file; /* no file can be made, so all text stays in memory */
 } pdl_spill;
 

@@ -65,7 +65,7 @@ typedef struct pdl_vm_frame {
     bool autoescape;
     pdl_label control, chosen;
 
-    pdl_label label;        /* labels of the text that became the code; 0: the author's text */
+    pdl_label label;        /* labels of the text that became the code; 0 for the author's text */
     pdl_val func;           /* the closure that is running; or absent */
     pdl_loc loc;            /* the place where the call is written */
     const pdl_b_call *call; /* for CALL */
@@ -168,7 +168,7 @@ struct pdl_fiber {
     /* Labels of the values that could have ended the current attempt; 0 after it. */
     pdl_label attempt_control;
     uint32_t turns_since_effect; /* number of loop turns since the last effect that takes time */
-    pdl_budget *budget;          /* owned; effects are charged to it; NULL: no budget */
+    pdl_budget *budget;          /* owned; effects are charged to it; may be NULL */
     pdl_val sandbox;             /* profiles of the code that started the fiber, or absent */
     uint64_t modules;            /* modules with policies around the code that started the fiber */
     bool by_code, is_for_code;   /* code called the function that this fiber runs; see n_for_code */
@@ -212,8 +212,8 @@ struct pdl_fiber {
     pdl_fiber *prev_all, *next_all;
 };
 
-/* Returns the loc of the current instruction, else the loc of its block, else the loc of the map of
- * which f is an iteration. All-zero when it is unknown. */
+/* Returns the loc of the current instruction, or else the loc of its block, or else the loc of the
+ * map of which f is an iteration. All members are zero when the loc is unknown. */
 pdl_loc pdl_fiber_loc(const pdl_fiber *f);
 
 pdl_fiber *pdl_fiber_new(pdl_run *r, pdl_code *code, uint32_t entry);

@@ -13,10 +13,10 @@ struct pdl_attempts {
     int64_t done;  /* number of attempts that have failed */
     double delay, max_delay, backoff, jitter_min, jitter_max;
     bool has_max;
-    pdl_val exceptions; /* list of names of errors; absent: all errors */
+    pdl_val exceptions; /* list of names of errors; absent when it means all errors */
     /* messages that errors and feedback added to the context; absent when there are none */
     pdl_val extra;
-    /* Promise of the model's answer in this attempt; absent: no model was called. */
+    /* Promise of the model's answer in this attempt. Absent when no model was called. */
     pdl_val answer;
     /* Messages that show the model what was wrong with its last answer; absent when
      * there are none. */

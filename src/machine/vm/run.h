@@ -46,7 +46,7 @@ pdl_val pdl_vm_scope_value(pdl_fiber *f);
 double pdl_run_random(void *run);
 
 /* These functions are in block_budget.c. */
-void pdl_vm_set_budget(pdl_fiber *f, pdl_budget *b); /* b is borrowed and kept; NULL: no budget */
+void pdl_vm_set_budget(pdl_fiber *f, pdl_budget *b); /* b is borrowed and kept; may be NULL */
 /* Counts `turns` of a loop in which the fiber requested no effect. Fails with an error of kind
  * budget when its time is over. */
 PDL_MUST bool pdl_budget_check_time(pdl_fiber *f, size_t turns, pdl_err *err);

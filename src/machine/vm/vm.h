@@ -52,7 +52,7 @@ typedef struct pdl_run_waker {
     void *user;
 } pdl_run_waker;
 
-/* The options of a run that is one of many in an inference. All-zero: an ordinary run. */
+/* The options of a run that is one of many in an inference. An ordinary run has only zeros. */
 typedef struct pdl_particle {
     bool is_one;
     bool ignores_factors; /* factors are not evaluated */
@@ -61,7 +61,7 @@ typedef struct pdl_particle {
     bool holds_chance;    /* parks before the first effect of chance (a column of effects.def) */
     int64_t number;       /* pdl_particle_id */
     uint64_t seed;        /* the seed of its random numbers; so no effect requests a seed */
-    uint64_t own;         /* its number as pdl_effect.own; 0: what all particles share */
+    uint64_t own;         /* its number as pdl_effect.own; 0 when all particles share the objects */
 } pdl_particle;
 /* The reasons why a run is parked for its engine. */
 typedef enum { PDL_HELD_NOT, PDL_HELD_FACTOR, PDL_HELD_CHANCE } pdl_held;
@@ -74,10 +74,11 @@ typedef struct pdl_run_options {
     pdl_str dir;         /* directory of the main program; "" is the working directory; borrowed */
     const pdl_str *path; /* further folders for import; borrowed */
     size_t n_path;
-    uint32_t jobs; /* maximum number of model calls that are open at a time; 0: the default limit */
+    /* maximum number of model calls that are open at a time; 0 means the default limit */
+    uint32_t jobs;
     pdl_build_fn *build;
     /* Called when code with a module's policy was built. Sets the options in which a run with
-     * policies differs from a run without. The function may be NULL: then it is not called. */
+     * policies differs from a run without. When the function is NULL, it is not called. */
     bool (*guard)(void *build_user, struct pdl_run_options *o, pdl_err *err);
     void *build_user;
     /* Adds the hint for a missing file of include or import; its argument user is build_user. The
@@ -87,22 +88,23 @@ typedef struct pdl_run_options {
     const pdl_debug *debug; /* may be NULL */
     /* the ids of effects begin above this one: several runs may share a world */
     uint32_t first_id;
-    /* Ids up to first_id + n_ids are used; after that, ids that are free again. 0: no limit. */
+    /* Ids up to first_id + n_ids are used; after that, ids that are free again. 0 means no
+     * limit. */
     uint32_t n_ids;
     /* For a run inside another run: prefix of the places of its effects; kept. NULL for
      * other runs. */
     pdl_path *place;
-    uint32_t turns; /* number of loop turns between two polls of the world; 0: 20000 */
-    /* The keys of each call are registered here before anything can show them; borrowed. NULL: they
-     * are not registered. */
+    uint32_t turns; /* number of loop turns between two polls of the world; 0 means 20000 */
+    /* The keys of each call are registered here before anything can show them; borrowed. When it is
+     * NULL, they are not registered. */
     pdl_secrets *secrets;
     /* The profiles around an effect whose code executes this program; kept; absent when there are
      * none. */
     pdl_val sandbox;
     uint64_t modules; /* the modules around an effect whose code executes this program */
     bool by_code;
-    pdl_budget *budget; /* the budget to which the whole run is charged; kept; NULL: none */
-    pdl_str stdlib;     /* text of the standard library; empty: none */
+    pdl_budget *budget; /* the budget to which the whole run is charged; kept; may be NULL */
+    pdl_str stdlib;     /* text of the standard library; may be empty */
     /* Nonzero when the run must end; long operations check it. May be NULL. */
     pdl_cancel_flag *cancel;
     /* a policy is in force, which is also asked about some actions that are not effects (permit) */
@@ -122,17 +124,17 @@ typedef struct pdl_run_options {
     bool reports_tools;   /* a note is sent for each call of the program's functions by a library */
     bool result_is_shown; /* the result leaves the run as output, so the result is redacted */
     bool keep_answers;    /* answers of models live as long as their texts, for pdl_run_answer */
-    /* shared by runs that one thread steps; kept; NULL: the run makes its own */
+    /* shared by runs that one thread steps; kept; when it is NULL, the run makes one */
     pdl_reserve *reserve;
-    pdl_run_waker waker; /* its fn may be NULL: then the waker is not called */
+    pdl_run_waker waker; /* when its fn is NULL, the waker is not called */
     pdl_particle particle;
 } pdl_run_options;
 
 pdl_run *pdl_run_new(const pdl_run_options *options);
 void pdl_run_free(pdl_run *r); /* cancels what is open; r may be NULL */
 
-/* Starts to run the code (kept) with these variables (a dict, borrowed; absent: no variables).
- * Called once for each run. */
+/* Starts to run the code (kept) with these variables (a borrowed dict, or absent). Called once for
+ * each run. */
 void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables);
 
 /* Runs until no fiber is runnable. DONE: the result is available. FAIL: pdl_run_error returns the

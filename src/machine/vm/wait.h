@@ -30,7 +30,8 @@ static inline pdl_step pdl_vm_force_n(pdl_fiber *f, size_t n, pdl_err *err) {
 /* Waits for the fiber's calls numbered `from` and later. raise: fails with the error of the first
  * failed call among them. */
 pdl_step pdl_inflight_await(pdl_fiber *f, uint32_t from, bool raise, pdl_err *err);
-/* Fails with the first failure that is an error although the reply was not used. */
+/* Fails with the error of the first failed call that ends the run even when its reply is not used.
+ * Returns true when there is no such call. */
 PDL_MUST bool pdl_inflight_raise_unnoticed(const pdl_fiber *f, pdl_err *err);
 
 #endif

@@ -16,7 +16,8 @@
 
 typedef struct pdl_budget_world_options {
     pdl_loop *loop;           /* borrowed */
-    const pdl_prices *prices; /* borrowed; NULL: only prices in the parameters are known */
+    /* borrowed; when it is NULL, only prices in the parameters are known */
+    const pdl_prices *prices;
 } pdl_budget_world_options;
 
 /* Borrows the next world. Effects without a budget are forwarded unchanged. */

@@ -25,8 +25,8 @@ typedef struct cache_repeats {
 /* The cache as one run, or group of runs, sees it. */
 struct pdl_cache_view {
     pdl_cache *cache;
-    /* name of the run (see cache.h), owned; empty or NULL: replies are found by their request
-     * alone */
+    /* name of the run (see cache.h), owned; when it is empty or NULL, replies are found by their
+     * request alone */
     char *draw;
     pdl_map keys; /* key -> repeats */
 };

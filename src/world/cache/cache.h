@@ -47,9 +47,9 @@ typedef struct pdl_cache_view pdl_cache_view;
 pdl_cache_view *pdl_cache_view_new(pdl_cache *c, pdl_str draw);
 void pdl_cache_view_close(pdl_cache_view *v); /* v may be NULL */
 
-/* Returns the view to which the effect with this id belongs; NULL: the view of the cache itself.
- * Views are not separate worlds, because then the worlds between the runs and the cache (policies
- * and journals) would be left out. */
+/* Returns the view to which the effect with this id belongs. Returns NULL for the view of the cache
+ * itself. Views are not separate worlds, because then the worlds between the runs and the cache
+ * (policies and journals) would be left out. */
 typedef pdl_cache_view *pdl_cache_view_fn(void *user, uint32_t effect);
 void pdl_cache_split(pdl_cache *c, pdl_cache_view_fn *fn, void *user);
 
@@ -74,8 +74,8 @@ typedef struct pdl_cache_row {
 PDL_MUST bool pdl_cache_each(pdl_cache *c, bool (*fn)(void *user, const pdl_cache_row *row),
                              void *user, pdl_err *err);
 
-/* Removes the replies of models that match the glob (empty: all models) and that were last used
- * before `before` (0: at any time). Sets *n to the number of removed rows. */
+/* Removes the replies of models that match the glob and that were last used before `before`. An
+ * empty glob matches all models, and 0 means any time. Sets *n to the number of removed rows. */
 PDL_MUST bool pdl_cache_prune(pdl_cache *c, int64_t before, pdl_str model, int64_t *n,
                               pdl_err *err);
 

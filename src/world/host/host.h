@@ -15,17 +15,17 @@
 
 /* Options, each of which may be zero. */
 typedef struct pdl_host_options {
-    /* The terminal on which prompts are shown and lines may be edited; borrowed. NULL: standard
-     * input is read without prompts and without editing. */
+    /* The terminal on which prompts are shown and lines may be edited; borrowed. When it is NULL,
+     * standard input is read without prompts and without editing. */
     const struct pdl_line_terminal *terminal;
-    /* Opens a path in a special way. Sets *other when the path needs no special way; then it is
-     * opened as usual. The function may be NULL: then all paths are opened as usual. */
+    /* Opens a path in a special way. Sets *other when the path needs no special way, so that it is
+     * opened as usual. When the function is NULL, all paths are opened as usual. */
     int (*open)(void *open_user, const pdl_effect *e, const char *path, int flags, unsigned mode,
                 bool *other);
     void *open_user;
     bool has_input_fd;          /* when false, descriptor 0 is read instead of input_fd */
     int input_fd;               /* borrowed */
-    const pdl_secrets *secrets; /* secrets that are redacted in questions; borrowed; NULL: none */
+    const pdl_secrets *secrets; /* secrets that are redacted in questions; borrowed; may be NULL */
 } pdl_host_options;
 
 /* Requests, beyond the table of effect.h:

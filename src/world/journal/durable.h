@@ -71,9 +71,9 @@ PDL_MUST bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err)
 /* Returns the recorded variables, owned. The keys must be registered before. Errors: config (a key
  * is not set), replay. */
 PDL_MUST bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err);
-/* Returns the variables of a resume: the recorded ones, replaced by the given ones (absent: no
- * variables are replaced). When variables are given, rows that are not reused are noted, as for a
- * changed program. Owned. Errors: config, replay. */
+/* Returns the variables of a resume: the recorded ones, replaced by the given ones, which may be
+ * absent. When variables are given, rows that are not reused are noted, as for a changed program.
+ * Owned. Errors: config, replay. */
 PDL_MUST bool pdl_durable_resume_inputs(pdl_durable *d, pdl_vref given, pdl_val *out, pdl_err *err);
 /* Replaces the variables of the run. Called after pdl_durable_prepare. */
 PDL_MUST bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err);
@@ -126,10 +126,10 @@ typedef struct pdl_durable_options {
     size_t n_edits;
 } pdl_durable_options;
 void pdl_durable_attach(pdl_durable *d, const pdl_durable_options *o);
-/* Returns the world of the run, which belongs to the journal (its close does nothing). next: the
- * world that answers what the file cannot; borrowed; NULL: there is none (REPLAY, SHOW). The
- * returned world charges what was answered from the file, knows which actions may be repeated, and
- * writes the output that waits for the file. */
+/* Returns the world of the run, which belongs to the journal (its close does nothing). next is the
+ * world that answers the effects that the file cannot answer. It is borrowed, and NULL for REPLAY
+ * and SHOW. The returned world charges the answers from the file, knows which actions may be
+ * repeated, and writes the output that waits for the file. */
 pdl_world *pdl_durable_world(pdl_durable *d, pdl_world *next);
 
 /* --- while it runs ---------------------------------------------------------------------------- */
@@ -261,7 +261,7 @@ typedef struct pdl_durable_row {
     pdl_str place, kind, request, reply, error;
     double start, end; /* seconds since the epoch; `end` is 0 while the effect is open */
     int64_t attempt;
-    /* the file that has the messages of the request; NULL: no file has them */
+    /* the file that has the messages of the request; NULL when no file has them */
     struct pdl_store *store;
     int64_t messages;
 } pdl_durable_row;

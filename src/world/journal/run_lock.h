@@ -34,8 +34,8 @@ typedef enum { CLAIM_NEW, CLAIM_THERE, CLAIM_FAILED } claim_state;
 claim_state pdl_lock_claim(pdl_str path, bool replace, int *fd, pdl_err *err);
 
 /* Takes the lock. The descriptor stays open as long as SQLite has the file, because closing a
- * descriptor of a file releases its locks. Waits for a lock whose owner has ended; s (NULL: does
- * not wait) is read for the name of the owner. */
+ * descriptor of a file releases its locks. Waits for a lock whose owner has ended; The name of the
+ * owner is read from s. When s is NULL, the function does not wait. */
 lock_state pdl_lock_take(pdl_str path, pdl_store *s, int *fd);
 /* Returns true when a process has the lock. Right after the owner was killed, a child of the owner
  * may hold the lock: see pdl_lock_owner_is_gone. Must not be called while this process has the file

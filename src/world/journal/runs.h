@@ -30,7 +30,8 @@ PDL_MUST bool pdl_runs_find(pdl_str name, char **out, pdl_err *err);
 typedef struct pdl_runs_use {
     /* Receives the runs until it returns false. The id of a run is the name of its file. */
     bool (*run)(void *user, pdl_str path, const pdl_durable_summary *s);
-    /* Receives a journal that this version cannot read, and the reason. NULL: it is left out. */
+    /* Receives a journal that this version cannot read, and the reason. When the function is NULL,
+     * such a journal is left out. */
     void (*unreadable)(void *user, pdl_str path, const char *why);
     void *user;
 } pdl_runs_use;

@@ -18,18 +18,18 @@ struct pdl_sandbox;
 
 /* Everything is borrowed, and must outlive the world. */
 typedef struct pdl_mcp_options {
-    /* Returns the value of a variable. The function may be NULL: then no variable is set. */
+    /* Returns the value of a variable. When the function is NULL, no variable is set. */
     const char *(*env)(void *user, const char *name);
     void *user;
     /* Returns the value of a variable in a file `.env` alone: the same pointer as env when the
-     * process does not have the variable. The function may be NULL: then there is no such file. */
+     * process does not have the variable. When the function is NULL, there is no such file. */
     const char *(*env_of_file)(void *user, const char *name);
     const pdl_debug *debug; /* categories mcp, http; may be NULL */
     /* Secrets that are removed from messages, before the messages are shortened; may be NULL. */
     const pdl_secrets *secrets;
     /* Finds the sandbox of a server that is a child process. own: the profile in the server's
      * configuration, with paths relative to folder; absent when the configuration has none. *out is
-     * NULL when the server is not confined. The function may be NULL: then no server is confined.
+     * NULL when the server is not confined. When the function is NULL, no server is confined.
      */
     bool (*confine)(void *confine_user, pdl_vref own, pdl_str folder, pdl_vref profiles,
                     const struct pdl_sandbox **out, pdl_err *err);

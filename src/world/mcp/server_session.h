@@ -43,7 +43,7 @@ typedef struct call {
 typedef struct transport {
     bool ordered; /* messages arrive in the order in which they are sent */
     bool (*open)(session *s, pdl_err *err);
-    /* Sends one message. c: the request; NULL: the message is a notification or an answer. */
+    /* Sends one message. c is the request; it is NULL for a notification or an answer. */
     void (*send)(session *s, pdl_str json, const call *c);
     /* called when the answer to c is not needed any more */
     void (*forget)(session *s, const call *c);
@@ -76,7 +76,8 @@ struct session {
     PDL_VEC(job) turn;
     size_t next_turn;
     size_t n_sent;     /* how many calls on the wire are jobs */
-    uint64_t expected; /* id of the call whose answer the transport is reading; 0: unknown */
+    /* id of the call whose answer the transport is reading; 0 when it is unknown */
+    uint64_t expected;
     bool taking_turns; /* send_turns is running */
     pdl_timer *after_cancel;
     pdl_val tools; /* list of the allowed tools, absent until it is known */

@@ -13,8 +13,8 @@
 typedef struct pdl_model_param {
     const char *name;
     const char *type; /* number, integer, boolean; empty when the parameter has several forms */
-    /* "0..1" or "1.." are bounds; "string|list" are types; "seconds" is a number, any other value
-     * fails; empty: any value of `type` */
+    /* "0..1" or "1.." are bounds; "string|list" are types; "seconds" means that only a number is
+     * accepted; when it is empty, any value of `type` is accepted */
     const char *takes;
     const char *doc;  /* one sentence */
 } pdl_model_param;
@@ -36,7 +36,7 @@ typedef struct pdl_model_env {
     const char *(*get)(void *user, const char *name);
     void *user;
     /* Returns the value of a variable in a file `.env` alone: the same pointer as get when the
-     * process does not have the variable. The function may be NULL: then there is no such file. */
+     * process does not have the variable. When the function is NULL, there is no such file. */
     const char *(*of_file)(void *user, const char *name);
 } pdl_model_env;
 

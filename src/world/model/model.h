@@ -17,38 +17,40 @@
 #include "model/prefix.h"
 #include "model/prices.h"
 
-/* All-zero: a world without environment. */
+/* The options of a world. When all members are zero, the world has no environment. */
 typedef struct pdl_model_options {
-    /* Returns the value of an environment variable (or of a line of .env), NULL when it is not set;
-     * borrowed until the next call. Keys and addresses have no other source. The function may be
-     * NULL: then no variable is set. */
+    /* Returns the value of an environment variable (or of a line of .env), or NULL when it is not
+     * set. The value is borrowed until the next call. Keys and addresses have no other source. When
+     * the function is NULL, no variable is set. */
     const char *(*env)(void *user, const char *name);
     void *user;
     /* Returns the value of a variable in a file `.env` alone: the same pointer as env when the
-     * process does not have the variable. The function may be NULL: then there is no such file. */
+     * process does not have the variable. When the function is NULL, there is no such file. */
     const char *(*env_of_file)(void *user, const char *name);
     const pdl_debug *debug; /* categories http, sse; borrowed */
-    /* Time limits of the run, as pdl_timing_check reads them; borrowed. NULL: PDL_TIMEOUT, else the
-     * defaults. */
+    /* Time limits of the run, as pdl_timing_check reads them; borrowed. NULL means PDL_TIMEOUT, or
+     * else the defaults. */
     const char *timeouts;
-    const pdl_prices *prices; /* used for usage.cost; borrowed; NULL: no prices */
-    /* Keys of requests are registered here and redacted in messages and logs; borrowed; NULL: a
-     * private register. */
+    const pdl_prices *prices; /* used for usage.cost; borrowed; may be NULL */
+    /* Keys of requests are registered here and redacted in messages and logs; borrowed. When it is
+     * NULL, the world has a private register. */
     pdl_secrets *secrets;
     pdl_rate_limits rates; /* limits that count for all calls of the world together */
     pdl_prefix_options prefix;
-    /* The longest wait that a service may request. A longer wait fails the call. 0: any wait is
-     * accepted. */
+    /* The longest wait that a service may request. A longer wait fails the call. With 0, any wait
+     * is accepted. */
     uint64_t patience_ms;
-    /* Receives a log of literal requests and replies without keys. NULL: no log is written. */
+    /* Receives a log of literal requests and replies without keys. When the function is NULL, no
+     * log is written. */
     void (*wire)(void *user, pdl_str text);
-    /* Receives messages for the user about calls that did not fail, without keys. NULL: they are
-     * dropped. */
+    /* Receives messages for the user about calls that did not fail, without keys. When the function
+     * is NULL, they are dropped. */
     void (*note)(void *user, pdl_str text);
-    /* Takes the requests of calls instead of sending them; borrowed; NULL: they are sent. */
+    /* Takes the requests of calls instead of sending them; borrowed. When it is NULL, they are
+     * sent. */
     const struct pdl_http_carrier *carrier;
     /* Writes the header `traceparent` of a request for this effect, ending with a NUL; returns
-     * false when the effect has none. The function may be NULL: then no request has the header. */
+     * false when the effect has none. When the function is NULL, no request has the header. */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
     /* the header `tracestate` for the same requests; borrowed; may be NULL */
     const char *tracestate;

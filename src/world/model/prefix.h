@@ -22,10 +22,11 @@ typedef struct pdl_prefix_facts {
     /* least: minimum length of a shared beginning, in tokens; step: a found length is a multiple of
      * it; both are 1 when nothing is known */
     int64_t least, step;
-    /* how many marks a request may have; 0: the cache finds beginnings without marks */
+    /* how many marks a request may have; 0 when the cache finds beginnings without marks */
     unsigned marks;
     /* How many seconds after its last use a beginning may be dropped: usually, and when the request
-     * asks for a longer time. 0: unknown, or a request cannot ask for more. */
+     * asks for a longer time. They are 0 when they are unknown, or when a request cannot ask for
+     * more. */
     int64_t kept, longer;
     const char *how; /* the parameter that asks for the longer time; NULL when there is none */
 } pdl_prefix_facts;

@@ -72,7 +72,7 @@ typedef struct pdl_env {
     const char *(*get)(void *user, const char *name);
     void *user;
     /* Returns the value in a file `.env` alone: the same pointer as get when the process does not
-     * have the variable. The function may be NULL: then there is no such file. */
+     * have the variable. When the function is NULL, there is no such file. */
     const char *(*of_file)(void *user, const char *name);
     /* Keys are read from the file `.env` alone, because the address comes from it. */
     bool file_keys_only;
@@ -91,13 +91,14 @@ const char *pdl_provider_env(const struct pdl_provider *p, const char *end, cons
  * Borrowed until the next call. */
 pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env);
 
-/* The provider, address and key of a call. All-zero is empty; release with pdl_route_fini. */
+/* The provider, address and key of a call. It is empty when all members are zero. Release with
+ * pdl_route_fini. */
 typedef struct pdl_route {
     const pdl_provider *provider;
     pdl_str name;    /* the model as the service knows it; borrowed from the call */
     pdl_buf base;    /* the address, without a slash at the end */
     bool base_given; /* the base is not the provider's default */
-    /* The variable of a file `.env` that names the address to which the key goes; empty: none.
+    /* The variable of a file `.env` that names the address to which the key goes. May be empty.
      * Such a file may have come with the program, so only keys of that file go there. */
     char file_variable[80];
     pdl_buf key; /* empty when there is no key */

@@ -28,7 +28,7 @@ const char *pdl_sink_name(pdl_sink_id s);
 bool pdl_sink_find(pdl_str name, pdl_sink_id *out);
 
 /* Names of labels, by the numbers of the labels. Policies share them when their runs exchange
- * values. All-zero: no names. The struct owns the texts. */
+ * values. There are no names when all members are zero. The struct owns the texts. */
 typedef struct pdl_label_names {
     char *text[PDL_LABEL_MAX_NAMED];
     uint32_t n;
@@ -39,8 +39,8 @@ void pdl_label_names_fini(pdl_label_names *n);
  * name is the same label in all of them. */
 typedef struct pdl_policies pdl_policies;
 
-/* Makes an empty set of policies. names: borrowed; the names of labels in the policies are added to
- * it. NULL: the policies have private names. */
+/* Makes an empty set of policies. names is borrowed, and the names of labels in the policies are
+ * added to it. When it is NULL, the policies have private names. */
 pdl_policies *pdl_policies_new(pdl_label_names *names);
 void pdl_policies_free(pdl_policies *p); /* p may be NULL */
 
@@ -232,7 +232,7 @@ typedef struct pdl_policy_options {
     /* the ids of the world's own effects are the numbers above this one */
     uint32_t first_id;
     /* Returns true when the process of e (code or a command) may write a file that remains after
-     * the process. The function may be NULL: then every process may write such a file. */
+     * the process. When the function is NULL, every process may write such a file. */
     bool (*leaves_files)(void *user, const pdl_effect *e);
     /* Called for an effect that would be refused, or a question that would be asked. Returns true
      * when the effect will not be executed in any case; it is then forwarded, without a question.

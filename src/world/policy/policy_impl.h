@@ -77,7 +77,7 @@ typedef struct policy {
     pdl_str name;
     char digest[65]; /* the digest of the policy's text */
     bool built_in;
-    /* the policy applies only to actions of the module with this bit; 0: to all actions */
+    /* the policy applies only to actions of the module with this bit; with 0, to all actions */
     uint64_t module;
     pdl_str folder;  /* folder of the module */
     pdl_control control;

@@ -18,7 +18,8 @@
 static const struct {
     pdl_sandbox_end end;
     pdl_err_kind kind;
-    const char *text; /* the end of the sentence; NULL: the text that the helper wrote is used */
+    /* the end of the sentence; when it is NULL, the text that the helper wrote is used */
+    const char *text;
 } errors[] = {
     {PDL_SANDBOX_PROCESSES, PDL_E_processes,
      "was ended: it started more processes than its sandbox allows"},

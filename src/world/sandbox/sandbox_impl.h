@@ -202,7 +202,8 @@ bool pdl_inside_confine(const sandbox_spec *s, int *calls, const char **what);
  * meant. */
 enum { PDL_NET_MAX_HOST = 256 };
 void pdl_net_split(const char *item, char *host, int *port);
-/* Returns true when an item of `net:` names this host and port (port 0: the address has no port).
+/* Returns true when an item of `net:` names this host and port (the port is 0 when the address has
+   none).
  */
 bool pdl_net_grants(const path_list *net, const char *host, int port);
 /* Returns true for a host with or without a port, and for a domain. */

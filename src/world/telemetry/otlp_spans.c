@@ -60,7 +60,8 @@ struct pdl_otlp_run {
 
 /* --- spans ------------------------------------------------------------------------------------ */
 
-/* Makes a span below `up`. parent: id of the span around the new one; NULL: the id of `up`. */
+/* Makes a span below `up`. parent is the id of the span around the new one; when it is NULL, the id
+ * of `up` is used. */
 static span *span_new(pdl_otlp_run *r, span *up, const char *parent, int kind, int64_t start) {
     span *s = PDL_NEW(span);
     *s = (span){.run = r, .up = up, .kind = kind, .start = start, .end = start};

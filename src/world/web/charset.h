@@ -11,8 +11,8 @@
 
 #include "base/buf.h"
 
-/* Returns true when a body of this type (small letters, without parameters; empty: unknown) is
- * text. */
+/* Returns true when a body of this type (in small letters, without parameters; empty when it is
+ * unknown) is text. */
 bool pdl_web_is_text(pdl_str type, pdl_str body);
 /* Appends the body as UTF-8. Bytes that are wrong in its encoding become U+FFFD. named: the
  * parameter charset of Content-Type, or empty. Returns the name of the encoding, a static text.

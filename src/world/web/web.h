@@ -13,22 +13,22 @@
 #include "effect/effect.h"
 #include "io/loop.h"
 
-/* All-zero: a world without environment. */
+/* The options of a world. When all members are zero, the world has no environment. */
 typedef struct pdl_web_options {
-    /* Returns the value of an environment variable, NULL when it is not set; borrowed until the
-     * next call. The variables that `auth` names are read with this function. The function may be
-     * NULL: then no variable is set. */
+    /* Returns the value of an environment variable, or NULL when it is not set. The value is
+     * borrowed until the next call. The variables that `auth` names are read with this function.
+     * When the function is NULL, no variable is set. */
     const char *(*env)(void *user, const char *name);
     void *user;
-    /* Returns true for a variable that holds the key of a model's service. The function may be
-     * NULL: then no variable holds such a key. */
+    /* Returns true for a variable that holds the key of a model's service. When the function is
+     * NULL, no variable holds such a key. */
     bool (*is_model_key)(pdl_str variable);
     const pdl_debug *debug; /* category http; borrowed */
     /* Credentials that are sent or received are registered here, and redacted in messages;
      * borrowed; may be NULL. */
     pdl_secrets *secrets;
     /* Writes the header `traceparent` of a request for this effect, ending with a NUL; returns
-     * false when the effect has none. The function may be NULL: then no request has the header. */
+     * false when the effect has none. When the function is NULL, no request has the header. */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
     void *trace_user;
 } pdl_web_options;

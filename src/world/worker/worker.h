@@ -36,23 +36,24 @@ typedef struct pdl_worker_options {
     /* Interpreters, which are tried in order until one starts: paths, or names that are searched in
      * PATH; copied. */
     const char *const *pythons;
-    size_t n_pythons; /* 0: "python3" */
+    size_t n_pythons; /* 0 means "python3" */
     pdl_str dir;      /* directory of the program, used when a request has no cwd; copied */
-    /* Limit for one python block, including its waits for the run, and for one command; 0: no
-     * limit. When the limit is reached the process is killed; the next block starts a new process.
+    /* Limit for one python block, including its waits for the run, and for one command; 0 means no
+     * limit. When the limit is reached the process is killed; the next block starts a new
+     * process.
      */
     uint64_t time_limit_ms;
-    /* Maximum address space of the Python process and of a command, in bytes; 0: the limit of this
-     * process. */
+    /* Maximum address space of the Python process and of a command, in bytes; 0 means the limit of
+     * this process. */
     size_t max_memory;
-    uint64_t ipython_ms;    /* limit for one ipython block; 0: 5000 */
+    uint64_t ipython_ms;    /* limit for one ipython block; 0 means 5000 */
     const pdl_debug *debug; /* category worker; may be NULL */
     void *user;             /* first argument of each callback */
-    /* Receives the standard error of the Python process, which is then not a terminal. NULL: the
-     * process writes to the standard error of this process. */
+    /* Receives the standard error of the Python process, which is then not a terminal. When the
+     * function is NULL, the process writes to the standard error of this process. */
     void (*errors)(void *user, pdl_str bytes);
     /* Called when code of the effect `code` reads standard input: makes an INPUT effect and
-     * answers. The function may be NULL: then code finds the end of the input. */
+     * answers. When the function is NULL, code finds the end of the input. */
     void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
                       void *answer_user);
     /* Called when code uses the pdl package. request (taken) is a dict:
@@ -67,15 +68,16 @@ typedef struct pdl_worker_options {
      * the request is refused with an error. */
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
                         pdl_worker_done_fn *done, void *done_user);
-    const struct pdl_sandbox *sandbox; /* confines code and commands; NULL: they are not confined */
+    /* confines code and commands; when it is NULL, they are not confined */
+    const struct pdl_sandbox *sandbox;
     /* Counter of the Python processes in all worlds whose objects occur in one run; NULL when there
      * is one world. */
     uint32_t *generations;
     /* Each block and each operation on an object begins with Python's generators seeded from this
-     * number and the place of its effect; NULL: they are not seeded. */
+     * number and the place of its effect; When it is NULL, they are not seeded. */
     const uint64_t *seed;
-    /* Returns the attributes of a PDL_V_RECORD (pdl_usage) as an owned dict, or absent. The
-     * function may be NULL: then Python gets records as opaque objects. */
+    /* Returns the attributes of a PDL_V_RECORD (pdl_usage) as an owned dict, or absent. When the
+     * function is NULL, Python gets records as opaque objects. */
     pdl_val (*record)(void *user, pdl_vref record);
 } pdl_worker_options;
 

@@ -236,7 +236,7 @@ static void add_args(lsp_completer *c, const lsp_spot *p) {
     }
 }
 
-/* Completes the key at the marker. p is the mapping of the key. A flat switch. */
+/* Completes the key at the marker. p is the mapping of the key. The function is a flat switch. */
 static void complete_key(lsp_completer *c, const lsp_spot *p) {
     switch ((int)p->role) {
     case ROLE_BLOCK: add_block_keys(c, p); return;
@@ -376,7 +376,7 @@ static void add_exceptions(lsp_completer *c) {
                                             .order = name[0] >= 'a' ? '1' : '2'});
 }
 
-/* Completes the value at the marker, which is p. A flat switch. */
+/* Completes the value at the marker, which is p. The function is a flat switch. */
 static void complete_value(lsp_completer *c, const lsp_spot *p) {
     switch ((int)p->role) {
     case ROLE_WORD:

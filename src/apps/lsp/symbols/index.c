@@ -480,7 +480,7 @@ static bool is_second_visit(indexer *w, const pdl_node *n) {
     return pdl_map_put(&w->seen, key, w) != NULL;
 }
 
-/* Walks a node according to its role. A flat switch. */
+/* Walks a node according to its role. The function is a flat switch. */
 static void walk(indexer *w, const lsp_spot *p) {
     if (is_second_visit(w, p->node)) return;
     switch (p->role) {

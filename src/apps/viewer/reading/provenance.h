@@ -32,7 +32,7 @@ typedef struct pdl_named_value {
     int maker;
 } pdl_named_value;
 
-/* All-zero is empty. Parts and needs are in the order of their items. */
+/* It is empty when all members are zero. Parts and needs are in the order of their items. */
 typedef struct pdl_provenance {
     pdl_map names; /* name -> number of its value + 1 */
     PDL_VEC(pdl_named_value) values;

@@ -16,7 +16,7 @@ typedef struct pdl_uses_link {
     uint32_t work, next;
 } pdl_uses_link;
 
-/* All-zero is empty. */
+/* The works that names mean. There are no names when all members are zero. */
 typedef struct pdl_uses {
     pdl_map names; /* name -> number of its first link, + 1 */
     PDL_VEC(pdl_uses_link) links;

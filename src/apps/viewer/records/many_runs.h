@@ -20,7 +20,7 @@
 #include "value/val.h"
 #include "viewer/viewer.h"
 
-/* A table that is being made. All-zero is not valid. */
+/* A table that is being made. A struct of zeros is not valid. */
 typedef struct pdl_run_table {
     pdl_val lists; /* the values that the runs were given: name of a column -> list */
     pdl_val rows;  /* blocks */

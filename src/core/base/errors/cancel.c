@@ -20,7 +20,7 @@ static _Thread_local unsigned n_often;
 static _Thread_local pdl_err why; /* the reason why a walk was cancelled */
 _Thread_local bool pdl_walk_cancelled;
 
-/* number of checks before the process gets a signal; 0: it gets none */
+/* number of checks before the process gets a signal; 0 when it gets no signal */
 static atomic_long looks_left;
 
 void pdl_cancel_say_after(long looks) { atomic_store(&looks_left, looks); }

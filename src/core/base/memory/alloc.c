@@ -17,7 +17,7 @@
 #include "base/pool.h"
 
 /* The embedder sets both before threads exist. */
-static pdl_oom_fn *on_oom;   /* the embedder's handler; NULL: there is none */
+static pdl_oom_fn *on_oom;   /* the embedder's handler; may be NULL */
 static pdl_allocator custom; /* all-zero: malloc */
 
 void pdl_alloc_on_oom(pdl_oom_fn *fn) { on_oom = fn; }

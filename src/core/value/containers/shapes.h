@@ -8,8 +8,8 @@
 
 #include "value/val.h"
 
-/* The sets of keys met so far; all-zero is empty. The table is direct-mapped, so its memory is
- * bounded. */
+/* The sets of keys met so far; there are no sets when all members are zero. The table is
+ * direct-mapped, so its memory is bounded. */
 enum { PDL_SHAPES = 64 };
 typedef struct pdl_shapes {
     struct pdl_shape *slot[PDL_SHAPES];

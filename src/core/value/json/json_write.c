@@ -27,13 +27,13 @@ typedef struct {
     size_t start; /* offset in out at which this value begins */
     pdl_err *err;
     int flags;
-    const pdl_str *unit; /* indentation of a level; NULL: everything is on one line */
+    const pdl_str *unit; /* indentation of a level; when it is NULL, everything is on one line */
     unsigned depth;
     /* when out is longer than this, cancellation and memory are checked */
     size_t check_at;
     size_t away;               /* number of bytes of this value that part->room removed from out */
-    const pdl_json_part *part; /* NULL: none */
-    size_t most;               /* maximum number of bytes that are written; 0: no maximum */
+    const pdl_json_part *part; /* may be NULL */
+    size_t most;               /* maximum number of bytes that are written; 0 means no maximum */
 } writer;
 
 /* --- strings ---------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ enum { WIDTH = 80, MAX_DEPTH = 330 };
 typedef struct {
     pdl_buf *out;
     pdl_err *err;
-    size_t stop; /* length of out at which the one-line form is abandoned; SIZE_MAX: never */
+    size_t stop; /* length of out at which the one-line form is abandoned; SIZE_MAX means never */
     unsigned depth;
     size_t check_at; /* when out is longer than this, cancellation and memory are checked */
 } printer;

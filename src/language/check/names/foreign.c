@@ -15,7 +15,7 @@
 enum { MAX_FORMS = 3 }; /* forms that are reported for one text */
 
 typedef struct foreign_form {
-    size_t end;   /* offset after the form; 0: no form begins here */
+    size_t end;   /* offset after the form; 0 when no form begins here */
     pdl_str name; /* the variable */
     pdl_str expr; /* the content of a ${ } that replaces the form; empty for a statement */
 } foreign_form;
@@ -68,8 +68,8 @@ static foreign_form dollar(pdl_str s, size_t at) {
     return (foreign_form){to, name, name};
 }
 
-/* Returns the end of the formula $a + b$ whose first dollar is at from; 0: no formula ends on this
- * line. */
+/* Returns the end of the formula $a + b$ whose first dollar is at from. Returns 0 when no formula
+ * ends on this line. */
 static size_t formula_end(pdl_str s, size_t from) {
     for (size_t i = from + 1; i < s.n && s.p[i] != '\n'; i++)
         if (s.p[i] == '$' && !(i + 1 < s.n && (is_name_byte(s.p[i + 1]) || s.p[i + 1] == '{')))

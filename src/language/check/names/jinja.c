@@ -137,7 +137,7 @@ static void infer_macro(pdl_infer *in, const pdl_xnode *x) {
     in->c->dead = dead;
 }
 
-/* A flat switch over the statements. */
+/* This function is a flat switch over the statements. */
 void pdl_infer_statement(pdl_infer *in, const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_IF: infer_if(in, x); return;

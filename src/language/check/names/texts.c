@@ -147,7 +147,8 @@ static size_t after(pdl_str s, size_t at) {
     return s.n;
 }
 
-/* Returns what a shell would do with a word of a command; NULL: nothing. */
+/* Returns what a shell would do with a word of a command. Returns NULL when it would use the word
+ * unchanged. */
 static const char *shell_word(pdl_str w) {
     static const char *const signs[] = {"|",  "||", "&&", ">",    ">>", "<",
                                         "<<", "&",  ";",  "2>&1", "2>", "&>"};

@@ -147,7 +147,7 @@ static const pdl_ty *type_of_choice(pdl_infer *in, const pdl_xnode *x) {
     return t;
 }
 
-/* A flat switch over the kinds of nodes without a left operand. */
+/* This function is a flat switch over the kinds of nodes without a left operand. */
 static const pdl_ty *type_of_leaf(pdl_infer *in, const pdl_xnode *x) {
     pdl_arena *a = pdl_checker_arena(in->c);
     switch ((int)x->kind) {

@@ -37,8 +37,8 @@ static bool is_sequence(uint32_t kind) {
 
 static bool is_count(uint32_t kind) { return (kind & (PDL_TY_INT | PDL_TY_BOOL)) != 0; }
 
-/* Returns the kind of `a op b` for two single kinds, or 0 when it fails. A flat switch over the
- * operators. */
+/* Returns the kind of `a op b` for two single kinds, or 0 when it fails. The function is a flat
+ * switch over the operators. */
 static uint32_t pair(pdl_xop op, uint32_t a, uint32_t b) {
     if ((a | b) & OPAQUE) return PDL_TY_ANY;
     bool numbers = a & NUMBER && b & NUMBER;

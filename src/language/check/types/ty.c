@@ -34,7 +34,7 @@ const pdl_ty *pdl_ty_of_kinds(pdl_arena *a, uint32_t kinds) {
     return pdl_ty_new(a, (pdl_ty){.kinds = kinds});
 }
 
-/* A flat switch over the tags of values. */
+/* This function is a flat switch over the tags of values. */
 static uint32_t kind_of_tag(pdl_tag tag) {
     switch (tag) {
     case PDL_V_NULL: return PDL_TY_NULL;

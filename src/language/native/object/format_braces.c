@@ -24,7 +24,7 @@ typedef struct {
 /* A field as written. */
 typedef struct {
     pdl_str name, spec;
-    uint32_t conversion; /* 0: none */
+    uint32_t conversion; /* 0 when there is none */
     bool nested;         /* the spec has braces */
 } field;
 

@@ -135,7 +135,7 @@ static bool unknown_code(const spec *f, pdl_vref x, pdl_err *err) {
 
 /* The parts of a number: sign, prefix, the digits before the point, and the rest. */
 typedef struct {
-    char sign; /* 0: none */
+    char sign; /* 0 when there is none */
     pdl_str prefix, digits, rest;
 } parts;
 

@@ -280,7 +280,7 @@ static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
 #define ARG_PTR(type)         , f->code->operands.p[i->c]
 #define ARG_PTR_OR_NULL(type) , f->code->operands.p[i->c]
 
-/* A flat switch with one case for each opcode. */
+/* This function is a flat switch with one case for each opcode. */
 pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
     const bool traced = PDL_TRACES(f->run->opt.debug, exec);
     for (;;) {

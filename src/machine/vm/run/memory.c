@@ -26,7 +26,7 @@ enum {
 };
 
 struct pdl_reserve {
-    void *memory, *words; /* NULL: released */
+    void *memory, *words; /* NULL after their release */
     uint32_t refs;
 };
 

@@ -108,7 +108,7 @@ bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err) 
 
 struct cutting {
     pdl_durable *d;
-    /* owned message; NULL: problems of unfinished writes are stored by path instead */
+    /* owned message; when it is NULL, problems of unfinished writes are stored by path instead */
     pdl_buf *wrong;
     PDL_VEC(char *) open; /* paths of files with an unfinished write */
     bool cuts;            /* false: problems are only searched, and no file is truncated */

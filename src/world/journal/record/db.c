@@ -227,7 +227,8 @@ bool pdl_journal_db_put_block(db *d, const db_block *b, pdl_err *err) {
 struct db_each {
     bool (*fn)(void *user, const db_effect *e);
     void *user;
-    /* place of the row whose answer differs from what was written, owned; NULL: no such row */
+    /* place of the row whose answer differs from what was written, owned; NULL when there is no
+     * such row */
     char *damaged;
 };
 

@@ -59,7 +59,7 @@ typedef enum {
 } pdl_param_to;
 
 typedef struct pdl_param_rule {
-    /* the parameter's name, and its name on the wire (NULL: the same name) */
+    /* the parameter's name, and its name on the wire (NULL when it is the same name) */
     const char *name, *as;
     pdl_param_to to;
     bool list; /* a value that is not a list becomes a list with this one element */
@@ -87,8 +87,8 @@ pdl_family pdl_params_family(pdl_str name);
 /* The maximum length of an answer of Anthropic's models when the program gives no limit. */
 enum { PDL_ANSWER_TOKENS = 4096 };
 
-/* Returns the number of thinking tokens for a reasoning_effort with Anthropic's models; 0: the
- * model does not think. */
+/* Returns the number of thinking tokens for a reasoning_effort with Anthropic's models. Returns 0
+ * when the model does not think. */
 int64_t pdl_params_budget(pdl_vref effort);
 
 /* Returns a parameter that is a number, or a text that is a number, such as a count of seconds.

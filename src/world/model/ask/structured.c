@@ -154,8 +154,8 @@ static bool is_named(pdl_vref k, const char *const *names) {
 
 typedef struct remover {
     const char *const *names;
-    /* results that are known already; way 1: the value was read as a map of names; way 0: as a
-     * schema */
+    /* results that are known already; way 1 means that the value was read as a map of names, and
+     * way 0 as a schema */
     pdl_memo memo;
 } remover;
 

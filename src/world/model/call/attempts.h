@@ -13,7 +13,8 @@
 typedef struct pdl_attempts_made {
     /* each entry is {model, kind, status, message, seconds, next, wait_seconds?} */
     pdl_val list;
-    /* when the request in flight was sent; 0: after a failure nothing was sent yet */
+    /* the time at which the request in flight was sent; 0 when no request was sent after a
+     * failure */
     uint64_t start_ns;
     double failed_s; /* how long the failed requests were on the network, in seconds */
 } pdl_attempts_made;

@@ -139,7 +139,7 @@ struct pdl_call {
     pdl_call *leader;    /* in the state AWAITS_FIRST: the call for which this one waits */
     /* the next and the previous call that wait for the same call */
     pdl_call *next_follower, **prev_follower;
-    pdl_call *followers, **followers_end;     /* the calls that wait for this one; NULL: none */
+    pdl_call *followers, **followers_end;     /* the calls that wait for this one; may be NULL */
     bool has_followed;   /* this call has waited for another one, which a call does only once */
     bool leads;          /* calls whose requests begin alike wait for this call */
     pdl_buf wire_text; /* text of a stream, for the log of --wire */

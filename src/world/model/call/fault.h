@@ -12,7 +12,8 @@
 #include "io/http.h"
 #include "value/val.h"
 
-/* All-zero: no fault. Release with pdl_fault_fini. */
+/* A failure of a call. There is no failure when all members are zero. Release with
+ * pdl_fault_fini. */
 typedef struct pdl_fault {
     pdl_err_kind kind;
     int status;         /* status of the answer; 0 when there was no answer */

@@ -43,7 +43,7 @@ pdl_str pdl_call_token_id(const pdl_call *c);
 /* Starts the timer of c; the state decides what its end means. */
 void pdl_call_wait(pdl_call *c, uint64_t ms);
 void pdl_call_stop_waiting(pdl_call *c);
-/* Returns how long, in ms, a call may wait before anything is received; 0: no limit. */
+/* Returns how many ms a call may wait before it receives the first byte; 0 means no limit. */
 uint64_t pdl_call_patience(const pdl_call *c);
 /* Returns the seconds until the patience of the world ends; HUGE_VAL when its patience has no
  * limit. */
@@ -72,8 +72,9 @@ void pdl_call_read_reply(pdl_call *c, const pdl_http_reply *r);
 /* Passes text to the sink when the program wants pieces. Returns false when the sink cancelled the
  * call, or when c->fault says why it must end; the caller then calls pdl_call_stop. */
 bool pdl_call_show(pdl_call *c, pdl_str text);
-/* Shows the text of a whole reply in pieces of n_cp code points (0: as one piece). The part of a
- * job's text that was shown before is left out. Returns false in the same cases as pdl_call_show.
+/* Shows the text of a whole reply in pieces of n_cp code points, or as one piece when n_cp is 0.
+ * The part of a job's text that was shown before is left out. Returns false in the same cases as
+ * pdl_call_show.
  */
 bool pdl_call_show_whole(pdl_call *c, pdl_vref raw, size_t n_cp);
 /* Ends the call after pdl_call_show returned false. Takes raw. */

@@ -19,7 +19,7 @@ struct pdl_rate_bucket;
 pdl_rates *pdl_rates_new(pdl_loop *loop, pdl_rate_limits limits);
 void pdl_rates_free(pdl_rates *r); /* no slot may be in use or waiting */
 
-/* One request. All-zero: it neither waits nor occupies a slot. */
+/* One request. When all members are zero, it neither waits nor occupies a slot. */
 typedef struct pdl_rate_slot {
     struct pdl_rate_bucket *bucket; /* stays set after the request is sent */
     struct pdl_rate_slot *prev, *next;

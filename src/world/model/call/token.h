@@ -16,7 +16,8 @@ typedef struct pdl_tokens {
     pdl_access_token *first;
 } pdl_tokens;
 
-/* A call's wait for a token; embedded in the call. All-zero: it does not wait. */
+/* A call's wait for a token; embedded in the call. When all members are zero, the call does not
+ * wait. */
 typedef struct pdl_token_wait {
     pdl_access_token *token;
     struct pdl_token_wait *next, **prev;

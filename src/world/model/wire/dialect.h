@@ -60,9 +60,10 @@ typedef struct pdl_job {
  * {embeddings: [[number]], usage, model} with a vector for each of ask->texts in their order; usage
  * is null when the service reports none. */
 typedef struct pdl_embedder {
-    /* Texts per request. 0: a hundred, or fewer for services with a lower limit. */
+    /* Number of texts in a request. 0 means a hundred, or fewer for services with a lower limit. */
     size_t batch;
-    /* models with these prefixes take one text at a time; NULL: every model takes several */
+    /* models with these prefixes take one text at a time; when it is NULL, every model takes
+     * several */
     const char *single;
     bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
     bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err);
@@ -95,12 +96,13 @@ typedef enum pdl_mark_places {
 /* How a request marks the end of a beginning that later requests share. Only some prompt caches
  * need marks (marks.c). */
 typedef struct pdl_mark_form {
-    /* the member of the request that contains `tools`; NULL: `tools` is in the request itself */
+    /* the member of the request that contains `tools`; NULL when `tools` is in the request
+     * itself */
     const char *tools_in;
     const char *key;      /* name of the member that is the mark */
     const char *type;     /* the value of that member is {type: this text} */
-    /* Returns the places where a model takes marks. own: the program itself asks for marks in this
-     * call. The function may be NULL: then all models take marks everywhere. */
+    /* Returns the places where a model takes marks. own is set when the program itself asks for
+     * marks in this call. When the function is NULL, all models take marks everywhere. */
     pdl_mark_places (*places)(pdl_str model, bool own);
     bool own_block; /* the mark is a separate block after the block whose end it marks */
 } pdl_mark_form;
@@ -133,7 +135,7 @@ struct pdl_dialect {
     bool (*sign)(const pdl_sign *s, pdl_err *err);
     bool (*pending)(const pdl_ask *a, pdl_vref json, pdl_job *job);
     const pdl_embedder *embedder;
-    const pdl_mark_form *marks; /* NULL: the service needs no marks */
+    const pdl_mark_form *marks; /* NULL when the service needs no marks */
 };
 
 extern const pdl_dialect pdl_dialect_openai;

@@ -67,7 +67,7 @@ static pdl_vref item_at(pdl_vref list, size_t i, const char *name) {
 /* Where the vectors of an answer are, and what they cost. */
 typedef struct {
     pdl_vref list;
-    const char *name; /* the key of the vector in each item; NULL: each item is one */
+    const char *name; /* the key of the vector in each item; NULL when each item is a vector */
     pdl_val usage;    /* owned */
 } found_vectors;
 

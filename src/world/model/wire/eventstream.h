@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* All-zero: nothing was read. */
+/* The state of reading a stream. When all members are zero, no bytes were read. */
 typedef struct pdl_eventstream {
     pdl_buf in;   /* bytes of an incomplete frame */
     pdl_buf text; /* the event that is passed to fn */

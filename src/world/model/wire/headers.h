@@ -10,7 +10,8 @@
 #include "base/vec.h"
 #include "effect/secret.h"
 
-/* All-zero: no headers. Lines may hold keys, so fini wipes them. */
+/* The headers of a request. When all members are zero, there are no headers. Lines may hold keys,
+ * so fini wipes them. */
 typedef struct pdl_headers {
     char **p;
     size_t n, cap;

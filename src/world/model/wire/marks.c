@@ -82,8 +82,8 @@ static pdl_vref long_in(pdl_vref blocks, const char *key, pdl_vref found) {
     return found;
 }
 
-/* Returns a long mark in the messages from `first` on, or of the request itself; absent: there is
- * none. */
+/* Returns a long mark in the messages from `first` on, or of the request itself. Returns absent
+ * when there is no long mark. */
 static pdl_vref long_from(const pdl_mark_form *f, pdl_vref body, size_t first) {
     pdl_vref found = pdl_absent(), messages = pdl_member(body, "messages");
     if (is_long(pdl_member(body, f->key))) return pdl_member(body, f->key);
@@ -117,8 +117,8 @@ static bool takes_mark(const pdl_mark_form *f, pdl_vref block) {
     return !pdl_str_is(type, "thinking") && !pdl_str_is(type, "redacted_thinking");
 }
 
-/* How marks are set. left: number of marks that may still be added. later: a long mark that the
- * program set after this point; absent: none. */
+/* How marks are set. left is the number of marks that may still be added. later is a long mark that
+ * the program set after this point, or absent. */
 typedef struct marking {
     unsigned left;
     pdl_val later;

@@ -56,7 +56,8 @@ typedef struct pdl_turns_form {
     const char *key, *assistant;
     pdl_val (*parts)(pdl_vref message,
                      pdl_val list); /* appends the content of a message to list (taken) */
-    /* writes an entry of thinking_blocks, or returns absent; NULL: thoughts are never sent */
+    /* writes an entry of thinking_blocks, or returns absent; when it is NULL, thoughts are never
+     * sent */
     pdl_val (*thought)(pdl_vref block);
     pdl_val (*call)(pdl_vref message, size_t i); /* writes the i-th call of a message */
     /* writes the result in the i-th message, which is the answer to a call */

@@ -34,7 +34,8 @@ typedef struct pdl_reply_builder_tool {
 
 typedef enum { PDL_THINK_UNKNOWN, PDL_THINK_INSIDE, PDL_THINK_NONE } pdl_think;
 
-/* All-zero: nothing was read. pdl_reply_builder_init sets the other values of an empty builder. */
+/* When all members are zero, no reply was read. pdl_reply_builder_init sets the other values of an
+ * empty builder. */
 typedef struct pdl_reply_builder {
     pdl_val head;  /* dict: id, created, model and other top-level fields of the events */
     pdl_val extra; /* dict: further members of the deltas; the last value of each is kept */

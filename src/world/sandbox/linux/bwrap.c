@@ -155,7 +155,7 @@ void pdl_bwrap_exec_probe(const char *script) {
     add(&w, "--", "/bin/sh", "-c");
     add(&w, script, NULL, NULL);
     *pdl_vec_push(&w) = NULL;
-    /* The environment is empty: a library that a variable preloads might not work inside
+    /* The environment is empty, because a library that a variable preloads might not work inside
      * bubblewrap. */
     execve(pdl_bubblewrap, (char **)(void *)w.p, (char *[]){NULL});
 }
