@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assistant.py -- what people give to an assistant that writes programs: the card, the index of the manual, its whole text, and a skill. The command is
-tools/assistant-pages.
+"""assistant.py -- makes the files that people give to an assistant that writes programs: the card, the index of the manual, its whole text, and a
+skill. The command is tools/assistant-pages.
 
 The tables of the card are those of docs/manual/quick-reference.md; tests/docs runs its programs.
 """
@@ -80,20 +80,20 @@ Ada, 1815
 
 
 def rows(text, title):
-    """The rows of the table below a heading, as lists of cells."""
+    """Returns the rows of the table below a heading, as lists of cells."""
     body = re.split(r"^#{2,3} ", text[text.index("\n%s\n" % title) + len(title) + 2:], maxsplit=1, flags=re.M)[0]
     lines = [x for x in body.split("\n") if x.startswith("|")][2:]
     return [[c.strip().replace("\\|", "|") for c in re.split(r"(?<!\\)\|", x)[1:-1]] for x in lines]
 
 
 def filled(text, indent="  "):
-    """The text in lines; code is not taken apart where it fits."""
+    """Breaks the text into lines. Code that fits on a line is not divided."""
     whole = re.sub(r"`[^`]*`", lambda m: m.group(0).replace(" ", "\0"), text)
     return textwrap.fill(whole, COLUMNS, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False).replace("\0", " ") + "\n"
 
 
 def kinds(table):
-    """Each kind of block with what it is and its other fields, one after the other."""
+    """Returns a text about each kind of block, with its meaning and its other fields."""
     out = []
     for name, doc in table:
         if name.startswith("**"):
@@ -115,7 +115,7 @@ def card():
 
 
 def first_sentence(name):
-    """What a page says first, in a line without links."""
+    """Returns the first sentence of a page, on one line and without links."""
     text = re.sub(r"\A# .*", "", without_code(without_nav(page_file(name).read_text("utf-8"))))
     paragraph = next(" ".join(p.split()) for p in re.split(r"\n{2,}", text) if re.match(r"[A-Z`\"]", p.strip()))
     return re.sub(r"\[([^\]]*)\]\([^)]*\)|:$", lambda m: m.group(1) or ".", re.split(r"(?<=[.!?]) ", paragraph, maxsplit=1)[0])
@@ -132,7 +132,7 @@ def index(end):
 
 
 def full():
-    """The pages in reading order, each behind a comment with its name."""
+    """Returns the pages in reading order, each after a comment with its name."""
     return "".join("<!-- docs/%s.md -->\n\n%s\n" % (n, without_nav(page_file(n).read_text("utf-8")).strip() + "\n") for _, pages in PARTS for n in pages)
 
 
@@ -144,7 +144,7 @@ def write_texts(folder, end=".md"):
 
 
 def write_skill(folder):
-    """The folder that an assistant reads: when it is for it, and the card."""
+    """Writes the folder that an assistant reads. It says when the skill is useful, and has the card."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in SKILL:
         shutil.copyfile(file, folder / file.name)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pages.py -- what the tools for pages know of Markdown: headings and their anchors, links, and where an installed page lies.
+"""pages.py -- reads Markdown for the tools for pages: headings and their anchors, links, and the places of installed pages.
 
-An anchor is what the usual viewers of Markdown make of a heading; the site gets the same ones, so a link that is right in the sources is right everywhere.
+An anchor has the form that the usual viewers of Markdown give it. The site has the same anchors, so a link that is right in the sources is right
+everywhere.
 """
 import os
 import pathlib
@@ -9,16 +10,16 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^( *)(```|~~~).*?^ *\2 *$", re.M | re.S)
-HEADING = re.compile(r"^(#{1,6}) +(.*?)(?: +#+)? *$", re.M)  # number signs at the end of a heading are no part of its text
+HEADING = re.compile(r"^(#{1,6}) +(.*?)(?: +#+)? *$", re.M)  # number signs at the end of a heading do not belong to its text
 LINK = re.compile(r"(!?)\[((?:[^\]\[]|\[[^\]\[]*\])*)\]\(([^)\s]+)\)")
 
-# Folders and pages of the sources, and where `make install` puts them below share/. The first that fits counts.
+# Folders and pages of the sources, with the places to which `make install` copies them below share/. The first row that fits counts.
 INSTALLED = [("docs/internals", None), ("docs/home.md", None), ("docs", "doc/libpdl"), ("examples", "doc/libpdl/examples"), ("lib", "pdl/lib"),
              ("README.md", "doc/libpdl/README.md"), ("CHANGELOG.md", "doc/libpdl/CHANGELOG.md"), ("LICENSE", "doc/libpdl/LICENSE")]
 
 
 def without_code(text):
-    """The text with the same number of lines, without blocks of code."""
+    """Returns the text with the same number of lines, without blocks of code."""
     return FENCE.sub(lambda m: "\n" * m.group(0).count("\n"), text)
 
 
@@ -28,7 +29,7 @@ def slug(title):
 
 
 def anchors(text):
-    """[(level, title, anchor)] of the headings, in order; a title that is there twice gets a number."""
+    """Returns [(level, title, anchor)] of the headings, in order. The anchor of a repeated title gets a number."""
     seen, out = {}, []
     for marks, title in HEADING.findall(without_code(text)):
         own = re.search(r" \{#([\w-]+)\}$", title)
@@ -39,18 +40,18 @@ def anchors(text):
 
 
 def names(text):
-    """Everything that a link with # can lead to."""
+    """Returns everything to which a link with # can lead."""
     return {a for _, _, a in anchors(text)} | set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
 
 
 def links(text):
-    """[(line, target)] of the links to other places of the tree."""
+    """Returns [(line, target)] of the links to other places of the tree."""
     text = re.sub(r"`[^`\n]*`", lambda m: "x" * len(m.group(0)), without_code(text))
     return [(text.count("\n", 0, m.start()) + 1, m.group(3)) for m in LINK.finditer(text) if not re.match(r"[a-z]+:", m.group(3))]
 
 
 def installed(path):
-    """Where a file of the sources (relative, as text) is installed below share/, or None."""
+    """Returns the place below share/ where a file of the sources is installed, or None. The path is relative, and a text."""
     for source, to in INSTALLED:
         if path == source or path.startswith(source + "/"):
             return to and to + path[len(source):]
@@ -62,7 +63,7 @@ MARK = re.compile(r"\s*(?:[-*]|\d+\.) ")
 
 
 def blocks(text):
-    """[(line, words)] of the paragraphs, items of lists and cells of tables; without code that is a block."""
+    """Returns [(line, words)] of the paragraphs, items of lists and cells of tables, without blocks of code."""
     out, now, start = [], [], 1
     text = re.sub(r"<!--.*?-->", "", without_code(without_nav(text)), flags=re.S)
     for number, line in enumerate(text.split("\n") + [""], 1):
@@ -79,7 +80,7 @@ def blocks(text):
 
 
 def sentences(text):
-    """[(line, number of words, sentence)]; inline code is one word, a link has the words of its text."""
+    """Returns [(line, number of words, sentence)]. Inline code counts as one word, and a link has the words of its text."""
     out = []
     for line, words in blocks(text):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "`code`", words))
@@ -88,7 +89,7 @@ def sentences(text):
     return out
 
 
-# The manual, in reading order: the parts, and the pages of each, below docs/. A page is here once, or `tools/manual-pages` fails.
+# The parts of the manual, in reading order, each with its pages below docs/. When a page is here twice or not at all, `tools/manual-pages` fails.
 PARTS = [
     ("Learn", ["manual/getting-started", "manual/tutorial", "manual/guide", "manual/guide-control", "manual/guide-data"]),
     ("Look up", ["manual/quick-reference", "manual/builtins", "manual/errors", "manual/messages", "manual/messages-yaml", "manual/messages-keys",
@@ -117,7 +118,7 @@ def without_nav(text):
 
 
 def with_nav(name, text):
-    """The text of a page, and below it where the page belongs, and the pages before and after it."""
+    """Returns the text of a page. Below the text are the part of the page, and the pages before and after it."""
     order = [(part, n) for part, pages in PARTS for n in pages]
     at = [n for _, n in order].index(name)
     folder = page_file(name).parent

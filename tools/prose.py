@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""prose.py -- what check-prose and check-names share: comments of a source, the words of docs/internals/words.md, and the list of today's offenders."""
+"""prose.py -- shared by check-prose and check-names: reads the comments of a source, the words of docs/internals/words.md, and the list of present
+offenders."""
 import bisect
 import collections
 import pathlib
@@ -16,12 +17,13 @@ MARKS = re.compile(r"^[ \t]*(?:/\*+|\*(?!/)|//)?[ \t]?|[ \t]*\*/$", re.M)
 
 
 def c_pieces(text):
-    """(start, piece) of each comment and each literal of a source in C."""
+    """Returns (start, piece) of each comment and each literal of a source in C."""
     return [(m.start(), m.group()) for m in C_PIECE.finditer(text)]
 
 
 def js_pieces(text):
-    """The same of a script of a page, whose comments begin with two slashes and whose texts have three kinds of quotes. Regular expressions are left out."""
+    """Returns the same for a script of a page, whose comments begin with two slashes and whose texts have three kinds of quotes. Regular expressions
+    are left out."""
     return [(m.start(), m.group()) for m in JS_PIECE.finditer(text) if not m.group("regex")]
 
 
@@ -29,18 +31,18 @@ PYTHON_PIECE = re.compile(r'#[^\n]*|[rbfRBF]{0,2}(?:""".*?"""|\'\'\'.*?\'\'\'|"(
 
 
 def python_pieces(text):
-    """(start, piece) of each comment and each literal of a source in Python."""
+    """Returns (start, piece) of each comment and each literal of a source in Python."""
     return [(m.start(), m.group()) for m in PYTHON_PIECE.finditer(text)]
 
 
 def pieces_of(path, text):
-    """The comments and literals of a source, by its language; none of a page or program."""
+    """Returns the comments and literals of a source, by its language. Returns an empty list for a page or a program."""
     read = {".c": c_pieces, ".h": c_pieces, ".def": c_pieces, ".js": js_pieces, ".py": python_pieces}.get(path.suffix)
     return read(text) if read else []
 
 
 def said(comment):
-    """The words of a comment of C, without its marks, on one line."""
+    """Returns the words of a comment of C, without its marks, on one line."""
     return " ".join(MARKS.sub("", comment).split())
 
 
@@ -48,8 +50,8 @@ ROW = re.compile(r" {2,}\S|\S+ {2,}\S")
 
 
 def parts(lines):
-    """The paragraphs and the rows of tables in the lines of a comment, which have no marks any more; each on one line. A row is indented, or has
-    two blanks after its first word; deeper lines after it continue it."""
+    """Returns the paragraphs and the rows of tables of a comment, each on one line. The given lines have no marks. A row is indented, or has two
+    blanks after its first word. Lines after it that are deeper continue it."""
     found, row = [], None
     for line in lines:
         depth = len(line) - len(line.lstrip())
@@ -69,13 +71,13 @@ def line_of(text, start):
 
 
 def key(path):
-    """The name of a file in the list. A file of src may move: it goes by its base name."""
+    """Returns the name of a file in the list. A file of src has its base name there, because it may move."""
     name = str(path.relative_to(ROOT))
     return path.name if name.startswith("src/") else name
 
 
 class Offenders:
-    """What was found, against tools/offenders.txt: `FILE RULE=COUNT ...`. A count may only become smaller."""
+    """Compares the offenders that were found with tools/offenders.txt, whose lines are `FILE RULE=COUNT ...`. A count may only become smaller."""
 
     def __init__(self, rules):
         self.rules, self.found, self.where = rules, collections.Counter(), collections.defaultdict(list)
@@ -99,7 +101,8 @@ class Offenders:
                         + "".join("%s %s\n" % (name, " ".join(r)) for name, r in rows.items()), "utf-8")
 
     def judge(self, argv):
-        """Prints what is new, and what can be lowered; (passed, failed). --write: lowers the list; --adopt RULE: begins it for a new rule."""
+        """Prints new offenders, and counts that can be lowered. Returns (passed, failed). With --write, lowers the counts of the list. With --adopt
+        RULE, begins the list of a new rule."""
         listed = self.read()
         mine = {k: n for k, n in listed.items() if k[1] in self.rules}
         if "--adopt" in argv:
@@ -129,10 +132,10 @@ class Offenders:
 
 
 class Word:
-    """A row of docs/internals/words.md: names and phrases that are not used any more, and what is written instead."""
+    """A row of docs/internals/words.md: names and phrases that are not used any more, and their replacements."""
 
     def __init__(self, names, phrases, but, write):
-        self.files, but = {b.strip("`") for b in but if b[0] == "`"}, [b for b in but if b[0] != "`"]  # where the name has its other meaning
+        self.files, but = {b.strip("`") for b in but if b[0] == "`"}, [b for b in but if b[0] != "`"]  # files in which the name has another meaning
         self.rule = (phrases + names)[0].strip("=*_").replace(" ", "-")
         self.phrases, self.write = phrases, write
         whole = [re.escape(n[1:]).replace(r"\*", r"\w+") for n in names if n[0] == "="]
@@ -141,10 +144,10 @@ class Word:
         self.name = re.compile("(?:%s)$" % "|".join(forms)) if forms else None
         self.text = re.compile(r"\b(?:%s)\b" % "|".join(map(spaced, phrases))) if phrases else None
         self.but = re.compile(r"\b(?:%s)\b" % "|".join(map(spaced, but))) if but else None
-        self.hints = tuple({max(p.lower().split(), key=len) for p in phrases})  # what a text has that has a phrase
+        self.hints = tuple({max(p.lower().split(), key=len) for p in phrases})  # a text with one of the phrases has one of these words
 
     def find(self, low, spans, marks):
-        """The places of its phrases in the parts of a text in small letters; marks: what a line of a comment begins with."""
+        """Returns the places of its phrases in the parts of a text in small letters. marks: the text with which a line of a comment begins."""
         found = set()
         for hint in self.hints:
             at = low.find(hint)
@@ -164,7 +167,7 @@ def spaced(phrase):
 
 
 def words():
-    """The rows of the table of words that were replaced."""
+    """Returns the rows of the table of words that were replaced."""
     text = WORDS.read_text("utf-8")
     rows = re.findall(r"^\| ([^|]*)\| ([^|]*)\| ([^|]*)\| ([^|]*)\|$", text[text.index("| in names | in text |"):].split("\n\n")[0], re.M)[1:]
     return [Word(re.findall(r"`([^`]+)`", names), *([p.strip() for p in cell.split(",") if p.strip()] for cell in (phrases, but)), write.strip())
@@ -177,7 +180,8 @@ HASHES = re.compile(r'"""(.*?)"""|(?:^|(?<=\s))#(?!!)[^\n]*(?:\n[ \t]*#[^\n]*)*'
 
 
 def prose_of(path, text, pieces):
-    """What people read in a file: the text, the spans of comments and messages in it, and what begins a line of a comment. A page has no code."""
+    """Returns the parts of a file that people read: the text, the spans of comments and messages in it, and the mark that begins a line of a comment.
+    A page has no code."""
     if path.suffix == ".md":
         return PAGE_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text), [(0, len(text))], LINE_OF_HASH
     if path.suffix == ".py" and pieces:

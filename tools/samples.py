@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samples.py -- the programs of the manual that run in a browser: for the examples of the playground and for "Try it" on the site.
+"""samples.py -- finds the programs of the manual that run in a browser, for the examples of the playground and for "Try it" on the site.
 
-A program runs there when it needs no process, no socket and no file but those of its page. tests/docs runs all programs of the manual and says
-what its fences mean.
+A program runs in a browser when it needs no process, no socket and only files of its page. tests/docs runs all programs of the manual and describes
+the meaning of its fences.
 """
 import base64
 import json
@@ -14,9 +14,9 @@ from pages import without_code
 TEACHING = ["getting-started", "tutorial", "guide", "guide-control", "guide-data", "context", "cookbook", "structured-output", "coming-from"]
 
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
-# What only the command has. A program with one of these is not offered.
+# Features that only the command has. A program with one of them is not offered.
 ABSENT = re.compile(r"\b(lang: *(command|ipython|mellea)|mcp|policy|sandbox|import: *[./]*(?!stdlib)\w+/|server)\b|^ *(command|write|http|requirements) *:|^ *(- )?args: *\[|aggregator: *\{?\s*file\b|\bsqlite3\b|\bopen\(", re.M)
-# What runs only where Python does, too: in a playground with Pyodide.
+# Features that also need Python: a playground with Pyodide.
 PYTHON = re.compile(r"\blang: *python\b|^ *(- )?python *:", re.M)
 NEEDS = re.compile(r"(?:include|import|read): *[\"']?([\w./-]+)")
 
@@ -27,13 +27,13 @@ def option(info, key, default=None):
 
 
 def heading(text, at):
-    """The title above a place of a page."""
+    """Returns the title above a place of a page."""
     found = re.findall(r"^#+ +(.*?) *$", without_code(text[:at]), re.M)
     return re.sub(r"[`*]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", found[-1])) if found else ""
 
 
 def needed(program, files):
-    """The files of the page that a program reads, also through others; None when one of them is not there."""
+    """Returns the files of the page that a program reads, directly or indirectly. Returns None when one of them is missing."""
     wanted, out = NEEDS.findall(program), {}
     while wanted:
         name = wanted.pop()
@@ -47,7 +47,7 @@ def needed(program, files):
 
 
 def samples(text, has_python=False):
-    """[{title, program, replies?, files?, at, end}] of a page; at and end: where its block is. has_python: blocks of Python run, too."""
+    """Returns [{title, program, replies?, files?, at, end}] of a page. at and end are the place of the block. has_python: blocks of Python run, too."""
     files, out = {}, []
     for m in FENCE.finditer(text):
         kind, info, body = m.groups()
@@ -64,7 +64,7 @@ def samples(text, has_python=False):
 
 
 def examples(docs, has_python=False):
-    """[{page, programs: [{title, program, ...}]}]: of the pages that teach, the first program of each heading."""
+    """Returns [{page, programs: [{title, program, ...}]}], which has the first program of each heading of the pages that teach."""
     out = []
     for name in TEACHING:
         file = docs / "manual" / (name + ".md")
@@ -78,7 +78,7 @@ def examples(docs, has_python=False):
 
 
 def link(sample):
-    """What is behind # of a link to the playground that opens a sample (packaging/playground/link.js reads it)."""
+    """Returns the text after the # of a link that opens a sample in the playground (packaging/playground/link.js reads it)."""
     shared = json.dumps({k: v for k, v in sample.items() if k in ("program", "replies", "files")}, ensure_ascii=False, separators=(",", ":"))
     deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = deflate.compress(shared.encode()) + deflate.flush()
@@ -86,7 +86,7 @@ def link(sample):
 
 
 def with_links(text, playground, has_python=False):
-    """A page with "Try it" below each program that runs in a browser; playground: the address of its folder, from the page."""
+    """Returns a page with "Try it" below each program that runs in a browser. playground: the address of its folder, relative to the page."""
     out, last = [], 0
     for s in samples(text, has_python):
         out += [text[last:s["end"]], '\n\n<p class="try" data-search-exclude><a href="%s/index.html#%s">Try it</a></p>\n' % (playground, link(s))]
