@@ -104,7 +104,7 @@ bool pdlpy_watch_end(void);
 bool pdlpy_enter(pdlpy_engine *e);
 void pdlpy_leave(pdlpy_engine *e);
 /* Returns the texts of a list of str, which live as long as the list; the caller frees the array.
- * Returns NULL with an exception. */
+ * Returns NULL when an exception is set. */
 const char **pdlpy_texts(PyObject *list, size_t *n);
 /* Releases an object of the library now, or when no thread uses the engine any more. */
 void pdlpy_release(pdlpy_engine *e, void (*release)(pdlpy_engine *e, void *thing), void *thing);
@@ -140,11 +140,11 @@ PyObject *pdlpy_raise(pdlpy_engine *e, pdl_error *error);
 PyObject *pdlpy_exception(pdlpy_engine *e, const pdl_error *error);
 /* Sets an exception. kind is "usage", "limit", ... Always returns NULL. */
 PyObject *pdlpy_fail(pdlpy_state *s, const char *kind, const char *message);
-/* Returns hooks.name(argument), or NULL with an exception. Takes argument. */
+/* Returns hooks.name(argument), or NULL when an exception is set. Takes argument. */
 PyObject *pdlpy_hook(pdlpy_state *s, const char *name, PyObject *argument);
 
 /* --- objects of Python as values --- */
-/* Makes a value of an object, by reference. NULL with an exception. */
+/* Makes a value of an object, by reference. Returns NULL when an exception is set. */
 pdl_value *pdlpy_object_in(pdlpy_place *place, PyObject *object);
 /* Returns the object from which the value was made, borrowed. Returns NULL for a value that was not
  * made from an object. */

@@ -21,7 +21,7 @@ from typing import Any, Callable, Iterable, Optional
 from . import _engine, _errors, _hooks, _painter, _pdl, _program
 
 NOT_BACK = frozenset(("stdlib", "pdl_usage", "pdl_context", "pdl_particle_id", "pdl_scope"))
-# Defaults that every run defines; written back only where the notebook has them.
+# Defaults that every run defines. They are written back only when the notebook has such a variable.
 GIVEN = frozenset(("pdl_llm_as_judge", "pdl_llm_context_transformer", "pdl_model_default_parameters"))
 # A cell with one of these may use variables that it does not name.
 OPEN_WORDS = frozenset(("include", "import", "pdl_scope", "code"))

@@ -13,8 +13,7 @@ typedef struct pdl_finder {
     pdl_str file;        /* the main program */
     const pdl_str *path; /* further folders for imports */
     size_t n_path;
-    /* pipes and devices are left out: whoever reads them takes their content from the
-     * next reader */
+    /* pipes and devices are left out: a reader takes their content from the next reader */
     bool only_files;
     bool left_out; /* set when a file was left out */
 } pdl_finder;

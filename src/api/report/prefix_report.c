@@ -50,7 +50,7 @@ typedef struct prefix_call {
      * shares one */
     size_t with;
     size_t before;   /* the previous call of the same model, from 1; 0 when there is none */
-    pdl_val differs; /* the first difference and what made it, or null */
+    pdl_val differs; /* the first difference and its cause, or null */
     size_t behind;   /* equal bytes of the text after the value that differs */
 } prefix_call;
 
@@ -328,7 +328,7 @@ static const char *remedy_for(pdl_str origin) {
     return "move it below what stays the same";
 }
 
-/* Describes the first difference: where it is in the request, and what made it. Owned. */
+/* Returns a description of the first difference, owned: its place in the request, and its cause. */
 static pdl_val difference(const pdl_prefix *p, const prefix_call *c, compared *r) {
     const unit *u = &c->units.p[r->units], *other = &r->with->units.p[r->units];
     bool texts = pdl_is_str(u->content) && pdl_is_str(other->content);
@@ -351,8 +351,8 @@ static pdl_val difference(const pdl_prefix *p, const prefix_call *c, compared *r
     return d;
 }
 
-/* Finds what made the first difference. The texts that the program has made so far are searched, so
- * this is done when the call is made. */
+/* Finds the cause of the first difference. The texts that the program has made so far are searched,
+ * so this is done when the call is made. */
 static void find_cause(const pdl_prefix *p, prefix_call *c) {
     compared r = compare(c, &p->calls.p[c->with - 1]);
     if (!r.differs) return;

@@ -69,8 +69,8 @@ static bool read_limit(const router *r, const char *name, const char *what, doub
     return true;
 }
 
-/* Opens the worker with PDL_PYTHON, else with the Python of the active virtual environment, else
- * with the Python on PATH. */
+/* Opens the worker with the first of these that exists: PDL_PYTHON, the Python of the active
+ * virtual environment, the Python on PATH. */
 static bool open_worker(router *r, confined_backends *backends, pdl_err *err) {
     const char *own = r->opt.env(r->opt.env_user, "PDL_PYTHON"), *candidates[2];
     pdl_buf venv = PDL_BUF;

@@ -58,8 +58,8 @@ typedef struct pdl_compose_options {
     pdl_world *engine;
 } pdl_compose_options;
 
-/* Makes the world, which opens each of the others when it is first needed. Borrows the loop and
- * what options point to. */
+/* Makes the world, which opens each of the others when it is first needed. Borrows the loop, and
+ * everything to which options point. */
 pdl_world *pdl_compose(const pdl_compose_options *options);
 
 /* Forgets a run that was beside others, when its confined code is not used any more. The number of

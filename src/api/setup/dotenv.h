@@ -12,7 +12,7 @@
 typedef struct pdl_dotenv_user {
     void *user;
     /* Sets a variable. Neither text contains a NUL. When the variable is not set, returns the
-     * reason, else NULL. */
+     * reason; otherwise returns NULL. */
     const char *(*put)(void *user, pdl_str name, pdl_str value);
     /* Returns a variable that a value names as ${NAME}; NULL when it is not set. */
     const char *(*get)(void *user, const char *name);

@@ -561,7 +561,7 @@ static bool open_all(batch *b, pdl_err *err) {
            open_window(b, err) && open_writer(b, err);
 }
 
-/* Stores everything that is certain, whatever the reason for which the batch ends. */
+/* Stores everything that is certain. The batch may end for any reason. */
 static bool end_all(batch *b, bool ok, pdl_err *err) {
     pdl_err second = {0};
     char rows[24];

@@ -75,7 +75,7 @@ char *pdl_batch_output_journal(const pdl_table *output) {
     return pdl_buf_take(&b);
 }
 
-/* Returns 0 when the file at the end of all links can be written, else the errno value
+/* Returns 0 when the file at the end of all links can be written. Otherwise returns the errno value
  * of a write. */
 static int why_unwritable(const char *target) {
     if (pdl_file_kind_of(target) == PDL_FILE_DIR) return EISDIR;

@@ -53,8 +53,8 @@ void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_p
  * with pdl_config_fini. */
 PDL_MUST bool pdl_cli_read_config(const arguments *a, pdl_str file, pdl_check_config *c,
                                   pdl_err *err);
-/* Returns true for --check=off and --check=warn: requests are then sent whatever the check has
- * found. */
+/* Returns true for --check=off and --check=warn. With these options, requests are sent even when
+ * the check has found problems. */
 bool pdl_cli_is_unchecked(const arguments *a);
 /* Returns the problems of a program as a list of objects, owned. */
 pdl_val pdl_cli_list_problems(const arguments *a, const pdl_session *s, const pdl_program *p);

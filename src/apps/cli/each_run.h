@@ -1,5 +1,5 @@
-/* each_run.h -- what the commands that run a program many times have in common: batch, eval, infer
- * and optimize. Private to cli.
+/* each_run.h -- code that the commands share which run a program many times: batch, eval, infer and
+ * optimize. Private to cli.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

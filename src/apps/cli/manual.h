@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-/* A section ends where the next heading begins, whatever its level. */
+/* A section ends where the next heading of any level begins. */
 typedef struct manual_section {
     pdl_str page; /* its file in the sources: docs/manual/guide.md */
     pdl_str title, heading, body;
@@ -31,7 +31,7 @@ void pdl_manual_put_plain(pdl_str text, pdl_buf *out);
 /* Returns true when a name is the heading, or the anchor of the heading. Case, blanks and
  * punctuation are ignored. */
 bool pdl_manual_is_named(pdl_str heading, pdl_str name);
-/* Counts the words of a text that begin with the given word, whatever their case. A word that is
+/* Counts the words of a text that begin with the given word, without regard to case. A word that is
  * equal to it counts threefold. */
 size_t pdl_manual_count(pdl_str text, pdl_str word);
 

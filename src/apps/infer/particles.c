@@ -74,7 +74,8 @@ typedef struct spawning {
     pdl_buf draw;
 } spawning;
 
-enum { OWN_SHIFT = 32 }; /* pdl_particle.own has the index of a particle, and which run it is */
+/* pdl_particle.own has the index of a particle, and the number of its run */
+enum { OWN_SHIFT = 32 };
 
 static void spawn_init(const population *p, const particle *q, spawning *s) {
     s->draw = PDL_BUF;

@@ -105,7 +105,7 @@ int64_t pdl_mock_wanted(const pdl_mock_form *form, pdl_vref request);
 int64_t pdl_mock_words_asked(const pdl_mock_answer *a);
 int64_t pdl_mock_words_said(const pdl_mock_answer *a);
 
-/* Returns the member `name` when it is true or false, else `otherwise`. */
+/* Returns the member `name` when it is true or false, and otherwise returns `otherwise`. */
 bool pdl_mock_asks(pdl_vref request, const char *name, bool otherwise);
 
 #endif

@@ -1,8 +1,7 @@
-/* doc.c -- makes boxes from the JSON of a trace; see doc.h.
- *
- * A block is recognised by its form and not by a table of kinds: a dict with a text as its "kind"
- * is a block, in whatever member of the source it is found. So all blocks are shown even in traces
- * of other versions, with members that are not known here.
+/* doc.c -- makes boxes from the JSON of a trace; see doc.h. A block is recognised by its form and
+ * not by a table of kinds: a dict with a text as its "kind" is a block in every member of the
+ * source. So all blocks are shown even in traces of other versions, with members that are not known
+ * here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -60,7 +60,7 @@ static inline void pdl_vec_release(void *vec) {
  * move the item. */
 #define pdl_vec_push(v) ((__typeof__((v)->p))pdl_vec_more((v), sizeof *(v)->p))
 #define pdl_vec_expect(v, n) pdl_vec_expect_any((v), (n), sizeof *(v)->p)
-/* Releases the array (not what items point to) and leaves it empty. */
+/* Releases the array, but not the memory to which its items point. The array is then empty. */
 #define pdl_vec_fini(v) ((void)sizeof((v)->p), pdl_vec_release(v))
 
 #endif

@@ -300,7 +300,7 @@ static bool write_to(const char *path, int flags, pdl_str bytes, pdl_err *err) {
 enum { PRIVATE = 0600, SHARED = 0666 };
 
 struct pdl_file_out {
-    /* path: owned; tmp: NULL when path is written in place, as devices and pipes are */
+    /* path is owned. tmp is NULL when path is written in place, as devices and pipes are */
     char *path, *tmp;
     int fd;
     /* tmp gets its name at the end, so that a process which ends before leaves no file */

@@ -72,8 +72,8 @@ bool pdl_messages_are_plain(pdl_vref v);
 /* Calls fn for each message in order until it returns false. Iterative. A cancelled run does not
  * end it, because a search for promises has to see all messages. */
 void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), void *user);
-/* Returns the number of messages of base if c begins with all of them, else 0. The part that both
- * share is not read, so this is cheap for a conversation and one that continues it. */
+/* Returns the number of messages of base if c begins with all of them, and 0 otherwise. The part
+ * that both share is not read, so this is cheap for a conversation and one that continues it. */
 size_t pdl_context_shared(pdl_vref c, pdl_vref base);
 /* Finds the last message. Returns false when c is empty. Cheap. */
 bool pdl_context_last(pdl_vref c, pdl_message *out);

@@ -33,7 +33,7 @@ struct pdl_handle {
     /* Labels with which the object arrived. Further labels of a handle come from the conditions
      * that chose this object among others. */
     pdl_label made;
-    pdl_val json; /* the object's JSON form when it has one, else absent */
+    pdl_val json; /* the object's JSON form; absent when it has none */
     /* While a filter reads the object: promises of its attributes by name. Else absent. */
     pdl_val fetched;
     void (*gone)(void *user, uint64_t id); /* may be NULL */

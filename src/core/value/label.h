@@ -85,8 +85,8 @@ static inline pdl_label pdl_label_built(pdl_label l) {
     return pdl_label_origins(l) ? l | PDL_LABEL_FREE : l;
 }
 /* Returns the label of the result that an operation makes of two values. Two bounded operands have
- * too many results together, so their result is not bounded. A truth value is bounded, whatever its
- * origins are. */
+ * too many results together, so their result is not bounded. A truth value with any origins is
+ * bounded. */
 static inline pdl_label pdl_label_combined(pdl_label a, pdl_label b) {
     bool both = pdl_label_origins(a) && pdl_label_origins(b);
     return both ? a | b | PDL_LABEL_FREE : a | b;

@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-/* SIGN is an operator, whatever follows it; OPER is any other operator. */
+/* SIGN is an operator before any text; OPER is any other operator. */
 enum {
     C_NONE,
     C_BLANK,

@@ -35,9 +35,9 @@ void pdl_program_each_deprecated(const pdl_program *p,
                                             const char *now),
                                  void *user);
 
-/* Returns true when a condition is a text with at least one letter whatever values its variables
- * have: "x" and "${ x } > 3", not ${ x > 3 }. Such a condition is always true. *text is what is
- * written. */
+/* Returns true when a condition is a text that has at least one letter for all values of its
+ * variables: "x" and "${ x } > 3", not ${ x > 3 }. Such a condition is always true. *text is what
+ * is written. */
 bool pdl_tree_is_text(const pdl_tree *t, pdl_str *text);
 #define PDL_CONDITION_ADVICE(t)                                                                    \
     ((t)->kind == PDL_TREE_CONST ? "write an expression: ${ ... }"                                 \

@@ -229,7 +229,7 @@ PDL_MUST bool pdl_cell_call(pdl_vref cell, size_t n_pos, bool *handled, pdl_val 
 /* Computes '%s' % x. When lenient is set, undefined values print as empty text. */
 PDL_MUST bool pdl_format_percent(pdl_vref format, pdl_vref args, bool lenient, pdl_val *out,
                                  pdl_err *err);
-/* Appends the result for n arguments. It is the same as for a tuple of them. */
+/* Appends the text that pdl_format_percent makes from a tuple of these n arguments. */
 PDL_MUST bool pdl_format_percent_put(pdl_vref format, const pdl_val *args, size_t n, bool lenient,
                                      struct pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_format_braces(pdl_str format, const pdl_val *pos, size_t n_pos, pdl_vref kwargs,

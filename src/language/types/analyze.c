@@ -312,7 +312,7 @@ static pdl_vref beside_null(pdl_vref members) {
     return is_type(a, "null") ? b : pdl_absent();
 }
 
-/* Returns the target of "#/..." in the document, else absent. */
+/* Returns the target of "#/..." in the document, or else absent. */
 static pdl_vref local_target(pdl_analysis *an, pdl_vref s) {
     pdl_vref ref = pdl_is_dict(s) ? pdl_dict_getz(s, "$ref") : pdl_absent();
     if (!pdl_is_str(ref) || !pdl_str_starts(pdl_str_get(ref), PDL_STR("#"))) return pdl_absent();

@@ -129,7 +129,8 @@ static bool split(pdl_str text, pdl_str by, parts *out) {
     }
 }
 
-/* Suggests {optional: T}; {type: [...]} when all pieces are types; {enum: [...]} when none is. */
+/* Suggests {optional: T}; or {type: [...]} when all pieces are types, or {enum: [...]} when no
+ * piece is a type. */
 static bool say_one_of(pdl_err *err, const parts *all) {
     pdl_buf types = PDL_BUF, values = PDL_BUF;
     size_t n_types = 0, n_null = 0;

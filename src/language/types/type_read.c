@@ -334,8 +334,8 @@ static bool read_written(reader *r, const pdl_node *n, const pdl_type **out) {
     return ok;
 }
 
-/* Returns the type of {a: string, b: integer} when read_written can read each of its types, else
- * NULL. */
+/* Returns the type of {a: string, b: integer} when read_written can read each of its types, and
+ * NULL otherwise. */
 static const pdl_type *read_words(pdl_arena *a, const pdl_node *n) {
     reader r = {.a = a};
     if (!n || n->kind != PDL_NODE_MAP || n->type != PDL_NT_MAP) return NULL;

@@ -167,8 +167,8 @@ static bool read_zone(pdl_str s, size_t *pos, stamp *out) {
     return true;
 }
 
-/* Reads a timestamp. With `strict` by the resolver's pattern (a date without time has two-digit
- * month and day), else by the constructor's. */
+/* Reads a timestamp. With `strict`, uses the resolver's pattern, in which a date without time has
+ * two-digit month and day. Otherwise uses the constructor's pattern. */
 static bool read_stamp(pdl_str s, bool strict, stamp *out) {
     size_t i = 0, month_at, day_at;
     memset(out, 0, sizeof *out);

@@ -75,7 +75,7 @@ typedef struct pdl_ytree_node {
     pdl_ytree_id parent, first, last, next; /* siblings are linked by next; PDL_YTREE_NONE: none */
     pdl_ytree_id target; /* ALIAS: the node that the alias names; PDL_YTREE_NONE: undefined */
     pdl_str text;        /* SCALAR: the text after unquoting and folding */
-    pdl_str anchor, tag; /* empty when there is none; tag: full name */
+    pdl_str anchor, tag; /* empty when there is none; the tag has its full name */
 } pdl_ytree_node;
 
 /* A part of the text that could not be read. */

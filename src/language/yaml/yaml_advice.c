@@ -214,7 +214,8 @@ static bool is_second_key(const place *p) {
 enum { MAX_LINES = 1000 };
 
 /* Returns true when an item of a list begins on a line above, up to the nearest line that is not
- * indented further than this one. same: the item is in this line's column, else in another one. */
+ * indented further than this one. When same is set, the item is in this line's column, otherwise in
+ * another one. */
 static bool is_below_item(const place *p, bool same) {
     size_t at = p->at - line_before(p).n, here = indent_at(p, p->at);
     for (size_t n = 0; at && n < MAX_LINES; n++) {

@@ -495,7 +495,8 @@ typedef struct redaction {
     const pdl_secrets *s;
     unsigned depth;
     pdl_steps steps;
-    pdl_memo memo; /* memo of values whose form is known; ways: 1 for headers, else 0 */
+    /* memo of values whose form is known; the way is 1 for headers, and 0 otherwise */
+    pdl_memo memo;
 } redaction;
 
 /* Returns the redacted form (owned), or absent when v can stay: values without a secret are shared,

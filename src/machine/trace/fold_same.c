@@ -56,7 +56,8 @@ static pdl_val message_at(pdl_vref v, size_t i) {
     return pdl_is(v, PDL_V_CONTEXT) ? pdl_context_at(v, i) : pdl_list_part(v, i);
 }
 
-/* Returns the number of messages of base when v begins with all of these messages, else 0. */
+/* Returns the number of messages of base when v begins with all of these messages, and 0
+ * otherwise. */
 static size_t shared(pdl_vref v, pdl_vref base) {
     size_t n = length(base);
     bool same = true;

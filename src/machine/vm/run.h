@@ -59,8 +59,8 @@ void pdl_vm_send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_blockinfo *i
                        const pdl_err *err);
 void pdl_vm_send_field(pdl_fiber *f, const char *key, pdl_vref value, uint32_t number);
 
-/* Returns true with strict control: whatever a value selects (a branch, a function) gets the labels
- * of that value. */
+/* Returns true with strict control. Then everything that a value selects (a branch, a function)
+ * gets the labels of that value. */
 static inline bool pdl_vm_is_strict(const pdl_fiber *f) {
     return f->run->opt.strict_control || (f->run->opt.strict_plans && f->nested);
 }

@@ -28,7 +28,7 @@ typedef struct pdl_parked {
 
 typedef struct pdl_run_fibers {
     pdl_fiber *main;
-    pdl_fiber *current; /* the fiber that has its turn; NULL when none has */
+    pdl_fiber *current; /* the fiber that has its turn; NULL when no fiber has one */
     pdl_fiber *all;     /* list of all fibers that are alive */
     pdl_fiber *ready_first, *ready_last;
     /* finds fibers by their id; a late reply then finds none instead of a freed one */
@@ -97,7 +97,7 @@ typedef struct pdl_run_outcome {
     pdl_val answer; /* the model's answer whose text is the result, when it is kept; or absent */
     pdl_err err;
     double score;
-    pdl_loc impossible; /* the factor that made the score -infinity; all-zero when none did */
+    pdl_loc impossible; /* the factor that made the score -infinity; all-zero when no factor did */
 } pdl_run_outcome;
 /* Called when the main fiber has run its program. Waits for open calls, then takes the result. */
 pdl_step pdl_run_finish(pdl_run *r, pdl_err *err);

@@ -188,7 +188,7 @@ typedef struct {
     pdl_str path, mode, encoding;
 } file_name;
 
-/* Opens a file. When e->continues is set, the content of the file stays, whatever the mode is. */
+/* Opens a file. When e->continues is set, the content of the file stays in every mode. */
 static host_file *open_file(host *h, const pdl_effect *e, const char *key, const file_name *name,
                             pdl_err *err) {
     pdl_str path = name->path, enc = name->encoding;

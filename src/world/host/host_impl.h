@@ -49,7 +49,7 @@ struct host {
     bool in_end;         /* the end of the input was reached */
     bool in_serving;
     uint32_t asking; /* id of the approval that the terminal shows; 0 while it shows no approval */
-    int tty;         /* the terminal while an approval is shown, else -1 */
+    int tty;         /* the terminal while an approval is shown; -1 at other times */
     pdl_watch *tty_watch;
 };
 

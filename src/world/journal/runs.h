@@ -8,8 +8,9 @@
 
 #include "journal/durable.h"
 
-/* Returns $PDL_RUNS, else $XDG_STATE_HOME/pdl/runs, else ~/.local/state/pdl/runs, and makes it when
- * it does not exist. Owned. Errors: io, config (none of these variables is set). */
+/* Returns the first of these that is known: $PDL_RUNS, $XDG_STATE_HOME/pdl/runs,
+ * ~/.local/state/pdl/runs. Makes the folder when it does not exist. Owned. Errors: io, config (none
+ * of these variables is set). */
 PDL_MUST bool pdl_runs_folder(char **out, pdl_err *err);
 /* Finds the folder of runs without making it. Returns false when it does not exist. *out is
  * owned. */

@@ -74,7 +74,7 @@ typedef struct store_effect {
     double begin_clock; /* how many seconds the run had been in progress when the effect began */
     double end_clock;
     store_state state;
-    int64_t attempt; /* number of answers, whatever their status, to requests of this effect */
+    int64_t attempt; /* number of answers with any status to requests of this effect */
     bool again;      /* the program allows a second execution of the effect */
     pdl_str pieces, reply, error;
     int64_t tokens;

@@ -38,8 +38,8 @@ typedef struct config_reader {
     pdl_buf text; /* text of the file */
     pdl_str path[4];
     size_t depth;
-    /* the variable of a file `.env` that is a part of the server's address; NULL when no such
-     * variable is */
+    /* the variable of a file `.env` that is a part of the server's address; NULL when the address
+     * has no such variable */
     const char *file_variable;
 } reader;
 

@@ -21,9 +21,9 @@ typedef struct pdl_price {
     double input, output, cached_input; /* dollars for one token */
 } pdl_price;
 
-/* Finds the price of a call to model with parameters (a dict, or absent): input_cost_per_token
- * and output_cost_per_token of the parameters, else the last matching glob of the table (which
- * may be NULL). Returns false when the price is unknown. */
+/* Finds the price of a call to model with parameters (a dict, or absent): input_cost_per_token and
+ * output_cost_per_token of the parameters, or else the last matching glob of the table (which may
+ * be NULL). Returns false when the price is unknown. */
 bool pdl_price_find(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl_price *out);
 
 /* Computes the cost of a usage (prompt_tokens, completion_tokens,

@@ -340,7 +340,7 @@ static void ask_headers(ask_list *a, pdl_vref holder, pdl_label outer) {
     }
 }
 
-/* A member of a request that chooses who answers: the service gets it as it is. */
+/* A member of a request that chooses who answers. The service gets it unchanged. */
 typedef struct chooser {
     const char *name;
     bool of_body; /* a chooser only inside `extra_body`; elsewhere another rule examines the name */

@@ -141,8 +141,8 @@ typedef struct starts {
 
 static void find_starts(starts *s, const pdl_command_word *words, size_t n);
 
-/* Reports that any command may be started. choosing: how many of the words, from the first one, may
- * decide which command that is. */
+/* Reports that any command may be started. choosing is the number of the first words that may
+ * decide which command it is. */
 static void may_be_any(const starts *s, const pdl_command_word *words, size_t n, size_t choosing) {
     s->fn(s->user, words, n, base_of(words[0].text), choosing < n ? choosing : n);
 }
@@ -184,7 +184,8 @@ static void start_of_script(void *user, const pdl_command_word *words, size_t n)
     start(c->s, c->by, c->n_by, words, n);
 }
 
-/* Finds the script of a shell: the word after the options when one of these is -c, else a file. */
+/* Finds the script of a shell. It is the word after the options when one of these is -c, and a file
+ * otherwise. */
 static void start_shell(starts *s, const pdl_command_word *words, size_t n) {
     size_t i = 1;
     bool is_text = false, more = true;

@@ -225,7 +225,7 @@ struct policy_front {
     struct pending *pending; /* see approvals.c: effects that wait for a person */
     flight *flights;
     struct listing *listings;
-    pdl_val accepted; /* server -> tool -> true when it is locked or approved, else the reason */
+    pdl_val accepted; /* server -> tool -> true (locked or approved), or the reason against it */
     pdl_val answers; /* key of a question -> bool: what the person answered */
     pdl_val servers; /* name -> true: the tool servers that were examined */
     pdl_val written; /* path of a file -> null, with the labels that were written */

@@ -1,5 +1,5 @@
-/* links.c -- finds the links on the way to a file. A file that decides about a run is exchanged by
- * whoever exchanges one of these links, without a change to the file.
+/* links.c -- finds the links on the way to a file. A file that decides about a run can be exchanged
+ * through one of these links, without a change to the file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,6 @@
 /* facts.c -- attributes of spans: facts about effects, by OpenTelemetry's conventions for
- * generative AI when they have a name, else under `pdl.`.
- *
- * Texts of requests and answers are content, which is sent only when the user asked for it: it may
- * be private.
+ * generative AI when they have a name, and under `pdl.` otherwise. Texts of requests and answers
+ * are content, which is sent only when the user asked for it: it may be private.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

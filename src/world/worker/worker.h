@@ -74,7 +74,7 @@ typedef struct pdl_worker_options {
      * is one world. */
     uint32_t *generations;
     /* Each block and each operation on an object begins with Python's generators seeded from this
-     * number and the place of its effect; When it is NULL, they are not seeded. */
+     * number and the place of its effect. When it is NULL, they are not seeded. */
     const uint64_t *seed;
     /* Returns the attributes of a PDL_V_RECORD (pdl_usage) as an owned dict, or absent. When the
      * function is NULL, Python gets records as opaque objects. */
@@ -90,10 +90,10 @@ typedef struct pdl_worker_options {
  *          cwd      directory that is appended to the module path
  *          rebound  those lists, dicts and sets of vars that the code changed in place
  *          stdout   all that it printed, which was also delivered in pieces as it came
- *          left     of effects with a sender, whose run may be resumed: names of modules in which
- *                   blocks have left something that later ones may see; "*": all code may see it.
- *                   With such names in `left` of the request, code that would import one of them is
- *                   not run: py_class "PDLNeedsSession"
+ *          left     names of modules in which blocks have left something that later blocks may
+ *                   see, or "*" when all code may see it. It is a part of effects with a sender,
+ *                   whose run may be resumed. When `left` of the request has such names, code that
+ *                   would import one of them is not run: py_class "PDLNeedsSession"
  *
  *          Fails with PDL_E_code "Python Code error: " + traceback (only frames of the user's
  *          code), py_class = class and bases ("ZeroDivisionError,ArithmeticError,Exception"),

@@ -428,8 +428,8 @@ static void take(repl *r, pdl_str entry) {
     pdl_buf_fini(&program);
 }
 
-/* Returns $XDG_STATE_HOME/pdl/history, else ~/.local/state/pdl/history. Owned; NULL without a home
- * folder. */
+/* Returns $XDG_STATE_HOME/pdl/history, or else ~/.local/state/pdl/history, owned. Returns NULL
+ * without a home folder. */
 static char *history_file(void) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     pdl_buf b = PDL_BUF;

@@ -347,7 +347,8 @@ static pdl_stream stream_of(const arguments *a) {
     return pdl_str_is(a->value[OPT_stream], "none") ? PDL_STREAM_NONE : PDL_STREAM_CONTEXT;
 }
 
-/* Handles options that run nothing. Returns -1 when the run continues, else the exit status. */
+/* Handles options that run nothing. Returns -1 when the run continues, and otherwise the exit
+ * status. */
 static int early(const arguments *a) {
     if (a->given[OPT_version]) return pdl_cli_cmd_version(a);
     if (a->given[OPT_schema]) return pdl_cli_cmd_schema(a);

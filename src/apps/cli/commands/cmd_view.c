@@ -379,7 +379,7 @@ static void remove_opener(shower *s) {
 }
 
 /* Starts the browser. Its process is not our child, so it outlives pdl view. Returns 0 when the
- * browser was started, else an errno value. */
+ * browser was started, and otherwise an errno value. */
 static int run_browser(const char *program, const char *file) {
     int why = 0, report[2];
     if (!pdl_os_pipe(report, false)) return errno;

@@ -1,8 +1,7 @@
-/* named_files.c -- checks that the files of a command line exist.
- *
- * A misspelt name is a mistake on the command line, whatever kind of file it names: it is reported
- * in one sentence, before anything is done, and the exit code is 2. A folder in place of a file is
- * reported in the same way. Files that exist and cannot be read are reported by their readers.
+/* named_files.c -- checks that the files of a command line exist. A misspelt name is a mistake on
+ * the command line for every kind of file. It is reported in one sentence, before anything is done,
+ * and the exit code is 2. A folder in place of a file is reported in the same way. Files that exist
+ * and cannot be read are reported by their readers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -126,7 +126,8 @@ static bool start_run(run_again *r, const pdl_view_start *s, pdl_err *err) {
     return ok;
 }
 
-/* Reports each start on the terminal, so that the user sees what is run, whoever requested it. */
+/* Reports each start on the terminal, so that the user sees what is run, even when another person
+ * requested it. */
 static void report_start(const run_again *r, const pdl_view_start *s) {
     char before[65], now[65];
     pdl_str place = s->place;

@@ -1,5 +1,5 @@
-/* complete.h -- what the files of completion share: the list of proposals and the search for an
- * open expression. Private to lsp.
+/* complete.h -- shared by the files of completion: the list of proposals and the search for an open
+ * expression. Private to lsp.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* digest.c -- counts the boxes inside each box, by what they are; see digest.h.
+/* digest.c -- counts the boxes inside each box, by their kinds; see digest.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

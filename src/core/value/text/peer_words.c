@@ -188,8 +188,8 @@ static bool fails_itself(pdl_vref v) {
     return code_of(v) != CODE_GOOD && has_any(v, keys, sizeof keys / sizeof keys[0]);
 }
 
-/* An object with one member is a message of a stream of AWS, or the like: its kind and what it
- * holds. */
+/* An object with one member is a message of a stream, such as that of AWS. The key is its kind, and
+ * the value its content. */
 static bool fails_within(pdl_vref v, unsigned depth) {
     if (depth > DEEPEST) return false;
     for (size_t i = 0; pdl_is_list(v) && i < pdl_list_len(v); i++)

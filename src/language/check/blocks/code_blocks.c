@@ -202,8 +202,7 @@ static pdl_str known_text(pdl_checker *c, const pdl_tree *t) {
     return type->has_value && pdl_is_str(type->value) ? pdl_str_get(type->value) : (pdl_str){0};
 }
 
-/* Returns true for the name of a field of blocks. No service has a parameter of this name, whatever
- * else the service accepts. */
+/* Returns true for the name of a field of blocks. No service has a parameter of this name. */
 static bool is_block_field(pdl_str key) {
     static const char *const fields[] = {"fallback", "retry", "parser", "spec",
                                          "def",      "defs",  "budget", "contribute"};

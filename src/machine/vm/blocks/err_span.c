@@ -31,7 +31,7 @@ void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err) {
     if (x) err->mark = pdl_node_text_loc(site->node, x->start, x->end);
 }
 
-/* Finds line1 in the text, whatever its indent. Returns false when the line is missing, or when a
+/* Finds line1 in the text, with any indentation. Returns false when the line is missing, or when a
  * substitution before it may have moved lines. */
 static bool find_line(pdl_str text, uint32_t line1, size_t *from, size_t *to) {
     size_t at = 0;

@@ -181,8 +181,8 @@ static bool is_last(const pdl_code *code, size_t pc) {
     return true;
 }
 
-/* Returns true when the answer of the call that f makes now will be the result of the run, whatever
- * it says. A client of `pdl serve` then gets the model's calls of tools and its thoughts while they
+/* Returns true when the answer of the call that f makes now will be the result of the run in any
+ * case. A client of `pdl serve` then gets the model's calls of tools and its thoughts while they
  * arrive. Most programs of a server end with the model. When this is not certain yet (in a handler,
  * a parser or a loop), the client gets the calls and thoughts at the end of the run. */
 static bool gives_result(const pdl_fiber *f) {

@@ -184,9 +184,9 @@ static bool ask_dialect(pdl_call *c, pdl_val *body, pdl_err *err) {
     return d->embedder->write(&c->ask, &c->url, body, err);
 }
 
-/* Reads the parameter `cache`. "auto" marks the request and "off" leaves it without marks, whatever
- * the option of the run says. A value that is not a text is a setting for another engine, and is
- * ignored. Sets *own when the parameter decided. */
+/* Reads the parameter `cache`. "auto" marks the request and "off" leaves it without marks. The
+ * option of the run is then ignored. A value that is not a text is a setting for another engine,
+ * and is ignored. Sets *own when the parameter decided. */
 static bool wants_marks(const pdl_call *c, bool *wants, bool *own, pdl_err *err) {
     pdl_vref v = pdl_dict_getz(c->given, "cache");
     *wants = c->calls->opt.prefix.marks;

@@ -90,7 +90,7 @@ static bool take_token(pdl_access_token *k, pdl_str body) {
     return ok;
 }
 
-/* Makes the fault of a refused exchange: an authentication error, whatever its status. */
+/* Makes the fault of a refused exchange, which is an authentication error for any status. */
 static void fault_of(const pdl_http_reply *r, pdl_fault *f) {
     if (r->end != PDL_HTTP_OK) {
         pdl_fault_of_transport(r, false, f);

@@ -8,9 +8,9 @@
 
 #include "model/wire/dialect.h"
 
-/* Finds the credentials: parameter vertex_credentials (an object, its JSON text, or a file), else
- * the file in GOOGLE_APPLICATION_CREDENTIALS. Owned dict; absent when there are none. Error:
- * config.
+/* Finds the credentials. They are in the parameter vertex_credentials (an object, its JSON text, or
+ * a file), or else in the file of GOOGLE_APPLICATION_CREDENTIALS. Returns an owned dict; absent
+ * when there are no credentials. Error: config.
  */
 PDL_MUST bool pdl_google_credentials(const pdl_ask *a, pdl_val *out, pdl_err *err);
 

@@ -178,8 +178,8 @@ PDL_MUST bool pdl_reply_check(pdl_val *raw, pdl_err *err);
 /* Returns true when the first choice has no text, no call and no other answer. It may have a
  * thought. */
 bool pdl_reply_is_empty(pdl_vref raw);
-/* Returns the reason of the first choice when it is not an ordinary end, else an empty text.
- * Borrowed. */
+/* Returns the reason of the first choice when it is not an ordinary end. Otherwise returns an empty
+ * text. Borrowed. */
 pdl_str pdl_reply_odd_reason(pdl_vref raw);
 PDL_MUST bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out,
                                pdl_err *err);

@@ -35,7 +35,7 @@
 #define ARCH 0u
 #endif
 
-/* System calls that are refused whatever their arguments are. */
+/* System calls that are refused with any arguments. */
 static const int refused[] = {
     /* --- mounts --- */
     SYS_mount,

@@ -129,7 +129,7 @@ static bool number(const arguments *a, opt_id id, int64_t least, int64_t most, i
     return true;
 }
 
-/* Reads the token: the first line of the file, else PDL_SERVE_TOKEN. */
+/* Reads the token, which is the first line of the file, or else PDL_SERVE_TOKEN. */
 static bool read_token(server *v, pdl_err *err) {
     const char *env = pdl_session_env(v->session, "PDL_SERVE_TOKEN");
     pdl_buf b = PDL_BUF_INIT(MAX_TOKEN);
