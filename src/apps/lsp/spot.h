@@ -77,7 +77,7 @@ pdl_str pdl_lsp_lang_of(const pdl_node *block);
 enum { LSP_MAX_WAY = 128 };
 typedef struct lsp_way {
     lsp_spot p[LSP_MAX_WAY];
-    size_t n;      /* at least 1 */
+    size_t n;      /* number of nodes on the way; at least 1 */
     bool on_key;   /* the offset is in the key of the last place */
     bool complete; /* false when the path is longer than LSP_MAX_WAY */
 } lsp_way;

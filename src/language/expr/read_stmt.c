@@ -183,9 +183,8 @@ static bool read_for_parts(pdl_reader *r, pdl_xnode *n) {
     return !has_else || (n->u.loop.otherwise = read_scope(r, last, true));
 }
 
-enum {
-    FEW_TARGETS = 16
-}; /* the variables of each nesting level of a closed loop; they are numbered in 16 bits */
+/* maximum number of variables in a nesting level of a closed loop; their numbers have 16 bits */
+enum { FEW_TARGETS = 16 };
 
 static const pdl_xnode *read_for(pdl_reader *r) {
     pdl_xnode *n = pdl_read_node(r, PDL_X_FOR, r->t.start);

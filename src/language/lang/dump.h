@@ -10,11 +10,11 @@
 
 /* The places where a view may add entries. */
 typedef enum {
-    PDL_DUMP_HEAD, /* after `kind`: pdl__id, pdl__context */
-    /* After the kind's fields: pdl__trace, pdl__usage, pdl__model_input, pdl__score. */
+    PDL_DUMP_HEAD, /* after `kind` come pdl__id and pdl__context */
+    /* After the fields of the kind come pdl__trace, pdl__usage, pdl__model_input and pdl__score. */
     PDL_DUMP_FIELDS,
-    PDL_DUMP_RESULT, /* after `contribute`: pdl__result */
-    PDL_DUMP_TAIL    /* after `fallback`: pdl__timing; pdl__is_leaf follows */
+    PDL_DUMP_RESULT, /* after `contribute` comes pdl__result */
+    PDL_DUMP_TAIL    /* after `fallback` come pdl__timing and pdl__is_leaf */
 } pdl_dump_place;
 
 /* The facts about one execution of the block that is dumped. Every function may be NULL. */

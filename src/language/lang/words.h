@@ -18,7 +18,7 @@ typedef enum {
     PDL_WORDS_REGEX,       /* keys of a parser that is an object */
     PDL_WORDS_REGEX_MODE,  /* `mode` of a parser that is an object */
     PDL_WORDS_JOIN,        /* keys of join */
-    PDL_WORDS_JOIN_AS,     /* `as` of a join that is an object */
+    PDL_WORDS_JOIN_AS,     /* the values of `as` in a join that is an object */
     PDL_WORDS_CASE,        /* keys of a case of match */
     PDL_WORDS_PATTERN,     /* keys of a pattern */
     PDL_WORDS_EXPECTATION, /* keys of an item of expectations */

@@ -124,8 +124,8 @@ bool pdl_type_fits_single(const pdl_type *t, pdl_vref v);
 PDL_MUST bool pdl_schema_validate(pdl_vref schema, pdl_vref v, pdl_vref (*remote)(pdl_str uri),
                                   pdl_arena *scratch, pdl_type_verdict *out, pdl_err *err);
 
-/* Returns v, which fits t. Where t allows at most `capacity` values, or only values of a known
- * form, the labels lose the bits of label.h that say that a value may be anything. Takes v. */
+/* Returns v, which fits t. Takes v. When t allows at most `capacity` values, or only values of a
+ * known form, the labels of v lose the bits for values that are not bounded (label.h). */
 pdl_val pdl_type_bound(const pdl_type *t, pdl_val v, uint32_t capacity);
 /* Returns true when every value that fits t keeps its labels. Returns false also when that depends
  * on the value. */

@@ -84,7 +84,7 @@ typedef struct loader {
     PDL_VEC(frame) stack;
     PDL_VEC(yn *) pending;
     pdl_map anchors;
-    pdl_map oddities; /* by the address of the node */
+    pdl_map oddities; /* the oddities of nodes, found by the address of the node */
     size_t faults;
     yn *root;
     yn *nodes; /* the first of n_nodes unused records */

@@ -72,8 +72,9 @@ typedef struct pdl_ytree_node {
     /* span without anchor and tag; a block collection ends with its last child */
     uint32_t start, end;
     uint32_t outer;      /* where anchor or tag begin; start when there is neither */
-    pdl_ytree_id parent, first, last, next; /* siblings are linked by next; PDL_YTREE_NONE: none */
-    pdl_ytree_id target; /* ALIAS: the node that the alias names; PDL_YTREE_NONE: undefined */
+    /* siblings are linked by next, which is PDL_YTREE_NONE at the last one */
+    pdl_ytree_id parent, first, last, next;
+    pdl_ytree_id target; /* for ALIAS: the named node; PDL_YTREE_NONE when undefined */
     pdl_str text;        /* SCALAR: the text after unquoting and folding */
     pdl_str anchor, tag; /* empty when there is none; the tag has its full name */
 } pdl_ytree_node;
@@ -91,7 +92,7 @@ typedef struct pdl_ytree_note {
 
 typedef struct pdl_ytree {
     const pdl_source *src;
-    const pdl_ytree_token *tokens; /* in the order of the text */
+    const pdl_ytree_token *tokens; /* the tokens, in the order of the text */
     const pdl_ytree_node *nodes;
     const pdl_ytree_note
         *notes; /* the first note is the error of pdl_yaml_load, if the reader found it */
@@ -116,17 +117,17 @@ static inline const pdl_ytree_node *pdl_ytree_node_of(const pdl_ytree *t, pdl_yt
  * that contains off begins at or before it. */
 size_t pdl_ytree_token_at(const pdl_ytree *t, uint32_t off);
 
-/* Returns the innermost node with outer <= off <= end; PDL_YTREE_NONE: no node does. Of two that
- * touch at off, it returns the one that begins there. */
+/* Returns the innermost node with outer <= off <= end, or PDL_YTREE_NONE. When two nodes touch at
+ * off, it returns the node that begins there. */
 pdl_ytree_id pdl_ytree_at(const pdl_ytree *t, uint32_t off);
 
 /* Returns the innermost block collection to which a new line at off with this column (in
- * characters) would belong, by indentation alone: for completion on an empty line. PDL_YTREE_NONE:
- * the document. */
+ * characters) would belong by its indentation. Returns PDL_YTREE_NONE for the document. Completion
+ * on an empty line needs this. */
 pdl_ytree_id pdl_ytree_parent_for(const pdl_ytree *t, uint32_t off, uint32_t column);
 
-/* Returns the value under a scalar key with this text (the last one of duplicates); PDL_YTREE_NONE:
- * absent. */
+/* Returns the value under a scalar key with this text, or PDL_YTREE_NONE. When the key occurs more
+ * than once, returns the last value. */
 pdl_ytree_id pdl_ytree_find(const pdl_ytree *t, pdl_ytree_id map, pdl_str key);
 
 /* Returns the byte at which the line of off begins. */

@@ -19,9 +19,10 @@
 
 typedef struct pdl_fold pdl_fold;
 
-/* Keeps the program. The secrets of the register, which is borrowed until free and may be NULL, are
- * redacted, also those that are registered after the text was written. folder: the folder in which
- * a long trace is written, to a file without a name; NULL means the default folder. */
+/* Makes a fold, and keeps a reference to the program. The secrets of the register are redacted,
+ * even when they are registered after the text was written. The register is borrowed until free,
+ * and may be NULL. folder is the folder in which a long trace is written, to a file without a name.
+ * NULL means the default folder. */
 pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const char *folder);
 void pdl_fold_free(pdl_fold *f); /* f may be NULL */
 

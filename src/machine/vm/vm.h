@@ -61,7 +61,8 @@ typedef struct pdl_particle {
     bool holds_chance;    /* parks before the first effect of chance (a column of effects.def) */
     int64_t number;       /* pdl_particle_id */
     uint64_t seed;        /* the seed of its random numbers; so no effect requests a seed */
-    uint64_t own;         /* its number as pdl_effect.own; 0 when all particles share the objects */
+    /* the number that its effects get as pdl_effect.own; 0 when all particles share the objects */
+    uint64_t own;
 } pdl_particle;
 /* The reasons why a run is parked for its engine. */
 typedef enum { PDL_HELD_NOT, PDL_HELD_FACTOR, PDL_HELD_CHANCE } pdl_held;
@@ -156,8 +157,8 @@ pdl_held pdl_run_held(const pdl_run *r);
  * source. */
 pdl_path *pdl_run_held_at(const pdl_run *r, pdl_loc *loc);
 void pdl_run_release(pdl_run *r);
-/* Returns true when a run that parks before chance came to an effect of chance where it cannot
- * park. The effect was not sent, and the run must be freed. */
+/* Returns true when a run that should park before its first effect of chance came to one at which
+ * it cannot park. The effect was not sent, and the run must be freed. */
 bool pdl_run_missed_chance(const pdl_run *r);
 /* Copies a held run. The copy has these options, and is at the same place with the same state.
  * Returns NULL when the run cannot be copied: *why has the reason (static), and *loc the block when

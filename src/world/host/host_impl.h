@@ -37,7 +37,7 @@ struct host {
     pdl_world base;
     pdl_loop *loop;
     pdl_host_options opt;
-    PDL_VEC(host_wait *) waits; /* in the order in which the effects started */
+    PDL_VEC(host_wait *) waits; /* the waiting effects, in the order in which they started */
     PDL_VEC(host_file) files;
     pdl_watch *watch;    /* watches the input descriptor while an effect waits */
     pdl_line_edit *edit; /* line editor of the terminal; NULL until a line was read from one */

@@ -59,7 +59,8 @@ static bool is_new(const policy_front *r, const struct stat *st) {
 
 /* Returns true when one of the names that lead to a file is a new link, or when a folder may have
  * been moved to its place. A folder changes when it is moved, and so does the folder that gets it.
- * Only folders below the one of the program are examined: those above it change at any time. */
+ * Only folders below the program's folder are examined, because the folders above it change at any
+ * time. */
 static bool is_way_new(const policy_front *r, char *path) {
     size_t n = strlen(path), least = path[0] == '/' ? n : 0;
     struct stat st;
@@ -235,7 +236,8 @@ static bool may_be_run(policy_front *r, pdl_effect_sink asker, const pdl_effect 
     return ok;
 }
 
-/* Judges a program from a file that the run may have written, like one that was computed. */
+/* Judges a program from a file that the run may have written. It is judged like a computed
+ * program. */
 static bool may_file_be_run(policy_front *r, const pdl_effect *e, pdl_vref found, pdl_label label,
                             pdl_err *err) {
     pdl_vref text = pdl_is_dict(found) ? pdl_member(found, "text") : found;

@@ -42,7 +42,7 @@ enum { PDL_SCOPE_CHAINS = 256 };
 
 typedef struct pdl_scope_state {
     pdl_arena *arena;              /* arena of bindings and types */
-    PDL_VEC(pdl_scope_name) names; /* in the order of their first definition */
+    PDL_VEC(pdl_scope_name) names; /* the names, in the order of their first definition */
     /* 1 + index of the newest name of each chain, or 0. */
     uint32_t chains[PDL_SCOPE_CHAINS];
     /* maps a name to 1 + its index; it is empty, or has all names (see check_scope.c) */

@@ -136,7 +136,7 @@ struct pdl_call {
     pdl_rate_slot rate_slot;
     /* hash of the beginning of the request; 0 when no other call waits for this one */
     uintptr_t beginning;
-    pdl_call *leader;    /* in the state AWAITS_FIRST: the call for which this one waits */
+    pdl_call *leader;    /* the call for which this one waits in the state AWAITS_FIRST */
     /* the next and the previous call that wait for the same call */
     pdl_call *next_follower, **prev_follower;
     pdl_call *followers, **followers_end;     /* the calls that wait for this one; may be NULL */

@@ -289,7 +289,7 @@ static void fault_of_text(const pdl_call *c, pdl_str body, int status, pdl_fault
     pdl_buf_fini(&shown);
 }
 
-/* Reads a whole body. Takes what `fixed` holds. */
+/* Reads a whole body. Releases the content of `fixed`. */
 static void read_body(pdl_call *c, pdl_str body, int status, pdl_buf *fixed) {
     pdl_fault f = {0};
     pdl_err err = {0};

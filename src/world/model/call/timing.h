@@ -11,8 +11,9 @@
 /* Limits in ms; 0 is no limit. */
 typedef struct pdl_timing {
     uint64_t connect;
-    uint64_t first; /* until the first event of a stream; 0 for answers that do not stream */
-    uint64_t idle;  /* between bytes of a stream; 0 for answers that do not stream */
+    /* the limit until the first event of a stream; 0 for answers that do not stream */
+    uint64_t first;
+    uint64_t idle;  /* the limit between two pieces of a stream; 0 for answers that do not stream */
     uint64_t total; /* from the request to the end of the answer, even of a streamed one */
 } pdl_timing;
 

@@ -152,7 +152,8 @@ static bool mask(const char *path) {
     return mount(with, to, NULL, MS_BIND, NULL) == 0 && make_read_only(to);
 }
 
-/* Opens what a link in the new root leads to there: a file, or else a file that cannot be read. */
+/* Opens the target of a link in the new root, if it is a regular file. Otherwise opens /dev/null,
+ * which cannot be read through a mount without devices. */
 static int open_target(const char *path) {
     enum { IN_ROOT = 0x10 };
     struct {
