@@ -17,7 +17,7 @@ _ABSENT = {"optimize.util": "pdl optimize evaluates itself; its result has what 
            "pdl_schema_validator": "analyze_errors of pdl.pdl_schema_error_analyzer checks values", "_version": "`from pdl import __version__`"}
 
 
-class _Absent(ModuleNotFoundError, NotImplementedError):  # an ImportError for programs that do without the module
+class _Absent(ModuleNotFoundError, NotImplementedError):  # programs that can work without the module catch it as an ImportError
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
         if name.startswith("pdl.") and name[4:] in _ABSENT:

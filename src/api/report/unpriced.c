@@ -15,7 +15,7 @@
 
 typedef struct pricing {
     const pdl_prices *prices;
-    pdl_idmap seen;    /* programs that were walked: modules may use each other */
+    pdl_idmap seen;    /* programs that were walked; each is walked once */
     bound_names names; /* names of the program that is being walked */
     pdl_val list;
 } pricing;

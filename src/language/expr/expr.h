@@ -70,7 +70,7 @@ typedef struct pdl_xlist {
     uint32_t n;
 } pdl_xlist;
 
-/*   Expressions                      members of u
+/*   Kind   expression                members of u with its parts
  *   CONST                            value (owned by the tree's arena: dropped with it)
  *   NAME                             name
  *   ATTR   a.name                    access {obj, name}

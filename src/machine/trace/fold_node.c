@@ -306,7 +306,7 @@ static void write_now(pdl_fold *f, fold_node *n) {
     n->n_left = 0;
 }
 
-/* Writes all of the tree below n, then n. C depth: FOLD_DEEPEST. */
+/* Writes all of the tree below n, then n. Recursion is limited to FOLD_DEEPEST. */
 static void write_all(pdl_fold *f, fold_node *n) {
     for (fold_node *c = n->first; c; c = c->next)
         if (!c->written) write_all(f, c);

@@ -64,7 +64,7 @@ typedef struct store_effect {
     int64_t id;
     /* number of the run in a file with several runs; 0 in a file with one run */
     int64_t run;
-    int64_t key;        /* hash of place, seq, kind and hash */
+    int64_t key;        /* hash of these columns: place, seq, kind, hash */
     /* hash of the parent's place (without numbers in sequences), kind and hash */
     int64_t parent_key;
     pdl_str place, kind, hash, request;

@@ -94,8 +94,9 @@ typedef struct pdl_argument {
  * their statements of trust count only when there are no other policies. */
 void pdl_policies_scope(pdl_policies *p, size_t from, uint64_t module, pdl_str folder);
 
-/* Returns the path of the lock file that the most recently added policy names, as it is written
- * there; empty when it names none. The caller passes the text of the file to pdl_policies_lock. */
+/* Returns the path of a lock file, as the policy that was added last writes it. Returns an empty
+ * text when that policy has no lock file. The caller passes the text of the file to
+ * pdl_policies_lock. */
 pdl_str pdl_policies_lock_path(const pdl_policies *p, pdl_loc *loc);
 /* Adds the text of a lock file. Error: schema. */
 PDL_MUST bool pdl_policies_lock(pdl_policies *p, pdl_str name, pdl_str bytes, pdl_err *err);
