@@ -30,8 +30,9 @@ def events(**delta):
 
 NOTHING = [b": ping\n\n", b"data:\n\n", b"\n", b"event: ping\ndata: {}\n\n", b"retry: 1\nid: 7\n\n", b'data: {"choices":[]}\n\n', events(content=""), events(role="assistant"),
            events(strange="x" * 100), sse({"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}, done=False),
-           sse({"choices": [{"index": 7, "delta": {"content": "x"}}]}, done=False), events(tool_calls=[]), events(tool_calls=None), events(refusal=""), events(reasoning_content="")]
-FLOODS = [(head, n, TIME) for head in (STREAM, PIECE) for n in NOTHING] + [  # what comes first, what follows without end, what the run says
+           events(tool_calls=[]), events(tool_calls=None), events(refusal=""), events(reasoning_content="")]
+OTHER = sse({"choices": [{"index": 7, "delta": {"content": "x"}}]}, done=False)  # of a choice that nobody asked for, beside the first one
+FLOODS = [(head, n, TIME) for head in (STREAM, PIECE) for n in NOTHING] + [(PIECE, OTHER, TIME)] + [  # what comes first, what follows without end, what the run says
     (STREAM + b"data: ", b"x" * 1000, TIME), (STREAM, b"data: 1\n", TIME), (WHOLE + b"\r\n", b" " * 100, TIME), (WHOLE + b"\r\n[", b"1," * 50, TIME),
     (CHUNKED, b"1;aaaa\r\n \r\n", TIME), (CHUNKED + b"1;", b"a" * 100, TIME), (CHUNKED + b"0\r\n", b"X-A: b\r\n", "rror"), (WHOLE, b"X-A: " + b"b" * 100 + b"\r\n", "rror"),
     (WHOLE + b"A: ", b"a" * 100, "rror"), (b"", b"HTTP/1.1 100 Continue\r\n\r\n", "rror"), (b"", b"HTTP/1.1 103 X\r\nLink: x\r\n\r\n", "rror"), (b"HTTP/1.1 200 ", b"a" * 100, "rror"),

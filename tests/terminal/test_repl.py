@@ -25,7 +25,7 @@ PIPED = {
     "functions are kept": ("defs:\n  f: {function: {a: integer}, return: '${ a * 2 }'}\ntext: ''\n\n${ f(4) }\n${ f(f(1)) }\n", "8\n4\n", ""),
     "variables of Python are kept": ("lang: python\ncode: |\n  PDL_SESSION.n = 4\n  result = 1\n\nlang: python\ncode: result = PDL_SESSION.n\n\n", "1\n4\n", ""),
     "an error is no end": ("${ nope }\nstill here\n", "still here\n", "'nope' is undefined"),
-    "a broken block": ("model: [\n\nstill here\n", "still here\n", "line 3"),
+    "a broken block": ("model: [\n\nstill here\n", "still here\n", "is not closed"),
     "a failed entry leaves nothing": ("text: [{def: y, text: a}, '${ nope }']\n\n${ y is defined }\n", "a\nfalse\n", "undefined"),
     "a colon inside of text": ("note: this is a text\n\n", "", "should be a block"),
     "variables": ("defs: {x: 5, l: {data: [1, b]}}\ntext: hm\n\n:vars\n", 'hm\nx: 5\nl: [1, "b"]\n', ""),

@@ -43,8 +43,8 @@ static const struct {
     {REPLAY, "record"}, /* nothing can go out */
     {POLICY | REPLAY | CACHE, "policy record"},
     {EXPLAIN, "explain answer"},
-    {EXPLAIN | POLICY | CACHE, "explain answer"}, /* it makes no file */
-    {EXPLAIN | POLICY | CACHE | FILLED, "cache explain answer"},
+    {EXPLAIN | POLICY | CACHE, "policy explain answer"}, /* it makes no file */
+    {EXPLAIN | POLICY | CACHE | FILLED, "policy cache explain answer"},
 };
 
 static char folder[64];

@@ -60,8 +60,8 @@ static void test_events(void **state) {
             pdl_ask a = {0};
             pdl_reply_builder_init(&d);
             t_assert(!pdl_chunk_read(t_str(E("{\"content\":\"first\"}")), &d));
-            t_assert(
-                pdl_dialect_openai.event(&a, PDL_STR("{\"id\":\"c\",\"choices\":[]}"), &d, &err));
+            pdl_str head = PDL_STR("{\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{}}]}");
+            t_assert(pdl_dialect_openai.event(&a, head, &d, &err));
             if (through) {
                 t_assert(pdl_dialect_openai.event(&a, t_str(events[i].event), &d, &err));
                 t_assert_str(pdl_buf_str(&d.piece), events[i].text);
