@@ -128,6 +128,7 @@ def test_names(folder):
     check("the page runs it by this name", "FROM %s\n" % name in page and " %s agent.pdl" % name in page)
 
 
+@pytest.mark.tier("all")
 @pytest.mark.builds
 @pytest.mark.seconds(600)
 def test_image(folder):

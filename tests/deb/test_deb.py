@@ -67,6 +67,7 @@ def write_earlier(path, out, scratch):
     subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree, out / path.name], check=True, capture_output=True)
 
 
+@pytest.mark.tier("all")
 @pytest.mark.builds
 @pytest.mark.seconds(3600)
 def test_packages(folder):

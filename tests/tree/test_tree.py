@@ -226,6 +226,13 @@ def test_later():
         check("%s is in the tree" % path, (ROOT / path).exists())
 
 
+def test_every_folder_has_its_row():
+    """A folder that has none runs in `make test` whatever it costs, and no run misses it when it is empty."""
+    for path in sorted({p.parent for p in (ROOT / "tests").rglob("test_*.py")}):
+        name = str(path.relative_to(ROOT))
+        check("%s has a row in tests/harness/suites.py" % name, path == ROOT / "tests" or suites.of(name + "/x"))
+
+
 def test_no_test_hides_another():
     """Of two functions with one name in a module only the second one runs, and nothing says so."""
     for path in [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "python/tests").glob("test_*.py")]:
