@@ -131,6 +131,8 @@ static void look_at_library(doctor *d) {
     for (size_t i = 0; i < f->n; i++)
         if (is_folder(f->path[i]) && !is_before(f, i))
             pdl_buf_putf(&text, "%s%.*s", text.len ? ", " : "", PDL_FMT(f->path[i]));
+    if (pdl_library_is_inside())
+        pdl_buf_putf(&text, "%smodules inside of the command", text.len ? ", " : "");
     add(d, "imports", ok ? "ok" : "missing",
         ok ? "" : "the library modules are not found: install them, or set PDL_PATH", &text);
     pdl_drop(library);
