@@ -44,6 +44,8 @@ def test_file(root):
     check("at most 12 MB", size <= MAX_BYTES, size)
     said = subprocess.run(["readelf", "-ld", MADE], capture_output=True, text=True, check=True).stdout
     check("no library and no loader", "(NEEDED)" not in said and "interpreter" not in said, said)
+    listed = subprocess.run(["readelf", "-SW", MADE], capture_output=True, text=True, check=True).stdout
+    check("no tables for unwinding frames", " .text " in listed and " .eh_frame " not in listed, listed)
     check("no fixed addresses", "DYN (" in subprocess.run(["readelf", "-h", MADE], capture_output=True, text=True, check=True).stdout, "they are fixed")
 
 
