@@ -3,7 +3,10 @@ otherwise; a text that holds several values is none of them. And names of comman
 SPDX-License-Identifier: Apache-2.0
 """
 import json
+import subprocess
 import time
+
+import pytest
 
 from ..checks import check
 from .tries import calls, run, servers, tool
@@ -89,6 +92,42 @@ def test_trusted_files(pdl, folder):
 COPIES = {"a copy": ["cp", "mail", "prompts/x.pdl"], "times are kept": ["cp", "-p", "mail", "prompts/x.pdl"], "a move": ["mv", "mail", "prompts/x.pdl"],
           "a link": ["ln", "-sf", "../mail", "prompts/x.pdl"], "a hard link": ["ln", "-f", "mail", "prompts/x.pdl"], "a linked folder": ["ln", "-sfn", "other", "linked"],
           "a moved folder": ["mv", "other", "moved"], "another file": ["cp", "mail", "prompts/y.pdl"], "nothing": ["true"]}
+
+
+# name -> what a command does, the program that is included then, the links made before the run, and whether it is another file
+WAYS = {"the folder of the program": ("mv sub s0; mv evil sub", "x.pdl", {}, True), "and changed since": ("mv sub s0; mv evil sub; touch sub/z", "x.pdl", {}, True),
+        "a folder beside it": ("mv lib l0; mv evil lib", "../lib/x.pdl", {}, True), "outside": ("mv lib l0; mv evil lib", "HOME/lib/x.pdl", {}, True),
+        "the target of an older link": ("cd store; mv 1 0; mv evil 1", "../old/x.pdl", {"old": "store/1"}, True),
+        "a new link in an older one": ("ln -sfn evil/x.pdl mid", "y.pdl", {"mid": "lib/x.pdl", "sub/y.pdl": "../mid"}, True),
+        "files beside": ("touch log sub/log store/log store/1/log; chmod 755 sub", "../old/x.pdl", {"old": "store/1"}, False)}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_ways_to_programs(pdl, folder, name):
+    """A program is another one when a process exchanged a folder or a link on its way; what comes to lie beside it does not count."""
+    command, path, links, another = WAYS[name]
+    for at in ("sub", "lib", "evil", "store/1", "store/evil"):
+        (folder / at).mkdir(parents=True)
+        (folder / at / "x.pdl").write_text("data: RAN\n")
+    for link, target in links.items():
+        (folder / link).symlink_to(target)
+    program = {"text": [{"lang": "command", "args": ["sh", "-c", command]}, {"include": path.replace("HOME", str(folder))}]}
+    (folder / "sub/a.pdl").write_text(json.dumps(program))
+    time.sleep(0.02)  # more than the clock of the times of files steps
+    file = str(folder / "sub/a.pdl") if "since" in name else "sub/a.pdl"
+    done = subprocess.run([pdl, "--stream", "none", "--policy", "careful", "--record", "rec.db", file], cwd=folder, capture_output=True, text=True)
+    check(name, ("RAN" in done.stdout) == (not another) and ("from command" in done.stderr) == another, done)
+
+
+def test_trusted_files_beside_new_ones(pdl, folder):
+    """A trusted file stays trusted when a command writes beside it while the run writes into the working folder."""
+    policy = {"trusted": [{"read": "data/*"}], "rules": [{"sink": "command", "argument": "1", "deny": ["file"], "otherwise": "allow"}], "otherwise": "allow"}
+    program = {"text": [{"lang": "command", "args": ["touch", "data/new"]}, {"def": "v", "read": "data/b.txt", "contribute": []}, {"lang": "command", "args": ["echo", "${ v }"]}]}
+    (folder / "data").mkdir()
+    (folder / "data/b.txt").write_text("TRUSTED")
+    time.sleep(0.02)
+    out, err = run(pdl, folder, program, "--record", "rec.db", policy=policy)
+    check("still trusted", "TRUSTED" in out, out, err)
 
 
 def test_programs_of_this_run(pdl, folder):

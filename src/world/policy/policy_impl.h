@@ -23,6 +23,7 @@
 
 #include "base/limits.h"
 #include "base/vec.h"
+#include "policy/file_ways.h"
 #include "policy/policy.h"
 #include "policy/process_labels.h"
 #include "policy/readers.h"
@@ -229,9 +230,8 @@ struct policy_front {
     pdl_val answers; /* key of a question -> bool: what the person answered */
     pdl_val servers; /* name -> true: the tool servers that were examined */
     pdl_val written; /* path of a file -> null, with the labels that were written */
-    pdl_label in_files, from_files;
-    pdl_label in_new_files, of_tools; /* see note_process and watch_tool */
-    int64_t began_ns;
+    pdl_label in_files, from_files, in_new_files, of_tools; /* see note_process, watch_tool */
+    file_ways ways;
     uint32_t n_questions, most_questions, next_id;
 };
 

@@ -15,9 +15,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/os.h"
 #include "policy/policy_impl.h"
 #include "value/member.h"
 
@@ -53,41 +51,6 @@ void pdl_policy_refuse(policy_front *r, judging *j, const char *outcome, const c
     pdl_effect_refuse(j->e, &err);
 }
 
-static bool is_new(const policy_front *r, const struct stat *st) {
-    return pdl_os_changed_ns(st) >= r->began_ns;
-}
-
-/* Returns true when one of the names that lead to a file is a new link, or when a folder may have
- * been moved to its place. A folder changes when it is moved, and so does the folder that gets it.
- * Only folders below the program's folder are examined, because the folders above it change at any
- * time. */
-static bool is_way_new(const policy_front *r, char *path) {
-    size_t n = strlen(path), least = path[0] == '/' ? n : 0;
-    struct stat st;
-    bool above = lstat(".", &st) == 0 && is_new(r, &st), is = false;
-    if (r->opt.folder.n && pdl_str_starts(pdl_str_of(path), r->opt.folder)) least = r->opt.folder.n;
-    for (size_t i = 1; !is && i <= n; i++) {
-        char had = path[i];
-        if (had && had != '/') continue;
-        path[i] = 0;
-        bool changed = lstat(path, &st) == 0 && is_new(r, &st),
-             moved = changed && above && i > least && S_ISDIR(st.st_mode);
-        is = moved || (changed && S_ISLNK(st.st_mode));
-        above = changed;
-        path[i] = had;
-    }
-    return is;
-}
-
-/* Returns true when the file has changed since the run began, or is missing. */
-static bool has_changed(const policy_front *r, pdl_str path) {
-    struct stat st;
-    char *z = pdl_str_dup(path);
-    bool is = stat(z, &st) != 0 || is_new(r, &st) || is_way_new(r, z);
-    pdl_free(z);
-    return is;
-}
-
 /* --- labels in processes and files ------------------------------------------------------------ */
 
 static pdl_val full_path(pdl_str path) {
@@ -115,7 +78,7 @@ static pdl_label label_of_file(policy_front *r, const pdl_effect *e) {
     pdl_vref here = pdl_dict_find(r->written, key);
     pdl_label label = pdl_is_absent(here) ? 0 : pdl_label_of(here);
     pdl_drop(key);
-    if (r->of_tools && has_changed(r, pdl_str_get(path))) label |= r->of_tools;
+    if (r->of_tools && pdl_ways_changed(&r->ways, pdl_str_get(path))) label |= r->of_tools;
     return label | r->from_files;
 }
 
@@ -156,6 +119,7 @@ static void fly(flight *f, pdl_effect *e,
  * the process had printed the file. */
 static void note_process(policy_front *r, const pdl_effect *e, pdl_label label) {
     if (r->opt.leaves_files && !r->opt.leaves_files(r->opt.user, e)) return;
+    pdl_ways_note(&r->ways, r->opt.folder);
     r->from_files |= label;
     r->in_new_files |= label | (e->is_trusted ? 0 : pdl_effect_origin(e->kind));
 }
@@ -200,7 +164,7 @@ static void watch_code(policy_front *r, pdl_effect *e) {
  * file, so a file that changed since the run began counts as written by the run. For a resumed run
  * the beginning is not known, so every file counts. */
 static bool may_be_written(const policy_front *r, pdl_str path) {
-    return r->opt.began_earlier || has_changed(r, path);
+    return r->opt.began_earlier || pdl_ways_changed(&r->ways, path);
 }
 
 /* Returns the path of a program. When the program was searched for, the path is in the reply {path,
@@ -218,7 +182,7 @@ static pdl_label label_of_program(const policy_front *r, const pdl_effect *e, pd
     pdl_label label = pdl_is_absent(here) ? 0 : pdl_label_of(here);
     pdl_drop(key);
     if (r->from_files && may_be_written(r, path)) label |= r->from_files;
-    if (r->in_new_files && has_changed(r, path)) label |= r->in_new_files;
+    if (r->in_new_files && pdl_ways_changed(&r->ways, path)) label |= r->in_new_files;
     return pdl_label_built(label);
 }
 
@@ -345,7 +309,7 @@ static void set_labels(policy_front *r, pdl_effect *e) {
     /* the user trusts the content that the path had when the run began, and not a file that was
      * copied there later */
     if (e->kind == PDL_EFFECT_read && is_trusted)
-        is_trusted = !has_changed(r, pdl_subject_of(e, arena));
+        is_trusted = !pdl_ways_changed(&r->ways, pdl_subject_of(e, arena));
     if (e->kind == PDL_EFFECT_command) {
         started_labels s = {r, e, named, is_trusted};
         pdl_effect_each_start(e, arena, label_started, &s);
@@ -396,6 +360,7 @@ static void tool_reply(void *user, const pdl_effect *e, const pdl_reply *reply) 
 /* A tool may write files on this machine. */
 static void watch_tool(policy_front *r, pdl_effect *e) {
     pdl_label label = pdl_label_of(e->request) | e->control | e->chosen;
+    pdl_ways_note(&r->ways, r->opt.folder);
     add_server(r, e, label);
     if (!pdl_tool_use_of(e).lists) {
         r->of_tools |= label;
@@ -548,6 +513,7 @@ static void close_world(pdl_world *w) {
     pdl_drop(r->servers);
     pdl_drop(r->accepted);
     pdl_drop(r->written);
+    pdl_ways_fini(&r->ways);
     pdl_policy_memory_leave(r->opt.memory);
     pdl_free(r);
 }
@@ -565,7 +531,7 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next) 
     r->servers = pdl_dict_new(0);
     r->accepted = pdl_dict_new(0);
     r->written = pdl_dict_new(0);
-    r->began_ns = pdl_os_file_clock_ns();
+    pdl_ways_init(&r->ways);
     r->most_questions = MAX_APPROVALS;
     for (size_t i = 0; i < opt->policies->all.n; i++) {
         uint32_t n = opt->policies->all.p[i]->approvals;
