@@ -120,6 +120,8 @@ def test_scores_that_methods_get():
         t.check("in this order", code == 0 and [x["candidate"] for x in seen] == order, most, seen, err)
         means = {x["candidate"]: (x["mean"], x["above"], x["score"] == x["mean"]) for x in seen}
         t.check("with their means", means == {0: (1, True, most < 1), 1: (means[1][0], most < 1, True), 2: (means[2][0], most < 1, True)} and 0 < means[1][0] < 1, most, means)
+    code, r, err = search("--method", "mine.pdl", "--at-most", "calls=2", files={"mine.pdl": own.replace("'mean'", "'score'")}, program=TURNS)
+    t.check("a score as weight is refused with what to take", code and "take its mean" in err, code, err)
 
 
 def test_prices_of_what_comes_later():

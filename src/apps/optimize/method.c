@@ -244,7 +244,9 @@ static bool read_weights(pdl_request *r, size_t n, double *out, bool *whole) {
         bool is_number = pdl_is(x, PDL_V_INT) || pdl_is(x, PDL_V_FLOAT);
         out[i] = given && is_number ? pdl_num_to_double(x) : 1;
         if (given && !(is_number && out[i] >= 0 && out[i] < 1e15))
-            return pdl_method_refuse(r, "weights: expected numbers that are not negative");
+            return pdl_method_refuse(r, "weights: expected numbers that are not negative (the "
+                                        "score of a candidate above --at-most may be negative: "
+                                        "take its mean)");
         *whole = *whole && (!given || pdl_is(x, PDL_V_INT));
     }
     return true;
