@@ -105,6 +105,9 @@ def test_what_cannot_go_on():
     (folder() / "state.json").write_text("[]")
     code, out, err = t.run(folder().name, word="resume")
     t.check("a broken state", code == 2 and "not the state of a search" in err, err)
+    (folder() / "state.json").write_text("{")
+    code, out, err = t.run(folder().name, word="resume")
+    t.check("a cut state", code == 2 and "state.json: " in err, code, err)
     code, out, err = t.run("nothing", word="resume")
     t.check("no such search", code == 2 and "nothing" in err, err)
 

@@ -87,8 +87,11 @@ char *pdl_cli_search_folder(pdl_str name, const char *file) {
 
 /* Reads the text of a state: the words and the working folder of the command. */
 static bool read_words(const char *path, pdl_str text, pdl_val *out, pdl_err *err) {
-    if (!pdl_json_read(text, 0, out, NULL, err)) {
+    pdl_err why = {0};
+    if (!pdl_json_read(text, 0, out, NULL, &why)) {
         *out = pdl_absent();
+        pdl_err_set(err, why.kind, (pdl_loc){0}, "%s: %s", path, why.msg);
+        pdl_err_fini(&why);
         return false;
     }
     if (pdl_is_dict(*out) && pdl_is_list(pdl_dict_getz(*out, "words")) &&
