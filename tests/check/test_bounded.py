@@ -41,6 +41,8 @@ PROGRAMS = {
     "comments": "text:\n" + "# pdl: ignore role\n" * (N * 5) + "- a\n",
     "wrong arguments": "defs: {f: {function: {%s}, return: a}}\ntext:\n" % ", ".join("p%d: integer" % i for i in range(2000))
                        + ('- {call: "${ f }", args: {%s}}\n' % ", ".join("q%d: 1" % i for i in range(2000))) * 3,
+    "unknown keys": "text: a\n" + lines("zz@: 1\n", 3 * N),
+    "unknown keys without a kind": "defs: {}\n" + lines("zz@: 1\n", 3 * N),
     "files in a circle": "text: [{include: b.pdl}, {include: c.pdl}, {defs: {m: {import: main}}}]",
 }
 OTHERS = {"b.pdl": "include: c.pdl", "c.pdl": "text: [{include: main.pdl}, {include: b.pdl}]"}

@@ -486,19 +486,43 @@ static bool is_first_stranger(const pdl_node *n, const pdl_node *key) {
     return i < n->n && n->pairs[i].key == key;
 }
 
-/* Drops the names of keys that the mapping has: another key is no misspelling of them. */
-static size_t drop_present(const pdl_node *n, pdl_str *names, size_t n_names) {
-    size_t n_left = 0;
-    for (size_t i = 0; i < n_names; i++)
-        if (!pdl_node_find(n, names[i], NULL)) names[n_left++] = names[i];
-    return n_left;
+/* The facts about a mapping from which the hints for its unknown keys are made. They are found
+ * once, because a mapping may have very many such keys. */
+typedef struct mapping_facts {
+    bool has_no_kind, is_general, is_plain, has_lang;
+    pdl_str names[96]; /* keys that the mapping may have and has not */
+    size_t n_names;
+} mapping_facts;
+
+static bool has_key(const pdl_node *n, const char *key) {
+    return pdl_node_find(n, pdl_str_of(key), NULL) != NULL;
 }
 
-/* Returns the last item of the list that is the value before the key, when it is a block. */
-static const pdl_node *item_before(const pdl_node *n, const pdl_node *key) {
-    uint32_t i = 0;
-    while (i < n->n && n->pairs[i].key != key) i++;
-    const pdl_node *list = i && i < n->n ? n->pairs[i - 1].value : NULL;
+static void add_name(mapping_facts *m, const pdl_node *n, const char *key, size_t most) {
+    /* another key is no misspelling of one that the mapping has */
+    if (m->n_names < most && !has_key(n, key)) m->names[m->n_names++] = pdl_str_of(key);
+}
+
+static const mapping_facts *facts_of(pdl_loader *l, const pdl_block *b) {
+    enum { SELECTING = 32, ALL = 96 };
+    size_t n_own, n_common, n_select;
+    const pdl_select_row *s = pdl_selecting_keys(&n_select);
+    const pdl_field *own = pdl_fields(&n_own), *common = pdl_common_fields(&n_common);
+    mapping_facts *m = pdl_arena_new(l->a, mapping_facts);
+    *m = (mapping_facts){has_no_kind(b->node), is_general(b), is_plain_object(b),
+                         .has_lang = has_key(b->node, "lang")};
+    for (size_t i = 0; m->has_no_kind && i < n_select; i++)
+        add_name(m, b->node, s[i].key, SELECTING);
+    for (size_t i = 0; i < n_own; i++)
+        if (own[i].kind == (int)b->kind && own[i].key[0]) add_name(m, b->node, own[i].key, ALL);
+    for (size_t i = 0; i < n_common; i++)
+        if (pdl_field_allowed(b->kind, &common[i])) add_name(m, b->node, common[i].key, ALL);
+    return m;
+}
+
+/* Returns the last item of the list that is the value before the pair, when it is a block. */
+static const pdl_node *item_before(const pdl_node *n, const pdl_pair *pair) {
+    const pdl_node *list = pair > n->pairs ? pair[-1].value : NULL;
     if (!list || list->kind != PDL_NODE_SEQ || list->style != PDL_STYLE_BLOCK || !list->n)
         return NULL;
     const pdl_node *item = list->items[list->n - 1];
@@ -506,9 +530,9 @@ static const pdl_node *item_before(const pdl_node *n, const pdl_node *key) {
 }
 
 /* Helps with a field of the item above that is indented less than the item's other keys. */
-static bool advise_indent(pdl_loader *l, pdl_diag *d, const pdl_node *n, const pdl_node *key,
+static bool advise_indent(pdl_loader *l, pdl_diag *d, const pdl_node *n, const pdl_pair *pair,
                           const pdl_key *k) {
-    const pdl_node *item = k ? item_before(n, key) : NULL;
+    const pdl_node *key = pair->key, *item = k ? item_before(n, pair) : NULL;
     if (!item || pdl_node_find(item, key->text, NULL)) return false;
     bool fits = false;
     for (uint32_t i = 0; i < item->n && !fits; i++) {
@@ -531,40 +555,31 @@ static bool advise_indent(pdl_loader *l, pdl_diag *d, const pdl_node *n, const p
     return true;
 }
 
-static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pdl_block *b) {
-    pdl_block_kind kind = b->kind;
+/* Reports a key that the block has not. *facts is NULL at the first one of a mapping. */
+static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_pair *pair, const pdl_block *b,
+                                    const mapping_facts **facts) {
+    const pdl_node *key = pair->key;
     pdl_diag *d = unknown(l, key);
-    d->general = is_general(b);
-    pdl_str names[96];
-    size_t n = 0, n_own, n_common, n_select;
-    const pdl_select_row *s = pdl_selecting_keys(&n_select);
-    const pdl_field *own = pdl_fields(&n_own), *common = pdl_common_fields(&n_common);
+    const mapping_facts *m = *facts = *facts ? *facts : facts_of(l, b);
+    d->general = m->is_general;
     if (!pdl_node_is_str(key)) return;
-    bool no_kind = has_no_kind(b->node);
-    for (size_t i = 0; no_kind && i < n_select && n < 32; i++)
-        names[n++] = pdl_str_of(s[i].key);
-    for (size_t i = 0; i < n_own && n < 96; i++)
-        if (own[i].kind == (int)kind && own[i].key[0]) names[n++] = pdl_str_of(own[i].key);
-    for (size_t i = 0; i < n_common && n < 96; i++)
-        if (pdl_field_allowed(kind, &common[i])) names[n++] = pdl_str_of(common[i].key);
-    n = drop_present(b->node, names, n);
     const pdl_key *k = key_find(key);
-    if (advise_indent(l, d, b->node, key, k)) return;
-    const char *advice = no_kind ? pdl_no_kind_advice(key->text) : NULL;
-    if (!advice) advice = pdl_key_advice((int)kind, key->text, !no_kind);
+    if (advise_indent(l, d, b->node, pair, k)) return;
+    const char *advice = m->has_no_kind ? pdl_no_kind_advice(key->text) : NULL;
+    if (!advice) advice = pdl_key_advice((int)b->kind, key->text, !m->has_no_kind);
     if (advice)
         pdl_loader_hint(l, d, "%s", advice);
     else
-        suggest(l, d, key->text, names, n);
+        suggest(l, d, key->text, m->names, m->n_names);
     if (d->hint.n) return;
-    if (no_kind && pdl_node_find(b->node, PDL_STR("lang"), NULL))
+    if (m->has_no_kind && m->has_lang)
         pdl_loader_hint(l, d, "what is run is below `code`");
-    else if (no_kind && !k && !is_plain_object(b) && is_first_stranger(b->node, key))
+    else if (m->has_no_kind && !k && !m->is_plain && is_first_stranger(b->node, key))
         advise_no_block(l, d, b->node);
-    else if (!k && !is_plain_object(b))
+    else if (!k && !m->is_plain)
         pdl_loader_advise_stranger(l, d, key);
     else if (k && k->select)
-        pdl_loader_hint(l, d, "a block is of one kind; this one is `%s`", pdl_block_name(kind));
+        pdl_loader_hint(l, d, "a block is of one kind; this one is `%s`", pdl_block_name(b->kind));
 }
 
 static PDL_NOINLINE void check_leaf(pdl_loader *l, const pdl_pair *pair, pdl_block_kind kind) {
@@ -594,7 +609,7 @@ static void *new_block(pdl_loader *l, pdl_block_kind kind, const pdl_node *n, pd
 /* Reads an entry of a block's mapping. Marks the kind's fields in *seen by their place in
  * pdl_fields. */
 static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, const pdl_key *k,
-                       uint32_t *seen) {
+                       uint32_t *seen, const mapping_facts **facts) {
     unsigned at = k ? k->field[b->kind] : 0;
     size_t n;
     if (at >= COMMON_FIELD) {
@@ -605,7 +620,7 @@ static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, const 
     } else if (k && (k->trace >> b->kind & 1)) {
         if (k->name[5] == 'i' && k->name[6] == 's') check_leaf(l, pair, b->kind);
     } else if (k != &key_table.keys[KEY_KIND]) {
-        unknown_in(l, pair->key, b);
+        unknown_in(l, pair, b, facts);
     }
 }
 
@@ -651,12 +666,13 @@ static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     size_t n_diags = l->p->diags.n;
     uint32_t seen = 0;
     met_keys met;
+    const mapping_facts *facts = NULL;
     pdl_block *b = NULL;
     find_keys(n, &met);
     if (find_kind(l, n, loc, &met, &kind)) {
         b = new_block(l, kind, n, loc);
         for (uint32_t i = 0; i < n->n; i++)
-            load_entry(l, b, &n->pairs[i], key_of(n, i, &met), &seen);
+            load_entry(l, b, &n->pairs[i], key_of(n, i, &met), &seen, &facts);
         if (pdl_block_union(kind)) check_form(l, n, kind, loc);
         check_needed(l, b, seen);
         if (kind == PDL_BLOCK_repeat) pdl_loader_ends(l, PDL_AS(repeat, b));
@@ -699,23 +715,6 @@ static PDL_NOINLINE const pdl_block *load_scalar(pdl_loader *l, const pdl_node *
     pdl_b_scalar *b = new_block(l, PDL_BLOCK_scalar, n, loc);
     b->value = pdl_loader_tree(l, n, loc);
     return &b->head;
-}
-
-pdl_val pdl_loader_own(pdl_loader *l, pdl_val v) {
-    if (pdl_tag_of(v) > PDL_V_FLOAT) *pdl_vec_push(&l->p->constants) = v;
-    return v;
-}
-
-bool pdl_loader_spend(pdl_loader *l, const pdl_node *n) {
-    if (l->budget > 0) {
-        l->budget--;
-        return true;
-    }
-    if (!l->over)
-        pdl_loader_diag(l, "too-large", pdl_node_loc(n), pdl_node_loc(n),
-                        "aliases make the program too large");
-    l->over = true;
-    return false;
 }
 
 static const pdl_block *load_any(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body) {

@@ -226,3 +226,20 @@ const pdl_tree *pdl_loader_tree_args(pdl_loader *l, const pdl_node *n, pdl_loc l
 const pdl_tree *pdl_loader_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     return as_tree(l, n, loc, read_raw(l, n, loc));
 }
+
+pdl_val pdl_loader_own(pdl_loader *l, pdl_val v) {
+    if (pdl_tag_of(v) > PDL_V_FLOAT) *pdl_vec_push(&l->p->constants) = v;
+    return v;
+}
+
+bool pdl_loader_spend(pdl_loader *l, const pdl_node *n) {
+    if (l->budget > 0) {
+        l->budget--;
+        return true;
+    }
+    if (!l->over)
+        pdl_loader_diag(l, "too-large", pdl_node_loc(n), pdl_node_loc(n),
+                        "aliases make the program too large");
+    l->over = true;
+    return false;
+}
