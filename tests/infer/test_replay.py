@@ -78,6 +78,17 @@ def test_a_session_for_each():
     t.check("one note, which names the block", other[3].count(NOTE) == 1 and "p.pdl:4 left" in other[3], other[3])
 
 
+@pytest.mark.parametrize("algorithm", ["is", "maj", "rejection"])
+def test_sessions_do_not_pile_up(algorithm):
+    """What ended runs left in PDL_SESSION is released, and few runs that have one are open at a time."""
+    t.begin({"p.pdl": "lastOf:\n- {lang: python, contribute: [], code: 'PDL_SESSION.of_a_run = pdl_particle_id; result = 1'}\n- factor: 0.0\n"
+                      "- lang: python\n  code: |\n    import gc\n    own = PDL_SESSION.of_a_run == pdl_particle_id\n"
+                      "    result = [own, sum(type(o) is type(PDL_SESSION) and hasattr(o, 'of_a_run') for o in gc.get_objects())]\n"})
+    d, _ = infer("p.pdl", "-n", "200", "--algo", algorithm, *(["--max-score", "0"] if algorithm == "rejection" else []), "--by", "result")
+    t.check("each has its own", all(own for own, _ in d["values"]), d["values"])
+    t.check("few at a time", max(n for _, n in d["values"]) <= 32, d["values"])
+
+
 @pytest.mark.parametrize("made,used", [(OBJECT, "- {lang: python, contribute: [], code: 'o.n = getattr(o, chr(110), 0) + 1; result = o.n'}\n"), (SESSION, USE)])
 def test_in_files(made, used):
     """A recording and the journal of a durable inference have what was done again, beside what was done first."""

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/ident.h"
 #include "io/clock.h"
 #include "io/file.h"
 #include "lang/load.h"
@@ -74,7 +75,8 @@ typedef struct spawning {
     pdl_buf draw;
 } spawning;
 
-/* pdl_particle.own has the index of a particle, and the number of its run */
+/* pdl_particle.own has the slot of a run, and the number of the run: so the worker keeps one
+ * PDL_SESSION for a slot. */
 enum { OWN_SHIFT = 32 };
 
 static void spawn_init(const population *p, const particle *q, spawning *s) {
@@ -87,7 +89,7 @@ static void spawn_init(const population *p, const particle *q, spawning *s) {
                            .place = place_of(q),
                            .particle = p->options};
     s->spawn.particle.number = (int64_t)q->number;
-    s->spawn.particle.own = (uint64_t)(q - p->all) << OWN_SHIFT | q->begun;
+    s->spawn.particle.own = (uint64_t)q->slot << OWN_SHIFT | q->begun;
     s->spawn.particle.seed = pdl_population_seed(p, q->generation, q->number, q->try);
 }
 
@@ -152,7 +154,7 @@ static void release(particle *q, particle_state state) {
 
 static void take_slot(particle *q) {
     q->slot = pdl_run_pool_take(q->of->pool);
-    q->begun++;
+    q->begun = ++q->of->n_begun;
     q->of->in_slot[q->slot] = (uint32_t)(q - q->of->all);
 }
 
@@ -555,11 +557,21 @@ static bool run_shared(population *p, pdl_err *err) {
     return true;
 }
 
+/* Returns the number of runs that are open at a time. With smc all have to be. Each PDL_SESSION may
+ * be large, so programs that use it get fewer. */
+static uint32_t slots_for(const population *p) {
+    enum { SESSIONS = 32 };
+    uint32_t n = p->n < PDL_INFER_MAX_SMC ? p->n : PDL_INFER_MAX_SMC;
+    uint32_t jobs = p->o->session.run.jobs, few = jobs > SESSIONS ? jobs : SESSIONS;
+    bool uses = pdl_ident_is_in(p->o->text, PDL_STR("PDL_SESSION"));
+    return uses && p->o->algorithm != PDL_INFER_SMC && few < n ? few : n;
+}
+
 bool pdl_population_open(population *p, const pdl_infer_options *o, pdl_err *err) {
     static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1, -1, -1};
     *p = (population){.o = o, .variables = pdl_absent(), .seed = o->seed, .n = (uint32_t)o->n};
     p->begun_ns = pdl_clock_ns();
-    p->n_slots = p->n < PDL_INFER_MAX_SMC ? p->n : PDL_INFER_MAX_SMC;
+    p->n_slots = slots_for(p);
     p->all = PDL_NEW_N(particle, p->n);
     p->in_slot = PDL_NEW_N(uint32_t, p->n_slots);
     for (uint32_t i = 0; i < p->n; i++)

@@ -38,7 +38,7 @@ typedef struct particle {
     uint32_t slot; /* when the state is RUNS or HELD, the slot of its run in the pool */
     particle_state state;
     uint32_t generation, number, try;
-    uint32_t begun; /* number of runs that the particle has had */
+    uint32_t begun; /* number of its run among all that were begun; 0 before the first one */
     double taken;   /* the part of its run's score that `weight` already contains */
     double weight;  /* log weight since the last resampling */
     pdl_val result; /* the result when the state is DONE; otherwise absent */
@@ -73,6 +73,7 @@ struct population {
     pdl_run_pool *pool;   /* the runs of the particles */
     uint32_t *in_slot;    /* for each of its n_slots slots, the particle in it */
     uint32_t n_slots;
+    uint32_t n_begun; /* number of runs that were begun, copies too */
     /* the call of pdl_population_run that is stepping particles; or NULL */
     struct population_work *work;
     int64_t calls, completion, prompt;

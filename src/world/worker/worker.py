@@ -82,7 +82,7 @@ def _begin_chance(block, seed):
 
 _Namespace = type(sys.implementation)  # this type is types.SimpleNamespace
 SESSION = _Namespace()
-_own_sessions = {}  # index of a particle of an inference -> [its number, its PDL_SESSION]
+_own_sessions = {}  # slot of a run of an inference -> [number of the run, its PDL_SESSION]
 
 
 def _session(own):
