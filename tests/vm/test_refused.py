@@ -78,6 +78,35 @@ def test_refused_code(pdl, tmp_path, title, program, printed):
         check("%s %s" % (title, more), p.returncode == 0 and out.strip() == printed, (p.returncode, out, p.stderr))
 
 
+# what asks for input in a block that holds its output, and what is printed before it asks
+ASKING = (
+    ("a read", "- \"2+2?\\n\"\n- {read: null, message: '', parser: json, spec: integer}", b"2+2?\n"),
+    ("a read with a message", "- \"2+2?\\n\"\n- {read: null, message: 'answer: ', parser: json, spec: integer}", b"2+2?\nanswer: "),
+    ("a function", "- \"2+2?\\n\"\n- {call: '${ f }'}", b"2+2?\nhm\n"),
+    ("input in Python", "- \"2+2?\\n\"\n- {lang: python, code: \"print('hm')\\nresult = int(input('? '))\"}", b"2+2?\nhm\n? "),
+)
+
+
+@pytest.mark.parametrize("title, parts, question", ASKING, ids=[c[0].replace(" ", "-") for c in ASKING])
+def test_question_is_shown(pdl, tmp_path, title, parts, question):
+    """A driver at the other end of the pipes gets each question before it has to answer."""
+    (tmp_path / "p.pdl").write_text("defs: {f: {function: {}, return: {text: [\"hm\\n\", {read: null, message: '', parser: json, spec: integer}]}}}\n"
+                                    "retry: 2\ntext:\n%s\n- \" done\"\n" % parts)
+    with subprocess.Popen([pdl, "p.pdl"], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
+        try:
+            for answer in (b"four\n", b"4\n"):
+                got = b""
+                while len(got) < len(question) and select.select([p.stdout], [], [], 60)[0]:
+                    got += os.read(p.stdout.fileno(), len(question) - len(got)) or b"(the end)"
+                check("%s before %r" % (title, answer), got == question, got)
+                p.stdin.write(answer)
+                p.stdin.flush()
+            rest = p.communicate(timeout=60)[0]
+            check("%s: the rest" % title, p.returncode == 0 and rest == b"4 done\n", (p.returncode, rest))
+        finally:
+            p.kill()
+
+
 @pytest.mark.parametrize("title, program, printed", LATER, ids=[c[0].replace(" ", "-") for c in LATER])
 def test_refused_later(pdl, service, tmp_path, title, program, printed):
     (tmp_path / "m.pdl").write_text("{def: a, model: openai/m, input: n}\n")

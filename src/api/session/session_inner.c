@@ -88,6 +88,7 @@ void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer
                            void *answer_user) {
     pdl_session *s = user;
     input_asker *a = PDL_NEW(input_asker);
+    if (code->call_in) pdl_run_reads_input(code->call_in->user, code->id);
     *a = (input_asker){answer, answer_user};
     pdl_val request = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt", pdl_textz("")),
                                     "multiline", pdl_bool(false));

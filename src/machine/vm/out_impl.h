@@ -39,6 +39,7 @@ struct pdl_outq {
     size_t last_sent; /* position of the last text that was sent; 0 when none was sent */
     bool ended;
     bool is_held;   /* nothing is sent until the queue was ended */
+    bool is_released; /* what is queued now is sent all the same; see pdl_out_release */
     pdl_outq *twin; /* its copy, while the run is copied */
 };
 

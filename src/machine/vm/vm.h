@@ -174,6 +174,9 @@ const pdl_cancel *pdl_run_cancel_scope(const pdl_run *r);
 /* Ends the run with this error, for example after Ctrl-C. Open effects are cancelled, and the next
  * step returns FAIL. Takes the content of err. */
 void pdl_run_cancel(pdl_run *r, pdl_err *err);
+/* Python code of the effect `id` reads standard input: the text before its question is printed,
+ * also where it waits until an attempt has succeeded. */
+void pdl_run_reads_input(pdl_run *r, uint32_t id);
 
 /* A strand that waits for a reply. */
 typedef struct pdl_wait {

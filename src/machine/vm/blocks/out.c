@@ -10,7 +10,8 @@
  *
  * The output of an attempt that is refused must not get into a pipe or a file. So a block with
  * attempts has a queue like that of an iteration, from which nothing is sent until the block has
- * succeeded. When more than PDL_MAX_HELD_BYTES are queued, the queues are sent all the same.
+ * succeeded. When more than PDL_MAX_HELD_BYTES are queued, the queues are sent all the same. They
+ * are also sent before standard input is read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -192,7 +193,8 @@ static bool pass_call(pdl_outq *q, pdl_outitem *i) {
 
 /* Returns true when nothing in q may be sent yet. */
 static bool must_wait(const pdl_outq *q) {
-    return q->is_held && !q->ended && q->run->output.held_bytes <= PDL_MAX_HELD_BYTES;
+    bool holds = q->is_held && !q->ended && !q->is_released;
+    return holds && q->run->output.held_bytes <= PDL_MAX_HELD_BYTES;
 }
 
 /* Sends the first item of q as far as that is allowed. Returns true when the whole item
@@ -377,6 +379,17 @@ void pdl_out_accept(pdl_fiber *f) {
     assert(q->is_held && q->parent);
     f->out = q->parent;
     pdl_outq_end(q);
+}
+
+static void set_released(pdl_outq *q, bool is_released) {
+    for (; q; q = q->parent) q->is_released = is_released;
+}
+
+void pdl_out_release(pdl_fiber *f) {
+    if (!is_held_back(f->out)) return;
+    set_released(f->out, true);
+    pdl_out_flush(f->run);
+    set_released(f->out, false);
 }
 
 size_t pdl_out_mark(pdl_fiber *f) { return f->out->n_added; }

@@ -72,6 +72,7 @@ pdl_step pdl_op_INPUT(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     pdl_str dflt = many ? PDL_STR("Enter/Paste your content. Ctrl-D to save it.")
                         : PDL_STR("How can I help you?: ");
     pdl_val prompt = pdl_text(b->prompt.s.p ? b->prompt.s : dflt);
+    pdl_out_release(f);
     pdl_out_write_now(f, pdl_str_get(prompt), 1, 0);
     if (many) pdl_out_write_now(f, PDL_STR("\n"), 1, 0);
     pdl_val r = pdl_dict_new(2);

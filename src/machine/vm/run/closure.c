@@ -17,6 +17,7 @@
 #include "vm/fiber.h"
 #include "vm/inflight.h"
 #include "vm/ops.h"
+#include "vm/out.h"
 #include "vm/run.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"
@@ -505,4 +506,10 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
     }
     frame(f)->kind = FRAME_MAIN; /* the return from this frame ends the fiber */
     pdl_fiber_ready(f);
+}
+
+void pdl_run_reads_input(pdl_run *r, uint32_t id) {
+    pdl_inflight *asks = pdl_idmap_find(&r->effects.by_id, id);
+    pdl_fiber *f = asks ? pdl_idmap_find(&r->fibers.by_id, asks->fiber) : NULL;
+    if (f) pdl_out_release(f);
 }
