@@ -3,6 +3,7 @@ otherwise; a text that holds several values is none of them. And names of comman
 SPDX-License-Identifier: Apache-2.0
 """
 import json
+import os
 import subprocess
 import time
 
@@ -145,3 +146,13 @@ def test_programs_of_this_run(pdl, folder):
                    "import": [{"def": "m", "import": path[:-4], "contribute": []}, "RAN"]}[kind]
             out, err = run(pdl, home, {"text": [{"lang": "command", "args": args}, *use]}, policy=policy)
             check(f"{kind} after {name}", ("RAN" in out) == (name in ("nothing", "another file")), out, err)
+
+
+def test_explain_beside_a_server(pdl, folder):
+    """An explained run ends at a model call though a tool server stays open, and a call of a tool is waited for."""
+    servers(folder, s=([tool("look", "a")], {"look": "FOUND"}))
+    program = {"defs": {"s": {"import": "mcp:s"}}, "text": [{"call": "${ s.look }", "args": {"a": "x"}, "def": "v", "contribute": []}, {"model": "ollama/y", "input": "it is ${ v }"}]}
+    (folder / "a.pdl").write_text(json.dumps(program))
+    done = subprocess.run([pdl, "explain", "--allow", "tool", "a.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "HOME": str(folder), "PDL_MCP_CONFIG": "mcp.json"})
+    check("it ends", done.returncode == 0 and "it is FOUND" in done.stdout and calls(folder, "s") == ['look {"a": "x"}'], done)

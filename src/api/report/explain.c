@@ -31,7 +31,16 @@ typedef struct explainer {
     PDL_VEC(note) notes;
     pdl_val foreseen; /* id -> what a policy says about the effect, as text */
     pdl_idmap noted; /* id -> 1 + position of its entry in the notes */
+    pdl_idmap forwarded; /* id -> forwarded effect that is not answered yet; owned */
+    size_t n_held, n_forwarded;
 } explainer;
+
+/* An effect that is executed, and the sink that it had. */
+typedef struct forwarded {
+    explainer *x;
+    pdl_effect_sink asker;
+    uint32_t id;
+} forwarded;
 
 /* The permissions, and the kinds of effects that each allows. All other kinds are
  * always allowed. */
@@ -162,23 +171,76 @@ static void note_not_done(explainer *x, const pdl_effect *e, unsigned bit) {
     add_note(x, e, (note){bit, 0});
 }
 
+static void hold(explainer *x, pdl_effect *e) {
+    pdl_idmap_put(&x->held, e->id, e);
+    x->n_held++;
+}
+
+/* --- effects that are executed ---------------------------------------------------------------- */
+
+/* Frees f, which may be NULL. */
+static void forget(explainer *x, forwarded *f) {
+    if (!f) return;
+    pdl_idmap_del(&x->forwarded, f->id);
+    x->n_forwarded--;
+    pdl_free(f);
+}
+
+static void piece_of(void *user, const pdl_effect *e, pdl_str text) {
+    forwarded *f = user;
+    if (f->asker.piece) f->asker.piece(f->asker.user, e, text);
+}
+
+static void extra_of(void *user, const pdl_effect *e, pdl_vref extra) {
+    forwarded *f = user;
+    f->asker.extra(f->asker.user, e, extra);
+}
+
+static void decided_of(void *user, const pdl_effect *e, pdl_vref decision) {
+    forwarded *f = user;
+    f->asker.decided(f->asker.user, e, decision);
+}
+
+static void reply_of(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    forwarded *f = user;
+    pdl_effect_sink asker = f->asker;
+    forget(f->x, f);
+    if (asker.reply) asker.reply(asker.user, e, reply);
+}
+
+/* Executes an effect, and counts it until it is answered. */
+static void forward(explainer *x, pdl_effect *e) {
+    forwarded *f = PDL_NEW(forwarded);
+    *f = (forwarded){.x = x, .asker = e->sink, .id = e->id};
+    pdl_idmap_put(&x->forwarded, e->id, f);
+    x->n_forwarded++;
+    e->sink = (pdl_effect_sink){.user = f,
+                                .piece = piece_of,
+                                .reply = reply_of,
+                                .decided = f->asker.decided ? decided_of : NULL,
+                                .extra = f->asker.extra ? extra_of : NULL};
+    x->outside->ops->start(x->outside, e);
+}
+
+/* --- the world -------------------------------------------------------------------------------- */
+
 static void start(pdl_world *w, pdl_effect *e) {
     explainer *x = (explainer *)(void *)w;
     unsigned bit = bit_of(e->kind);
     if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed) {
         note_call(x, e);
-        pdl_idmap_put(&x->held, e->id, e);
+        hold(x, e);
     } else if (e->kind == PDL_EFFECT_sleep) {
         pdl_effect_answer(e, pdl_null(), 0);
     } else if (is_executed(x, e)) {
-        x->outside->ops->start(x->outside, e);
+        forward(x, e);
     } else {
         note_not_done(x, e, bit);
         if (bit == PDL_ALLOW_write)
             /* the answer to this kind of effect carries no information */
             pdl_effect_answer(e, pdl_null(), 0);
         else
-            pdl_idmap_put(&x->held, e->id, e);
+            hold(x, e);
     }
 }
 
@@ -186,16 +248,21 @@ static void cancel(pdl_world *w, uint32_t id) {
     explainer *x = (explainer *)(void *)w;
     pdl_effect *held = pdl_idmap_find(&x->held, id);
     if (!held) {
+        forget(x, pdl_idmap_find(&x->forwarded, id));
         x->outside->ops->cancel(x->outside, id);
         return;
     }
     pdl_idmap_del(&x->held, id);
+    x->n_held--;
     pdl_effect_free(held);
 }
 
+/* A tool server stays open when all its calls are answered. The world is not open any more when
+ * the program waits for held effects alone. */
 static bool poll(pdl_world *w, int timeout_ms) {
     explainer *x = (explainer *)(void *)w;
-    return x->outside->ops->poll(x->outside, timeout_ms);
+    bool ends = x->n_held && !x->n_forwarded;
+    return x->outside->ops->poll(x->outside, ends ? 0 : timeout_ms) && !ends;
 }
 
 static void close_world(pdl_world *w) {
@@ -204,7 +271,10 @@ static void close_world(pdl_world *w) {
         pdl_effect *e = pdl_idmap_at(&x->held, i);
         if (e) pdl_effect_free(e);
     }
+    for (size_t i = 0; i < pdl_idmap_places(&x->forwarded); i++)
+        pdl_free(pdl_idmap_at(&x->forwarded, i));
     pdl_idmap_fini(&x->held);
+    pdl_idmap_fini(&x->forwarded);
     pdl_idmap_fini(&x->noted);
     pdl_vec_fini(&x->notes);
     pdl_drop(x->foreseen);
