@@ -206,24 +206,41 @@ static void add_unless_named(path_list *to, const path_list *from, const sandbox
             pdl_paths_add(to, pdl_str_of(from->p[i]));
 }
 
-/* Masks a folder in place of all its files, unless something in it is needed. One mount is enough
- * then. */
-static void mask_whole(pdl_sandbox *s, const char *folder) {
-    const path_list *needed[] = {&s->profile.read, &s->profile.write};
-    path_list *masked = &s->spec.masked;
-    size_t n = 0;
+/* Returns true when the profile names something in the folder, or the working folder is there. */
+static bool is_needed(const pdl_sandbox *s, const char *folder) {
+    const path_list *named[] = {&s->profile.read, &s->profile.write};
     for (size_t k = 0; k < 2; k++)
-        for (size_t i = 0; i < needed[k]->n; i++)
-            if (pdl_path_is_under(needed[k]->p[i], folder)) return;
-    if (s->spec.cwd && pdl_path_is_under(s->spec.cwd, folder)) return;
+        for (size_t i = 0; i < named[k]->n; i++)
+            if (pdl_path_is_under(named[k]->p[i], folder)) return true;
+    return s->spec.cwd && pdl_path_is_under(s->spec.cwd, folder);
+}
+
+/* Returns true when the folder of the path is one of these. */
+static bool is_in_one(const path_list *folders, const char *path) {
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    return slash && slash != path &&
+           snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path) < PATH_MAX &&
+           pdl_sorted_have(folders, folder);
+}
+
+/* Masks folders in place of all their files, unless something in them is needed. One mount for each
+ * folder is enough then. */
+static void mask_whole(pdl_sandbox *s, const path_list *whole) {
+    path_list folders = {0}, *masked = &s->spec.masked;
+    size_t n = 0;
+    for (size_t i = 0; i < whole->n; i++)
+        if (!is_needed(s, whole->p[i])) pdl_paths_add(&folders, pdl_str_of(whole->p[i]));
+    pdl_paths_sort(&folders);
     for (size_t i = 0; i < masked->n; i++) {
-        if (pdl_path_is_under(masked->p[i], folder))
+        if (is_in_one(&folders, masked->p[i]))
             pdl_free(masked->p[i]);
         else
             masked->p[n++] = masked->p[i];
     }
     masked->n = n;
-    pdl_paths_add(masked, pdl_str_of(folder));
+    for (size_t i = 0; i < folders.n; i++) pdl_paths_add(masked, pdl_str_of(folders.p[i]));
+    pdl_paths_fini(&folders);
 }
 
 static void add_all(path_list *to, const path_list *from) {
@@ -249,8 +266,15 @@ static void add_readable(sandbox_spec *x, const path_list *from, const sandbox_p
     }
 }
 
-/* Protects a file in a folder that code may write, unless the profile names the file itself. */
+static bool is_link(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* Protects a file in a folder that code may write, unless the profile names the file itself.
+ * bubblewrap follows a link that it should mount over, so it protects none. */
 static void protect(sandbox_spec *x, const sandbox_profile *p, const char *path) {
+    if (x->backend == BACKEND_BWRAP && is_link(path)) return;
     bool is_hidden = any_holds(&x->masked, path) && !pdl_paths_have(&p->read, path);
     if (any_holds(&x->rw, path) && !pdl_paths_have(&p->write, path) && !is_hidden &&
         !pdl_paths_have(&x->kept, path))
@@ -272,10 +296,11 @@ static bool fill_spec(pdl_sandbox *s, pdl_err *err) {
         mask_system(&x->masked);
         add_unless_named(&x->masked, &w.masked, p);
         add_unless_named(&x->masked, &s->mask, p);
-        for (size_t i = 0; i < w.whole.n; i++) mask_whole(s, w.whole.p[i]);
+        mask_whole(s, &w.whole);
         pdl_paths_sort(&x->masked);
         add_unless_named(&x->own, &s->mask, p);
-        add_all(&x->kept, &w.kept);
+        for (size_t i = 0; i < w.kept.n; i++) pdl_paths_add(&x->kept, pdl_str_of(w.kept.p[i]));
+        pdl_paths_sort(&x->kept);
         for (size_t i = 0; i < s->keep.n; i++) protect(x, p, s->keep.p[i]);
         add_all(&x->placeholders, &w.placeholders);
         pdl_planted_mark(s, &w);
@@ -296,7 +321,8 @@ static bool is_too_much_for_bwrap(const sandbox_spec *x) {
     path_list above = {0};
     if (x->backend != BACKEND_BWRAP) return false;
     pdl_walk_above(x, &above);
-    size_t n = x->ro.n + x->rw.n + x->masked.n + x->kept.n + above.n;
+    size_t n = x->ro.n + x->rw.n + x->masked.n + above.n;
+    for (size_t i = 0; i < x->kept.n; i++) n += !is_link(x->kept.p[i]);
     pdl_paths_fini(&above);
     return n > MAX_MOUNTS;
 }

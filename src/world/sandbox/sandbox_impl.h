@@ -111,8 +111,6 @@ void pdl_spec_split(const char *text, path_list *parts);
  * they are wrong, or there is no command. */
 char **pdl_spec_read(char **argv, sandbox_spec *out);
 void pdl_spec_fini(sandbox_spec *s);
-/* Appends the links among the protected paths. */
-void pdl_links_of(const path_list *paths, path_list *out);
 /* Appends the parent folders of protected paths, up to the folder that may be written, outer ones
  * first. Each gets a mount, so that it cannot be renamed: with a renamed parent, the protected
  * paths could be replaced. */

@@ -4,7 +4,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +18,6 @@
 const char pdl_bubblewrap[] = "/usr/bin/bwrap";
 
 typedef PDL_VEC(const char *) words;
-
-static int by_length(const void *a, const void *b) {
-    size_t n = strlen(*(char *const *)a), k = strlen(*(char *const *)b);
-    return n < k ? -1 : n > k;
-}
 
 static void add(words *w, const char *a, const char *b, const char *c) {
     *pdl_vec_push(w) = a;
@@ -57,40 +51,6 @@ static bool add_empty(words *w, const char *path, int *n_empty) {
     return true;
 }
 
-/* Binds the entries of a folder that is read-only itself. */
-static void add_entries(words *w, const char *folder) {
-    enum { MAX_ENTRIES = 1000 };
-    DIR *d = opendir(folder);
-    size_t n = 0;
-    for (struct dirent *e; d && n < MAX_ENTRIES && (e = readdir(d)); n++) {
-        pdl_buf b = PDL_BUF; /* freed by exec */
-        struct stat st;
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        pdl_buf_putf(&b, "%s/%s", folder, e->d_name);
-        const char *path = pdl_buf_z(&b);
-        if (lstat(path, &st) == 0 && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)))
-            add(w, "--bind-try", path, path);
-    }
-    if (d) closedir(d);
-}
-
-/* Protects links. bubblewrap follows a link that it should mount over, so the folder with the link
- * becomes read-only, and only what is in the folder already can be written. */
-static void add_link_folders(words *w, const sandbox_spec *s) {
-    path_list links = {0}, folders = {0}; /* freed by exec */
-    pdl_links_of(&s->kept, &links);
-    for (size_t i = 0; i < links.n; i++) {
-        char *folder = pdl_str_dup(pdl_str_of(links.p[i]));
-        *strrchr(folder, '/') = 0;
-        if (!pdl_paths_have(&folders, folder)) *pdl_vec_push(&folders) = folder;
-    }
-    if (folders.n) qsort(folders.p, folders.n, sizeof *folders.p, by_length);
-    for (size_t i = 0; i < folders.n; i++) {
-        add(w, "--ro-bind-try", folders.p[i], folders.p[i]);
-        add_entries(w, folders.p[i]);
-    }
-}
-
 static void add_binds(words *w, const sandbox_spec *s) {
     mount_list all = {0};
     pdl_mounts_of(s, &all);
@@ -100,7 +60,6 @@ static void add_binds(words *w, const sandbox_spec *s) {
     path_list above = {0}; /* freed by exec */
     pdl_walk_above(s, &above);
     for (size_t i = 0; i < above.n; i++) add(w, "--bind-try", above.p[i], above.p[i]);
-    add_link_folders(w, s);
     /* a folder that is bound covers earlier mounts, so the masks inside it come after it */
     bool is_folder;
     for (size_t i = 0; i < s->kept.n; i++)

@@ -27,16 +27,6 @@ void pdl_mounts_of(const sandbox_spec *s, mount_list *out) {
     if (out->n) qsort(out->p, out->n, sizeof *out->p, by_length);
 }
 
-static bool is_link(const char *path) {
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
-}
-
-void pdl_links_of(const path_list *paths, path_list *out) {
-    for (size_t i = 0; i < paths->n; i++)
-        if (is_link(paths->p[i])) pdl_paths_add(out, pdl_str_of(paths->p[i]));
-}
-
 bool pdl_can_mount_over(const char *root, const char *path, bool *is_folder) {
     char at[PATH_MAX];
     struct stat st;

@@ -152,34 +152,16 @@ static bool mask(const char *path) {
     return mount(with, to, NULL, MS_BIND, NULL) == 0 && make_read_only(to);
 }
 
-/* Opens the target of a link in the new root, if it is a regular file. Otherwise opens /dev/null,
- * which cannot be read through a mount without devices. */
-static int open_target(const char *path) {
-    enum { IN_ROOT = 0x10 };
-    struct {
-        uint64_t flags, mode, resolve;
-    } how = {.flags = O_PATH | O_CLOEXEC, .resolve = IN_ROOT};
-    struct stat st;
-    int root = open(NEW, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int fd = root < 0 ? -1 : (int)syscall(437 /* openat2 */, root, path + 1, &how, sizeof how);
-    if (root >= 0) close(root);
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) return fd;
-    if (fd >= 0) close(fd);
-    return open(OLD "/dev/null", O_PATH | O_CLOEXEC);
-}
-
-/* Mounts a file over the link itself, so that the name cannot be given to another file. */
-static bool keep_link(const char *path, const char *to) {
+/* Mounts a link on itself, so that the name cannot be given to another file. It still leads to the
+ * same file or folder. */
+static bool keep_link(const char *link) {
     enum { CLONE_TREE = 1, OF_DESCRIPTOR = 4 };
     attr_of_mount a = {.set = 1 /* RDONLY */ | 2 /* NOSUID */ | 4 /* NODEV */};
-    int target = open_target(path);
-    if (target < 0) return false;
-    int tree = (int)syscall(428 /* open_tree */, target, "",
-                            CLONE_TREE | AT_EMPTY_PATH | O_CLOEXEC);
-    close(target);
+    int tree = (int)syscall(428 /* open_tree */, AT_FDCWD, link,
+                            CLONE_TREE | AT_SYMLINK_NOFOLLOW | O_CLOEXEC);
     if (tree < 0) return false;
     bool ok = syscall(442 /* mount_setattr */, tree, "", AT_EMPTY_PATH, &a, sizeof a) == 0 &&
-              syscall(429 /* move_mount */, tree, "", AT_FDCWD, to, OF_DESCRIPTOR) == 0;
+              syscall(429 /* move_mount */, tree, "", AT_FDCWD, link, OF_DESCRIPTOR) == 0;
     close(tree);
     return ok;
 }
@@ -189,7 +171,7 @@ static bool keep(const char *path) {
     bool is_folder;
     struct stat st;
     snprintf(to, sizeof to, NEW "%s", path);
-    if (lstat(to, &st) == 0 && S_ISLNK(st.st_mode)) return keep_link(path, to);
+    if (lstat(to, &st) == 0 && S_ISLNK(st.st_mode)) return keep_link(to);
     if (!pdl_can_mount_over(NEW, path, &is_folder)) return true;
     return mount(to, to, NULL, MS_BIND | MS_REC, NULL) == 0 && make_read_only(to);
 }
