@@ -135,12 +135,12 @@ static address address_of(pdl_str url) {
     return a;
 }
 
-/* Finds the next part of a query, "name=value"; some servers also take ; between parts. Returns
- * false at its end. */
-static bool next_part(pdl_str *query, pdl_str *name, pdl_str *value) {
+/* Finds the next part of a query, "name=value", which one of the signs in `ends` ends; some servers
+ * also take ; between parts. Returns false at its end. */
+static bool next_part(pdl_str *query, const char *ends, pdl_str *name, pdl_str *value) {
     if (!query->n) return false;
     size_t end = 0;
-    while (end < query->n && !strchr("&;", query->p[end])) end++;
+    while (end < query->n && !strchr(ends, query->p[end])) end++;
     if (end == query->n) end = PDL_NOT_FOUND;
     pdl_str part = pdl_str_sub(*query, 0, end);
     size_t eq = pdl_str_find(part, PDL_STR("="), 0);
@@ -152,7 +152,7 @@ static bool next_part(pdl_str *query, pdl_str *name, pdl_str *value) {
 
 static void put_query(pdl_str query, pdl_buf *out) {
     pdl_str name, value;
-    for (char sign = '?'; next_part(&query, &name, &value); sign = '&') {
+    for (char sign = '?'; next_part(&query, "&;", &name, &value); sign = '&') {
         pdl_buf_putc(out, sign);
         if (name.n) pdl_buf_putf(out, "%.*s=", PDL_FMT(name));
         pdl_buf_put(out, name.n && is_shown_part(name) ? value : PDL_STR("***"));
@@ -229,16 +229,48 @@ static void note_user(pdl_secrets *s, pdl_str user) {
     pdl_buf_fini(&plain);
 }
 
+/* Registers the values of "name=value;name=value" in each form that a server may show: one alone,
+ * one with the parts after it that have no name, since a value may contain a semicolon, and all
+ * from the first one on. in_query: parts that only select something are no secrets. */
+static void note_values(pdl_secrets *s, pdl_str text, bool in_query) {
+    pdl_str all = text, name, value, run = {NULL, 0};
+    for (const char *ends = ""; next_part(&all, ends, &name, &value);)
+        if (!in_query || !is_shown_part(name)) note_decoded(s, value);
+    while (next_part(&text, ";", &name, &value)) {
+        bool is_shown = in_query && is_shown_part(name);
+        if (!is_shown) note_decoded(s, value);
+        if (run.p && !name.n) {
+            run.n = (size_t)(value.p + value.n - run.p);
+            continue;
+        }
+        note_decoded(s, run);
+        run = is_shown ? (pdl_str){NULL, 0} : value;
+    }
+    note_decoded(s, run);
+}
+
+/* Registers the parameters of each segment of a path, "/..;name=value;name=value/..". */
+static void note_path(pdl_secrets *s, pdl_str path) {
+    size_t pos = 0, start;
+    while ((start = pdl_str_find(path, PDL_STR(";"), pos)) != PDL_NOT_FOUND) {
+        pos = pdl_str_find(path, PDL_STR("/"), start);
+        if (pos == PDL_NOT_FOUND) pos = path.n;
+        pdl_str parameters = pdl_str_sub(path, start + 1, pos);
+        note_decoded(s, parameters);
+        note_values(s, parameters, false);
+    }
+}
+
 void pdl_secrets_note_address(pdl_secrets *s, pdl_str url) {
     address a = address_of(url);
-    pdl_str name, value;
-    size_t pos = 0, start, end;
     if (!s) return;
     if (a.has_user) note_user(s, a.user);
-    while (next_parameter(a.rest, &pos, &start, &end))
-        note_decoded(s, pdl_str_sub(a.rest, start, end));
-    while (next_part(&a.query, &name, &value))
-        if (!name.n || !is_shown_part(name)) note_decoded(s, value);
+    note_path(s, a.rest);
+    for (size_t end; a.query.n; a.query = pdl_str_sub(a.query, end, a.query.n)) {
+        end = pdl_str_find(a.query, PDL_STR("&"), 0);
+        note_values(s, pdl_str_sub(a.query, 0, end), true);
+        end = end == PDL_NOT_FOUND ? a.query.n : end + 1;
+    }
     note_decoded(s, a.fragment);
 }
 

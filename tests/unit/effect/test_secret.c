@@ -351,6 +351,36 @@ static void test_models(void **state) {
     pdl_secrets_note_model(NULL, PDL_STR("sk-proj-AbCdEf1234567890"));
 }
 
+/* A value may contain semicolons, which some servers take for the end of a part. */
+static void test_semicolons(void **state) {
+    (void)state;
+    static const struct {
+        const char *url, *says, *shown;
+    } rows[] = {
+        {"http://h/?token=Zx9;Qp4;77;aa", "bad Zx9;Qp4;77;aa", "bad [REDACTED]"},
+        {"http://h/?token=Zx91;Qp42&a=1", "bad Zx91;Qp42", "bad [REDACTED]"},
+        {"http://h/?version=1;token=Zx9;Qp4", "bad Zx9;Qp4", "bad [REDACTED]"},
+        {"http://h/?a=1;token=Zx91;Qp42;b=2", "bad Zx91;Qp42", "bad [REDACTED]"},
+        {"http://h/?token=Zx91%3BQp42", "bad Zx91;Qp42", "bad [REDACTED]"},
+        {"http://h/?token=;Qp4242", "bad Qp4242", "bad [REDACTED]"},
+        {"http://h/x;token=Zx9;Qp4/v1", "bad Zx9;Qp4", "bad [REDACTED]"},
+        {"http://h/x;Zx9=;Qp4/v1", "bad Zx9=;Qp4", "bad [REDACTED]"},
+        {"http://h/x;a=1/y;Zx91;Qp42", "bad Zx91;Qp42", "bad [REDACTED]"},
+        {"http://h/x;/y;?&;&", "bad x;/y", "bad x;/y"},
+        {"http://h/?version=2024-10-01", "of 2024-10-01", "of 2024-10-01"},
+    };
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        pdl_secrets *s = pdl_secrets_new();
+        pdl_buf b = PDL_BUF;
+        pdl_secrets_note_address(s, t_str(rows[i].url));
+        pdl_redact_text(s, t_str(rows[i].says), &b);
+        t_assert_str(pdl_buf_str(&b), rows[i].shown);
+        pdl_buf_fini(&b);
+        pdl_secrets_free(s);
+    }
+}
+
 /* A key comes with each request: only the first time there is something to do. */
 static void test_first(void **state) {
     (void)state;
@@ -377,6 +407,7 @@ int main(void) {
         cmocka_unit_test(test_lines),     cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_notes),     cmocka_unit_test(test_models),
         cmocka_unit_test(test_left_ends), cmocka_unit_test(test_first),
+        cmocka_unit_test(test_semicolons),
         cmocka_unit_test(test_numbers_and_entities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
