@@ -146,6 +146,8 @@ def test_results(folder, way):
     check("an error has the text of its resource", status == 1 and "inner" in err, err)
     status, _, err, _ = way(folder, CALL, script({"content": [], "structuredContent": {"error": "BOOM"}, "isError": True}))
     check("or what is structured", status == 1 and "BOOM" in err, err)
+    status, _, err, _ = way(folder, CALL, script({"content": [], "structuredContent": {}, "isError": True}))
+    check("unless this is empty", status == 1 and "the tool failed and says nothing" in err, err)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -170,3 +172,7 @@ def test_failures_have_the_words_of_the_server(folder):
                 kind = "text/event-stream" if b"\n\n" in body else "application/json"
                 got, _, err, seconds = http(folder, CALL, script(**{where: [("raw", body, kind, status)]}))
                 check("%s, %s, %d: an error at once with its words" % (where, body, status), got == 1 and "BOOM" in err and seconds < 8, got, err, seconds)
+    for data in (b"{}", b"[]", b'""'):
+        body = b'{"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "BOOM", "data": %s}}' % data
+        _, _, err, _ = http(folder, CALL, script(**{"tools/call": [("raw", body, "application/json", 200)]}))
+        check("empty data adds nothing to the words", err.rstrip().endswith("BOOM"), err)

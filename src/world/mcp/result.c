@@ -88,7 +88,8 @@ bool pdl_mcp_call_result(pdl_vref result, pdl_val *out, pdl_err *err) {
 /* Appends what `data` says beside the message. */
 static void put_data(pdl_vref data, pdl_buf *words) {
     pdl_buf more = PDL_BUF;
-    if (pdl_is_dict(data) || pdl_is_list(data) || pdl_is_str(data)) {
+    bool says = pdl_is_dict(data) || pdl_is_list(data) || pdl_is_str(data);
+    if (says && pdl_val_truth(data)) {
         if (!pdl_peer_words(data, &more)) pdl_val_show(data, false, DATA_SHOWN, &more);
         pdl_str text = pdl_str_trim(pdl_buf_str(&more));
         if (text.n && pdl_str_find(pdl_buf_str(words), text, 0) == PDL_NOT_FOUND)

@@ -80,7 +80,7 @@ static bool has_succeeded(pdl_vref reply, pdl_err *err) {
     pdl_buf says = PDL_BUF;
     pdl_vref structured = pdl_dict_getz(reply, "structured");
     put_content(reply, &says);
-    if (says.len == 0 && pdl_given(structured) &&
+    if (says.len == 0 && pdl_given(structured) && pdl_val_truth(structured) &&
         !pdl_json_write(structured, PDL_JSON_SPACED, 0, &says, err))
         return false;
     if (says.len == 0) PDL_PUT(&says, "the tool failed and says nothing");
