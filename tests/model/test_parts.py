@@ -241,3 +241,19 @@ def test_what_calls_brought_stays(pdl, folder, model):
     run(pdl, folder, {**block(peer, table, peer.whole("C")), "input": written}, "--stream", "none")
     for number in (2, 3):
         same({k: v for k, v in table.asked[number][0]["messages"][1]["tool_calls"][0].items() if k != "id"}, want)
+
+
+MARKS = {"extra_content": {"google": {"thought_signature": "s"}}, "provider_specific_fields": {"thought_signature": "s"}}
+
+
+@pytest.mark.parametrize("model, back", [("litellm_proxy/gemini-3-pro", True), ("litellm_proxy/fast", True), ("openrouter/fast", True), ("openai/Gemini-3", True), ("openai/m", False), ("mistral/gemini", False)])
+def test_marks_of_thoughts_go_back(pdl, folder, model, back):
+    """Gateways forward to Gemini under any name: the mark of a thought stays in the context and goes back to them, and to no service that refuses it."""
+    peer = OpenAI(model)
+    function = {"name": "t", "arguments": "{}", "provider_specific_fields": MARKS["provider_specific_fields"], "parsed_arguments": {}}
+    reply = peer.whole("A")
+    reply["choices"][0]["message"]["tool_calls"] = [{"id": "a23456789", "type": "function", "index": 0, "function": function, **MARKS}]
+    table, program = loop(peer, reply, peer.whole("B"))
+    run(pdl, folder, program, "--stream", "none")
+    want = {"type": "function", "function": {"name": "t", "arguments": "{}", **({"provider_specific_fields": MARKS["provider_specific_fields"]} if back else {})}, **(MARKS if back else {})}
+    same({k: v for k, v in table.asked[1][0]["messages"][1]["tool_calls"][0].items() if k != "id"}, want)

@@ -25,6 +25,7 @@ static bool can_sign(const pdl_route *r, pdl_vref params, const pdl_env *env, pd
     pdl_ask ask = {.provider = r->provider,
                    .env = env,
                    .name = r->name,
+                   .base = pdl_buf_str(&r->base),
                    .base_given = r->base_given,
                    .messages = pdl_absent(),
                    .params = params,

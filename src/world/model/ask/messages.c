@@ -8,6 +8,7 @@
 
 #include "model/providers.h"
 #include "value/json_write.h"
+#include "value/member.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -114,15 +115,21 @@ static bool goes_back(pdl_vref key, pdl_vref v, size_t i, const wish *w) {
            (!reply_keys[k].in_loop || i >= w->loop);
 }
 
-/* The members that replies bring inside of a call and of its function. Google's models want
- * extra_content back, which has the signature of their thought. */
-static bool is_brought_by_call(pdl_vref key, const wish *w) {
+bool pdl_message_is_mark(pdl_vref key, pdl_vref v) {
+    static const char name[] = "thought_signature";
+    return pdl_text_is(key, "extra_content") || pdl_text_is(key, name) ||
+           !pdl_is_absent(pdl_member(v, name));
+}
+
+/* The members that replies bring inside of a call and of its function. Google's models and gateways
+ * to them want the mark of a thought back. */
+static bool is_brought_by_call(pdl_vref key, pdl_vref v, const wish *w) {
     static const char *const keys[] = {"index",  "provider_specific_fields", "thought_signature",
                                        "caller", "parsed_arguments",         "output"};
-    if (pdl_text_is(key, "extra_content")) return !(w->traits & PDL_TRAIT_GOOGLE);
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (pdl_text_is(key, keys[i])) return true;
-    return false;
+    bool is_known = pdl_text_is(key, "extra_content");
+    for (size_t i = 0; !is_known && i < sizeof keys / sizeof keys[0]; i++)
+        is_known = pdl_text_is(key, keys[i]);
+    return is_known && !(w->traits & PDL_TRAIT_GOOGLE && pdl_message_is_mark(key, v));
 }
 
 /* Returns an object without these members. */
@@ -131,7 +138,7 @@ static pdl_val without_brought(pdl_vref v, const wish *w) {
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref key = pdl_dict_key_at(v, i), inner = pdl_dict_val_at(v, i);
         bool is_function = pdl_text_is(key, "function") && pdl_is_dict(inner);
-        if (is_brought_by_call(key, w)) continue;
+        if (is_brought_by_call(key, inner, w)) continue;
         out = pdl_dict_put(out, pdl_keep(key),
                            is_function ? without_brought(inner, w) : pdl_keep(inner));
     }
@@ -149,7 +156,7 @@ static pdl_val calls_of(pdl_vref calls, const wish *w) {
 
 static bool has_brought(pdl_vref v, const wish *w) {
     for (size_t i = 0; pdl_is_dict(v) && i < pdl_dict_len(v); i++)
-        if (is_brought_by_call(pdl_dict_key_at(v, i), w)) return true;
+        if (is_brought_by_call(pdl_dict_key_at(v, i), pdl_dict_val_at(v, i), w)) return true;
     return false;
 }
 

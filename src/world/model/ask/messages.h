@@ -16,9 +16,13 @@
  * shared. */
 enum {
     PDL_TRAIT_DEVELOPER = 1, /* it knows the role developer; for others this becomes system */
-    PDL_TRAIT_GOOGLE = 2,    /* it wants extra_content of calls back, the mark of its thought */
+    PDL_TRAIT_GOOGLE = 2,    /* it wants the mark of its thought back in calls */
 };
 pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, unsigned traits);
+
+/* Returns true for a member of a call that has the mark of a thought, the signature of Google's
+ * models: extra_content, and others such as provider_specific_fields when they contain one. */
+bool pdl_message_is_mark(pdl_vref key, pdl_vref v);
 
 /* Returns true for a key that the message of a reply keeps. Other members stay in the response. */
 bool pdl_message_is_reply_key(pdl_str key);

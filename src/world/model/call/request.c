@@ -211,6 +211,7 @@ static bool write_body(pdl_call *c, pdl_err *err) {
     pdl_val body;
     c->url = c->body = PDL_BUF;
     pdl_buf_put(&c->url, pdl_buf_str(&c->route.base));
+    c->ask.base = pdl_buf_str(&c->route.base);
     c->ask.base_given = c->route.base_given;
     if (!ask_dialect(c, &body, err)) return false;
     if (pdl_url_leaves(pdl_buf_str(&c->url), pdl_buf_str(&c->route.base))) {

@@ -16,6 +16,7 @@ typedef struct pdl_ask {
     const pdl_provider *provider;
     const pdl_env *env;
     pdl_str name;    /* name of the model on the wire */
+    pdl_str base;    /* the address; borrowed, see pdl_route */
     bool base_given; /* see pdl_route */
     bool plain;      /* for the platform openai: parameters are sent unchanged */
     bool stream;

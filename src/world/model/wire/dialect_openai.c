@@ -291,11 +291,26 @@ static bool put_params(writer *w, pdl_err *err) {
     return pdl_unsupported_end(&w->unsupported, w->ask, err);
 }
 
+static bool says_gemini(pdl_str name) {
+    static const pdl_str word = {"gemini", 6};
+    for (size_t i = 0; i + word.n <= name.n; i++)
+        if (pdl_str_eq_nocase(pdl_str_sub(name, i, i + word.n), word)) return true;
+    return false;
+}
+
+/* Returns true for Google's models and for gateways, where any alias may name one of them. Services
+ * that refuse a name in messages refuse each member that they do not know. */
+static bool wants_marks(const pdl_ask *a) {
+    unsigned quirks = a->provider->quirks;
+    if (quirks & PDL_Q_NO_NAME) return false;
+    return quirks & (PDL_Q_GATEWAY | PDL_Q_SITE) || says_gemini(a->name) ||
+           pdl_str_ends(pdl_url_host(a->base), PDL_STR(".googleapis.com"));
+}
+
 static unsigned traits_of(const writer *w) {
     const pdl_ask *a = w->ask;
     unsigned traits = a->plain || w->family != PDL_FAMILY_PLAIN ? PDL_TRAIT_DEVELOPER : 0;
-    bool is_google = pdl_str_find(a->name, PDL_STR("gemini"), 0) != PDL_NOT_FOUND;
-    return traits | (is_google ? PDL_TRAIT_GOOGLE : 0u);
+    return traits | (wants_marks(a) ? PDL_TRAIT_GOOGLE : 0u);
 }
 
 static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {

@@ -289,7 +289,8 @@ static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
     return pdl_dict_putz(choice, "finish_reason", pdl_textz(reason));
 }
 
-/* Returns an object with only these members. Returns any other value unchanged. */
+/* Returns an object with only these members and marks of a thought, which Google's models want
+ * back. Returns any other value unchanged. */
 static pdl_val only(pdl_vref v, const char *const *keys, size_t n) {
     if (!pdl_is_dict(v)) return pdl_keep(v);
     pdl_val out = pdl_dict_new(n);
@@ -297,13 +298,18 @@ static pdl_val only(pdl_vref v, const char *const *keys, size_t n) {
         pdl_vref member = pdl_member(v, keys[i]);
         if (!pdl_is_absent(member)) out = pdl_dict_putz(out, keys[i], pdl_keep(member));
     }
+    for (size_t i = 0; i < pdl_dict_len(v); i++) {
+        pdl_vref key = pdl_dict_key_at(v, i), member = pdl_dict_val_at(v, i);
+        if (pdl_message_is_mark(key, member) && pdl_is_absent(pdl_dict_find(out, key)))
+            out = pdl_dict_put(out, pdl_keep(key), pdl_keep(member));
+    }
     return out;
 }
 
 /* Returns the calls of a message for the background: a service also refuses members in them that it
- * does not know. extra_content is kept for the service that wants it back. */
+ * does not know. */
 static pdl_val tidy_calls(pdl_vref calls) {
-    static const char *const keys[] = {"id", "type", "function", "custom", "extra_content"};
+    static const char *const keys[] = {"id", "type", "function", "custom"};
     static const char *const inner[] = {"name", "arguments"};
     pdl_val out = pdl_list_new(pdl_list_len(calls));
     for (size_t i = 0; i < pdl_list_len(calls); i++) {
