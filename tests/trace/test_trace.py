@@ -14,6 +14,7 @@ from http.server import ThreadingHTTPServer
 import pytest
 
 from .. import http_of, used_by
+from .test_prefix import mock
 
 TIMEOUT_S = 120
 NANOS = re.compile(r"(?<=_nanos\": )\d+")
@@ -72,12 +73,12 @@ class Command:
     def __init__(self, pdl):
         self.pdl = pdl
 
-    def run(self, folder, program, args=(), status=0):
+    def run(self, folder, program, args=(), status=0, env=None):
         """The trace of a program, as bytes; None: there is no file."""
         (folder / "main.pdl").write_text(program, encoding="utf-8")
         out = folder / "t.json"
         p = subprocess.run([self.pdl, "--stream", "none", *args, "-t", str(out), "main.pdl"], cwd=folder, stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE, timeout=TIMEOUT_S, env={"OPENAI_API_KEY": "x", "PATH": "/usr/bin:/bin"})
+                           stderr=subprocess.PIPE, timeout=TIMEOUT_S, env=env or {"OPENAI_API_KEY": "x", "PATH": "/usr/bin:/bin"})
         equal(p.returncode, status, p.stderr.decode()[-2000:])
         return out.read_bytes() if out.exists() else None
 
@@ -359,6 +360,14 @@ def test_an_input_of_written_messages_is_in_the_trace_once(pdl, folder, given):
         equal((is_executed(a["input"]), is_executed(b["input"])), (False, True))
     p = subprocess.run([pdl.pdl, "check", "t.json"], cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S)
     equal(p.returncode, 0, p.stdout + p.stderr)
+
+
+def test_messages_of_calls_after_the_end_of_their_loop_repeat(pdl, folder):
+    """The loop has ended before the first reply arrives, and the replies arrive in any order."""
+    program = 'text: [{repeat: {text: [q, {model: openai/echo, input: hi}]}, maxIterations: %d}]'
+    with mock(pdl.pdl) as env:
+        sizes = [len(pdl.run(folder, program % n, env=env)) for n in (100, 300)]
+    assert sizes[0] < 200000 and sizes[1] < 3.1 * sizes[0], sizes
 
 
 MADE = {'[{role: user, content: "${ f() }"}]': "pdl__calls", '[{role: user, content: {model: openai/n, parameters: {mock_response: n}}}]': "openai/n",

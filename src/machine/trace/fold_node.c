@@ -295,6 +295,7 @@ static void write_now(pdl_fold *f, fold_node *n) {
     if (n->entry == PDL_ENTRY_SILENT) pdl_fold_call_write(f, n);
     pdl_cancel_leave_grace(&f->grace);
     n->written = true;
+    if (!n->parent || n->parent->fiber != n->fiber) pdl_fold_same_end(f, n);
     release_content(f, n);
     for (fold_node *c = n->first, *next; c; c = next) {
         next = c->next;

@@ -22,7 +22,9 @@
 
 #include "base/banned.h"
 
-enum { KEPT = 4 }; /* number of models that are remembered for each fiber: agents may take turns */
+/* Number of models that are remembered for each fiber: agents may take turns, and replies to calls
+ * that run at the same time arrive in any order. */
+enum { KEPT = 64 };
 
 /* The lists of a model that are in the trace. */
 typedef struct fold_base {
@@ -32,8 +34,9 @@ typedef struct fold_base {
 } fold_base;
 
 struct fold_bases {
-    fold_base base[KEPT];
-    size_t n; /* number of models so far; the newest replaces the oldest */
+    fold_base *base;
+    size_t cap; /* length of `base`, at most KEPT */
+    size_t n;   /* number of models so far; at KEPT the newest replaces the oldest */
 };
 
 static void base_fini(fold_base *b) {
@@ -43,7 +46,8 @@ static void base_fini(fold_base *b) {
 }
 
 static void bases_free(fold_bases *all) {
-    for (size_t i = 0; all && i < KEPT; i++) base_fini(&all->base[i]);
+    for (size_t i = 0; all && i < all->cap; i++) base_fini(&all->base[i]);
+    if (all) pdl_free(all->base);
     pdl_free(all);
 }
 
@@ -92,9 +96,10 @@ static bool is_attempt_around(const fold_node *n, const fold_base *b) {
 static void look_in(const pdl_fold *f, uint32_t fiber, const fold_node *n, fold_list which,
                     pdl_vref list, fold_best *best) {
     const fold_bases *all = pdl_idmap_find(&f->bases, (uintptr_t)fiber);
-    for (size_t i = 0; all && i < KEPT; i++) {
-        const fold_base *b = &all->base[i];
+    for (size_t i = 0; all && i < all->cap; i++) { /* the newest first */
+        const fold_base *b = &all->base[(all->n - 1 - i) % all->cap];
         if (!pdl_is_str(b->id) || b->tick >= pdl_fold_began(n)) continue;
+        if (length(b->lists[which]) <= best->n) continue;
         size_t k = shared(list, b->lists[which]);
         if (k > best->n && !is_attempt_around(n, b)) *best = (fold_best){b->id, k};
     }
@@ -134,14 +139,22 @@ static uint32_t fiber_after(const fold_node *n) {
     return outermost->number ? 0 : fiber_around(outermost);
 }
 
+static void grow(fold_bases *all) {
+    size_t cap = all->cap ? 4 * all->cap : 1;
+    all->base = pdl_realloc(all->base, cap * sizeof *all->base);
+    for (size_t i = all->cap; i < cap; i++)
+        all->base[i] = (fold_base){.id = pdl_absent(), .lists = {pdl_absent(), pdl_absent()}};
+    all->cap = cap;
+}
+
 static fold_base *new_base(pdl_fold *f, uint32_t fiber) {
     fold_bases *all = pdl_idmap_find(&f->bases, (uintptr_t)fiber);
     if (!all) {
         all = PDL_NEW(fold_bases);
-        for (size_t i = 0; i < KEPT; i++) all->base[i] = (fold_base){.id = pdl_absent()};
         pdl_idmap_put(&f->bases, (uintptr_t)fiber, all);
     }
-    fold_base *b = &all->base[all->n++ % KEPT];
+    if (all->n == all->cap && all->cap < KEPT) grow(all);
+    fold_base *b = &all->base[all->n++ % all->cap];
     base_fini(b);
     return b;
 }
@@ -150,12 +163,26 @@ static bool runs(const pdl_fold *f, uint32_t fiber) {
     return fiber && pdl_idmap_find(&f->tops, (uintptr_t)fiber);
 }
 
+static bool is_outermost(const fold_node *n) {
+    return !n->parent || n->parent->fiber != n->fiber;
+}
+
+/* Returns the fiber whose later models may name n; 0 when there are none. Replies may arrive when
+ * the fiber that asked for them has ended. Its models can then name each other until it is written.
+ */
+static uint32_t fiber_of_note(const pdl_fold *f, const fold_node *n) {
+    if (runs(f, n->fiber)) return n->fiber;
+    uint32_t after = fiber_after(n);
+    if (runs(f, after)) return after;
+    return is_outermost(n) ? 0 : n->fiber;
+}
+
 void pdl_fold_same_note(pdl_fold *f, const fold_node *n, pdl_vref id, pdl_vref context,
                         pdl_vref input) {
-    uint32_t fiber = runs(f, n->fiber) ? n->fiber : fiber_after(n);
+    uint32_t fiber = fiber_of_note(f, n);
     /* A model that was not asked has the id of its last attempt, but not the lists of
      * that attempt. */
-    if (f->whole || pdl_is_absent(input) || !runs(f, fiber)) return;
+    if (f->whole || pdl_is_absent(input) || !fiber) return;
     if (pdl_str_starts(pdl_str_get(id), PDL_STR("..."))) return;
     fold_base *b = new_base(f, fiber);
     b->id = pdl_keep(id);
@@ -166,7 +193,7 @@ void pdl_fold_same_note(pdl_fold *f, const fold_node *n, pdl_vref id, pdl_vref c
 
 void pdl_fold_same_forget(pdl_fold *f, const fold_node *n) {
     fold_bases *all = pdl_idmap_find(&f->bases, (uintptr_t)n->fiber);
-    for (size_t i = 0; all && i < KEPT; i++)
+    for (size_t i = 0; all && i < all->cap; i++)
         if (all->base[i].tick >= n->tick) base_fini(&all->base[i]);
 }
 
@@ -175,9 +202,9 @@ void pdl_fold_same_end(pdl_fold *f, const fold_node *n) {
     uint32_t around = fiber_after(n);
     pdl_idmap_del(&f->bases, (uintptr_t)n->fiber);
     if (all && all->n && runs(f, around)) {
-        fold_base *newest = &all->base[(all->n - 1) % KEPT];
+        fold_base *newest = &all->base[(all->n - 1) % all->cap];
         *new_base(f, around) = *newest;
-        *newest = (fold_base){.id = pdl_absent()};
+        *newest = (fold_base){.id = pdl_absent(), .lists = {pdl_absent(), pdl_absent()}};
     }
     bases_free(all);
 }

@@ -209,7 +209,7 @@ void pdl_fold_same_note(pdl_fold *f, const fold_node *n, pdl_vref id, pdl_vref c
                         pdl_vref input);
 /* Forgets the parts of n, because the trace drops them. No later list names one of them. */
 void pdl_fold_same_forget(pdl_fold *f, const fold_node *n);
-/* Called when the outermost node of its fiber, which is n, has ended. */
+/* Called when the outermost node of its fiber, which is n, has ended, and when it is written. */
 void pdl_fold_same_end(pdl_fold *f, const fold_node *n);
 void pdl_fold_same_free(pdl_fold *f);
 
