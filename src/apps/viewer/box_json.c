@@ -180,7 +180,17 @@ void pdl_box_json_line(const pdl_doc *d, const pdl_view_source *s, uint32_t i, p
 
 /* --- details ---------------------------------------------------------------------------------- */
 
-static void put_detail(const pdl_doc *d, uint32_t i, pdl_str name, pdl_vref v, pdl_buf *out) {
+/* Appends the box and the member with the list that v continues. Returns false when v continues no
+ * list. */
+static bool put_continued(const pdl_doc *d, uint32_t i, pdl_str name, pdl_vref v, pdl_buf *out) {
+    if (!pdl_doc_continues(d, &i, &name, v)) return false;
+    pdl_json_put_int(out, "continues", i);
+    pdl_json_put_text(out, "of", name);
+    return true;
+}
+
+static void put_detail(const pdl_doc *d, uint32_t i, pdl_str name, pdl_vref v, bool is_short,
+                       pdl_buf *out) {
     pdl_buf json = PDL_BUF;
     bool code = pdl_is_dict(v) && !pdl_is_absent(pdl_dict_getz(v, "pdl__expr"));
     pdl_json_open(out, '{');
@@ -189,7 +199,9 @@ static void put_detail(const pdl_doc *d, uint32_t i, pdl_str name, pdl_vref v, p
         pdl_json_put_key(out, "code");
         put_value(pdl_dict_getz(v, "pdl__expr"), PDL_BUF.limit, 0, out);
     }
-    pdl_val list = pdl_doc_messages(d, i, name, evaluated(v));
+    bool is_rest = is_short && put_continued(d, i, name, evaluated(v), out);
+    pdl_val list = is_rest ? pdl_keep(pdl_dict_getz(evaluated(v), "pdl__more"))
+                           : pdl_doc_messages(d, i, name, evaluated(v));
     pdl_vref value = pdl_is_absent(list) ? evaluated(v) : list;
     if (!pdl_is_absent(value) && put_value(value, PDL_BOX_MEMBER_BYTES, 0, &json)) {
         pdl_json_put_key(out, "value");
@@ -238,7 +250,8 @@ static void put_code(const pdl_box *b, pdl_buf *out) {
     pdl_buf_fini(&text);
 }
 
-void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out) {
+void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i, bool is_short,
+                          pdl_buf *out) {
     const pdl_box *b = &d->boxes.p[i];
     pdl_buf_putc(out, '{');
     put_line_members(d, s, i, out);
@@ -250,7 +263,7 @@ void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i
     for (size_t k = 0; k < pdl_dict_len(b->block); k++) {
         pdl_vref key = pdl_dict_key_at(b->block, k), v = pdl_dict_val_at(b->block, k);
         if (pdl_is_str(key) && is_detail(d, b, pdl_str_get(key), v))
-            put_detail(d, i, pdl_str_get(key), v, out);
+            put_detail(d, i, pdl_str_get(key), v, is_short, out);
     }
     pdl_buf_put(out, PDL_STR("]}"));
 }

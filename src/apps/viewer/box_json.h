@@ -20,9 +20,11 @@ enum {
 };
 
 /* These functions append box i as a JSON object: the line for the tree, or all details. s may be
- * NULL. */
+ * NULL. is_short: a list of messages that continues the list of another box has the number of that
+ * box, the name of its member and only the messages that are new. */
 void pdl_box_json_line(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out);
-void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out);
+void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i, bool is_short,
+                          pdl_buf *out);
 /* Appends the result of box i: a text unchanged, other values as indented JSON. */
 void pdl_box_result_text(const pdl_doc *d, uint32_t i, pdl_buf *out);
 /* Appends the parameters of a function: "(a, b)". */

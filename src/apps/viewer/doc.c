@@ -266,6 +266,10 @@ static pdl_vref continued(const pdl_doc *d, uint32_t *i, pdl_str *member, pdl_vr
     return pdl_dict_gets(d->boxes.p[*i].block, *member);
 }
 
+bool pdl_doc_continues(const pdl_doc *d, uint32_t *i, pdl_str *member, pdl_vref v) {
+    return is_short(v) && !pdl_is_absent(continued(d, i, member, v));
+}
+
 pdl_val pdl_doc_messages(const pdl_doc *d, uint32_t i, pdl_str member, pdl_vref v) {
     PDL_VEC(pdl_vref) parts = {0};
     /* bounds the walk, because in a hostile trace blocks may name each other in a circle */

@@ -69,6 +69,9 @@ pdl_vref pdl_box_get(const pdl_box *b, const char *key);
  * (machine/trace/fold_same.c). When that block is missing, only the written part of the list is
  * returned. */
 pdl_val pdl_doc_messages(const pdl_doc *d, uint32_t i, pdl_str member, pdl_vref v);
+/* Returns true when the list v in *member of box *i continues the list of another block, or of
+ * another member. Sets *i and *member to the box and the member with that list. */
+bool pdl_doc_continues(const pdl_doc *d, uint32_t *i, pdl_str *member, pdl_vref v);
 /* Returns the box of the model with this `pdl__id`, or the number of all boxes if there is none. */
 uint32_t pdl_doc_model_at(const pdl_doc *d, pdl_str place);
 /* Returns true for a block: a dict with a text as its "kind". */

@@ -145,7 +145,7 @@ static void put_boxes(const pdl_reading *r, const pdl_view_source *s, pdl_buf *o
     pdl_json_open(out, '[');
     for (uint32_t i = 0; i < r->doc->boxes.n; i++) {
         if (i) PDL_PUT(out, ",\n");
-        pdl_box_json_details(r->doc, s, i, out);
+        pdl_box_json_details(r->doc, s, i, true, out);
     }
     pdl_buf_putc(out, ']');
 }

@@ -200,7 +200,7 @@ static bool put_text(const page_question *q, pdl_buf *out, pdl_err *err) {
 static bool put_details(const page_question *q, pdl_buf *out, pdl_err *err) {
     (void)err;
     if (!is_box(q)) return false;
-    pdl_box_json_details(q->run->doc, q->run->source, q->at[0], out);
+    pdl_box_json_details(q->run->doc, q->run->source, q->at[0], false, out);
     return true;
 }
 

@@ -218,6 +218,14 @@ export function findIn(list, boxOf, query) {
   return { boxes: found.toReversed().slice(0, 1000), found: found.length };
 }
 
+// Returns a member of a box with its whole list, when it has only the messages that are new.
+function wholeMember(list, member) {
+  const parts = [];
+  // bounds the walk, because in a hostile trace blocks may name each other in a circle
+  for (let m = member; Array.isArray(m?.value) && parts.length < 2 * list.length; m = list[m.continues]?.members.find((x) => x.name === m.of)) parts.push(m.value);
+  return member.continues === undefined ? member : { ...member, value: parts.reverse().flat() };
+}
+
 // A run inside the page. Each part of it is in a separate element, which is parsed when the part is requested. Parts
 // that the first screen does not need come after the script, so the browser may not have received them yet.
 export class EmbeddedRun {
@@ -242,11 +250,12 @@ export class EmbeddedRun {
   }
 
   async details(id) {
-    return (await this.part("list"))[id];
+    const list = await this.part("list");
+    return { ...list[id], members: list[id].members.map((m) => wholeMember(list, m)) };
   }
 
   async text(id) {
-    const box = (await this.part("list"))[id];
+    const box = await this.details(id);
     const result = box.members.find((m) => m.name === "pdl__result" || m.name === "msg");
     if (!result) return "";
     if (result.cut !== undefined) return result.cut;
