@@ -10,9 +10,10 @@ const WHOLE = 34; // an expression with more characters may be broken at the end
 export function took(micros) {
   if (micros === undefined || micros < 1000) return "";
   if (micros < 1e5) return `${Math.round(micros / 1e3)} ms`;
-  if (micros < 1e7) return `${(micros / 1e6).toFixed(2)} s`;
-  if (micros < 12e7) return `${(micros / 1e6).toFixed(1)} s`;
-  return `${Math.floor(micros / 6e7)} min ${Math.round((micros % 6e7) / 1e6)} s`;
+  if (micros < 1e7) return `${(Math.round(micros / 1e4) / 100).toFixed(2)} s`;
+  if (micros < 12e7) return `${(Math.round(micros / 1e5) / 10).toFixed(1)} s`;
+  const seconds = Math.round(micros / 1e6);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
 // Makes the elements of a line of the program, in which keys and expressions are marked.

@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { NANOS_PER_MS = 1000000, LONGEST_TITLE = 72 };
+enum { LONGEST_TITLE = 72 };
 
 static const pdl_box *box_of(const pdl_reading *r, uint32_t i) {
     return &r->doc->boxes.p[r->items.p[i].box];
@@ -26,18 +26,24 @@ static const pdl_digest *digest_of(const pdl_reading *r, uint32_t i) {
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
+static void put_decimal(int64_t units, unsigned digits, pdl_buf *out) {
+    int64_t one = digits == 2 ? 100 : 10;
+    pdl_buf_putf(out, "%lld.%0*lld s", (long long)(units / one), (int)digits,
+                 (long long)(units % one));
+}
+
+/* page/margin.js writes times in the same way. */
 void pdl_put_time(int64_t nanos, pdl_buf *out) {
-    int64_t ms = nanos / NANOS_PER_MS;
-    if (ms < 1) return;
-    if (ms < 100)
-        pdl_buf_putf(out, "%lld ms", (long long)ms);
-    else if (ms < 10000)
-        pdl_buf_putf(out, "%lld.%02lld s", (long long)(ms / 1000), (long long)(ms % 1000 / 10));
-    else if (ms < 120000)
-        pdl_buf_putf(out, "%lld.%lld s", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
+    int64_t micros = nanos / 1000, seconds = (micros + 500000) / 1000000;
+    if (micros < 1000) return;
+    if (micros < 100000)
+        pdl_buf_putf(out, "%lld ms", (long long)((micros + 500) / 1000));
+    else if (micros < 10000000)
+        put_decimal((micros + 5000) / 10000, 2, out);
+    else if (micros < 120000000)
+        put_decimal((micros + 50000) / 100000, 1, out);
     else
-        pdl_buf_putf(out, "%lld min %lld s", (long long)(ms / 60000),
-                     (long long)(ms % 60000 / 1000));
+        pdl_buf_putf(out, "%lld min %lld s", (long long)(seconds / 60), (long long)(seconds % 60));
 }
 
 static void put_count(uint64_t n, const char *one, const char *many, pdl_buf *out) {
@@ -359,8 +365,18 @@ static void put_arguments(const pdl_box *b, pdl_buf *out) {
     }
 }
 
+/* Returns the role of a box: a block without one has the role of the block around it. */
+static pdl_vref role_of(const pdl_doc *d, const pdl_box *b) {
+    pdl_vref role = pdl_box_get(b, "role");
+    while (!pdl_is_str(role) && &d->boxes.p[b->parent] != b) {
+        b = &d->boxes.p[b->parent];
+        role = pdl_box_get(b, "role");
+    }
+    return role;
+}
+
 static void put_quiet(const pdl_reading *r, uint32_t i, pdl_buf *out) {
-    pdl_vref role = pdl_box_get(box_of(r, i), "role");
+    pdl_vref role = role_of(r->doc, box_of(r, i));
     pdl_buf text = PDL_BUF;
     pdl_item_text(r, i, &text);
     if (pdl_text_is(role, "system"))
