@@ -6,6 +6,7 @@ import { groupsOf } from "./document.js";
 import { took } from "./margin.js";
 import { listChanges, wordChanges } from "./text.js";
 
+const LISTED_CALLS = 100; // maximum number of calls that are listed below one text
 const NAMES = ["first run", "second run"];
 
 function textOf(item) {
@@ -49,7 +50,7 @@ export class DocumentComparison {
     this.article = make("article", { class: "two" }, this.row(heads));
     clear(this.element).append(this.article);
     this.element.classList.add("comparing");
-    for (const pair of pairsOf(...groups, groupKey)) this.article.append(this.group(pair));
+    for (const pair of pairsOf(...groups, groupKey)) this.article.append(...this.group(pair));
     this.differences = [...this.article.querySelectorAll(".differs")];
     say(this.differences.length ? `${this.differences.length} differences` : "The runs do not differ in what they made.");
     if (!this.differences.length) this.article.prepend(make("p", { class: "hint" }, "The runs do not differ in what they made."));
@@ -73,7 +74,7 @@ export class DocumentComparison {
       for (const b of box.querySelectorAll(":scope > .pair-row .work-head")) b.setAttribute("aria-expanded", String(!body.hidden));
     } }, title);
     box.append(this.row(titles.map((t, i) => make("h2", {}, pair[i] ? head(t) : make("span", { class: "missing" }, t))), !pair[0] || !pair[1]), body);
-    return box;
+    return [box];
   }
 
   // Returns the items inside a group, without items that only contain others.
@@ -88,7 +89,20 @@ export class DocumentComparison {
   texts(pair) {
     const text = pair.map((g) => g && g.map((x) => x.text ?? "").join(""));
     const [left, right, differs] = words(...text);
-    return this.row([left, right].map((nodes, i) => (pair[i] ? make("div", { class: "paper" }, ...nodes) : make("div", { class: "missing" }, "nothing here in this run"))), differs);
+    const row = this.row([left, right].map((nodes, i) => (pair[i] ? make("div", { class: "paper" }, ...nodes) : make("div", { class: "missing" }, "nothing here in this run"))), differs);
+    const called = pairsOf(...pair.map((g) => (g ?? []).filter((x) => x.call)), itemKey);
+    return called.length ? [row, this.callsOf(called)] : [row];
+  }
+
+  // Makes the numbers of the calls that made a text.
+  callsOf(called) {
+    const rest = called.length - LISTED_CALLS;
+    return this.row([0, 1].map((side) => make("div", { class: "called" }, ...called.slice(0, LISTED_CALLS).filter((items) => items[side]).map((items) => this.button(items, side)), rest > 0 ? `and ${rest} more` : null)));
+  }
+
+  button(items, side) {
+    const { call } = items[side];
+    return make("button", { type: "button", class: "call", "aria-expanded": "false", "data-of": `${side}, ${call}`, "aria-label": `call ${call}, ${NAMES[side]}`, onclick: (e) => this.openCalls(e.currentTarget, items) }, String(call));
   }
 
   line(items) {
@@ -96,8 +110,7 @@ export class DocumentComparison {
     const cells = [left, right].map((nodes, side) => {
       const item = items[side];
       if (!item) return make("div", { class: "line missing" }, "not in this run");
-      const button = item.call ? make("button", { type: "button", class: "call", "aria-expanded": "false", "aria-label": `call ${item.call}, ${NAMES[side]}`, onclick: (e) => this.openCalls(e.currentTarget, items) }, String(item.call)) : null;
-      return make("div", { class: "line" }, button, make("span", { class: "saying" }, ...nodes), item.took ? make("span", { class: "took" }, took(item.took)) : null);
+      return make("div", { class: "line" }, item.call ? this.button(items, side) : null, make("span", { class: "saying" }, ...nodes), item.took ? make("span", { class: "took" }, took(item.took)) : null);
     });
     return this.row(cells, isOther);
   }
@@ -106,8 +119,10 @@ export class DocumentComparison {
   async openCalls(button, items) {
     const row = button.closest(".pair-row");
     const isOpen = button.getAttribute("aria-expanded") === "true";
-    for (const b of row.querySelectorAll(".call")) b.setAttribute("aria-expanded", String(!isOpen));
-    if (isOpen) return row.nextElementSibling.remove();
+    const opened = items.map((x, side) => x && `${side}, ${x.call}`);
+    for (const b of row.querySelectorAll(".call")) b.setAttribute("aria-expanded", String(!isOpen && opened.includes(b.dataset.of)));
+    if (row.nextElementSibling?.matches(".sent.both")) row.nextElementSibling.remove();
+    if (isOpen) return null;
     const calls = await Promise.all(items.map((x, side) => (x?.call ? this.runs[side].call(x.call) : null)));
     const facts = this.facts(calls);
     const sent = calls.map((c) => (c ? [...c.messages, { role: "reply", text: c.reply }] : []));
