@@ -9,6 +9,8 @@ import { took } from "./margin.js";
 const MAX_SINGLE_BARS = 200;
 const LANES = 4; // number of lanes of a strip that is not expanded
 const LANE_PX = 20; // height of a lane in px
+const THIN_LANES = 16; // number of lanes when more calls than LANES were open at a time; their bars have no text
+const THIN_PX = 80; // height of all thin lanes together
 const COLUMNS = 120;
 // a tick later than this share of the time has its label on its left side, so that the label is inside the page
 const LAST_TICKS = 0.92;
@@ -21,13 +23,14 @@ function place(e, left, width) {
 }
 
 // Returns the lane of each call. The calls of one agent or variable share lanes; calls that overlap are in different
-// lanes.
+// lanes. isFull: some would need more lanes than `most`, and cover each other.
 function lanesOf_(calls, most) {
   const names = [...new Set(calls.map((c) => c.who ?? ""))];
   const few = names.length > 1 && names.length <= most;
   const groups = few ? names : [names.length === 1 ? names[0] : ""];
   const lanes = [];
   const laneOf = new Map();
+  let isFull = false;
   for (const name of groups) {
     const first = lanes.length;
     for (const c of calls) {
@@ -35,30 +38,39 @@ function lanesOf_(calls, most) {
       let lane = first;
       while (lane < lanes.length && lanes[lane].end > c.start) lane++;
       if (lane === lanes.length && (lane < most || lane === first)) lanes.push({ name: lane === first ? name : "", end: 0 });
+      isFull ||= lane === lanes.length;
       lane = Math.min(lane, lanes.length - 1);
       lanes[lane].end = Math.max(lanes[lane].end, c.end);
       laneOf.set(c.call, lane);
     }
   }
-  return { lanes, laneOf };
+  return { lanes, laneOf, isFull, px: LANE_PX };
 }
 
-function barOf(c, lane, whole) {
+// Returns lanes that are as thin as needed, so that no call covers another one; null: too many calls were open at a
+// time.
+function thinLanes(calls) {
+  const made = lanesOf_(calls.map((c) => ({ ...c, who: "" })), THIN_LANES);
+  return made.isFull ? null : { ...made, px: Math.min(LANE_PX / 2, Math.floor(THIN_PX / made.lanes.length)) };
+}
+
+function barOf(c, lane, px, whole) {
   const time = c.isOpen ? "" : took(c.took ?? c.end - c.start);
   const waited = took(c.waited);
   const name = [`call ${c.call}`, time, waited && `waited ${waited}`].filter(Boolean).join(", ");
-  const bar = make("button", { type: "button", class: c.isOpen ? "bar open" : "bar", "data-call": c.call, "aria-label": name, title: name }, String(c.call), time ? make("small", {}, time) : null);
+  const bar = make("button", { type: "button", class: c.isOpen ? "bar open" : "bar", "data-call": c.call, "aria-label": name, title: name }, ...(px < LANE_PX ? [] : [String(c.call), time ? make("small", {}, time) : null]));
   if (c.waited && c.end > c.start) bar.style.setProperty("--waited", `${(100 * c.waited) / (c.end - c.start)}%`);
-  bar.style.top = `${4 + lane * LANE_PX}px`;
+  bar.style.top = `${4 + lane * px}px`;
+  if (px < LANE_PX) bar.style.height = `${px - 1}px`;
   return place(bar, c.start / whole, (c.end - c.start) / whole);
 }
 
 // Makes the line of a tool above the calls inside it.
-function toolOf(t, calls, laneOf, whole) {
+function toolOf(t, calls, { laneOf, px }, whole) {
   const inside = calls.filter((c) => c.who === t.name && c.start >= t.start && c.end <= t.end);
   if (!inside.length || t.end === undefined) return null;
   const line = make("span", { class: "tool-time", title: `${t.name}, ${took(t.end - t.start)}` });
-  line.style.top = `${2 + LANE_PX * Math.min(...inside.map((c) => laneOf.get(c.call)))}px`;
+  line.style.top = `${2 + px * Math.min(...inside.map((c) => laneOf.get(c.call)))}px`;
   return place(line, t.start / whole, (t.end - t.start) / whole);
 }
 
@@ -116,23 +128,24 @@ export async function fillStrip(element, run, choose, view) {
   const lanes = make("div", { class: "lanes" });
   const step = TICKS.find((t) => whole / t <= 6) ?? whole;
   for (let t = 0; t < whole; t += step) lanes.append(place(make("span", { class: t / whole > LAST_TICKS ? "tick before" : "tick" }, t ? took(t) : "0"), t / whole));
-  if (calls.length > MAX_SINGLE_BARS && !isTall) {
+  const shown = calls.slice(0, isTall ? 2000 : MAX_SINGLE_BARS);
+  let made = lanesOf_(shown, isTall ? 40 : LANES);
+  if (made.isFull && !isTall) made = thinLanes(shown);
+  if ((calls.length > MAX_SINGLE_BARS && !isTall) || !made) {
     lanes.append(density(calls, whole));
   } else {
-    const shown = calls.slice(0, isTall ? 2000 : MAX_SINGLE_BARS);
-    const made = lanesOf_(shown, isTall ? 40 : LANES);
     const path = isTall ? critical(shown) : new Set();
     const isNamed = made.lanes.some((l) => l.name) && made.lanes.length > 1;
-    lanes.style.height = `${18 + LANE_PX * made.lanes.length}px`;
+    lanes.style.height = `${18 + made.px * made.lanes.length}px`;
     lanes.classList.toggle("named", isNamed);
     for (const [i, lane] of isNamed ? made.lanes.entries() : []) {
       const name = make("span", { class: "lane-name" }, lane.name);
       name.style.top = `${4 + i * LANE_PX}px`;
       lanes.append(name);
     }
-    lanes.append(...tools.map((t) => toolOf(t, shown, made.laneOf, whole)).filter(Boolean));
+    lanes.append(...tools.map((t) => toolOf(t, shown, made, whole)).filter(Boolean));
     for (const c of shown) {
-      const bar = barOf(c, made.laneOf.get(c.call), whole);
+      const bar = barOf(c, made.laneOf.get(c.call), made.px, whole);
       bar.classList.toggle("critical", path.has(c.call));
       lanes.append(bar);
     }

@@ -69,7 +69,7 @@ export class Tree {
     while (queue.length && this.shown < OPEN_AT_FIRST) {
       const item = queue.shift();
       const few = Math.min(item.box.n, PAGE) + this.shown <= 2 * OPEN_AT_FIRST;
-      if (item.group && few && item.box.kind !== "model") {
+      if (item.group && few && !["model", "import"].includes(item.box.kind)) {
         await this.open(item);
         queue.push(...item.group.children);
         queue.splice(0, queue.length, ...queue.filter((i) => i.box));
