@@ -11,14 +11,18 @@ from .test_signs import BOOM, NAMES, OBJECTS, STREAMING, WITH_CHOICES, look
 
 pytestmark = pytest.mark.tier("test")
 
-SHAPES = {**{k: v for k, v in OBJECTS.items() if k != "other"}, "text and code": {"text": BOOM, "code": 500}, "a status that failed": {"status": "failed", "reason": BOOM}}
+SHAPES = {**{k: v for k, v in OBJECTS.items() if k not in ("other", "error code")}, "error code": {"error_code": 50001, "message": BOOM},
+          "a status that failed": {"status": "failed", "reason": BOOM}}
+# what is a failure also beside a place for the answer that is empty; other words there may be a note
+PLAIN = {k: v for k, v in SHAPES.items() if k not in ("code and message", "detail", "list of details", "aws", "cause")}
 
 
 def wholes(peer, o):
     """Replies with the object `o` where the answer should be."""
     if isinstance(peer, OpenAI):
-        yield {**o, **peer.whole("")}
-        yield {"choices": [{"index": 0, **o, "finish_reason": "stop"}]}
+        if o in PLAIN.values():
+            yield {**o, **peer.whole("")}
+            yield {"choices": [{"index": 0, **o, "finish_reason": "stop"}]}
         if not isinstance(peer, Completion):
             yield {"choices": [{"index": 0, "message": o, "finish_reason": "stop"}]}
             yield {"choices": [{"index": 0, "message": {"role": "assistant", "content": None, **o}, "finish_reason": "stop"}]}
@@ -82,7 +86,7 @@ def test_inside_of_streams(pdl, folder, peer):
     rows = []
     for k, o in SHAPES.items():
         for e in events(peer, o):
-            rows += [("%s %s" % (k, json.dumps(e)[:60]), stream(peer, *before, e, peer.end()), peer.kind, BOOM) for before in ((), (peer.piece("Hel"),))]
+            rows.append(("%s %s" % (k, json.dumps(e)[:60]), stream(peer, e, peer.end()), peer.kind, BOOM))
     look(pdl, folder, peer, rows, True)
 
 
@@ -109,17 +113,82 @@ def test_what_is_no_failure(pdl, folder, peer):
     check("%s, streamed" % peer.model, got == [{"ok": "Hello"}] * len(FINE), got)
 
 
+NOTES = [{"code": 10000, "message": "ok"}, {"code": 1, "msg": "ok"}, {"code": 20000, "message": "Ok."}, {"status": 1, "message": "x"}, {"status_code": 201, "message": "Created"},
+         {"code": "A0000", "msg": "ok"}, {"code": "000000", "msg": "success"}, {"detail": "cached"}, {"msg": "queue position 3"}, {"cause": "cache"}, {"status": 206, "title": "chat"}]
+PAYLOADS = [{"annotations": [{"type": "file_citation", "message": "m", "code": 5}]}, {"search_results": [{"title": "T", "status": "404", "detail": "d"}]},
+            {"executed_tools": [{"index": 0, "output": "", "error": "Traceback"}]}, {"provider_specific_fields": {"citation": {"title": "T", "detail": "d"}}}]
+
+
+@pytest.mark.parametrize("peer", WITH_CHOICES, ids=[p.model for p in WITH_CHOICES])
+def test_notes_beside_an_answer(pdl, folder, peer):
+    """An answer with an ordinary end is a success, whatever is beside it."""
+    table, used = Table(), {"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+    role, hello, end = peer.piece(""), peer.piece("Hello"), peer.end()
+    streams = [s for f in NOTES for s in ((stream(peer, *[{**e, **f} for e in (role, hello, end, used)])), stream(peer, {**used, **f}, hello, end))]
+    streams += [stream(peer, *order, end) for p in PAYLOADS for delta in [{"choices": [{"index": 0, "delta": p}]}] for order in ((delta, hello), (hello, delta))]
+    got = outcomes(pdl, folder, [block(peer, table, (s, peer.kind)) for s in streams], True)
+    check("%s, streamed" % peer.model, got == [{"ok": "Hello"}] * len(got), got)
+    for text in ("Hello", ""):
+        got = outcomes(pdl, folder, [block(peer, table, {**peer.whole(text), **f}) for f in NOTES], False)
+        check("%s, whole: %r" % (peer.model, text), got == [{"ok": text}] * len(got), got)
+
+
+def test_codes_beside_a_text(pdl, folder):
+    """A text is an answer, whatever code is beside it, and no part of it is lost."""
+    table, (chat, completion, gemini, bedrock) = Table(), [PEERS[i] for i in (0, 2, 8, 13)]
+    parts, stop = [{"type": "text", "text": "Hel"}, {"type": "text", "text": "lo", "code": 5}], {"index": 0, "finish_reason": "stop"}
+    coded = [{k: v for k, v in p.items() if k != "type"} for p in parts]
+    wholes = [(chat, {"choices": [{**stop, **c}]}) for c in ({"text": "Hello", "code": 1}, {"content": "Hello", "code": 1}, {"message": "Hello", "status": 1},
+                                                            {"message": {"text": "Hello", "status": 2}}, {"message": {"role": "assistant", "content": parts}})]
+    wholes += [(completion, {"choices": [{**stop, "text": "Hello", "status": 2}]}), (bedrock, {"output": {"message": {"content": coded}}, "stopReason": "end_turn"})]
+    wholes += [(gemini, {"candidates": [{"content": {"parts": p}, "finishReason": "STOP"}]}) for p in ([{"text": "Hello", "code": "x"}], [{"text": "Hel"}, {"text": "lo", "status": 500}])]
+    got = outcomes(pdl, folder, [block(p, table, w) for p, w in wholes], False)
+    check("whole", got == [{"ok": "Hello"}] * len(got), got)
+    streams = [(chat, {"choices": [{"index": 0, "delta": d}]}) for d in ({"content": parts}, {"content": "Hello", "code": "x", "title": "t"})]
+    streams += [(chat, {"choices": [{"index": 0, "delta": {"content": "Hello"}, "status": 1, "message": "x"}]}), (completion, {"choices": [{"index": 0, "text": "Hello", "code": 7}]})]
+    streams += [(gemini, {"candidates": [{"content": {"parts": coded}}]}), (bedrock, {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "Hello", "code": 3}}})]
+    got = outcomes(pdl, folder, [block(p, table, (stream(p, e, p.end()), p.kind)) for p, e in streams], True)
+    check("streamed", got == [{"ok": "Hello"}] * len(got), got)
+
+
+def test_last_lines_of_ollama(pdl, folder):
+    peer, table = PEERS[3], Table()
+    ends = [{"message": m, "done": True, "done_reason": "stop"} for m in ({}, "", {"reasoning": "x"})]
+    streams = [stream(peer, peer.piece("Hello"), e) for e in ends] + [stream(peer, {"message": {}, "done": False}, peer.piece("Hello"), peer.end())]
+    got = outcomes(pdl, folder, [block(peer, table, (s, peer.kind)) for s in streams], True)
+    check("the text", got == [{"ok": "Hello"}] * len(got), got)
+
+
+def test_a_body_that_was_made_to_be_slow(pdl, folder):
+    """The search visits a bounded number of values; without the bound, this takes minutes."""
+    peer, table, said = PEERS[0], Table(), [{"error": 1}] + [{}] * 60000
+    for _ in range(8):
+        said = {"message": said}
+    got = outcomes(pdl, folder, [block(peer, table, said)] * 4, False)
+    check("a failure", all("failed" in g for g in got), got)
+
+
 def numbered(peer, index, event):
     return {**event, "choices": [{**event["choices"][0], "index": index}]}
 
 
 @pytest.mark.parametrize("peer", WITH_CHOICES, ids=[p.model for p in WITH_CHOICES])
 def test_which_choice(pdl, folder, peer):
-    """Of a stream: the first that arrives, whatever its number is; of several that were requested, number 0."""
+    """Of a stream: number 0; where it has none and one choice was requested, the first that arrives."""
+    table, several, none = Table(), [{"n": 2}, {"extra_body": {"n": 2}}], {}
     one = [stream(peer, *[numbered(peer, i, e) for e in (peer.piece("Hel"), peer.piece("lo"), peer.end())], ended=ended) for i in (0, 1, 7) for ended in (True, False)]
-    two = [stream(peer, *[numbered(peer, i, e) for i, e in ((1, peer.piece("no")), (0, peer.piece("Hello")), (1, peer.end()), (0, peer.end()))])]
-    only = [stream(peer, *[numbered(peer, 1, e) for e in (peer.piece("no"), peer.end())])]
-    table = Table()
-    got = outcomes(pdl, folder, [block(peer, table, (s, peer.kind)) for s in one] + [block(peer, table, (s, peer.kind), parameters={"n": 2}) for s in two + only], True)
-    check("%s: the text" % peer.model, got[:-1] == [{"ok": "Hello"}] * 7, got)
-    check("%s: none of them is the answer" % peer.model, "failed" in got[-1], got)
+    two = stream(peer, *[numbered(peer, i, e) for i, e in ((1, peer.piece("no")), (0, peer.piece("Hello")), (1, peer.end()), (0, peer.end()))])
+    role = stream(peer, numbered(peer, 1, peer.piece("")), peer.piece("Hello"), peer.end())
+    only = stream(peer, *[numbered(peer, 1, e) for e in (peer.piece("no"), peer.end())])
+    rows = [(s, none) for s in one + [two, role]] + [(two, p) for p in several] + [(only, p) for p in several]
+    got = outcomes(pdl, folder, [block(peer, table, (s, peer.kind), parameters=p) for s, p in rows], True)
+    check("%s: the text" % peer.model, got[:-2] == [{"ok": "Hello"}] * (len(got) - 2), got)
+    check("%s: none of them is the answer" % peer.model, all("failed" in g for g in got[-2:]), got)
+
+
+def test_which_candidate(pdl, folder):
+    peer, table = PEERS[8], Table()
+    two = stream(peer, *[{"candidates": [{**e["candidates"][0], "index": i}]} for i, e in ((1, peer.piece("no")), (0, peer.piece("Hello")), (1, peer.end()), (0, peer.end()))])
+    asked = [{}, {"n": 2}, {"candidateCount": 2}, {"extra_body": {"generationConfig": {"candidateCount": 2}}}]
+    got = outcomes(pdl, folder, [block(peer, table, (two, peer.kind), parameters=p) for p in asked], True)
+    check("the text", got == [{"ok": "Hello"}] * len(got), got)

@@ -20,12 +20,13 @@ bool pdl_peer_words_in(pdl_str bytes, size_t most, pdl_buf *out);
 /* Returns true when a body reports a failure: it has an `error` or `errors` with content. Some
  * servers add an empty `error` to ordinary messages. */
 bool pdl_peer_fails(pdl_vref body);
-/* Returns true for an object that names a code of failure and explains it, such as {code: 500,
- * text: ..}. */
+/* Returns true for an object that is a failure by the names of its members, or by a code of failure
+ * with an explanation: {code: 500, message: ..}. Codes of failure are 400 to 599, negative numbers
+ * and words such as `failed`; services write other codes into ordinary answers. */
 bool pdl_peer_is_failure(pdl_vref object);
-/* Returns true when a body, or a member of it that holds a part of the answer, reports a failure in
- * any form. Only for a body in which no answer was found: an answer may have members with these
- * names. */
+/* Returns true when a body, or a member of it where a part of the answer should be, reports a
+ * failure in any form. Only for a body in which no answer was found: an answer may have members
+ * with these names. */
 bool pdl_peer_fails_within(pdl_vref body);
 
 #endif

@@ -474,6 +474,14 @@ static bool failed_aside(const pdl_call *c, int status, pdl_fault *f) {
     return true;
 }
 
+/* Returns the event that explains why the stream has no answer, owned; or absent. */
+static pdl_val why_failed(const pdl_call *c, pdl_vref raw) {
+    const pdl_reply_builder *d = &c->stream->builder;
+    if (!pdl_is_absent(d->error)) return pdl_keep(d->error); /* it was in a choice that was kept */
+    bool says_more = c->stream->sse.stray.len || pdl_is_absent(d->suspect);
+    return says_more || !pdl_reply_is_empty(raw) ? pdl_absent() : pdl_keep(d->suspect);
+}
+
 static void end_stream(pdl_call *c, int status) {
     pdl_fault f = {0};
     if (!read_stream(c, (pdl_str){0}, true)) {
@@ -481,11 +489,24 @@ static void end_stream(pdl_call *c, int status) {
         return;
     }
     pdl_reply_builder *d = &c->stream->builder;
-    if (failed_aside(c, status, &f)) {
+    pdl_reply_builder_close(d, &c->ask);
+    if (d->wants_extra && !show_extra(c)) {
+        pdl_call_stop(c, pdl_absent());
+        return;
+    }
+    bool failed = failed_aside(c, status, &f);
+    pdl_val raw = pdl_reply_builder_take(d), why = why_failed(c, raw);
+    if (!pdl_is_absent(why)) {
+        pdl_fault_fini(&f);
+        pdl_fault_of_object(status, why, &f);
+        failed = true;
+    }
+    pdl_drop(why);
+    if (failed) {
+        pdl_drop(raw);
         pdl_call_fail(c, &f);
         return;
     }
-    pdl_val raw = pdl_reply_builder_take(d);
     if (pdl_call_show(c, pdl_buf_str(&d->piece)))
         pdl_call_finish(c, raw, status);
     else

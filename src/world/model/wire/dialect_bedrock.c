@@ -9,7 +9,6 @@
 #include "model/ask/structured.h"
 #include "model/wire/parts.h"
 #include "model/wire/sigv4.h"
-#include "value/peer_words.h"
 
 #include "base/banned.h"
 
@@ -365,8 +364,7 @@ static void add_hidden_thought(pdl_vref data, pdl_reply_builder *d) {
 static void add_block_of_reply(pdl_vref block, int64_t index, pdl_reply_builder *d) {
     pdl_vref text = get(block, "text"), use = get(block, "toolUse"),
              thought = get(get(block, "reasoningContent"), "reasoningText");
-    if (pdl_is_str(text) && !pdl_peer_is_failure(block))
-        pdl_reply_builder_text(d, pdl_str_get(text));
+    if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
     if (pdl_is_dict(use)) add_call(use, index, get(use, "input"), d);
     if (pdl_is_str(get(thought, "text"))) {
         pdl_reply_builder_reasoning(d, pdl_str_get(get(thought, "text")));
@@ -396,8 +394,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_reply_builder *d) {
     pdl_vref text = get(delta, "text"), input = get(get(delta, "toolUse"), "input"),
              thought = get(delta, "reasoningContent");
-    if (pdl_is_str(text) && !pdl_peer_is_failure(delta))
-        pdl_reply_builder_text(d, pdl_str_get(text));
+    if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
     if (pdl_is_str(input))
         pdl_reply_builder_arguments(d, index, pdl_str_get(input), a->forced_tool);
     if (pdl_is_str(get(thought, "text")))

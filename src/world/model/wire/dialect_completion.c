@@ -6,7 +6,6 @@
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/score.h"
-#include "value/peer_words.h"
 
 #include "base/banned.h"
 
@@ -98,7 +97,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
                  text = pdl_is_dict(c) ? pdl_dict_getz(c, "text") : pdl_absent();
         if (!pdl_is_dict(c)) continue;
         /* an answer without text is refused by pdl_reply_check */
-        if ((!pdl_is_str(text) || pdl_peer_is_failure(c)) && pdl_is_absent(pdl_score_of(a))) {
+        if (!pdl_is_str(text) && pdl_is_absent(pdl_score_of(a))) {
             choices = pdl_list_push(choices, pdl_keep(c));
             continue;
         }

@@ -11,7 +11,6 @@
 #include "model/wire/google.h"
 #include "model/wire/parts.h"
 #include "value/member.h"
-#include "value/peer_words.h"
 
 #include "base/banned.h"
 
@@ -413,7 +412,7 @@ static void add_part_of_reply(pdl_vref part, pdl_reply_builder *d) {
         add_call(part, f, d);
     } else if (pdl_is_dict(media)) {
         add_image(media, d);
-    } else if (pdl_is_str(text) && !pdl_peer_is_failure(part)) {
+    } else if (pdl_is_str(text)) {
         if (pdl_is_bool(thought) && pdl_bool_of(thought))
             pdl_reply_builder_reasoning(d, pdl_str_get(text));
         else
@@ -507,11 +506,13 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     return ok;
 }
 
+static void add_candidate_event(const pdl_ask *a, pdl_vref candidate, pdl_reply_builder *d) {
+    (void)a;
+    add_candidate(candidate, d);
+}
+
 static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
-    pdl_vref list = pdl_dict_getz(json, "candidates");
-    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
-        if (pdl_reply_builder_takes(d, a, pdl_list_at(list, i)))
-            add_candidate(pdl_list_at(list, i), d);
+    pdl_reply_builder_choices(d, a, pdl_dict_getz(json, "candidates"), add_candidate_event);
     add_head(json, d);
 }
 

@@ -365,20 +365,19 @@ static void end_emulation(pdl_reply_builder *d) {
     pdl_drop(v);
 }
 
-
-/* Returns true for an object with a member that messages have; others come from a proxy. */
+/* Returns true for an object with a member that messages have, and for an empty one. Others come
+ * from a proxy. */
 static bool is_message(pdl_vref m) {
-    static const char *const keys[] = {"role", "content", "thinking", "tool_calls", "images"};
-    bool is = false;
+    static const char *const keys[] = {"role",       "content", "thinking",
+                                       "tool_calls", "images",  "reasoning"};
+    bool is = pdl_is_dict(m) && pdl_dict_len(m) == 0;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         is |= !pdl_is_absent(pdl_member(m, keys[i]));
     return is;
 }
 
 static bool is_chat(pdl_vref json) {
-    pdl_vref m = pdl_dict_getz(json, "message");
-    bool has_none = pdl_is_absent(m) || pdl_is_null(m);
-    return is_message(m) || (has_none && pdl_is_bool(pdl_dict_getz(json, "done")));
+    return pdl_is_dict(pdl_dict_getz(json, "message")) || pdl_is_bool(pdl_dict_getz(json, "done"));
 }
 
 static bool is_generated(pdl_vref json) {

@@ -416,17 +416,16 @@ static void add_fields(pdl_reply_builder *d, pdl_vref delta, bool is_message) {
     }
 }
 
-/* Adds the choice that is the answer; others are ignored (spec providers 5). */
-static void add_choice(const pdl_ask *a, pdl_reply_builder *d, pdl_vref choice) {
-    if (!pdl_reply_builder_takes(d, a, choice)) return;
-    pdl_vref delta = pdl_dict_getz(choice, "delta");
-    if (pdl_peer_fails(choice) || pdl_peer_is_failure(choice) || pdl_peer_is_failure(delta) ||
-        pdl_peer_is_failure(pdl_dict_getz(choice, "message"))) {
+static void add_choice(const pdl_ask *a, pdl_vref choice, pdl_reply_builder *d) {
+    (void)a;
+    pdl_vref delta = pdl_dict_getz(choice, "delta"), m = pdl_dict_getz(choice, "message");
+    bool is_empty = is_null(delta) || (pdl_is_dict(delta) && pdl_dict_len(delta) == 0);
+    /* the text in {code: 500, message: ".."} is no answer */
+    if (pdl_peer_fails(choice) || (is_empty && pdl_is_str(m) && pdl_peer_is_failure(choice))) {
         pdl_reply_builder_set(&d->error, pdl_keep(choice));
         return;
     }
-    bool is_empty = is_null(delta) || (pdl_is_dict(delta) && pdl_dict_len(delta) == 0);
-    if (is_empty) delta = pdl_dict_getz(choice, "message");
+    if (is_empty) delta = m;
     if (pdl_is_str(delta)) pdl_reply_builder_text(d, pdl_str_get(delta));
     if (pdl_is_dict(delta)) add_fields(d, delta, is_empty);
     pdl_vref text = pdl_dict_getz(choice, is_null(delta) ? "content" : "text");
@@ -459,9 +458,7 @@ static bool is_ours(pdl_vref chunk) {
 }
 
 static void add_event(const pdl_ask *a, pdl_vref chunk, pdl_reply_builder *d) {
-    pdl_vref choices = pdl_dict_getz(chunk, "choices");
-    for (size_t i = 0; pdl_is_list(choices) && i < pdl_list_len(choices); i++)
-        add_choice(a, d, pdl_list_at(choices, i));
+    pdl_reply_builder_choices(d, a, pdl_dict_getz(chunk, "choices"), add_choice);
     add_head(d, chunk);
 }
 

@@ -7,14 +7,16 @@
 
 #include "base/utf8.h"
 #include "model/ask/messages.h"
+#include "model/ask/params.h"
 #include "model/wire/dialect.h"
-#include "model/wire/parts.h"
 #include "value/member.h"
 #include "value/peer_words.h"
 
 #include "base/banned.h"
 
-enum { SHOWN = 2000 }; /* bytes of an unreadable event that a message quotes */
+/* SHOWN: bytes of an unreadable event that a message quotes. ASIDE: number of choices with another
+ * index than 0 that wait for choice 0. */
+enum { SHOWN = 2000, ASIDE = 20000 };
 
 static const char think_open[] = "<think>", think_close[] = "</think>";
 
@@ -32,6 +34,8 @@ void pdl_reply_builder_init(pdl_reply_builder *d) {
                              .held = PDL_BUF,
                              .piece = PDL_BUF,
                              .error = pdl_absent(),
+                             .suspect = pdl_absent(),
+                             .aside = pdl_absent(),
                              .tool_ids = pdl_absent(),
                              .function = pdl_absent(),
                              .function_args = PDL_BUF,
@@ -47,6 +51,8 @@ void pdl_reply_builder_fini(pdl_reply_builder *d) {
     pdl_drop(d->usage);
     pdl_drop(d->logprobs);
     pdl_drop(d->error);
+    pdl_drop(d->suspect);
+    pdl_drop(d->aside);
     pdl_reply_tools_fini(d);
     pdl_buf_fini(&d->content);
     pdl_buf_fini(&d->reasoning);
@@ -60,6 +66,8 @@ void pdl_reply_builder_fini(pdl_reply_builder *d) {
     pdl_buf_fini(&d->function_args);
     *d = (pdl_reply_builder){.head = pdl_absent(),
                              .finish_message = pdl_absent(),
+                             .suspect = pdl_absent(),
+                             .aside = pdl_absent(),
                              .tool_ids = pdl_absent(),
                              .function = pdl_absent(),
                              .new_logprobs = pdl_absent()};
@@ -140,23 +148,68 @@ static bool read_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str te
         pdl_reply_builder_set(&d->error, json);
         return true;
     }
-    size_t arrived = d->arrived, ended = !pdl_is_absent(d->finish);
     add(a, json, d);
-    ended = !pdl_is_absent(d->finish) - ended;
-    if (d->arrived - arrived == ended && pdl_is_absent(d->error) && pdl_peer_fails_within(json))
-        pdl_reply_builder_set(&d->error, json);
+    bool begun = d->content.len || d->reasoning.len || d->refusal.len || d->tools.n;
+    if (!begun && pdl_is_absent(d->suspect) && pdl_peer_fails_within(json))
+        d->suspect = json;
     else
         pdl_drop(json);
     return true;
 }
 
-bool pdl_reply_builder_takes(pdl_reply_builder *d, const struct pdl_ask *a, pdl_vref choice) {
+/* Returns true when the program asked for more than one choice. */
+static bool asks_several(const struct pdl_ask *a) {
+    static const char *const keys[] = {"n", "candidateCount", "candidate_count"};
+    pdl_vref extra = pdl_member(a->params, "extra_body");
+    const pdl_vref where[] = {a->params, extra, pdl_member(extra, "generationConfig"),
+                              pdl_member(extra, "generation_config")};
+    for (size_t i = 0; i < sizeof where / sizeof where[0]; i++)
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
+            if (pdl_is_dict(where[i]) && pdl_params_number(where[i], keys[k], 1) > 1) return true;
+    return false;
+}
+
+static void take_aside(pdl_reply_builder *d, const struct pdl_ask *a, pdl_add_event_fn *add) {
+    pdl_val kept = d->aside;
+    d->aside = pdl_absent();
+    d->choice = pdl_member_int(pdl_list_at(kept, 0), "index", 0);
+    d->begun = true;
+    for (size_t i = 0; i < pdl_list_len(kept); i++) add(a, pdl_list_at(kept, i), d);
+    pdl_drop(kept);
+}
+
+/* Keeps a choice whose index is not 0. After ASIDE of them it is unlikely that choice 0 comes. */
+static void put_aside(pdl_reply_builder *d, const struct pdl_ask *a, pdl_vref choice,
+                      pdl_add_event_fn *add) {
+    if (asks_several(a)) return;
     int64_t index = pdl_member_int(choice, "index", 0);
-    if (!pdl_is_dict(choice)) return false;
-    if (!d->begun && pdl_count_of(a->params, "n", 1) <= 1) d->choice = index;
-    bool taken = index == d->choice;
-    d->begun |= taken;
-    return taken;
+    if (pdl_is_absent(d->aside))
+        d->aside = pdl_list_new(1);
+    else if (pdl_member_int(pdl_list_at(d->aside, 0), "index", 0) != index)
+        return;
+    d->aside = pdl_list_push(d->aside, pdl_keep(choice));
+    d->add_aside = add;
+    d->arrived++;
+    if (pdl_list_len(d->aside) >= ASIDE) take_aside(d, a, add);
+}
+
+void pdl_reply_builder_choices(pdl_reply_builder *d, const struct pdl_ask *a, pdl_vref list,
+                               pdl_add_event_fn *add) {
+    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
+        pdl_vref choice = pdl_list_at(list, i);
+        if (!pdl_is_dict(choice)) continue;
+        if (pdl_member_int(choice, "index", 0) == d->choice) {
+            d->begun = true;
+            pdl_reply_builder_set(&d->aside, pdl_absent());
+            add(a, choice, d);
+        } else if (!d->begun) {
+            put_aside(d, a, choice, add);
+        }
+    }
+}
+
+void pdl_reply_builder_close(pdl_reply_builder *d, const struct pdl_ask *a) {
+    if (!d->begun && !pdl_is_absent(d->aside)) take_aside(d, a, d->add_aside);
 }
 
 bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
@@ -232,7 +285,7 @@ void pdl_reply_builder_part(pdl_reply_builder *d, pdl_vref part) {
         add_thought(d, pdl_is_absent(thought) ? text : thought);
     else if (pdl_str_is(type, "image_url"))
         push_extra(d, "images", pdl_keep(part));
-    else if (pdl_is_str(text) && !pdl_peer_is_failure(part))
+    else if (pdl_is_str(text))
         pdl_reply_builder_text(d, pdl_str_get(text));
     else if (pdl_is_str(refusal))
         pdl_reply_builder_refusal(d, pdl_str_get(refusal));

@@ -32,11 +32,16 @@ typedef struct pdl_reply_builder_tool {
     size_t sent; /* bytes of args that pdl_reply_builder_extra has passed on */
 } pdl_reply_builder_tool;
 
+struct pdl_ask;
+typedef struct pdl_reply_builder pdl_reply_builder;
+typedef bool pdl_is_ours_fn(pdl_vref event);
+typedef void pdl_add_event_fn(const struct pdl_ask *a, pdl_vref event, pdl_reply_builder *d);
+
 typedef enum { PDL_THINK_UNKNOWN, PDL_THINK_INSIDE, PDL_THINK_NONE } pdl_think;
 
 /* When all members are zero, no reply was read. pdl_reply_builder_init sets the other values of an
  * empty builder. */
-typedef struct pdl_reply_builder {
+struct pdl_reply_builder {
     pdl_val head;  /* dict: id, created, model and other top-level fields of the events */
     pdl_val extra; /* dict: further members of the deltas; the last value of each is kept */
     pdl_val role, finish, usage, logprobs; /* each may be absent */
@@ -58,6 +63,13 @@ typedef struct pdl_reply_builder {
     pdl_buf held;    /* text that may be the beginning of a tag */
     pdl_buf piece;   /* text to be shown that arrived since the caller last cleared this buffer */
     pdl_val error;   /* error that the server sent in place of an event; or absent */
+    /* the first event, before any part of the answer, in which something looks like a failure; it
+     * explains why no answer came; or absent */
+    pdl_val suspect;
+    /* list of choices with one index other than 0, while nothing of choice 0 has arrived; or
+     * absent */
+    pdl_val aside;
+    pdl_add_event_fn *add_aside; /* adds one of them */
     /* how many bytes and other parts of the answer have arrived; some events add none */
     size_t arrived;
     bool done;     /* the stream announced its end */
@@ -74,7 +86,7 @@ typedef struct pdl_reply_builder {
     PDL_VEC(size_t) growing; /* positions in `tools` of the calls that the last events changed */
     pdl_val new_logprobs;    /* absent when there are none */
     pdl_json_keys keys;      /* keys of the events */
-} pdl_reply_builder;
+};
 
 void pdl_reply_builder_init(pdl_reply_builder *d);
 void pdl_reply_builder_fini(pdl_reply_builder *d);
@@ -83,16 +95,17 @@ void pdl_reply_builder_fini(pdl_reply_builder *d);
  * Nothing is added when the event is blank or when the stream has announced its end. An event that
  * reports a failure is kept in d->error, and so is an event that `is_ours` refuses because it does
  * not belong to the dialect. Error: protocol (not JSON, or not an object). */
-struct pdl_ask;
-typedef bool pdl_is_ours_fn(pdl_vref event);
-typedef void pdl_add_event_fn(const struct pdl_ask *a, pdl_vref event, pdl_reply_builder *d);
 PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
                                       pdl_is_ours_fn *is_ours, pdl_add_event_fn *add,
                                       pdl_err *err);
 
-/* Returns true for a choice that belongs to the answer: choice 0, or where one choice was requested
- * the first that arrives; some servers count from 1. */
-bool pdl_reply_builder_takes(pdl_reply_builder *d, const struct pdl_ask *a, pdl_vref choice);
+/* Passes the choices that belong to the answer to `add`. These are the choices with index 0. When
+ * one choice was requested and the stream has no choice 0, they are those with the first other
+ * index, because some servers count from 1. */
+void pdl_reply_builder_choices(pdl_reply_builder *d, const struct pdl_ask *a, pdl_vref list,
+                               pdl_add_event_fn *add);
+/* Adds, at the end of a stream without a choice 0, the choices that were kept. */
+void pdl_reply_builder_close(pdl_reply_builder *d, const struct pdl_ask *a);
 
 /* These functions add text of the answer, of the reasoning or of the refusal. */
 void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text);
@@ -175,8 +188,7 @@ enum {
  * choice with `text` or `delta` instead of `message` gets its message. *raw remains owned by the
  * caller, also on failure. Error: protocol. */
 PDL_MUST bool pdl_reply_check(pdl_val *raw, pdl_err *err);
-/* Returns true when the first choice has no text, no call and no other answer. It may have a
- * thought. */
+/* Returns true when the first choice has no text, no call, no thought and no other answer. */
 bool pdl_reply_is_empty(pdl_vref raw);
 /* Returns the reason of the first choice when it is not an ordinary end. Otherwise returns an empty
  * text. Borrowed. */

@@ -377,12 +377,13 @@ static pdl_val message_of(pdl_vref choice) {
     pdl_vref m = pdl_member(choice, "message"), text = pdl_member(choice, "text"),
              delta = pdl_member(choice, "delta"), inner = pdl_member(m, "text");
     if (is_empty(text)) text = pdl_member(choice, "content");
-    if (is_empty(text)) text = pdl_peer_is_failure(m) ? pdl_absent() : inner;
+    if (is_empty(text)) text = inner;
     if (says_something(m, true)) return pdl_keep(m);
     if (says_something(delta, true)) return pdl_keep(delta);
-    if (pdl_peer_is_failure(choice)) return pdl_absent();
-    if (pdl_is_str(m) && pdl_val_truth(m)) return message_with(m);
+    bool fails = pdl_is_str(m) && pdl_peer_is_failure(choice); /* {code: 500, message: ".."} */
+    if (pdl_is_str(m) && pdl_val_truth(m) && !fails) return message_with(m);
     if (pdl_is_str(text) && pdl_val_truth(text)) return message_with(text);
+    if (fails) return pdl_absent();
     if (is_message(m)) return pdl_keep(m);
     if (is_message(delta)) return pdl_keep(delta);
     return pdl_is_str(text) ? message_with(text) : pdl_is_str(m) ? message_with(m) : pdl_absent();
@@ -418,7 +419,7 @@ bool pdl_reply_check(pdl_val *raw, pdl_err *err) {
 }
 
 bool pdl_reply_is_empty(pdl_vref raw) {
-    return !says_something(pdl_member(first_choice(raw), "message"), false);
+    return !says_something(pdl_member(first_choice(raw), "message"), true);
 }
 
 /* --- every reply ------------------------------------------------------------------------------ */
