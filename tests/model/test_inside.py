@@ -51,10 +51,10 @@ def wholes(peer, o):
 
 
 def events(peer, o):
-    """Events with the object `o` where a part of the answer should be."""
+    """Events with the object `o` where a part of the answer should be. A text in `message` of a choice is an answer, unless a code of failure is beside it."""
     if isinstance(peer, OpenAI):
         yield {**o, "choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 0}}
-        for choice in (o, {"delta": o}, {"delta": {"role": "assistant", "content": "", **o}}, {"message": o}, {"delta": o, "finish_reason": "stop"}):
+        for choice in ([] if o == SHAPES["code and message"] else [o]) + [{"delta": o}, {"delta": {"role": "assistant", "content": "", **o}}, {"message": o}, {"delta": o, "finish_reason": "stop"}]:
             yield {"choices": [{"index": 0, **choice}]}
     elif isinstance(peer, Anthropic):
         for kind in ("content_block_delta", "message_delta", "ping"):

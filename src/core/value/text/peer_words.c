@@ -17,7 +17,7 @@
  * search visits; it bounds the time for a body that was made to be slow. */
 enum { DEEPEST = 8, VISITED = 20000 };
 
-typedef struct search {
+typedef struct peer_search {
     size_t left; /* number of values that may still be visited */
     pdl_buf *out;
 } search;
