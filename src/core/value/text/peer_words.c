@@ -74,7 +74,8 @@ static void put_inner_words(search *s, pdl_vref v) {
         pdl_buf_put(out, pdl_buf_str(&inner));
     }
     pdl_buf_clear(&inner);
-    if (pdl_is_list(pdl_member(meta, "reasons")) && put_any(&within, pdl_member(meta, "reasons"), 1))
+    pdl_vref reasons = pdl_member(meta, "reasons");
+    if (pdl_is_list(reasons) && put_any(&within, reasons, 1))
         pdl_buf_putf(out, ": %s", pdl_buf_z(&inner));
     s->left = within.left;
     pdl_buf_fini(&inner);
@@ -231,8 +232,9 @@ bool pdl_peer_is_failure(pdl_vref v) {
 /* Returns true when an object has words that a failure may have, too. They count only where an
  * answer should be and is not. */
 static bool may_be_failure(pdl_vref v) {
-    static const char *const keys[] = {"detail",  "msg",    "errorMessage",    "error_msg", "Message",
-                                       "err_msg", "errmsg", "originalMessage", "cause"};
+    static const char *const keys[] = {"detail", "msg",     "errorMessage",
+                                       "Message", "err_msg", "originalMessage",
+                                       "cause",  "errmsg",  "error_msg"};
     code c = code_of(v);
     return c != CODE_GOOD &&
            (has_any(v, keys, sizeof keys / sizeof keys[0]) || (c != CODE_NONE && has_words(v)));
