@@ -35,7 +35,7 @@ CHOICES = {
     "map filter": "{defs: {f: {function: {a: }, return: %A}}, for: {i: '${ [1,2] | select(\"lt\", v|length) | list }'}, repeat: %A}",
     "default filter": "{defs: {f: {function: null, return: %A}}, data: \"${ [f][v|length - 3]() }\"}",
     "fallback": "{data: '${ stdlib.fail(v) }', fallback: %A}",
-    "fallback of type": "{data: '${ v }', spec: integer, fallback: {lastOf: [%A, 1]}}",
+    "fallback of type": "{data: '${ v }', spec: {enum: [\"RAN\\n\"]}, fallback: %A}",
     "fallback of key": "{data: '${ {}[v] }', fallback: %A}",
     "fallback nested": "{lastOf: [{data: '${ v }', spec: integer}, 1], fallback: %A}",
     "after check passes": "{lastOf: [{data: '${ stdlib.check(v, {type: string}) if false else v }'}, {if: \"${ v == 'abc' }\", then: {def: z, data: 1}}, {if: '${ z == 1 }', then: %A}]}",

@@ -271,6 +271,7 @@ def test_verbose(pdl, folder):
     check("one word a call", code_ == 0 and "prefix" not in lines[0] and all(row.endswith(", prefix 100 %") for row in lines[1:]) and len(lines) == 3, err)
 
 
+@pytest.mark.tier("all")
 def test_many_texts(pdl, folder):
     """A cause is searched among the texts that were made before its call, also where a run makes more of them than are kept."""
     (folder / "p.pdl").write_text(program("", "for: {i: '${ range(600) | list }'}\nmap:\n  lastOf:\n  - for: {k: [1, 2, 3, 4]}\n    repeat: x${ k }\n  - model: openai/m\n    input: \"${ i } ${ rules }\""))
