@@ -32,7 +32,6 @@ typedef struct explainer {
     pdl_val foreseen; /* id -> what a policy says about the effect, as text */
     pdl_idmap noted; /* id -> 1 + position of its entry in the notes */
     pdl_idmap forwarded; /* id -> forwarded effect that is not answered yet; owned */
-    size_t n_held, n_forwarded;
 } explainer;
 
 /* An effect that is executed, and the sink that it had. */
@@ -171,18 +170,12 @@ static void note_not_done(explainer *x, const pdl_effect *e, unsigned bit) {
     add_note(x, e, (note){bit, 0});
 }
 
-static void hold(explainer *x, pdl_effect *e) {
-    pdl_idmap_put(&x->held, e->id, e);
-    x->n_held++;
-}
-
 /* --- effects that are executed ---------------------------------------------------------------- */
 
 /* Frees f, which may be NULL. */
 static void forget(explainer *x, forwarded *f) {
     if (!f) return;
     pdl_idmap_del(&x->forwarded, f->id);
-    x->n_forwarded--;
     pdl_free(f);
 }
 
@@ -213,7 +206,6 @@ static void forward(explainer *x, pdl_effect *e) {
     forwarded *f = PDL_NEW(forwarded);
     *f = (forwarded){.x = x, .asker = e->sink, .id = e->id};
     pdl_idmap_put(&x->forwarded, e->id, f);
-    x->n_forwarded++;
     e->sink = (pdl_effect_sink){.user = f,
                                 .piece = piece_of,
                                 .reply = reply_of,
@@ -229,7 +221,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     unsigned bit = bit_of(e->kind);
     if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed) {
         note_call(x, e);
-        hold(x, e);
+        pdl_idmap_put(&x->held, e->id, e);
     } else if (e->kind == PDL_EFFECT_sleep) {
         pdl_effect_answer(e, pdl_null(), 0);
     } else if (is_executed(x, e)) {
@@ -240,7 +232,7 @@ static void start(pdl_world *w, pdl_effect *e) {
             /* the answer to this kind of effect carries no information */
             pdl_effect_answer(e, pdl_null(), 0);
         else
-            hold(x, e);
+            pdl_idmap_put(&x->held, e->id, e);
     }
 }
 
@@ -253,7 +245,6 @@ static void cancel(pdl_world *w, uint32_t id) {
         return;
     }
     pdl_idmap_del(&x->held, id);
-    x->n_held--;
     pdl_effect_free(held);
 }
 
@@ -261,7 +252,7 @@ static void cancel(pdl_world *w, uint32_t id) {
  * the program waits for held effects alone. */
 static bool poll(pdl_world *w, int timeout_ms) {
     explainer *x = (explainer *)(void *)w;
-    bool ends = x->n_held && !x->n_forwarded;
+    bool ends = x->held.n && !x->forwarded.n;
     return x->outside->ops->poll(x->outside, ends ? 0 : timeout_ms) && !ends;
 }
 

@@ -124,9 +124,11 @@ bool pdl_message_is_mark(pdl_vref key, pdl_vref v) {
 /* The members that replies bring inside of a call and of its function. Google's models and gateways
  * to them want the mark of a thought back. */
 static bool is_brought_by_call(pdl_vref key, pdl_vref v, const wish *w) {
-    static const char *const keys[] = {"index",  "provider_specific_fields", "thought_signature",
-                                       "caller", "parsed_arguments",         "output"};
-    bool is_known = pdl_text_is(key, "extra_content");
+    static const char *const keys[] = {"index",         "provider_specific_fields",
+                                       "extra_content", "thought_signature",
+                                       "caller",        "parsed_arguments",
+                                       "output"};
+    bool is_known = false;
     for (size_t i = 0; !is_known && i < sizeof keys / sizeof keys[0]; i++)
         is_known = pdl_text_is(key, keys[i]);
     return is_known && !(w->traits & PDL_TRAIT_GOOGLE && pdl_message_is_mark(key, v));
