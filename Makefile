@@ -71,8 +71,7 @@ test-site: ## the pages as a site, in a browser (Debian chromium, npm playwright
 test-editors: all ## the language server and the debugger in real editors: Neovim, Emacs, VS Code (Debian neovim, emacs-nox, elpa-eglot, elpa-dap-mode; npm)
 	@$(SUITE) tests/editors
 
-site: ## $(BUILD)/site: the pages of docs/ as static HTML with search (Material for MkDocs, fetched when it is absent)
-	@$(MAKE) -s playground || true
+site: $(if $(PLAYGROUND),playground) ## $(BUILD)/site: the pages of docs/ as static HTML with search (fetches Material for MkDocs); PLAYGROUND=1: with "Try it"
 	@$(PY) tools/make-site $(BUILD) --playground build-wasm/playground
 
 wasm: ## build-wasm/libpdl.wasm and the npm package build-wasm/pdl-lang; fetches a compiler and sources on first use
@@ -131,6 +130,10 @@ debug: ## build-debug/: with assertions, and all that a debugger wants to know
 
 check-assertions: debug ## unit tests where assertions are on, without sanitizers, which have them on, too
 	@$(PY) -m pytest -n 4 --build $(BUILD)-debug tests/unit
+
+pages: all ## write the pages and completions that are made from the tables of the code
+	@tools/quick-reference-page $(BUILD)/pdl && tools/builtins-page $(BUILD)/pdl && sh packaging/generate $(BUILD)/pdl
+	@tools/providers-page && tools/patterns-page && tools/manual-pages && tools/assistant-pages
 
 check-prose: ## doors of rooms explain themselves, comments are sentences, lines have one width; ARGS=--write lowers tools/offenders.txt
 	@$(PY) tools/check-prose $(ARGS)
@@ -212,8 +215,8 @@ check-sizes: ## files, headers and functions are short enough to be read at once
 check-names: all ## external symbols have the prefix pdl_, tags one layout, replaced words do not come back; ARGS=--write
 	@$(PY) tools/check-names $(BUILD) $(ARGS)
 
-format: ## clang-format over the sources
-	@clang-format -i $$(sh tools/sources c h) tests/*.c tests/*/*.[ch] tools/*.c
+format: ## breaks the lines of all C sources (Debian clang-format)
+	@find src include tests tools fuzz bench examples packaging -name '*.[ch]' -exec clang-format $(or $(FORMAT),-i) {} +
 
 install: all ## install under the prefix; DESTDIR is honoured
 	@meson install --no-rebuild -C $(BUILD)

@@ -36,7 +36,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    for line in ("tier(name): the first of check, test, all, soak that runs this", "sampled: a row that `test` takes in turns",
+    for line in ("tier(name): the first of check, test, all, soak that runs this", "sampled(first): a row of a long table, and whether `test` takes it",
+                 "draws: a part of its rows runs in `test`, the others in the rest",
                  "seconds(n): an item that may take longer by the clock", "builds: it compiles, installs or emulates, so it has no budget",
                  "roomy: its processes may use much memory (browsers)", "dies: a command is meant to die by a signal of a fault",
                  "memory(yes): whether it runs over the sanitizer build, where its suite says otherwise"):
@@ -78,15 +79,22 @@ def is_narrowed(config):
     return bool(config.option.keyword or config.option.markexpr or config.option.file_or_dir or getattr(config.option, "lf", False))
 
 
+def draws_inside(item):
+    return "part" in getattr(item, "fixturenames", ()) or item.get_closest_marker("draws")
+
+
 def has_turn(item):
-    """Is the item a row that this run takes? Of the tables of some suites (`turns`) `test` takes a part, and the rest the others. What draws a
-    part inside of an item runs in both."""
-    suite = suites.of(item.nodeid.split("::")[0])
-    whole = item.get_closest_marker("sampled") or {"scale", "part"} & set(getattr(item, "fixturenames", ()))
-    whole = whole or (isinstance(item, pytest.Function) and not hasattr(item, "callspec"))
-    if whole or not suite or suite.turns == 1 or is_narrowed(item.config) or Choice.tier not in ("test", "all"):
-        return None
-    return choice.drawn(item.nodeid, suite.turns)
+    """Is the item one that `test` takes? Of rows that are drawn (`sampled`), of the tables of some suites (`turns`)
+    and of what takes much processor time (`dear`), `test` and `check` take a part, and the rest the others. What draws a part inside of an item runs
+    in both."""
+    suite, rows = suites.of(item.nodeid.split("::")[0]), [m.args[0] for m in item.iter_markers("sampled")]
+    if not all(rows):
+        return False
+    if draws_inside(item) or not suite or is_narrowed(item.config) or Choice.tier == "soak":
+        return True
+    table = not rows and "scale" not in getattr(item, "fixturenames", ()) and (hasattr(item, "callspec") or not isinstance(item, pytest.Function))
+    every = max(suite.turns if table else 1, choice.dear_turns(item.nodeid))
+    return choice.drawn(item.nodeid, every)
 
 
 def is_taken(item):
@@ -100,11 +108,11 @@ def is_taken(item):
         every = suite.memory if suite and Choice.tier != "soak" and not is_narrowed(item.config) else 1
         return marker.args[0] if marker else bool(suite and suite.memory and choice.drawn(item.nodeid, every))
     turn = has_turn(item)
-    if turn is not None and Choice.tier == "test":
+    if Choice.tier in ("check", "test"):
         return turn
     if Choice.rest:
-        grows = item.get_closest_marker("sampled") or {"scale", "part"} & set(getattr(item, "fixturenames", ()))
-        return own == suites.TIERS.index("all") or bool(grows) or turn is False
+        grows = draws_inside(item) or "scale" in getattr(item, "fixturenames", ())
+        return own == suites.TIERS.index("all") or bool(grows) or not turn
     return Choice.tier != "soak" or own == now or "scale" in getattr(item, "fixturenames", ())
 
 
@@ -124,14 +132,25 @@ def has_memory(folder):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    gone = [i for i in items if not is_taken(i)]
+    taken = {i for i in items if is_taken(i)}
+    taken.update(drawn_anyway(config, items, taken))
+    gone = [i for i in items if i not in taken]
     if gone:
         config.hook.pytest_deselected(items=gone)
-        items[:] = [i for i in items if is_taken(i)]
+        items[:] = [i for i in items if i in taken]
     if not hasattr(config, "workerinput") or config.workerinput["workerid"] == "gw0":
         empty = [s.name for s in due(config) if not any(suites.of(i.nodeid.split("::")[0]) is s for i in items)]
         if empty:
             raise pytest.UsageError("nothing was collected for %s" % ", ".join(empty))
+
+
+def drawn_anyway(config, items, taken):
+    """Yields an item for each suite of this run of which the draw took none: in `make test` every suite runs."""
+    have, now = {suites.of(i.nodeid.split("::")[0]) for i in taken}, suites.TIERS.index(Choice.tier)
+    for suite in due(config):
+        left = [i for i in items if suites.of(i.nodeid.split("::")[0]) is suite and level(i) <= now and not is_empty(i)]
+        if suite not in have and left:
+            yield min(left, key=lambda i: choice.number(i.nodeid))
 
 
 def due(config):

@@ -123,9 +123,8 @@ static const struct {
 
 static double best_round(stage_fn *fn, const file *files, size_t n, long rounds) {
     double best = 1e9, begin = now();
-    for (long round = 0; rounds ? round < rounds
-                                : round < MIN_ROUNDS || now() - begin < ROUND_SECONDS;
-         round++) {
+    for (long round = 0;
+         rounds ? round < rounds : round < MIN_ROUNDS || now() - begin < ROUND_SECONDS; round++) {
         double start = now();
         for (size_t i = 0; i < n; i++) fn(&files[i]);
         double took = now() - start;

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "check/config.h"
+#include "check/pdl_toml.h"
 #include "check/report.h"
 #include "fuzz.h"
 #include "lang/load.h"

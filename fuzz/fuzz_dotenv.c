@@ -37,8 +37,7 @@ static void wrong(void *user, unsigned line, const char *why) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     found f = {.lines = 1};
     for (size_t i = 0; i < size; i++) f.lines += data[i] == '\n' || data[i] == '\r';
-    pdl_dotenv_read((pdl_str){(const char *)data, size},
-                    &(pdl_dotenv_user){&f, put, get, wrong});
+    pdl_dotenv_read((pdl_str){(const char *)data, size}, &(pdl_dotenv_user){&f, put, get, wrong});
     FUZZ_MUST(f.bytes < (16 << 20));
     pdl_free(f.value);
     return 0;

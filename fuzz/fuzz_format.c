@@ -12,9 +12,9 @@
 
 /* Errors that are found after reading: those of trees are the reader's alone. */
 static bool is_readers(const pdl_err *err) {
-    return err->py_class && (strcmp(err->py_class, "ScannerError") == 0 ||
-                             strcmp(err->py_class, "ParserError") == 0 ||
-                             strcmp(err->py_class, "ReaderError") == 0);
+    return err->py_class &&
+           (strcmp(err->py_class, "ScannerError") == 0 ||
+            strcmp(err->py_class, "ParserError") == 0 || strcmp(err->py_class, "ReaderError") == 0);
 }
 
 static void check_tree(pdl_arena *a, pdl_str bytes) {

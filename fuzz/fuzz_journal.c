@@ -58,12 +58,10 @@ static const pdl_buf *good_file(void) {
     pdl_str path = file_of(name, sizeof name, "good");
     unlink(name);
     FUZZ_MUST(pdl_journal_record(
-        path, &(pdl_journal_info){.file = PDL_STR("p.pdl"), .version = PDL_STR("0")}, &j,
-        &err));
+        path, &(pdl_journal_info){.file = PDL_STR("p.pdl"), .version = PDL_STR("0")}, &j, &err));
     int replies = 0;
     pdl_world *recorder = pdl_journal_world(j, behind);
-    for (uint32_t i = 1; i <= 3; i++)
-        recorder->ops->start(recorder, effect_new(i, &replies));
+    for (uint32_t i = 1; i <= 3; i++) recorder->ops->start(recorder, effect_new(i, &replies));
     FUZZ_MUST(replies == 3);
     pdl_journal_close(j);
     behind->ops->close(behind);

@@ -65,8 +65,9 @@ static bool note(void *user, const pdl_ledger_row *r) {
 
 /* Returns whether the file could be read to its end. */
 static bool ended(bool ok, pdl_err *err) {
-    FUZZ_MUST(ok || ((err->kind == PDL_E_replay || err->kind == PDL_E_io ||
-                      err->kind == PDL_E_limit) && err->msg && err->msg[0]));
+    FUZZ_MUST(ok ||
+              ((err->kind == PDL_E_replay || err->kind == PDL_E_io || err->kind == PDL_E_limit) &&
+               err->msg && err->msg[0]));
     pdl_err_fini(err);
     return ok;
 }

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "journal/db.h"
 #include "journal/journal.h"
+#include "journal/recording_file.h"
 #include "trace/fold.h"
 #include "value/handle.h"
 
@@ -133,8 +133,7 @@ static void make_good(void) {
     pdl_str path = file_of(name, sizeof name, "good-replies");
     unlink(name);
     FUZZ_MUST(pdl_journal_record(
-        path, &(pdl_journal_info){.file = PDL_STR("p.pdl"), .version = PDL_STR("0")}, &j,
-        &err));
+        path, &(pdl_journal_info){.file = PDL_STR("p.pdl"), .version = PDL_STR("0")}, &j, &err));
     run_in(pdl_journal_world(j, &behind), &recorded);
     pdl_journal_close(j);
     FILE *f = fopen(name, "rb");

@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "check/config.h"
+#include "check/pdl_toml.h"
 #include "fuzz.h"
-#include "mcp/server_list.h"
+#include "mcp/server_config.h"
 #include "mock/script.h"
 #include "model/prices.h"
 #include "value/json_read.h"

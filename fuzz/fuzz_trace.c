@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 #include "value/json_read.h"
-#include "viewer/doc.h"
+#include "viewer/boxes.h"
 #include "viewer/reading/reading_json.h"
 
 static void check_boxes(const pdl_doc *d) {
@@ -37,7 +37,7 @@ static void check_document(const pdl_doc *d) {
     FUZZ_MUST(pdl_is_list(back) && pdl_list_len(back) == r->items.n);
     for (uint32_t i = 1; i <= r->n_calls; i++) {
         pdl_buf_clear(&json);
-        pdl_reading_json_call(r, source, i, &json);
+        pdl_reading_json_call(r, source, i, i % 2 == 0, &json);
         FUZZ_MUST(fuzz_is_text(pdl_buf_str(&json)));
     }
     pdl_drop(back);

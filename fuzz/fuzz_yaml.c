@@ -20,12 +20,11 @@ static bool is_json(pdl_vref v, unsigned depth, unsigned *left) {
             if (!is_json(pdl_list_at(v, i), depth + 1, left)) return false;
         return true;
     }
-    if (!pdl_is_dict(v)) return pdl_is(v, PDL_V_NULL) || pdl_is_bool(v) || pdl_is_str(v) ||
-                                pdl_is(v, PDL_V_INT) ||
-                                (pdl_is(v, PDL_V_FLOAT) && !isnan(pdl_float_of(v)));
+    if (!pdl_is_dict(v))
+        return pdl_is(v, PDL_V_NULL) || pdl_is_bool(v) || pdl_is_str(v) || pdl_is(v, PDL_V_INT) ||
+               (pdl_is(v, PDL_V_FLOAT) && !isnan(pdl_float_of(v)));
     for (size_t i = 0; i < pdl_dict_len(v); i++)
-        if (!pdl_is_str(pdl_dict_key_at(v, i)) ||
-            !is_json(pdl_dict_val_at(v, i), depth + 1, left))
+        if (!pdl_is_str(pdl_dict_key_at(v, i)) || !is_json(pdl_dict_val_at(v, i), depth + 1, left))
             return false;
     return true;
 }

@@ -53,10 +53,23 @@ static uint64_t draw(void) { /* splitmix64 */
 static size_t below(size_t n) { return n ? (size_t)(draw() % n) : 0; }
 
 static pdl_str some_bytes(void) {
-    static const char *const words[] = {
-        "1e400", "NaN",  "\"\\ud800\"", "-0", "null", "[[[[", "{\"a\":", "\n",
-        "\r\n",  "---", "\xff",        "\\", "${",   "}}",   "\"",      ",",
-        "99999999999999999999"};
+    static const char *const words[] = {"1e400",
+                                        "NaN",
+                                        "\"\\ud800\"",
+                                        "-0",
+                                        "null",
+                                        "[[[[",
+                                        "{\"a\":",
+                                        "\n",
+                                        "\r\n",
+                                        "---",
+                                        "\xff",
+                                        "\\",
+                                        "${",
+                                        "}}",
+                                        "\"",
+                                        ",",
+                                        "99999999999999999999"};
     if (draw() & 1) return pdl_str_of(words[below(sizeof words / sizeof words[0])]);
     pdl_str from = pdl_buf_str(&change.inputs.p[below(change.inputs.n)]);
     size_t at = below(from.n), n = below(MAX_COPY);

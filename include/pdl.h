@@ -6,8 +6,8 @@
  *     if (pdl_task_wait(task, -1) == PDL_TASK_DONE) result = pdl_task_result(task, &error);
  *
  * An engine holds settings and the handlers of the host program; a program is loaded text and may
- * be run many times; a task is one run of it. All are opaque and are released with their _free;
- * NULL is allowed there, and the order does not matter: an object that is still used lives on.
+ * be run many times; a task is one run of it. All are opaque and are released with their _free, in
+ * any order, because an object that is still used lives on. NULL may be passed to _free.
  *
  * Errors. Functions that can fail take `pdl_error **error` last. It may be NULL. On failure they
  * return false, NULL or PDL_TASK_FAILED and set *error, which the caller releases with
@@ -152,8 +152,9 @@ PDL_API const char *pdl_value_get_text(const pdl_value *v, size_t *n_bytes);
 /* Returns the number of bytes of a text, the number of items of a list, or of entries of a dict.
  * Returns 0 for other kinds. */
 PDL_API size_t pdl_value_len(const pdl_value *v);
-/* Return a new handle: the i-th item of a list or the i-th value of a dict; the i-th key of a dict;
- * the value under a key. They return NULL when the item or the key does not exist. */
+/* These return a new handle. pdl_value_at returns the i-th item of a list or the i-th value of a
+ * dict, pdl_value_key_at the i-th key of a dict, and pdl_value_get the value under a key. They
+ * return NULL when the item or the key does not exist. */
 PDL_API pdl_value *pdl_value_at(const pdl_value *v, size_t i);
 PDL_API pdl_value *pdl_value_key_at(const pdl_value *v, size_t i);
 PDL_API pdl_value *pdl_value_get(const pdl_value *v, const char *key);
@@ -236,9 +237,9 @@ typedef struct pdl_engine_options {
      * `shared` for all tasks together. 0 means 64. */
     unsigned jobs;
     void *user; /* passed to the callback `note` */
-    /* Called with a note on a loaded program, a line without its end: it uses old forms of the
-     * language. The library does not call this after pdl_engine_free, and the function must not
-     * free the engine. NULL means that notes are dropped. */
+    /* Called when a loaded program uses old forms of the language. text is a note about these, a
+     * line without its end. The library does not call this after pdl_engine_free, and the function
+     * must not free the engine. NULL means that notes are dropped. */
     void (*note)(void *user, const char *text, size_t n_bytes);
     bool shared; /* all tasks share one loop and its connections: see pdl_engine_step */
     /* defaults for the options of tasks that have these names */
@@ -274,34 +275,35 @@ PDL_API bool pdl_engine_has_rule(pdl_engine *engine, const char *sink, bool *has
 /* --- what the host program answers itself ------------------------------
  *
  * A program asks the outside for things: a model call, the run of a code block, a line of input ...
- * A handler takes over requests of a kind whose subject begins with a prefix ("" is all); of
- * several that fit, the longest prefix wins, then the latest.
+ * A handler takes over requests of a kind whose subject begins with a prefix ("" is all). When
+ * several handlers fit, the request goes to the handler with the longest prefix. When prefixes are
+ * equal, it goes to the handler that was registered last.
  *
  * See docs/manual/embedding.md for the requests. Kinds, subjects, requests (field?: it may
  * be missing) and answers:
  *
- * - model: its name; {model, platform, messages, parameters, schema, stream, processor?, parsed?};
- *   text, {content, ...} with what an assistant's message may have (tool_calls ...) and
- *   finish_reason, logprobs, usage, or a chat completion in OpenAI's form
- * - code: python or ipython; {lang, code, vars, cwd, session?}; the value of `result`
- * - tool: the tool server; {server, op, name?, arguments?, method?, params?}, op: list, call or
- *   request; tools, {content, structured, text, is_error}, any
- * - command: first word; {argv}; text, or {stdout, stderr, status}
- * - input: the prompt; {prompt, multiline}; text, null at the end of input
- * - read: the path; {path, shown?}; text
- * - write: the path; {path, mode, text}; null
- * - source: the path of an included program; {path, under?}; text, null when there is none
- * - approval: the sink of the policy; {sink, name, arguments, text}; true or false
- * - http: the address; {method, url, headers, body, auth?, timeout, max_bytes}; text, or {status,
- *   headers, type, charset, text, base64}
- * - embed: the model; {model, input, parameters}; {embeddings, usage}: a vector for each text
- * - sleep: {seconds}; null
- * - now: {}; seconds since 1970
- * - random: {}; an integer
+ *   - model: its name; {model, platform, messages, parameters, schema, stream, processor?,
+ *     parsed?}; text, {content, ...} with what an assistant's message may have (tool_calls ...) and
+ *     finish_reason, logprobs, usage, or a chat completion in OpenAI's form
+ *   - code: python or ipython; {lang, code, vars, cwd, session?}; the value of `result`
+ *   - tool: the tool server; {server, op, name?, arguments?, method?, params?}, op: list, call or
+ *     request; tools, {content, structured, text, is_error}, any
+ *   - command: first word; {argv}; text, or {stdout, stderr, status}
+ *   - input: the prompt; {prompt, multiline}; text, null at the end of input
+ *   - read: the path; {path, shown?}; text
+ *   - write: the path; {path, mode, text}; null
+ *   - source: the path of an included program; {path, under?}; text, null when there is none
+ *   - approval: the sink of the policy; {sink, name, arguments, text}; true or false
+ *   - http: the address; {method, url, headers, body, auth?, timeout, max_bytes}; text, or {status,
+ *     headers, type, charset, text, base64}
+ *   - embed: the model; {model, input, parameters}; {embeddings, usage}: a vector for each text
+ *   - sleep: {seconds}; null
+ *   - now: {}; seconds since 1970
+ *   - random: {}; an integer
  *
  * The handler answers, refuses or declines the request, at once or later; until then the task waits
- * for it. Every request is answered, refused or declined exactly once, which releases it, even when
- * the task does not need it any more (it was cancelled or freed). */
+ * for it. Every request is answered, refused or declined exactly once, even when the task does not
+ * need it any more (it was cancelled or freed). This releases the request. */
 typedef void pdl_handler_fn(void *user, pdl_request *request);
 
 /* Registers a handler for tasks that are started from now on. Error: usage when there is no such
@@ -354,13 +356,13 @@ PDL_API void *pdl_value_function_of(const pdl_value *v, pdl_handler_fn *fn);
  * it comes back. Expressions use it through the functions below, all of which may be NULL: then the
  * program gets an error of PDL ("'Hive' object is not iterable").
  *
- * Those with a request answer it as handlers do, at once or later; an answer of NULL to `attribute`
- * or `item` means "not found", and the other of the two is then tried with the same name. The
- * others answer at once; on failure they return false or
- * NULL and may set *error (pdl_error_new). All are called on the thread that uses the engine or the
- * value, inside of functions of the library; they may make and read values, and may not step or
- * wait for the task that calls them. What they are given lives for the call, unless a request holds
- * it (pdl_request_data: {op, object, ...}). */
+ * Functions that get a request answer it as handlers do, at once or later. An answer of NULL to
+ * `attribute` or `item` means "not found"; then the other function of these two is called with the
+ * same name. All other functions answer at once; on failure they return false or NULL and may set
+ * *error (pdl_error_new). The functions are called on the thread that uses the engine or the value,
+ * inside of functions of the library. They may make and read values, but may not step or wait for
+ * the task that calls them. Their arguments live for the call, unless a request holds them
+ * (pdl_request_data: {op, object, ...}). */
 
 /* The traits of objects that the tests of templates ask for (`x is callable`). */
 typedef enum pdl_object_trait {
@@ -605,14 +607,14 @@ PDL_API int pdl_task_deadline_ms(const pdl_task *task); /* returns -1 when the t
 
 /* --- tasks on one loop ------------------------------
  *
- * With pdl_engine_options.shared all tasks of an engine run on one loop and share connections,
- * Python workers, tool servers and what is known of the rates of services; at most 7168 at a time.
- * The environment and `.env` are read when the first of them starts. Whoever steps or waits for one
- * task moves all of them, so a program with its own loop watches the engine, not the tasks,
- * and learns from task_options.done which of them ended. All callbacks come from inside the step,
- * on its thread; inside of them tasks may be started, cancelled and freed, and stepping does
- * nothing, but to tasks that are `alone`. The options timeout, prices, max_rps and
- * max_tokens_per_minute of a task are errors there: give them to the engine. */
+ * With pdl_engine_options.shared, all tasks of an engine run on one loop, at most 7168 at a time.
+ * They share connections, Python workers, tool servers and what is known of the rates of services.
+ * The environment and `.env` are read when the first of them starts. A step of one task, or a wait
+ * for it, continues all tasks. So a program with its own loop watches the engine and not the tasks,
+ * and task_options.done reports which tasks have ended. All callbacks are called inside of a step,
+ * on its thread. A callback may start, cancel and free tasks. When it steps a task, nothing
+ * happens, unless the task is `alone`. The options timeout, prices, max_rps and
+ * max_tokens_per_minute of a task are errors then, because they are options of the engine. */
 
 /* Runs the parts of all tasks that need not wait. Then waits at most timeout_ms for an event; 0
  * does not wait, and -1 waits until no task waits any more. Returns the number of tasks that still
@@ -662,8 +664,8 @@ PDL_API const pdl_error *pdl_task_error(const pdl_task *task);
 
 /* Starts a call: a task that yields the result of the function. args is a list, and kwargs is a
  * dict with names of parameters; both may be NULL. Functions and objects of the host program can be
- * called as well. options->inputs must be NULL. Inside of callbacks of other tasks set
- * options.alone to wait for the call there. Errors: usage, and those of pdl_task_start. */
+ * called as well. options->inputs must be NULL. A callback of another task that waits for the call
+ * has to set options->alone. Errors: usage, and those of pdl_task_start. */
 PDL_API pdl_task *pdl_value_call(pdl_engine *engine, const pdl_value *function,
                                  const pdl_value *args, const pdl_value *kwargs,
                                  const pdl_task_options *options, pdl_error **error);
@@ -704,14 +706,14 @@ PDL_API bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p
  *
  * No allocation inside of the library fails halfway. Instead, fn is called with the number of
  * requested bytes, on the requesting thread. It may release memory of the host program (caches, a
- * reserve kept for this) and return true: the allocation is then tried again, as often as fn
+ * reserve kept for this) and return true. The allocation is then tried again, as often as fn
  * returns true. When it returns false, or fn is NULL, a program that is running ends with an error
- * of kind "limit" and its place: every run keeps two megabytes aside for that. When no program
+ * of kind "limit" and its place. Every run keeps two megabytes aside for that. When no program
  * runs, or these two megabytes are not enough, the process prints `pdl: error: out of memory (N
- * bytes asked for)` on standard error, with the place of the block if there is one, and ends with
- * exit(1): functions registered with atexit run, child processes of the library are killed, output
- * files and journals keep what was written completely. So fn is also the place for final steps,
- * such as saving work.
+ * bytes asked for)` on standard error, with the place of the block if there is one. Then it ends
+ * with exit(1): functions registered with atexit run, child processes of the library are killed,
+ * and output files and journals keep what was written completely. So fn is also the place for final
+ * steps, such as saving work.
  *
  * fn must not leave by longjmp or an exception and must not use pdl_ functions, because the library
  * is in the middle of something. A host that must not end limits what programs may use (jobs,
@@ -719,8 +721,8 @@ PDL_API bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p
  *
  * Requests too large to be meant (a text over 2 GiB, 'x' * 10**12) do not run out of memory: they
  * are errors of kind "limit". This and pdl_set_allocator also direct the memory of GMP and libuv,
- * which otherwise abort when there is none: a host that uses these two itself calls both functions
- * before that. */
+ * which otherwise abort when there is none. A host that itself uses GMP or libuv calls both
+ * functions before that. */
 PDL_API void pdl_set_out_of_memory(bool (*fn)(size_t n));
 
 #ifdef __cplusplus

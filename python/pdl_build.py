@@ -29,7 +29,8 @@ FLAGS = ("-std=c17 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Wstr
 LIBRARIES = ["libuv", "libpcre2-8", "libutf8proc", "gmp"]
 LIBRARIES_OPENED = ["libpdl-http.so", "libpdl-sqlite.so"]
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the date of all files in the zip, so that the same input gives the same wheel
-# Inside of the command and of the extension where the C library has no shared ones of ours beside it.
+
+# The libraries that become a part of the command and of the extension on systems where the wheel has no shared libraries.
 ARCHIVES = ["libcurl.a", "libnghttp2.a", "libssl.a", "libcrypto.a", "libz.a", "libsqlite3.a"]
 
 
@@ -42,7 +43,7 @@ def folder():
 
 
 def sources(system=sys.platform):
-    """Returns the files of the extension; those of other systems are named by them."""
+    """Returns the files of the extension, without the files that are named after other systems."""
     others = {"linux", "darwin"} - {system}
     return sorted(p for p in PACKAGE.glob("_*.c") if p.stem.rpartition("_")[2] not in others)
 
@@ -82,7 +83,7 @@ def way_of(target):
 
 
 def linked_with(way, third, place):
-    """Returns the options with which the linker makes the extension, besides its libraries."""
+    """Returns the options with which the linker makes the extension. For "inside", they begin with the archives that become a part of it."""
     if way == "macos":  # Python's own functions are found when it loads the extension.
         return ["-Wl,-undefined,dynamic_lookup", "-Wl,-dead_strip", "-s"]
     options = ["-lpthread", "-ldl", "-lm", "-Wl,--gc-sections", "-Wl,-z,relro", "-Wl,-z,now"]
@@ -93,9 +94,9 @@ def linked_with(way, third, place):
 
 
 def build_native(settings):
-    """Returns {name in the package: file}: the extension, the command, and the files that they open. settings: {} for
-    the libraries of the system, or third-party, the folder that packaging/parts/third-party made, cc, and target, that of the compiler; and,
-    where the command is one that has all inside, command and objects: its file, and the folder that it was built in."""
+    """Returns {name in the package: file} for the extension, the command, and the files that they open. settings is {} when the libraries of the
+    system are used. Otherwise, it has third-party (the folder that packaging/parts/third-party made), cc, and target (the target of cc). For a
+    command that contains all its libraries, it also has command (the file) and objects (the folder in which it was built)."""
     third, target = settings.get("third-party"), settings.get("target")
     way = way_of(target)
     # The build folder is in the same place as the one of `make`: paths to the sources are then the same, and a compiler

@@ -105,12 +105,12 @@ def kinds(table):
 
 def card():
     text = without_nav(page_file("manual/quick-reference").read_text("utf-8"))
-    names = dict(rows(text, "## Filters, tests, functions"))
+    filters = " ".join(names for title, names in rows(text, "## Filters, tests, functions") if title.startswith("Filters"))
     commands = [m.split(" ")[1] for m in re.findall(r"^### `(pdl [a-z]+[^`]*)`$", text, re.M)]
     return (HEAD + "\n## Blocks, and their other fields\n\n" + kinds(rows(text, "## Blocks"))
             + filled("- every block: " + " ".join(name for name, _ in rows(text, "### Fields of every block")))
             + "\n## Values, filters and commands\n\n" + "".join(filled("- %s: %s" % (where, what)) for where, what in rows(text, "## Forms of values"))
-            + "\n```text\n" + filled("filters: " + names["Filters"].replace("`", "")) + filled("commands of pdl: " + " ".join(c for c in dict.fromkeys(commands) if c.isalpha()))
+            + "\n```text\n" + filled("filters: " + filters.replace("`", "")) + filled("commands of pdl: " + " ".join(c for c in dict.fromkeys(commands) if c.isalpha()))
             + "```\n")
 
 

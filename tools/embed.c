@@ -2,7 +2,7 @@
  *
  * The source defines `const unsigned char SYMBOL[]`, followed by a NUL that `const size_t
  * SYMBOL_len` does not count. Used at build time only; it has nothing to do with embeddings of texts
- * (model/embed.c).
+ * (model/call/embedding_calls.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

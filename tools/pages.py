@@ -4,9 +4,11 @@
 An anchor has the form that the usual viewers of Markdown give it. The site has the same anchors, so a link that is right in the sources is right
 everywhere.
 """
+import json
 import os
 import pathlib
 import re
+import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^( *)(```|~~~).*?^ *\2 *$", re.M | re.S)
@@ -132,3 +134,32 @@ def with_nav(name, text):
     if at + 1 < len(order):
         line += " · next: " + link(order[at + 1][1], title_of(order[at + 1][1]))
     return without_nav(text).rstrip("\n") + "\n\n---\n\n*%s*\n" % line
+
+
+CALLED = "Words of other tools"
+
+
+def called():
+    """Returns [(words, page, anchor)] of the table of the glossary with words that people look for and the manual does not use. A page is relative to docs/."""
+    text = page_file("manual/glossary").read_text("utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| \[[^\]]*\]\(([^)#]+)#?([^)]*)\) \|$", text[text.index("## " + CALLED):], re.M)
+    return [(words.split(", "), os.path.normpath(os.path.join("manual", target)), anchor) for words, target, anchor in rows]
+
+
+NATIVES = "Natives of stdlib and of its functions"
+INTERNAL = ["http_hop", "tool_answer_or_error"]  # functions of lib/stdlib.pdl that only its other functions call
+
+
+def builtins(pdl):
+    """Returns the page of `pdl __builtins`, with the functions that lib/stdlib.pdl defines. A native that programs cannot call is `pdl_NAME` there."""
+    def run(*words):
+        return subprocess.run([pdl, *words], capture_output=True, text=True, check=True).stdout
+
+    page = run("__builtins")
+    names = json.loads(run("--stream", "none", "-e", "text: ${ stdlib.keys() | list | json }"))
+    known = json.loads(run("--stream", "none", "-e", "text: ${ stdlib.values() | selectattr('signature', 'defined') | map(attribute='signature.function') | list | json }"))
+    natives = re.search(r"^## %s\n.*" % NATIVES, page, re.M | re.S).group(0)
+    own = [f for f in known if f["name"] not in INTERNAL and "`stdlib.%s(" % f["name"] not in natives]
+    rows = ["| `stdlib.%s(%s)` | %s. |" % (f["name"], ", ".join(f["parameters"]["properties"]), f["description"].replace("|", "\\|")) for f in own]
+    natives = re.sub(r"^\| `stdlib\.(\w+)\(", lambda m: m.group(0) if m.group(1) in names else "| `pdl_%s(" % m.group(1), natives, flags=re.M)
+    return page[:page.index("## " + NATIVES)] + "## Functions of stdlib\n\n| | |\n|---|---|\n" + "\n".join(sorted(rows)) + "\n\n" + natives

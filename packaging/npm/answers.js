@@ -2,6 +2,7 @@
 // answers.js -- what a program asks of its host, answered by the functions that run() got.
 
 import { PdlError, kindOf } from './errors.js'
+import { JsonText } from './json.js'
 
 const LONGEST_MS = 0x7fffffff
 
@@ -37,7 +38,7 @@ async function model(request, options, signal, piece) {
 
 async function code({ lang, code: source, vars }, options, signal) {
   if (!options.code) throw refusal('code', `the program runs code (${lang}), and run() got no function \`code\``)
-  return options.code({ lang, code: source, variables: vars }, signal)
+  return options.code({ lang, code: source, variables: JSON.parse(vars), variablesJson: vars }, signal)
 }
 
 async function input({ prompt, multiline }, options, signal, _piece, id) {
@@ -60,12 +61,13 @@ function sleep({ seconds }, _options, signal) {
 
 const handlers = { model, code, input, embed, sleep }
 
-/** Answers an effect. Calls piece(text) for streamed text. -> {value} or {kind, message} */
+/** Answers an effect. Calls piece(text) for streamed text. -> {value}, {json} or {kind, message} */
 export async function answer(effect, options, signal, piece) {
   try {
     const value = (await handlers[effect.kind](effect.request, options, signal, piece, effect.id)) ?? null
-    JSON.stringify(value) // what cannot be written is the mistake of this answer, not of the next question
-    return { value }
+    if (value instanceof JsonText) JSON.parse(value.text)
+    else JSON.stringify(value) // what cannot be written is the mistake of this answer, not of the next question
+    return value instanceof JsonText ? { json: value.text } : { value }
   } catch (why) {
     return { kind: kindOf(why), message: String(why?.message ?? why) }
   }

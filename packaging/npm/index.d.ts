@@ -58,8 +58,8 @@ export interface RunOptions {
   model?: Model
   /** Answers a `read` without a file; null is the end of input. */
   read?: (request: { message: string; multiline: boolean; id: number }, signal: AbortSignal) => string | null | Promise<string | null>
-  /** Runs a code block and gives its result. */
-  code?: (request: { lang: string; code: string; variables: Record<string, unknown> }, signal: AbortSignal) => unknown
+  /** Runs a code block and gives its result. variablesJson is the same as variables, as text with exact numbers; a JsonText gives such a result. */
+  code?: (request: { lang: string; code: string; variables: Record<string, unknown>; variablesJson: string }, signal: AbortSignal) => unknown
   /** Answers a request for embeddings. */
   embed?: (request: { model: string; input: string[]; parameters: Record<string, unknown> }, signal: AbortSignal) => unknown
   /** Variables of the program; `data` is the same. */
@@ -152,6 +152,16 @@ export const version: string
 export function check(text: string, options?: { name?: string; files?: Files }): Problem[]
 /** Lays a program out as `pdl fmt` does. Throws PdlError when it cannot be read. */
 export function format(text: string, options?: { name?: string }): string
+export interface WireRequest {
+  provider: string
+  method?: string
+  url?: string
+  headers?: Record<string, string>
+  body?: unknown
+  /** The call has a mock_response: nothing is sent. */
+  mock?: true
+  [key: string]: unknown
+}
 export interface Explanation {
   calls: {
     call: number
@@ -161,6 +171,9 @@ export interface Explanation {
     parameters: Record<string, unknown>
     tokens: { prompt: number; answer_at_most: number | null }
     cost: number | null
+    /** What the service would get, with credentials as ***; null when it cannot be written, and `problem` says why. */
+    request: WireRequest | null
+    problem: string | null
     [key: string]: unknown
   }[]
   total: { calls: number; prompt_tokens: number; answer_tokens_at_most: number; calls_without_price: number; [key: string]: unknown }
@@ -183,9 +196,16 @@ export interface LspMessage {
 /** The language server of `pdl lsp`, for an editor: its files are those that the editor opens. Each server has an instance of the module. */
 export class LanguageServer {
   /** `onMessage` gets the answers, and what the server says unasked. */
-  constructor(onMessage: (message: LspMessage) => void)
+  constructor(onMessage: (message: LspMessage) => void, options?: { prices?: Prices })
+  /** Takes another table of prices, which is shown beside models; an empty text is none. */
+  setPrices(prices: Prices): void
   send(message: LspMessage): void
   close(): void
+}
+/** A value as the text of its JSON, for answers whose numbers must stay exact: `new JsonText('2.0')`. */
+export class JsonText {
+  constructor(text: string)
+  readonly text: string
 }
 /** A model whose answers are written by hand: a YAML list with the rules of `pdl mock --replies`. */
 export function scripted(replies?: string, options?: { strict?: boolean; delay?: number }): Model

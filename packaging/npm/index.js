@@ -2,12 +2,13 @@
 // index.js -- pdl-lang: programs of PDL are checked, formatted, explained and run, in Node and in the browser.
 
 import { PdlError } from './errors.js'
+import { JsonText } from './json.js'
 import { instance } from './module.js'
 import { Run, tableOf } from './run.js'
 import { scriptedModel } from './scripted.js'
 import { LanguageServer } from './server.js'
 
-export { LanguageServer, PdlError, Run }
+export { JsonText, LanguageServer, PdlError, Run }
 
 function ask(question, of = instance()) {
   const said = of.ask(question)

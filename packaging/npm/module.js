@@ -8,10 +8,13 @@ const text = new TextDecoder()
 const bytes = new TextEncoder()
 const NO_SUCH_CALL = 52
 
+/** A module of Node. Its name is no constant of the import, so that what bundles for browsers leaves it alone. */
+const ofNode = name => import(/* @vite-ignore */ /* webpackIgnore: true */ name)
+
 async function compiled() {
   const url = new URL('./libpdl.wasm', import.meta.url)
   if (url.protocol === 'file:') {
-    const { readFile } = await import(/* @vite-ignore */ 'node:fs/promises')
+    const { readFile } = await ofNode('node:fs/promises')
     return WebAssembly.compile(await readFile(url))
   }
   const answer = await fetch(url)

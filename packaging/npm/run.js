@@ -205,7 +205,7 @@ export class Run {
     })
     if (!isWanted()) return
     this.#open.delete(effect.id)
-    if ('value' in said) this.#give('reply', { effect: effect.id, value: said.value, seconds: (performance.now() - began) / 1000 })
+    if (!('kind' in said)) this.#give('reply', { effect: effect.id, ...said, seconds: (performance.now() - began) / 1000 })
     else this.#give('refuse', { effect: effect.id, ...said })
   }
 

@@ -2,7 +2,9 @@
 // server.js -- LanguageServer: the server of `pdl lsp` for an editor in a page or in Node. Messages are those of the Language Server Protocol,
 // as objects. The files of a program are those that the editor opens.
 
+import { PdlError } from './errors.js'
 import { Instance } from './module.js'
+import { tableOf } from './run.js'
 
 const QUIET_MS = 15 // work for which no request waits begins after so much silence
 
@@ -11,13 +13,15 @@ export class LanguageServer {
   #onMessage
   #timer = null
 
-  constructor(onMessage) {
+  /** onMessage gets what the server sends; prices: a table, whose prices are shown beside models. */
+  constructor(onMessage, { prices } = {}) {
     this.#onMessage = onMessage
+    if (prices !== undefined) this.setPrices(prices)
   }
 
   #ask(question) {
     const { messages, more, error } = this.#module.ask({ ask: 'lsp', ...question })
-    if (error) throw new Error(error.message)
+    if (error) throw new PdlError(error)
     for (const message of messages) this.#onMessage(message)
     clearTimeout(this.#timer)
     this.#timer = more ? setTimeout(() => this.#ask({}), question.message ? QUIET_MS : 0) : null
@@ -26,6 +30,11 @@ export class LanguageServer {
   /** Takes one message of the client; what it answers comes before this returns. */
   send(message) {
     this.#ask({ message: JSON.stringify(message) })
+  }
+
+  /** Takes another table of prices; an empty text is none. Throws PdlError when it cannot be read. */
+  setPrices(prices) {
+    this.#ask({ prices: tableOf(prices) })
   }
 
   /** Ends the server: it sends nothing any more. */

@@ -101,6 +101,7 @@ const others = () => Object.fromEntries(editor.names.slice(1).map(name => [name,
 
 const listeners = new Set()
 let runner = null
+let runs = 0 // how many were begun: `stop` waits for one, and the next may begin meanwhile
 const abandoned = new Map() // model calls of the service: what stops them
 
 function serviceSettings() {
@@ -175,11 +176,12 @@ function show(side) {
 async function run() {
   if (document.body.dataset.running === 'true') return
   setRunning(true)
+  runs++
   runner ??= newRunner()
   const model = document.querySelector('[name=model]:checked').value
   listeners.clear()
   try {
-    await runner.ask('run', { text: editor.text(), files: others(), model, replies: byId('replies').value })
+    await runner.ask('run', { text: editor.text(), files: others(), model, replies: byId('replies').value, prices: byId('prices').value })
   } catch (why) {
     verdict(placed(why))
     return setRunning(false)
@@ -193,10 +195,10 @@ async function run() {
 
 /** Stops the run. One that computes without a pause is ended with its worker. */
 async function stop() {
-  const stopped = runner
+  const stopped = runner, number = runs
   stopped?.ask('stop').catch(() => null)
   await new Promise(done => setTimeout(done, STOP_MS))
-  if (document.body.dataset.running !== 'true' || runner !== stopped) return
+  if (document.body.dataset.running !== 'true' || runs !== number) return
   stopped.end()
   runner = null
   setRunning(false)
@@ -205,10 +207,24 @@ async function stop() {
 
 // --- programs from elsewhere ----------------------------------------------------------------------
 
-function open({ program, replies = '', files = {} }) {
+/** Gives the table of prices to the language server, which shows them beside models. */
+async function setPrices() {
+  try {
+    await language.ask('prices', { prices: byId('prices').value })
+    byId('price-problem').textContent = ''
+  } catch ({ message }) {
+    byId('price-problem').textContent = message
+  }
+}
+
+function open({ program, replies = '', files = {}, prices = byId('prices').value }) {
   for (const name of editor.names.slice(1)) assistant.files.remove(name)
   if (editor.main) editor.show(editor.main)
   byId('replies').value = replies
+  if (prices !== byId('prices').value) {
+    byId('prices').value = prices
+    setPrices()
+  }
   editor.open(MAIN, program, files)
   for (const name of Object.keys(files)) assistant.files.add(name, Text.of(files[name].split('\n')))
   showTabs()
@@ -223,8 +239,8 @@ async function fromLink() {
 }
 
 async function share() {
-  const files = others(), replies = byId('replies').value
-  const shared = { program: editor.text(), ...(replies ? { replies } : {}), ...(Object.keys(files).length ? { files } : {}) }
+  const files = others(), replies = byId('replies').value, prices = byId('prices').value
+  const shared = { program: editor.text(), ...(replies ? { replies } : {}), ...(prices ? { prices } : {}), ...(Object.keys(files).length ? { files } : {}) }
   history.replaceState(null, '', `#${await pack(shared)}`)
   const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false)
   verdict(copied ? 'The link was copied: it holds the program and its answers.' : 'The address of this page now holds the program and its answers.')
@@ -264,6 +280,7 @@ const editor = new Editor(byId('editor'), { onChange: check, onShow: () => assis
 
 byId('run').onclick = run
 byId('stop').onclick = stop
+byId('prices').oninput = setPrices
 byId('format').onclick = format
 byId('share').onclick = share
 byId('show-program').onclick = () => show('program')

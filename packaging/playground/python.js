@@ -1,5 +1,6 @@
 // python.js -- code blocks of Python, by Pyodide from the same folder. It is loaded when a program has the first of them.
 // SPDX-License-Identifier: Apache-2.0
+import { JsonText } from '../npm/index.js'
 
 const BEFORE = `
 import json, types
@@ -25,7 +26,7 @@ const refused = message => Object.assign(new Error(message), { kind: 'code' })
 /** The `code` of one run; its blocks share PDL_SESSION. onLoad(text) is called when Python has to be loaded first, and with null afterwards. */
 export function python(onLoad) {
   let session = null
-  return async ({ lang, code, variables }) => {
+  return async ({ lang, code, variablesJson }) => {
     if (lang !== 'python') throw refused(`code of ${lang} does not run in a browser`)
     if (!loading) onLoad('Python is being loaded.')
     loading ??= load().catch(why => {
@@ -35,7 +36,7 @@ export function python(onLoad) {
     const { run, newSession } = await loading
     session ??= newSession()
     try {
-      return JSON.parse(run(code, JSON.stringify(variables), session))
+      return new JsonText(run(code, variablesJson, session))
     } catch (why) {
       throw refused(String(why.message).trim().split('\n').at(-1)) // the last line of a traceback says what it is
     }

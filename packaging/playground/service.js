@@ -1,7 +1,64 @@
 // service.js -- a model of the user's own: any service with OpenAI's chat interface, asked from the page itself.
 // SPDX-License-Identifier: Apache-2.0
 
+/* global UNSENT: names of the parameters that configure the client (effect/control.def), by make-playground */
 const PIECE = /\r?\n\r?\n/
+const OWN_FORM = ['response_format', 'guided_regex', 'guided_choice', 'guided_grammar', 'structured_outputs', 'grammar', 'json_schema']
+const BLAMES_SCHEMA = /format|json_schema|guided_json/ // as the command reads a refusal (spec providers 15.2)
+
+// --- the request ----------------------------------------------------------------------------------
+
+const isText = ({ type, enum: values, pattern }) => type === 'string' && !values && !pattern
+
+/** The schema in the form for which OpenAI guarantees the answer: each object has its properties, all of them, and no others. null: it has none. */
+function strictForm(schema) {
+  const parts = { ...schema }
+  for (const [key, part] of Object.entries(schema)) {
+    if (key === 'properties' || key === '$defs') parts[key] = Object.fromEntries(Object.entries(part).map(([name, of]) => [name, strictForm(of)]))
+    else if (key === 'anyOf') parts[key] = part.map(strictForm)
+    else if (key === 'items') parts[key] = strictForm(part)
+    else continue
+    if (parts[key] === null || (key !== 'items' && Object.values(parts[key]).includes(null))) return null
+  }
+  if (schema.type !== 'object') return parts
+  const { properties, required = [], additionalProperties = false } = schema
+  const isWhole = properties && additionalProperties === false && Object.keys(properties).every(name => required.includes(name))
+  return isWhole ? { ...parts, additionalProperties: false } : null
+}
+
+/** The field that asks for answers of a schema. */
+function responseFormat(schema) {
+  const strict = schema.type === 'object' ? strictForm(schema) : null
+  return { type: 'json_schema', json_schema: { name: 'schema', schema: strict ?? schema, strict: strict !== null } }
+}
+
+/** The messages, with the schema in words at their end unless they say JSON themselves. */
+function inWords(messages, schema) {
+  if (/json/i.test(JSON.stringify(messages))) return messages
+  const words = `Reply with JSON that is valid against this JSON Schema, and with nothing else:\n${JSON.stringify(schema)}`
+  const last = messages.at(-1)
+  if (last?.role !== 'user' || typeof last.content !== 'string') return [...messages, { role: 'user', content: words }]
+  return [...messages.slice(0, -1), { ...last, content: `${last.content}\n\n${words}` }]
+}
+
+/** The call has a schema, and the program has no form of its own for the answer. */
+function wantsForm({ parameters, schema }) {
+  return Boolean(schema) && !isText(schema) && !OWN_FORM.some(name => name in parameters || name in (parameters.extra_body ?? {}))
+}
+
+/** What is sent for a call. The schema of its `spec` is a field, or words after the service refused the field. */
+function bodyOf(request, instead, asWords) {
+  const { model, messages, parameters, schema, stream } = request
+  const { extra_body: extra, ...given } = parameters, sent = Object.fromEntries(Object.entries(given).filter(([name]) => !UNSENT.includes(name)))
+  const isWanted = wantsForm(request)
+  const form = isWanted && !asWords ? { response_format: responseFormat(schema) } : {}
+  return {
+    ...sent, ...form, model: instead || model.replace(/^[^/]*\//, ''), messages: isWanted && asWords ? inWords(messages, schema) : messages,
+    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}), ...extra,
+  }
+}
+
+// --- the answer -----------------------------------------------------------------------------------
 
 /** The data of a stream of events. */
 async function* eventsOf(body) {
@@ -50,16 +107,19 @@ async function refusal(answer) {
 }
 
 /** Asks the service. settings: {address, key, instead}. Calls onText for what arrives. -> the whole reply */
-export async function ask({ model, messages, parameters, stream }, { address, key, instead }, onText, signal) {
-  const name = instead || model.replace(/^[^/]*\//, '')
-  const body = { ...parameters, model: name, messages, ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}) }
-  const answer = await fetch(`${address.replace(/\/+$/, '')}/chat/completions`, {
+export async function ask(request, { address, key, instead }, onText, signal) {
+  const send = body => fetch(`${address.replace(/\/+$/, '')}/chat/completions`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...(key ? { Authorization: `Bearer ${key}` } : {}) },
     body: JSON.stringify(body),
     credentials: 'omit',
     signal,
   })
-  if (!answer.ok) throw await refusal(answer)
+  let answer = await send(bodyOf(request, instead, false)), why = answer.ok ? null : await refusal(answer)
+  if (why?.status === 400 && wantsForm(request) && BLAMES_SCHEMA.test(why.message)) {
+    answer = await send(bodyOf(request, instead, true))
+    why = answer.ok ? null : await refusal(answer)
+  }
+  if (why) throw why
   return /event-stream/.test(answer.headers.get('content-type') ?? '') ? take(answer, onText) : answer.json()
 }

@@ -65,18 +65,21 @@ async function follow(shown) {
   said({ event: 'over', ok: await shown.then(() => true, () => false) })
 }
 
+/** The language server, which begins with the first question for it. */
+function language() {
+  return (server ??= new LanguageServer(said => postMessage({ event: 'lsp', message: said })))
+}
+
 const handlers = {
-  lsp({ message }) {
-    server ??= new LanguageServer(said => postMessage({ event: 'lsp', message: said }))
-    server.send(message)
-  },
-  run({ text, files, model, replies, strict }) {
+  lsp: ({ message }) => language().send(message),
+  prices: ({ prices }) => language().setPrices(prices),
+  run({ text, files, model, replies, strict, prices }) {
     current?.close()
     questions.clear()
     calls.clear()
     const answers = model === 'service' ? service : scripted(replies, { strict, delay })
     const code = HAS_PYTHON ? python(text => said({ event: 'note', text })) : noPython
-    current = run(text, { files, model: answers, read, code, view: true, name: 'main.pdl' })
+    current = run(text, { files, model: answers, read, code, view: true, name: 'main.pdl', prices: prices.trim() || undefined })
     follow(current)
   },
   stop: () => current?.stop(),

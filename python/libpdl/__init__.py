@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 else:
     _LATER = {"AsyncStream": "_later", "Map": "_later", "Tool": "_tool", "tool": "_tool",
               "Distribution": "_infer", "infer": "_infer", "ainfer": "_infer",
-              "optimize": "_optimize", "aoptimize": "_optimize"}  # these are in modules that are slow to load
+              "optimize": "_optimize", "aoptimize": "_optimize"}  # these names are in modules that are slow to load
 
     def __getattr__(name):
         if name not in _LATER:

@@ -7,6 +7,7 @@
 typedef struct request {
     PyObject_HEAD pdlpy_engine *engine;
     pdl_request *request; /* NULL after the request was answered */
+    PyObject *object;     /* what is used; may be NULL */
 } request;
 
 static PyObject *request_new(const pdlpy_bound *b, pdl_request *r) {
@@ -15,6 +16,8 @@ static PyObject *request_new(const pdlpy_bound *b, pdl_request *r) {
     Py_INCREF(b->engine);
     q->engine = b->engine;
     q->request = r;
+    Py_XINCREF(b->object);
+    q->object = b->object;
     PyObject_GC_Track((PyObject *)q);
     return (PyObject *)q;
 }
@@ -67,6 +70,7 @@ void pdlpy_answer(pdlpy_bound *b, pdl_request *r, PyObject *result) {
     }
     pdlpy_place place = {b->engine, 0};
     pdl_value *v = result ? pdlpy_to_library(&place, result) : NULL;
+    pdlpy_recall_inside(b->engine, b->object, v);
     Py_XDECREF(result);
     if (v)
         pdl_request_answer(r, v);
@@ -171,6 +175,7 @@ static PyObject *request_answer(PyObject *self, PyObject *value) {
     if (!q) return NULL;
     pdlpy_place place = {q->engine, 0};
     pdl_value *v = pdlpy_to_library(&place, value);
+    pdlpy_recall_inside(q->engine, q->object, v);
     if (v) {
         pdl_request_answer(q->request, v);
         q->request = NULL;
@@ -279,6 +284,12 @@ static int request_traverse(PyObject *self, visitproc visit, void *arg) {
     request *q = (request *)self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(q->engine);
+    Py_VISIT(q->object);
+    return 0;
+}
+
+static int request_clear(PyObject *self) {
+    Py_CLEAR(((request *)self)->object);
     return 0;
 }
 
@@ -292,6 +303,7 @@ static void request_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     if (q->request) pdlpy_release(q->engine, forget, q->request);
+    Py_XDECREF(q->object);
     Py_DECREF(q->engine);
     PyObject_GC_Del(self);
     Py_DECREF(type);
@@ -307,6 +319,7 @@ static PyMethodDef request_methods[] = {{"data", request_data, METH_NOARGS, NULL
                                         {"is_cancelled", request_is_cancelled, METH_NOARGS, NULL},
                                         {0}};
 static PyType_Slot request_slots[] = {{Py_tp_traverse, request_traverse},
+                                      {Py_tp_clear, request_clear},
                                       {Py_tp_dealloc, request_dealloc},
                                       {Py_tp_methods, request_methods},
                                       {0, NULL}};

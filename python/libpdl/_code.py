@@ -18,7 +18,7 @@ TOP_LEVEL_AWAIT = 0x2000  # the value of ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 IS_COROUTINE = 0x80  # the value of inspect.CO_COROUTINE
 MANY = 100
 NAME = "<code-block>"
-# the words of Python's error in a process of the reference
+# the reference reports this when it runs a block in a process and the block never sets `result`
 UNSET = "'types.SimpleNamespace' object has no attribute 'result'"
 _compiled: dict[str, types.CodeType] = {}  # compiled blocks are kept, since blocks in loops run often
 _number = 0
@@ -42,8 +42,7 @@ def _code_of(text: str) -> types.CodeType:
 
 
 def _message(raised: BaseException) -> str:
-    """Returns the traceback in the form for a block in a separate process: with the frames of the block, and of the
-    functions that it calls and defines."""
+    """Returns the traceback as a separate process would report it: only with the frames of the block and of the functions that it defines."""
     import traceback
     shown = traceback.TracebackException.from_exception(raised)
     shown.stack[:] = [f for f in shown.stack if f.filename.startswith("<code-block")]

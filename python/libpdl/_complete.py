@@ -61,7 +61,7 @@ def _below(text: str, indent: int) -> Iterator[str]:
 
 
 def _is_expression(before: str) -> bool:
-    """Returns true when the cursor is inside of ${ }, {% %}, or a field whose text is always an expression."""
+    """Returns true when the cursor is inside of ${ }, {% %} or {{ }}."""
     return max(before.rfind("${"), before.rfind("{%"), before.rfind("{{")) > max(before.rfind("}"), before.rfind("%}"))
 
 

@@ -179,7 +179,7 @@ def driver_of(engine: "Engine", loop: asyncio.AbstractEventLoop) -> Driver:
 
 
 async def wait_for(engine: "Engine", begin: Callable[[Context], "Job"]) -> "Result[Any]":
-    """Waits until the run may be open, runs it, and returns its result."""
+    """Waits until the run may begin, runs it, and returns its result."""
     async with engine._slot():
         job = begin(copy_context())
         await ended(driver_of(engine, asyncio.get_running_loop()), job)
@@ -210,8 +210,8 @@ def finish(driver: Driver) -> None:
 
 @contextmanager
 def apart() -> Iterator[None]:
-    """Runs a loop of this package while the caller's loop waits, together with the task in it that made the call. From
-    Python 3.14 on, a thread must leave one task before another one can run in it."""
+    """Pauses the caller's loop and its current task, so that a loop of this package can run in this thread. From Python 3.14 on, a thread must leave
+    one task before it can run another task."""
     outer = asyncio._get_running_loop()
     task = asyncio.current_task(outer) if outer else None
     if outer and task:

@@ -116,8 +116,8 @@ def _plain(value: Any) -> Any:
 
 
 def _of_environment() -> Union[None, bool, str]:
-    """Reads PDL_SANDBOX as if it were the parameter `sandbox`. The library reads the variable itself, too (src/api/session/profiles.c). Here it is read
-    as well because code that is to be confined cannot run in this process, which is decided before the library has an engine."""
+    """Reads PDL_SANDBOX as if it were the parameter `sandbox`. The library reads the variable itself, too (src/api/session/profiles.c). It is read
+    here as well, because confined code cannot run in this process, and the process in which code runs is chosen before the library has an engine."""
     named = os.environ.get("PDL_SANDBOX") or "0"
     return None if named == "0" else True if named == "1" else named
 

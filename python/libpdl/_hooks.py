@@ -124,5 +124,5 @@ def function(handle: _pdl.Handle) -> Any:
 
 
 def other(handle: _pdl.Handle) -> Any:
-    """Returns an object of Python for a value of a kind that the library's interface does not have."""
+    """Makes an object of Python from a value whose kind has no name in the library's interface."""
     return _program.Function(handle)

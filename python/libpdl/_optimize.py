@@ -47,17 +47,22 @@ def _words(config: Config, folder: str, options: Mapping[str, Any]) -> list[str]
     return words
 
 
-def _read(code: int, out: str, err: str) -> dict[str, Any]:
+def _message(err: str, folder: str) -> str:
+    """What the command says, without what only the command has: its options, its help, and the file of a configuration that was given as a dict."""
+    text = err[err.rfind("pdl: error: "):] if "pdl: error: " in err else err
+    text = text.replace("pdl: error: ", "").replace("argument --config: ", "").replace("argument --", "").replace(os.path.join(folder, "config.yaml"), "config")
+    return "\n".join(line for line in text.rstrip("\n").split("\n") if not line.startswith("try 'pdl "))
+
+
+def _read(code: int, out: str, err: str, folder: str) -> dict[str, Any]:
     if code == INTERRUPTED:
         raise KeyboardInterrupt
-    message = err[err.rfind("pdl: error: "):] if "pdl: error: " in err else err
     if code == 0:
         for line in err.splitlines():
             print(line, file=sys.stderr)  # lines that are not the result are warnings
         result: dict[str, Any] = json.loads(out)
         return result
-    text = message.replace("pdl: error: argument --config: ", "").replace("pdl: error: ", "").rstrip("\n")
-    raise (_errors.UsageError if code == 2 else _errors.RunError)(text, exit_code=code)
+    raise (_errors.UsageError if code == 2 else _errors.RunError)(_message(err, folder), exit_code=code)
 
 
 def _seed(value: Any) -> Optional[int]:
@@ -83,7 +88,7 @@ def optimize(config: Config, *, output: Optional[Union[str, "os.PathLike[str]"]]
     _environment.fill()
     with tempfile.TemporaryDirectory() as folder:
         p = subprocess.run(_words(config, folder, options), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    return _read(p.returncode, p.stdout.decode(), p.stderr.decode("utf-8", "replace"))
+    return _read(p.returncode, p.stdout.decode(), p.stderr.decode("utf-8", "replace"), folder)
 
 
 async def aoptimize(config: Config, *, output: Optional[Union[str, "os.PathLike[str]"]] = None, experiments: Optional[Union[str, "os.PathLike[str]"]] = None,
@@ -102,4 +107,4 @@ async def aoptimize(config: Config, *, output: Optional[Union[str, "os.PathLike[
             p.terminate()
             await p.wait()
             raise
-    return _read(p.returncode or 0, out.decode(), err.decode("utf-8", "replace"))
+    return _read(p.returncode or 0, out.decode(), err.decode("utf-8", "replace"), folder)

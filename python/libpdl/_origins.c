@@ -30,12 +30,23 @@ static void drop(PyObject *capsule) {
     pdl_engine_drop_value(PyCapsule_GetContext(capsule), PyCapsule_GetPointer(capsule, NULL));
 }
 
-/* Remembers from which value an object was made. Takes v. Returns false with an exception. */
-static bool remember(pdlpy_engine *e, PyObject *object, pdl_value *v) {
+/* Returns the key of an object in `origins`. What an object can bring when it is used has another
+ * key than the object itself: the negative address. */
+static PyObject *key_of(PyObject *object, bool inside) {
+    PyObject *address = PyLong_FromVoidPtr(object);
+    if (!address || !inside) return address;
+    PyObject *key = PyNumber_Negative(address);
+    Py_DECREF(address);
+    return key;
+}
+
+/* Remembers from which value an object was made, or with `inside` which origins the results of its
+ * calls and its attributes have. Takes v. Returns false with an exception. */
+static bool remember(pdlpy_engine *e, PyObject *object, bool inside, pdl_value *v) {
     PyObject *kept = PyCapsule_New(v, NULL, drop);
     if (!kept) pdl_value_drop(v);
     bool ok = kept && PyCapsule_SetContext(kept, e->engine) == 0;
-    PyObject *key = ok ? PyLong_FromVoidPtr(object) : NULL,
+    PyObject *key = ok ? key_of(object, inside) : NULL,
              *pair = key ? PyTuple_Pack(2, object, kept) : NULL;
     ok = pair && PyDict_SetItem(e->origins, key, pair) == 0;
     Py_XDECREF(key);
@@ -44,13 +55,21 @@ static bool remember(pdlpy_engine *e, PyObject *object, pdl_value *v) {
     return ok;
 }
 
-void pdlpy_recall(pdlpy_engine *e, PyObject *object, pdl_value *v) {
+static void recall(pdlpy_engine *e, PyObject *object, bool inside, pdl_value *v) {
     if (!v || PyDict_Size(e->origins) == 0) return;
-    PyObject *key = PyLong_FromVoidPtr(object),
+    PyObject *key = key_of(object, inside),
              *pair = key ? PyDict_GetItemWithError(e->origins, key) : NULL;
     Py_XDECREF(key);
     if (pair) pdl_value_add_origins(v, PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), NULL));
     PyErr_Clear();
+}
+
+void pdlpy_recall(pdlpy_engine *e, PyObject *object, pdl_value *v) {
+    recall(e, object, false, v);
+}
+
+void pdlpy_recall_inside(pdlpy_engine *e, PyObject *object, pdl_value *v) {
+    if (e->origins && object) recall(e, object, true, v);
 }
 
 PyObject *pdlpy_note(pdlpy_place *place, const pdl_value *v, PyObject *object) {
@@ -61,7 +80,7 @@ PyObject *pdlpy_note(pdlpy_place *place, const pdl_value *v, PyObject *object) {
         return object;
     }
     if (origins == PDL_ORIGINS_PARTS && !place->is_lost) return object;
-    if (remember(place->engine, object, pdl_value_keep(v))) return object;
+    if (remember(place->engine, object, false, pdl_value_keep(v))) return object;
     Py_DECREF(object);
     return NULL;
 }
@@ -96,8 +115,15 @@ static void add_all(pdlpy_place *place, pdl_value *v, PyObject *from) {
     }
 }
 
+/* Returns true for a value that is used by calling back into Python. */
+static bool is_foreign(const pdl_value *v) {
+    pdl_kind kind = pdl_value_kind(v);
+    return kind == PDL_KIND_FUNCTION || kind == PDL_KIND_OBJECT;
+}
+
 /* Implements derive(object, [objects that it was made of]): returns its value, which a run may get;
- * None when none of them has origins. */
+ * None when none of them has origins. A function that was written in Python was not chosen by any
+ * text, so only its results get these origins, and an empty dict with them is returned for it. */
 PyObject *pdlpy_derive(PyObject *self, PyObject *args) {
     pdlpy_engine *e = (pdlpy_engine *)self;
     pdlpy_place place = {.engine = e};
@@ -105,10 +131,15 @@ PyObject *pdlpy_derive(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OO!", &object, &PyList_Type, &from) || !pdlpy_enter(e))
         return NULL;
     pdl_value *v = pdlpy_to_library(&place, object);
+    bool inside = v && is_foreign(v);
+    if (inside) {
+        pdl_value_drop(v);
+        v = pdl_value_dict();
+    }
     if (v) add_all(&place, v, from);
     bool has = pdl_value_origins(v) != PDL_ORIGINS_NONE;
     bool ok = v && (!has || !e->origins || is_shared(object) ||
-                    remember(e, object, pdl_value_keep(v)));
+                    remember(e, object, inside, pdl_value_keep(v)));
     if (ok && has)
         handle = pdlpy_handle_new(e, v);
     else

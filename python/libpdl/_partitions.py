@@ -91,7 +91,7 @@ class Keeper:
             for k, v in asked.get("used", {}).items():
                 if k in held:
                     held[k] -= v
-            for k in held:  # returns the budget that is not needed any more first
+            for k in held:  # first, budget that is not needed any more is returned
                 self.left[k] += held[k]
                 held[k] = 0.0
             need, rows = asked.get("need", {}), int(asked.get("rows", 0))
@@ -233,8 +233,8 @@ _before: dict[str, Optional[str]] = {}
 
 
 def _set_environment(env: Mapping[str, str]) -> None:
-    """Sets the environment of the process, which engines read for each run. A variable that an earlier job set, and this one does not, is restored: a
-    key of one job must not reach another."""
+    """Sets the environment of the process, which engines read for each run. When an earlier job set a variable that this job does not set, the
+    variable is restored, so that a key of one job cannot reach another job."""
     for k in [k for k in _before if k not in env]:
         was = _before.pop(k)
         if was is None:

@@ -3,9 +3,9 @@
  *
  * The interpreter lock is released while the library computes or waits (Engine.load_*, check_*,
  * step, Run.wait); every callback of the library takes it again. While it is released, another
- * thread may run Python code that reaches the same engine: pdlpy_enter refuses that, and objects
- * that this thread releases meanwhile are kept in the trash of the engine until the first thread
- * has left it.
+ * thread may run Python code that reaches the same engine, which pdlpy_enter refuses. Objects that
+ * this thread releases meanwhile are kept in the trash of the engine until the first thread has
+ * left it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -126,6 +126,9 @@ PyObject *pdlpy_note(pdlpy_place *place, const pdl_value *v, PyObject *object);
 /* Adds to v the origins of the value from which the object was made. v was made from
  * that object. */
 void pdlpy_recall(pdlpy_engine *e, PyObject *object, pdl_value *v);
+/* Adds origins to v, which is the result of a call of the object or of reading its attribute: those
+ * of the values from which a cell of Python made the object. The object may be NULL. */
+void pdlpy_recall_inside(pdlpy_engine *e, PyObject *object, pdl_value *v);
 /* Drops remembered objects when there are many. Only objects to which the engine alone has
  * references are dropped. */
 void pdlpy_sweep(pdlpy_engine *e);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values as types of Python: dataclasses, TypedDict, pydantic models, types of typing.
 
-Converts results to types of Python. The values of a program have the types of JSON, and mostly come from a model. So a
-value of another type is made from its usual JSON form: a date of its ISO text, an enumeration's member of its value, a
-path of its text, a set of a list, keys that are numbers of their digits.
+Converts results to types of Python. The values of a program have the types of JSON, and mostly come from a model. So a value of another type is made
+from its usual JSON form: a date from its ISO text, a member of an enumeration from its value, a path from its text, a set from a list, and a key that
+is a number from its digits.
 """
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def _key(kind: Any, key: Any, where: str) -> Any:
 
 
 def _container(kind: Any, value: Any, where: str) -> Any:
-    """Converts to a type with parameters that is not a special form."""
+    """Converts to a type that has parameters, and that is not a special form."""
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if dataclasses.is_dataclass(origin) or is_typeddict(origin):
         return fit(origin, value, where)  # any value fits a TypeVar

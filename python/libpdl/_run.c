@@ -30,8 +30,9 @@ typedef struct run {
 
 /* --- callbacks ------------------------------ */
 
-/* Handles an exception of a callback, which has no caller to raise it in. Ctrl-C and the like,
- * which may arrive at any time, end the run; the caller that waits for the run raises them. */
+/* Handles an exception of a callback, which has no caller that could receive it. Ctrl-C and the
+ * like, which may arrive at any time, end the run; the caller that waits for the run raises
+ * them. */
 static void callback_failed(run *r, PyObject *fn) {
     if (PyErr_ExceptionMatches(PyExc_Exception) || !r->engine->owner) {
         PyErr_WriteUnraisable(fn);
@@ -61,7 +62,7 @@ static void make_call(void *of) {
     Py_DECREF(c->run);
 }
 
-/* Calls fn with an argument, which it takes. */
+/* Calls fn with an argument, whose reference it takes. */
 static void pass_to(run *r, PyObject *fn, PyObject *argument) {
     if (!fn) { /* the run was released */
         Py_XDECREF(argument);
@@ -121,8 +122,8 @@ static void on_message(void *user, const char *role, const char *text, size_t n)
     pdlpy_callback_end(back);
 }
 
-/* Passes on an event: (kind: text, message or out; role of a message, or else its source; bytes;
- * untrusted). */
+/* Passes on an event: (kind, who, text, untrusted). kind is "text", "message" or "out"; who is the
+ * role of a message, or the source of other text. */
 static void on_report(void *user, const pdl_report *e) {
     bool is_message = strcmp(e->kind, "message") == 0;
     bool is_out = strcmp(e->kind, "out") == 0 && e->number != 2;
@@ -304,9 +305,9 @@ static void run_dealloc(PyObject *self) {
 /* --- Ctrl-C ------------------------------
  *
  * Python acts on a signal between two of its instructions, and one operation of an expression may
- * take seconds. So while a run is waited for, a handler of ours notifies the library and then calls
- * Python's. It is set only when Python's raises KeyboardInterrupt, and only in the main thread,
- * which is where it does so. */
+ * take seconds. So while a thread waits for a run, our own handler notifies the library and then
+ * calls Python's handler. Ours is set only in the main thread, and only when Python's handler
+ * raises KeyboardInterrupt there. */
 
 static volatile int *watched; /* the flag of the run for which a thread waits */
 static struct sigaction pythons;
@@ -317,7 +318,7 @@ static void on_ctrl_c(int number) {
 }
 
 static bool raises_interrupt(void) {
-    static PyObject *look, *usual, *number; /* kept, because runs are short and an import is not */
+    static PyObject *look, *usual, *number; /* kept, because an import is slow */
     if (!usual) {
         PyObject *signals = PyImport_ImportModule("_signal");
         look = signals ? PyObject_GetAttrString(signals, "getsignal") : NULL;

@@ -1,5 +1,5 @@
-/* _thread_darwin.c -- macOS knows which thread a process began with. This file was compiled and
- * linked, and not run.
+/* _thread_darwin.c -- asks macOS whether this is the thread with which the process began. This file
+ * was compiled and linked, and not run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* _thread_linux.c -- the thread that a process begins with has the number of the process.
+/* _thread_linux.c -- recognises the thread with which the process began: its number is that of the
+ * process.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

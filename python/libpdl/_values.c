@@ -1,7 +1,7 @@
 /* _values.c -- conversion of values between Python and the library, both ways.
  *
- * None, bool, int, float, str, list, tuple and dict are converted here. Any other value becomes one
- * of these in _hooks.plain (dataclasses, paths, NumPy, dates), or is passed by reference
+ * None, bool, int, float, str, list, tuple and dict are converted here. _hooks.plain converts some
+ * other values to these types (dataclasses, paths, NumPy, dates). The rest is passed by reference
  * (_objects.c).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -421,8 +421,8 @@ static PyObject *handle_text(PyObject *self, PyObject *unused) {
     return object;
 }
 
-/* Returns a value of a dict that was kept for later, as a handle. Returns None when the dict has no
- * such key. */
+/* Returns the value under a key as another handle, when the value of this handle is a dict. Returns
+ * None when there is no such key. */
 static PyObject *handle_entry(PyObject *self, PyObject *args) {
     pdlpy_handle *h = (pdlpy_handle *)self;
     const char *key;
@@ -436,7 +436,7 @@ static PyObject *handle_entry(PyObject *self, PyObject *args) {
     return pdlpy_handle_new(h->engine, v);
 }
 
-/* Returns the value that was kept for later. */
+/* Returns the value of the handle as an object of Python. */
 static PyObject *handle_python(PyObject *self, PyObject *unused) {
     pdlpy_handle *h = (pdlpy_handle *)self;
     pdlpy_place place = {h->engine, 0};

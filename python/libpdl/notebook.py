@@ -23,7 +23,7 @@ from . import _engine, _errors, _hooks, _painter, _pdl, _program
 NOT_BACK = frozenset(("stdlib", "pdl_usage", "pdl_context", "pdl_particle_id", "pdl_scope"))
 # Defaults that every run defines. They are written back only when the notebook has such a variable.
 GIVEN = frozenset(("pdl_llm_as_judge", "pdl_llm_context_transformer", "pdl_model_default_parameters"))
-# A cell with one of these may use variables that it does not name.
+# A cell with one of these words may use variables that it does not name.
 OPEN_WORDS = frozenset(("include", "import", "pdl_scope", "code"))
 # Words of %%pdl: name in Options, whether a value follows, the help.
 WORDS: dict[str, tuple[str, str, str]] = {
@@ -174,7 +174,7 @@ class Magics:
     # --- variables
 
     def _of(self, name: str) -> Any:
-        """Returns the variable. When it is still the same object, its value of the program is returned."""
+        """Returns the variable, or the program's value of it when the variable is still the object that a program returned."""
         value = self.shell.user_ns[name]
         was, handle = self.known.get(name, (self, None))
         return handle if handle is not None and was is value and isinstance(value, SCALARS) else value
@@ -198,7 +198,7 @@ class Magics:
             if not is_new or name.startswith("_"):
                 continue
             try:
-                handle = self.engine._core().derive(value if isinstance(value, PLAIN) else "", of)
+                handle = self.engine._core().derive(value, of)
             except (_errors.Error, TypeError, ValueError):
                 continue  # no program can have such a value
             self.known.pop(name, None)

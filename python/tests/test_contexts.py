@@ -59,7 +59,7 @@ class Contexts(unittest.TestCase):
         self.assertEqual((again.form, again == many), ("independent", True))
 
     def test_function_of_another_program(self):
-        """A program that never reads messages keeps them for a function that was passed to it."""
+        """A program that reads no messages keeps them when a function that was passed to it may read them."""
         f = libpdl.run("defs: {f: {function: {}, return: '${ pdl_context | length }'}}\ndata: ${ f }").value
         for value, call in ((f, "f"), ({"deep": [f]}, "f.deep[0]")):
             for last in ("{call: '${ %s }'}", "'${ %s() }'"):

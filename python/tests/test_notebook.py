@@ -194,6 +194,29 @@ class Cells(unittest.TestCase):
         self.names["s"] = "typed again"
         self.assertTrue(self.cell("%%pdl --policy careful\nargs: [echo, '${ s }']")[0].success)
 
+    def test_results_of_functions_of_the_notebook_have_their_origins(self):
+        """A text does not choose what a cell of Python defines, so it may be called. What it returns has the origins of what the cell names. A dict
+        with a function in it is a value of that cell, so it has these origins itself, and so has the choice of an entry."""
+        libpdl.notebook.use(libpdl.Engine(models={"m": lambda request: "a Reply"}))
+        with tempfile.TemporaryDirectory() as folder:
+            def rule(name, sink):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+                    f.write("{policy: 1, rules: [{sink: %s, deny: [model]}], otherwise: allow}" % sink)
+            rule("no-command.yaml", "command")
+            rule("no-name.yaml", "code object, argument: name")
+            self.cell("%%pdl --stream none\nmodel: m\ninput: a\ndef: d")
+            cells = ("def f(): return d.upper()", "async def later(): return d.upper()", "again = f", "def outer(): return f() + '!'", "table = {'f': f}",
+                     "class Kind:\n    def get(self): return d.upper()\n    @property\n    def seen(self): return d + '!'\nkept = Kind()", "def clean(): return 'clean'")
+            for text in cells:
+                self.assertTrue(self.cell(text)[0].success, text)
+            for used in ("clean()", "f()", "later()", "again()", "outer()", "table.f()", "kept.get()", "kept.seen"):
+                with self.subTest(used):
+                    r, out = self.cell("%%%%pdl --policy %s/no-command.yaml\nargs: [echo, 'ran ${ %s }']" % (folder, used))
+                    self.assertEqual(r.success, used == "clean()", (out, r.error_in_exec))
+                    self.assertTrue(r.success or "from model" in str(r.error_in_exec), r.error_in_exec)
+                    r, out = self.cell("%%%%pdl --policy %s/no-name.yaml\ntext: ${ %s }" % (folder, used))
+                    self.assertEqual(r.success, used != "table.f()", r.error_in_exec)
+
     def test_names_that_a_policy_gives_go_from_cell_to_cell(self):
         with tempfile.TemporaryDirectory() as folder:
             for name, text in (("secret.txt", "s3cret"), ("one.yaml", "{policy: 1, labels: {other: [{tool: 'x/*'}], hidden: [{read: '/**'}]}, otherwise: allow}"),
@@ -206,8 +229,7 @@ class Cells(unittest.TestCase):
             self.assertIn("from hidden", str(r.error_in_exec), out)
 
     def test_readers_go_from_cell_to_cell(self):
-        """For a value of an earlier cell, only those readers are known that the policy itself names, and not those in
-        fields of the source."""
+        """For a value of an earlier cell, only the readers that the policy itself names are known. Readers in fields of the source are unknown."""
         with tempfile.TemporaryDirectory() as folder:
             label = "{from: [{read: '/**'}], readers: [me, '${ item.to }']}"
             for name, text in (("mail.json", '{"to": ["ann"], "text": "lunch"}'), ("me.yaml", "me"), ("ann.yaml", "ann"), ("eve.yaml", "eve")):

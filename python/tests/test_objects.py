@@ -326,7 +326,7 @@ class CallBlocks(unittest.TestCase):
 
 
 class Odd:
-    """Its properties raise."""
+    """An object whose properties raise exceptions."""
 
     @property
     def key(self):

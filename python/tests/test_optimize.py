@@ -41,7 +41,9 @@ class Optimize(unittest.TestCase):
             with self.assertRaises(libpdl.UsageError) as caught:
                 libpdl.optimize(config)
             self.assertIn(why, str(caught.exception))
-            self.assertNotIn("pdl: error", str(caught.exception))
+            self.assertNotRegex(str(caught.exception), "pdl: error|try 'pdl|/config.yaml")
+        with self.assertRaisesRegex(libpdl.UsageError, "^budget: 'calls=x' is not a budget: [^\\n]*$"):
+            libpdl.optimize(CONFIG, budget="calls=x")
         with self.assertRaises(TypeError):
             libpdl.optimize(3)
 

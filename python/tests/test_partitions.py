@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What jobs of Ray and Spark refuse on the driver, before a worker begins; tables of other packages given to map. Neither is needed here."""
+"""What jobs of Ray and Spark refuse on the driver, before a worker begins; tables of other packages given to map. The tests need neither Ray nor
+Spark."""
 import gc
 import os
 import pathlib

@@ -202,7 +202,7 @@ class Interrupts(unittest.TestCase):
                 libpdl.run("data: ${ %s }\nfallback: caught" % expression, x=kind(), y=kind())
 
     def test_in_one_long_operation(self):
-        """The comparison would take years: a list contains itself twice, sixty times over."""
+        """The comparison would take years: each of sixty lists contains the list before it twice."""
         status, out, errors = script("""
             import os, signal, libpdl
             program = libpdl.loads("defs: {x: {data: [1]}, y: {data: [1]}}\\ntext:\\n- for: {i: '${ range(60) }'}\\n  repeat: {defs: {x: '${ [x, x] }', "

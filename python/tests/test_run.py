@@ -319,7 +319,7 @@ class Memory(unittest.TestCase):
             with open("/proc/self/statm") as f:
                 return int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE")
         p = libpdl.loads("data: ${ f(x) }")
-        for _ in range(2000):  # until the allocators have reserved enough memory
+        for _ in range(2000):  # after so many runs the allocators reserve no more memory
             p.run(x=[1, "a"], f=lambda x: x)
         gc.collect()
         before = resident()

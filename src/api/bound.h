@@ -1,4 +1,4 @@
-/* bound.h -- what a run of a program can cost at most (spec know 4).
+/* bound.h -- computes the maximum cost of a run of a program (spec know 4).
  *
  * The numbers of calls and of answer tokens are true bounds. Prompt tokens are estimated from the
  * number of words, as `pdl mock` does.

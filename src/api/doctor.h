@@ -1,5 +1,5 @@
-/* doctor.h -- reports which parts of this machine a program can use: Python, libraries, keys,
- * folders, services.
+/* doctor.h -- reports what a program can use on this machine: Python, libraries, keys, folders,
+ * services.
  *
  * Everything is tried in the way in which a run uses it: a block of Python runs, libraries are
  * opened, services get a request. A list of settings would not show why a run fails.

@@ -61,9 +61,10 @@ struct pdl_engine {
     pdl_rate_limits rates;
     /* holds small objects of the engine's functions; each function enters the pool */
     pdl_pool *pool;
-    PDL_VEC(pdl_str) paths;    /* owned texts */
-    PDL_VEC(pdl_str) policies; /* owned texts */
-    char *sandbox;             /* owned; "" when none is requested */
+    PDL_VEC(pdl_str) paths;         /* owned texts */
+    PDL_VEC(pdl_str) policies;      /* owned texts */
+    struct pdl_policy_files *files; /* the labels of what runs have left in files */
+    char *sandbox;                  /* owned; "" when none is requested */
     bool sandbox_process, no_sandbox;
     /* The options for the spans of tasks that share one loop; the texts are borrowed. */
     pdl_session_telemetry_options telemetry;
@@ -154,7 +155,8 @@ bool pdl_error_of_program(pdl_error **out, const pdl_program *p);
 pdl_error *pdl_error_make(const pdl_err *err, const pdl_session *s);
 
 /* Copies options of a caller: *from (may be NULL; from->size bytes) is copied over *to, which has
- * `size` zero bytes. It is a misuse when a member that this version does not know is not zero. */
+ * `size` zero bytes. Members that this version does not know must be zero; any other value is a
+ * misuse. */
 PDL_MUST bool pdl_options_read(void *to, const void *from, size_t size, const char *what,
                                pdl_error **error);
 

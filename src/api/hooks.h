@@ -32,8 +32,8 @@ typedef struct pdl_hooks_options {
 
 /* Makes the world. Borrows all of o. other: the function that answers an effect e when all handlers
  * have declined it; it takes e. */
-pdl_world *pdl_hooks_world_new(const pdl_hooks_options *o,
-                               void (*other)(void *user, pdl_effect *e), void *user);
+pdl_world *pdl_hooks_world_new(const pdl_hooks_options *o, void (*other)(void *user, pdl_effect *e),
+                               void *user);
 
 /* Delivers the answers that were given. Returns true when it has delivered an answer. */
 bool pdl_hooks_deliver(pdl_world *w);

@@ -1,5 +1,6 @@
 /* run_guards.h -- the policies and the sandbox with which a durable run began, which its journal
- * keeps. A resume gets the same ones: it may be stricter, but never looser.
+ * keeps. A resume gets the same policies and sandbox. It may add stricter ones, but cannot remove
+ * any.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -64,12 +64,23 @@ typedef struct pdl_new_durable {
     pdl_str id, file, text;
     pdl_str options; /* JSON: the part of the command line that a resume needs */
     pdl_vref inputs; /* variables, a dict */
+    pdl_durable_options how;
 } pdl_new_durable;
-/* Makes the journal and writes its first row, with the working folder and the keys of the session.
- * note: gets a text for the user, or stays empty. *out is set as soon as the journal exists; the
- * caller closes it. Errors: usage when the file exists, runtime when another run has it, io. */
-PDL_MUST bool pdl_session_begin_durable(const pdl_session *s, const pdl_new_durable *n,
-                                        pdl_durable **out, pdl_buf *note, pdl_err *err);
+/* Makes the run of the session durable, before its start: makes the journal, and writes its first
+ * row with the working folder and the keys of the session. note: gets a text for the user, or stays
+ * empty. *out is set as soon as the journal exists; it is borrowed until the session is freed, and
+ * the caller closes it. The session fills in dir, debug and secrets of `how`. Errors: usage when
+ * the file exists, runtime when another run has it, io. */
+PDL_MUST bool pdl_session_begin_durable(pdl_session *s, const pdl_new_durable *n, pdl_durable **out,
+                                        pdl_buf *note, pdl_err *err);
+/* Makes the run of the session the one that an open journal has, before its start. Its variables
+ * are the recorded ones, replaced by the given ones, which may be absent; *inputs has them, and the
+ * caller drops it after the session. A run that continues begins in the journal here, or is
+ * refused. d and `how` are as above. Errors: config, replay, io, runtime when the user must say
+ * what happens to actions without an end. */
+PDL_MUST bool pdl_session_resume_durable(pdl_session *s, pdl_durable *d,
+                                         const pdl_durable_options *how, pdl_vref given,
+                                         pdl_val *inputs, pdl_err *err);
 
 /* Output of a durable run that waits until everything on which it depends is in the file. */
 typedef struct pdl_held_output {
@@ -77,19 +88,12 @@ typedef struct pdl_held_output {
     bool (*waits)(void *user);     /* returns true when output waits */
     uint64_t (*write)(void *user); /* returns the number of bytes that were written in total */
 } pdl_held_output;
-/* Called before pdl_session_attach when output of the run is held back. */
+/* Called before the run is made durable, when its output is held back. */
 void pdl_session_hold_output(pdl_session *s, const pdl_held_output *held);
 
-/* Makes the run durable, before the start. The session fills in dir, debug and secrets. If
- * `variables` is not absent, it replaces the variables of the options. d is borrowed until the
- * session is freed. */
-void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
-                        pdl_vref variables);
 /* Sets the journal of a server, before the first run beside others. Such runs may then be durable.
- * Borrowed until free. */
+ * It is borrowed until free, and gets the keys of the environment. */
 void pdl_session_attach_server(pdl_session *s, pdl_durable *server);
-/* Registers the keys of the environment with a journal. */
-void pdl_session_name_keys(const pdl_session *s, pdl_durable *d);
 /* Returns the keys that the environment and the program of a journal hold. Owned. */
 pdl_secrets *pdl_session_secrets_of(pdl_str journal);
 /* Appends the text of a program without the keys that are in it or in the environment, for pages

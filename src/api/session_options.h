@@ -8,7 +8,7 @@
 #define PDL_API_SESSION_OPTIONS_H
 
 #include "effect/effect.h"
-#include "model/prefix.h"
+#include "model/prompt_cache.h"
 #include "trace/sink.h"
 #include "vm/vm.h"
 
@@ -112,6 +112,8 @@ typedef struct pdl_session_guard_options {
      * program also apply. */
     const pdl_str *policies;
     size_t n_policies;
+    /* The labels of what earlier runs of an engine have left in files; NULL when there are none. */
+    struct pdl_policy_files *files;
 } pdl_session_guard_options;
 
 /* The receivers of events and messages. */
@@ -145,8 +147,8 @@ typedef struct pdl_session_report_options {
 typedef struct pdl_session_telemetry_options {
     /* address of the collector; when it is empty, the address in the environment */
     pdl_str collector;
-    bool content;                           /* spans have the texts of requests and replies */
-    bool all;                               /* spans for the library's internals are sent, too */
+    bool content; /* spans have the texts of requests and replies */
+    bool all;     /* spans for the library's internals are sent, too */
     bool is_off; /* no spans are sent, because the program is a part of libpdl and not the user's */
     void (*note)(void *user, pdl_str text); /* called when a span is not sent; may be NULL */
 } pdl_session_telemetry_options;

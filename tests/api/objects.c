@@ -154,8 +154,7 @@ static pdl_value *inputs_of(hive *h) {
     return d;
 }
 
-static pdl_value *run(pdl_engine *e, const char *text, const pdl_value *inputs,
-                      pdl_error **error) {
+static pdl_value *run(pdl_engine *e, const char *text, const pdl_value *inputs, pdl_error **error) {
     pdl_program *p = pdl_load_text(e, text, strlen(text), "test.pdl", error);
     pdl_value *v = p ? pdl_run_program(e, p, inputs, error) : NULL;
     pdl_program_free(p);

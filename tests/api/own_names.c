@@ -11,16 +11,17 @@
 #define OWN(name)                                                                                  \
     const char *name(void);                                                                        \
     const char *name(void) { return #name; }
-OWN(emit)
-OWN(patch)
-OWN(force) OWN(here) OWN(span) OWN(segment) OWN(db_open) OWN(db_close) OWN(sql_open) OWN(sql_run)
-    OWN(host_text) OWN(input_start) OWN(write_file) OWN(load_text) OWN(load_block) OWN(check_block)
-        OWN(scope_add) OWN(config_read) OWN(session_new) OWN(session_free) OWN(answer_json)
-            OWN(put_error) OWN(ask_model) OWN(call_new) OWN(call_free) OWN(fiber_new)
-                OWN(start_effect) OWN(op_call) OWN(out_text) OWN(check_value) OWN(python_start)
-                    OWN(command_start) OWN(wire_put) OWN(job_find) OWN(debug_program)
+/* clang-format off */
+#define NAMES(X)                                                                                   \
+    X(emit) X(patch) X(force) X(here) X(span) X(segment) X(db_open) X(db_close) X(sql_open)        \
+    X(sql_run) X(host_text) X(input_start) X(write_file) X(load_text) X(load_block) X(check_block) \
+    X(scope_add) X(config_read) X(session_new) X(session_free) X(answer_json) X(put_error)         \
+    X(ask_model) X(call_new) X(call_free) X(fiber_new) X(start_effect) X(op_call) X(out_text)      \
+    X(check_value) X(python_start) X(command_start) X(wire_put) X(job_find) X(debug_program)
+/* clang-format on */
+NAMES(OWN)
 
-                        int main(void) {
+int main(void) {
     const char *text = "text: \"${ 6 * 7 }\"";
     pdl_error *error = NULL;
     pdl_engine *engine = pdl_engine_new(NULL, &error);

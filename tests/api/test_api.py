@@ -14,7 +14,7 @@ from ..checks import check
 from ..harness.choice import ROOT
 
 MESON_IS_MISSING = "setup: there is no meson (Debian: the package meson); `make deps` installs all that is needed\n"
-PROGRAMS = ["values.c", "objects.c", "calls.c", "programs.c", "shared.c", "durable.c", "use.cpp"]
+PROGRAMS = ["values.c", "objects.c", "calls.c", "programs.c", "shared.c", "policies.c", "durable.c", "use.cpp"]
 
 
 def script(path, text):

@@ -156,3 +156,17 @@ def test_output_is_removed():
         t.check("%s is removed" % out, p.returncode == 1 and (b"%s was removed while the batch worked" % out.encode() in err or b"cannot write gone.db" in err), (p.returncode, err))
         code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", out)
         t.check("%s is written again, nothing is asked again" % out, code == 0 and (t.folder / name).exists() and sum(t.service.answered.values()) == 6, (code, err))
+
+
+def test_journal_is_removed():
+    """Without its journal a batch cannot be continued: that is told once, and the rows are in the output."""
+    t.begin({"in.jsonl": jsonl(words(6))}, lambda prompt: time.sleep(0.03))
+    p = t.start("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--jobs", 1)
+    deadline = time.monotonic() + 60
+    while not t.service.answered and time.monotonic() < deadline:
+        time.sleep(0.005)
+    for file in t.folder.glob("out.jsonl?*"):
+        file.unlink()
+    _, err = p.communicate(timeout=60)
+    t.check("it is told", p.returncode == 1 and err.count(b"the journal, was removed while the batch worked") == 1, (p.returncode, err))
+    t.check("the rows are there", len((t.folder / "out.jsonl").read_text().splitlines()) == 6, err)

@@ -4,7 +4,7 @@ place, under its rule, as an error only where the run fails. And programs that l
 import pytest
 
 from .kit import all_run, found_in, nothing_found, run
-from ..checks import check
+from ..checks import check, same
 
 WRONG = [  # line:column rule, severity, the program, other files
     ('6:16 filter-unknown', 'error', 'defs:\n  f:\n    function: {}\n    return:\n      defs: {inner: {data: 1}}\n      text: ${ inner | gone }\ntext: ${ f() }\n'),
@@ -511,6 +511,18 @@ OLD = [  # the text of a block with `lang: pdl`, and where the old form in it is
     ("{get: f}\n", "4:4 get"),
     ("repeat: a\nmaxIterations: 2\n", None),
 ]
+
+
+def test_old_forms_in_modules(pdl):
+    """An old form in a file that is included or imported, also over another file, is reported; another warning of an imported file is for its authors."""
+    old = [x for x in OLD if not x[0].startswith("lang")]
+    for word in ("include: m.pdl", "defs: {m: {import: m.pdl}}\ntext: a", "defs: {m: {import: n.pdl}}\ntext: a"):
+        programs = [{"main.pdl": word + "\n", "n.pdl": "defs: {m: {import: m.pdl}}\n", "m.pdl": "defs: {f: {data: 1}}\nlastOf:\n- " + "  ".join(text.splitlines(True))}
+                    for text, _ in old]
+        for (text, where), found in zip(old, found_in(pdl, programs, "--strict")):
+            same([d["code"] for d in found if d["code"] != "definition-unused"], [where.split()[1]] if where else [], "%s with %s" % (word, text))
+    (found,) = found_in(pdl, [{"main.pdl": "defs: {m: {import: m.pdl}}\ntext: ${ m }\n", "m.pdl": "data: {no: 1}\n"}], "--strict")
+    same(found, [])
 
 
 def test_old_forms_in_programs_that_are_texts(pdl):

@@ -36,8 +36,10 @@ def programs_of(section):
 
 def test_every_rule_has_its_section():
     page = sections()
-    for name, _, title in RULE.findall((ROOT / "src/language/check/rules.def").read_text("utf-8")):
-        check(name, title in page.get(name, ""), "the page has no section for it, or its title is not that of rules.def: %s" % title)
+    for name, severity, title in RULE.findall((ROOT / "src/language/check/rules.def").read_text("utf-8")):
+        first = r"\n\*%s\*[^.]*\. %s" % (severity.capitalize(), re.escape(title))
+        check(name, re.match(first, page.get(name, "")), "the page has no section that begins with the severity and title of rules.def: %s" % first)
+        check("%s: why it is a rule" % name, len(re.findall(r"^\*\*Why\.\*\* \S", page.get(name, ""), re.M)) == 1)
         check("%s: a wrong and a right program" % name, name in NO_PROGRAM or programs_of(page.get(name, "")))
 
 

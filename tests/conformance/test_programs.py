@@ -17,7 +17,7 @@ EVERY = 3
 SECONDS = 120  # for one run of the command
 
 
-@pytest.mark.sampled
+@pytest.mark.draws
 @pytest.mark.parametrize("area", AREAS)
 def test_program(area, pdl):
     server, runner = run.Server(), run.subprocess_runner(pdl, whole=True)

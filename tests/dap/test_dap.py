@@ -491,7 +491,8 @@ def test_bytes_that_are_no_protocol_are_told_and_end_it(new, root):
 
 
 def test_a_message_that_is_no_object_is_told_and_left_out(new, root):
-    for data, text in ((b"{", "not JSON"), (b'{"command": "\xff"}', "not UTF-8"), (b"[1]", "no JSON object"), (b"[" * 100000, "deeper than")):
+    for data, text in ((b"{", "not JSON"), (b'{"command": "\xff"}', "not UTF-8"), (b"[1]", "no JSON object"), (b"[" * 100000, "deeper than"),
+                       (b'{"seq":1,"type":"request","command":"threads","arguments":%s}' % (b"[" * 3000 + b"]" * 3000), "deeper than")):
         d, _ = new("a")
         d.write(b"Content-Length: %d\r\n\r\n" % len(data) + data)
         eq(d.request("threads")["threads"][0]["id"], 1)

@@ -37,11 +37,22 @@ def contents(path):
     return {line.split()[5].lstrip(".") for line in text.splitlines()}
 
 
+def sizes_of_the_page():
+    """-> name of a package: how many MB the page "In production" says"""
+    page = (ROOT / "docs" / "manual" / "production.md").read_text("utf-8")
+    rows = [(re.findall(r"`([\w-]+)_\*\.deb`", row), re.findall(r"([\d.]+) MB", row)) for row in page.splitlines() if row.startswith("| `")]
+    return {name: float(n) for names, sizes in rows for name, n in zip(names, sizes)}
+
+
 def check_packages(found):
     check("these packages", set(found) == PACKAGES, sorted(found))
     version = re.search(r"^\s*version: '([^']+)'", (ROOT / "meson.build").read_text("utf-8"), re.M).group(1)
     for name, path in found.items():
         check("the version of " + name, fields(path)["Version"].startswith(version + "-"), fields(path))
+    said = sizes_of_the_page()
+    for name, path in found.items():
+        size = path.stat().st_size / 1e6
+        check("the page has the size of " + name, abs(said.get(name, 0) - size) < 0.1, said.get(name), size)
     needed = fields(found["pdl"])["Depends"]
     check("pdl needs what it opens while it runs", "libcurl" in needed and "libsqlite3-0" in needed and "ca-certificates" in needed, needed)
     held = {name: contents(path) for name, path in found.items()}

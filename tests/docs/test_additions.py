@@ -6,6 +6,7 @@ import subprocess
 
 from .test_code import section
 from ..checks import check
+from ..harness.choice import ROOT
 
 # What 0.9.3 has: fields of its blocks and options of its command.
 FIELDS = frozenset("""aggregator args array call code content context contribute data def defs description else encoding error expectations fallback file flush
@@ -13,11 +14,20 @@ for function get if import include index input join lang lastOf map match maxIte
 parameters parser platform prefix processor program raw read repeat retry return role scope sequence signature spec structuredDecoding suffix text then
 tool_call_id tool_calls trace_error_on_retry until while with""".split())
 OPTIONS = frozenset("help sandbox no-sandbox data-file data stream trace schema version".split())
-FILTERS = frozenset("json pylist".split())  # that Jinja does not have
+HEAD = frozenset("factor resample num_iterations".split())  # fields of its development head, or of the paper
+JINJA = frozenset("""abs attr batch capitalize center count d default dictsort e escape filesizeformat first float forceescape format groupby indent int
+items join last length list lower map max min pprint random reject rejectattr replace reverse round safe select selectattr slice sort string striptags
+sum title tojson trim truncate unique upper urlencode urlize wordcount wordwrap xmlattr""".split())  # its filters
 
 
 def run(pdl, *args):
     return subprocess.run([pdl, *args], capture_output=True, text=True, check=True).stdout
+
+
+def own_filters(page):
+    """The filters of the page of builtins that Jinja does not have."""
+    part = page[page.index("\n## Filters\n"):page.index("\n## Tests\n")]
+    return set(re.findall(r"^\| `(\w+)\(", part, re.M)) - JINJA
 
 
 def test_additions(pdl):
@@ -30,5 +40,36 @@ def test_additions(pdl):
         commands |= set(names.split(", "))
     commands -= {"output"}  # the rest of a line
     options = set(re.findall(r"^  (?:-\w, )?--([\w-]+)", run(pdl, "run", "--help"), re.M))
-    for what, have in (("fields", fields - FIELDS - {""}), ("options", options - OPTIONS), ("commands", commands), ("filters", FILTERS)):
+    page = run(pdl, "__builtins")
+    filters = own_filters(page)
+    named = set(re.findall(r"`(\w+)`", re.search(r"what is added here\s*\((.*?)\)", page, re.S)[1])) - {"stdlib"}
+    check("lang/builtins.c names the filters that Jinja lacks", filters == named, sorted(filters), sorted(named))
+    for what, have in (("fields", fields - FIELDS - {""}), ("options", options - OPTIONS), ("commands", commands), ("filters", filters)):
         check("differences.md, additions: %s" % what, have and not have - said, "missing:", sorted(have - said))
+
+
+def test_strict_reports_own_fields(pdl):
+    """`pdl check --strict` knows every field of a block that the reference refuses: the title of its rule names them."""
+    table = json.loads(run(pdl, "dump", "--table"))
+    own = {f["key"] for b in table["blocks"] for f in b["fields"]} | {f["key"] for f in table["common"]}
+    title = re.search(r'STRICT\(field_own, .*: (.*)\."\)', (ROOT / "src/language/check/rules.def").read_text("utf-8"))[1]
+    own -= FIELDS | HEAD | {""}
+    named = set(title.split(", "))
+    check("rules.def, the title of field-own names the fields that the reference lacks", own == named, "missing:", sorted(own - named), "too many:", sorted(named - own))
+    row = re.search(r"own\[\] = \{(.*?)\}", (ROOT / "src/language/check/blocks/lint.c").read_text("utf-8"), re.S)[1]
+    found = re.findall(r'"(\w+)"', row)
+    check("lint.c, own[] of lint_own_fields has the names of that title", set(found) == named, "missing:", sorted(named - set(found)), "too many:", sorted(set(found) - named))
+
+
+def test_plain_defaults(pdl):
+    """The package that stands in for the reference's knows the default of each BOOL that a table gives none: true where its documentation says so."""
+    table = json.loads(run(pdl, "dump", "--table"))
+    rows = [f for f in [*(f for b in table["blocks"] for f in b["fields"]), *table["common"]] if f["type"] == "BOOL" and "default" not in f]
+    text = (ROOT / "python/compat/pdl/pdl_ast.py").read_text("utf-8")
+    known = dict(re.findall(r'"(\w+)": (True|False)', re.search(r"^_PLAIN_DEFAULTS = \{(.*?)\}", text, re.M | re.S)[1]))
+    check("the tables have fields of this form", rows)
+    for row in rows:
+        wanted = str("true when absent" in row["doc"])
+        check("pdl_ast.py, _PLAIN_DEFAULTS: %s is %s" % (row["key"], wanted), known.get(row["key"]) == wanted, known.get(row["key"], "it is missing"))
+    others = sorted(set(known) - {row["key"] for row in rows})
+    check("pdl_ast.py, _PLAIN_DEFAULTS has no others", not others, others)

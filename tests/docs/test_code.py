@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What pages say of the code: names of the sources, tables, and pages that are made by a tool.
 
-In docs/internals each page is a test: the names with an underscore and the paths that it sets as `code` must occur in the source tree, and a name
+Each page of docs/internals, and the README of each wing, is a test: the names with an underscore and the paths that it sets as `code` must occur in
+the source tree, and a name
 that a file follows (`pdl_run_start` (`vm/run/run.c`), `main` in `cli/main.c`) must occur in that file.
 """
 import re
@@ -9,7 +10,7 @@ import subprocess
 import sys
 
 from ..checks import check
-from ..harness.choice import ROOT, source
+from ..harness.choice import ROOT, Choice, source
 
 
 def source_names():
@@ -34,7 +35,7 @@ def tails_of_files():
 
 
 def exists(word, names, tails, rooms):
-    if "*" in word:
+    if "*" in word or word in tails:
         return True
     if ("/" in word and word.split("/")[0] in rooms) or re.search(r"\.(c|h|def|md|py|pdl|jsonl)$", word):
         tail = word.rstrip("/")
@@ -59,9 +60,9 @@ def misplaced(page):
 
 def test_names_of_the_source():
     names, (tails, rooms) = source_names(), tails_of_files()
-    for page in sorted((ROOT / "docs" / "internals").glob("*.md")):
+    for page in sorted([*(ROOT / "docs" / "internals").glob("*.md"), *(ROOT / "src").glob("*/README.md")]):
         bad = unknown_words(page, names, tails, rooms) + misplaced(page)
-        check("%s: names are in the source" % page.name, not bad, ", ".join(bad))
+        check("%s: names are in the source" % page.relative_to(ROOT), not bad, ", ".join(bad))
 
 
 def requests_of_effects():
@@ -82,8 +83,8 @@ def test_requests():
     rows = {k: [f.strip() for f in fields.split(",") if f.strip()] for k, fields in re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|[^|]*\|$", page, re.M) if k in kinds}
     header = (ROOT / "include" / "pdl.h").read_text("utf-8")
     header = header[header.index("/* --- what the host program answers itself"):header.index("typedef void pdl_handler_fn")]
-    items = re.sub(r"\n \*   ", " ", header)
-    said = {k: [f.strip() for f in fields.split(",") if f.strip()] for k, fields in re.findall(r"^ \* - (\w+):[^{\n]*\{([^}]*)\}", items, re.M)}
+    items = re.sub(r"\n \* {5,}", " ", header)
+    said = {k: [f.strip() for f in fields.split(",") if f.strip()] for k, fields in re.findall(r"^ \* +- (\w+):[^{\n]*\{([^}]*)\}", items, re.M)}
     for where, have in (("docs/manual/embedding.md", rows), ("include/pdl.h", said)):
         for kind in sorted(set(kinds) - inside | set(have)):
             check("%s: a request of kind %s" % (where, kind), have.get(kind) == kinds.get(kind), have.get(kind), "expected", kinds.get(kind))
@@ -127,3 +128,29 @@ def test_pages_that_are_made(pdl):
     for tool, *args in (("patterns-page",), ("providers-page",), ("builtins-page", pdl), ("manual-pages",), ("assistant-pages",)):
         p = subprocess.run([sys.executable, ROOT / "tools" / tool, *args, "--check"], capture_output=True, check=False)
         check("tools/%s --check" % tool, p.returncode == 0, p.stdout.decode(), p.stderr.decode())
+
+
+def test_options_in_messages():
+    """A message that says `pdl COMMAND --option` names an option that the command has."""
+    found = {}
+    for file in [*(ROOT / "src").rglob("*.c"), *(ROOT / "src").rglob("*.def")]:
+        text = re.sub(r'"\s*\n\s*"', "", file.read_text("utf-8"))
+        for command, option in re.findall(r"\bpdl ([a-z]+)(?: [A-Z.]+)*(?: [a-z|]+)? (--[a-z][a-z-]+)", text):
+            found.setdefault(command, {})[option] = file.name
+    check("there are such messages", len(found) > 5, sorted(found))
+    for command, options in sorted(found.items()):
+        told = subprocess.run([str(Choice.build / "pdl"), command, "--help"], capture_output=True, text=True, timeout=60).stdout
+        for option, file in sorted(options.items()):
+            check("pdl %s %s" % (command, option), re.search(re.escape(option) + r"(?![\w-])", told), "in %s" % file)
+
+
+# Variables that tests, the library itself or confined processes set.
+INNER = {"PDL_STRESS", "PDL_SESSION", "PDL_DEPTH", "PDL_SANDBOX_WITHOUT", "PDL_SANDBOX_BACKEND"}
+
+
+def test_variables_of_the_environment():
+    """Each variable that the sources read is in the quick reference, which has those of the manual page."""
+    page = (ROOT / "docs" / "manual" / "quick-reference.md").read_text("utf-8").split("## Variables of the environment", 1)[1]
+    read = {name for file in (ROOT / "src").rglob("*.c") for name in re.findall(r'"(PDL_[A-Z_]+)"', file.read_text("utf-8"))}
+    told = set(re.findall(r"`(PDL_[A-Z_]+)`", page))
+    check("variables that are read", told == read - INNER, told ^ (read - INNER))

@@ -39,6 +39,13 @@ def test_site(folder):
     links("the pages of the site", folder / "site-docs")
 
 
+def test_verb():
+    """`make site` fetches no compiler unless it is asked for the playground."""
+    for words, is_made in (([], False), (["PLAYGROUND="], False), (["PLAYGROUND=1"], True)):
+        p = subprocess.run(["make", "-n", "site", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+        check("make site %s" % " ".join(words), p.returncode == 0 and "make-site" in p.stdout and ("make-playground" in p.stdout) == is_made, p.stdout, p.stderr)
+
+
 def test_a_dead_link_is_found(folder):
     """What the checks above would say."""
     (folder / "a.md").write_text("# A title: `x`, *y*\n\n[1](#a-title-x-y) [2](b.md#two-1) [3](#none) [4](c.md) `[5](d.md)` [9](#number-) [10](#number)\n\n```\n[6](e.md)\n```\n\n## Number #\n", "utf-8")

@@ -8,13 +8,14 @@ import random
 import shutil
 import sqlite3
 import subprocess
+import time
 
 import pytest
 
 from ..checks import check, skip
 from ..harness.choice import Choice
 from ..robust.kit import groups
-from .kit import Folder, Service
+from .kit import STOP, Folder, Service
 
 PROGRAM = """
 defs: {o: {aggregator: {file: out.txt}}}
@@ -42,6 +43,8 @@ CRAFTED = [
     ("a reference without an end", "update effects set reply = '\"\\u0001k:\"'"),
     ("a folder that is not there", "update run set value = '/nowhere/at/all' where key = 'folder'"),
     ("an owner of nonsense", "update run set value = 'x' where key = 'owner'"),
+    ("an owner of another age", "update run set value = '1 -1e308 b h' where key = 'owner'"),
+    ("numbers beyond any clock", "update run set value = '1e308' where key in ('started', 'ended', 'printed', 'seconds')"),
     ("pieces beyond the text", "update effects set pieces = '[1000000000, -5]'"),
     ("a file beyond the end", "update files set size = 9000000000000000000"),
     ("a file of another folder", "update files set path = '../../etc/nothing'"),
@@ -134,7 +137,7 @@ def test_folder(t):
     for command in (["resume", "r"], ["runs", "show", "r"], ["answer", "r", "x"], ["runs", "rm", "r"], ["trace", "r"], ["runs"]):
         p = subprocess.run([t.f.pdl, *command], env=env, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
                            check=False)
-        check("a folder of runs that is none: %s" % command, p.returncode == 1 and "cannot open" in p.stderr and "Not a directory" in p.stderr, p.stderr)
+        check("a folder of runs that is none: %s" % command, p.returncode == 2 and "a file has this name" in p.stderr and "PDL_RUNS" in p.stderr, p.stderr)
 
 
 def flip(text, word):
@@ -206,3 +209,27 @@ def test_files_beside_a_journal_that_is_gone(pdl):
     check("pruned", code == 0 and "2 runs removed" in out and {x.name for x in runs.iterdir()} == {"one.journal", "runs.db", "five-wal"}, out, err, list(runs.iterdir()))
     code, out, err = f.run("runs", "rm", "two")
     check("gone", code == 2 and "there is no run two" in err, code, err)
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced by another file"])
+def test_journal_is_removed(pdl, folder, how):
+    """What was written into a file without a name is lost: the end says so, also of a run that waits."""
+    journal = folder / "runs" / "r.journal"
+    for name, last, told in (("ends", "done", 1), ("waits", "{read: null, message: go}", 1), ("fails", "${ 1 // 0 }", 1)):
+        shutil.rmtree(folder / "runs", ignore_errors=True)
+        (folder / "here").unlink(missing_ok=True)
+        (folder / "go").unlink(missing_ok=True)
+        (folder / "a.pdl").write_text("text:\n- %s\n- %s\n" % (STOP, last))
+        p = subprocess.Popen([pdl, "--durable", "--park", "--id", "r", "a.pdl"], cwd=folder, env={**os.environ, "PDL_RUNS": str(folder / "runs")}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while not (folder / "here").exists() and time.monotonic() < deadline:
+            time.sleep(0.005)
+        for file in (folder / "runs").iterdir():
+            file.unlink()
+        if how != "removed":
+            journal.write_text("other")
+        (folder / "go").write_text("")
+        out, err = p.communicate(timeout=60)
+        said = "the journal, was %s while the run worked" % how
+        check("%s: it is told once" % name, err.count(said) == told and p.returncode == 1 and "went" in out, (p.returncode, out, err))

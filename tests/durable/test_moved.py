@@ -36,6 +36,9 @@ MOVED = (
     ("into a branch", text(COMMAND % "", ASK), text("{if: true, then: %s}" % (COMMAND % ""), ASK), "text.0.code", "text.0.if.then.code", '"by hand"'),
     ("in a function", text("{call: \"${ f }\"}", ASK, head=FUNCTION), text("above", "{call: \"${ f }\"}", ASK, head=FUNCTION), "text.0.call.code", "text.1.call.code", '"by hand"'),
     ("behind the question", text(COMMAND % "", ASK), text(ASK, COMMAND % ""), "text.0.code", "text.1.code", '"by hand"'),
+    ("out of a function", text("{call: \"${ f }\"}", ASK, head=FUNCTION), text(COMMAND % "", ASK), "text.0.call.code", "text.0.code", '"by hand"'),
+    ("into a list", text(COMMAND % "", ASK), text("{lastOf: [%s]}" % (COMMAND % ""), ASK), "text.0.code", "text.0.lastOf.0.code", '"by hand"'),
+    ("a write behind a new one", text(NOTE, ASK, head=WRITES), text(NOTE.replace("did", "new"), NOTE, ASK, head=WRITES), "text.0.text", "text.1.text", "null"),
     ("a write", text(NOTE, ASK, head=WRITES), text("above", NOTE, ASK, head=WRITES), "text.0.text", "text.1.text", "null"),
 )
 

@@ -149,6 +149,16 @@ def test_until_decided():
     t.check("no difference above 0.3", v["is"] == "same" and v["rows"] < 100, v)
     v, r = verdict("new.pdl", "new.pdl", "--budget", "calls=50")
     t.check("a budget ends it undecided", v["is"] == "undecided" and v["budget_spent"] and 0 < v["rows"] <= 25 and r["programs"][0]["rows"] == v["rows"], v)
+    for calls, rows in ((1, 0), (2, 1), (5, 1), (6, 3), (19, 6), (20, 10)):
+        before = asked()
+        v, r = verdict("new.pdl", "old.pdl", "--budget", "calls=%d" % calls)
+        t.check("a budget of %d calls says what is known" % calls, (v["is"], v["budget_spent"], v["rows"], v["difference"] is None, r["programs"][0]["score"] is None)
+                == ("undecided", True, rows, rows == 0, rows == 0) and asked() - before <= calls, v, asked() - before)
+    for calls, words in ((1, "better than old.pdl: there is no row that both have answered\nthe budget is spent"), (2, "interval -0.983 to 1.000\nthe budget is spent")):
+        code, out, err = t.run("new.pdl", "--against", "old.pdl", *base[:-1], "--budget", "calls=%d" % calls, "--fail-under", "0.1", word="eval")
+        t.check("and why it stopped, after %d calls" % calls, words in out and (code == 1) == (calls == 1) == ("no score is known" in err), code, out, err)
+    code, out, err = t.run("new.pdl", "--against", "old.pdl", *base[:-1], "--infer", "maj", "-n", "3", "--budget", "calls=17", word="eval")
+    t.check("runs of a wave that was not finished are not counted as right", code == 0 and "right after n runs: 1: 1.000, 2: 1.000, 3: 1.000" in out, code, out, err)
     code, out, err = t.run("new.pdl", "--against", "old.pdl", *base[:-1], word="eval")
     t.check("in words", code == 0 and "new.pdl is better than old.pdl, after " in out and " of 200 rows: mean difference " in out, out, err)
     for args, word in ((["--until", "decided"], "--against"), (["--until", "soon", "--against", "old.pdl"], "--until"),

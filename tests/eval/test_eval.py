@@ -202,6 +202,10 @@ def test_nothing_paid_in_vain():
         code, out, err = t.run(*for_data, option, name, word="eval")
         t.check("eval: refused before it asks: %s %s" % (option, name), code == 2 and text in err and not out and not t.service.asked,
                 "%s %s %s" % (code, out + err, t.service.asked))
+    (t.folder / "sees.pdl").write_text("lastOf:\n- ${ answer }\n- model: openai/upper\n")
+    code, out, err = t.run("sees.pdl", "--input", "data.jsonl", "--expect", "answer", word="eval")
+    t.check("eval: a program that wants the right answer", code == 2 and "the column 'answer' has the right answers, which a program does not see" in err, code, err)
+    (t.folder / "sees.pdl").unlink()
     t.check("eval: refusals leave nothing", sorted(x.name for x in t.folder.iterdir()) == sorted(files), list(t.folder.iterdir()))
     for option, name in (("--junit", "argument --junit: [Errno 28]"), ("-o", "argument --output: [Errno 28]")):
         code, out, err = t.run(*for_data, option, "/dev/full", word="eval")

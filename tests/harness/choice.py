@@ -4,7 +4,9 @@
 `test` samples what takes long, and `test-all` does the rest, so that over both nothing is left out. Rows are drawn by a hash of their
 name and of the commit: each commit draws another part, and every machine the same one.
 """
+import functools
 import hashlib
+import json
 import os
 import pathlib
 import subprocess
@@ -12,6 +14,7 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+DEAR_TURNS = 20  # of the items of a test in dear.json, `test` takes one in so many for each second of processor time that an item takes
 SCALES = {"check": 0.1, "test": 0.1, "all": 1.0, "soak": 10.0}
 
 
@@ -55,7 +58,7 @@ def number(name):
 
 def sparser(every):
     """What suites ask for, and how many rows there are of one that `make test` takes: the tables have grown, its time has not."""
-    return every + every // 2
+    return every * 2
 
 
 def drawn(name, every):
@@ -71,23 +74,46 @@ def taken(name, every):
     return Choice.tier in ("all", "soak") and not Choice.sanitized or drawn(name, every)
 
 
-def takes(rows, every, name):
-    """The rows that this run takes. `test` takes at least one of them."""
-    rows, every = list(rows), sparser(every)
+@functools.lru_cache(None)
+def dear():
+    """Names of the tests whose items take 0.4 seconds of processor time and more, and how many on average. `tools/test dear` writes the file."""
+    return json.loads(pathlib.Path(__file__).with_name("dear.json").read_text("utf-8"))
+
+
+def dear_turns(item):
+    """How many commits it takes on average until `test` takes the item: the dearer it is, the more, so that the sum varies little."""
+    return max(1, round(DEAR_TURNS * dear().get(item.split("[")[0], 0)))
+
+
+def first_names(rows, every, name):
+    """The names of the rows that `test` takes, at least one of them."""
     names = [str(name(row)) for row in rows]
-    first = {n for n in names if drawn(n, every)} or set(names and [min(names, key=number)])
-    if not Choice.rest and Choice.tier in ("all", "soak") and not Choice.sanitized:
+    return {n for n in names if drawn(n, sparser(every))} or set(names and [min(names, key=number)])
+
+
+def is_whole():
+    return Choice.tier in ("all", "soak") and not Choice.sanitized
+
+
+def takes(rows, every, name):
+    """The rows that this run takes."""
+    rows = list(rows)
+    if is_whole() and not Choice.rest:
         return rows
-    return [row for row, n in zip(rows, names) if (n in first) != Choice.rest]
+    first = first_names(rows, every, name)
+    return [row for row in rows if (str(name(row)) in first) != Choice.rest]
 
 
 def sample(rows, every, name=None):
     """rows -> parameters for pytest.mark.parametrize: one in `every` of them in `test`, the others in `test-all`.
 
-    name: function of a row that gives its name; without it the row itself or its first element is its name."""
+    name: function of a row that gives its name; without it the row itself or its first element is its name. The marker says whether `test` takes
+    the row; `has_turn` of conftest.py leaves out more where an item of the test is dear."""
     name = name or (lambda row: row[0] if isinstance(row, (tuple, list)) else row)
-    return [pytest.param(*(row if isinstance(row, tuple) else (row,)), id=str(name(row)), marks=pytest.mark.sampled)
-            for row in takes(rows, every, name)]
+    rows = list(rows)
+    first = first_names(rows, every, name)
+    return [pytest.param(*(row if isinstance(row, tuple) else (row,)), id=str(name(row)), marks=pytest.mark.sampled(str(name(row)) in first))
+            for row in rows if is_whole() or str(name(row)) in first]
 
 
 def part(rows, every, name=str):

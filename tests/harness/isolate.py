@@ -93,8 +93,9 @@ def limit(what, value):
 def prepare(item, folder):
     """In the process of the item, before it runs."""
     os.setsid()
-    for what in (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
+    for what in (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT, signal.SIGCHLD):
         signal.signal(what, signal.SIG_DFL)  # nohup and shells ignore some, and what is started here would, too
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     signal.signal(signal.SIGINT, signal.default_int_handler)
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     limit(resource.RLIMIT_CORE, 0)

@@ -21,7 +21,7 @@ SUITES = [
     Suite("errors", "tests/errors", "check", 1),
     Suite("cli", "tests/cli", "check", 1, turns=3),
     Suite("conformance", "tests/conformance", "check", 1, "pdl-value-test"),
-    Suite("model", "tests/model", "check", 2, "tests/model/model_driver", turns=4),
+    Suite("model", "tests/model", "check", 2, "tests/model/model_driver", turns=6),
     Suite("check", "tests/check", "check", 0, turns=2),
     Suite("docs", "tests/docs", "test", 0, turns=2),
     Suite("hints", "tests/hints", "test", 0, turns=2),
@@ -43,9 +43,9 @@ SUITES = [
     Suite("lsp", "tests/lsp", "test", 2),
     Suite("dap", "tests/dap", "test", 1),
     Suite("sandbox", "tests/sandbox", "test", 0, turns=4),
-    Suite("policy", "tests/policy", "test", 0, turns=4),
+    Suite("policy", "tests/policy", "test", 0, turns=6),
     Suite("robust", "tests/robust", "test", 0, turns=5),
-    Suite("durable", "tests/durable", "test", 2, turns=2),
+    Suite("durable", "tests/durable", "test", 2, turns=3),
     Suite("telemetry", "tests/telemetry", "test", 1),
     Suite("fuzz", "tests/fuzz", "test", 1),
     Suite("lib", "tests/lib", "test", 0, turns=2),
@@ -80,7 +80,7 @@ SUITES = [
 LATER = {
     "tests/unit/worker": "test",                     # they start and kill processes of Python: half the time of all unit tests
     "tests/unit/value/test_int.c": "test",           # integers at the limit of their size
-    "tests/unit/eval/test_verdict.c": "test",        # ten thousand simulated evaluations
+    "tests/unit/eval/test_comparison.c": "test",        # ten thousand simulated evaluations
     "tests/cli/api/explain_most_calls.test": "test",
     "tests/cli/check/check_stops_calls.test": "test",
     "tests/cli/viewer/endless_view.test": "test",

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """pdl infer --durable: an inference that is killed continues with `pdl resume`; nothing that was answered is asked again, and the result is the same."""
+import contextlib
 import json
+import re
 import signal
+import sqlite3
 import time
 
 from .kit import t
@@ -72,12 +75,28 @@ def test_killed_with_sessions(scale):
     keeps = ASK.replace("lastOf:\n", "lastOf:\n- {lang: python, contribute: [], code: 'PDL_SESSION.n = []; result = 1'}\n", 1).replace(
         "- def: y", "- {lang: python, contribute: [], code: 'PDL_SESSION.n.append(x); result = len(PDL_SESSION.n)'}\n- def: y").replace(
         "- ${ x }${ y }", "- lang: python\n  code: result = str(PDL_SESSION.n) + y")
-    infer("smc", 8, scale(4, 2), 4, keeps, ("--rebuild",))
+    infer("smc", 8, scale(4, 2), 4, keeps, ("--rebuild", "--again", "all"))  # it may be killed in the middle of code, too
 
 
 def test_a_hundred_kills(scale):
     """The promise of the specification for searches holds for inferences, too."""
     infer("smc", scale(120, 12), scale(100, 5), 2)
+
+
+def test_its_page():
+    """One page has the values, their runs with weights, and what each run asked; copies share what they asked before."""
+    for algorithm, more in ("is", []), ("smc", ["--ess", "1"]):
+        env = begin()
+        code, out, err = t.run("p.pdl", "-d", "who=me", "--algo", algorithm, *more, "-n", "6", "--seed", "2", "--json", "--durable", "--id", "v", word="infer", **env)
+        found = json.loads(out)
+        code, page, err = t.run("v", "--md", "-", word="view", **env)
+        t.check(algorithm + ": a page", code == 0 and page.startswith("# Inference of p.pdl"), err, page)
+        t.check(algorithm + ": all values", all("value \u2192 %s" % v in page for v in found["values"]), page)
+        weights = ["run %d \u2192 log weight %.6g" % (i + 1, x) for i, x in enumerate(found["particles"]["logit"])]
+        t.check(algorithm + ": the weight of each run", all(w in page for w in weights), weights, page)
+        calls = [int(n) for n in re.findall(r"^ +- (\d+): ", page, re.M)]
+        t.check(algorithm + ": each call once, below a run", sorted(calls) == list(range(1, found["usage"]["model_calls"] + 1)), calls, page)
+        t.check(algorithm + ": runs without a result only where runs are replaced", ("no result" in page) == (algorithm == "smc"), page)
 
 
 def test_without_a_seed():
@@ -111,7 +130,8 @@ def test_what_is_not_known():
 def test_what_is_refused():
     env = begin()
     t.run("p.pdl", "-d", "who=me", "--algo", "is", "-n", "1", "--durable", "--id", "r", word="infer", **env)
-    for args, said in ((["--id", "x"], "--id 'x' is for durable runs"), (["--durable", "--replay", "p.pdl"], "--durable and --replay exclude"),
+    t.run("p.pdl", "-d", "who=me", "--algo", "is", "-n", "1", "--record", "r.journal", word="infer", **env)
+    for args, said in ((["--id", "x"], "--id 'x' is for durable runs"), (["--durable", "--replay", "r.journal"], "--durable and --replay exclude"),
                        (["--durable", "--id", "r"], "there is a run r already")):
         code, out, err = t.run("p.pdl", "-d", "who=me", *args, word="infer", **env)
         t.check("refused: %s" % args, code in (1, 2) and said in err, code, err)
@@ -296,9 +316,12 @@ def test_it_is_not_shown_as_one_run():
 
 
 def test_its_runs_are_shown():
-    """pdl view has a row for each run, in the order of lineage, with the prompts and answers of its calls."""
+    """pdl view of an inference whose result is not known has a row for each run, in the order of lineage, with the prompts and answers of its calls."""
     env = begin()
     t.run("p.pdl", "-d", "who=you", "-n", "3", "--durable", "--id", "v", word="infer", **env)
+    with contextlib.closing(sqlite3.connect(next(t.folder.glob("data/**/v.journal")))) as journal:
+        journal.execute("DELETE FROM run WHERE key = 'results'")
+        journal.commit()
     code, out, err = t.run("v", "--md", "-", "--all", word="view", **env)
     at = [out.find("- run %d (" % i) if "- run %d (" % i in out else out.find("- run %d" % i) for i in (1, 2, 3)]
     t.check("its runs", code == 0 and "# Inference of p.pdl" in out and -1 not in at and at == sorted(at) and "The inference has ended." in out, code, out, err)

@@ -198,13 +198,13 @@ def test_failures():
 
 def test_equality_and_by():
     t.begin({"p.pdl": "data: ['${ [1, 1.0, 2][pdl_particle_id] }', {a: '${ pdl_particle_id // 2 }'}]\n",
-             "f.pdl": "function: {}\nreturn: 1\n"})
+             "f.pdl": "lastOf:\n- text: one\n- lastOf:\n  - text: two\n  - function: {}\n    return: 1\n"})
     d, _ = infer("p.pdl", "--algo", "is", "-n", "3")
     t.check("equal as data", len(d["values"]) == 2 and abs(d["probs"][0] - 2 / 3) < 1e-9, d)
     d, _ = infer("p.pdl", "--algo", "is", "-n", "3", "--by", "result[1].a * 0")
     t.check("--by", len(d["values"]) == 1, d)
     _, err = infer("f.pdl", "--algo", "is", "-n", "2", expected=1)
-    t.check("a function is not compared", "cannot be compared" in err and "--by" in err, err)
+    t.check("a function is not compared", err.startswith("f.pdl:5 - the result of ") and "cannot be compared" in err and "--by" in err, err)
     _, err = infer("p.pdl", "--algo", "is", "-n", "2", "--by", "result.", expected=2)
     t.check("a wrong expression", "--by" in err, err)
 
@@ -253,5 +253,7 @@ def test_pdl_infer_by_its_name(tmp_path):
     for words, bars in ((["-n", "2", "-v"], 2), (["--num-particles", "3", "--viz"], 3), (["--num-particles=1"], 0)):
         out = subprocess.run([link, "--algo", "is", *words, "p.pdl"], cwd=t.folder, capture_output=True, text=True, timeout=60)
         t.check("the reference's words %s" % words, out.returncode == 0 and len(out.stderr.splitlines()) == bars, out)
+    out = subprocess.run([link], cwd=t.folder, capture_output=True, text=True, timeout=60)
+    t.check("its help without a program", (out.returncode, out.stderr) == (0, "") and out.stdout.startswith("usage: "), out)
     out = subprocess.run([link, "--version"], cwd=t.folder, capture_output=True, text=True, timeout=60)
     t.check("and its version", out.returncode == 0 and out.stdout.startswith("PDL "), out)

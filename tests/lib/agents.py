@@ -56,6 +56,7 @@ AGENTS = {
 class Outcome:
     def __init__(self, status, out, err, requests, left):
         self.status, self.out, self.err, self.requests, self.left = status, out, err, requests, left
+        self.message = check_patterns.message(err)
         self.result = json.loads(out.strip().rpartition("\n")[2]) if status == 0 and out.strip() else None
 
     def heard(self):

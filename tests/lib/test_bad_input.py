@@ -70,7 +70,7 @@ def test_results(bench):
             bench.check("%s: a tool's result: %s %s" % (name, kind, option), ok, o)
         for kind in ("raises", "raises in Python"):
             o = bench.run(bench.program(agent, TOOL, defs(kind)), replies)
-            bench.check("%s: a tool %s" % (name, kind), o.status == 1 and o.err.rstrip().endswith("no wind"), o)
+            bench.check("%s: a tool %s" % (name, kind), o.status == 1 and o.message.endswith("no wind"), o)
 
 
 def test_silent(bench):

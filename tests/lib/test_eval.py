@@ -10,6 +10,7 @@ import pytest
 
 from examples import serve
 from ..checks import check
+from ..conformance.check_patterns import message
 from ..harness.choice import ROOT
 
 SCORES = """defs:
@@ -69,7 +70,7 @@ def test_judge(pdl, work, server):
     check("score judge", p.stdout.startswith("1 2 [true, false]"), p.stdout, p.stderr)
     (work / "scores.pdl").write_text(SCORES % (items, "judge", ""), "utf-8")
     p = run(pdl, work, "scores.pdl", url)
-    check("score judge without a judge", p.returncode == 1 and p.stderr.rstrip().endswith("the score judge needs a model: judge"), p.stderr)
+    check("score judge without a judge", p.returncode == 1 and message(p.stderr).endswith("the score judge needs a model: judge"), p.stderr)
 
 
 def test_files(pdl, work):

@@ -39,7 +39,7 @@ def test_parallel(bench):
         ok = o.result and agent.observed(o.result) == ["Sunny in " + c for c in CITIES]
         bench.check(name + ": parallel, at once", ok, o)
         o = bench.run(bench.program(agent, TOOL, DEFS, "parallel: true, max_steps: 3"), calls("weather"))
-        bench.check(name + ": parallel, more calls than allowed", o.status == 1 and o.err.rstrip().endswith("Too Many Iterations"), o)
+        bench.check(name + ": parallel, more calls than allowed", o.status == 1 and o.message.endswith("Too Many Iterations"), o)
         ask = DEFS + "  ask:\n    function: {tool: string, arguments: }\n    return: ${ 'Rome' not in arguments | json }\n"
         o = bench.run(bench.program(agent, TOOL, ask, 'parallel: true, approve: "${ ask }"'), calls("weather") + agent.final("done"))
         ok = o.result and agent.observed(o.result)[:2] == ["Sunny in Paris", "The call of weather was not approved."]
@@ -121,7 +121,7 @@ def test_answers(bench):
         bench.check(name + ": answer_spec, repaired", ok, o)
         o = bench.run(bench.program(agent, TOOL, DEFS, TYPE), bad + ["no", "{}"])
         want = "the answer is not of the form of answer_spec: Missing required field: city; Missing required field: people"
-        bench.check(name + ": answer_spec, not repaired", o.status == 1 and o.err.rstrip().endswith(want), o)
+        bench.check(name + ": answer_spec, not repaired", o.status == 1 and o.message.endswith(want), o)
         o = bench.run(bench.program(agent, TOOL, DEFS, "answer_spec: string"), agent.final("42"))
         bench.check(name + ": answer_spec string", o.result and o.result["answer"] == "42", o)
         o = bench.run(bench.program(agent, TOOL, DEFS, "answer_spec: integer"), agent.final("42"))

@@ -83,20 +83,20 @@ def test_plans_that_cannot_run(bench):
         ok = seen(o) == ["x"] and "This plan cannot be run: %s. Write the whole plan again." % why in o.heard()[1]
         bench.check("mended: " + why, ok and len(o.requests) == 3, o)
         o = run(bench, [plan, plan], "max_repairs: 1", [])
-        bench.check("not mended: " + why, o.status == 1 and o.err.rstrip().endswith("the plan cannot be run: " + why) and len(o.requests) == 2, o)
+        bench.check("not mended: " + why, o.status == 1 and o.message.endswith("the plan cannot be run: " + why) and len(o.requests) == 2, o)
 
 
 def test_rules(bench):
     plan = "#E1 = weather[Nowhere]\n#E2 = echo[#E1]"
     o = run(bench, plan, replies=[])
-    bench.check("an error", o.status == 1 and o.err.rstrip().endswith("no wind"), o)
+    bench.check("an error", o.status == 1 and o.message.endswith("no wind"), o)
     o = run(bench, plan, "on_tool_error: observe")
     bench.check("observe", seen(o) == ["Error: no wind", "Error: no wind"], o)
     o = run(bench, '#E1 = both[{"city": "x", "year": "y"}]', "on_tool_error: observe")
     bench.check("observe, wrong types", seen(o) == ["Error: year: y should be of type <class 'int'>"], o)
     touch = DEFS + "  touch: {description: t, function: {file: string}, return: {lang: command, args: [touch, \"${ file }\"]}}\n"
     o = run(bench, "#E1 = touch[made]\n#E2 = touch[made]", "max_steps: 1", [], '["${ touch }"]', touch)
-    bench.check("max_steps, before the first call", o.err.rstrip().endswith("Too Many Iterations") and not (bench.work / "made").exists(), o)
+    bench.check("max_steps, before the first call", o.message.endswith("Too Many Iterations") and not (bench.work / "made").exists(), o)
     o = run(bench, "#E1 = echo[%s]\n#E2 = echo[#E1]" % ("x" * 50), "max_result: 4")
     bench.check("max_result", seen(o)[0] == "xxxx... (46 more characters)", o)
     ask = DEFS + "  ask:\n    function: {tool: string, arguments: }\n    return: ${ 'Rome' not in arguments | json }\n"

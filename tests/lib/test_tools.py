@@ -54,7 +54,7 @@ def test_forms(bench):
             o = bench.run(bench.program(agent, tools, DEFS, "on_tool_error: observe"), replies)
             bench.check(title + ": an error is observed", told(name, o, "Error: no such city") and o.result["answer"] == "done", o)
             o = bench.run(bench.program(agent, tools, DEFS), replies)
-            bench.check(title + ": an error is raised", o.status == 1 and o.err.rstrip().endswith("no such city"), o)
+            bench.check(title + ": an error is raised", o.status == 1 and o.message.endswith("no such city"), o)
             first = o.err.split("\n")[0]
             bench.check(title + ": the tool and its arguments are named", first.startswith("  in ") and "Nowhere" in first, o)
             if form not in TYPED or name == "react/distill":
@@ -71,14 +71,14 @@ def test_what_is_no_tool_is_said_before_the_first_request(bench):
     for name, agent in AGENTS.items():
         for tools, why in NO_TOOLS:
             o = bench.run(bench.program(agent, tools, DEFS, "on_tool_error: observe"), agent.final("done"))
-            bench.check("%s, %s" % (name, tools), o.status == 1 and o.err.rstrip().endswith(why) and o.left, o)
+            bench.check("%s, %s" % (name, tools), o.status == 1 and o.message.endswith(why) and o.left, o)
 
 
 def test_caps(bench):
     for name, agent in AGENTS.items():
         option = "n: 2" if name == "react/distill" else "max_steps: 2"
         o = bench.run(bench.program(agent, FORMS["function"], DEFS, option), agent.call("weather", {"city": "Paris"}) * 3)
-        bench.check(name + ": " + option, o.status == 1 and o.err.rstrip().endswith("Too Many Iterations"), o)
+        bench.check(name + ": " + option, o.status == 1 and o.message.endswith("Too Many Iterations"), o)
 
 
 NOT = "The call of weather was not approved"
@@ -101,7 +101,7 @@ def test_approval(bench):
             o = bench.run(bench.program(agent, FORMS["function"], asks % said, 'approve: "${ ask }"'), replies)
             bench.check("%s: approve says %s" % (name, said), told(name, o, want) and o.result["answer"] == "done", o)
         o = bench.run(bench.program(agent, FORMS["function"], asks % "${ stdlib.fail('ask the boss') }", 'approve: "${ ask }"'), replies)
-        bench.check(name + ": approve fails", o.status == 1 and o.err.rstrip().endswith("ask the boss"), o)
+        bench.check(name + ": approve fails", o.status == 1 and o.message.endswith("ask the boss"), o)
         for typed, want in [("y\n", "Sunny in Paris"), ("no\n", NOT + "."), ("", NOT + ".")]:
             o = bench.run(bench.program(agent, confirm % "true", DEFS), replies, stdin=typed)
             bench.check("%s: confirm, typed %r" % (name, typed), o.out.startswith("Call weather with ") and told(name, o, want), o)

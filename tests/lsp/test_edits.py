@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from .client import Client, Lsp
+from ..checks import check, same
 from ..harness.choice import ROOT
 
 METHODS = ["completion", "hover", "definition", "references", "documentHighlight", "prepareRename", "rename", "documentSymbol", "foldingRange", "selectionRange",
@@ -100,6 +101,25 @@ def test_cut_frames(pdl, root):
         status, errors = c.end()
         if status != 1 or said not in errors or errors.count("\n") != bool(said):
             raise AssertionError("%r: status %s, %s" % (data, status, errors))
+
+
+def test_messages_that_are_no_json(pdl, root):
+    """Each gets one error with its reason, in its turn: never before the answer to initialize, which comes first."""
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
+    rows = [("[" * 3000 + "]" * 3000, "deeper than 1000 levels"), ('{"a":' * 3000 + "1" + "}" * 3000, "deeper than 1000 levels"), ("[" * 990 + "]" * 990, None),
+            ("[" * 200000, "deeper than 1000 levels"), ("{x}", "not JSON")]
+    for value, why in [(v.encode(), w) for v, w in rows] + [(b'"\xff"', "UTF-8")]:
+        c = Client([pdl, "lsp"], cwd=root)
+        deep = b'{"jsonrpc":"2.0","id":2,"method":"textDocument/hover","params":%s}' % value
+        texts = [json.dumps(begin).encode(), deep, b'{"jsonrpc":"2.0","id":3,"method":"shutdown"}', b'{"jsonrpc":"2.0","method":"exit"}']
+        c.write(b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(t), t) for t in texts))
+        answers = []
+        while (m := c.next()) is not None:
+            answers += [m] if "id" in m and "method" not in m else []
+        same([m["id"] for m in answers], [1, None if why else 2, 3], str(value[:20]))
+        e = answers[1]["error"]
+        check("the reason", (e["code"], (why or "") in e["message"]) == (-32700 if why else -32602, True), e)
+        check("the session ends in order", c.end()[0] == 0, value[:20])
 
 
 def test_stdio_is_what_editors_add(pdl, root):

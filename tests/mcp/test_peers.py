@@ -28,6 +28,8 @@ for line in sys.stdin:
     rows = script.get(m["method"])
     row = rows.pop(0) if len(rows) > 1 else rows[0]
     answer = {"jsonrpc": "2.0", "id": str(m["id"]) if script.get("ids") == "text" else m["id"], "result": row}
+    if script.get("both"):
+        answer["error"] = None
     if script.get("batch"):
         answer = [answer]
     sys.stdout.write(("\ufeff" if script.get("mark") and first else "") + json.dumps(answer, ensure_ascii=False) + "\n")
@@ -52,6 +54,8 @@ def http(folder, program, s, **more):
             if isinstance(row, tuple):
                 return self.reply(row[1].replace(b"$ID", str(m["id"]).encode()), row[2], row[3] if len(row) > 3 else 200)
             answer = {"jsonrpc": "2.0", "id": str(m["id"]) if s.get("ids") == "text" else m["id"], "result": row}
+            if s.get("both"):
+                answer["error"] = None
             text = json.dumps([answer] if s.get("batch") else answer)
             if s.get("events"):
                 return self.reply(("\ufeff" * bool(s.get("mark")) + "event: message\ndata: %s\n\n" % text).encode(), "application/json" if s.get("unasked") else "text/event-stream")
@@ -125,6 +129,7 @@ CONTENTS = [
     ([{"type": "resource_link", "uri": "file:///x", "name": "x"}], "[resource_link file:///x]"),
     ([{"type": "image", "data": "AA==", "mimeType": "image/png"}, text("seen")], "[image image/png]\nseen"),
     (["hi", text("ho")], "hi\nho"),
+    ([text(5), text({"a": [1]}), text(None)], '5\n{"a": [1]}\n[text]'),
     ([{"type": "audio", "data": "AA==", "mimeType": "audio/wav"}], "[audio audio/wav]"),
 ]
 
@@ -144,6 +149,9 @@ def test_results(folder, way):
     same((status, json.loads(out)), (0, {"n": 1}))
     status, _, err, _ = way(folder, CALL, script({"content": [CONTENTS[1][0][0]], "isError": True}))
     check("an error has the text of its resource", status == 1 and "inner" in err, err)
+    for failed in (True, "true", 1, False, "false", 0, None, ""):
+        status, out, err, _ = way(folder, CALL, script({"content": [text("BOOM")], "isError": failed}))
+        check("isError: %r" % (failed,), (status, "BOOM" in err) == ((1, True) if failed in (True, "true", 1) else (0, False)), status, out, err)
     status, _, err, _ = way(folder, CALL, script({"content": [], "structuredContent": {"error": "BOOM"}, "isError": True}))
     check("or what is structured", status == 1 and "BOOM" in err, err)
     status, _, err, _ = way(folder, CALL, script({"content": [], "structuredContent": {}, "isError": True}))
@@ -152,7 +160,7 @@ def test_results(folder, way):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("form", [{"ids": "text"}, {"batch": True}, {"mark": True}, {"ids": "text", "batch": True, "mark": True}, {"events": True}, {"events": True, "mark": True},
-                                  {"events": True, "unasked": True}], ids=lambda f: "-".join(f))
+                                  {"events": True, "unasked": True}, {"both": True}], ids=lambda f: "-".join(f))
 def test_forms_of_answers(folder, way, form):
     status, out, err, _ = way(folder, CALL, script(**form))
     same((status, out.strip()), (0, "5"), err)
@@ -175,4 +183,4 @@ def test_failures_have_the_words_of_the_server(folder):
     for data in (b"{}", b"[]", b'""'):
         body = b'{"jsonrpc": "2.0", "id": null, "error": {"code": 1, "message": "BOOM", "data": %s}}' % data
         _, _, err, _ = http(folder, CALL, script(**{"tools/call": [("raw", body, "application/json", 200)]}))
-        check("empty data adds nothing to the words", err.rstrip().endswith("BOOM"), err)
+        check("empty data adds nothing to the words", err.splitlines()[0].endswith("BOOM"), err)

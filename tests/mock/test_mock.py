@@ -78,6 +78,7 @@ def test_script(folder):
 - {when: tool, reply: {tool_calls: [{function: {name: add, arguments: {a: 1, b: 2}}}]}}
 - {when: busy, status: 429, error: slow down, retry_after: 0.01, times: 1}
 - {when: busy, reply: now}
+- {when: cut, reply: {content: Once upon a, finish_reason: length}}
 """)
     m = Mock("--replies", file)
     check("texts in order", [m.say("weather"), m.say("x"), m.say("the weather?")] == ["first", "second", "sunny"])
@@ -85,6 +86,11 @@ def test_script(folder):
     choice = m.chat("tool")[2]["choices"][0]
     call = choice["message"]["tool_calls"][0]
     check("tool calls", choice["finish_reason"] == "tool_calls" and call["id"] and call["type"] == "function" and json.loads(call["function"]["arguments"]) == {"a": 1, "b": 2}, choice)
+    for path, asked in [("/v1/chat/completions", {"messages": [{"role": "user", "content": "cut"}]}), ("/v1/completions", {"prompt": "cut"}),
+                        ("/api/chat", {"messages": [{"role": "user", "content": "cut"}]}), ("/api/generate", {"prompt": "cut"})]:
+        for stream in (False, True):
+            said = m.ask(path, {"model": "m", "stream": stream, **asked})[2]
+            check("an answer that is cut, %s, stream: %s" % (path, stream), re.findall(r'"(?:finish|done)_reason": ?"(\w+)"', said) == ["length"], said)
     status, headers, body = m.chat("busy")
     check("a refusal", status == 429 and headers["Retry-After"] == "0.01" and body["error"]["message"] == "slow down", (status, body))
     check("times", m.say("busy") == "now")
@@ -140,6 +146,30 @@ def test_streams(folder):
     m.end()
 
 
+def test_reasoning(folder):
+    """Reasoning comes before the answer in each interface, is counted with the answer, and is not part of what the program prints."""
+    file = folder / "replies.yaml"
+    file.write_text("- {reply: {content: four it is, reasoning_content: two and two}}\n")
+    m = Mock("--replies", file)
+    _, _, r = m.chat("2 + 2?")
+    check("whole", r["choices"][0]["message"]["reasoning_content"] == "two and two" and
+          r["usage"] == {"prompt_tokens": 3, "completion_tokens": 6, "total_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 3}}, r)
+    asked = {"model": "x", "messages": [{"role": "user", "content": "2 + 2?"}]}
+    whole = json.loads(m.ask("/api/chat", {**asked, "stream": False})[2])["message"]
+    lines = [json.loads(x)["message"] for x in m.ask("/api/chat", asked)[2].splitlines()]
+    check("Ollama", whole["thinking"] == "two and two" and [x.get("thinking") for x in lines] == ["two and two", None, None, None, None], (whole, lines))
+    program = """
+text:
+- {model: %s, input: sum, modelResponse: r, parameters: {api_base: "http://127.0.0.1:%d%s"}}
+- " after ${ r.choices[0].message.reasoning_content } (${ r.usage.completion_tokens })"
+"""
+    for flags in ([], ["--stream", "none"]):
+        for model, path in (("openai/gpt-5-mini", "/v1"), ("ollama_chat/qwen3", "")):
+            r = m.run(program % (model, m.port, path), *flags)
+            check("%s %s" % (model, flags), r.stdout == "four it is after two and two (6)\n", r.stdout + r.stderr)
+    m.end()
+
+
 def test_choices(folder):
     """A request for n choices takes as many items; one that refuses answers the next request."""
     file = folder / "replies.yaml"
@@ -177,13 +207,14 @@ def test_choices(folder):
 
 def test_wrong(folder):
     file = folder / "wrong.yaml"
-    for text, told in [("a: 1", "should be a list"), ("- 1", "item 1"), ("- x\n- {whem: y, reply: z}", "did you mean when?"), ("- {reply: 1}", "reply should be"), ("- {when: x}", "neither reply nor status"),
+    for text, told in [("a: 1", "should be a list"), ("- 1", "item 1"), ("- x\n- {whem: y, reply: z}", "did you mean when?"), ("- {reply: 1}", "reply should be"), ("- {reply: {content: a, finish_reason: late}}", "finish_reason should be stop, length"), ("- {reply: {content: a, reasoning_content: [b]}}", "reasoning_content should be a text"), ("- {when: x}", "neither reply nor status"),
                        ("- {reply: x, times: 0}", "times should be"), ("- {status: 200}", "from 400 to 599"), ("- {reply: x, when: 3}", "when should be a text"),
                        ("- {reply: x, retry_after: soon}", "seconds"), ("- {scores: {a: b}}", "scores should be log-probabilities"), ("- {reply: x, logprobs: []}", "logprobs should be"), ("- [", "wrong.yaml:")]:
         file.write_text(text)
         r = subprocess.run([PDL, "mock", "--replies", str(file)], capture_output=True, text=True, timeout=20)
         check("wrong %r" % text, r.returncode == 2 and told in r.stderr and r.stderr.count("\n") == 1, (r.returncode, r.stderr))
-    for args, code, told in [(["--port", "x"], 2, "65535"), (["--delay=-1"], 2, "milliseconds"), (["--replies", str(folder / "no")], 2, "there is no file"), (["x"], 2, "unrecognized")]:
+    for args, code, told in [(["--port", "x"], 2, "65535"), (["--delay=-1"], 2, "milliseconds"), (["--replies", str(folder / "no")], 2, "there is no file"),
+                             (["--host", "999.1.1.1"], 2, "argument --host: cannot listen at 999.1.1.1"), (["--host", "192.0.2.77"], 2, "argument --host: cannot listen at 192.0.2.77"), (["x"], 2, "unrecognized")]:
         r = subprocess.run([PDL, "mock", *args], capture_output=True, text=True, timeout=20)
         check("wrong %s" % args, r.returncode == code and told in r.stderr, (r.returncode, r.stderr))
 

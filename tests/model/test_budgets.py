@@ -111,6 +111,18 @@ def test_cost(build):
             rows["m"].update(change)
             (p.dir / "litellm.json").write_text(json.dumps(rows))
             same(p.run("--prices", "litellm.json", "p.pdl", program=one % 100)[1], "ok 4.75\n")
+        # a row may name another one; beside the rows LiteLLM's own file has what is none
+        rows["n"] = {**rows.pop("m"), "litellm_provider": "openai"}
+        for names in ({"m": {"alias_of": "n"}}, {"openai/m": {"alias_of": "k"}, "k": {"alias_of": "n"}}, {"m": {"alias_of": "n"}, "general": {"rules": []}}):
+            (p.dir / "litellm.json").write_text(json.dumps({**rows, **names}))
+            same(p.run("--prices", "litellm.json", "p.pdl", program=one % 100)[1], "ok 4.75\n", names)
+        for names in ({"m": {"alias_of": "m"}}, {"m": {"alias_of": "nothing"}}):
+            (p.dir / "litellm.json").write_text(json.dumps({**rows, **names}))
+            same(p.run("--prices", "litellm.json", "p.pdl", program=one % 100)[1], "config\n", names)
+        del rows["sample_spec"]
+        (p.dir / "litellm.json").write_text(json.dumps({**rows, "general": {"rules": []}}))
+        same(p.run("--prices", "litellm.json", "p.pdl", program=one % 100)[0], 2, "a row that is none")
+        rows["m"] = rows.pop("n")
         rows["m"]["litellm_provider"] = "azure"
         (p.dir / "litellm.json").write_text(json.dumps(rows))
         same(p.run("--prices", "litellm.json", "p.pdl", program=one % 100)[1], "config\n", "another service")
@@ -162,7 +174,7 @@ def test_broken_tables(build):
                        ('{"a": {"input": -1, "output": 1}}', "'a' should be")):
         (p.dir / "t").write_text(text)
         status, out, err = p.run("--prices", "t", "p.pdl", program="text: hi")
-        same((status, out, want in err, err.count("\n")), (1, "", True, 1), err)
+        same((status, out, want in err, err.count("\n")), (2, "", True, 1), err)
 
 
 def test_seconds(build):

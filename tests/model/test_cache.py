@@ -135,11 +135,23 @@ def test_killed_process_leaves_a_good_file(build):
         same((status, err, len(out.splitlines()) >= 15), (0, "", True))
 
 
+def test_other_format(build):
+    """A cache of another version is refused with both numbers, and stays as it is."""
+    with Server(counting) as s:
+        p = Place(build, s)
+        same(p.run("--cache", "c", "p.pdl", program=ASK % "hi")[0], 0)
+        with sqlite3.connect(p.dir / "c") as file:
+            file.execute("PRAGMA user_version = 7")
+        status, out, err = p.run("--cache", "c", "p.pdl")
+        same((out, "(format 7, this one reads 1)" in err, "a new file" in err, len(s.requests)), ("", True, True, 1), err)
+        same(status != 0, True)
+
+
 def test_damaged_files(build):
     p = Place(build)
     (p.dir / "p.pdl").write_text("text: hi")
     (p.dir / "text").write_text("no database, and long enough to be looked at: " + "x" * 200)
-    same(p.run("--cache", "text", "p.pdl"), (1, "", "pdl: error: argument --cache: the cache text cannot be used: it is a file of another kind\n"))
+    same(p.run("--cache", "text", "p.pdl"), (2, "", "pdl: error: argument --cache: 'text' is no cache: it is a file of another kind\ntry 'pdl --help'\n"))
     p.run("--record", "j", "p.pdl")
     same(p.run("--cache", "j", "p.pdl")[2], "pdl: error: j is not a cache: give the name of a new file, or of one made by --cache\n")
     same(p.run("--cache", "no/such/folder", "p.pdl")[2], "pdl: error: argument --cache: there is no folder 'no/such': 'no/such/folder'\ntry 'pdl --help'\n")
@@ -216,7 +228,7 @@ def test_list_of_damaged_files(build):
         status, out, err = p.run("cache", "list", name, "--json")
         same((status, err.count("\n"), err.startswith("pdl: error: ")), (1, 1, True), "%s: %s" % (name, err))
         same(all(json.loads(x)["model"] == "openai/m" for x in out.splitlines()) and len(out.splitlines()) < 50, True, name)
-    same(p.run("cache", "list", "text", "--json"), (1, "", "pdl: error: the cache text cannot be used: it is a file of another kind\n"))
+    same(p.run("cache", "list", "text", "--json"), (2, "", "pdl: error: 'text' is no cache: it is a file of another kind\ntry 'pdl cache --help'\n"))
     same(p.run("cache", "list", "j", "--json")[:2], (1, ""))
 
 

@@ -3,6 +3,7 @@
 import base64
 import json
 import struct
+import subprocess
 
 from .wire import KEY, Wire, error_of, head, run
 
@@ -125,3 +126,38 @@ def test_vertex():
     lines = run({"calls": [{"model": "vertex_ai/m", "input": ["a"], "parameters": {"api_base": wire.url, "api_key": KEY, "max_retries": 0, **place}}]})
     wire.close()
     error_of(lines[-1], "protocol", 200)
+
+
+ORDERS = [([0, 1], True), ([1, 0], True), (["1", "0"], True), ([1.0, 0.0], True), ([None, None], True), ([0, 0], False), ([0, 2], False), ([-1, 0], False), (["x", 0], False),
+          ([0.5, 1], False), ([True, 0], False)]
+VECTORS = [([1.0], [2.0], True), ([1.0], [2.0, 3.0], False), ([1.0], [], False), ([float("inf")], [1.0], False), ([float("nan")], [1.0], False),
+           (base64.b64encode(struct.pack("<f", float("inf"))).decode(), [1.0], False), ("AACAPw==", "AAAAQA==", True)]
+
+
+def test_indexes_and_vectors():
+    """Each text gets its own vector, whatever form the index has; vectors of two lengths and numbers that are none are refused."""
+    class Given(Wire):
+        def __init__(self, data):
+            super().__init__([])
+            self.data = data
+
+        def answer(self, body):
+            return [head("application/json"), json.dumps({"data": self.data}).encode()]
+    for indexes, good in ORDERS:
+        end = embed(Given([{"embedding": [10.0 + k], **({} if i is None else {"index": i})} for k, i in enumerate(indexes)]), ["a", "b"])[-1]
+        if not good:
+            error_of(end, "protocol", 200, "a vector of numbers for each of 2 texts")
+            continue
+        places = [int(float(i)) if i is not None else k for k, i in enumerate(indexes)]
+        assert end["reply"]["embeddings"] == [[10.0 + places.index(k)] for k in (0, 1)], (indexes, end)
+    for a, b, good in VECTORS:
+        end = embed(Given([{"index": 0, "embedding": a}, {"index": 1, "embedding": b}]), ["a", "b"])[-1]
+        assert ("reply" in end) == good, (a, b, end)
+
+
+def test_a_failure_names_the_line_of_the_program(pdl, folder):
+    """The vectors are awaited after the function of the library has returned."""
+    (folder / "p.pdl").write_text("text:\n- def: e\n  call: ${ stdlib.embed }\n  args: {model: openai/e, input: [a], parameters: {api_base: 'http://127.0.0.1:9', api_key: k, max_retries: 0}}\n"
+                                  "  contribute: []\n- ${ e.embeddings }\n", "utf-8")
+    done = subprocess.run([pdl, "p.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1 and done.stderr.startswith("p.pdl:2 - Error during 'openai/e' model call: connection") and "stdlib:" not in done.stderr, done.stderr

@@ -10,29 +10,37 @@ from .peers import PEERS, OpenAI, Peer, Replicate, Table, block, outcomes, run, 
 pytestmark = pytest.mark.tier("test")
 
 NAMED = [p for p in PEERS if not isinstance(p, Replicate)]
-ODD = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "NO_IMAGE", "ERROR", "error", "load", "abort", "SOMETHING_NEW"]
+ODD = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "NO_IMAGE", "ERROR", "error", "load", "abort", "cancelled", "network_error", "SOMETHING_NEW"]
 ORDINARY = {"stop": ["stop", "end_turn", "stop_sequence", "eos_token", "eos", "COMPLETE", "STOP", "FINISH_REASON_UNSPECIFIED"],
             "length": ["length", "max_tokens", "MAX_TOKENS", "compaction", "time_limit", "token_limit"],
             "content_filter": ["content_filter", "refusal", "guardrail_intervened", "SAFETY", "RECITATION", "OTHER", "IMAGE_SAFETY", "sensitive"]}
 
 
+def words(peer):
+    """-> (the reasons that are odd, the ordinary ones by their meaning) of a service; for watsonx's texts `cancelled` is a limit"""
+    if peer.model != "watsonx_text/m":
+        return ODD, ORDINARY
+    return [r for r in ODD if r != "cancelled"], {**ORDINARY, "length": ["cancelled", *ORDINARY["length"]]}
+
+
 @pytest.mark.parametrize("peer", NAMED, ids=[p.model for p in NAMED])
 def test_odd_ends(pdl, folder, peer, part):
     """Without content they are failures that are tried again; with content the answer is used, and a note names the reason."""
+    odd, ordinary = words(peer)
     for streamed in (False, True):
         table = Table()
         kind = peer.kind if streamed else None
-        empty = [stream(peer, peer.end(r)) if streamed else json.dumps(peer.whole("", r)).encode() for r in ODD]
-        for reason, got in zip(ODD, outcomes(pdl, folder, [block(peer, table, (e, kind)) for e in empty], streamed)):
+        empty = [stream(peer, peer.end(r)) if streamed else json.dumps(peer.whole("", r)).encode() for r in odd]
+        for reason, got in zip(odd, outcomes(pdl, folder, [block(peer, table, (e, kind)) for e in empty], streamed)):
             check("%s, %s: a failure that names the reason" % (peer.model, reason), reason in got.get("failed", "") and got.get("kind") == "server", got)
-        for reasons, want in [(ODD, "stop")] + [(v, k) for k, v in ORDINARY.items()]:
+        for reasons, want in [(odd, "stop")] + [(v, k) for k, v in ordinary.items()]:
             for reason in part(reasons[:3], 3, lambda reason: (peer.model, streamed, reason)):
                 table = Table()
                 said = stream(peer, peer.piece("Hel"), peer.end(reason)) if streamed else json.dumps(peer.whole("Hel", reason)).encode()
                 made = {**block(peer, table, (said, kind), modelResponse="r"), "contribute": []}
                 out, err = run(pdl, folder, {"lastOf": [made, "${ r.choices[0].finish_reason }"]}, "--stream", "result" if streamed else "none")
                 same(out.split()[-1:], [want], "%s, %s" % (peer.model, reason))
-                check("%s, %s: a note where it is odd" % (peer.model, reason), (reason in err) == (reasons is ODD), err)
+                check("%s, %s: a note where it is odd" % (peer.model, reason), (reason in err) == (reasons is odd), err)
         nothing = stream(peer, peer.end("SAFETY")) if streamed else json.dumps(peer.whole("", "SAFETY")).encode()
         same(outcomes(pdl, folder, [block(peer, Table(), (nothing, kind))], streamed), [{"ok": ""}])
 
@@ -45,6 +53,39 @@ def test_they_are_tried_again(pdl, folder):
     same(run(pdl, folder, made, "--stream", "none")[0].strip(), "Hello")
     got = outcomes(pdl, folder, [block(gemini, table, bad)], False)[0]["failed"]
     check("the words of the service", "Malformed function call: print(" in got, got)
+
+
+def test_blocked_prompts(pdl, folder):
+    """A prompt that Gemini refuses has no candidates: a failure with its reason, which is not tried again."""
+    usage = {"usageMetadata": {"promptTokenCount": 3, "totalTokenCount": 3}}
+    for feedback, want in (({"blockReason": "PROHIBITED_CONTENT"}, "PROHIBITED_CONTENT"), ({"blockReason": "SAFETY", "blockReasonMessage": "said so"}, "SAFETY: said so")):
+        for peer in [p for p in PEERS if p.model in ("gemini/m", "vertex_ai/m")]:
+            for streamed in (False, True):
+                said, table = {"promptFeedback": feedback, **usage}, Table()
+                made = block(peer, table, (stream(peer, said), peer.kind) if streamed else said, parameters={"max_retries": 2})
+                got = outcomes(pdl, folder, [made], streamed)[0]
+                check("%s, streamed %s: the reason" % (peer.model, streamed), want in got.get("failed", "") and got.get("kind") == "content_policy", got)
+                same(len(table.asked[0]), 1, "tried once")
+    gemini = next(p for p in PEERS if p.model == "gemini/m")
+    rated = {"promptFeedback": {"safetyRatings": []}, **gemini.whole("Hel")}
+    same(outcomes(pdl, folder, [block(gemini, Table(), rated)], False), [{"ok": "Hel"}])
+
+
+# finish reason, message, what the note says (None: there is none)
+LACKS = [("length", {"content": ""}, "(length); thoughts count as tokens"), ("content_filter", {"content": None}, "(content_filter)"), ("stop", {"content": None, "refusal": "I will not"}, "refused: I will not"),
+         ("stop", {"content": "", "reasoning_content": "hm"}, "thoughts only"), ("stop", {"content": "<think>hm</think>"}, "thoughts only"), ("stop", {"content": ""}, None), ("length", {"content": "Hel"}, None),
+         ("content_filter", {"content": "Hel"}, None), ("tool_calls", {"content": None, "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}, None)]
+
+
+@pytest.mark.parametrize("reason, message, want", LACKS)
+def test_answers_without_text(pdl, folder, reason, message, want):
+    """They succeed, and a note says why there is no text."""
+    peer = PEERS[0]
+    for streamed in (False, True):
+        choice = {"index": 0, "finish_reason": reason}
+        said = (stream(peer, {"choices": [{**choice, "delta": message}]}), peer.kind) if streamed else {"choices": [{**choice, "message": {"role": "assistant", **message}}]}
+        _, err = run(pdl, folder, block(peer, Table(), said), "--stream", "result" if streamed else "none")
+        check("streamed %s: %s" % (streamed, want), want in err if want else err == "", err)
 
 
 # --- strict: true -----------------------------------------------------------------------------------

@@ -52,6 +52,8 @@ SPLITS = [
     ("two names, no arguments", [(0, None, "t", ""), (0, None, "v", "")], [(None, "t", "{}"), (None, "v", "{}")]),
     ("blanks after the object", [(0, "a", "t", '{"u":1}'), (0, None, None, " \n")], [("a", "t", '{"u":1}')]),
     ("one id, two names", [(0, "a", "t", '{"u":1}'), (1, "a", "v", '{"q"'), (1, "a", None, ":2}")], [("a", "t", '{"u":1}'), (None, "v", '{"q":2}')]),
+    ("indexes as texts", [("0", "a", "t", ""), ("1", "b", "v", ""), ("0", None, None, '{"u":1}'), ("1", None, None, '{"q":2}')], [("a", "t", '{"u":1}'), ("b", "v", '{"q":2}')]),
+    ("decimal indexes", [(0.0, "a", "t", ""), (1.0, "b", "v", ""), (0.0, None, None, '{"u":1}'), (1, None, None, '{"q":2}')], [("a", "t", '{"u":1}'), ("b", "v", '{"q":2}')]),
     ("numbers as ids", [(0, 7, "t", '{"u"'), (0, 7, None, ":1}"), (0, 8, "t", '{"q":2}')], [("7", "t", '{"u":1}'), ("8", "t", '{"q":2}')]),
     ("the usual form", [(0, "a", "t", ""), (0, None, None, '{"u"'), (1, "b", "v", ""), (1, None, None, "{}"), (0, None, None, ":1}")], [("a", "t", '{"u":1}'), ("b", "v", "{}")]),
 ]
@@ -83,6 +85,24 @@ def test_the_older_form_of_calls(pdl, folder):
     f = [chunk(function_call={"name": "t", "arguments": ""}), chunk(function_call={"arguments": '{"u"'}), chunk(function_call={"arguments": ":1}"})]
     _, choice = raw(pdl, folder, OPEN, stream(OPEN, *f, OPEN.end("function_call")))
     same(choice["message"]["function_call"], {"name": "t", "arguments": '{"u":1}'})
+
+
+# (pieces (name, arguments) of function_call, the calls that they are)
+OLDER = [([("t", '{"u":1}'), ("t", '{"u":2}')], [("t", '{"u":1}'), ("t", '{"u":2}')]),
+         ([("t", '{"u"'), (None, ":1}"), ("v", ""), (None, '{"q"'), (None, ":2}")], [("t", '{"u":1}'), ("v", '{"q":2}')]),
+         ([("t", "{}"), ("v", "{}"), ("t", '{"u":3}')], [("t", "{}"), ("v", "{}"), ("t", '{"u":3}')]),
+         ([("t", '{"u"'), ("t", ":1}"), ("t", "")], [("t", '{"u":1}')])]
+
+
+@pytest.mark.parametrize("pieces, want", OLDER, ids=["two of one name", "two names", "three", "a name in each piece"])
+def test_several_calls_in_the_older_form(pdl, folder, pieces, want):
+    f = [chunk(function_call={"arguments": a, **({"name": n} if n else {})}) for n, a in pieces]
+    _, choice = raw(pdl, folder, OPEN, stream(OPEN, *f, OPEN.end("function_call")))
+    m = choice["message"]
+    got = [c["function"] for c in m["tool_calls"]] if len(want) > 1 else [m["function_call"]]
+    same([(c["name"], c["arguments"]) for c in got], want)
+    same(choice["finish_reason"], "tool_calls" if len(want) > 1 else "function_call")
+    check("one form, and ids that differ", len({c["id"] for c in m["tool_calls"] or []}) == (len(want) if len(want) > 1 else 0) and bool(m["tool_calls"]) != bool(m["function_call"]), m)
 
 
 def start(index, name, value, **more):
@@ -181,7 +201,7 @@ BROUGHT = {"reasoning_content": "hm", "reasoning": "hm", "reasoning_details": [{
            "annotations": [{"type": "url"}], "refusal": "no", "audio": {"id": "a1", "data": "AAAA"}, "images": [{"type": "image_url"}], "function_call": None,
            "provider_specific_fields": {"x": 1}, "tool_calls": None, "thought_signatures": ["s"], "citations": [1], "something_new": {"x": 1}}
 TAKES = {"deepseek/m": {"reasoning_content": "hm"}, "moonshot/m": {"reasoning_content": "hm"}, "openai/m": {"refusal": "no", "audio": {"id": "a1"}},
-         "azure/m": {"refusal": "no", "audio": {"id": "a1"}}}
+         "azure/m": {"refusal": "no", "audio": {"id": "a1"}}, "openrouter/m": {"reasoning_details": [{"type": "x"}]}}
 
 
 @pytest.mark.parametrize("model", [p.model for p in PEERS if isinstance(p, OpenAI) and "completion" not in p.model]
@@ -257,3 +277,34 @@ def test_marks_of_thoughts_go_back(pdl, folder, model, back):
     run(pdl, folder, program, "--stream", "none")
     want = {"type": "function", "function": {"name": "t", "arguments": "{}", **({"provider_specific_fields": MARKS["provider_specific_fields"]} if back else {})}, **(MARKS if back else {})}
     same({k: v for k, v in table.asked[1][0]["messages"][1]["tool_calls"][0].items() if k != "id"}, want)
+
+
+def detail(kind, index=None, **more):
+    return {"type": "reasoning." + kind, **({"index": index} if index is not None else {}), **more}
+
+
+# (what it is, the lists of the events, what the message has)
+DETAILS = [
+    ("pieces of one index", [[detail("text", 0, text="Let", format="f")], [detail("text", 0, text=" me", signature=None)], [detail("text", 0, signature="s")]],
+     [detail("text", 0, text="Let me", format="f", signature="s")]),
+    ("two in one event", [[detail("text", 0, text="a", signature="s"), detail("text", 1, text="b")], [detail("text", 1, text="c", signature="u")]],
+     [detail("text", 0, text="a", signature="s"), detail("text", 1, text="bc", signature="u")]),
+    ("a summary, then an encrypted thought", [[detail("summary", 0, summary="a")], [detail("summary", 0, summary="\u00e9")], [detail("encrypted", 0, data="x")], [detail("encrypted", 0, data="y")]],
+     [detail("summary", 0, summary="a\u00e9"), detail("encrypted", 0, data="x"), detail("encrypted", 0, data="y")]),
+    ("no index", [[detail("text", text="a")], [detail("text", text="b", signature="s")], [detail("text", text="c")]],
+     [detail("text", text="ab", signature="s"), detail("text", text="c")]),
+    ("no text", [[detail("text", 0, text=None)], [detail("text", 0, text="")]], [detail("text", 0, text="")]),
+    ("an empty list, and no objects", [[], [1, None, detail("text", 0, text="a")], []], [1, None, detail("text", 0, text="a")]),
+    ("a thousand pieces", [[detail("text", 0, text="ab")]] * 1000, [detail("text", 0, text="ab" * 1000)]),
+]
+
+
+@pytest.mark.parametrize("row", DETAILS, ids=[d[0] for d in DETAILS])
+def test_details_of_thoughts(pdl, folder, row):
+    """Thoughts in the form of OpenRouter are put together from their pieces, and go back to it as a whole; the message after the deltas repeats them."""
+    peer = OpenAI("openrouter/m")
+    events = [chunk(reasoning_details=some) for some in row[1]]
+    repeated = {"id": "c", "choices": [{"index": 0, "message": {"role": "assistant", "content": "A", "reasoning_details": row[2]}}]}
+    for more in ([], [repeated]):
+        _, choice = raw(pdl, folder, peer, stream(peer, *events, chunk(content="A"), *more, peer.end()))
+        same(choice["message"]["reasoning_details"], row[2])

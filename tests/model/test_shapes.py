@@ -142,8 +142,9 @@ def test_tools_without_arguments():
     for given in ({"type": ["object", "null"], "properties": one}, {"anyOf": [{"type": "object", "properties": one}, {"type": "null"}]}, {"oneOf": [{"$ref": "#/$defs/A"}], "$defs": {"A": {"type": "object", "properties": one}}},
                   {"$ref": "#/$defs/A", "$defs": {"A": {"type": "object", "properties": one}}}, {"allOf": [{"type": "object", "properties": one}]}, {"type": "object", "properties": one, "required": ["x"]}):
         tools, sent = [{"type": "function", "function": {"name": "f", "parameters": given}}], {"type": "object", **given}
+        plain = "required" in given
         check([("openai/m", None, {"tools": tools}, {"tools": [{"type": "function", "function": {"name": "f", "parameters": sent}}]}),
-               ("gemini/m", None, {"tools": tools}, {"tools": [{"function_declarations": [{"name": "f", "parameters": sent}]}]}),
+               ("gemini/m", None, {"tools": tools}, {"tools": [{"function_declarations": [{"name": "f", ("parameters" if plain else "parameters_json_schema"): sent}]}]}),
                ("anthropic/m", None, {"tools": tools}, {"tools": [{"type": "custom", "name": "f", "input_schema": sent}]})])
     untyped = {"properties": one}
     check([("openai/m", None, {"tools": [{"type": "function", "function": {"name": "f", "parameters": untyped}}]},
@@ -151,6 +152,76 @@ def test_tools_without_arguments():
     free = {"type": "object", "additionalProperties": {"type": "integer"}}
     check([("openai/m", None, {"tools": [{"type": "function", "function": {"name": "f", "parameters": free}}]},
             {"tools": [{"type": "function", "function": {"name": "f", "parameters": {**free, "properties": {}}}}]})])
+
+
+def test_empty_lists_of_tools():
+    """Services refuse an empty list, and a choice without tools: a program that has no tools this time says nothing of them."""
+    none = {"tools": None, "tool_choice": None, "parallel_tool_calls": None, "toolConfig": None}
+    for model in ("openai/m", "mistral/m", "groq/m", "ollama_chat/m", "anthropic/m", "bedrock/m", "gemini/m", "azure/m", "text-completion-openai/m"):
+        check([(model, None, {"tools": [], "tool_choice": "auto", "parallel_tool_calls": False}, none)])
+    check([("openai/m", None, {"tools": [TOOL], "tool_choice": "auto", "parallel_tool_calls": False}, {"tools": [TOOL], "tool_choice": "auto", "parallel_tool_calls": False})])
+
+
+def test_past_tools_of_bedrock():
+    """It wants tools wherever messages have calls; a request without tools names those that were called, once each."""
+    spec = {"name": "f", "description": "It was called before. It is not available any more.", "inputSchema": {"json": {"type": "object", "properties": {}}}}
+    talk = [user("q"), bot("", tool_calls=[a_call("c"), a_call("d")]), tool("c", "1"), tool("d", "2"), user("sum up")]
+    check([("bedrock/m", talk, {}, {"toolConfig": {"tools": [{"toolSpec": spec}]}}), ("bedrock/m", talk, {"tools": []}, {"toolConfig": {"tools": [{"toolSpec": spec}]}}),
+           ("bedrock/m", [user("q")], {}, {"toolConfig": None}), ("anthropic/m", talk, {}, {"tools": None}),
+           ("bedrock/m", talk, {"tools": [{"type": "function", "function": {"name": "g"}}]},
+            {"toolConfig": {"tools": [{"toolSpec": {"name": "g", "inputSchema": {"json": {"type": "object", "properties": {}}}}}]}})])
+
+
+def test_types_of_data_addresses():
+    """Parameters of a type are left out, and image/jpg is image/jpeg; whoever takes the address itself gets it unchanged."""
+    for given, want in (("image/jpg", "image/jpeg"), ("IMAGE/JPG", "image/jpeg"), ("image/png;charset=utf-8", "image/png"), ("image/webp", "image/webp")):
+        url = "data:%s;base64,AAAA" % given
+        shown = [user([image(url)])]
+        check([("anthropic/m", shown, {}, {"messages": [user([{"type": "image", "source": {"type": "base64", "media_type": want, "data": "AAAA"}}])]}),
+               ("bedrock/m", shown, {}, {"messages": [user([{"image": {"format": want.split("/")[1], "source": {"bytes": "AAAA"}}}])]}),
+               ("gemini/m", shown, {}, {"contents": [{"role": "user", "parts": [{"inline_data": {"mime_type": want, "data": "AAAA"}}]}]}),
+               ("openai/m", shown, {}, {"messages": shown})])
+
+
+def test_parameters_of_gemini():
+    """What OpenAPI's Schema cannot say goes into the field for JSON Schema; a schema without it, into the older field."""
+    one = {"type": "string"}
+    plain = [{"type": "string", "description": "d", "title": "t", "enum": ["a", "b"], "default": "a", "nullable": True}, {"type": "integer", "format": "int32", "minimum": 1, "maximum": 9},
+             {"type": "array", "items": one, "minItems": 1, "maxItems": 2}, {"anyOf": [one, {"type": "null"}]}, {"type": "object", "properties": {"$ref": one, "const": one}, "required": ["const"]},
+             {"type": "STRING", "format": "date-time"}]
+    other = [{"$ref": "#/$defs/A"}, {"type": ["string", "null"]}, {"type": "string", "const": "x"}, {"type": "number", "exclusiveMinimum": 0}, {"type": "integer", "enum": [1, 2]},
+             {"type": "string", "enum": [""]}, {"type": "array"}, {"type": "array", "items": {"type": "array"}}, {"oneOf": [one]}, {"allOf": [one]}, {"type": "string", "anyOf": [one]}, {}, True,
+             {"type": "string", "format": "uri"}, {"type": "string", "properties": {"x": one}}, {"anyOf": [{"$ref": "#/$defs/A"}]}, {"type": "object", "properties": {"y": {"not": {}}}},
+             {"type": "object", "additionalProperties": one, "patternProperties": {}}]
+    for given, field in [(p, "parameters") for p in plain] + [(p, "parameters_json_schema") for p in other]:
+        whole = {"type": "object", "properties": {"x": given}, "additionalProperties": False}
+        sent = {"type": "object", "properties": {"x": given}} if field == "parameters" else whole
+        tools = [{"type": "function", "function": {"name": "f", "parameters": whole}}]
+        check([("gemini/m", None, {"tools": tools}, {"tools": [{"function_declarations": [{"name": "f", field: sent}]}]})])
+    defs = {"type": "object", "properties": {"x": {"$ref": "#/$defs/A"}}, "$defs": {"A": one}}
+    tools = [{"type": "function", "function": {"name": "f", "parameters": defs}}]
+    check([("gemini/gemini-1.5-pro", None, {"tools": tools}, {"tools": [{"function_declarations": [{"name": "f", "parameters": defs}]}]})])
+
+
+def test_results_with_references():
+    """Gemini takes `$ref` in a result for the name of a part."""
+    for result, want in (('{"t": 2}', {"t": 2}), ('{"s": [{"$ref": "#/x"}]}', {"content": '{"s": [{"$ref": "#/x"}]}'})):
+        check([("gemini/m", [user("q"), bot("", tool_calls=[a_call("c")]), tool("c", result)], {}, {"contents": [
+            {"role": "user", "parts": [{"text": "q"}]}, {"role": "model", "parts": [{"function_call": {"name": "f", "args": {"x": 1}}}]},
+            {"role": "user", "parts": [{"function_response": {"name": "f", "response": want}}]}]})])
+
+
+def test_blank_texts():
+    """Anthropic and Bedrock refuse a request with a text of white space; others take it."""
+    talk = [user("q"), bot(" \n", tool_calls=[a_call("c")]), tool("c", "r"), bot("x"), user([part("text", text="a"), part("text", text="\t")])]
+    text = [{"type": "text", "text": "a"}]
+    check([("anthropic/m", talk, {}, {"messages": [
+        user([{"type": "text", "text": "q"}]), bot([{"type": "tool_use", "id": "c", "name": "f", "input": {"x": 1}}]),
+        user([{"type": "tool_result", "tool_use_id": "c", "content": "r"}]), bot([{"type": "text", "text": "x"}]), user(text)]}),
+           ("bedrock/m", talk, {}, {"messages": [
+               user([{"text": "q"}]), bot([{"toolUse": {"toolUseId": "c", "name": "f", "input": {"x": 1}}}]),
+               user([{"toolResult": {"toolUseId": "c", "content": [{"text": "r"}]}}]), bot([{"text": "x"}]), user([{"text": "a"}])]}),
+           ("openai/m", talk, {}, {"messages": talk})])
 
 
 def test_media():

@@ -156,3 +156,19 @@ def test_texts_in_any_member(pdl, folder, peer):
     got = outcomes(pdl, folder, [block(peer, table, (stream(peer, {"id": "c", "choices": [{"index": 0, **e}]}, peer.end()), peer.kind)) for e in events], True)
     for e, g in zip(events, got):
         check("%s, streamed: %s" % (peer.model, e), g == {"ok": "Hello"}, g)
+
+
+# where FastAPI found the fault, and what the message ends with
+PLACES = ((["body", "model"], " (at model)"), (["body", "messages", 0, "role"], " (at messages.0.role)"), (["body"], ""), ([], ""), ("body", ""), (["body", None], ""),
+          (["query", "x" * 200], " (at %s)" % ("x" * 60)), (["body"] + ["a"] * 20, " (at %s)" % ".".join("a" * 8)))
+
+
+@pytest.mark.parametrize("streamed", (True, False))
+def test_place_of_a_fault(pdl, folder, streamed):
+    """The words of a service that checks requests say nothing without the part of the request that they are about."""
+    peer, table = OpenAI("openai/m"), Table()
+    said = [json.dumps({"detail": [{"type": "missing", "loc": loc, "msg": BOOM}]}).encode() for loc, _ in PLACES]
+    ends = outcomes(pdl, folder, [block(peer, table, (s, "application/json")) for s in said], streamed)
+    for (loc, place), end in zip(PLACES, ends):
+        failed = end.get("failed", "")
+        check("%s: the place" % loc, BOOM + place in failed and ("(at" in failed) == bool(place), end)

@@ -264,7 +264,7 @@ def test_what_native_replies_hold():
               "usage": {"inputTokens": 9, "outputTokens": 3, "totalTokens": 62, "cacheReadInputTokens": 30, "cacheWriteInputTokens": 20}}
     wire = Wire([head("application/json"), json.dumps(hidden).encode()])
     reply = call(wire, model="bedrock/m", stream=False, api_base=wire.url, **aws)[1]["reply"]
-    assert reply["usage"] == {"prompt_tokens": 59, "completion_tokens": 3, "total_tokens": 62, "prompt_tokens_details": {"cached_tokens": 30}}, reply
+    assert reply["usage"] == {"prompt_tokens": 59, "completion_tokens": 3, "total_tokens": 62, "prompt_tokens_details": {"cached_tokens": 30}, "cache_creation_input_tokens": 20}, reply
     assert reply["message"]["thinking_blocks"] == [{"type": "redacted_thinking", "data": "xx"}]
     wire = Wire([head("application/json"), json.dumps(hidden).encode()])
     call(wire, model="bedrock/m", stream=False, api_base=wire.url, messages=[{"role": "user", "content": "q"}, reply["message"], {"role": "user", "content": "r"}], **aws)

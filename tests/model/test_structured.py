@@ -121,6 +121,25 @@ def test_refused_once_then_in_words():
     assert reply["structured"] == "prompt" and [(a["next"], a["status"]) for a in reply["attempts"]] == [("without schema", 400)], reply
 
 
+def test_gemini_takes_no_schema_beside_tools():
+    """The words of the service name its own field."""
+    words = ("Function calling with a response mime type: 'application/json' is unsupported", "set the mode to ANY instead of populating 'response_mime_type' and 'response_schema' fields")
+    for message in words:
+        bad = [head("application/json", "400 Bad"), json.dumps({"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}).encode()]
+        good = [head("application/json"), b'{"candidates": [{"content": {"parts": [{"text": "{}"}]}, "finishReason": "STOP"}]}']
+        _, end, bodies = ask(Wire(bad, good), "gemini/m")
+        assert ["response_json_schema" in b["generationConfig"] for b in bodies] == [True, False], bodies
+        assert [a["next"] for a in end["reply"]["attempts"]] == ["without schema"], end
+
+
+def test_the_schema_tool_is_cut():
+    """The end of the forced tool's arguments is no ordinary end when a limit made it."""
+    for reason, want in (("tool_use", "stop"), ("end_turn", "stop"), ("max_tokens", "length"), ("refusal", "content_filter")):
+        said = {"content": [{"type": "tool_use", "id": "t", "name": "json_tool_call", "input": {"name": "A"}}], "stop_reason": reason}
+        reply = form_of("anthropic/m", [head("application/json"), json.dumps(said).encode()])[2]
+        assert (reply["content"], reply["raw"]["choices"][0]["finish_reason"]) == ('{"name": "A"}', want), reply
+
+
 def test_the_programs_own_format_stays():
     form, body, _ = form_of("hosted_vllm/m", response_format={"type": "json_object"})
     assert form is None and body["response_format"] == {"type": "json_object"} and body["messages"][0]["content"] == "Who?"

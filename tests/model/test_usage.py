@@ -5,6 +5,7 @@ import json
 from .. import http_of
 from ..checks import check, same
 from .loopback import Place
+from .peers import PEERS, Table, block, run, stream
 
 # What is said as `usage`; tokens, and whether there is a cost, that `pdl batch --report` tells of one call.
 SAID = (
@@ -69,5 +70,23 @@ def test_prices(build):
     for table, wrong in PRICES:
         (p.dir / "prices.json").write_text(table)
         status, out, err = p.run("--budget", "cost=100", "--prices", "prices.json", "p.pdl", program=PROGRAM)
-        same((status, out), (1 if wrong else 0, "" if wrong else "ok\n"), table + err)
+        code = 0 if not wrong else 2 if "should be" in wrong else 1  # the option is wrong, or the run fails
+        same((status, out), (code, "" if wrong else "ok\n"), table + err)
         check("%s: it says what is wrong" % table, not wrong or wrong in err, err)
+
+
+OWN, INNER = {"prompt_tokens": 3, "completion_tokens": 4}, {"prompt_tokens": 5, "completion_tokens": 6}
+# what the last chunk of a stream has beside its choice, and in it; what is reported
+PLACES = (({"usage": OWN}, {}, OWN), ({}, {"usage": INNER}, INNER), ({"x_groq": {"id": "r", "usage": INNER}}, {}, INNER), ({"usage": OWN, "x_groq": {"usage": INNER}}, {"usage": INNER}, OWN),
+          ({"usage": None}, {"usage": INNER}, INNER), ({"x_groq": {"id": "r"}}, {"usage": None}, None))
+
+
+def test_places_of_usage(pdl, folder):
+    """Moonshot writes it into the choice, Groq into a member of its own; what is beside the choices wins."""
+    peer, table = PEERS[0], Table()
+    calls = []
+    for n, (beside, within, _) in enumerate(PLACES):
+        said = stream(peer, peer.piece("x"), {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", **within}], **beside})
+        calls += [{"def": "c%d" % n, **block(peer, table, (said, peer.kind), modelResponse="r%d" % n), "contribute": []}]
+    out, _ = run(pdl, folder, {"lastOf": [*calls, {"array": ["${ r%d.usage | default(none) }" % n for n in range(len(PLACES))]}]})
+    same(json.loads(out), [want for *_, want in PLACES])

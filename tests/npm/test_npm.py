@@ -85,7 +85,7 @@ ELSEWHERE = {
     ("getting-started.md", "Reading the user"): "the command prints what read asks",
     ("cookbook.md", "21. Serve a program as a model"): "the page has a server",
     ("serve.md", "Programs as models"): "the page has a server",
-    ("guide.md", "Asking a model"): "mock_response is the host's",
+    ("errors.md", "When a service is down: another model"): "which models are asked is up to the host",
     ("messages-models.md", "A model without its provider"): "the provider is the host's",
     ("structured-output.md", "What each service is sent"): "the form of a service is the host's",
 }
@@ -134,6 +134,30 @@ def test_archive(package, tmp_path):
     made = tmp_path / p.stdout.strip()
     check("npm packs it", p.returncode == 0 and made.is_file(), p.stdout, p.stderr)
     check("in 2 MB", made.is_file() and made.stat().st_size <= 2 << 20, made)
+
+
+PAGE = """import { check, run, scripted } from 'pdl-lang'
+const { text } = await run('text: [Hello, {model: openai/x}]', { model: scripted('- " you"') })
+console.log(text, check('modl: x').length)
+"""
+
+
+@pytest.mark.builds
+def test_bundle(package, tmp_path):
+    """esbuild joins it to a program for a page, without an option, and the module is found beside the script."""
+    modules, why = node_of.modules(Choice.build, "esbuild@0.28.2")
+    if not modules:
+        skip("a bundle for a page", why)
+        return
+    shutil.copytree(package, tmp_path / "node_modules" / "pdl-lang")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "page.js").write_text(PAGE)
+    p = subprocess.run(["node", str(pathlib.Path(modules) / "esbuild/bin/esbuild"), "page.js", "--bundle", "--minify", "--format=esm", "--platform=browser", "--outfile=dist/page.js"],
+                       cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    check("it is joined", p.returncode == 0, p.stderr[-2000:])
+    shutil.copy(package / "libpdl.wasm", tmp_path / "dist")
+    p = subprocess.run(["node", "dist/page.js"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    check("it runs", p.stdout == "Hello you 1\n", p.stdout, p.stderr[-2000:])
 
 
 class Node:

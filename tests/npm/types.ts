@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // types.ts -- what a user of TypeScript writes; the compiler reads it, nobody runs it.
-import { LanguageServer, PdlError, Run, check, explain, format, run, scripted } from 'pdl-lang'
+import { JsonText, LanguageServer, PdlError, Run, check, explain, format, run, scripted } from 'pdl-lang'
 import type { Explanation, LspMessage, Model, ModelRequest, Prices, Problem, Result, RunEvent } from 'pdl-lang'
 
 const text: string = format('text: a')
@@ -16,7 +16,7 @@ async function* pieces({ messages }: ModelRequest) {
   for (const { content } of messages) yield String(content)
 }
 
-const running: Run = run({ text: ['a', { model: 'openai/x' }] }, { model: pieces, read: () => null, budget: { calls: 3 }, code: ({ lang, code, variables }) => ({ lang, code, ...variables }), view: true })
+const running: Run = run({ text: ['a', { model: 'openai/x' }] }, { model: pieces, read: () => null, budget: { calls: 3 }, code: ({ lang, code, variables, variablesJson }) => variablesJson ? new JsonText(variablesJson) : { lang, code, ...variables }, view: true })
 for await (const event of running) show(event)
 const result: Result = await running
 const tokens: number = result.usage.prompt_tokens + (await run('text: a', { model: whole, signal: AbortSignal.timeout(5) })).usage.model_calls
@@ -42,9 +42,12 @@ try {
 const prices: Prices = { 'openai/*': { input: 1e-6, output: 2e-6 } }
 const plan: Explanation = explain('text: a', { variables: { n: 1 }, prices })
 const most: number = plan.total.answer_tokens_at_most + plan.calls[0].tokens.prompt + (plan.calls[0].cost ?? 0)
+const sent: string | undefined = plan.calls[0].request?.url ?? plan.calls[0].request?.headers?.Authorization ?? plan.calls[0].problem ?? undefined
 
 const server = new LanguageServer((message: LspMessage) => message.result)
 server.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { capabilities: {} } })
+server.setPrices(prices)
+new LanguageServer(() => null, { prices }).close()
 server.close()
 
 // @ts-expect-error there is no such option
@@ -54,4 +57,4 @@ run('text: a', { model: () => 7 })
 // @ts-expect-error a problem has no such member
 problems[0].lines
 
-export { line, most, tokens }
+export { line, most, sent, tokens }

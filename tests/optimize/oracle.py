@@ -5,9 +5,9 @@ import hashlib
 import json
 import sys
 
-SEEDS, TRAIN, VALIDATION, TEST, PROPOSALS, MINIBATCH, MERGE_ROWS = range(24), 7, 9, 4, 14, 3, 5
+SEEDS, ONE_TEXT_SEEDS, TRAIN, VALIDATION, TEST, PROPOSALS, MINIBATCH, MERGE_ROWS = range(24), range(100, 107), 7, 9, 4, 14, 3, 5
 NAMES, MASK = ("first", "second"), (1 << 64) - 1
-FIRST = {"first": "first 0", "second": "second 0"}
+FIRST = {name: name + " 0" for name in NAMES}
 ROWS = [{"word": "w%d" % i, "answer": "W%d" % i, "split": "train" if i < TRAIN else "validation" if i < TRAIN + VALIDATION else "test"}
         for i in range(TRAIN + VALIDATION + TEST)]
 
@@ -17,7 +17,7 @@ def right(texts, word):
     def knows(text):
         number = int(text.split()[-1])
         return hashlib.sha256((text + word).encode()).digest()[0] < 30 + 6 * number
-    return knows(texts["first"]) or knows(texts["second"])
+    return any(map(knows, texts.values()))
 
 
 def proposal(name, number):
@@ -90,7 +90,7 @@ def parts(seed):
     return [[ROWS[begin + i] for i in Drawn(seed + add).order(n)] for begin, n, add in ((0, TRAIN, 1), (TRAIN, VALIDATION, 2))]
 
 
-def decide(seed):
+def decide(seed, names=NAMES):
     import gepa
     import gepa.api
     from gepa.core.adapter import EvaluationBatch
@@ -116,12 +116,12 @@ def decide(seed):
         Random = Drawn
     gepa.api.random = Module
     train, validation = parts(seed)
-    result = gepa.optimize(seed_candidate=dict(FIRST), trainset=train, valset=validation, adapter=Adapter(), seed=seed, use_merge=True, logger=Quiet(),
+    result = gepa.optimize(seed_candidate={name: FIRST[name] for name in names}, trainset=train, valset=validation, adapter=Adapter(), seed=seed, use_merge=True, logger=Quiet(),
                            stop_callbacks=[lambda state: count[0] >= PROPOSALS or state.i > 200], reflection_minibatch_size=MINIBATCH)
-    return {"candidates": [[c["first"], c["second"]] for c in result.candidates], "parents": [[p for p in x if p is not None] for x in result.parents],
+    return {"candidates": [[c[name] for name in names] for c in result.candidates], "parents": [[p for p in x if p is not None] for x in result.parents],
             "winner": result.best_idx, "evaluations": result.total_metric_calls}
 
 
 if __name__ == "__main__":
-    json.dump({"gepa": "0.1.4", "seeds": [decide(seed) for seed in SEEDS]}, sys.stdout, indent=None, separators=(",", ":"))
+    json.dump({"gepa": "0.1.4", "seeds": [decide(seed) for seed in SEEDS], "one text": [decide(seed, NAMES[:1]) for seed in ONE_TEXT_SEEDS]}, sys.stdout, indent=None, separators=(",", ":"))
     print()

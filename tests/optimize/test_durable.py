@@ -131,6 +131,27 @@ def test_what_its_state_does_not_keep():
     t.check("unless the resume says so", code == 0 and (t.folder / "log").exists(), code, err)
 
 
+GROWS = """defs:
+  search:
+    function: {engine: }
+    return:
+      lastOf:
+      - def: added
+        data: "${ engine.add({'form': 'shout'}, 0) }"
+      - ${ engine.evaluate([added.candidate], 5) }
+      - ${ engine.evaluate(engine.candidates, engine.rows) }
+      - data: {winner: "${ added.candidate }", certain: false}
+"""
+
+
+def test_a_killed_search_names_what_it_evaluated():
+    begin(files={"grows.pdl": GROWS}, rule=unhurried(rule))
+    t.check("it is killed", killed([*WORDS, "--vary", "form=whisper,speak", "--method", "grows.pdl"], 15))
+    scored = {json.loads(line)["candidate"] for line in (folder() / "scores.jsonl").read_text().splitlines()}
+    listed = {x["candidate"]: x["values"] for x in t.lines("experiments/%s/candidates.jsonl" % folder().name)}
+    t.check("also a candidate that the method has added", scored == {2} and listed.get(2) == {"form": "shout"}, scored, listed)
+
+
 def test_a_name_with_a_dash():
     begin()
     (t.folder / "p.pdl").rename(t.folder / "-one.pdl")
@@ -184,13 +205,16 @@ TWICE = ASK + "- model: openai/m\n  input: ${ form } ${ word }\n"
 
 
 def test_a_run_that_the_budget_ends_has_cost_something():
-    """Its first call was paid for, and the second one refused. The cost is that of all answers, in one process and in two."""
-    words = [*WORDS, "--vary", "form=whisper,shout", "--prices", "prices.json", "--budget", "calls=31"]  # an odd number, and two calls a run
-    begin(program=TWICE, files={"prices.json": PRICES})
+    """Its first calls were paid for, and the last one refused. The cost is that of all answers, in one process and in two."""
+    again = "  - {model: openai/m, input: '${ form } ${ word }'}\n"
+    program = ASK + "- if: ${ form == 'shout' }\n  then:\n    lastOf:\n" + 2 * ("  " + again)  # three calls, and else one: two on average
+    words = [*WORDS, "--vary", "form=whisper,shout", "--prices", "prices.json", "--budget", "calls=43"]  # two are left for a run of three
+    begin(program=program, files={"prices.json": PRICES})
     code, out, err = t.run(*words, word="optimize")
-    r, answered = json.loads(out), sum(t.service.answered.values())
+    r, answered = json.loads(out), t.service.settled() and sum(t.service.answered.values())
     used = (t.folder / r["folder"] / "used.txt").read_text().split()
-    t.check("the budget is spent", code == 0 and r["budget_spent"] and answered > 2 * r["evaluations"], answered, r, err)
+    whole = sum(3 if x["candidate"] else 1 for x in t.lines(r["folder"] + "/scores.jsonl"))
+    t.check("the budget is spent", code == 0 and r["budget_spent"] and answered > whole, answered, whole, r, err)
     t.check("the cost is that of all answers", abs(r["cost"] / EACH - answered) < 0.01 and abs(float(used[4]) - r["cost"]) < EACH / 100, r["cost"] / EACH, answered, used)
 
 

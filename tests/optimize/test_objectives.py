@@ -82,6 +82,10 @@ def test_limits():
         begin(TURNS.replace("turns: 3", "turns: 1"), None, None, rule)
         code, r, err = optimize("--vary", "turns=2,3", "--method", method, "--at-most", "calls=2")
         t.check(method + ": the best is above", code == 0 and r["winner"]["values"] != {"turns": 3} and r["kept"] == "before", r, err)
+        begin(TURNS.replace("turns: 3", "turns: 1"), None, None, rule)
+        code, r, err = optimize("--vary", "turns=3", "--method", method, "--at-most", "calls=2")
+        report = (t.folder / r["folder"] / "report.md").read_text() if not code else err
+        t.check(method + ": the report says why it does not win", "A candidate that scores more is above --at-most: the program as it was is kept." in report, report)
 
 
 def test_above_on_the_test_alone():
@@ -171,13 +175,23 @@ def test_a_configuration():
 
 def test_bad_options():
     for args, said in ((["--objective", "cost"], "'score' is missing"), (["--objective", "score,tokns"], "did you mean 'tokens'?"),
-                       (["--objective", "score,time"], "there is no 'time'"), (["--at-most", "cost"], "'cost' is no limit"),
+                       (["--objective", "score,time"], "there is no 'time': expected some of score, calls"), (["--objective", "scor, cost"], "did you mean 'score'?"),
+                       (["--at-most", "cost"], "'cost' is no limit"),
                        (["--at-most", "cost=-1"], "'cost=-1' is no limit"), (["--at-most", "cals=1"], "did you mean 'calls'?"),
                        (["--at-most", "calls=nan"], "is no limit"), (["--at-most", "cost=1"], "no price of openai/m is known"),
                        (["--budget", "cost=1"], "--budget: no price of openai/m is known"),
                        (["--objective", "score,cost"], "--objective: no price of openai/m is known")):
         code, r, err = search(*args)
         t.check("%s is refused before anything is sent" % args, code == 2 and said in err and not t.service.asked, code, err)
+
+
+def test_prices_in_a_module():
+    """The models of each program are found by the names of this program, and not by those of the one that imports it."""
+    module = "defs:\n  a: 1\n  f: {function: {}, return: {defs: {turns: openai/k}, lastOf: [{model: \"${ turns }\", input: x}]}}\n"
+    code, r, err = search("--budget", "cost=1", program=TURNS.replace("openai/m", "openai/k") + "- {defs: {z: {import: ./z.pdl}}, text: \"${ z.a }\"}\n", files={"z.pdl": module})
+    t.check("the program", code == 2 and "no price of openai/k is known" in err and not t.service.asked, code, err)
+    code, r, err = search("--budget", "cost=1", program="defs: {z: {import: ./z.pdl}, b: 1, c: 1, d: 1, e: 1, g: 1, h: 1, i: 1, j: 1, turns: 3}\nlastOf: [\"${ z.f() } ${ word }\"]\n", files={"z.pdl": module})
+    t.check("its module", code == 2 and "no price of openai/k is known, which z.pdl" in err.replace("./", "") and not t.service.asked, code, err)
 
 
 def test_progress():

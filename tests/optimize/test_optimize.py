@@ -144,6 +144,34 @@ def test_judges_and_failures():
     t.check("the report says why", "Answers that failed count as wrong; " in report and lost["first_error"] in report, report)
 
 
+def most_of(*args):
+    code, r, err = optimize(*args, "--dry-run")
+    t.check("--dry-run", code == 0, err)
+    return r["evaluations"]
+
+
+def test_a_small_budget_leaves_the_test_its_rows():
+    """The budget is a quarter of what the search could use; the test needs 80 calls."""
+    begin()
+    many = "form=whisper,shout," + ",".join("mumble%d" % i for i in range(18))
+    code, r, err = optimize("--vary", many, "--budget", "calls=200")
+    t.check("the test is whole", code == 0 and r["before"]["test"]["rows"] == 40 and r["calls"] <= 200, r and r["before"], r and r["calls"], err)
+    t.check("for both programs", r["winner"]["candidate"] == 0 or r["winner"]["test"]["rows"] == 40, r["winner"])
+
+
+def test_budgets_of_few_evaluations():
+    """A candidate that was evaluated on fewer rows may have a better mean than the winner; and half of the budget is left for the test."""
+    lucky = []
+    for n in range(2, 14):
+        begin(rule=lambda p: (200, "?" if p.startswith("whisper") and int(p.split("w")[-1]) % 3 == 0 else p.split()[-1].upper()))
+        code, r, err = optimize("--vary", "form=whisper,shout", "--budget", "calls=%d" % n)
+        t.check("%d calls" % n, code == 0 and r["before"]["test"]["rows"] >= n // 4 and sum(t.service.asked.values()) <= n, r and r["before"], code, err)
+        means = {x["candidate"]: x["validation"]["score"] for x in r["standings"] if x["validation"]}
+        lucky.append(r["winner"]["candidate"] == 0 and max(means.values()) > means[0])
+        t.check("the report says that nothing was better", not lucky[-1] or "No candidate was better" in (t.folder / r["folder"] / "report.md").read_text())
+    t.check("some were lucky", any(lucky), lucky)
+
+
 SHOTS = """defs:
   shots: {data: []}   # examples
 lastOf:
@@ -202,6 +230,20 @@ lastOf:
         t.check("refused: %s" % args, code == 2 and why in err and err.count("error:") == 1, code, err)
 
 
+def test_a_dry_run_says_the_most():
+    """Also of candidates that are drawn during the search. Here every selection is as good as any other, so that none is dropped early."""
+    begin(SHOTS, rule=lambda prompt: (200, prompt.split()[1].upper() if int(prompt.split()[1][1:]) % 2 else "?"))
+    most = most_of("--demos", "shots")
+    code, r, err = optimize("--demos", "shots")
+    t.check("demonstrations", code == 0 and most == 30 + 30 * 25 + 80 and most / 2 < r["evaluations"] <= most, most, r and r["evaluations"], err)
+    _, out, _ = t.run("p.pdl", "--data", "data.jsonl", "--expect", "answer", "--demos", "shots", "--dry-run", word="optimize")
+    t.check("and that prompts become longer", "at most 24 selections of demonstrations are drawn; prompts with them are longer than that\n" in out, out)
+    begin()
+    kept = ("--keep", "2,3,4", "--vary", "form=whisper,speak,shout")
+    most, (code, r, err) = most_of(*kept), optimize(*kept)
+    t.check("rows of --keep", code == 0 and r["evaluations"] <= most, most, r and r["evaluations"], err)
+
+
 def test_rows_that_must_not_get_worse():
     # shout is best in the mean, and wrong on w4, which whisper gets right.
     def rule_4(prompt):
@@ -212,6 +254,11 @@ def test_rows_that_must_not_get_worse():
     out = [x["values"]["form"] for x in r["standings"] if x["worse_on_kept"]]
     t.check("a row of --keep", code == 0 and out == ["shout"] and r["winner"]["values"] == {"form": "speak"} or r["winner"]["candidate"] == 0, r, err)
     t.check("is in no part", sum(r["rows"].values()) == 98, r["rows"])
+    begin(rule=rule_4)
+    code, r, err = optimize("--vary", "form=whisper,shout", "--keep", "5")
+    report = (t.folder / r["folder"] / "report.md").read_text() if not code else err
+    t.check("the report says why the best does not win", "A candidate that scores more is worse on a row of --keep: the program as it was is kept." in report
+            and "No candidate was better" not in report, report)
     begin(rule=rule_4, files={"k.jsonl": jsonl([{"word": "w400", "answer": "W400"}])})
     code, r, err = optimize("--vary", "form=whisper,shout", "--keep", "k.jsonl")
     t.check("a file of rows", code == 0 and r["winner"]["values"] == {"form": "shout"} and sum(r["rows"].values()) == 100, r, err)

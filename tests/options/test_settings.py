@@ -29,7 +29,7 @@ def test_a_setting_that_names_no_file(pdl, folder, name):
     (folder / "p.yaml").write_text("policy: 1\nrules: []\n")
     for args in (["a.pdl"], ["serve", "a.pdl", "--port", "0"], ["test", "a.pdl"]):
         code, out, err = said(pdl, folder, name, *args)
-        check("%s: %s" % (name, args), code and not out and "nothing.yaml" in err and name in err, code, out, err)
+        check("%s: %s" % (name, args), code == 2 and not out and "nothing.yaml" in err and name in err, code, out, err)
     text = [["fmt", "--check", "a.pdl"], ["dump", "a.pdl"], ["policy", "show", "careful"], ["policy", "check", "p.yaml"]]
     if name != "PDL_POLICY":
         text += [["check", "a.pdl"]]
@@ -37,7 +37,7 @@ def test_a_setting_that_names_no_file(pdl, folder, name):
         code, _, err = said(pdl, folder, name, *args)
         check("%s: %s" % (name, args), code == 0 and not err, code, err)
     code, _, err = said(pdl, folder, name, "check", "a.pdl")
-    check("check, %s" % name, (code == 1 and name in err) if name == "PDL_POLICY" else not code, code, err)
+    check("check, %s" % name, (code == 2 and name in err) if name == "PDL_POLICY" else not code, code, err)
     code, out, _ = said(pdl, folder, name, "doctor")
     check("doctor, %s" % name, code == 1 and name in out and "libcurl" in out, code, out)
 
@@ -60,3 +60,32 @@ def test_the_debugger_says_it_at_launch(pdl, folder, name):
     talk += message(seq=4, type="request", command="disconnect")
     code, out, _ = said(pdl, folder, name, "dap", stdin=talk)
     check("dap, %s" % name, code == 0 and "supportsConfigurationDoneRequest" in out and "nothing.yaml" in out, code, out)
+
+
+WRONG = (
+    ("PDL_TIMEOUT", "soon", "list of time limits"), ("PDL_CODE_TIMEOUT", "soon", "a number of seconds"), ("PDL_CODE_MEMORY", "-1", "a number of megabytes"),
+    ("PDL_OTLP", "perhaps", "expected 1 or 0"), ("PDL_DEBUG", "everything", "unknown category"), ("PDL_RULES", "x", "NAME=LEVEL"),
+)
+
+
+@pytest.mark.parametrize("name,value,says", WRONG, ids=[w[0] for w in WRONG])
+def test_a_setting_with_a_wrong_value(pdl, folder, name, value, says):
+    (folder / "a.pdl").write_text("text: a\n")
+    r = subprocess.run([pdl, "a.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, name: value})
+    check(name, r.returncode == 2 and not r.stdout and says in r.stderr, r)
+    if name not in ("PDL_DEBUG", "PDL_RULES", "PDL_OTLP"):
+        r = subprocess.run([pdl, "dump", "a.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, name: value})
+        check("text is shown: " + name, r.returncode == 0 and not r.stderr, r)
+
+
+def test_settings_that_a_run_needs_later(pdl, folder):
+    (folder / "tool.pdl").write_text("import: mcp:x\n")
+    (folder / "code.pdl").write_text("lang: python\ncode: result = 1\n")
+    (folder / "model.pdl").write_text("model: openai/m\ninput: x\n")
+    (folder / "a.pdl").write_text("text: a\n")
+    rows = ((["tool.pdl"], {"PDL_MCP_CONFIG": "nothing.json"}, 2, "PDL_MCP_CONFIG"), (["code.pdl"], {"PDL_PYTHON": "/no/python"}, 1, "PDL_PYTHON names it"),
+            (["model.pdl"], {"OPENAI_API_KEY": "k", "OPENAI_TIMEOUT": "soon"}, 1, "OPENAI_TIMEOUT: 'soon' is not"),
+            (["--durable", "a.pdl"], {"PDL_RUNS": "a.pdl"}, 2, "PDL_RUNS in the environment"), (["runs"], {"PDL_RUNS": "a.pdl"}, 2, "PDL_RUNS in the environment"))
+    for args, env, code, says in rows:
+        r = subprocess.run([pdl, *args], cwd=folder, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **env})
+        check("%s %s" % (args, env), r.returncode == code and not r.stdout and says in r.stderr, r)

@@ -4,6 +4,7 @@
 Help is made from the table, so it is what is compared: the same name has the same letter and the same words, but for names that say so here.
 """
 import json
+import os
 import re
 import subprocess
 
@@ -80,7 +81,7 @@ def test_one_word_one_meaning():
 
 
 def said(pdl, folder, *args):
-    r = subprocess.run([pdl, *args], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    r = subprocess.run([pdl, *args], cwd=folder, env=dict(os.environ, PDL_RUNS=str(folder / "runs")), stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
     return r.returncode, r.stdout.decode(), r.stderr.decode()
 
 
@@ -99,6 +100,63 @@ def test_mistakes_are_exit_code_2(pdl, folder):
     for command, old, now in RENAMED:
         code, _, err = said(pdl, folder, command, "--" + old)
         check("%s --%s" % (command, old), code == 2 and "did you mean --%s?" % now in err, err)
+
+
+OTHER_KINDS = [
+    (["--replay", "a.pdl", "a.pdl"], "argument --replay: 'a.pdl' is no recording: "), (["--cache", "a.pdl", "a.pdl"], "argument --cache: 'a.pdl' is no cache: "),
+    (["batch", "-i", "rows.jsonl", "--cache", "rows.jsonl", "a.pdl"], "argument --cache: 'rows.jsonl' is no cache: "),
+    (["trace", "a.pdl"], "'a.pdl' is no journal: "), (["resume", "a.pdl"], "'a.pdl' is no journal: "), (["runs", "show", "./a.pdl"], "'./a.pdl' is no journal: "),
+    (["runs", "export", "a.pdl", "new"], "'a.pdl' is no journal: "), (["answer", "a.pdl", "yes"], "'a.pdl' is no journal: "), (["cache", "list", "a.pdl"], "'a.pdl' is no cache: "),
+]
+
+
+def test_files_of_another_kind(pdl, folder):
+    (folder / "a.pdl").write_text("text: a\n")
+    (folder / "rows.jsonl").write_text('{"a": 1}\n')
+    for args, words in OTHER_KINDS:
+        code, out, err = said(pdl, folder, *args)
+        check(" ".join(args), code == 2 and not out and err.startswith("pdl: error: %sit is a file of another kind\ntry " % words), code, out, err)
+    (folder / "damaged").write_bytes(b"SQLite for\0\0\0\0\0\0" + b"x" * 5000)
+    code, _, err = said(pdl, folder, "--replay", "damaged", "a.pdl")
+    check("a damaged file is no mistake of the command line", code == 1 and "argument --replay" in err, code, err)
+
+
+def test_runs_come_before_files(pdl, folder):
+    """A run keeps its name where a file or a folder has the same one."""
+    (folder / "a.pdl").write_text("text: a\n")
+    (folder / "notes").write_text("no journal at all, but a text\n")
+    (folder / "v1.2").mkdir()
+    for name in ("notes", "v1.2"):
+        code, out, err = said(pdl, folder, "--durable", "--id", name, "a.pdl")
+        check("run " + name, code == 0 and out == "a\n", code, out, err)
+        for args in (["trace", name], ["runs", "show", name], ["resume", name]):
+            code, out, err = said(pdl, folder, *args)
+            check(" ".join(args), code == 0 and out and not err, code, out, err)
+
+
+def test_words_of_other_tools(pdl, folder):
+    (folder / "a.pdl").write_text("text: a\n")
+    (folder / "rows.jsonl").write_text('{"a": 1}\n')
+    for word, command in (("lint", "check"), ("format", "fmt"), ("init", "new"), ("list", "runs")):
+        code, _, err = said(pdl, folder, word)
+        check(word, code == 2 and "did you mean pdl %s?\n" % command in err, err)
+    for option, is_variable in (("--name", True), ("--city", True), ("--json", False), ("--input", False), ("--quiet", False)):
+        code, _, err = said(pdl, folder, option, "x", "a.pdl")
+        check("%s of a run" % option, code == 2 and ("a variable of the program" in err) == is_variable, err)
+    for rows in (["-i", "rows.jsonl"], ["--input", "rows.jsonl"], ["--data", "rows.jsonl"]):
+        code, _, err = said(pdl, folder, "optimize", "a.pdl", *rows)
+        check("optimize %s" % rows[0], code == 2 and "--expect COLUMN" in err, err)
+    for value, near in (("cals=3", "calls"), ("token=3", "tokens"), ("calls=x", None), ("x", None)):
+        code, _, err = said(pdl, folder, "--budget", value, "a.pdl")
+        found = re.findall(r"did you mean '(\w+)'", err)
+        check("--budget %s" % value, code == 2 and found == ([near] if near else []), err)
+    for value, found in (("conect=3", ["connect"]), ("total=x", []), ("soon", [])):
+        code, _, err = said(pdl, folder, "--timeout", value, "a.pdl")
+        check("--timeout %s" % value, code == 2 and re.findall(r"did you mean '(\w+)'", err) == found, err)
+    code, _, err = said(pdl, folder, "test", "none.pdl")
+    check("test of a program that is not there", (code, err) == (2, "pdl: error: there is no file none.pdl\n"), code, err)
+    code, _, err = said(pdl, folder, "test", "a.pdl")
+    check("test of a program without tests", (code, err) == (2, "pdl: error: there is no file a.test.yaml\n"), code, err)
 
 
 def test_words_that_several_commands_have(pdl, folder):
@@ -164,4 +222,4 @@ def test_cache_rm(pdl, folder):
         check("it is removed", code == 0 and not out and not list(folder.glob("c.db*")), code, err, list(folder.glob("*")))
     (folder / "c.txt").write_text("mine")
     code, _, err = said(pdl, folder, "cache", "rm", "c.txt")
-    check("another file stays", code == 1 and (folder / "c.txt").exists(), code, err)
+    check("another file stays", code == 2 and (folder / "c.txt").exists(), code, err)

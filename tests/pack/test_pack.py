@@ -103,7 +103,7 @@ def test_refused(tmp_path):
             ("a packed command", ["agent.pdl", "-o", "x", "--command", "agent"], 2, "packed itself"), ("no command", ["agent.pdl", "-o", "x", "--command", "text"], 2, "no command pdl"),
             ("a missing command", ["agent.pdl", "-o", "x", "--command", "none"], 2, "none"), ("a missing program", ["none.pdl", "--command", PDL], 2, "none.pdl"),
             ("no program", [], 2, "FILE"), ("standard input", ["-", "-o", "x"], 2, "standard input"), ("a program with errors", ["broken.pdl", "-o", "x", "--command", PDL], 1, "nothing.pdl"),
-            ("a recording that is none", ["agent.pdl", "-o", "x", "--command", PDL, "--replay", "text"], 1, "text is no recording"),
+            ("a recording that is none", ["agent.pdl", "-o", "x", "--command", PDL, "--replay", "text"], 2, "'text' is no recording"),
             ("a folder that is not there", ["agent.pdl", "-o", "none/x", "--command", PDL], 2, "none")):
         p = run(PDL, "pack", *argv, cwd=tmp_path)
         check("%s: exit code %d" % (title, code), p.returncode == code and word in p.stderr, (p.returncode, p.stderr))

@@ -46,6 +46,13 @@ def test_agent_document(b):
     unfolded = b.count(".sent .chat .text")
     b.press("Escape")
     closed = b.count(".sent")
+    no_hash = b.evaluate("location.hash")
+    b.evaluate("document.activeElement.blur()")
+    b.press("j")
+    first = b.evaluate("document.activeElement.tagName")
+    b.press("/")
+    b.press("Escape")
+    returned = b.evaluate("document.activeElement.tagName")
     b.press("]")
     stepped = b.text(".sent-top b")
     b.press("]")
@@ -101,7 +108,8 @@ def test_agent_document(b):
     check("the call", out[title] == "Call 4, as it was sent" and out[expanded] == "true" and out[hash_] == "#call-4", (out[title], out[hash_]))
     check("messages that an earlier call had are folded", out[folded] == "2 messages as in call 3" and len(out[said]) == 3 and out[unfolded] == 5, (out[folded], out[said], out[unfolded]))
     check("the reply is last", out[said][-1] == "It is warm and sunny in Rome.", out[said])
-    check("Escape closes", out[closed] == 0)
+    check("Escape closes, and the address is that of the page", out[closed] == 0 and out[no_hash] == "", out[no_hash])
+    check("j begins with the set-up, and the focus returns there from find", out[first] == out[returned] == "SUMMARY", (out[first], out[returned]))
     check("] walks the calls", out[stepped].startswith("Call 1,") and out[stepped_on].startswith("Call 2,"), (out[stepped], out[stepped_on]))
     check("b shows the boxes", out[boxes] == ["boxes", True, False] and out[back] == "document", (out[boxes], out[back]))
     check("a bar opens its call", out[by_bar].startswith("Call 6,"), out[by_bar])
@@ -116,7 +124,11 @@ def test_address(b, folder):
     call = b.text(".sent-top b")
     b.read(url + "#box-0")
     view = b.evaluate("document.body.dataset.view")
+    b.read(url + "#call-4")
+    b.click(".sent .before .all")
+    said = b.texts(".sent .chat .text")
     out = b.run()
+    check("all messages of a call", len(out[said]) == 5 and out[said][-1] == "It is warm and sunny in Rome.", out[said])
     check("addresses", out[call].startswith("Call 4,") and out[view] == "boxes", (out[call], out[view]))
 
 
@@ -146,6 +158,7 @@ def test_shapes(b, folder):
     odd = trace_of(folder, "odd", "description: %s\ntext:\n- %s\n- ${ 1 + 1 }\n" % (json.dumps(evil), json.dumps(evil)))
     b.read(page_of(loop))
     rounds = b.texts("#document .round .n")
+    between = b.texts("#document .between button")
     b.fill("#document .between input", "137")
     b.press("Enter")
     b.wait(".round .n:text-is('137')")
@@ -157,6 +170,9 @@ def test_shapes(b, folder):
     way = b.texts("#document .fault .way li")
     seen = b.evaluate("document.querySelector('.fault').getBoundingClientRect().bottom < innerHeight")
     b.shot(picture("document-failed-dark"))
+    b.click("#document .fault .way button")
+    caller = b.text("#tree [aria-selected=true]")
+    caller_line = b.text("#details .caret")
     b.read(page_of(rows))
     cells = b.count("#document .grid tbody tr")
     counted = b.attribute("#document [role=grid]", "aria-rowcount")
@@ -176,9 +192,11 @@ def test_shapes(b, folder):
     out = b.run()
     check("a grid", out[counted] == "51", out[counted])
     check("the first and the last rounds", out[rounds][:2] == ["1", "2"] and out[rounds][-3:] == ["198", "199", "200"] and len(out[rounds]) == 23, out[rounds])
+    check("the others are called iterations", out[between] == ["177 iterations, 21 to 197"], out[between])
     check("a round by its number", out[near].strip() == "Round 136.", out[near])
     check("the failure, its line and mark", "no attribute 'pie'" in out[fault] and "{'tea': 3}[item]" in out[mark] and out[seen], (out[fault], out[mark], out[seen]))
     check("the values of its names, and the way to it", out[known] == ["pie"] and out[way] == ["called at line 7"], (out[known], out[way]))
+    check("the way leads to the line", "call: ${ price }, args: {item: pie}" in out[caller_line].replace('"', "") and "call" in out[caller], (out[caller], out[caller_line]))
     check("rows of a map", out[cells] == 50 and out[found].startswith("38") and out[sorted_][:2] == ["50", "49"] and out[rows_said] == "1 of 50 rows", (out[cells], out[found], out[sorted_], out[rows_said]))
     check("hostile text is text", evil in out[shown] and "<script>" in out[title] and out[problems] == [], (out[title], out[shown], out[problems]))
     check("a narrow page", out[fits])
@@ -270,6 +288,7 @@ def test_live_document(b, folder):
             b.evaluate(ARRIVING)
             b.press("Enter")
             b.wait("#document .live:has-text('two')")
+            early = b.count("#document .row > .quiet:text-is('Question (More?)')")
             b.shot(picture("document-live"))
             b.wait("#document .asked:has-text('More?')")
             arrived = b.evaluate("window.arrived")
@@ -287,6 +306,7 @@ def test_live_document(b, folder):
     check("what was printed", out[said].strip() == "Tell me of bees." and out[asked].strip() == "Your name?", (out[said], out[asked]))
     check("a function is shown by its parameters", "<function" not in out[boxes] and "(x)" in out[boxes], out[boxes])
     check("an answer that arrives", any(t.startswith("one two") and "fourteen" not in t and state.startswith("Running") for t, state in out[arrived]), out[arrived])
+    check("a question that cannot be answered yet is not shown", out[early] == 0, out[early])
     check("all of it", out[whole].endswith("thirteen fourteen"), out[whole])
     check("then the run is over", out[over][0] == "document" and "The end." in out[over][1] and "<b>Ada</b>" in out[over][1] and out[problems] == [] and code == 0, (out[over], out[problems], code, out[failed]))
 
@@ -298,6 +318,8 @@ def test_two_documents(b, folder):
         for name, city, heat in ("a", "London", 0), ("b", "Paris", 1):
             (folder / (name + ".pdl")).write_text(program % (city, heat))
             subprocess.run([PDL, name + ".pdl", "--trace=%s.json" % name], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    silent = json.loads((folder / "b.json").read_text(), object_hook=lambda d: {k: v for k, v in d.items() if k != "pdl__usage"})
+    (folder / "b.json").write_text(json.dumps(silent))
     v = View("a.json", "b.json", folder=folder)
     b.read(v.address, {"viewport": {"width": 1280, "height": 800}})
     gone, come = b.texts("#document .paper del"), b.texts("#document .paper ins")
@@ -309,6 +331,7 @@ def test_two_documents(b, folder):
     b.click("#document .called .call")
     b.wait(".sent.both")
     heat = b.evaluate("[...document.querySelectorAll('.sent.both tr')].filter((r) => r.textContent.startsWith('temperature')).map((r) => [r.querySelector('del').textContent, r.querySelector('ins').textContent])")
+    tokens = b.evaluate("[...document.querySelectorAll('.sent.both tr')].filter((r) => r.textContent.startsWith('tokens')).map((r) => [...r.querySelectorAll('td')].map((e) => e.textContent))")
     b.click("#document .called .call")
     closed = b.count(".sent.both")
     b.press("b")
@@ -326,9 +349,40 @@ def test_two_documents(b, folder):
     check("the first difference is in view", out[chosen] is not None and 0 <= out[chosen] < 800, out[chosen])
     check("d goes on", bool(out[second]) and "of" in out[said], (out[second], out[said]))
     check("the calls of a text, what was sent in both", out[heat] == [["0", "1"]] and out[closed] == 0, (out[heat], out[closed]))
+    check("tokens that a service does not count", len(out[tokens]) == 2 and all(int(a) > 0 and z == "" for a, z in out[tokens]), out[tokens])
     check("boxes behind b", out[boxes] == ["boxes", True], out[boxes])
     check("one below the other on a phone", out[stacked] is True)
     check("nothing is wrong", out[problems] == [] and out[axe] == [], (out[problems], out[axe]))
+
+
+def test_two_prompts(b, folder):
+    """Runs that differ only in what was sent: the first such call is opened, `d` opens the next; equal runs do not differ."""
+    program = "text:\n- \"Answer: \"\n- {model: openai/m, input: \"Tell of %s, please\"}\n- \"\\n\"\n- {def: x, contribute: [], model: openai/m, input: Hidden, parameters: {temperature: %s}}\n- ${ x }\n"
+    (folder / "replies.json").write_text(json.dumps([{"when": "", "reply": "The same."}]))
+    with mock("--replies", str(folder / "replies.json")) as env:
+        for name, city, heat in ("a", "London", 0), ("b", "Paris", 1), ("c", "London", 0):
+            (folder / (name + ".pdl")).write_text(program % (city, heat))
+            subprocess.run([PDL, name + ".pdl", "--trace=%s.json" % name], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
+    v, same = View("a.json", "b.json", folder=folder), View("a.json", "c.json", folder=folder)
+    b.read(v.address, {"viewport": {"width": 1280, "height": 800}})
+    b.wait(".sent.both")
+    hint = b.text("#document .hint")
+    words = b.texts(".sent.both .message :is(del, ins)")
+    marks = b.texts("#document .other")
+    b.press("d")
+    b.wait(".sent.both td > del")
+    heat = b.evaluate("[...document.querySelectorAll('.sent.both tr')].filter((r) => r.textContent.startsWith('temperature')).map((r) => r.textContent)")
+    axe = b.axe()
+    b.read(same.address)
+    none = b.text("#document .hint")
+    out = b.run()
+    v.end()
+    same.end()
+    check("what they made is the same", "made the same" in out[hint] and "asked" in out[hint], out[hint])
+    check("the words that differ", out[words] == ["London", "Paris"], out[words])
+    check("marks", out[marks] == ["other messages"] * 2 + ["other model or parameters"] * 2, out[marks])
+    check("the parameters of the next", out[heat] == ["temperature01"], out[heat])
+    check("no difference", "do not differ" in out[none] and out[axe] == [], (out[none], out[axe]))
 
 
 def page_of(trace):
@@ -367,6 +421,39 @@ def test_beside_the_text(b, folder):
     check("an attempt is closed", out[closed] == [""], out[closed])
     check("opened", out[opened].startswith("Attempt 1 failed and was repeated") and "exit status 1" in out[opened] and "Not part of the document" in out[opened] and "a half" in out[opened], out[opened])
     check("the text is without it", "".join(out[paper]) == "Counted: 3\n", out[paper])
+    check("no errors in the page", out[problems] == [], out[problems])
+
+
+# Results, and how their lines end at first: whole, or at the end of a line or word, with a button for the rest.
+RESULTS = [("brief", "brief"), (" ".join(["word"] * 120), "word"), ("\n".join("row %d" % i for i in range(12)), "row 11"),
+           ("\n".join("row %d" % i for i in range(60)), "row 7 \u2026 Show all 120 words"), (" ".join(["word"] * 300), "word word \u2026 Show all 300 words"), ("w" * 900, "www \u2026 Show all 1 word")]
+
+
+def test_results_on_a_phone(b, folder):
+    """A long result begins with whole lines and words, and a press shows all of it. Works of one name have numbers in the contents."""
+    results = "".join("  - {lang: command, args: [printf, '%%s', %s]}\n" % json.dumps(r) for r, _ in RESULTS)
+    works = "".join("- {def: step, contribute: [], lang: command, code: 'printf %d'}\n- \"${ step }.\\n\"\n" % i for i in (1, 2))
+    v = View(trace_of(folder, "results", "text:\n- def: out\n  contribute: []\n  array:\n%s- ${ out | length }\n- \"\\n\"\n%s- {read: , message: 'Go on? '}\n" % (results, works)), "--source", folder / "results.pdl")
+    b.read(v.address, {"viewport": {"width": 390, "height": 844}})
+    b.evaluate("document.querySelectorAll('.work-head[aria-expanded=false]').forEach((e) => e.click())")
+    b.pause(300)
+    shown = b.texts(".line .saying")
+    scrolled = b.evaluate("[...document.querySelectorAll('.line .saying')].filter((e) => e.scrollHeight > e.clientHeight + 2).length")
+    b.evaluate("document.querySelectorAll('.line .show-all').forEach((e) => e.click())")
+    whole = b.texts(".line .saying")
+    entries = b.evaluate("[...document.querySelectorAll('#outline [role=treeitem] .what')].map((e) => e.textContent).filter((t) => /^How/.test(t))")
+    fault = b.text(".fault")
+    problems = b.problems()
+    b.shot(picture("results-phone"))
+    out = b.run()
+    v.end()
+    check("every result has a line", len(out[shown]) >= len(RESULTS), out[shown])
+    for (text, end), at_first, later in zip(RESULTS, out[shown], out[whole]):
+        check("the beginning ends with %s" % end, at_first.endswith(end) and len(at_first) < 700, at_first)
+        check("all of it", later == text, later)
+    check("nothing is scrolled", out[scrolled] == 0, out[scrolled])
+    check("works of one name", out[entries] == ["How out", "How step 1: 1.", "How step 2: 2.", "How this"], out[entries])
+    check("no answer came", "The input ended before this question was answered" in out[fault], out[fault])
     check("no errors in the page", out[problems] == [], out[problems])
 
 
@@ -454,6 +541,32 @@ def test_beginning_that_expired(b, folder):
         v.end()
     first, second, third = (got[i] for i in said)
     check("the first", first == "Prompt cache: no earlier call begins like this one; the service found 0 tokens.", first)
-    check("one that was found", "99 % begins as call 1; the service found 1498 tokens. In message 1 `i`, from the loop (late.pdl, line 12), is another." in second and "expired" not in second, second)
-    check("one that had expired", re.search(r"That beginning had expired: last used \d+ seconds? before, and kept for 5 minutes\. Lost: about \d+ tokens, \$0\.0013\. "
+    check("one that was found", "99 % begins as call 1; the service found 1,498 tokens. In message 1 `i`, from the loop (late.pdl, line 12), is another." in second and "expired" not in second, second)
+    check("one that had expired", re.search(r"That beginning had expired: last used \d+ seconds? before, and kept for 5 minutes\. Lost: about 1,\d+ tokens, \$0\.0013\. "
                                             r"cache_control with ttl: 1h would have kept it\.$", third), third)
+
+
+def test_whole_texts(b, folder):
+    """A text of which the server sends 4 KB is there to its end after a press, wherever it is, from a server and in one file."""
+    words = " ".join("word%d" % i for i in range(2000))
+    lines = "\\n".join("line %d of many" % i for i in range(900))
+    program = "defs:\n  f: {function: {a: string}, return: '${ a }'}\n  long: {model: openai/echo, input: '%s'}\ntext:\n- \"${ long | length }\\n\"\n- {data: \"%s\", raw: true}\n- \"\\n\"\n- {call: '${ f }', args: {a: '%s'}}\n" % (words, lines, words)
+    with mock() as env:
+        (folder / "whole.pdl").write_text(program)
+        subprocess.run([PDL, "whole.pdl", "--trace=whole.json"], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    v = View(folder / "whole.json", "--source", "whole.pdl", folder=folder)
+    subprocess.run([PDL, "view", "whole.json", "--source", "whole.pdl", "--html", "whole.html"], cwd=folder, check=True)
+    press = "(async () => { for (let i = 0; i < 5; i++) { for (const e of document.querySelectorAll('#document .show-all')) e.click(); await new Promise((r) => setTimeout(r, 150)); } })()"
+    seen = "(() => { const text = [...document.querySelectorAll('#document .paper, #document .line')].map((e) => e.textContent).join(); return ['word1999', 'line 899 of many'].map((x) => text.split(x).length - 1).concat(document.querySelectorAll('.show-all').length); })()"
+    found = []
+    for url in v.address, "file://%s" % (folder / "whole.html"):
+        b.read(url)
+        before = b.evaluate(seen)
+        b.evaluate(press)
+        found.append((before, b.evaluate(seen), b.problems()))
+    out = b.run()
+    v.end()
+    for before, after, problems in found:
+        check("cut at first", out[before][:2] == [0, 0] and out[before][2] >= 1, out[before])
+        check("whole after a press", out[after][0] >= 2 and out[after][1] == 1 and out[after][2] == 0, out[after])
+        check("nothing is wrong", out[problems] == [], out[problems])

@@ -49,7 +49,7 @@ LOOKS = """(() => {
     for (const r of isCut ? [e.getBoundingClientRect()] : range.getClientRects()) {
       if (r.width < 1 || r.height < 1 || r.bottom < 0 || r.top > innerHeight) continue;
       if (isText && r.width / (size * 0.5) > 110) long.push(node.data.trim().slice(0, 30));
-      if (!e.closest('#strip, .source, .scroll, .saying, .value, .gives')) boxes.push({ r, text: node.data.trim().slice(0, 30) });
+      if (!e.closest('#strip, .source, .scroll')) boxes.push({ r, text: node.data.trim().slice(0, 30) });
     }
   }
   for (let i = 0; i < boxes.length; i++)
@@ -58,7 +58,17 @@ LOOKS = """(() => {
       const w = Math.min(a.right, b.right) - Math.max(a.left, b.left), h = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
       if (w > 2 && h > Math.min(a.height, b.height) * 0.5) over.push([boxes[i].text, boxes[k].text]);
     }
-  return { small: small.slice(0, 5), long: long.slice(0, 5), over: over.slice(0, 5) };
+  // lines of the program that are cut, and results that are above the arguments
+  const cut = [...document.querySelectorAll('.row > .source .code-line')].filter((e) => { const r = e.getBoundingClientRect(), end = e.closest('.source').getBoundingClientRect().bottom; return r.height && r.top < end - 1 && r.bottom > end + 1; }).map((e) => e.textContent);
+  const above = [...document.querySelectorAll('.use:has(.gives)')].filter((e) => e.querySelector('.arg')?.getBoundingClientRect().top > e.querySelector('.gives').getBoundingClientRect().top + 8).map((e) => e.textContent.slice(0, 60));
+  // lines of facts with a dot at an end, and texts that are scrolled inside of their line
+  const dots = [...document.querySelectorAll('#totals > *, .facts > *')].filter((e) => {
+    const has = (which) => getComputedStyle(e, which).content !== 'none', list = e.parentElement, left = e.getBoundingClientRect().left, next = e.nextElementSibling;
+    const isFirst = left < list.getBoundingClientRect().left + 2, isLast = !next || next.getBoundingClientRect().left <= left;
+    return (isFirst && has('::before') && getComputedStyle(list).clipPath === 'none') || (isLast && has('::after'));
+  }).map((e) => e.textContent);
+  const scrolled = [...document.querySelectorAll('.saying, .value, .gives')].filter((e) => e.clientHeight && e.scrollHeight > e.clientHeight + 2).map((e) => e.textContent.slice(0, 60));
+  return { dots, scrolled, cut: cut.slice(0, 5), above: above.slice(0, 5), small: small.slice(0, 5), long: long.slice(0, 5), over: over.slice(0, 5) };
 })()"""
 SHIFT = "new Promise((done) => { let sum = 0; new PerformanceObserver((l) => l.getEntries().forEach((e) => (sum += e.hadRecentInput ? 0 : e.value))).observe({ type: 'layout-shift', buffered: true }); setTimeout(() => done(sum), 300); })"
 
@@ -85,6 +95,10 @@ def check_screen(name, wide, phone, around, problems):
 
 def check_look(title, found, shift, axe):
     check("%s: fonts of 12 px and up, text of 15" % title, found["small"] == [], found["small"])
+    check("%s: no line of the program is cut" % title, found["cut"] == [], found["cut"])
+    check("%s: no line of facts has a dot at an end" % title, found["dots"] == [], found["dots"])
+    check("%s: nothing is scrolled inside of a line" % title, found["scrolled"] == [], found["scrolled"])
+    check("%s: results come after arguments" % title, found["above"] == [], found["above"])
     check("%s: lines of at most 90 characters or so" % title, found["long"] == [], found["long"])
     check("%s: no text lies over another" % title, found["over"] == [], found["over"])
     check("%s: the layout does not jump" % title, shift is None or shift < 0.05, shift)

@@ -140,7 +140,7 @@ def test_failure(b, folder):
     b.shot(picture("document-failed"))
     out = b.run()
     v.end()
-    check("the message, the line and the values", all(x in out[fault] for x in ("no attribute 'pie'", "order.pdl, line 5", "item")), out[fault])
+    check("the message, the line and the values", all(x in out[fault] for x in ("Failed: 'dict object' has no attribute 'pie'", "order.pdl, line 5", "item")), out[fault])
 
 
 def test_phone(b):

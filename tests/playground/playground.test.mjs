@@ -11,6 +11,7 @@ import { deflateRawSync } from 'node:zlib'
 const { PDL_PLAYGROUND: address, PDL_MODULES: modules, PDL_CHROMIUM: executablePath, PDL_PICTURES: pictures } = process.env
 const { chromium } = createRequire(`${modules}/x.js`)('playwright-core')
 const MAX_MS = 20_000
+const STOP_MS = 1500 // how long a run that is to stop may take before it is ended (app.js)
 const SECRET = 'sk-test-0123456789abcdef'
 let browser
 const problems = [], requests = []
@@ -129,6 +130,62 @@ test('the editor completes, explains and mends', { timeout: 60_000 }, async () =
   await close(page)
 })
 
+const DEFINED = `defs:
+  greet:
+    function: {name: string, loud: boolean}
+    return: Hello \${ name }
+text:
+- call: \${ greet }
+  args: {name: Ada, loud: true}
+- \${ greet(name='Bo', loud=false) }
+- \${ greet }
+`
+
+test('uses are listed, and parameters are shown while arguments are typed', { timeout: 60_000 }, async () => {
+  const page = await open({}, packed({ program: DEFINED }))
+  await page.locator('.cm-line', { hasText: 'call:' }).click()
+  for (const key of ['End', 'ArrowLeft', 'ArrowLeft', 'ArrowLeft', 'Shift+F12']) await page.keyboard.press(key)
+  const panel = page.locator('.cm-lsp-reference-panel')
+  await panel.waitFor()
+  assert.deepEqual((await panel.locator('.cm-lsp-reference').allTextContents()).map(t => t.trim().split(/:\s+/)[0]), ['2', '6', '8', '9'])
+  await page.screenshot({ path: `${pictures}/playground-uses.png` })
+  await panel.locator('.cm-lsp-reference').nth(2).click()
+  await page.keyboard.press('Escape')
+  await panel.waitFor({ state: 'detached' })
+  await page.locator('.cm-line', { hasText: /^- \$\{ greet \}$/ }).click()
+  await page.keyboard.press('End')
+  await page.keyboard.press('ArrowLeft')
+  await page.keyboard.press('ArrowLeft')
+  await page.keyboard.type('(')
+  await page.locator('.cm-lsp-active-parameter', { hasText: /^name/ }).waitFor()
+  await page.keyboard.type('name="Cy", ')
+  await page.locator('.cm-lsp-active-parameter', { hasText: /^loud/ }).waitFor()
+  await page.screenshot({ path: `${pictures}/playground-signature.png` })
+  await close(page)
+})
+
+test('prices are shown beside a model and summed by a run', { timeout: 60_000 }, async () => {
+  const page = await open({}, packed({ program: 'text:\n- {model: openai/gpt-x, input: hi, parameters: {mock_response: Fine}}\n' }))
+  await page.click('#pricing summary')
+  await page.fill('#prices', '{"openai/*": {"input": 1}}')
+  await page.locator('#price-problem', { hasText: "'openai/*' should be" }).waitFor()
+  await page.fill('#prices', '{"openai/*": {"input": 0.01, "output": 0.02}}')
+  await page.locator('#price-problem', { hasText: /^$/ }).waitFor({ state: 'attached' })
+  await page.locator('.cm-line', { hasText: 'gpt-x' }).hover({ position: { x: 130, y: 8 } })
+  await page.locator('.cm-lsp-hover-tooltip', { hasText: 'A million tokens: $10000 in, $20000 out' }).waitFor()
+  await page.click('#run')
+  await said(page, 'Fine').waitFor()
+  await settled(page)
+  await page.frameLocator('#document').locator('#totals', { hasText: '$0.5' }).waitFor() // 10 tokens in, 20 out
+  await page.click('#share')
+  await until(page, () => location.hash.startsWith('#p='))
+  const { hash } = new URL(page.url())
+  await close(page)
+  const other = await open({}, hash)
+  assert.equal(await other.inputValue('#prices'), '{"openai/*": {"input": 0.01, "output": 0.02}}')
+  await close(other)
+})
+
 test('a program of several files: each is shown, checked and run', { timeout: 60_000 }, async () => {
   const files = { 'lib.pdl': 'defs:\n  greet:\n    function: {}\n    return: Good day\n' }
   const page = await open({}, packed({ program: 'defs:\n  lib: {import: lib}\ntext:\n- call: ${ lib.greet }\n', files }))
@@ -211,6 +268,20 @@ test('a run without an end leaves the page alive and can be stopped', { timeout:
   await close(page)
 })
 
+test('the stop of a run does not end the next one', { timeout: 60_000 }, async () => {
+  const page = await open(), endless = 'repeat:\n  data: 1\nuntil: ${ false }\n'
+  await run(page, endless)
+  await page.waitForSelector('body[data-running="true"]')
+  await page.click('#stop')
+  await settled(page)
+  await run(page, endless)
+  await page.waitForTimeout(2 * STOP_MS)
+  assert.equal(await page.getAttribute('body', 'data-running'), 'true')
+  await page.click('#stop')
+  await settled(page)
+  await close(page)
+})
+
 test('a playground without Python says so', { timeout: 60_000 }, async () => {
   const page = await open()
   await run(page, 'text:\n- lang: python\n  code: result = 1\n')
@@ -252,7 +323,7 @@ test('answers follow the rules of pdl mock', { timeout: 60_000 }, async () => {
   await close(page)
 })
 
-test('a service of the user gets what the program sends, and nobody else', { timeout: 60_000 }, async () => {
+test('a service of the user gets what the program sends, and nobody else', { timeout: 60_000 }, async t => {
   const asked = []
   const server = createServer((request, answer) => {
     const allow = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Headers': '*' }
@@ -268,6 +339,7 @@ test('a service of the user gets what the program sends, and nobody else', { tim
     })
   })
   await new Promise(done => server.listen(0, '127.0.0.1', done))
+  t.after(() => server.close())
   const at = `http://127.0.0.1:${server.address().port}/v1`
   const page = await open()
   const before = requests.length
@@ -287,7 +359,6 @@ test('a service of the user gets what the program sends, and nobody else', { tim
   await settled(page)
   assert.match(await page.textContent('#verdict'), /no such key/)
   await close(page)
-  server.close()
 })
 
 const TOOLS = `defs:
@@ -315,7 +386,7 @@ const CALLS = [
   { index: 1, function: { arguments: 'th": 5, "height": 6}' } },
 ]
 
-test('calls of tools come from a service, in pieces and whole', { timeout: 60_000 }, async () => {
+test('calls of tools come from a service, in pieces and whole', { timeout: 60_000 }, async t => {
   for (const streams of [true, false]) {
     const asked = []
     const server = createServer((request, answer) => {
@@ -337,6 +408,7 @@ test('calls of tools come from a service, in pieces and whole', { timeout: 60_00
       })
     })
     await new Promise(done => server.listen(0, '127.0.0.1', done))
+    t.after(() => server.close())
     const page = await open()
     await page.check('[value=service]')
     await page.fill('#address', `http://127.0.0.1:${server.address().port}/v1`)
@@ -348,8 +420,55 @@ test('calls of tools come from a service, in pieces and whole', { timeout: 60_00
     assert.deepEqual(asked[1].messages.slice(-2).map(m => [m.role, m.tool_call_id, m.content]), [['tool', 'c1', '12'], ['tool', 'c2', '30']])
     assert.deepEqual(asked[1].messages.at(-3).tool_calls.map(c => [c.id, JSON.parse(c.function.arguments)]), [['c1', { width: 3, height: 4 }], ['c2', { width: 5, height: 6 }]])
     await close(page)
-    server.close()
   }
+})
+
+const BORN = `text:
+- "Ada was born in 1815. Who, and when?\\n"
+- model: openai/gpt-x
+  spec: {name: string, born: integer}
+  parser: json
+  parameters: {temperature: 0, max_retries: 1, timeout: 9, api_key: ${SECRET}, extra_body: {top_k: 3}}
+  def: who
+  contribute: []
+- "\${ who.name }: \${ who.born + 1 }"
+`
+
+test('the form of an answer is a field of the request, and words where the service refuses it', { timeout: 60_000 }, async t => {
+  const asked = []
+  const server = createServer((request, answer) => {
+    const allow = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Headers': '*' }
+    if (request.method === 'OPTIONS') return answer.writeHead(204, allow).end()
+    let body = ''
+    request.on('data', part => (body += part))
+    request.on('end', () => {
+      asked.push(JSON.parse(body))
+      const isRefused = asked.length === 2
+      answer.writeHead(isRefused ? 400 : 200, { ...allow, 'Content-Type': 'application/json' })
+      answer.end(JSON.stringify(isRefused ? { error: { message: "unknown field 'response_format'" } } : { choices: [{ index: 0, message: { role: 'assistant', content: '{"name": "Ada", "born": 1815}' }, finish_reason: 'stop' }] }))
+    })
+  })
+  await new Promise(done => server.listen(0, '127.0.0.1', done))
+  t.after(() => server.close())
+  const page = await open({}, packed({ program: BORN }))
+  await page.check('[value=service]')
+  await page.fill('#address', `http://127.0.0.1:${server.address().port}/v1/`)
+  for (const n of [1, 3]) {
+    await page.click('#run')
+    await said(page, 'Ada: 1816').waitFor()
+    await settled(page)
+    assert.equal(asked.length, n)
+  }
+  const { type, json_schema: form } = asked[0].response_format
+  assert.deepEqual([type, form.strict, form.schema.additionalProperties, Object.keys(form.schema.properties)], ['json_schema', true, false, ['name', 'born']])
+  assert.deepEqual(Object.keys(asked[0]).sort(), ['messages', 'model', 'response_format', 'stream', 'stream_options', 'temperature', 'top_k'])
+  assert.deepEqual([asked[2].response_format, asked[2].messages.length], [undefined, asked[0].messages.length])
+  assert.match(asked[2].messages.at(-1).content, /Who, and when\?\n\n\nReply with JSON .*:\n\{.*"born"/)
+  await write(page, BORN.replace('integer}', 'integer, died: {optional: integer}}')) // OpenAI guarantees no optional member
+  await page.click('#run')
+  await settled(page)
+  assert.equal(asked[3].response_format.json_schema.strict, false)
+  await close(page)
 })
 
 test('an example of the manual opens and runs', { timeout: 60_000 }, async () => {
@@ -404,8 +523,8 @@ test('dark, on a phone, by keyboard, and for people who do not see it', { timeou
 })
 
 test('the policy of the page was never broken, and nothing left it', () => {
-  // The service's own refusal; and Chromium, which wants to give typed text the style of the text that it replaces.
-  const refusals = problems.filter(p => !/401|^Applying inline style/.test(p))
+  // The service's own refusals; and Chromium, which wants to give typed text the style of the text that it replaces.
+  const refusals = problems.filter(p => !/40[01]|^Applying inline style/.test(p))
   assert.deepEqual(refusals, [])
   assert.deepEqual(requests.filter(url => !/^(http:\/\/127\.0\.0\.1[:/]|data:|blob:)/.test(url)), [])
 })

@@ -18,6 +18,12 @@ text:
     result = {"root": math.isqrt(n), "none": None, "words": ["é", True]}
   def: found
   contribute: []
+- lang: python
+  code: "result = {'half': n / 2, 'big': 2 ** 60 + 1}"
+  def: exact
+  contribute: []
+- lang: python
+  code: "result = f' {exact} '"
 - The root is \${ found.root } and none \${ found.none }, \${ found.words[0] }.
 - lang: python
   code: "result = ' Next is %d.' % (PDL_SESSION.n + 1)"
@@ -32,8 +38,10 @@ code: |
   while True: pass
 `
 
-test('blocks of Python have results, a session, errors and an end', { timeout: 3 * MAX_MS }, async () => {
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] }), context = await browser.newContext(), page = await context.newPage()
+test('blocks of Python have results, a session, errors and an end', { timeout: 3 * MAX_MS }, async t => {
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  t.after(() => browser.close())
+  const context = await browser.newContext(), page = await context.newPage()
   const requests = [], open = async program => {
     await page.goto(`${address}/index.html#p=${deflateRawSync(JSON.stringify({ program })).toString('base64url')}`)
     await page.reload()
@@ -45,8 +53,8 @@ test('blocks of Python have results, a session, errors and an end', { timeout: 3
   await open(PROGRAM)
   await page.waitForSelector('body[data-running="false"]')
   const shown = page.frameLocator('#document').locator('#document')
-  for (const text of ['The root is 2 and none None, é.', 'Next is 5.', 'mended']) await shown.getByText(text).first().waitFor()
-  assert.match(await page.textContent('#verdict'), /^Line 16: AttributeError: .*'result'/)
+  for (const text of ["{'half': 2.0, 'big': 1152921504606846977}", 'The root is 2 and none None, é.', 'Next is 5.', 'mended']) await shown.getByText(text).first().waitFor()
+  assert.match(await page.textContent('#verdict'), /^Line 22: AttributeError: .*'result'/)
   await open(ENDLESS)
   await page.locator('#verdict', { hasText: 'Python is being loaded.' }).waitFor()
   await page.locator('#verdict', { hasText: 'No problems.' }).waitFor() // it is loaded, and the loop runs
@@ -54,5 +62,4 @@ test('blocks of Python have results, a session, errors and an end', { timeout: 3
   await page.click('#stop')
   await page.waitForSelector('body[data-running="false"]')
   assert.deepEqual(requests.filter(url => !/^(http:\/\/127\.0\.0\.1[:/]|data:|blob:)/.test(url)), [])
-  await browser.close()
 })

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Approvals on a terminal: y or yes and Enter is yes, everything else no; asked once for equal calls; outside of standard output."""
+import json
 import os
 import pty
 import select
@@ -9,6 +10,7 @@ import time
 from pathlib import Path
 
 from ..checks import check
+from .tries import servers
 
 QUESTION = b"everything else: no."
 
@@ -27,16 +29,19 @@ text:
 """
 
 
-def converse(pdl, answers, typed_ahead=b"", program=PROGRAM):
-    """Runs the program with standard output in a pipe and the terminal as the place to ask: (output, terminal)."""
+def converse(pdl, answers, typed_ahead=b"", program=PROGRAM, prepare=None):
+    """Runs the program with standard output in a pipe and the terminal as the place to ask: (output, terminal). prepare: puts more into its folder."""
     with tempfile.TemporaryDirectory() as d:
         Path(d, "a.pdl").write_text(program)
         Path(d, "note.txt").write_text("x\x1b[31m\ny")
+        if prepare:
+            prepare(d)
         out_r, out_w = os.pipe()
         pid, tty = pty.fork()
         if pid == 0:
             os.dup2(out_w, 1)
             os.chdir(d)
+            os.environ["PDL_MCP_CONFIG"] = "mcp.json"
             if typed_ahead:
                 time.sleep(0.3)
             os.execv(pdl, [pdl, "a.pdl"])
@@ -71,6 +76,31 @@ def test_questions(pdl):
     check("equal calls are asked once, and no more than `approvals`", seen.count(QUESTION) == 2, seen)
     check("the question names the source", b"UNTRUSTED" in seen and b"note.txt" in seen, seen)
     check("control characters are visible", b"\\u{1b}[31m" in seen and b"\x1b[31m" not in seen, seen)
+
+
+NAME = "x\n    to: ann@x\r\x1b[2K\u2028\u2029\u0085\u202e\u200b\x07"
+ODD_NAMES = """
+policy: {policy: 1, rules: [{sink: tool, allow: [user], otherwise: approve}], otherwise: allow}
+defs:
+  mail: {import: "mcp:mail"}
+  names: {read: names.json, parser: json}
+call: ${ mail.send }
+args: ${ names }
+"""
+
+
+def test_names_of_arguments(pdl):
+    """The name of an argument stays in its line, and nothing in it acts on the terminal, at any depth; a refusal shows it likewise."""
+    shown = "x\\n    to: ann@x\\u{d}\\u{1b}[2K\\u{2028}\\u{2029}\\u{85}\\u{202e}\\u{200b}\\u{7}"
+    for value, line in (({NAME: "v"}, shown), ({"a": {NAME: "v"}}, "a." + shown)):
+        def prepare(d, value=value):
+            servers(d, mail=([{"name": "send", "description": "sends", "inputSchema": {"type": "object", "properties": {"a": {}, NAME: {}}}}], {"send": "sent"}))
+            Path(d, "names.json").write_text(json.dumps(value))
+        out, seen = converse(pdl, [b"n\n"], program=ODD_NAMES, prepare=prepare)
+        lines = seen.decode().split("\r\n")
+        check("its line: %s" % line, [x for x in lines if x.startswith("    ") and x.startswith('    %s: "v"  [UNTRUSTED' % line)] and not out.count(b"sent"), lines)
+        check("the refusal", "refuses argument %s of sink tool mail/send" % line in seen.decode(), seen)
+        check("no other line, and no control", not [x for x in lines if x.startswith("    to:")] and not set("\r\x1b\u2028\u2029\u0085\u202e\u200b\x07") & set("".join(lines)), seen)
 
 
 def test_everything_else_is_no(pdl):

@@ -144,12 +144,16 @@ SEVERAL = {
     "in an argument": "f('a' if x[0] == 'a' else 'b') ~ f('a' if x[1] == 'a' else 'b')", "of a function": "g(x[0]) ~ g(x[1])",
     "a template": "{% if x[0] == 'a' %}a{% else %}b{% endif %}{% if x[1] == 'a' %}a{% else %}b{% endif %}",
     "a loop of a template": "{% for i in [0, 1] %}{% if x[i] == 'a' %}a{% else %}b{% endif %}{% endfor %}",
+    "two bounds of a slice": "'aabab'[(0 if x[1] == 'a' else 1):(2 if x[0] == 'a' else 3)]", "a bound and a step": "'aabab'[(0 if x[0] == 'a' else 1)::(2 if x[1] == 'a' else 1)]",
+    "a slice of a slice": "'aabab'[(0 if x[0] == 'a' else 1):][:(2 if x[1] == 'a' else 3)]", "a slice of a choice": "('aab' if x[0] == 'a' else 'bba')[(0 if x[1] == 'a' else 1):]",
+    "two bounds of a list": "['a', 'b', 'c'][(0 if x[0] == 'a' else 1):(2 if x[1] == 'a' else 3)] | join", "an item of such a list": "['a', 'b', 'c'][(0 if x[0] == 'a' else 1):(2 if x[1] == 'a' else 3)][0]",
     "a namespace": "{% set n = namespace(t='') %}{% for i in [0, 1] %}{% set n.t = n.t ~ ('a' if x[i] == 'a' else 'b') %}{% endfor %}{{ n.t }}",
 }
 ONE = {
     "one": "'a' if x[0] == 'a' else 'b'", "a chain": "'a' if x[0] == 'a' else 'b' if x[0] == 'b' else 'c'", "and": "x[0] == 'b' and 'y'", "of two": "'a' if x[0] == 'a' or x[1] == 'a' else 'b'",
     "nested": "('aa' if x[1] == 'a' else 'ab') if x[0] == 'a' else ('ba' if x[1] == 'a' else 'bb')", "beside text": "('a' if 1 == 1 else 'b') ~ ('c' if true else 'd')",
-    "a template": "{% if x[0] == 'a' %}a{% else %}b{% endif %}",
+    "a template": "{% if x[0] == 'a' %}a{% else %}b{% endif %}", "one bound": "'aabab'[(0 if x[0] == 'a' else 1):3]", "the other bound": "'aabab'[1:(2 if x[0] == 'a' else 3)]",
+    "a step": "'aabab'[::(2 if x[0] == 'a' else 1)]", "a slice of a choice": "('aab' if x[0] == 'a' else 'bba')[1:]", "one bound of a list": "['a', 'b', 'c'][(0 if x[0] == 'a' else 1):] | join",
 }
 
 

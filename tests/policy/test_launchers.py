@@ -21,7 +21,9 @@ REFUSED = (
     ["stdbuf", "-oL", "rm", X], ["ionice", "-c2", "-n", "0", "rm", X], ["chrt", "-b", "0", "rm", X], ["taskset", "1", "rm", X], ["chroot", "/", "rm", X], ["unshare", "-r", "rm", X],
     ["flock", "lock", "rm", X], ["flock", "lock", "-c", "rm " + X], ["xargs", "rm", X], ["xargs", "-n", "1", "-0", "rm", X], ["xargs", "-I{}", "rm", X], ["busybox", "rm", X],
     ["busybox", "sh", "-c", 'rm "$1"', "sh", X], ["toybox", "rm", X], ["time", "-p", "rm", X], ["fakeroot", "rm", X], ["find", ".", "-name", X, "-exec", "rm", "{}", X, ";"],
-    ["find", X, "-execdir", "env", "rm", X, "+"], ["find", ".", "-ok", "rm", X, ";"],
+    ["find", X, "-execdir", "env", "rm", X, "+"], ["find", X, "-exec", "rm", "{}", ";"], ["find", ".", "-name", X, "-exec", "rm", "./{}", "+"], ["find", X, "-exec", "sh", "-c", 'rm "$1"', "sh", "{}", ";"],
+    ["find", X, "-exec", "true", "{}", ";", "-exec", "nice", "rm", "{}", ";"], ["find", "-exec", "rm", "{}", ";", "-path", X], ["sh", "-c", 'find "$1" -exec rm {} \\;', "sh", X],
+    ["xargs", "-a", X, "rm"], ["xargs", "-d", X, "rm"], ["find", ".", "-ok", "rm", X, ";"],
     ["sh", "-c", "rm " + X], ["sh", "-c", 'rm "$1"', "sh", X], ["sh", "-ec", 'rm "$1"', "sh", X], ["bash", "-o", "pipefail", "-c", 'true | rm "$1"', "sh", X], ["dash", "-c", 'exec "$@"', "sh", "rm", X],
     ["sh", "-c", '"$0" "$1"', "rm", X], ["sh", "-c", "'r'm \"$1\"", "sh", X], ["sh", "-c", 'r\\m "$1"', "sh", X], ["sh", "-c", '"rm" "$1"', "sh", X], ["sh", "-c", 'A=b rm "$1"', "sh", X],
     ["sh", "-c", 'if true; then rm "$1"; fi', "sh", X], ["sh", "-c", 'for f in a b; do rm "$f"; done', "sh", X], ["sh", "-c", '! rm "$1"', "sh", X], ["sh", "-c", '{ rm "$1"; }', "sh", X],
@@ -41,7 +43,8 @@ PASSES = (
     ["echo", X], ["env", "echo", X], ["env", "-i", "A=rm", "echo", X], ["nice", "-n", "5", "echo", "rm", X], ["timeout", "5", "echo", X], ["xargs", "echo", X], ["sudo", "-u", "rm", "echo", X], ["env", X, "a"], ["awk", X, "file"], ["env", "A=b"],
     ["sh", "-c", 'echo "$1"', "sh", X], ["sh", "-c", 'echo rm "$1" | wc -l > /dev/null; true', "sh", X], ["sh", "-c", 'if [ -n "$1" ]; then echo "rm $1"; fi', "sh", X], ["sh", "-c", 'exec "$@"', "sh", "echo", X],
     ["sh", "-c", 'echo "$1" 2>&1 >/dev/null; rm -f nothing', "sh", X], ["sh", "-c", 'echo "$1" || rm -f nothing', "sh", X], ["sh", "-c", 'echo "$1" > f', "sh", X],
-    ["sh", "-c", "# rm\necho \"$1\" 2>/dev/null", "sh", X], ["sh", "-c", 'for f in a; do echo "$f" "$1"; done', "sh", X], ["find", ".", "-name", X, "-exec", "echo", "{}", ";"], ["find", ".", "-name", X],
+    ["sh", "-c", "# rm\necho \"$1\" 2>/dev/null", "sh", X], ["sh", "-c", 'for f in a; do echo "$f" "$1"; done', "sh", X], ["find", ".", "-name", X, "-exec", "echo", "{}", ";"], ["find", ".", "-name", X], ["find", X, "-exec", "echo", "{}", ";"], ["find", X, "-exec", "rm", "-f", "nothing", ";"],
+    ["find", ".", "-exec", "echo", X, "{}", ";", "-exec", "rm", "-f", "{}", ";"], ["xargs", "-a", "file", "echo", X],
     ["python3", "script.py", X], ["awk", "{print $1}", X], ["tar", "-xf", X], ["busybox", "echo", X], ["sh", "-ec", 'set -u; echo "$1"', "sh", X], ["git", "add", X], ["rmdir", X], ["env", "rmdir", X],
 )
 

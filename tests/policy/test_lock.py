@@ -90,7 +90,13 @@ def locked_then_changed(pdl, d):
 
 def test_lock_files(pdl, d):
     r = run(pdl, d, "--policy", "p.yaml", "import.pdl")
-    check("no lock file", r[0] == 1 and "pdl policy lock tools.lock" in r[2], r)
+    check("no lock file", r[0] == 2 and "pdl policy lock tools.lock" in r[2], r)
+    (d / "own.pdl").write_text("policy: p.yaml\ntext: hi\n")
+    r = run(pdl, d, "own.pdl")
+    check("no lock file for the policy of a program", r[0] == 1 and "pdl policy lock tools.lock" in r[2], r)
+    (d / "lists.yaml").write_text("policy: 1\nlists: {known: {read: known.txt}}\nrules: [{sink: command, in: known}]\n")
+    r = run(pdl, d, "--policy", "lists.yaml", "import.pdl")
+    check("no list", r[0] == 2 and "lists.yaml:2 - the list known.txt cannot be read: there is no such file" in r[2], r)
     r = run(pdl, d, "policy", "lock", "tools.lock")
     check("lock", r[0] == 0 and "2 tools of 1 servers" in r[1] and "new: s/a" in r[1], r)
     first = (d / "tools.lock").read_text()
@@ -104,7 +110,7 @@ def test_lock_files(pdl, d):
         check("locked: " + program, r[1] == want, r)
     (d / "tools.lock").write_text('{"servers": {"s": ["a"]}}')
     r = run(pdl, d, "--policy", "p.yaml", "import.pdl")
-    check("a damaged lock file", r[0] == 1 and "is no lock file" in r[2], r)
+    check("a damaged lock file", r[0] == 2 and "is no lock file" in r[2], r)
 
 
 def use(pdl, d, *blocks):

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from ..checks import check
+from ..http_of import Plain, answer
 
 POLICY = {"policy": 1, "labels": {"secret": [{"read": "note"}]}, "rules": [{"sink": "output", "deny": ["secret"]}], "otherwise": "allow"}
 PROGRAMS = {
@@ -83,3 +84,42 @@ def test_errors_in_a_recording(pdl, folder):
         check(name, p.returncode == 0 and b"HIDDEN" not in kept and b"secret" in kept, p.stdout, p.stderr)
         again = subprocess.run([pdl, "--policy", "p.yaml", "--replay", "j", "a.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
         check(name + ": replayed", again.stdout == p.stdout, again.stdout, again.stderr)
+
+
+@pytest.mark.parametrize("sink", ["trace", "output", "journal"])
+def test_the_log_of_requests(pdl, folder, sink):
+    """The log of --wire is of what a collector may see: a call that holds a hidden label is in it by its name alone, other calls as they are."""
+    def exchange(head, body, send):
+        said = "echo " + json.loads(body)["messages"][0]["content"]
+        send(answer(json.dumps({"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}).encode()))
+        return True
+    rule = {**POLICY, "rules": [{"sink": sink, "deny": ["secret"]}]}
+    (folder / "p.yaml").write_text(json.dumps(rule))
+    (folder / "note").write_text("HIDDEN")
+    call = "{model: openai/m, input: %s, contribute: [], parameters: {api_key: k, api_base: 'http://127.0.0.1:%d/v1'}}"
+    port = Plain(exchange).port
+    blocks = "lastOf: [{def: x, read: note, contribute: []}, %s, %s, done]\n" % (call % ("'${ x }'", port), call % ("SHOWN", port))
+    for program, args in ((blocks, ["--policy", "p.yaml"]), ("policy: p.yaml\n" + blocks, [])):
+        (folder / "a.pdl").write_text(program)
+        p = subprocess.run([pdl, "--stream", "none", "--wire", "log", *args, "a.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+        log = (folder / "log").read_text()
+        check("it runs", (p.returncode, p.stdout) == (0, "done\n"), p.stdout, p.stderr)
+        check("%s hides the call: %s" % (sink, args), ("HIDDEN" in log) == (sink == "journal") and ("> [secret]" in log and "< [secret]" in log) == (sink != "journal"), log)
+        check("and no other", "echo SHOWN" in log and "POST http" in log, log)
+        (folder / "log").unlink()
+
+
+@pytest.mark.parametrize("labels,hidden", [({"secret": [{"model": "openai/m"}]}, "secret"), ({}, "model")])
+def test_the_answers_in_the_log(pdl, folder, labels, hidden):
+    """A label that the answer alone has, by its kind or by its source, hides the answer. The request is as it is."""
+    def exchange(head, body, send):
+        send(answer(json.dumps({"choices": [{"message": {"content": "SAID"}, "finish_reason": "stop"}]}).encode()))
+        return True
+    (folder / "p.yaml").write_text(json.dumps({"policy": 1, "labels": labels, "rules": [{"sink": "output", "deny": [hidden]}], "otherwise": "allow"}))
+    (folder / "a.pdl").write_text("{model: openai/m, input: ASKED, parameters: {api_key: k, api_base: 'http://127.0.0.1:%d/v1'}}" % Plain(exchange).port)
+    for stream in ("none", "result"):
+        p = subprocess.run([pdl, "--stream", stream, "--wire", "log", "--policy", "p.yaml", "a.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+        log = (folder / "log").read_text()
+        check("it runs", p.returncode == 0 and "SAID" not in p.stdout, p.stdout, p.stderr)
+        check("the answer is hidden", "SAID" not in log and "ASKED" in log and "< [%s]" % hidden in log, log)
+        (folder / "log").unlink()

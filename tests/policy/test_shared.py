@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -121,3 +122,61 @@ def test_sessions_that_cannot_begin(pdl, folder):
     (folder / "note").write_text("abc")
     p = subprocess.run([pdl, "--policy", "default", "a.pdl"], cwd=folder, env={**os.environ, "HOME": str(folder)}, capture_output=True, text=True, timeout=300, check=False)
     check("more sessions with objects than there may be", p.stdout.startswith("limit ") and "abc" not in p.stdout, p.stdout, p.stderr)
+
+
+# entries, one run each: what a run leaves in a file has its labels in the later ones, and a file that nobody has touched has none
+LEFT = {"policy": 1, "labels": {"secret": [{"read": "s.txt"}]}, "rules": [{"sink": "command", "deny": ["secret"]}, {"sink": "include", "deny": ["secret"]}], "otherwise": "allow",
+        "trusted": [{"read": "prompts/**"}]}
+ENTRIES = [("{read: s.txt, def: s, contribute: []}", ""),
+           ("{lang: python, code: \"open('f.txt', 'w').write(s); open('g.pdl', 'w').write('text: ran'); open('prompts/p.txt', 'w').write(s); result = 'wrote'\"}", "wrote"),
+           ("{lang: python, session: new, code: \"result = 'begun'\"}", "begun"),
+           ("text: [{read: f.txt, def: f, contribute: []}, {lang: command, args: [echo, \"${ f }\"]}]", None),
+           ("text: [{read: prompts/p.txt, def: f, contribute: []}, {lang: command, args: [echo, \"${ f }\"]}]", None),
+           ("text: [{lang: command, args: [cat, f.txt], def: c, contribute: []}, {lang: command, args: [echo, \"${ c }\"]}]", None),
+           ("{include: g.pdl}", None), ("{policy: {policy: 1, rules: [{sink: include, deny: [code]}], otherwise: allow}, include: g.pdl}", None),
+           ("text: [{read: old.txt, def: o, contribute: []}, {lang: command, args: [printf, \"${ o }\"]}]", "old")]
+
+
+def prepare(folder):
+    (folder / "prompts").mkdir()
+    (folder / "s.txt").write_text("hidden")
+    (folder / "old.txt").write_text("old")
+    (folder / "prompts" / "p.txt").write_text("old")
+    (folder / "p.yaml").write_text(json.dumps(LEFT))
+    time.sleep(0.05)  # the clock of files has steps; a file of the step in which a run begins counts as changed
+
+
+def test_entries_of_an_interactive_session(pdl, folder):
+    prepare(folder)
+    p = subprocess.run([pdl, "repl", "--policy", "p.yaml"], cwd=folder, env={**os.environ, "HOME": str(folder)}, input="".join(e + "\n\n" for e, _ in ENTRIES), capture_output=True,
+                       text=True, timeout=60, check=False)
+    wanted = [w for _, w in ENTRIES if w]
+    check("what is allowed", p.stdout.split() == wanted, p.stdout, p.stderr)
+    check("what is refused", p.stderr.count("- policy") == sum(w is None for _, w in ENTRIES), p.stderr)
+
+
+SERVED = """defs: {n: "${ question | int }"}
+fallback: "${ pdl_error.kind }"
+match: "${ n }"
+with:
+%s
+"""
+
+
+def test_requests_of_a_server_leave_files(pdl, folder):
+    prepare(folder)
+    entries = [(ENTRIES[1][0].replace("{lang", "{defs: {s: {read: s.txt}}, lang"), "wrote"), *ENTRIES[3:7]]
+    (folder / "a.pdl").write_text(SERVED % "".join("- case: %d\n  then: %s\n" % (i, e if e.startswith("{") else "{%s}" % e) for i, (e, _) in enumerate(entries)))
+    env = {**os.environ, "HOME": str(folder), "PDL_POLICY": "p.yaml"}
+    p = subprocess.Popen([pdl, "serve", "--port", "0", "a.pdl"], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    got = []
+    try:
+        port = int(re.search(r"http://[^ ]*?:(\d+)", p.stderr.readline()).group(1))
+        for i in range(len(entries)):
+            c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            c.request("POST", "/v1/chat/completions", json.dumps({"messages": [{"role": "user", "content": str(i)}]}), {"Content-Type": "application/json"})
+            got.append(json.loads(c.getresponse().read())["choices"][0]["message"]["content"].strip())
+    finally:
+        p.send_signal(signal.SIGTERM)
+        p.communicate(timeout=60)
+    check("what each request may", got == [w or "policy" for _, w in entries], got)

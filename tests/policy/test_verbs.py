@@ -201,7 +201,7 @@ def ways_of(verb):
             yield way, options, env, root, block, confines
 
 
-@pytest.mark.sampled
+@pytest.mark.draws
 @pytest.mark.parametrize("verb", VERBS)
 def test_verbs(pdl, verb):
     for way, options, env, root, block, confines in ways_of(verb):

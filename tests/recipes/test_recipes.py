@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first recipes of CONTRIBUTING.md: a filter, a test, a method, a field of one kind and of all, and a kind of block. Each step has its place
-in the sources, and each recipe touches so many files. With a compiler and minutes they are applied to a copy of the tree: it is built, a
-program uses them all, and a row without its function is refused by the compiler."""
+"""The recipes of CONTRIBUTING.md for a filter, a test, a method, a field of one kind and of all, a kind of block, a provider and a rule. Each step
+has its place in the sources, and each recipe touches so many files. With a compiler and minutes they are applied to a copy of the tree: it is
+built, programs use them all, and a row without its function is refused by the compiler."""
 import pathlib
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 from ..checks import check
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NEEDED = ("src", "include", "tools", "lib", "packaging", "docs/manual")
+NEEDED = ("src", "include", "tools", "lib", "packaging", "docs/manual", "docs/spec")
 AFTER, BEFORE, END = "after", "before", "end"
 
 # A step: file, where, the text that is looked for, the text that is added.
@@ -73,9 +73,27 @@ KIND = [
     ("src/machine/compile/emit_data.c", BEFORE, "    case PDL_BLOCK_empty:", "    case PDL_BLOCK_echo: pdl_emit_tree(e, PDL_AS(echo, b)->value); return;\n"),
     ("src/language/check/blocks/kinds.c", BEFORE, "    case PDL_BLOCK_factor:", "    case PDL_BLOCK_echo: check_fields(c, b); return &pdl_ty_any;\n"),
 ]
+PROVIDER = [
+    ("src/world/model/providers.c", BEFORE, '    {"groq", ', '    {"acme", "https://api.acme.example/v1", "ACME_API_BASE", "ACME_API_KEY", CHAT, KEY},\n'),
+    ("docs/spec/providers.md", BEFORE, "| qwencloud | ", "| acme | `https://api.acme.example/v1` | ACME_API_BASE | ACME_API_KEY |\n"),
+]
+RULE = [
+    ("src/language/check/rules.def", BEFORE, "RULE(norway, ", 'RULE(loud, "loud", WARNING, "A text ends with three exclamation marks.")\n'),
+    ("src/language/check/blocks/lint.c", BEFORE, "void pdl_checker_lint_block(", """static void lint_loud(pdl_checker *c, const pdl_block *b) {
+    const pdl_tree *t = b->kind == PDL_BLOCK_scalar ? PDL_AS(scalar, b)->value : NULL;
+    bool is_text = t && t->kind == PDL_TREE_CONST && pdl_is_str(t->value);
+    if (is_text && pdl_str_ends(pdl_str_get(t->value), PDL_STR("!!!")))
+        pdl_checker_diag(c, PDL_RULE_loud, b->loc, b->loc, "this text ends with !!!");
+}
+
+"""),
+    ("src/language/check/blocks/lint.c", AFTER, "    if (rare->role.s.p) lint_role(c, b);\n", "    lint_loud(c, b);\n"),
+    ("docs/manual/rules.md", AFTER, "[norway](#norway), ", "[loud](#loud), "),
+    ("docs/manual/rules.md", BEFORE, "## norway\n", "## loud\n\n*Warning*. A text ends with three exclamation marks.\n\n**Why.** It is loud.\n\n**Fix.** Write one.\n\n"),
+]
 # Name, steps, files that it may touch.
 RECIPES = [("filter", FILTER, 3), ("test", TEST, 1), ("method", METHOD, 1), ("field of a kind", FIELD_OF_KIND, 2),
-           ("field of all blocks", FIELD_OF_ALL, 2), ("kind", KIND, 3)]
+           ("field of all blocks", FIELD_OF_ALL, 2), ("kind", KIND, 3), ("provider", PROVIDER, 2), ("rule", RULE, 3)]
 
 PROGRAM = """array:
 - ${ "hi" | exclaim }
@@ -177,3 +195,9 @@ def test_the_copy_builds(folder):
     check("the schema has the fields and the kind", '"EchoBlock"' in text and '"else_text"' in text and '"also"' in text)
     status, text = run([folder / "out/pdl", "dump", "all.pdl"], folder)
     check("dumps have them", "also: copy" in text and "else_text: otherwise" in text and "echo: ${ copy }" in text, text)
+    (folder / "loud.pdl").write_text("text: go on!!!\n", "utf-8")
+    status, text = run([folder / "out/pdl", "check", "loud.pdl"], folder)
+    check("the rule finds its mistake", "this text ends with !!!" in text and "loud" in text, text)
+    (folder / "acme.pdl").write_text("model: acme/m\ninput: hi\n", "utf-8")
+    status, text = run(["env", "-u", "ACME_API_KEY", folder / "out/pdl", "acme.pdl"], folder)
+    check("the provider wants its key", status == 1 and "set ACME_API_KEY" in text, text)

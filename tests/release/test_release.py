@@ -4,7 +4,9 @@ between two releases. The packages themselves have tests of their own (tests/whe
 import hashlib
 import importlib.machinery
 import importlib.util
+import os
 import shutil
+import subprocess
 
 from ..checks import check, skip
 from ..harness.choice import ROOT
@@ -97,3 +99,16 @@ def test_tried(folder):
         return
     broken = tried.of(out / "pdl-linux-x86_64")
     check("what does not start is a fault", broken.is_fault and "exit status" in broken.said, broken)
+
+
+def test_packages_are_waited_for(folder):
+    """Another apt-get that is at work for a moment, as that of the night's upgrades, is no error: each of ours waits for the lock. The programs
+    here only write down their words."""
+    for name, line in [("apt-get", 'echo "$@" >> %s/said' % folder), ("dpkg-query", "echo not-installed"), ("sudo", 'exec "$@"')]:
+        (folder / name).write_text("#!/bin/sh\n%s\n" % line, "utf-8")
+        (folder / name).chmod(0o755)
+    for what in ("deb", "release"):
+        subprocess.run(["sh", ROOT / "tools/install-deps", what], env={**os.environ, "PATH": "%s:%s" % (folder, os.environ["PATH"])}, check=True, capture_output=True)
+    said = [line for line in (folder / "said").read_text("utf-8").splitlines() if " install " in line]
+    check("packages are asked for", len(said) > 3, said)
+    check("each time with time to wait", all("DPkg::Lock::Timeout=" in line for line in said), said)

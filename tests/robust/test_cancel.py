@@ -6,6 +6,7 @@ Values of forty objects whose parts are shared, so that they have 2^40 leaves, u
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -53,6 +54,8 @@ ENDLESS = [
     "[a].count(b)", "(a,).index(b)", "(t,).count(u)", "dict([(t, 1)])", "{}.fromkeys([t, u])", "{t: 1}.get(u)", "[a, b].sort()", "[a].remove(b)",
     "{t: 1}.pop(u)", "{t: 1}.setdefault(u, 2)", "{}.update({t: 1})", "a in {'k': b}.values()|list", "range(10) in [a, b, t] or a in [b]",
 ]
+# Filters that look at one level of their value, or are another name of one above.
+OF_ONE_LEVEL = frozenset("""abs attr batch count d default dictsort e filesizeformat first float items last length random reverse round slice sum""".split())
 # blocks that take for ever
 BLOCKS = {
     "text": "text: ${ a }",
@@ -125,6 +128,8 @@ FLAT = [
     ("groups", {"o": "[{'x': 1}] * 800000"}, "o|groupby('x')"),
     ("letters", {"t": "'\u00e4\u00df \u03a3x' * 2500000"}, "t|upper"),
     ("words", {"t": "'ab c ' * 2500000"}, "t|title"),
+    ("lines", {"t": "'ab\\u00e4\\n' * 8000000"}, "t|indent"),
+    ("lines of a width", {"t": "'ab c ' * 4000000"}, "t|wordwrap"),
     ("blanks", {"t": "' ' * 30000000"}, "t.strip()"),
     ("backwards", {"t": "'ab' * 50000000"}, "t.rfind('c')"),
     ("every other", {"t": "'ab' * 40000000"}, "t[::2]"),
@@ -266,6 +271,16 @@ def block_of(expression):
     return 'data: "${ %s }"' % expression.replace('"', '\\"')
 
 
+def test_every_filter_is_tried(pdl):
+    page = subprocess.run([pdl, "__builtins"], capture_output=True, text=True, check=True).stdout
+    filters = set(re.findall(r"^\| `(\w+)\(", page[page.index("\n## Filters\n"):page.index("\n## Tests\n")], re.M))
+    tried = set(re.findall(r"\|(\w+)", " ".join([*ENDLESS, *(row[2] for row in FLAT)])))
+    check("the page has filters", len(filters) > 50, len(filters))
+    missing = sorted(filters - tried - OF_ONE_LEVEL)
+    check("ENDLESS or FLAT tries each filter, or OF_ONE_LEVEL says that it looks at one level", not missing, missing)
+    check("OF_ONE_LEVEL has only filters that are not tried", not OF_ONE_LEVEL - (filters - tried), sorted(OF_ONE_LEVEL - (filters - tried)))
+
+
 @pytest.mark.parametrize("expressions", groups(ENDLESS, 32))
 def test_a_signal_ends_an_expression(pdl, expressions):
     for e in expressions:
@@ -362,6 +377,7 @@ FIFOS = [
 # a block that has not ended when the signal comes, with a value that takes seconds to write: the trace is whole without that value
 UNFINISHED = {
     "a range": "for: {i: \"${ range(100000000) }\"}\nrepeat: \"${ i * i }\"\njoin: {as: lastOf}\n",
+    "calls of a loop": "for: {i: \"${ range(100000) }\"}\nrepeat:\n  text:\n  - \"${ i } \"\n  - {model: openai/m, input: a, parameters: {mock_response: b}}\n",
 }
 
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the sandbox share: its strengths and back ends, which of them a run asks for each row, and how commands are started."""
 import collections
-import hashlib
 import os
 import subprocess
 import sys
 
 import pytest
 
-from ..harness.choice import Choice
+from ..harness.choice import Choice, number
 
 # more: options behind --sandbox
 Strength = collections.namedtuple("Strength", "name env more")
@@ -29,10 +28,10 @@ def sampled():
 
 
 def turn(row, strengths=STRENGTHS):
-    """The strengths at which this run makes a row: `test` one of them, which the commit draws; `test-all` the others as well."""
-    digest = hashlib.sha256((Choice.seed + "\0" + str(row)).encode()).digest()
-    drawn = strengths[int.from_bytes(digest[:4], "big") % len(strengths)]
-    return [drawn] if sampled() else [s for s in strengths if s is not drawn or not Choice.rest]
+    """The strengths at which this run makes a row: `test` makes one row in two, at one of them, which the commit draws; `test-all` the others as well."""
+    turns, which = divmod(number(row), len(strengths)) if strengths else (1, 0)
+    drawn = [strengths[which]] if turns % 2 == 0 else []
+    return drawn if sampled() else [s for s in strengths if s not in drawn or not Choice.rest]
 
 
 def every(rest=False):
@@ -59,7 +58,7 @@ def in_pairs(names, strengths=STRENGTHS, only_all=()):
     def able(n):
         return [s for s in (strengths(n) if callable(strengths) else strengths) if s not in only_all]
     pairs = [(n, s) for n in names for s in turn(n, able(n)) + ([] if sampled() else list(only_all))]
-    rows = [pytest.param(n, s, id="%s, %s" % (n, s.name.split(", ")[-1]), marks=pytest.mark.sampled) for n, s in pairs]
+    rows = [pytest.param(n, s, id="%s, %s" % (n, s.name.split(", ")[-1]), marks=pytest.mark.draws) for n, s in pairs]
     return pytest.mark.parametrize("row, strength", rows, indirect=["strength"])
 
 

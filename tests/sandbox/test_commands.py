@@ -108,7 +108,7 @@ def drawn(name, always):
     return not Choice.rest if always else taken(name, 3)
 
 
-@pytest.mark.sampled
+@pytest.mark.draws
 @pytest.mark.parametrize("name", [*COMMANDS, *WITHOUT_OPTIONS])
 def test_sandboxes(pdl, folder, name):
     needs_a_sandbox(pdl, folder)
@@ -121,7 +121,7 @@ def test_sandboxes(pdl, folder, name):
         p.outside.unlink(missing_ok=True)
 
 
-@pytest.mark.sampled
+@pytest.mark.draws
 @pytest.mark.parametrize("name", COMMANDS)
 def test_policies(pdl, folder, name):
     p = Program(pdl, folder, TO_COMMAND)

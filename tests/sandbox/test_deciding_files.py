@@ -238,7 +238,9 @@ def test_links_to_deciding_files(pdl, folder, strength):
             moved = [str(q) for q in used if not q.is_symlink() or os.readlink(q) != links[q]]
             if "bubblewrap" in strength.name:
                 moved = [q for q in (".env", ".bashrc") if str(home / "w" / q) in moved and "w/" + q not in p.stderr]
-            check(f"{name}, {kind}: {strength.name}", p.returncode == 0 and not moved and told != "it did not run", moved, told, p.stdout, p.stderr)
+            # the link that was exchanged led to the journal
+            lost = name == "journal" and "bubblewrap" in strength.name and "was removed while the run worked" in p.stderr
+            check(f"{name}, {kind}: {strength.name}", p.returncode == int(lost) and not moved and told != "it did not run", moved, told, p.stdout, p.stderr)
 
 
 FOLLOW = """lang: command

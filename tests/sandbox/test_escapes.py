@@ -86,7 +86,7 @@ def test_attempts_as_commands(pdl, folder, strength):
     held(pdl, folder, as_commands, [a for a in ATTEMPTS if holds(a, strength)], ["--sandbox", *strength.more], strength.env)
 
 
-@pytest.mark.sampled
+@pytest.mark.draws
 def test_attempts_in_the_code_worker(pdl, folder, strength):
     held(pdl, folder, in_worker, in_turn(OF_WORKER, strength, applies=holds), ["--sandbox", *strength.more], strength.env)
 
@@ -96,7 +96,7 @@ SIGNALS = {"kill a process outside", "signal a group of processes outside", "sig
 ABIS = [1, 2, 5]
 
 
-@pytest.mark.sampled
+@pytest.mark.draws
 @pytest.mark.parametrize("abi", ABIS)
 def test_older_kernels(pdl, folder, abi):
     """Older ABIs of Landlock hold what the strength process promises: the first, that of Debian 12, and the last without signals."""

@@ -25,7 +25,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.sampled
+@pytest.mark.draws
 def test_limits(pdl, folder, strength):
     rows = in_turn(ROWS, strength)
     (folder / "grow.c").write_text(IN_C)

@@ -196,7 +196,7 @@ def has_namespaces(row, strength):
     return strength.name != "process" or not any(a.startswith("--sandbox=") for a in row[1])
 
 
-@pytest.mark.sampled
+@pytest.mark.draws
 def test_blocks(pdl, strength):
     for name, args, text, want, never, *variables in in_turn(BLOCKS, strength, name=lambda row: row[0], applies=has_namespaces):
         with tempfile.TemporaryDirectory() as d:

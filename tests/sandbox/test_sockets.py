@@ -187,7 +187,7 @@ def visible_folder():
     return Path(tempfile.mkdtemp(prefix="pdl-sockets-", dir="/var/tmp")).resolve()
 
 
-@pytest.mark.sampled
+@pytest.mark.draws
 def test_none_of_the_outside_is_reached(pdl, full, scale):
     for name, text in in_turn(ATTEMPTS.items(), full, name=lambda row: row[0], applies=of_full):
         top = visible_folder()
@@ -206,7 +206,7 @@ def test_none_of_the_outside_is_reached(pdl, full, scale):
         check(name, "ESCAPED" not in said and "END" in said and not reached, said, reached)
 
 
-@pytest.mark.sampled
+@pytest.mark.draws
 def test_those_inside_are_reached(pdl, folder, full):
     (folder / "s.yaml").write_text("processes: 100\n")
     for name, text in in_turn([*INSIDE.items(), ("multiprocessing, as a block", None)], full, name=lambda row: row[0], applies=of_full):

@@ -120,7 +120,7 @@ STEPS = {"read": ("cat {root}/shown/a.txt", "text"), "no key": ("test -s {root}/
          "certificates with a key": ("head -c 10 {root}/shown/both.pem", "")}
 
 
-@pytest.mark.sampled
+@pytest.mark.draws
 def test_grants(pdl, folder, strength):
     """`read:`, `write:` and `env:` widen, and what must not be changed there is not."""
     (folder / "shown").mkdir()

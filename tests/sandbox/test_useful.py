@@ -168,7 +168,7 @@ def can(row, strength):
     return strength.name != "process" or len(row) == 3
 
 
-@pytest.mark.sampled
+@pytest.mark.draws
 def test_useful(pdl, folder, strength):
     rows = in_turn(ROWS, strength, name=lambda row: row[0], applies=can)
     for row in rows:

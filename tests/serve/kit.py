@@ -14,6 +14,8 @@ PDL = str(Choice.build / "pdl")
 CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 END = b"Connection: close\r\n"
+# what a server says of a model that refuses; the client gets the refusal
+NO_TEXT = "pdl: the answer of openai/refusal has no text: the model refused: I may not\n"
 
 
 def written(folder, programs):

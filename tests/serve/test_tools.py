@@ -94,7 +94,7 @@ CALLS = [
 ]
 # message, code
 WRONG = [
-    ("{", -32700), ([], -32600), ({"id": 1, "method": "ping"}, -32600), ({"jsonrpc": "2.0", "id": None, "method": "ping"}, -32600),
+    ("{", -32700), ("[" * 3000 + "]" * 3000, -32700), ('{"jsonrpc":"2.0","id":1,"method":"ping","params":%s1%s}' % ('{"a":' * 3000, "}" * 3000), -32700), ([], -32600), ({"id": 1, "method": "ping"}, -32600), ({"jsonrpc": "2.0", "id": None, "method": "ping"}, -32600),
     ({"jsonrpc": "2.0", "id": 1}, None), ({"jsonrpc": "2.0", "id": {}, "method": "ping"}, -32600), (request(1, "resources/list"), -32601),
     (call(1, "none"), -32602), (request(1, "tools/call", name="add", arguments=[1]), -32602), ({"jsonrpc": "2.0", "id": 1, "method": "tools/call"}, -32602),
 ]
@@ -119,7 +119,7 @@ def protocol(ask, name):
     for message, code in WRONG:
         if code:
             r = ask(message)
-            check("%s: wrong: %s" % (name, message), r["error"]["code"] == code, r)
+            check("%s: wrong: %.60s" % (name, message), r["error"]["code"] == code, r)
 
 
 def test_lines(programs):

@@ -19,6 +19,8 @@ from ..harness.choice import Choice, ROOT
 
 BUILD = Choice.build
 SITE = BUILD / "site"
+QUESTIONS = {"How do I see what is sent before I pay?": "manual/calls.html", "few shot": "manual/cookbook.html", "How do I do logging?": "manual/production.html", "web search": "manual/patterns.html", "system prompt": "manual/guide.html",
+             "How do I read a CSV with a header?": "manual/tables.html", "agent example": "manual/patterns.html", "spans collector": "manual/telemetry.html"}
 PAGES = ["index", "manual/index", "manual/messages-yaml", "manual/quick-reference", "manual/policies", "manual/guide"]
 
 
@@ -99,7 +101,7 @@ def browser(is_tried):
     pictures.mkdir(exist_ok=True)
     file = BUILD / "site-steps.json"
     with over_http(is_tried) as served:
-        file.write_text(json.dumps({"modules": modules, "chromium": chromium, "site": str(SITE), "pages": PAGES, "pictures": str(pictures), "served": served}))
+        file.write_text(json.dumps({"modules": modules, "chromium": chromium, "site": str(SITE), "pages": PAGES, "pictures": str(pictures), "served": served, "questions": QUESTIONS}))
         r = subprocess.run(["node", str(ROOT / "tests/site/site.mjs"), str(file)], capture_output=True, text=True, timeout=300, check=False)
     check("the browser", r.returncode == 0, r.stderr[-800:])
     if r.returncode:
@@ -117,7 +119,7 @@ def browser(is_tried):
         check('"Try it" is below each program that runs in a browser', out["offered"] > 20, out["offered"])
         check("it opens beside the page, and closes", out["beside"] and out["closed"], out)
         check("on a phone in place of the page", out["narrow"] == "/playground/index.html", out["narrow"])
-    check("a question leads to its page", all("manual/calls.html" in to for to in out["answers"].values()), out["answers"])
+    check("a question leads to its page", not out["answers"], out["answers"])
 
 
 @pytest.mark.builds

@@ -5,12 +5,15 @@ import pathlib
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 
 import pytest
 
+from .. import bare_root
 from ..checks import check, skip
 from ..harness.choice import Choice, ROOT
+from ..wheel.test_wheel import certificate
 
 DIST = pathlib.Path(os.environ.get("PDL_DIST", ROOT / "dist"))  # make-release says where it made them
 MADE = DIST / "pdl-linux-x86_64"
@@ -29,12 +32,12 @@ def root(tmp_path):
         pytest.skip("there is no static command")
     shutil.copy(MADE, tmp_path / "pdl")
 
-    def enter(*argv, way="chroot"):
-        if way == "chroot" and os.geteuid() != 0:
+    def enter(*argv, **env):
+        if os.geteuid() != 0:
             skip("a root without /proc", "that takes root")
             return None
         before = [shutil.which("chroot", path="/usr/sbin:/usr/bin:/sbin:/bin"), str(tmp_path)]
-        return subprocess.run([*before, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False, env={})
+        return subprocess.run([*before, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False, env=env)
     enter.place = tmp_path
     return enter
 
@@ -68,6 +71,39 @@ def test_empty_root(root):
     check("it has the modules and policies of the language inside", p and (p.returncode, p.stdout.strip(), p.stderr) == (0, "found", ""), p)
     p = root("/pdl", "version")
     check("its version", p and p.stdout.startswith("PDL "), p)
+
+
+@pytest.fixture
+def https():
+    """A model behind TLS whose certificate is signed by nobody else. -> its port, and the file of the certificate"""
+    with tempfile.TemporaryDirectory() as scratch:
+        place = pathlib.Path(scratch)
+        certificate(place)
+        port = place / "port"
+        with subprocess.Popen(["/usr/bin/python3", ROOT / "tests/wheel/https.py", place / "cert.pem", place / "key.pem", port], stdin=subprocess.DEVNULL) as server:
+            try:
+                check("a server", bare_root.wait_for(port), "it does not start")
+                yield port.read_text("utf-8").strip(), place / "cert.pem"
+            finally:
+                server.kill()
+
+
+def test_certificates(root, https):
+    """Trusted are those of SSL_CERT_FILE, else those of the system, else a list inside, which does not have that of this server."""
+    port, signed = https
+    (root.place / "call.pdl").write_text("model: openai/m\ninput: abc\nparameters: {api_base: 'https://127.0.0.1:%s/v1', api_key: k}\n" % port)
+    inside = MADE.read_bytes().count(b"-----BEGIN CERTIFICATE-----")
+    check("a list is inside", inside > 100, inside)
+    p = root("/pdl", "call.pdl")
+    check("a server that nobody signed is refused", p and p.returncode == 1 and "certificate" in p.stderr, p)
+    shutil.copy(signed, root.place / "own.pem")
+    p = root("/pdl", "call.pdl", SSL_CERT_FILE="/own.pem")
+    check("a model call over TLS, with a file that is named", p and (p.returncode, p.stdout.strip()) == (0, "cba"), p)
+    system = root.place / "etc/ssl/certs"
+    system.mkdir(parents=True)
+    shutil.copy(signed, system / "ca-certificates.crt")
+    p = root("/pdl", "call.pdl")
+    check("and with that of the system", p and (p.returncode, p.stdout.strip()) == (0, "cba"), p)
 
 
 def test_packed(root):

@@ -73,6 +73,29 @@ def test_partial_success(pdl, folder):
                         ({"errorMessage": "use batches"}, "warns: use batches"), ({}, ""), (None, "")):
         err, bodies, _ = send(pdl, folder, (200, json.dumps({"partialSuccess": body}).encode(), ()))
         check("%s is told" % body, len(bodies) == 1 and words in err and (words or not err), err)
+        check("%s: what the collector took is not told as lost" % body, "are not sent" not in err, err)
+
+
+FAILURES = [(b'{"code": 13, "message": "boom"}', "answered 200 with an error: boom"), (b'{"error": "boom"}', "answered 200 with an error: boom"),
+            (b"<html><body>Log in</body></html>", "answered 200 with a page\n"), (b" \n<!DOCTYPE html>", "answered 200 with a page\n"),
+            (b'{"partial_success": {"rejected_spans": 2, "error_message": "old"}}', "rejected 2 spans: old"), (b'{"partialSuccess": {"rejectedSpans": 1e400}}', ""),
+            (b'{"status": "ok", "message": "taken"}', ""), (b'{"message": "Success"}', ""), (b"OK", ""), (b'{"partialSuccess": {"rejectedSpans": -1}}', "")]
+
+
+def test_failures_with_status_200(pdl, folder):
+    """A proxy that answers in place of the collector takes no spans."""
+    for body, words in FAILURES:
+        err, bodies, _ = send(pdl, folder, (200, body, ()))
+        check("%s is told" % body, len(bodies) == 1 and words in err and (words or not err), err)
+
+
+def test_keys_that_a_collector_repeats(pdl, folder):
+    """No part of a key of OTEL_EXPORTER_OTLP_HEADERS is shown, wherever the message is cut."""
+    key, shown = "sk-verysecret-0123456789", {"OTEL_EXPORTER_OTLP_HEADERS": "x-key=sk-verysecret-0123456789"}
+    for status, body in ((400, {"message": "%s"}), (200, {"partialSuccess": {"rejectedSpans": 1, "errorMessage": "%s"}}), (200, {"error": "%s"})):
+        for before in ("bad ", "x" * 190, "x" * 186 + " "):
+            err, bodies, _ = send(pdl, folder, (status, json.dumps(body).replace("%s", before + key).encode(), ()), **shown)
+            check("%d, %s: no key" % (status, before), len(bodies) == 1 and before[:9] in err and key[:6] not in err, err)
 
 
 def test_attributes_stand_once(pdl, folder):

@@ -60,7 +60,8 @@ class Maker:
             return "\"some words of text\\n\""
         if kind == "call":
             return self.draw.choice(["{call: \"${ f }\", args: {x: one}}", "\"${ f(x='two') } \""])
-        over = self.draw.choice(["for: {i%d: \"${ three }\"}", "for: {i%d: [1, 2]}", "for: {i%d: \"${ range(4) }\"}"]) % self.n
+        over = self.draw.choice(["for: {i%d: \"${ three }\"}", "for: {i%d: [1, 2]}", "for: {i%d: \"${ range(4) }\"}", "for: {i%d: \"${ range(three | length) | list }\"}",
+                                 "for: {i%d: \"${ three[1:] + [4] }\"}"]) % self.n
         if kind in ("repeat", "map"):
             return "{%s, %s: {text: [%s, %s]}}" % (over, kind, inner(), inner())
         if kind == "while":
@@ -151,3 +152,68 @@ def test_text(pdl, env):
     code, out, err = run(pdl, env, "explain", "--bound", "--prefix", "p.pdl")
     check("one at a time", code == 2 and not out, out, err)
     check("nothing is asked", env[0].calls == 0)
+
+
+# A list in `for`, the definitions that it needs, and how many items it has at most.
+LISTS = (
+    ("a filter that keeps the length", "", "range(3) | list", 3),
+    ("a step", "", "range(1, 8, 3)", 3),
+    ("downwards", "", "range(5, 0, -2)", 3),
+    ("a number of the program", "  n: 4\n", "range(n + 1)", 5),
+    ("the length of a list", "  xs: {data: [a, b]}\n", "range(xs | length)", 2),
+    ("a selection", "  xs: {data: [a, b, c]}\n", "xs | select('ne', 'a') | sort", 3),
+    ("a beginning", "", "unknown[:4]", 4),
+    ("an end", "", "unknown[-2:]", 2),
+    ("a part", "  xs: {data: [a, b, c]}\n", "xs[1:9]", 3),
+    ("two lists", "  xs: {data: [a, b, c]}\n", "xs + [1, 2]", 5),
+    ("a repetition", "", "[0] * 6", 6),
+    ("a choice", "  xs: {data: [a, b, c]}\n", "xs if flag else [1]", 3),
+    ("keys of an object", "  d: {data: {a: 1, b: 2}}\n", "d | list", 2),
+    ("what a loop made", "  xs: {for: {i: [1, 2]}, repeat: \"${ i }\", join: {as: array}}\n", "xs", 2),
+    ("an array", "  xs: {array: [a, b]}\n", "xs", 2),
+    ("a type", "  xs: {data: \"${ unknown }\", spec: {type: array, maxItems: 7}}\n", "xs", 7),
+    ("an optional list", "  xs: {data: \"${ unknown }\", spec: {optional: {type: array, maxItems: 7}}}\n", "xs or []", 7),
+    ("a type beside a fallback", "  xs: {data: \"${ unknown }\", spec: {type: array, maxItems: 7}, fallback: \"${ other }\"}\n", "xs", None),
+    ("a product", "", "range((2 + 1) * 2)", 6),
+    ("a product of numbers below zero", "", "range((2 - 10) * (2 - 10))", None),
+    ("characters of an enumeration", "  s: {data: \"${ unknown }\", spec: {enum: [a, bcd]}}\n", "s | list", 3),
+    ("keys of an enumeration", "  d: {data: \"${ unknown }\", spec: {enum: [{a: 1, b: 2}]}}\n", "d | list", 2),
+    ("a list that is not known", "", "unknown | list", None),
+    ("one of two that is not known", "", "unknown + [1]", None),
+    ("set twice", "  xs: {data: [a]}\n  ys: {data: \"${ unknown }\", def: xs}\n", "xs", None),
+    ("set by a pattern", "  xs: {data: [a]}\n  ys: {match: \"${ unknown }\", with: [{case: {any: , def: xs}, then: a}]}\n", "xs", None),
+    ("a name in a circle", "  xs: ${ ys + ys }\n  ys: ${ xs + xs }\n", "xs", None),
+)
+
+
+@pytest.mark.parametrize("name, defs, of, n", LISTS, ids=[x[0].replace(" ", "-") for x in LISTS])
+def test_list(pdl, env, name, defs, of, n):
+    text = ("defs:\n" + defs if defs else "") + "for: {item: \"${ %s }\"}\nrepeat: {model: openai/m, input: a, parameters: {max_tokens: 3}}\n" % of
+    b = bound(pdl, env, text)
+    check(name, b["calls"] == n and (n is not None or b["no_bound"][0]["what"] == "calls"), b)
+
+
+# The type of a parameter, what of it is put into a prompt, and how many words that has at most.
+TYPES = (
+    ("an enumeration", "{enum: [yes sir, \"no\"]}", "x", 2),
+    ("a text", "{type: string, maxLength: 9}", "x", 5),
+    ("a number", "integer", "x", 1),
+    ("one of several", "{type: [integer, string], maxLength: 6}", "x", 3),
+    ("nothing or a flag", "{optional: boolean}", "x", 1),
+    ("a list", "{type: array, maxItems: 3, items: {enum: [a b]}}", "x", 6),
+    ("a field", "{object: {a: {enum: [one two three]}, b: string}}", "x.a", 3),
+    ("a field without a limit", "{object: {a: {enum: [one two three]}, b: string}}", "x.b", None),
+    ("a number of items", "{array: string}", "x | length", 1),
+    ("first items", "{type: array, maxItems: 2, prefixItems: [{enum: [a b c]}], items: {type: integer}}", "x", 6),
+    ("first items without a limit", "{type: array, maxItems: 2, prefixItems: [{type: string}], items: {type: integer}}", "x", None),
+    ("fields by pattern", "{type: object, properties: {}, patternProperties: {'.': {type: string}}, additionalProperties: false}", "x", None),
+    ("any text", "string", "x", None),
+    ("a list without a limit", "{array: integer}", "x", None),
+)
+
+
+@pytest.mark.parametrize("name, kind, shown, n", TYPES, ids=[x[0].replace(" ", "-") for x in TYPES])
+def test_typed(pdl, env, name, kind, shown, n):
+    text = "defs:\n  f: {function: {x: %s}, return: {model: openai/m, input: \"${ %s }\", parameters: {max_tokens: 3}}}\n" % (kind, shown)
+    b = bound(pdl, env, text + "call: ${ f }\nargs: {x: \"${ unknown }\"}\n")
+    check(name, b["calls"] == 1 and b["tokens"]["prompt"] == n, b)

@@ -81,12 +81,14 @@ OTHERS = [  # (name, items, a word of the line that makes the value, origin)
     ("messages of an expression", loop("model: MODEL\ninput: '${ [{\"role\": \"user\", \"content\": \"On \" ~ i ~ rules}] }'"), "~ rules", "loop"),
     ("what a tool does", loop("model: MODEL\ninput: ${ rules }\nparameters:\n  tools:\n  - type: function\n    function:\n      name: f\n      description: Number \"${ i }\"\n"
                               "      parameters: {type: object}"), "description", "loop"),
+    ("a question at the end that changes, too", loop(CLOCK, ask("\"It is ${ v }. ${ rules } Question ${ i }: is it ${ v }?\"", "MODEL")), "lang: python", "clock"),
+    ("two values one after the other", loop(UUID, ask("\"${ v } ${ 'w' * (range(99) | random) } ${ rules } ${ i }\"", "MODEL")), "lang: python", "random"),
     ("a draw that is named", loop("def: v\ndata: \"${ range(1000000) | random }\"\ncontribute: []", ask("\"${ v } ${ rules }\"", "MODEL")), "def: v", "random"),
 ]
 for model, (name, item, word, origin) in itertools.product(MODELS, OTHERS):
     p = program("", item.replace("MODEL", model))
     FAULTS.append(("%s, %s" % (name, model), p, origin, line_of(p, word)))
-assert len(FAULTS) == 48
+assert len(FAULTS) == 52
 
 STABLE = {
     "a chat": program("", "text: \"${ rules }\"\nrole: system\ncontribute: [context]", loop("text: \"question ${ i }\"\nrole: user", "model: openai/m")),

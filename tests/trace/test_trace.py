@@ -664,6 +664,20 @@ def test_a_trace_of_a_loop_is_cheaper_than_one_of_other_blocks(pdl, folder):
 
 
 @NOT_SANITIZED
+def test_a_trace_of_models_takes_linear_time(pdl, folder):
+    """Each call has the context of all calls before it."""
+    def cost(n):
+        (folder / "main.pdl").write_text("for: {i: '${ range(%d) }'}\nrepeat:\n  text:\n  - \"${ i } \"\n"
+                                         "  - {model: openai/m, input: a, parameters: {mock_response: b}}\n" % n)
+        return seconds_of(pdl, folder, "-t", "t.json")
+    for _ in range(3):  # others share the core
+        few, many = cost(1000), cost(6000)
+        if many < 12 * few:
+            break
+    equal(many < 12 * few, True, "%.3f s for 1 000 calls, %.3f s for 6 000" % (few, many))
+
+
+@NOT_SANITIZED
 def test_a_trace_takes_no_memory(pdl, folder, scale):
     program = "contribute: [result]\nrepeat: {text: [a]}\nmaxIterations: %d\njoin: {as: lastOf}\n" % scale(100000, 20000)
     (folder / "main.pdl").write_text(program)

@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -33,6 +34,24 @@ def run(*argv):
 @pytest.mark.parametrize("name", ["check-layers", "check-sizes", "check-prose", "check-sentences", "check-spec", "check-platforms", "check-version"])
 def test_sources(name):
     run(sys.executable, "tools/" + name)
+
+
+@pytest.mark.tier("all")
+def test_format():
+    """`make format` changes nothing, so that what it changes for you is what you wrote."""
+    if not shutil.which("clang-format"):
+        return checks.skip("the breaks of lines", "there is no clang-format")
+    p = subprocess.run(["make", "-s", "format", "FORMAT=--dry-run -Werror"], cwd=ROOT, capture_output=True, text=True, check=False)
+    check("make format would change nothing", p.returncode == 0, p.stderr[:2000])
+
+
+def test_switches():
+    """A switch over an enum names each value, so that the compiler asks for a new one. Only kinds of blocks have a default: a new kind has its recipe."""
+    found = [(p.name, m[1]) for p in sorted((ROOT / "src").rglob("*.[ch]"))
+             for m in re.finditer(r"switch \(\((?:int|unsigned|long|size_t|u?int\d+_t)\)[^\n]*\n\s*case (\w+)", p.read_text("utf-8"))]
+    check("switches over kinds of blocks are found", found)
+    for name, case in found:
+        check("%s: the switch from %s on names all values" % (name, case), case.startswith("PDL_BLOCK_"))
 
 
 def load(name):
@@ -226,6 +245,17 @@ def test_later():
         check("%s is in the tree" % path, (ROOT / path).exists())
 
 
+# What the folder of the repository holds. Programs that somebody tries something with stand elsewhere.
+ROOT_HOLDS = set("""CHANGELOG.md CONTRIBUTING.md LICENSE Makefile README.md conftest.py meson.build meson_options.txt pyproject.toml pytest.ini
+.ci .clang-format .clang-tidy .gitattributes .gitignore bench debian docs editors examples fuzz include lib packaging python src tests tools""".split())
+
+
+def test_nothing_strange_in_the_root():
+    found = subprocess.run(["git", "ls-tree", "--name-only", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    names = set(found.stdout.split("\n")) - {""}
+    check("the root holds what belongs there", found.returncode != 0 or names == ROOT_HOLDS, sorted(names ^ ROOT_HOLDS))
+
+
 def test_every_folder_has_its_row():
     """A folder that has none runs in `make test` whatever it costs, and no run misses it when it is empty."""
     for path in sorted({p.parent for p in (ROOT / "tests").rglob("test_*.py")}):
@@ -256,6 +286,9 @@ def test_nothing_is_left_out():
     timed = {i for i in timed if not i.startswith("python/") or i.split("::")[0] in there}
     gone = timed - whole - test
     check("what times.json puts first is there", not gone, sorted(gone))
+    names = {i.split("[")[0] for i in whole | test}
+    gone = {i for i in json.loads((ROOT / "tests/harness/dear.json").read_text("utf-8")) if i.split("::")[0] in there or not i.startswith("python/")} - names
+    check("what dear.json names is there (`tools/test dear` renews it)", not gone, sorted(gone))
     rows = [i for i in whole if "[" in i and suites.of(i.split("::")[0]) and suites.of(i.split("::")[0]).turns > 1]
     check("rows of tables take turns", len([i for i in rows if i in test]) < 0.8 * len(rows) and len([i for i in rows if i not in rest]) > 0.2 * len(rows), len(rows))
     asked = collected("--tier", "test", "tests/vm")
@@ -291,6 +324,22 @@ def test_runs(folder, capsys):
     good.join("beside", "1 passed, 0 failed")
     checks.same(good.last(), 0, "a good run")
     check("its last line", capsys.readouterr().out.endswith("\n1 passed, 0 failed\n"))
+
+
+def test_dear(folder, monkeypatch):
+    """`tools/test dear`: rows are one test, those that it did not run keep their seconds, and those that became cheap or are gone have no line."""
+    tool = load("test")
+    monkeypatch.setattr(tool, "ROOT", folder)
+    for path in ("tests/harness", "tests/tree", "b"):
+        (folder / path).mkdir(parents=True)
+    for path in ("tests/x.py", "tests/y.py", "tests/tree/z.py"):
+        (folder / path).write_text("")
+    dear = folder / "tests/harness/dear.json"
+    dear.write_text(json.dumps({"tests/x.py::test_cheap": 1, "tests/y.py::test_not_run": 2, "tests/gone.py::test_x": 3}))
+    (folder / "b/test-result-test.json").write_text(json.dumps({"items": {
+        "tests/x.py::test_cheap": 0.1, "tests/x.py::test_rows[a]": 0.2, "tests/x.py::test_rows[b]": 1.0, "tests/tree/z.py::test_z": 9}}))
+    checks.same(tool.dear("b"), 0, "exit status")
+    checks.same(json.loads(dear.read_text()), {"tests/x.py::test_rows": 0.6, "tests/y.py::test_not_run": 2}, "the dear tests")
 
 
 # Runs a command beside another one, with the tool: its first argument is the path of the tool, then seconds, then what is done meanwhile.

@@ -11,6 +11,7 @@ import pytest
 
 from ..checks import check
 from ..harness.choice import Choice, ROOT
+from ..page.browse import mock
 from .test_view import View
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -52,6 +53,15 @@ SHAPES = {
                   "      text:\n      - call: ${ inner }\n        args: {n: \"${ n }\"}\n      - call: ${ inner }\n        args: {n: \"${ n + 1 }\"}\ntext:\n- call: ${ outer }\n  args: {n: 4}\n"
                   "- \"\\n\"\n- \"${ outer(7) }\\n\"\n", ""),
     "loop": ("text:\n- for: {i: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}\n  repeat: \"Line ${ i }\\n\"\n- \"in one line: \"\n- for: {i: [1, 2, 3, 4, 5, 6, 7, 8]}\n  repeat: ${ i }\n  join: {with: ', '}\n", ""),
+    # Loops and maps that called nothing. The last definition has too few rows, and no piece uses the one before it.
+    "plain-loops": ("defs:\n  halves: {for: {i: \"${ range(9) | list }\"}, repeat: {data: {n: \"${ i }\", half: \"${ i // 2 }\"}}, join: {as: array}}\n"
+                    "  table:\n    array:\n    - {for: {i: [1, 2, 3, 4]}, map: {data: \"${ i * i }\"}, join: {as: array}}\n"
+                    "    - {for: {i: [1, 2, 3, 4]}, map: {for: {k: [1, 2, 3, 4]}, map: {data: {product: \"${ i * k }\"}}, join: {as: array}}, join: {as: array}}\n"
+                    "  f: {function: {n: integer}, return: {for: {i: \"${ range(n) | list }\"}, map: {data: \"${ i }\"}, join: {as: array}}}\n"
+                    "  made: {call: \"${ f }\", args: {n: 9}}\n"
+                    "  unused: {for: {i: [1, 2, 3, 4]}, map: {data: \"${ i }\"}, join: {as: array}}\n  few: {for: {i: [1, 2, 3]}, map: {data: \"${ i }\"}, join: {as: array}}\n"
+                    "text:\n- \"${ halves | length } halves, ${ few }, ${ made }\\n\"\n- \"${ table[0] }\\n\"\n"
+                    "- {for: {i: [1, 2, 3, 4]}, map: {data: {square: \"${ i * i }\"}}, join: {as: array}}\n- \"\\n\"\n- {for: {i: [1, 2, 3, 4]}, map: \"row ${ i }\\n\"}\n", ""),
     "joins": ("text:\n- for: {i: [1, 2]}\n  repeat: ${ i }\n  join: {as: array}\n- for: {i: [1, 2]}\n  repeat: ${ i }\n  join: {as: lastOf}\n- sequence: [a, b]\n  join: {with: '+'}\n"
               "- sequence: [c, d]\n  join: {as: lastOf}\n- lastOf: [e, f]\n- array: [g, h]\n- {object: {a: i}}\n- for: {i: [1, 2]}\n  repeat: {data: {k: \"${ i }\"}}\n  join: {as: object}\n", ""),
     "map": ("text:\n- for: {i: [1, 2, 3, 4, 5]}\n  map:\n    lang: command\n    code: printf '%s ' ${ i }\n- \"\\n\"\n", ""),
@@ -62,6 +72,8 @@ SHAPES = {
     "failed-work": ("defs:\n  f: {function: {x: integer}, return: \"${ 1 // x }\"}\n  y: {call: \"${ f }\", args: {x: 0}}\ntext: [\"${ y }\"]\n", ""),
     "fallback": ("text:\n- text: [\"${ 1 // 0 }\"]\n  fallback: \"instead\\n\"\n- lang: command\n  code: 'false'\n  fallback: code\n- data: \"{\"\n  parser: json\n  fallback: \" parsed\"\n", ""),
     "question": ("text:\n- read:\n  message: \"Name? \"\n  def: name\n  contribute: []\n- \"Hello ${ name }\\n\"\n- read:\n  message: \"And? \"\n", "Ada\nfine\n"),
+    # Standard input has ended.
+    "failed-question": ("text:\n- \"Dear Ada\\n\"\n- {def: ask, read: , message: \"Sent? \", contribute: []}\n- \"${ ask }\\n\"\n", ""),
     "quiet": ("text:\n- role: system\n  content: You are a helpful guide.\n  contribute: [context]\n- text: \"Never say no to anybody.\"\n  contribute: [context]\n- \"Said.\\n\"\n", ""),
     "shown": ("defs:\n  stdlib: {import: lib/stdlib}\n  f: {function: {x: string}, return: {text: [\"${ stdlib.show('inside ' ~ x) }\", \"f of ${ x }\"]}}\ntext:\n- \"Start.\\n\"\n"
               "- \"A line \"\n- ${ stdlib.show('in its middle', '!\\n') }\n- \"ends.\\n\"\n- {call: \"${ f }\", args: {x: a}}\n- \"\\n\"\n- ${ f('b') ~ '\\n' }\n"
@@ -71,6 +83,7 @@ SHAPES = {
     "parsers": ("text:\n- data: '{\"a\":1,   \"b\":[1,2]}'\n  parser: json\n- data: \"a: 1\\nb: [1, 2]\"\n  parser: yaml\n- data: \"[3]\\n{}\"\n  parser: jsonl\n- data: x=7\n  parser: {regex: 'x=(.*)', mode: fullmatch}\n", ""),
     "choices": ("defs: {x: 3}\ntext:\n- if: ${ x > 2 }\n  then: big\n  else: small\n- if: ${ x > 5 }\n  then: big\n- match: ${ x }\n  with:\n  - case: 1\n    then: one\n  - case: 3\n    then: [three, \"\\n\"]\n"
                 "- if: ${ x < 2 }\n  then: a\n  else: \" b\\n\"\n", ""),
+    "progress": ("text:\n- \"First line.\\n\"\n- {lang: command, code: printf two, contribute: [stdout]}\n- \"Second line.\\nThird \"\n- {lang: command, code: printf four, contribute: [stdout]}\n- \"line.\\nFourth \"\n- \"line.\\n\"\n", ""),
     "escapes": ("text:\n- \"\\e[1mbold\\e[0m and \\e]8;;http://a\\e\\\\link\\e]8;;\\e\\\\\\n\"\n", ""),
 }
 # Of examples with models: what a recording holds.
@@ -93,7 +106,7 @@ def test_shape(name, folder):
     program, typed = SHAPES[name]
     (folder / (name + ".pdl")).write_text(program)
     run = subprocess.run([PDL, "--trace=t.json", name + ".pdl"], cwd=folder, input=typed, capture_output=True, text=True, timeout=60, check=False)
-    prompts = {"question": ["Name? ", "And? "], "shown": ["in its middle!\n", "inside a\n", "inside b\n", "to the screen\n", "round 1\n", "round 2\n"]}.get(name, [])
+    prompts = {"question": ["Name? ", "And? "], "failed-question": ["Sent? "], "progress": ["two\n", "four\n"], "shown": ["in its middle!\n", "inside a\n", "inside b\n", "to the screen\n", "round 1\n", "round 2\n"]}.get(name, [])
     r = view("t.json", "--text", "-", cwd=folder)
     check("text of " + name, r.stdout.decode() == without(run.stdout, prompts), r.stdout.decode(), run.stdout, run.stderr)
     judge(name, view("t.json", "--source", name + ".pdl", "--md", "-", cwd=folder).stdout.decode())
@@ -170,6 +183,74 @@ def test_served(folder):
             get("/api/0/" + path, 404)
     finally:
         v.end()
+
+
+TYPED = """text:
+- read:
+  message: "Your name? "
+- "\\nAge: "
+- read:
+- "\\n"
+"""
+
+
+def test_printed_answers(folder):
+    """A printed answer that begins a line says who wrote it; within a line nothing stands before it."""
+    (folder / "a.pdl").write_text(TYPED)
+    subprocess.run([PDL, "--trace=t.json", "a.pdl"], cwd=folder, input="Ada\n7\n", capture_output=True, text=True, timeout=60, check=True)
+    v = View("t.json", cwd=folder)
+    try:
+        v.open()
+        items = json.loads(v.ask("/api/0/document/0/9")[2])["items"]
+    finally:
+        v.end()
+    check("who", [(x["text"].strip(), x.get("title")) for x in items if x.get("kind") == "person"] == [("Ada", "You (Your name?)"), ("7", None)], items)
+
+
+VALUES = """defs: {n: 3, s: "a: b"}
+text:
+- "Round ${ n + 1 }: ${ n }\\n"
+- "${ n }\\n"
+- "${ n }${ n }\\n"
+- "Here ${ s }: ${ n }\\n"
+"""
+
+
+def test_values_in_a_text(folder):
+    """Of a text with expressions only their values are marked. One value alone is its piece, and what cannot be told apart is not divided."""
+    (folder / "a.pdl").write_text(VALUES)
+    subprocess.run([PDL, "--trace=t.json", "a.pdl"], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
+    v = View("t.json", cwd=folder)
+    try:
+        v.open()
+        items = json.loads(v.ask("/api/0/document/0/9")[2])["items"]
+    finally:
+        v.end()
+    parts = [[(p["text"], p.get("kind")) for p in x.get("parts", [])] for x in items if x["shape"] == "piece"]
+    check("parts", parts == [[("Round ", None), ("4", "expression"), (": ", None), ("3", "expression"), ("\n", None)], [], [], []], parts)
+
+
+def test_asked(folder):
+    """Hashes of what was sent: equal for equal messages, also where one trace has whole lists; and one file has each message once."""
+    chat = "text:\n- {role: user, text: \"Begin%s\\n\"}\n- for: {i: \"${ range(60) | list }\"}\n  repeat: {text: [\"${ 'word ' * 200 }${ i }\", {model: openai/m, parameters: {temperature: %d}}]}\n"
+    with mock() as env:
+        for name, program, flags in ("a", chat % ("", 0), []), ("w", chat % ("", 0), ["--whole"]), ("b", chat % ("!", 1), []):
+            (folder / (name + ".pdl")).write_text(program)
+            r = subprocess.run([PDL, "--trace=%s.json" % name, *flags, name + ".pdl"], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+            check("ran", r.returncode == 0, r.stderr)
+    def asked(name):
+        v = View(name + ".json", cwd=folder)
+        try:
+            v.open()
+            return json.loads(v.ask("/api/0/asked")[2])
+        finally:
+            v.end()
+    a, w, b = asked("a"), asked("w"), asked("b")
+    check("short and whole lists", len(a) == 60 and a == w, a[:2], w[:2])
+    check("each call is another one", len({m for m, _ in a}) == 60 and len({s for _, s in a}) == 1, a[:3])
+    check("other messages, other parameters", all(x[0] != y[0] and x[1] != y[1] for x, y in zip(a, b)), b[:2])
+    view("a.json", "--html", "a.html", cwd=folder)
+    check("each message once", (folder / "a.html").stat().st_size < 1800000, (folder / "a.html").stat().st_size)
 
 
 ROWS = """text:
@@ -280,6 +361,8 @@ def test_rounds_are_all(folder):
         finally:
             v.end()
         check("the text", view("l.json", "--text", "-", cwd=folder).stdout.decode() == r.stdout)
+        short = view("l.json", "--md", "-", cwd=folder).stdout.decode()
+        check("those that are left out are called iterations", "iterations, " in short and "round" not in short, short)
 
 
 def test_what_is_typed_ends_the_line():
@@ -291,3 +374,23 @@ def test_what_is_typed_ends_the_line():
     check("each answer below its question", order == sorted(order), found)
     text = subprocess.run([*words, "--text", "-"], cwd=chat, capture_output=True, text=True, timeout=60, check=True).stdout
     check("the pieces are what was printed", text.startswith("A language salad is a mix of languages.In a world"), text)
+
+
+# What stands around a block that fails, and what the document says of the way to it.
+WAYS = [("text: ['${ 1 // 0 }']\n", 0),
+        ("text:\n- include: fails.pdl\n", 1),
+        ("for: {i: [1]}\nrepeat: {include: fails.pdl}\n", 2),
+        ("defs:\n  f: {function: {}, return: {include: fails.pdl}}\nfor: {i: [1]}\nrepeat: {call: '${ f }', args: {}}\n", 3),
+        ("defs:\n  f: {function: {n: integer}, return: {if: '${ n }', then: {call: '${ f }', args: {n: '${ n - 1 }'}}, else: {include: fails.pdl}}}\ncall: ${ f }\nargs: {n: 20}\n", 12)]
+
+
+@pytest.mark.parametrize("program,steps", WAYS, ids=["%d-steps" % n for _, n in WAYS])
+def test_way_to_a_failure(program, steps, folder):
+    """The page gets each step on the way to a failure, from none up to as many as it shows."""
+    (folder / "fails.pdl").write_text("text:\n- ${ 6 // 0 }\n")
+    (folder / "w.pdl").write_text(program)
+    subprocess.run([PDL, "--trace=w.json", "w.pdl"], cwd=folder, capture_output=True, timeout=60, check=False)
+    page = view("w.json", "--source", "w.pdl", "--html", "-", cwd=folder).stdout.decode()
+    items = json.loads(re.search(r'id="run-items">(.*?)</script>', page, re.S).group(1))
+    way, = [x["way"] for x in items if x["shape"] == "failure"]
+    check("%d steps" % steps, len(way) == steps and all(re.match("included|called|iteration", w["text"]) and w["box"] >= 0 for w in way), way)

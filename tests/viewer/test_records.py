@@ -61,7 +61,7 @@ def test_search(folder):
     check("a search that goes on", r.stdout.startswith("# Search\n\nNot ended · ") and "%d evaluations so far" % n in r.stdout and "word: w1" in r.stdout, r.stdout[:600], r.stderr)
     (found / "scores.jsonl").write_text('{"candidate": 99999999999, "score": "NaN"}\n[1]\nnot JSON\n{"candidate": 1, "score": null, "program": 3}\n')
     r = pdl(folder, "view", found.name, "--md", "-")
-    check("damaged scores", r.returncode == 0 and "1 evaluations so far" in r.stdout, r.stdout[:300], r.stderr)
+    check("damaged scores", r.returncode == 0 and "1 evaluation so far" in r.stdout, r.stdout[:300], r.stderr)
 
 
 def test_distribution(folder):

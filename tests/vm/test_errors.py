@@ -184,3 +184,37 @@ def test_errors(pdl, folder):
         got += [None] * len(ROWS)
     for (source, want), text in zip(ROWS, got):
         check(source, text is not None and text.replace(PLACE, "! ", 1) == want, "\n  got  %r\n  want %r" % (text, want))
+
+
+LINES = "".join("    line %d\n" % i for i in range(1, 300))
+BAD = "    x {{ 1 + 'a' }}\n"
+FAR = "text:\n- lang: jinja\n  code: |\n" + LINES
+# what a template is, the rest of the program, and where its fault is shown
+TEMPLATES = (
+    ("text", FAR + BAD, "  303 |     x {{ 1 + 'a' }}\n      |          ^^^^^^^ column 10\n"),
+    ("a name", FAR + "    {{ nope() }}\n", "  303 |     {{ nope() }}\n      |        ^^^^^^ column 8\n"),
+    ("a filter", FAR + "    {{ 1 | nofilter }}\n", "  303 |     {{ 1 | nofilter }}\n"),
+    ("a bracket", FAR + "    x {{ 1\n" + LINES, "  304 |     line 1\n      |     ^^^^ column 5; a }} is missing\n"),
+    ("a loop", FAR + "    {% for i in [1] %}\n    {{ i.x.y }}\n    {% endfor %}\n", "  304 |     {{ i.x.y }}\n"),
+    ("a macro", FAR + "    {% macro m(x) %}\n" + BAD.replace("1", "x") + "    {% endmacro %}{{ m(1) }}\n", "  304 |     x {{ x + 'a' }}\n"),
+    ("quoted", "lang: jinja\ncode: \"a\\n{{ 1 + 'a' }}\"\n", "    2 | code: \"a\\n{{ 1 + 'a' }}\"\n      |              ^^^^^^^ column 14\n"),
+    ("text with a value after the fault", FAR + BAD + "    ${ pdl_context }\n", "  303 |     x {{ 1 + 'a' }}\n"),
+    ("text with a value before it", FAR + "    ${ 1 }\n" + BAD, "    2 | - lang: jinja\n      |   ^^^^^^^^^^^ column 3; it is in line 301 of the template\n"),
+    ("made by a block", FAR.replace("code: |\n", "code:\n    text: |\n").replace("    line", "      line") + "  " + BAD, "column 3; it is in line 300 of the template\n"),
+    ("of one line", "defs: {t: {data: \"{{ 1 + 'a' }}\"}}\ntext:\n- lang: jinja\n  code: ${ t }\n", "    3 | - lang: jinja\n      |   ^^^^^^^^^^^ column 3\n"),
+    ("what it calls", "defs:\n  f: {function: {}, return: '${ 1 // 0 }'}\n" + FAR + "    {{ f() }}\n", "    2 |   f: {function: {}, return: '${ 1 // 0 }'}\n"),
+)
+
+
+def test_place_in_a_template(pdl, folder):
+    for name, program, shown in TEMPLATES:
+        (folder / "a.pdl").write_text(program)
+        p = subprocess.run([pdl, "a.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+        check(name, p.returncode == 1 and shown in p.stderr and p.stderr.count("\n") == 3, p.stderr)
+
+
+def test_call_of_a_long_text(pdl, folder):
+    for text in ("call: |\n" + LINES, "call: |\n" + LINES + "    ${ 1 }\n"):
+        (folder / "a.pdl").write_text(text)
+        p = subprocess.run([pdl, "a.pdl"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+        check("a line of it is printed", "Type error: ... line 1 ... is of type <class 'str'> but should be a function." in p.stderr and p.stderr.count("\n") == 3, p.stderr)

@@ -25,6 +25,7 @@ CASES = (
     ("spec of the last", "lastOf: [a, {model: openai/m, input: n}]\nspec: {enum: ['{\"n\": 5}']}\nretry: 2\n", '{"n": 5}'),
     ("spec of a call", "defs: {f: {function: {}, return: {model: openai/m, input: n}}}\ncall: ${ f }\nspec: {enum: ['{\"n\": 5}']}\nretry: 2\n", '{"n": 5}'),
     ("an expectation after a parser", FEEDBACK + "model: openai/m\ninput: n\nparser: json\nexpectations: [{expect: digits, feedback: \"${ fb }\"}]\nretry: 2\n", '{"n": 5}'),
+    ("spec in a block with a fallback", "text: ['head ', {model: openai/m, input: n, spec: integer}, ' tail']\nfallback: other\n", "head other"),
     ("spec with a fallback", "model: openai/m\ninput: n\nspec: {enum: [other]}\nfallback: other\n", "other"),
 )
 
@@ -78,6 +79,27 @@ def test_refused_code(pdl, tmp_path, title, program, printed):
         check("%s %s" % (title, more), p.returncode == 0 and out.strip() == printed, (p.returncode, out, p.stderr))
 
 
+# the last attempt is refused: exit 1, and what is printed is what stands before the block
+NEVER = (
+    ("a model", "text: ['head ', {model: openai/m, input: n, spec: {enum: [other]}}]\n", "head "),
+    ("a model on its own", "model: openai/m\ninput: n\nspec: integer\n", ""),
+    ("a text", "text: [%s, '.']\nspec: {enum: [other]}\n" % M, ""),
+    ("a text without a model", "text: [five, '.']\nspec: {pattern: '^[0-9]'}\n", ""),
+    ("a command", "args: [printf, five]\nspec: integer\n", ""),
+    ("print in Python", "lang: python\ncode: |\n  print('out')\n  result = 'five'\nspec: integer\n", ""),
+    ("a call", "defs: {f: {function: {}, return: %s}}\ncall: ${ f }\nspec: integer\n" % M, ""),
+    ("a loop", "repeat: %s\nmaxIterations: 2\njoin: {as: text}\nspec: {enum: [other]}\n" % M, ""),
+    ("an include", "include: m.pdl\nspec: integer\n", ""),
+    ("attempts that end", "text: [%s]\nspec: {enum: [other]}\nretry: 1\n" % M, ""),
+    ("a string, which every text is", "text: [{def: a, model: openai/m, input: n, spec: string}, '${ [1][a | length] }']\nspec: string\n", '{"n": "five"}'),
+    ("without spec", "text: [{def: a, model: openai/m, input: n}, '${ [1][a | length] }']\n", '{"n": "five"}'),
+    ("what follows", "text: ['head ', {model: openai/m, input: n, spec: integer}, ' tail', {args: [echo, end]}]\n", "head "),
+    ("the first of two", "text: [{model: openai/m, input: n, spec: integer}, %s]\n" % M, ""),
+    ("a map", "map: {model: openai/m, input: n, spec: integer}\nfor: {i: [1]}\njoin: {as: text}\n", ""),
+    ("a parser", "model: openai/m\ninput: n\nparser: json\nspec: integer\n", ""),
+)
+
+
 # what asks for input in a block that holds its output, and what is printed before it asks
 ASKING = (
     ("a read", "- \"2+2?\\n\"\n- {read: null, message: '', parser: json, spec: integer}", b"2+2?\n"),
@@ -85,6 +107,18 @@ ASKING = (
     ("a function", "- \"2+2?\\n\"\n- {call: '${ f }'}", b"2+2?\nhm\n"),
     ("input in Python", "- \"2+2?\\n\"\n- {lang: python, code: \"print('hm')\\nresult = int(input('? '))\"}", b"2+2?\nhm\n? "),
 )
+
+
+@pytest.mark.parametrize("title, program, printed", NEVER, ids=[c[0].replace(" ", "-") for c in NEVER])
+def test_refused_at_last(pdl, service, tmp_path, title, program, printed):
+    """A pipe and a file hold nothing that `spec` refused, also where no attempt and no fallback follows."""
+    (tmp_path / "m.pdl").write_text(M + "\n")
+    (tmp_path / "p.pdl").write_text(program)
+    for more in ([], ["-o", "out"]):
+        service.asked = itertools.count()
+        p = run(pdl, service, tmp_path, more)
+        out = (tmp_path / "out").read_text() if more else p.stdout
+        check("%s %s" % (title, more), p.returncode == 1 and out.strip("\n") == printed, (p.returncode, out, p.stderr))
 
 
 @pytest.mark.parametrize("title, parts, question", ASKING, ids=[c[0].replace(" ", "-") for c in ASKING])

@@ -16,9 +16,10 @@ function command(context) {
   return fs.existsSync(own) ? own : "pdl";
 }
 
-// Starts pdl in the folder of a file. `stop` interrupts it, and kills it when it does not end.
-function start(context, words, file) {
-  const child = childProcess.spawn(command(context), words, { cwd: path.dirname(file), stdio: ["ignore", "pipe", "pipe"] });
+// Starts pdl in the folder of a file. `stop` interrupts it, and kills it when it does not end. input: "pipe" for a program whose questions are
+// answered elsewhere: at the end of standard input `read` fails.
+function start(context, words, file, input = "ignore") {
+  const child = childProcess.spawn(command(context), words, { cwd: path.dirname(file), stdio: [input, "pipe", "pipe"] });
   running.add(child);
   child.on("exit", () => running.delete(child));
   child.on("error", () => running.delete(child));

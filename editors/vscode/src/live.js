@@ -44,7 +44,7 @@ function onAddress(child, output, then) {
 async function liveDocument(context, file, more) {
   const around = await frames();
   const output = vscode.window.createOutputChannel("PDL " + path.basename(file));
-  const child = start(context, ["--view", ...(around ? ["--view-frame", around] : []), ...(more || [file])], file);
+  const child = start(context, ["--view", ...(around ? ["--view-frame", around] : []), ...(more || [file])], file, "pipe");
   child.on("error", (e) => vscode.window.showErrorMessage("pdl cannot be started: " + e.message));
   if (!around) {
     onAddress(child, output, (address) => vscode.env.openExternal(vscode.Uri.parse(address, true)));

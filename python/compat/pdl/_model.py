@@ -165,7 +165,7 @@ def part(rules: Any, key: Any) -> Any:
 
 
 class Skip:
-    """The options of one model_dump."""
+    """The options of one call of model_dump."""
 
     def __init__(self, json_mode: bool, by_alias: bool, unset: bool, defaults: bool, none: bool) -> None:
         self.json, self.by_alias, self.unset, self.defaults, self.none = json_mode, by_alias, unset, defaults, none
@@ -204,7 +204,7 @@ class Skip:
 
 
 def as_json(value: Any) -> Any:
-    """Returns the JSON form of a value; the text of a value that has none."""
+    """Returns the JSON form of a value, or the text of a value that has no JSON form."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if hasattr(value, "isoformat"):
@@ -213,7 +213,7 @@ def as_json(value: Any) -> Any:
 
 
 class RootModel(Model):
-    """A model that is one value."""
+    """A model without other fields than `root`, whose value is the value of the model."""
 
     FIELDS = (Field("root"),)
 

@@ -43,7 +43,7 @@ class CodeRequest:
 
 
 class Engine(libpdl.Engine):
-    """Makes functions of programs that code calls see the context of the code block."""
+    """An engine whose code blocks may call functions of programs. Such a function sees the context of the code block."""
 
     def _run_code(self, request: Any) -> None:
         before, _HERE.context = _HERE.context, request.data()["vars"].get("pdl_context")
@@ -54,8 +54,8 @@ class Engine(libpdl.Engine):
 
 
 class _Here(threading.local):
-    """An engine for one thread. context: the context of the code block that is running; functions of programs that the
-    code calls see it."""
+    """An engine for one thread. context: the context of the code block that is running; a function of a program sees this context when the code calls
+    it."""
 
     engine: Optional[Engine] = None
     context: Any = None
@@ -80,7 +80,7 @@ class Source:
 
 
 def problems_of(error: libpdl.Error) -> list[tuple[int, str]]:
-    """Returns the problems of a program that cannot be loaded, line and message, without carets and hints."""
+    """Returns [(line, message)] of the problems of a program that cannot be loaded, without carets and hints."""
     found = [(int(line), message) for line, message in re.findall(HEAD % re.escape(error.file) + "(.*)$", str(error))]
     return found or [(error.line, error.message)]
 

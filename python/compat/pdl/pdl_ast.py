@@ -204,7 +204,7 @@ def _target(value: Any) -> Any:
 
 
 def _block(value: Any) -> Any:
-    """Returns a block of data, which may be written in any of its forms."""
+    """Makes a block from data in any of the forms in which a block can be written."""
     if value is None or isinstance(value, (bool, int, float, str, Model)):
         return value
     if not isinstance(value, dict) or not all(isinstance(k, str) for k in value):
@@ -236,8 +236,8 @@ def _retry(value: Any) -> Any:
 
 
 def kind_of(value: dict[str, Any]) -> tuple[Optional[str], Optional[dict[str, Any]]]:
-    """Returns the kind of a block, and its row of the table. The fields of the block determine the kind; None when they
-    do not."""
+    """Returns the kind of a block, and its row of the table. The fields of the block determine the kind. When they determine none, returns None for
+    both."""
     kind = value.get("kind") or next((k for key, k in _SELECTING if key in value), None)
     return kind, _ROWS.get(kind)
 

@@ -149,12 +149,9 @@ static bool open_run(pdl_rerun *r, const pdl_rerun_changes *c, pdl_err *err) {
                           err) ||
         !open_session(r, c, err))
         return false;
-    pdl_session_name_keys(r->session, r->durable);
-    if (!pdl_durable_inputs(r->durable, &r->inputs, err)) return false;
     pdl_durable_options how = {
         .provisional = true, .reuse_moved = true, .edits = r->edited.p, .n_edits = r->edited.n};
-    pdl_session_attach(r->session, r->durable, &how, r->inputs);
-    return pdl_durable_prepare(r->durable, err);
+    return pdl_session_resume_durable(r->session, r->durable, &how, pdl_absent(), &r->inputs, err);
 }
 
 bool pdl_rerun_open_run(pdl_rerun *r, const pdl_rerun_changes *c, pdl_err *err) {

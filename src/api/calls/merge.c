@@ -290,8 +290,8 @@ static void send_all(merge_world *w, waiting_call *c, size_t n) {
         pdl_str content = pdl_buf_str(&c[i].content);
         size_t at = content.n ? (size_t)(uintptr_t)pdl_map_find(&found, content) : 0;
         const forming_group *g = at ? &groups.p[at - 1] : NULL;
-        if (!g || g->calls.n >= MAX_CHOICES || !pdl_val_eq(g->calls.p[0]->request,
-                                                            c[i].e->request)) {
+        if (!g || g->calls.n >= MAX_CHOICES ||
+            !pdl_val_eq(g->calls.p[0]->request, c[i].e->request)) {
             *pdl_vec_push(&groups) = (forming_group){0};
             at = groups.n;
             if (content.n) (void)pdl_map_put(&found, content, (void *)(uintptr_t)at);

@@ -5,7 +5,6 @@
  */
 #include "api/calls/particle_replays.h"
 
-#include "base/ident.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "value/label.h"
@@ -41,12 +40,6 @@ struct replays_world {
 
 static bool has_object(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) != 0; }
 
-static bool uses_session(const pdl_effect *e) {
-    pdl_vref code = pdl_dict_getz(e->request, "code");
-    return e->kind == PDL_EFFECT_code && pdl_is_str(code) &&
-           pdl_ident_is_in(pdl_str_get(code), PDL_STR("PDL_SESSION"));
-}
-
 static kept_answer *find(const replays_world *w, const pdl_effect *e, pdl_buf *key) {
     pdl_path_text(e->place, key);
     pdl_buf_putf(key, "\n%u\n%s", e->seq, pdl_effect_kind_name(e->kind));
@@ -81,8 +74,8 @@ static void on_extra(void *user, const pdl_effect *e, pdl_vref extra) {
 }
 
 static void keep(kept_answer *k, const pdl_effect *e, const pdl_reply *r) {
-    k->is_again = e->kind == PDL_EFFECT_object || has_object(e->request) || uses_session(e) ||
-                  (!r->err.kind && has_object(r->value));
+    k->is_again = e->kind == PDL_EFFECT_object || has_object(e->request) ||
+                  pdl_effect_uses_session(e) || (!r->err.kind && has_object(r->value));
     if (k->is_again) return;
     if (r->err.kind) pdl_err_copy(&k->err, &r->err);
     if (!r->err.kind) k->value = pdl_keep(r->value);

@@ -9,8 +9,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PDL_API_REPLAYS_H
-#define PDL_API_REPLAYS_H
+#ifndef PDL_API_PARTICLE_REPLAYS_H
+#define PDL_API_PARTICLE_REPLAYS_H
 
 #include "effect/effect.h"
 

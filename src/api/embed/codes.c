@@ -1,5 +1,5 @@
-/* codes.c -- keeps the code of the programs that an engine ran last. When the owner has freed a
- * program, only codes in this cache refer to it, which its reference count shows.
+/* codes.c -- keeps the code of the programs that an engine ran last. The reference count of a
+ * program shows when its owner has freed it: then only codes in this cache refer to it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,8 +30,8 @@ void pdl_codes_free(pdl_code_cache *c) {
     pdl_free(c);
 }
 
-/* Returns true when only entries of this cache refer to the program. Code to which functions refer
- * counts as a reference to its program. */
+/* Returns true when only entries of this cache refer to the program. Functions refer to their code,
+ * and that code counts as one more reference to its program. */
 static bool is_over(const pdl_code_cache *c, const pdl_program *p) {
     uint32_t ours = 0;
     for (size_t i = 0; i < c->n; i++)

@@ -61,6 +61,13 @@ static uint64_t put_output(void *user) {
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
+static pdl_durable_options how_of(const pdl_task_durable *o) {
+    return (pdl_durable_options){.provisional = o->provisional,
+                                 .park = o->park,
+                                 .changed_fails = o->changed_fails,
+                                 .rebuild = o->rebuild};
+}
+
 static bool begin(pdl_task *t, const pdl_task_durable *o, pdl_str text, pdl_vref inputs,
                   pdl_err *err) {
     char *path = NULL, *folder = NULL;
@@ -79,7 +86,8 @@ static bool begin(pdl_task *t, const pdl_task_durable *o, pdl_str text, pdl_vref
                              .file = pdl_str_of(t->file),
                              .text = text,
                              .options = PDL_STR("{}"),
-                             .inputs = inputs};
+                             .inputs = inputs,
+                             .how = how_of(o)};
         ok = pdl_session_begin_durable(t->session, &n, &t->durable, &note, err);
     }
     if (note.len) pdl_engine_say(t->engine, pdl_buf_str(&note));
@@ -106,9 +114,9 @@ static bool resume(pdl_task *t, const pdl_task_durable *o, pdl_str text, pdl_vre
     pdl_free(path);
     if (!ok) return false;
     (void)pdl_durable_runs_text(t->durable, text);
-    pdl_session_name_keys(t->session, t->durable);
+    const pdl_durable_options how = how_of(o);
     return take_ways(t->durable, o, err) &&
-           pdl_durable_resume_inputs(t->durable, given, &t->inputs, err);
+           pdl_session_resume_durable(t->session, t->durable, &how, given, &t->inputs, err);
 }
 
 bool pdl_task_open_durable(pdl_task *t, pdl_program *program, const pdl_task_durable *o,
@@ -116,17 +124,8 @@ bool pdl_task_open_durable(pdl_task *t, pdl_program *program, const pdl_task_dur
     pdl_str text = program->source ? program->source->text : PDL_STR("");
     pdl_vref given = t->opt.inputs ? t->opt.inputs->v : pdl_absent();
     t->inputs = pdl_absent();
-    if (!(o->resume ? resume(t, o, text, given, err) : begin(t, o, text, given, err))) return false;
     pdl_session_hold_output(t->session, &(pdl_held_output){t, has_output, put_output});
-    pdl_session_attach(t->session, t->durable,
-                       &(pdl_durable_options){.provisional = o->provisional,
-                                              .park = o->park,
-                                              .changed_fails = o->changed_fails,
-                                              .rebuild = o->rebuild},
-                       t->inputs);
-    bool replaces = o->resume && !pdl_is_absent(given);
-    return pdl_durable_prepare(t->durable, err) &&
-           (!replaces || pdl_durable_replace_inputs(t->durable, t->inputs, err));
+    return o->resume ? resume(t, o, text, given, err) : begin(t, o, text, given, err);
 }
 
 void pdl_task_close_durable(pdl_task *t) {

@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "api/find.h"
 #include "api/handles.h"
+#include "api/import_search.h"
 #include "api/policy.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -55,6 +55,7 @@ pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error)
     e->pool = pdl_pool_new();
     e->names = pdl_interner_new();
     e->codes = pdl_codes_new();
+    e->files = pdl_policy_files_new();
     e->library = pdl_absent();
     e->timeout = pdl_str_dup(pdl_str_of(o.timeout ? o.timeout : ""));
     e->prices = pdl_str_dup(pdl_str_of(o.prices ? o.prices : ""));
@@ -101,6 +102,7 @@ void pdl_engine_free(pdl_engine *engine) {
     pdl_drop(engine->library);
     pdl_interner_drop(engine->names);
     pdl_label_names_fini(&engine->labels);
+    pdl_policy_files_free(engine->files);
     pdl_free(engine->sandbox);
     pdl_free(engine->timeout);
     pdl_free(engine->prices);

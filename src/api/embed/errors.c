@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/handles.h"
-#include "api/setup/keys.h"
+#include "api/setup/written_keys.h"
 #include "base/termsafe.h"
 #include "base/utf8.h"
 #include "lang/program.h"

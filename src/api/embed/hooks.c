@@ -1,4 +1,6 @@
-/* hooks.c -- see hooks.h. The host program owns a request until the host answers it; the effect of
+/* hooks.c -- gives effects to functions of the host program, and takes their answers; see hooks.h.
+ *
+ * The host program owns a request until the host answers it; the effect of
  * the request may end earlier, with the run.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -410,8 +412,8 @@ void pdl_request_decline(pdl_request *request) {
 static const pdl_world_ops ops = {
     .start = start, .cancel = cancel, .poll = poll_answers, .close = close_hooks};
 
-pdl_world *pdl_hooks_world_new(const pdl_hooks_options *o,
-                               void (*other)(void *user, pdl_effect *e), void *user) {
+pdl_world *pdl_hooks_world_new(const pdl_hooks_options *o, void (*other)(void *user, pdl_effect *e),
+                               void *user) {
     hooks *h = PDL_NEW(hooks);
     h->world.ops = &ops;
     h->loop = o->loop;

@@ -1,5 +1,7 @@
 /* tasks.c -- pdl_task: one run of a program for users of the library, its callbacks, and its
- * results.
+ * results. A task only runs while its caller steps it or waits for it, and its callbacks are called
+ * then. When an engine shares a loop, one turn of the loop (turns.c) steps all of its tasks. A
+ * callback may free its own task, which is then released after the step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,6 +9,7 @@
 
 #include "api/handles.h"
 #include "base/limits.h"
+#include "base/word_list.h"
 #include "io/loop.h"
 #include "trace/sink.h"
 #include "value/context.h"
@@ -19,11 +22,7 @@
 
 static const char *const shown_kinds[] = {"block_begin", "block_end", "block_fail", "field"};
 
-static bool is_of_blocks(const char *kind) {
-    for (size_t i = 0; i < sizeof shown_kinds / sizeof shown_kinds[0]; i++)
-        if (strcmp(kind, shown_kinds[i]) == 0) return true;
-    return false;
-}
+static bool is_of_blocks(const char *kind) { return PDL_STR_IN(pdl_str_of(kind), shown_kinds); }
 
 static const char *look_name(pdl_look look) {
     switch (look) {
@@ -229,7 +228,8 @@ static bool open_session(pdl_task *t, pdl_err *err) {
                    .sandbox_process = t->engine->sandbox_process,
                    .no_sandbox = t->engine->no_sandbox,
                    .policies = t->policies.p,
-                   .n_policies = t->policies.n},
+                   .n_policies = t->policies.n,
+                   .files = t->engine->files},
         .reports = {.trace = t->opt.trace,
                     .trace_whole = t->opt.trace_whole,
                     .sink = {t, on_event, t->opt.blocks},

@@ -2,9 +2,9 @@
  * effects of all of them.
  *
  * The engine has one session without a program, whose loop, worlds, environment and secrets the
- * sessions of the tasks use (session.h). A step lets every task that can run do so, runs the loop
- * once, and starts over. Tasks that end leave the list. A task that a callback frees is released
- * when the turn is over, since its machine may still be on the stack below that callback.
+ * sessions of the tasks use (session.h). A step gives a turn to every task that can run, runs the
+ * loop once, and starts over. Tasks that end leave the list. A task that a callback frees is
+ * released when the turn is over, since its machine may still be on the stack below that callback.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +38,8 @@ bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err) {
                    .sandbox_process = e->sandbox_process,
                    .no_sandbox = e->no_sandbox,
                    .policies = e->policies.p,
-                   .n_policies = e->policies.n},
+                   .n_policies = e->policies.n,
+                   .files = e->files},
         .reports = {.note = note_missing, .sink = {.user = e}},
         .telemetry = e->telemetry,
     };

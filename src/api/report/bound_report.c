@@ -75,14 +75,10 @@ static run_bound then(run_bound a, run_bound b) {
 }
 
 static run_bound either(run_bound a, run_bound b) {
-    return (run_bound){fmax(a.calls, b.calls),
-                   fmax(a.answer, b.answer),
-                   fmax(a.prompt, b.prompt),
-                   fmax(a.with_context, b.with_context),
-                   fmax(a.context, b.context),
-                   fmax(a.result, b.result),
-                   fmax(a.cost, b.cost),
-                   fmax(a.context_cost, b.context_cost)};
+    return (run_bound){fmax(a.calls, b.calls),     fmax(a.answer, b.answer),
+                       fmax(a.prompt, b.prompt),   fmax(a.with_context, b.with_context),
+                       fmax(a.context, b.context), fmax(a.result, b.result),
+                       fmax(a.cost, b.cost),       fmax(a.context_cost, b.context_cost)};
 }
 
 /* Returns the bound of n rounds of a. apart: each round begins with the same context. */
@@ -125,7 +121,7 @@ static void give_reason(bounding *w, pdl_loc loc, const char *what, const char *
 }
 
 static const run_bound endless = {INFINITY, INFINITY, INFINITY, INFINITY,
-                              INFINITY, INFINITY, INFINITY, INFINITY};
+                                  INFINITY, INFINITY, INFINITY, INFINITY};
 
 static run_bound no_bound(bounding *w, pdl_loc loc, const char *why, const char *remedy) {
     give_reason(w, loc, "calls", why, remedy);
@@ -156,16 +152,6 @@ static run_bound of_branches(bounding *w, const pdl_block *b) {
     for (uint32_t i = 0; i < cases->n; i++)
         if (cases->p[i].then) most = either(most, of_block(w, cases->p[i].then));
     return most;
-}
-
-/* Returns the maximum number of rounds of a loop; negative when there is no bound. */
-static double count_rounds(const bounding *w, const pdl_fors *fors, const pdl_tree *max) {
-    double n = max ? pdl_bound_number(&w->names, max) : -1;
-    for (uint32_t i = 0; fors && i < fors->n; i++) {
-        double length = pdl_bound_length(&w->names, fors->lists[i]);
-        if (length >= 0 && (n < 0 || length < n)) n = length;
-    }
-    return n;
 }
 
 static bool has_models(const pdl_block *b);
@@ -199,7 +185,7 @@ static double words_between(const pdl_join *j) {
 
 static run_bound of_loop(bounding *w, const pdl_block *b, const pdl_block *body,
                          const pdl_fors *fors, const pdl_tree *max, bool apart) {
-    double n = count_rounds(w, fors, max), before = w->times;
+    double n = pdl_bound_rounds(&w->names, fors, max), before = w->times;
     w->times = n < 0 ? INFINITY : times(before, n);
     note_items(w, fors);
     run_bound one = of_block(w, body);
@@ -279,10 +265,9 @@ static run_bound of_model(bounding *w, const pdl_block *b) {
     call.prompt = sees_context ? 0 : input.result;
     call.with_context = sees_context;
     call.result = call.context = call.answer;
-    call.cost = times(call.answer, price.output) + times(call.prompt, price.input);
-    call.context_cost = sees_context ? price.input : 0;
-    *pdl_vec_push(&w->sites) =
-        (bound_site){b, w->times, times(w->times, call.answer)};
+    call.cost = times(call.answer, price.output) + times(call.prompt, pdl_price_of_prompt(&price));
+    call.context_cost = sees_context ? pdl_price_of_prompt(&price) : 0;
+    *pdl_vec_push(&w->sites) = (bound_site){b, w->times, times(w->times, call.answer)};
     input.context = 0; /* text that a block makes for its input is not added to the context */
     return then(input, call);
 }
@@ -358,7 +343,8 @@ static run_bound of_kind(bounding *w, const pdl_block *b) {
     case PDL_BLOCK_factor:
     case PDL_BLOCK_aggregator:
     case PDL_BLOCK_error:
-    case PDL_BLOCK_empty: return (run_bound){.result = INFINITY}; /* they make no calls */
+    /* blocks of these kinds make no calls */
+    case PDL_BLOCK_empty: return (run_bound){.result = INFINITY};
     default: return no_bound(w, b->loc, "blocks of this kind are not looked into", NULL);
     }
 }
@@ -372,9 +358,10 @@ struct expr_calls {
 
 static void on_call(void *user, const pdl_block *function, pdl_loc loc) {
     struct expr_calls *x = user;
-    run_bound r = function ? of_function(x->w, function, loc)
-                       : no_bound(x->w, loc, "which function is called is not known before the run",
-                                  "a budget would bound it");
+    run_bound r = function
+                      ? of_function(x->w, function, loc)
+                      : no_bound(x->w, loc, "which function is called is not known before the run",
+                                 "a budget would bound it");
     r.context = 0;
     x->sum = then(x->sum, r);
 }
@@ -487,12 +474,12 @@ static pdl_val list_sites(const bounding *w) {
     for (size_t i = 0; i < w->sites.n && i < MAX_REASONS; i++) {
         const bound_site *s = &w->sites.p[i];
         pdl_loc loc = s->block->loc;
-        pdl_vref m = PDL_AS(model, s->block)->model &&
-                             PDL_AS(model, s->block)->model->kind == PDL_TREE_CONST
-                         ? PDL_AS(model, s->block)->model->value
-                         : pdl_absent();
-        pdl_val d = pdl_dict_putz(pdl_dict_new(5), "file",
-                                  loc.src ? pdl_text(loc.src->name) : pdl_null());
+        pdl_vref m =
+            PDL_AS(model, s->block)->model && PDL_AS(model, s->block)->model->kind == PDL_TREE_CONST
+                ? PDL_AS(model, s->block)->model->value
+                : pdl_absent();
+        pdl_val d =
+            pdl_dict_putz(pdl_dict_new(5), "file", loc.src ? pdl_text(loc.src->name) : pdl_null());
         d = pdl_dict_putz(d, "line", loc.src ? pdl_int(pdl_loc_line(loc)) : pdl_null());
         d = pdl_dict_putz(d, "model", pdl_is_absent(m) ? pdl_null() : pdl_keep(m));
         d = pdl_dict_putz(d, "calls", number_or_null(s->calls));
@@ -546,7 +533,7 @@ pdl_val pdl_program_bound(const pdl_program *p, const pdl_bound_options *o) {
     d = pdl_dict_putz(d, "budget", list_budget(&w, p->main));
     d = pdl_dict_putz(d, "no_bound", w.reasons);
     d = pdl_dict_putz(d, "sites", list_sites(&w));
-    pdl_vec_fini(&w.names.all);
+    pdl_bound_names_fini(&w.names);
     pdl_vec_fini(&w.calls_in);
     pdl_vec_fini(&w.open);
     pdl_vec_fini(&w.sites);

@@ -1,5 +1,5 @@
-/* bound_values.c -- finds out what is known about values before a run: lengths of texts and lists,
- * numbers, and the functions that expressions call; see bound_impl.h.
+/* bound_values.c -- finds out what is known about values before a run: the names that a program
+ * sets, lengths of texts, and the functions that expressions call; see bound_impl.h.
  *
  * Only certain facts are used. A variable is known when the program sets it at exactly one place;
  * an expression is known when it only joins constants and known variables.
@@ -8,9 +8,11 @@
  */
 #include "api/report/bound_impl.h"
 
+#include "base/limits.h"
+#include "base/word_list.h"
 #include "check/check.h"
+#include "lang/variables.h"
 #include "lang/walk.h"
-#include "value/int.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -18,71 +20,55 @@
 /* --- names ------------------------------------------------------------------------------------ */
 
 bound_name *pdl_bound_find(const bound_names *names, pdl_str name) {
-    for (size_t i = 0; i < names->all.n; i++)
-        if (pdl_str_eq(names->all.p[i].name, name)) return &names->all.p[i];
-    return NULL;
+    size_t at = (size_t)(uintptr_t)pdl_map_find(&names->index, name);
+    return at ? &names->all.p[at - 1] : NULL;
+}
+
+void pdl_bound_names_fini(bound_names *names) {
+    pdl_vec_fini(&names->all);
+    pdl_map_fini(&names->index);
 }
 
 static bound_name *set(bound_names *names, pdl_str name) {
-    bound_name *n = name.n ? pdl_bound_find(names, name) : NULL;
-    if (!name.n) return NULL;
+    bound_name *n = pdl_bound_find(names, name);
     if (!n) {
         n = pdl_vec_push(&names->all);
         *n = (bound_name){.name = name, .given = pdl_absent(), .words = INFINITY};
+        pdl_map_put(&names->index, name, (void *)(uintptr_t)names->all.n);
     }
     n->times++;
     return n;
 }
 
-static const pdl_tree *tree_of(const pdl_block *b) {
-    bool plain = !b->rare->spec.type && !b->rare->parser && !b->rare->fallback;
-    if (!plain) return NULL;
-    if (b->kind == PDL_BLOCK_data) return PDL_AS(data, b)->raw.value ? NULL : PDL_AS(data, b)->data;
-    return b->kind == PDL_BLOCK_scalar ? PDL_AS(scalar, b)->value : NULL;
-}
-
-static void set_block(bound_names *names, pdl_str name, const pdl_block *b) {
-    bound_name *n = set(names, name);
-    if (!n) return;
-    n->tree = b ? tree_of(b) : NULL;
+static void set_variable(void *user, const pdl_variable *v) {
+    bound_name *n = set(user, v->name);
+    const pdl_block *b = v->value;
+    n->indexes += v->by == PDL_SETS_INDEX;
+    if (v->by == PDL_SETS_PARAMETER) n->type = v->type;
+    if (v->by != PDL_SETS_DEF && v->by != PDL_SETS_DEFS) return;
+    /* a fallback or a parser makes another value than the one that the block shows */
+    bool plain = b && !b->rare->fallback;
+    n->tree = b ? pdl_block_plain_tree(b) : NULL;
+    n->type = plain ? b->rare->spec.type : NULL;
+    n->block = plain && !b->rare->parser ? b : NULL;
     n->function = b && b->kind == PDL_BLOCK_function ? b : NULL;
 }
 
-static void set_fors(bound_names *names, const pdl_fors *fors, pdl_str index) {
-    for (uint32_t i = 0; fors && i < fors->n; i++) {
-        const pdl_tree *t = fors->names[i];
-        if (t->kind == PDL_TREE_CONST && pdl_is_str(t->value)) set(names, pdl_str_get(t->value));
-    }
-    bound_name *n = set(names, index);
-    if (n) n->words = 1;
-}
-
 static void collect(void *user, const pdl_block *b) {
-    bound_names *names = user;
-    const pdl_blocks *defs = &b->rare->defs;
-    for (uint32_t i = 0; i < defs->n; i++)
-        if (defs->names) set_block(names, defs->names[i], defs->p[i]);
-    set_block(names, b->def.s, b);
-    if (b->kind == PDL_BLOCK_repeat)
-        set_fors(names, PDL_AS(repeat, b)->fors, PDL_AS(repeat, b)->index.s);
-    if (b->kind == PDL_BLOCK_map) set_fors(names, PDL_AS(map, b)->fors, PDL_AS(map, b)->index.s);
-    if (b->kind == PDL_BLOCK_model) set(names, PDL_AS(model, b)->response.s);
-    if (b->kind == PDL_BLOCK_function)
-        for (uint32_t i = 0; i < PDL_AS(function, b)->params.n; i++)
-            set(names, PDL_AS(function, b)->params.names[i]);
-    pdl_block_each_child(b, collect, names);
+    pdl_block_each_variable(b, set_variable, user);
+    pdl_block_each_child(b, collect, user);
 }
 
 void pdl_bound_collect(bound_names *names, const pdl_program *p, pdl_vref variables) {
     for (size_t i = 0; pdl_is_dict(variables) && i < pdl_dict_len(variables); i++) {
         pdl_vref key = pdl_dict_key_at(variables, i);
-        bound_name *n = pdl_is_str(key) ? set(names, pdl_str_get(key)) : NULL;
-        if (n) n->given = pdl_dict_val_at(variables, i);
+        bool named = pdl_is_str(key) && pdl_str_get(key).n;
+        if (named) set(names, pdl_str_get(key))->given = pdl_dict_val_at(variables, i);
     }
     if (p->main) collect(names, p->main);
 }
 
-static const bound_name *once(const bound_names *names, pdl_str name) {
+const bound_name *pdl_bound_once(const bound_names *names, pdl_str name) {
     const bound_name *n = pdl_bound_find(names, name);
     return n && n->times == 1 ? n : NULL;
 }
@@ -100,7 +86,19 @@ double pdl_bound_count_words(pdl_str text) {
     return n;
 }
 
-static double words_of_value(pdl_vref v) {
+/* Returns the number of words in all texts of a value. */
+static double words_inside(pdl_vref v, int depth) {
+    double n = 0;
+    if (pdl_is_str(v)) return pdl_bound_count_words(pdl_str_get(v));
+    if (depth > PDL_MAX_VALUE_DEPTH) return INFINITY;
+    for (size_t i = 0; pdl_is_list(v) && i < pdl_list_len(v); i++)
+        n += words_inside(pdl_list_at(v, i), depth + 1);
+    for (size_t i = 0; pdl_is_dict(v) && i < pdl_dict_len(v); i++)
+        n += words_inside(pdl_dict_val_at(v, i), depth + 1);
+    return n;
+}
+
+double pdl_bound_value_words(pdl_vref v) {
     pdl_buf b = PDL_BUF;
     pdl_err ignored = {0};
     if (pdl_is_str(v)) return pdl_bound_count_words(pdl_str_get(v));
@@ -108,107 +106,122 @@ static double words_of_value(pdl_vref v) {
     double n = ok ? pdl_bound_count_words(pdl_buf_str(&b)) : INFINITY;
     pdl_err_fini(&ignored);
     pdl_buf_fini(&b);
-    return n;
+    return fmax(n, words_inside(v, 0));
 }
 
 static double words_of_name(const bound_names *names, pdl_str name) {
     const bound_name *n = pdl_bound_find(names, name);
     if (!n) return INFINITY;
-    if (n->times == 1 && !pdl_is_absent(n->given)) return words_of_value(n->given);
-    return n->words;
+    if (n->times == 1 && !pdl_is_absent(n->given)) return pdl_bound_value_words(n->given);
+    if (n->times == n->indexes) return 1;
+    if (n->times != 1) return INFINITY;
+    return n->type ? fmin(n->words, pdl_bound_type_words(n->type)) : n->words;
 }
 
-static double words_of_node(const bound_names *names, const pdl_xnode *x);
+static double words_of_node(const bound_names *names, const pdl_xnode *x, int depth);
 
-static double words_of_list(const bound_names *names, const pdl_xlist *l) {
+static double words_of_list(const bound_names *names, const pdl_xlist *l, int depth) {
     double n = 0;
-    for (uint32_t i = 0; i < l->n; i++) n += words_of_node(names, l->p[i]);
+    for (uint32_t i = 0; i < l->n; i++) n += words_of_node(names, l->p[i], depth + 1);
     return n;
+}
+
+/* Returns the number of words in a part of a value: `a.b` or `a[0]`. */
+static double words_of_part(const bound_names *names, const pdl_xnode *x, int depth) {
+    const pdl_xnode *of = x->u.access.obj, *key = x->u.access.key;
+    bool is_name = of->kind == PDL_X_NAME;
+    const bound_name *n = is_name ? pdl_bound_once(names, of->u.name) : NULL;
+    bool typed = n && n->type && pdl_is_absent(n->given) && x->kind == PDL_X_ATTR;
+    double part = typed ? pdl_bound_field_words(n->type, x->u.access.name) : INFINITY;
+    if (key && key->kind == PDL_X_SLICE) return part;
+    bool inside = is_name || of->kind == PDL_X_ATTR || of->kind == PDL_X_ITEM;
+    return fmin(part, inside ? words_of_node(names, of, depth + 1) : INFINITY);
+}
+
+static double words_of_choice(const bound_names *names, const pdl_xnode *x, int depth) {
+    double yes = words_of_node(names, x->u.cond.yes, depth + 1);
+    return x->u.cond.no ? fmax(yes, words_of_node(names, x->u.cond.no, depth + 1)) : yes;
 }
 
 /* Returns true for a filter whose result never has more words than the text. */
 static bool keeps_words(pdl_str filter) {
     static const char *const kept[] = {"trim", "upper", "lower", "string", "title", "capitalize"};
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        if (pdl_str_is(filter, kept[i])) return true;
-    return false;
+    return PDL_STR_IN(filter, kept);
 }
 
-static double words_of_node(const bound_names *names, const pdl_xnode *x) {
-    if (x->kind == PDL_X_TEXT) return pdl_bound_count_words(x->u.text);
-    if (x->kind == PDL_X_CONST) return words_of_value(x->u.value);
-    if (x->kind == PDL_X_NAME) return words_of_name(names, x->u.name);
-    if (x->kind == PDL_X_SEQ || x->kind == PDL_X_OUTPUT || x->kind == PDL_X_CONCAT)
-        return words_of_list(names, &x->u.list);
-    if (x->kind == PDL_X_FILTER && x->u.filter.obj && keeps_words(x->u.filter.name))
-        return words_of_node(names, x->u.filter.obj);
+static double words_of_filter(const bound_names *names, const pdl_xnode *x, int depth) {
+    static const char *const counts[] = {"length", "count", "int", "float", "round", "wordcount"};
+    const pdl_xargs *args = &x->u.filter.args;
+    if (!x->u.filter.obj) return INFINITY;
+    if (PDL_STR_IN(x->u.filter.name, counts)) return 1;
+    double n = words_of_node(names, x->u.filter.obj, depth + 1);
+    if (keeps_words(x->u.filter.name)) return n;
+    bool is_default = pdl_str_is(x->u.filter.name, "default") && args->n_pos;
+    return is_default ? fmax(n, words_of_node(names, args->pos[0], depth + 1)) : INFINITY;
+}
+
+static double words_of_node(const bound_names *names, const pdl_xnode *x, int depth) {
+    if (!x || depth > PDL_MAX_EXPR_DEPTH) return INFINITY;
+    switch (x->kind) {
+    case PDL_X_TEXT: return pdl_bound_count_words(x->u.text);
+    case PDL_X_CONST: return pdl_bound_value_words(x->u.value);
+    case PDL_X_NAME: return words_of_name(names, x->u.name);
+    case PDL_X_SEQ:
+    case PDL_X_OUTPUT:
+    case PDL_X_CONCAT: return words_of_list(names, &x->u.list, depth);
+    case PDL_X_FILTER: return words_of_filter(names, x, depth);
+    case PDL_X_ATTR:
+    case PDL_X_ITEM: return words_of_part(names, x, depth);
+    case PDL_X_IF:
+    case PDL_X_COND: return words_of_choice(names, x, depth);
+    case PDL_X_SLICE:
+    case PDL_X_CALL:
+    case PDL_X_TEST:
+    case PDL_X_UNARY:
+    case PDL_X_BINARY:
+    case PDL_X_AND:
+    case PDL_X_OR:
+    case PDL_X_COMPARE:
+    case PDL_X_LIST:
+    case PDL_X_TUPLE:
+    case PDL_X_DICT:
+    case PDL_X_FOR:
+    case PDL_X_SET:
+    case PDL_X_SETBLOCK:
+    case PDL_X_NSREF:
+    case PDL_X_MACRO:
+    case PDL_X_CALLBLOCK:
+    case PDL_X_FILTERBLOCK:
+    case PDL_X_WITH:
+    case PDL_X_BLOCK:
+    case PDL_X_AUTOESCAPE:
+    case PDL_X_RAISE:
+    case PDL_X_COUNT: break;
+    }
     return INFINITY;
 }
 
 double pdl_bound_words(const bound_names *names, const pdl_tree *t) {
     if (!t) return 0;
-    if (t->kind == PDL_TREE_CONST) return words_of_value(t->value);
+    if (t->kind == PDL_TREE_CONST) return pdl_bound_value_words(t->value);
     if (t->kind != PDL_TREE_EXPR) return INFINITY;
     const pdl_expr *e = pdl_tree_expr(t);
     if (e->form == PDL_X_PLAIN) return pdl_bound_count_words(e->source);
-    return e->form == PDL_X_BROKEN || !e->root ? 0 : words_of_node(names, e->root);
+    return e->form == PDL_X_BROKEN || !e->root ? 0 : words_of_node(names, e->root, 0);
 }
 
-/* --- lengths of lists, numbers ---------------------------------------------------------------- */
+/* --- items ------------------------------------------------------------------------------------ */
 
-static double number_of(pdl_vref v) {
-    int64_t n;
-    if (pdl_is(v, PDL_V_FLOAT)) return pdl_float_of(v);
-    return pdl_int_get(v, &n) ? (double)n : -1;
-}
-
-static double length_of(pdl_vref v) { return pdl_is_list(v) ? (double)pdl_list_len(v) : -1; }
-
-/* Returns the length of range(...) with constant arguments. */
-static double range_length(const pdl_xargs *a) {
-    double n[3] = {0, 0, 1};
-    if (!a->n_pos || a->n_pos > 3 || a->n_kw || a->star || a->starstar) return -1;
-    for (uint32_t i = 0; i < a->n_pos; i++) {
-        const pdl_xnode *x = a->pos[i];
-        int64_t k;
-        if (x->kind != PDL_X_CONST || !pdl_int_get(x->u.value, &k)) return -1;
-        n[i] = (double)k;
-    }
-    double from = a->n_pos == 1 ? 0 : n[0], to = a->n_pos == 1 ? n[0] : n[1];
-    if (n[2] == 0) return -1;
-    double length = ceil((to - from) / n[2]);
-    return length > 0 ? length : 0;
-}
-
-static double measure(const bound_names *names, const pdl_tree *t, bool list, int depth) {
-    if (!t || depth > 8) return -1;
-    if (t->kind == PDL_TREE_CONST) return list ? length_of(t->value) : number_of(t->value);
-    if (t->kind == PDL_TREE_LIST) return list ? (double)t->n : -1;
-    if (t->kind != PDL_TREE_EXPR) return -1;
-    const pdl_expr *e = pdl_tree_expr(t);
-    if (e->form != PDL_X_NATIVE || !e->root) return -1;
-    const pdl_xnode *x = e->root;
-    if (x->kind == PDL_X_CONST) return list ? length_of(x->u.value) : number_of(x->u.value);
-    if (list && (x->kind == PDL_X_LIST || x->kind == PDL_X_TUPLE)) return (double)x->u.list.n;
-    if (list && x->kind == PDL_X_CALL && x->u.call.obj->kind == PDL_X_NAME &&
-        pdl_str_is(x->u.call.obj->u.name, "range") && !pdl_bound_find(names, PDL_STR("range")))
-        return range_length(&x->u.call.args);
-    const bound_name *n = x->kind == PDL_X_NAME ? once(names, x->u.name) : NULL;
-    if (!n) return -1;
-    if (!pdl_is_absent(n->given)) return list ? length_of(n->given) : number_of(n->given);
-    return measure(names, n->tree, list, depth + 1);
-}
-
-double pdl_bound_length(const bound_names *names, const pdl_tree *t) {
-    return measure(names, t, true, 0);
+static const bound_name *named_by(const bound_names *names, const pdl_tree *t) {
+    const pdl_expr *e = t && t->kind == PDL_TREE_EXPR ? pdl_tree_expr(t) : NULL;
+    const pdl_xnode *x = e && e->form == PDL_X_NATIVE ? e->root : NULL;
+    return x && x->kind == PDL_X_NAME ? pdl_bound_once(names, x->u.name) : NULL;
 }
 
 static pdl_vref value_of(const bound_names *names, const pdl_tree *t, int depth) {
     if (!t || depth > 8) return pdl_absent();
     if (t->kind == PDL_TREE_CONST) return t->value;
-    const pdl_expr *e = t->kind == PDL_TREE_EXPR ? pdl_tree_expr(t) : NULL;
-    const pdl_xnode *x = e && e->form == PDL_X_NATIVE ? e->root : NULL;
-    const bound_name *n = x && x->kind == PDL_X_NAME ? once(names, x->u.name) : NULL;
+    const bound_name *n = named_by(names, t);
     if (!n) return pdl_absent();
     return pdl_is_absent(n->given) ? value_of(names, n->tree, depth + 1) : n->given;
 }
@@ -219,20 +232,18 @@ pdl_vref pdl_bound_value(const bound_names *names, const pdl_tree *t) {
 
 double pdl_bound_item_words(const bound_names *names, const pdl_tree *t) {
     pdl_vref list = value_of(names, t, 0);
+    const bound_name *n = named_by(names, t);
     double most = pdl_is_list(list) ? 0 : INFINITY;
+    if (!pdl_is_list(list) && n && n->type) return pdl_bound_type_item_words(n->type);
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
-        most = fmax(most, words_of_value(pdl_list_at(list, i)));
+        most = fmax(most, pdl_bound_value_words(pdl_list_at(list, i)));
     return most;
-}
-
-double pdl_bound_number(const bound_names *names, const pdl_tree *t) {
-    return measure(names, t, false, 0);
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
 static const pdl_block *function_of(const bound_names *names, const pdl_xnode *x) {
-    const bound_name *n = x && x->kind == PDL_X_NAME ? once(names, x->u.name) : NULL;
+    const bound_name *n = x && x->kind == PDL_X_NAME ? pdl_bound_once(names, x->u.name) : NULL;
     return n ? n->function : NULL;
 }
 

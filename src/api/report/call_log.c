@@ -1,4 +1,5 @@
-/* call_log.c -- writes a line when a call begins, and another line when it ends; see call_log.h.
+/* call_log.c -- writes a line on standard error when a call of a model begins, and another
+ * line when it ends; see call_log.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

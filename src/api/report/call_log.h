@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PDL_API_CALLS_H
-#define PDL_API_CALLS_H
+#ifndef PDL_API_CALL_LOG_H
+#define PDL_API_CALL_LOG_H
 
 #include "trace/sink.h"
 

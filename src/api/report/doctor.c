@@ -103,7 +103,7 @@ static void look_at_sandbox(doctor *d) {
     size_t at = pdl_str_rfind(pdl_buf_str(&all), word);
     pdl_str last = pdl_str_sub(pdl_buf_str(&all), at == PDL_NOT_FOUND ? 0 : at + word.n, all.len);
     pdl_buf_put(&text, pdl_str_trim(first_line(last)));
-    add(d, "sandbox", "note", "pdl sandbox --check says more", &text);
+    add(d, "sandbox", "note", "pdl sandbox --show says more", &text);
     pdl_buf_fini(&self);
     pdl_buf_fini(&all);
 }

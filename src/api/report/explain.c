@@ -29,8 +29,8 @@ typedef struct explainer {
     pdl_val calls, not_done; /* lists */
     pdl_idmap held;          /* id -> effect that is never answered; owned */
     PDL_VEC(note) notes;
-    pdl_val foreseen; /* id -> what a policy says about the effect, as text */
-    pdl_idmap noted; /* id -> 1 + position of its entry in the notes */
+    pdl_val foreseen;    /* id -> what a policy says about the effect, as text */
+    pdl_idmap noted;     /* id -> 1 + position of its entry in the notes */
     pdl_idmap forwarded; /* id -> forwarded effect that is not answered yet; owned */
 } explainer;
 
@@ -228,8 +228,7 @@ static void start(pdl_world *w, pdl_effect *e) {
         forward(x, e);
     } else {
         note_not_done(x, e, bit);
-        if (bit == PDL_ALLOW_write)
-            /* the answer to this kind of effect carries no information */
+        if (bit == PDL_ALLOW_write) /* the answer to this kind of effect carries no information */
             pdl_effect_answer(e, pdl_null(), 0);
         else
             pdl_idmap_put(&x->held, e->id, e);
@@ -248,8 +247,8 @@ static void cancel(pdl_world *w, uint32_t id) {
     pdl_effect_free(held);
 }
 
-/* A tool server stays open when all its calls are answered. The world is not open any more when
- * the program waits for held effects alone. */
+/* A tool server stays open when all its calls are answered, so `outside` cannot say when the
+ * explanation is complete. It is complete when the program waits only for held effects. */
 static bool poll(pdl_world *w, int timeout_ms) {
     explainer *x = (explainer *)(void *)w;
     bool ends = x->held.n && !x->forwarded.n;
@@ -288,8 +287,7 @@ static const pdl_world_ops ops = {
     .start = start, .cancel = cancel, .poll = poll, .close = close_world};
 
 pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices,
-                                 pdl_explain_preview_fn *preview,
-                                 const pdl_redaction *redaction) {
+                                 pdl_explain_preview_fn *preview, const pdl_redaction *redaction) {
     explainer *x = PDL_NEW(explainer);
     x->world.ops = &ops;
     x->outside = outside;
@@ -364,8 +362,8 @@ pdl_val pdl_explain_budget(pdl_val notes, const double limit[PDL_BUDGET_COUNT]) 
     for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
         if (limit[items[i]] < 0) continue;
         double known = known_of(pdl_dict_getz(notes, "totals"), items[i]);
-        pdl_val d = pdl_dict_putz(pdl_dict_new(4), "item",
-                                  pdl_textz(pdl_budget_item_name(items[i])));
+        pdl_val d =
+            pdl_dict_putz(pdl_dict_new(4), "item", pdl_textz(pdl_budget_item_name(items[i])));
         d = pdl_dict_putz(d, "limit", pdl_float(limit[items[i]]));
         d = pdl_dict_putz(d, "known", pdl_float(known));
         list = pdl_list_push(list, pdl_dict_putz(d, "over", pdl_bool(known > limit[items[i]])));

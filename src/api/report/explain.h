@@ -12,8 +12,8 @@
 #include "model/prices.h"
 #include "vm/vm.h"
 
-/* The kinds of effects that may really be executed. Reading program text, the clock and random
- * numbers always may. */
+/* The kinds of effects that may really be executed. Program text, the clock and random numbers may
+ * always be read. */
 enum {
     PDL_ALLOW_code = 1,
     PDL_ALLOW_command = 2,
@@ -35,8 +35,7 @@ typedef void pdl_explain_preview_fn(pdl_world *outside, const pdl_effect *e, pdl
  * the host program answers all calls. Values that the redaction (borrowed, may be NULL) covers are
  * redacted in the record. */
 pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices,
-                                 pdl_explain_preview_fn *preview,
-                                 const pdl_redaction *redaction);
+                                 pdl_explain_preview_fn *preview, const pdl_redaction *redaction);
 
 /* Keeps what a policy would refuse, for the record of this effect. Returns false for an effect that
  * is allowed and so really executed. */

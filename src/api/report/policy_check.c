@@ -11,8 +11,8 @@
  * refused whenever it is executed.
  *
  * When the program only calls tools by their names, it is known which tools of a server it uses.
- * When it passes the server on (to a model or a function), any tool may be called: every tool in
- * the lock file counts then, or without a lock file every tool that a rule names.
+ * When it passes the server on (to a model or a function), any tool may be called. Then every tool
+ * in the lock file counts. Without a lock file, every tool that a rule names counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,8 +23,10 @@
 #include "base/map.h"
 #include "base/num.h"
 #include "base/vec.h"
+#include "base/word_list.h"
 #include "check/check.h"
-#include "lang/toolbox.h"
+#include "lang/tool_server_program.h"
+#include "lang/variables.h"
 #include "lang/walk.h"
 #include "value/label.h"
 #include "value/text.h"
@@ -50,7 +52,7 @@ typedef struct known_server {
     /* n_seen: how often expressions use a variable that holds the server; n_used: how many of these
      * uses call a tool */
     size_t n_seen, n_used;
-    bool open;             /* any of the server's tools may be called */
+    bool open; /* any of the server's tools may be called */
 } known_server;
 
 struct checked_file {
@@ -194,10 +196,6 @@ static void define_as(checker *c, pdl_str name, pdl_label label, pdl_str server)
     pdl_map_put(names_of(c), name, o);
 }
 
-static void define(checker *c, pdl_str name, pdl_label label) {
-    define_as(c, name, label, (pdl_str){0});
-}
-
 /* Records the name of the variable that gets a block's value, and the facts about that value. */
 static void define_block(checker *c, pdl_str name, const pdl_block *b) {
     define_as(c, name, label_of_block(c, b), server_of(b));
@@ -214,23 +212,17 @@ static void note_import(checker *c, const pdl_block *b) {
     }
 }
 
-static void define_fors(checker *c, const pdl_fors *fors) {
-    for (uint32_t i = 0; fors && i < fors->n; i++) define(c, literal_of(fors->names[i]), 0);
+static void define_variable(void *user, const pdl_variable *v) {
+    if (v->value)
+        define_block(user, v->name, v->value);
+    else
+        define_as(user, v->name, 0, (pdl_str){0});
 }
 
 static void collect(void *user, const pdl_block *b) {
-    checker *c = user;
-    if (b->kind == PDL_BLOCK_repeat) define_fors(c, PDL_AS(repeat, b)->fors);
-    if (b->kind == PDL_BLOCK_map) define_fors(c, PDL_AS(map, b)->fors);
-    if (b->kind == PDL_BLOCK_function) {
-        const pdl_params *params = &PDL_AS(function, b)->params;
-        for (uint32_t i = 0; i < params->n; i++) define(c, params->names[i], 0);
-    }
-    note_import(c, b);
-    pdl_block_each_child(b, collect, c);
-    define_block(c, b->def.s, b);
-    for (uint32_t i = 0; i < b->rare->defs.n; i++)
-        define_block(c, b->rare->defs.names[i], b->rare->defs.p[i]);
+    note_import(user, b);
+    pdl_block_each_child(b, collect, user);
+    pdl_block_each_variable(b, define_variable, user);
 }
 
 /* --- sinks ------------------------------------------------------------------------------------ */
@@ -239,14 +231,14 @@ enum { MAX_ARGS = 64 };
 
 typedef struct sink_use {
     pdl_sink_id sink;
-    pdl_str name; /* p is NULL for a name that is computed */
+    pdl_str name; /* p is NULL when the name is computed */
     pdl_argument args[MAX_ARGS];
     size_t n;
 } sink_use;
 
 static void add(sink_use *u, pdl_str name, pdl_label label) {
-    if (u->n < MAX_ARGS) u->args[u->n++] = (pdl_argument){
-            .name = name, .value = pdl_absent(), .label = label};
+    if (u->n < MAX_ARGS)
+        u->args[u->n++] = (pdl_argument){.name = name, .value = pdl_absent(), .label = label};
 }
 
 /* Reports a use that is always refused. */
@@ -431,8 +423,7 @@ static void use(void *user, const pdl_block *b) {
     case PDL_BLOCK_import: use_server(c, PDL_AS(import, b)); break;
     case PDL_BLOCK_read: {
         const pdl_tree *path = PDL_AS(read, b)->path;
-        if (!is_input(b))
-            use_path(c, b, PDL_SINK_read, literal_of(path), label_of_tree(c, path));
+        if (!is_input(b)) use_path(c, b, PDL_SINK_read, literal_of(path), label_of_tree(c, path));
         break;
     }
     case PDL_BLOCK_aggregator: {
@@ -553,11 +544,9 @@ static void use_tool(checker *c, const pdl_block *b, pdl_str server, pdl_str too
 
 /* Returns true for attributes of a server that are not tools. */
 static bool is_member(pdl_str name) {
-    static const char *const members[] = {"tools", "call_tool", "request", "get",  "items",
-                                          "keys",  "values",    "update",  "pop",  "copy"};
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        if (pdl_str_is(name, members[i])) return true;
-    return false;
+    static const char *const members[] = {"tools", "call_tool", "request", "get", "items",
+                                          "keys",  "values",    "update",  "pop", "copy"};
+    return PDL_STR_IN(name, members);
 }
 
 /* Returns the server in an expression `server.name` or `server['name']`; *name gets the name.
@@ -611,8 +600,8 @@ static void on_call(struct walk_calls *w, const pdl_xnode *x) {
     checker *c = w->c;
     const pdl_xargs *args = &x->u.call.args;
     pdl_str name = {0};
-    bool raw = x->u.call.obj->kind == PDL_X_NAME &&
-               pdl_str_is(x->u.call.obj->u.name, "pdl_tool_call");
+    bool raw =
+        x->u.call.obj->kind == PDL_X_NAME && pdl_str_is(x->u.call.obj->u.name, "pdl_tool_call");
     if (raw) {
         pdl_str server = literal_node(pos_of(args, 0)), tool = literal_node(pos_of(args, 1));
         if (server.n && tool.n) use_object_call(c, w->b, server, tool, pos_of(args, 2));
@@ -674,8 +663,7 @@ static void use_call_block(checker *c, const pdl_b_call *b) {
 static void use_expr(void *user, const pdl_block *b, const char *key, const pdl_tree *t) {
     checker *c = user;
     struct walk_calls w = {c, b};
-    if (b->kind == PDL_BLOCK_call && strcmp(key, "call") == 0)
-        use_call_block(c, PDL_AS(call, b));
+    if (b->kind == PDL_BLOCK_call && strcmp(key, "call") == 0) use_call_block(c, PDL_AS(call, b));
     pdl_xnode_each(pdl_tree_expr(t)->root, on_node, &w);
 }
 

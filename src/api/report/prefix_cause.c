@@ -1,12 +1,13 @@
-/* prefix_cause.c -- finds which value of a program made a piece of a request's text; see prefix.h.
+/* prefix_cause.c -- finds which value of a program made a piece of a request's text; see
+ * prefix_report.h.
  *
  * Each text that a block makes is kept with its block. These texts are searched for a piece of a
  * request. The shortest text that contains it is the value, and the next longer text is where the
  * value was inserted. When a block made the value, the cause is exact. When an expression inside a
  * text made it, the report has the words of that expression.
  *
- * Lists and objects that a program writes (`data`, `parameters`) are kept, too, and the texts
- * inside of them count where an expression makes them. When no text contains the piece, the texts
+ * Lists and objects that a program writes (`data`, `parameters`) are kept, too. Inside of them,
+ * each text counts that an expression makes by itself. When no text contains the piece, the texts
  * inside of lists that one expression makes are searched, the latest list first.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -21,8 +22,8 @@
 
 #include "base/banned.h"
 
-/* When there are many texts, the latest ones are kept, and the first ones, where a program sets up
- * its values. */
+/* When there are many texts, the latest texts are kept, and so are the first texts, with which a
+ * program sets up its values. */
 enum { MAX_TEXTS = 12000, FIRST_TEXTS = 1000, DROPPED_TEXTS = 4000 };
 
 static bool is_loop(const pdl_block *b) {
@@ -58,8 +59,8 @@ static void keep(made_texts *m, pdl_vref value, const pdl_tree *tree, const pdl_
     };
 }
 
-/* Returns what the program writes for the field of an event, where its value may be a list or an
- * object of which the parts reach a request; else NULL. */
+/* Returns the tree that the program writes for a field whose value may be a list or an object.
+ * Returns NULL for other fields. */
 static const pdl_tree *tree_of(const pdl_event *e) {
     const pdl_block *b = e->block;
     if (b->kind == PDL_BLOCK_model && pdl_str_is(e->key, "parameters"))
@@ -73,8 +74,7 @@ static bool has_parts(pdl_vref v) { return pdl_is_list(v) || pdl_is_dict(v); }
 
 void pdl_made_texts_take(made_texts *m, const pdl_event *e) {
     if (!e->block) return;
-    if (e->kind == PDL_EVENT_block_begin && is_loop(e->block))
-        *pdl_vec_push(&m->loops) = e->block;
+    if (e->kind == PDL_EVENT_block_begin && is_loop(e->block)) *pdl_vec_push(&m->loops) = e->block;
     bool is_field = e->kind == PDL_EVENT_field;
     const pdl_tree *tree = is_field && has_parts(e->value) ? tree_of(e) : NULL;
     /* a block that contributes nothing ends with an empty text */
@@ -94,8 +94,8 @@ void pdl_made_texts_clear(made_texts *m) {
 
 /* --- which block ------------------------------------------------------------------------------ */
 
-/* Returns the value after its replies have arrived: a text, which may be that of a number, or a
- * list or an object with a tree. Owned; absent when it is another value. */
+/* Returns the value with its replies: a text, a number as text, or a list or an object for which
+ * there is a tree. Owned. Absent for other values, and when a reply has not arrived. */
 static pdl_val value_of(const made_text *t) {
     pdl_val now = pdl_absent();
     pdl_err ignored = {0};
@@ -129,7 +129,7 @@ static size_t covers(pdl_str text, pdl_str part, size_t at) {
 
 struct found_text {
     const made_text *made;
-    const pdl_tree *tree; /* the part of the block that the program writes for it; may be NULL */
+    const pdl_tree *tree; /* part of the block's tree that made the text; may be NULL */
     pdl_label label;
     size_t start, n;
 };
@@ -141,7 +141,7 @@ struct text_search {
     pdl_str text;
     bool is_json; /* the text is JSON, so that texts in it are escaped */
     size_t at, above;
-    bool in_values; /* texts count that are in a list or an object which one expression makes */
+    bool in_values; /* texts in a list or object that one expression makes count, too */
     const made_text *made;
     struct found_text best;
 };
@@ -173,8 +173,7 @@ static void consider_inside(struct text_search *s, pdl_vref v, const pdl_tree *t
 
 /* Considers the texts that expressions of the tree make. v: the value of the tree. */
 static void consider_parts(struct text_search *s, pdl_vref v, const pdl_tree *t) {
-    if (t->kind == PDL_TREE_EXPR && (pdl_is_str(v) || s->in_values))
-        consider_inside(s, v, t, 0);
+    if (t->kind == PDL_TREE_EXPR && (pdl_is_str(v) || s->in_values)) consider_inside(s, v, t, 0);
     bool is_list = t->kind == PDL_TREE_LIST && pdl_is_list(v) && pdl_list_len(v) == t->n;
     bool is_map = t->kind == PDL_TREE_MAP && pdl_is_dict(v) && pdl_dict_len(v) == t->n;
     for (uint32_t i = 0; i < t->n && (is_list || is_map); i++)
@@ -198,7 +197,7 @@ static struct found_text shortest(const made_texts *m, struct text_search s, siz
     return s.best;
 }
 
-/* Finds the text in the latest list or object that an expression makes and that has the text. */
+/* Finds the text in a list or object that an expression makes, beginning with the latest. */
 static struct found_text latest(const made_texts *m, struct text_search s) {
     s.in_values = true;
     s.best = (struct found_text){.n = (size_t)-1};
@@ -213,7 +212,8 @@ static pdl_loc loc_of(const struct found_text *t) {
     return t->tree ? t->tree->loc : t->made->block->loc;
 }
 
-/* Returns what the program writes for it: the source of the block, or of a text inside of one. */
+/* Returns the source from which the text was made: the source of the part of the tree, or of the
+ * whole block. */
 static pdl_str source_of(const struct found_text *t) {
     const pdl_node *node = t->tree ? t->tree->node : t->made->block->node;
     pdl_loc loc = node ? pdl_node_loc(node) : loc_of(t);
@@ -227,10 +227,10 @@ static bool has_any(pdl_str source, const char *const *words) {
 }
 
 static const char *origin_of_code(pdl_str source) {
-    static const char *const clocks[] = {"now",       "utcnow",    "today",   "time", "time_ns",
+    static const char *const clocks[] = {"now",       "utcnow",    "today",    "time", "time_ns",
                                          "monotonic", "localtime", "strftime", "date", NULL};
-    static const char *const chances[] = {"random", "uuid",   "uuid1",  "uuid4",
-                                          "secrets", "getpid", "shuffle", "urandom", NULL};
+    static const char *const chances[] = {"random", "uuid",    "uuid1",   "uuid4", "secrets",
+                                          "getpid", "shuffle", "urandom", NULL};
     static const char *const sets[] = {"set", "frozenset", NULL};
     if (has_any(source, chances)) return "random";
     if (has_any(source, clocks)) return "clock";
@@ -241,8 +241,8 @@ static const char *origin_of_code(pdl_str source) {
 static const pdl_block *loop_of(const made_texts *m, pdl_str source, pdl_str *variable) {
     for (size_t i = m->loops.n; i > 0; i--) {
         const pdl_block *b = m->loops.p[i - 1];
-        const pdl_fors *fors = b->kind == PDL_BLOCK_map ? PDL_AS(map, b)->fors
-                                                        : PDL_AS(repeat, b)->fors;
+        const pdl_fors *fors =
+            b->kind == PDL_BLOCK_map ? PDL_AS(map, b)->fors : PDL_AS(repeat, b)->fors;
         for (uint32_t k = 0; fors && k < fors->n; k++) {
             const pdl_tree *name = fors->names[k];
             if (name->kind != PDL_TREE_CONST || !pdl_is_str(name->value)) continue;

@@ -9,7 +9,7 @@
 #ifndef PDL_API_PREFIX_IMPL_H
 #define PDL_API_PREFIX_IMPL_H
 
-#include "api/prefix.h"
+#include "api/prefix_report.h"
 #include "base/vec.h"
 
 /* A text that a block made, or a list or an object with texts. */

@@ -1,8 +1,8 @@
-/* prefix_report.c -- compares the beginnings of the calls of a run; see prefix.h.
+/* prefix_report.c -- compares the beginnings of the calls of a run; see prefix_report.h.
  *
- * A call is a list of units: the members of its request in the order in which the provider reads
- * them, a list of messages as one unit for each. Calls with the same first units are found by a
- * chained hash, so that the time for a long chat grows only with its text. Among several such
+ * A call is a list of units: the members of its request, in the order in which the provider reads
+ * them. In a list of messages, each message is a unit. Calls with the same first units are found by
+ * a chained hash, so that the time for a long chat grows only with its text. Among several such
  * calls, the call counts whose next unit shares the longest beginning with this call. When two
  * calls differ inside a unit, the text between the common beginning and the common end is the value
  * that differs. Equal text after that value could have been found by the cache, so it is the cost
@@ -14,9 +14,10 @@
 
 #include "base/hash.h"
 #include "base/idmap.h"
+#include "base/nanos.h"
 #include "base/pace.h"
-#include "model/prefix.h"
 #include "model/preview.h"
+#include "model/prompt_cache.h"
 #include "value/int.h"
 #include "value/json_write.h"
 #include "value/member.h"
@@ -310,12 +311,43 @@ static size_t length_of(const prefix_call *c) {
     return n;
 }
 
+/* Returns how many bytes of a and b are equal around an anchor of a, which b has, too; 0 when b
+ * does not have it. from: the first byte that may count. */
+static size_t run_around(pdl_str a, pdl_str b, size_t from, size_t anchor, size_t n) {
+    size_t at = pdl_str_find(b, pdl_str_sub(a, anchor, anchor + n), from), before = 0;
+    if (at == PDL_NOT_FOUND) return 0;
+    while (anchor - before > from && at - before > from &&
+           a.p[anchor - before - 1] == b.p[at - before - 1])
+        before++;
+    return before + common_start(pdl_str_sub(a, anchor, a.n), pdl_str_sub(b, at, b.n));
+}
+
+/* Returns the length of the longest run of equal bytes after the difference. A prompt has such a
+ * run when its rules follow a value that changes, and precede a question that changes, too. Returns
+ * 0 when the run is less than half of what follows the difference, since lists of similar texts
+ * have such runs by chance. */
+static size_t equal_again(const prefix_call *c, const compared *r) {
+    enum { ANCHOR = 48, MAX_PROBES = 64 };
+    pdl_str a = json_of(c, r->units), b = json_of(r->with, r->units);
+    size_t start = r->in_unit, found = 0;
+    if (r->behind != r->tail && a.n > r->behind + start) start = a.n - r->behind;
+    size_t step = (a.n - start) / MAX_PROBES;
+    if (step < ANCHOR) step = ANCHOR;
+    for (size_t at = start; at + ANCHOR <= a.n; at += step) {
+        size_t run = run_around(a, b, r->in_unit, at, ANCHOR);
+        if (run > found) found = run;
+    }
+    return found >= (a.n - start) / 2 ? found : 0;
+}
+
 /* Returns how many more tokens the provider would have found without the difference. */
 static int64_t lost_tokens(const prefix_call *c, const compared *r) {
     const pdl_prefix_facts *f = pdl_prefix_facts_of(pdl_str_get(c->provider));
     /* fewer equal bytes are ignored: any two messages share quotes, braces and some words */
     enum { MIN_BYTES = 16 };
     size_t more = (r->tail < r->behind ? r->tail : r->behind) + r->after;
+    size_t run = r->differs ? equal_again(c, r) : 0;
+    if (run > more) more = run;
     if (!r->differs || more < MIN_BYTES) return 0;
     return pdl_prefix_found(f, (int64_t)((r->bytes + more) / BYTES_OF_TOKEN)) -
            pdl_prefix_found(f, (int64_t)(r->bytes / BYTES_OF_TOKEN));
@@ -366,8 +398,8 @@ static void take_call(pdl_prefix *p, const pdl_effect *e, int64_t nanos) {
     pdl_buf place = PDL_BUF;
     pdl_vref model = pdl_dict_getz(e->request, "model"),
              parameters = pdl_dict_getz(e->request, "parameters");
-    prefix_call c = {.id = e->id, .cached = -1, .nanos = nanos,
-                     .provider = pdl_absent(), .differs = pdl_null()};
+    prefix_call c = {
+        .id = e->id, .cached = -1, .nanos = nanos, .provider = pdl_absent(), .differs = pdl_null()};
     if (!pdl_is_str(model)) return;
     c.model = pdl_keep(model);
     c.parameters = pdl_is_absent(parameters) ? pdl_null() : pdl_keep(parameters);
@@ -389,12 +421,11 @@ static void take_call(pdl_prefix *p, const pdl_effect *e, int64_t nanos) {
 static void take_reply(pdl_prefix *p, const pdl_event *e) {
     size_t at = (size_t)(uintptr_t)pdl_idmap_find(&p->by_id, e->effect->id);
     pdl_vref v = e->reply->value, usage = pdl_is_dict(v) ? pdl_dict_getz(v, "usage") : pdl_absent(),
-             details = pdl_is_dict(usage) ? pdl_dict_getz(usage, "prompt_tokens_details")
-                                          : pdl_absent();
+             details =
+                 pdl_is_dict(usage) ? pdl_dict_getz(usage, "prompt_tokens_details") : pdl_absent();
     int64_t n;
     /* A replay emits an effect before the time at which the recorded run sent it is known. */
-    if (at && e->nanos > 0)
-        p->calls.p[at - 1].nanos = e->nanos - (int64_t)(e->reply->seconds * 1e9);
+    if (at && e->nanos > 0) p->calls.p[at - 1].nanos = e->nanos - pdl_nanos_of(e->reply->seconds);
     if (at && pdl_is_dict(details) && pdl_int_get(pdl_dict_getz(details, "cached_tokens"), &n))
         p->calls.p[at - 1].cached = n;
 }
@@ -496,8 +527,8 @@ static pdl_val expired_of(const pdl_prefix *p, const prefix_call *c, const compa
     double cost;
     if (!last) return pdl_null();
     double seconds = (double)(c->nanos - last->nanos) / 1e9;
-    bool longer = f->longer > kept &&
-                  seconds * 1000 < (double)pdl_pace_ms((uint64_t)f->longer * 1000);
+    bool longer =
+        f->longer > kept && seconds * 1000 < (double)pdl_pace_ms((uint64_t)f->longer * 1000);
     bool known = price_of(p, c, missed, &cost);
     all->expired_calls++;
     all->expired += missed;
@@ -519,9 +550,10 @@ static void count_origin(sums *all, pdl_str origin, int64_t tokens) {
 static pdl_val shared_of(const pdl_prefix *p, const compared *r) {
     pdl_val d = pdl_dict_new(3);
     int64_t number = r->with ? (int64_t)(r->with - p->calls.p) - (int64_t)p->first + 1 : 0;
-    d = pdl_dict_putz(d, "call", !r->with             ? pdl_null()
-                                 : r->with->is_earlier ? pdl_textz("earlier run")
-                                                       : pdl_int(number));
+    d = pdl_dict_putz(d, "call",
+                      !r->with              ? pdl_null()
+                      : r->with->is_earlier ? pdl_textz("earlier run")
+                                            : pdl_int(number));
     d = pdl_dict_putz(d, "bytes", pdl_int((int64_t)r->bytes));
     return pdl_dict_putz(d, "messages", pdl_int((int64_t)r->messages));
 }
@@ -575,8 +607,8 @@ pdl_val pdl_prefix_report(pdl_prefix *p) {
     t = pdl_dict_putz(t, "lost", lost);
     pdl_val expired = pdl_dict_putz(pdl_dict_new(3), "calls", pdl_int((int64_t)all.expired_calls));
     expired = pdl_dict_putz(expired, "tokens", pdl_int(all.expired));
-    expired = pdl_dict_putz(expired, "cost",
-                            all.knows_cost ? pdl_float(all.expired_cost) : pdl_null());
+    expired =
+        pdl_dict_putz(expired, "cost", all.knows_cost ? pdl_float(all.expired_cost) : pdl_null());
     t = pdl_dict_putz(t, "expired", expired);
     pdl_val out = pdl_dict_putz(pdl_dict_new(2), "calls", calls);
     return pdl_dict_putz(out, "total", t);

@@ -30,7 +30,7 @@ static void put_blocks(const pdl_program *p, pdl_buf *out) {
 static const struct {
     uint32_t bit;
     const char *category;
-    bool broken; /* a program with errors is shown in this form, too */
+    bool broken; /* this form is also written for a program that has errors */
     void (*put)(const pdl_program *p, pdl_buf *out);
 } forms[] = {
     {1u << PDL_DBG_BIT_nodes, "nodes", true, put_nodes},

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PDL_API_DEBUG_H
-#define PDL_API_DEBUG_H
+#ifndef PDL_API_STAGE_DUMP_H
+#define PDL_API_STAGE_DUMP_H
 
 #include "base/debug.h"
 #include "compile/code.h"

@@ -59,7 +59,7 @@ static void walk(pricing *w, const pdl_program *p, pdl_vref variables) {
     pdl_bound_collect(&w->names, p, variables);
     /* the defaults of a program may have prices, too */
     if (!pdl_bound_find(&w->names, PDL_STR("pdl_model_default_parameters"))) look(w, p->main);
-    pdl_vec_fini(&w->names.all);
+    pdl_bound_names_fini(&w->names);
     for (size_t i = 0; i < p->uses.n; i++) walk(w, p->uses.p[i].program, pdl_absent());
 }
 

@@ -59,6 +59,7 @@ pdl_world *pdl_session_answer_world(pdl_session *s) {
         .prefix = o->models.prefix,
         .patience_ms = o->models.patience_ms,
         .wire = o->models.wire ? on_wire : NULL,
+        .redaction = &s->rules.collected,
         .note = o->reports.note ? on_note : NULL,
         .carrier = o->models.carrier,
         .traceparent = s->around.otlp ? pdl_session_traceparent : NULL,

@@ -130,9 +130,12 @@ static const struct {
 
 static bool has_row(const pdl_session *s, pdl_chain_row row) {
     switch (row) {
+/* clang-format would put the include into the macro. */
+/* clang-format off */
 #define ROW(name, tables, scope, is_there, owner, when, takes, why)                                \
     case PDL_CHAIN_##name: return (is_there);
 #include "api/session/chain.def"
+        /* clang-format on */
     case PDL_CHAIN_COUNT: break;
     }
     return false;
@@ -179,7 +182,7 @@ void pdl_chain_close(pdl_chain *c) {
         if (rows[i].is_owned)
             c->rows[i]->ops->close(c->rows[i]);
         else
-            /* the owner closes this world, later than the world after it */
+            /* the owner closes this world later, when the next world does not exist any more */
             c->rows[i]->next = NULL;
     }
     *c = (pdl_chain){0};

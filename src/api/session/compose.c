@@ -8,7 +8,7 @@
 
 #include "api/embed/objects.h"
 #include "api/session/confined.h"
-#include "base/num.h"
+#include "api/setup/env_settings.h"
 #include "base/vec.h"
 #include "host/host.h"
 #include "mcp/mcp.h"
@@ -25,8 +25,8 @@ typedef struct confined_backends {
      * confined */
     pdl_val profiles;
     pdl_world *worker, *mcp; /* NULL until it is needed */
-    /* number of the process, and of the session, of the effects that the worker answers; 0 when
-     * they have none */
+    /* the numbers `process` and `session` of the effects that the worker answers; 0 when these
+     * effects have no numbers */
     uint32_t process, session;
     /* the only run beside others that may use this worker and these servers; 0 when all runs may */
     uint32_t owner;
@@ -55,20 +55,6 @@ static pdl_val record_of(void *user, pdl_vref record) {
     return d;
 }
 
-/* Reads a number of the environment and multiplies it by unit; 0 when the variable is not set. */
-static bool read_limit(const router *r, const char *name, const char *what, double unit,
-                       uint64_t *out, pdl_err *err) {
-    const char *text = r->opt.env(r->opt.env_user, name);
-    double n = 0;
-    *out = 0;
-    if (!text || !*text) return true;
-    if (!pdl_num_read_double(pdl_str_of(text), &n) || !(n > 0) || n * unit >= 1e15)
-        return pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "%s: expected %s, not '%.40s'", name,
-                           what, text);
-    *out = n * unit < 1 ? 1 : (uint64_t)(n * unit);
-    return true;
-}
-
 /* Opens the worker with the first of these that exists: PDL_PYTHON, the Python of the active
  * virtual environment, the Python on PATH. */
 static bool open_worker(router *r, confined_backends *backends, pdl_err *err) {
@@ -76,8 +62,9 @@ static bool open_worker(router *r, confined_backends *backends, pdl_err *err) {
     pdl_buf venv = PDL_BUF;
     size_t n = 0;
     uint64_t ms, bytes;
-    if (!read_limit(r, "PDL_CODE_TIMEOUT", "a number of seconds", 1000, &ms, err) ||
-        !read_limit(r, "PDL_CODE_MEMORY", "a number of megabytes", 1 << 20, &bytes, err))
+    void *user = r->opt.env_user;
+    if (!pdl_code_limit_read(PDL_CODE_LIMIT_MS, r->opt.env, user, &ms, err) ||
+        !pdl_code_limit_read(PDL_CODE_LIMIT_BYTES, r->opt.env, user, &bytes, err))
         return false;
     if (own && *own) {
         candidates[n++] = own;
@@ -161,8 +148,9 @@ static bool leave_session(router *r, confined_backends *c, pdl_err *err) {
     return true;
 }
 
-/* Finds the earlier session with this number in the process of `now`. A journal may have answered
- * effects of a later session, so the earlier one is needed again. */
+/* Finds the earlier session with this number in the process of `now`. Code of an earlier session
+ * may arrive after code of a later one: a journal that has answered the earlier code sends it to a
+ * worker when other code needs what it left there (journal/durable/rebuild.c). */
 static confined_backends *find_left(router *r, const confined_backends *now, uint32_t session) {
     confined_backends like = *now;
     for (size_t i = 0; i < r->backends.n; i++) {
@@ -294,6 +282,7 @@ static pdl_world *models_of(router *r) {
                                                         .timeouts = r->opt.timeouts,
                                                         .prices = r->opt.prices,
                                                         .wire = r->opt.wire,
+                                                        .redaction = r->opt.redaction,
                                                         .note = r->opt.note,
                                                         .traceparent = r->opt.traceparent,
                                                         .tracestate = r->opt.tracestate,
@@ -344,9 +333,12 @@ static pdl_world *web_of(router *r, const pdl_effect *e, pdl_err *err) {
 
 static pdl_world *world_for(router *r, const pdl_effect *e, pdl_err *err) {
     switch (e->kind) {
+/* clang-format would put the include into the macro. */
+/* clang-format off */
 #define ANSWER(kind, room)                                                                         \
     case PDL_EFFECT_##kind: return room##_of(r, e, err);
 #include "api/session/chain.def"
+        /* clang-format on */
     case PDL_EFFECT_COUNT: break;
     }
     PDL_BUG("effect kind %d", (int)e->kind);
@@ -524,9 +516,7 @@ static void start_declined(void *user, pdl_effect *e) {
     start_at(user, e, (step_id)(STEP_hooks + 1));
 }
 
-static void start(pdl_world *w, pdl_effect *e) {
-    start_at((router *)(void *)w, e, (step_id)0);
-}
+static void start(pdl_world *w, pdl_effect *e) { start_at((router *)(void *)w, e, (step_id)0); }
 
 static void cancel(pdl_world *w, uint32_t id) {
     router *r = (router *)(void *)w;

@@ -7,8 +7,9 @@
 #define PDL_API_COMPOSE_H
 
 #include "api/hooks.h"
-#include "model/prefix.h"
 #include "model/prices.h"
+#include "model/prompt_cache.h"
+#include "value/label.h"
 #include "worker/worker.h"
 
 typedef struct pdl_compose_options {
@@ -27,6 +28,7 @@ typedef struct pdl_compose_options {
     /* takes requests to models; when it is NULL, the requests are sent */
     const struct pdl_http_carrier *carrier;
     void (*wire)(void *user, pdl_str text); /* called with env_user; may be NULL */
+    const pdl_redaction *redaction;         /* for the log of wire; may be NULL */
     void (*note)(void *user, pdl_str text); /* called with env_user; may be NULL */
     /* Writes the trace context of requests to models and tool servers; called with env_user; may be
      * NULL. */
@@ -58,8 +60,8 @@ typedef struct pdl_compose_options {
     pdl_world *engine;
 } pdl_compose_options;
 
-/* Makes the world, which opens each of the others when it is first needed. Borrows the loop, and
- * everything to which options point. */
+/* Makes the world, which opens each other world when that world is first needed. Borrows the loop,
+ * and everything to which options point. */
 pdl_world *pdl_compose(const pdl_compose_options *options);
 
 /* Forgets a run that was beside others, when its confined code is not used any more. The number of

@@ -10,7 +10,7 @@
 #define PDL_API_CONFINED_H
 
 #include "api/session.h"
-#include "api/setup/folders.h"
+#include "api/setup/install_folders.h"
 #include "sandbox/sandbox.h"
 
 typedef struct pdl_confined pdl_confined;

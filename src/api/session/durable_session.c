@@ -1,5 +1,6 @@
 /* durable_session.c -- connects a session with the journal that keeps its effects, and reports back
- * to the run.
+ * to the run. Output waits here until the journal has written the effects before it, so the journal
+ * need not know terminals and host programs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,9 +8,9 @@
 
 #include "api/session/policies.h"
 #include "api/session/session_impl.h"
-#include "api/setup/keys.h"
+#include "api/setup/written_keys.h"
 #include "base/version.h"
-#include "journal/durable/keyring.h"
+#include "journal/durable/secret_references.h"
 #include "lang/load.h"
 #include "value/text.h"
 
@@ -19,23 +20,52 @@ static void name_key(void *user, pdl_str name, pdl_str value) {
     pdl_durable_key(user, name, value);
 }
 
-void pdl_session_name_keys(const pdl_session *s, pdl_durable *d) {
+/* Registers the keys of the environment with a journal. */
+static void name_keys(const pdl_session *s, pdl_durable *d) {
     pdl_environ_each_key(s->around.env, name_key, d);
 }
 
-bool pdl_session_begin_durable(const pdl_session *s, const pdl_new_durable *n, pdl_durable **out,
+/* Connects the session with the journal. When `variables` is not absent, it replaces the variables
+ * of the options. */
+static void attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *how,
+                   pdl_vref variables) {
+    pdl_durable_options full = *how;
+    full.dir = s->opt.program.dir;
+    full.debug = s->opt.reports.debug;
+    full.secrets = s->around.secrets;
+    pdl_durable_note_secrets(d, s->around.secrets);
+    full.approvals_park = true;
+    if (!pdl_is_absent(variables)) s->opt.program.variables = variables;
+    s->files.durable = d;
+    pdl_durable_attach(d, &full);
+    if (s->running.budget) pdl_budget_set_earlier(s->running.budget, pdl_durable_earlier_ns(d));
+}
+
+bool pdl_session_begin_durable(pdl_session *s, const pdl_new_durable *n, pdl_durable **out,
                                pdl_buf *note, pdl_err *err) {
     char cwd[4096] = "";
     if (!pdl_durable_create(n->path, n->full, out, note, err)) return false;
     (void)!getcwd(cwd, sizeof cwd);
-    pdl_session_name_keys(s, *out);
+    name_keys(s, *out);
     pdl_durable_facts f = {.id = n->id,
                            .file = n->file,
                            .text = n->text,
                            .folder = pdl_str_of(cwd),
                            .options = n->options,
                            .version = PDL_STR(PDL_VERSION)};
-    return pdl_durable_begin(*out, &f, n->inputs, err);
+    if (!pdl_durable_begin(*out, &f, n->inputs, err)) return false;
+    attach(s, *out, &n->how, pdl_absent());
+    return true;
+}
+
+bool pdl_session_resume_durable(pdl_session *s, pdl_durable *d, const pdl_durable_options *how,
+                                pdl_vref given, pdl_val *inputs, pdl_err *err) {
+    bool replaces = pdl_durable_asks(d) && !pdl_is_absent(given);
+    name_keys(s, d);
+    if (!pdl_durable_resume_inputs(d, given, inputs, err)) return false;
+    attach(s, d, how, *inputs);
+    return pdl_durable_prepare(d, err) &&
+           (!replaces || pdl_durable_replace_inputs(d, *inputs, err));
 }
 
 bool pdl_session_end_parked(pdl_session *s) {
@@ -78,42 +108,28 @@ pdl_secrets *pdl_session_secrets_of(pdl_str journal) {
 }
 
 static void add_key(void *user, pdl_str name, pdl_str value) {
-    pdl_keyring_add(user, name, value);
+    pdl_secret_refs_add(user, name, value);
 }
 
-static void read_keys(keyring *k) {
+static void read_keys(secret_refs *k) {
     pdl_environ *env = pdl_environ_load(NULL, NULL);
     pdl_environ_each_key(env, add_key, k);
     pdl_environ_free(env);
 }
 
 void pdl_session_refer_keys(pdl_str json, pdl_buf *out) {
-    keyring k = {0};
+    secret_refs k = {0};
     read_keys(&k);
-    pdl_keyring_refer(&k, json, out);
-    pdl_keyring_fini(&k);
+    pdl_secret_refs_refer(&k, json, out);
+    pdl_secret_refs_fini(&k);
 }
 
 bool pdl_session_fill_keys(pdl_str json, pdl_buf *out, pdl_err *err) {
-    keyring k = {.of_search = true};
+    secret_refs k = {.of_search = true};
     read_keys(&k);
-    bool ok = pdl_keyring_fill(&k, json, out, err);
-    pdl_keyring_fini(&k);
+    bool ok = pdl_secret_refs_fill(&k, json, out, err);
+    pdl_secret_refs_fini(&k);
     return ok;
-}
-
-void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
-                        pdl_vref variables) {
-    pdl_durable_options full = *o;
-    full.dir = s->opt.program.dir;
-    full.debug = s->opt.reports.debug;
-    full.secrets = s->around.secrets;
-    pdl_durable_note_secrets(d, s->around.secrets);
-    full.approvals_park = true;
-    if (!pdl_is_absent(variables)) s->opt.program.variables = variables;
-    s->files.durable = d;
-    pdl_durable_attach(d, &full);
-    if (s->running.budget) pdl_budget_set_earlier(s->running.budget, pdl_durable_earlier_ns(d));
 }
 
 /* --- output that waits ------------------------------------------------------------------------ */
@@ -160,6 +176,7 @@ void pdl_session_hold_output(pdl_session *s, const pdl_held_output *held) {
 /* --- runs of a server ------------------------------------------------------------------------- */
 
 void pdl_session_attach_server(pdl_session *s, pdl_durable *server) {
+    name_keys(s, server);
     pdl_durable_note_secrets(server, s->around.secrets);
     s->files.server = server;
 }
@@ -211,7 +228,7 @@ bool pdl_session_open_replay(pdl_session *s, pdl_err *err) {
     if (!pdl_durable_open(s->opt.files.replay, PDL_DURABLE_REPLAY, false, false, &s->files.owned,
                           err))
         return false;
-    pdl_session_name_keys(s, s->files.owned);
-    pdl_session_attach(s, s->files.owned, &(pdl_durable_options){0}, pdl_absent());
+    name_keys(s, s->files.owned);
+    attach(s, s->files.owned, &(pdl_durable_options){0}, pdl_absent());
     return true;
 }

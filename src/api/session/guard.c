@@ -68,7 +68,7 @@ static bool foresee(void *user, const pdl_effect *e, const pdl_err *refusal) {
 
 pdl_policy_memory *pdl_session_memory(pdl_session *s) {
     pdl_session *root = s->group.shared ? s->group.shared : s;
-    if (!root->rules.memories) root->rules.memories = pdl_policy_memories_new();
+    if (!root->rules.memories) root->rules.memories = pdl_policy_memories_new(s->opt.guards.files);
     return pdl_policy_memory_join(root->rules.memories, s->rules.policies);
 }
 
@@ -100,7 +100,8 @@ pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_wo
                               .foresee = s->opt.run.explain ? foresee : NULL,
                               .user = s,
                               .is_durable = resumes || s->files.server,
-                              .began_earlier = resumes};
+                              .began_earlier = resumes,
+                              .replays = s->opt.files.replay.n != 0};
     return pdl_policy_world_new(&opt, next);
 }
 

@@ -7,7 +7,7 @@
 #include "api/session/session_impl.h"
 
 #include "api/report/stage_dump.h"
-#include "api/setup/keys.h"
+#include "api/setup/written_keys.h"
 #include "compile/compile.h"
 #include "lang/load.h"
 

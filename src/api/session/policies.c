@@ -81,49 +81,57 @@ static bool read_file(const char *file, pdl_buf *text, pdl_err *err) {
     return false;
 }
 
-/* Reads the lock file that the most recently added policy names, relative to the folder of the
- * policy. */
+/* A file that the most recently added policy names. */
+typedef struct named_file {
+    const char *what;
+    pdl_str policy, path; /* path: relative to the folder of the policy */
+    pdl_loc loc;
+} named_file;
+
+/* Reads the file, and puts its path into file. A policy that names a missing file is wrong, as it
+ * is when the file has the wrong content. The error gives the text of the place, because the
+ * policies are released when the session cannot be made. */
+static bool read_beside(const pdl_policy_source *from, const named_file *n, pdl_buf *file,
+                        pdl_buf *text, pdl_err *err) {
+    pdl_err why = {0};
+    pdl_str folder = pdl_file_folder(n->policy);
+    if (folder.n && n->path.n && n->path.p[0] != '/') pdl_buf_putf(file, "%.*s/", PDL_FMT(folder));
+    pdl_buf_put(file, n->path);
+    note_file(from, file);
+    if (pdl_file_read_within(pdl_buf_z(file), PDL_FILE_FIFO_MS, text, &why)) return true;
+    bool is_missing = pdl_file_kind_of(pdl_buf_z(file)) == PDL_FILE_NONE;
+    pdl_buf place = PDL_BUF;
+    pdl_loc_put(n->loc, &place);
+    pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s%s %s cannot be read: %s", pdl_buf_z(&place),
+                n->what, pdl_buf_z(file), is_missing ? "there is no such file" : why.msg);
+    err->preformatted = true;
+    pdl_buf_fini(&place);
+    pdl_err_fini(&why);
+    return false;
+}
+
 static bool read_lock(pdl_policies *all, const pdl_policy_source *from, pdl_str policy,
                       pdl_err *err) {
-    pdl_loc loc;
-    pdl_str path = pdl_policies_lock_path(all, &loc);
-    if (!path.n) return true;
+    named_file n = {.what = "the lock file", .policy = policy};
+    n.path = pdl_policies_lock_path(all, &n.loc);
+    if (!n.path.n) return true;
     pdl_buf file = PDL_BUF, text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
-    pdl_str folder = pdl_file_folder(policy);
-    if (folder.n && path.p[0] != '/') pdl_buf_putf(&file, "%.*s/", PDL_FMT(folder));
-    pdl_buf_put(&file, path);
-    note_file(from, &file);
-    bool ok = pdl_file_read_within(pdl_buf_z(&file), PDL_FILE_FIFO_MS, &text, err);
-    if (!ok) {
-        /* The text is copied, because the policies are released when the session cannot be made. */
-        pdl_buf place = PDL_BUF;
-        pdl_loc_put(loc, &place);
-        pdl_err_fini(err);
-        pdl_err_set(err, PDL_E_io, (pdl_loc){0},
-                    "%sthe lock file %s cannot be read; `pdl policy lock %s` writes it",
-                    pdl_buf_z(&place), pdl_buf_z(&file), pdl_buf_z(&file));
-        err->preformatted = true;
-        pdl_buf_fini(&place);
-    }
+    bool ok = read_beside(from, &n, &file, &text, err);
+    if (!ok) pdl_err_hint(err, "`pdl policy lock %s` writes it", pdl_buf_z(&file));
     ok = ok && pdl_policies_lock(all, pdl_buf_str(&file), pdl_buf_str(&text), err);
     pdl_buf_fini(&file);
     pdl_buf_fini(&text);
     return ok;
 }
 
-/* Reads the files with lists of values that the most recently added policy names, relative to the
- * folder of the policy. */
+/* Reads the files with lists of texts that the most recently added policy names. */
 static bool read_lists(pdl_policies *all, const pdl_policy_source *from, pdl_str policy,
                        pdl_err *err) {
     bool ok = true;
-    pdl_loc loc;
-    pdl_str folder = pdl_file_folder(policy), path;
-    for (size_t i = 0; ok && (path = pdl_policies_list_path(all, i, &loc)).p; i++) {
+    named_file n = {.what = "the list", .policy = policy};
+    for (size_t i = 0; ok && (n.path = pdl_policies_list_path(all, i, &n.loc)).p; i++) {
         pdl_buf file = PDL_BUF, text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
-        if (folder.n && path.n && path.p[0] != '/') pdl_buf_putf(&file, "%.*s/", PDL_FMT(folder));
-        pdl_buf_put(&file, path);
-        note_file(from, &file);
-        ok = pdl_file_read_within(pdl_buf_z(&file), PDL_FILE_FIFO_MS, &text, err);
+        ok = read_beside(from, &n, &file, &text, err);
         if (ok) pdl_policies_put_list(all, i, pdl_buf_str(&text));
         pdl_buf_fini(&file);
         pdl_buf_fini(&text);

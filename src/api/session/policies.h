@@ -13,7 +13,7 @@ typedef struct pdl_policy_source {
     const pdl_str *path; /* folders of the installation that may contain lib/policies */
     size_t n_path;
     pdl_secrets *secrets;
-    pdl_str folder;         /* folder of the program, to which the name of its policy is relative */
+    pdl_str folder; /* folder of the program, to which the name of its policy is relative */
     /* names of labels, shared with other runs; when it is NULL, they are private */
     pdl_label_names *names;
     /* Called for each file that is read; may be NULL. */

@@ -1,11 +1,11 @@
 /* precheck.c -- checks a program before its first request, so that a run that is certain to fail
  * does not first pay for requests.
  *
- * A world of the chain examines the effects that are sent. When the first request to a model or
- * tool comes, the program is checked with the variables of the run; when every way through the
- * program meets an error, the run ends before the request is sent. Programs that send no request
- * are not checked, and neither are replays and runs that a cache answers completely. Output that
- * comes before the first request is printed.
+ * A world of the chain examines the effects that are sent. At the first request to a model or tool,
+ * the program is checked with the variables of the run. When every way through the program meets an
+ * error, the run ends before this request is sent. Programs that send no request are not checked,
+ * and neither are replays and runs that a cache answers completely. Output that comes before the
+ * first request is printed.
  *
  * The check writes into a copy that has the same blocks: the program that runs is shared and never
  * written. The result is remembered with the program, for later runs whose variables have the same
@@ -14,7 +14,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "api/find.h"
+#include "api/import_search.h"
 #include "api/session/session_impl.h"
 #include "base/hash.h"
 #include "check/check.h"
@@ -74,13 +74,13 @@ pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, 
     finder.path = pdl_session_path(s, &finder.n_path);
     const pdl_check_models models = pdl_session_models((pdl_session *)(uintptr_t)s, false);
     pdl_program_check(own, &(pdl_check_options){.open = pdl_find_open,
-                                                    .stdlib = pdl_session_library_text(),
-                                                    .models = asks_services(s) ? &models : NULL,
-                                                    .user = &finder,
-                                                    .names = inputs->names,
-                                                    .n_names = inputs->n_names,
-                                                    .levels = s->opt.run.levels,
-                                                    .closed = inputs->closed});
+                                                .stdlib = pdl_session_library_text(),
+                                                .models = asks_services(s) ? &models : NULL,
+                                                .user = &finder,
+                                                .names = inputs->names,
+                                                .n_names = inputs->n_names,
+                                                .levels = s->opt.run.levels,
+                                                .closed = inputs->closed});
     if (finder.left_out) { /* a part of the program is known only when it is executed */
         pdl_program_drop(own);
         return NULL;
@@ -105,8 +105,7 @@ pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
 /* Returns true when this request is for the model without a provider. The request then fails with
  * that error, and costs nothing. */
 static bool fails_itself(const pdl_session *s, const pdl_effect *e) {
-    const pdl_model_env env = {pdl_session_env_of, (void *)(uintptr_t)s,
-                                pdl_session_env_of_file};
+    const pdl_model_env env = {pdl_session_env_of, (void *)(uintptr_t)s, pdl_session_env_of_file};
     pdl_vref model = pdl_dict_getz(e->request, "model");
     pdl_buf why = PDL_BUF;
     bool known = !pdl_is_str(model) || pdl_model_is_known(pdl_str_get(model), &env, false, &why);

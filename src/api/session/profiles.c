@@ -46,7 +46,8 @@ bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err) {
     pdl_str named = pdl_sandbox_named(pdl_session_setting(s, PDL_FOR_RUNS, "PDL_SANDBOX"));
     if (!s->opt.guards.sandbox.n && !s->opt.guards.no_sandbox) s->opt.guards.sandbox = named;
     if (!read_profile(s, 0, &profile, &name, err)) return false;
-    bool ok = pdl_confined_begin(s->rules.confined, profile, name, err);
+    bool ok =
+        pdl_confined_begin(s->rules.confined, profile, name, err) || pdl_session_blame_option(err);
     bool says = named.n && pdl_str_eq(named, s->opt.guards.sandbox);
     if (!ok && says) pdl_session_name_setting(err, "PDL_SANDBOX");
     pdl_drop(profile);

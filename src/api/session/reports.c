@@ -6,7 +6,7 @@
 #include "api/session/session_impl.h"
 
 #include "api/bound.h"
-#include "api/prefix.h"
+#include "api/prefix_report.h"
 #include "api/report/call_log.h"
 #include "api/session/compose.h"
 #include "value/label.h"

@@ -6,20 +6,21 @@
 
 #include <assert.h>
 
+#include "api/calls/merge.h"
 #include "api/report/call_log.h"
 #include "api/report/explain.h"
 #include "api/report/stage_dump.h"
 #include "api/session/compose.h"
 #include "api/session/confined.h"
 #include "api/session/jobs.h"
-#include "api/calls/merge.h"
 #include "api/session/subruns.h"
 #include "api/setup/env.h"
-#include "api/setup/folders.h"
-#include "api/setup/keys.h"
+#include "api/setup/env_settings.h"
+#include "api/setup/install_folders.h"
+#include "api/setup/written_keys.h"
 #include "base/limits.h"
 #include "base/version.h"
-#include "budget/world.h"
+#include "budget/budget_world.h"
 #include "cache/cache.h"
 #include "compile/compile.h"
 #include "io/clock.h"
@@ -61,12 +62,13 @@ bool pdl_session_ok(const pdl_session *s) {
            pdl_reports_ok(&s->reports) && pdl_group_ok(s);
 }
 
-/* Reads the policies. The session ends before an error is printed, so its secrets are redacted
- * here. */
+/* Reads the policies of the session's options. The session ends before an error is printed, so its
+ * secrets are redacted here. */
 static bool read_policies(pdl_session *s, pdl_err *err) {
     pdl_err why = {0};
     pdl_buf b = PDL_BUF;
     if (pdl_session_read_policies(s, &why)) return true;
+    pdl_session_blame_option(&why);
     pdl_redact_text(s->around.secrets, pdl_str_of(why.msg), &b);
     pdl_err_set(err, why.kind, why.loc, "%s", pdl_buf_z(&b));
     err->preformatted = why.preformatted;
@@ -78,10 +80,12 @@ static bool read_policies(pdl_session *s, pdl_err *err) {
     return false;
 }
 
-static bool check_timeouts(const pdl_session_options *o, pdl_err *err) {
-    if (!o->models.timeouts || pdl_timing_check(pdl_str_of(o->models.timeouts), err)) return true;
-    err->kind = PDL_E_usage;
-    return false;
+static bool check_limits(pdl_session *s, pdl_err *err) {
+    const pdl_session_options *o = &s->opt;
+    bool reads = !s->group.shared && o->run.purpose == PDL_FOR_RUNS;
+    if (reads && !pdl_settings_check(pdl_session_env_of, s, err)) return false;
+    return !o->models.timeouts || pdl_timing_check(pdl_str_of(o->models.timeouts), err) ||
+           pdl_session_blame_option(err);
 }
 
 static bool begin_explain(pdl_session *s, pdl_err *err) {
@@ -92,12 +96,11 @@ static bool begin_explain(pdl_session *s, pdl_err *err) {
 
 /* Opens the files that the user named, so that an error comes before anything is read. */
 static bool open_all(pdl_session *s, pdl_err *err) {
-    const pdl_session_options *o = &s->opt;
     if (!pdl_around_open(s, err)) return false;
     s->rules.confined =
         pdl_confined_new(&s->opt, pdl_session_env_of, s, &s->around.folders, s->loaded.arena);
-    if (!check_timeouts(o, err) || !pdl_session_open_telemetry(s, err) ||
-        !read_policies(s, err) || !pdl_session_open_sandbox(s, err))
+    if (!check_limits(s, err) || !pdl_session_open_telemetry(s, err) || !read_policies(s, err) ||
+        !pdl_session_open_sandbox(s, err))
         return false;
     if (!s->group.shared)
         pdl_mcp_secrets(&(pdl_mcp_options){.env = pdl_session_env_of, .user = s},

@@ -6,7 +6,7 @@
 #define PDL_API_SESSION_IMPL_H
 
 #include "api/session/session_parts.h"
-#include "budget/world.h"
+#include "budget/budget_world.h"
 #include "worker/worker.h"
 
 /* The parts are declared in session_parts.h. */
@@ -60,6 +60,10 @@ const char *pdl_session_env_of_file(void *user, const char *name);
  * mentions the variable. */
 const char *pdl_session_setting(const pdl_session *s, pdl_session_purpose needed, const char *name);
 void pdl_session_name_setting(pdl_err *err, const char *name);
+/* Gives an error in what an option says, or in the contents of the file that it names, the kind of
+ * a wrong option. Other errors keep their kind, such as that of a file that cannot be opened.
+ * Returns false. */
+bool pdl_session_blame_option(pdl_err *err);
 int64_t pdl_session_wall(void *user, const pdl_event *e);
 
 /* session_inner.c. The first two return the options that every run of the session has, and the

@@ -6,11 +6,11 @@
  */
 #include "api/session/session_impl.h"
 
-#include "api/find.h"
+#include "api/import_search.h"
 #include "api/loading.h"
 #include "api/report/stage_dump.h"
 #include "api/session/compose.h"
-#include "api/setup/keys.h"
+#include "api/setup/written_keys.h"
 #include "compile/compile.h"
 #include "lang/load.h"
 #include "model/model.h"

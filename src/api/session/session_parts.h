@@ -22,13 +22,13 @@
 #include "api/session/policies.h"
 #include "api/session/subruns.h"
 #include "api/setup/env.h"
-#include "api/setup/folders.h"
+#include "api/setup/install_folders.h"
 #include "cache/cache.h"
 #include "journal/journal.h"
 #include "journal/times.h"
 #include "model/catalog.h"
+#include "trace/delayed_events.h"
 #include "trace/fold.h"
-#include "trace/later.h"
 
 /* A part of a session. A member of an engine borrows all of it except the redactor of
  * debug lines. */
@@ -50,10 +50,10 @@ typedef struct pdl_session_rules {
     pdl_policies *policies; /* may be NULL */
     /* {name and text: bit}, for each program with a policy; absent when there is none */
     pdl_val modules;
-    pdl_policy_memories *memories;  /* shared by the session and its members */
+    pdl_policy_memories *memories;            /* shared by the session and its members */
     pdl_redaction redactions[PDL_SINK_COUNT]; /* for each sink, the labels that it redacts */
-    pdl_redaction collected;        /* the labels that are redacted in spans for a collector */
-    pdl_confined *confined;         /* the sandboxes */
+    pdl_redaction collected; /* the labels that are redacted in spans for a collector */
+    pdl_confined *confined;  /* the sandboxes */
     /* list of the sandbox profile in the program's policy; absent when there is none */
     pdl_val profiles;
 } pdl_session_rules;
@@ -92,7 +92,7 @@ bool pdl_loaded_ok(const pdl_loaded *l);
 /* The runs beside the main run, by slot. Each list has PDL_SPAWN_SLOTS entries, and is NULL until a
  * run needs it. */
 typedef struct pdl_beside {
-    pdl_chain **chains; /* the separate rows of durable runs */
+    pdl_chain **chains; /* for each durable run: the worlds of its chain that no other run shares */
     /* the view of the cache for the group that last began in each slot */
     pdl_cache_view **group_views;
     pdl_cache_view **views; /* the view of the cache for the run that was last in each slot */

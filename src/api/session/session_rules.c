@@ -5,7 +5,6 @@
  */
 #include "api/session/session_impl.h"
 
-
 #include "base/banned.h"
 
 pdl_confined *pdl_session_confined(const pdl_session *s) {

@@ -25,7 +25,23 @@ const char *pdl_session_setting(const pdl_session *s, pdl_session_purpose needed
 }
 
 void pdl_session_name_setting(pdl_err *err, const char *name) {
+    const pdl_str none = PDL_STR("[Errno 2] No such file or directory: ");
+    err->kind = PDL_E_usage;
+    if (pdl_str_starts(pdl_str_of(err->msg), none)) {
+        pdl_err plain = {0};
+        pdl_err_set(&plain, PDL_E_usage, err->loc, "there is no file %s", err->msg + none.n);
+        pdl_err_fini(err);
+        *err = plain;
+    }
     if (!err->hint) pdl_err_hint(err, "%s in the environment says so", name);
+}
+
+bool pdl_session_blame_option(pdl_err *err) {
+    static const pdl_err_kind contents[] = {PDL_E_syntax, PDL_E_schema, PDL_E_config,
+                                            PDL_E_bad_request, PDL_E_limit};
+    for (size_t i = 0; i < sizeof contents / sizeof *contents; i++)
+        if (err->kind == contents[i]) err->kind = PDL_E_usage;
+    return false;
 }
 
 static void find_path(pdl_session *s) {
@@ -33,7 +49,8 @@ static void find_path(pdl_session *s) {
                                         s->opt.program.path, s->opt.program.n_path);
 }
 
-/* Reads the table of prices. A file that cannot be read is an error before anything runs. */
+/* Reads the table of prices. A file that cannot be read is an error before anything runs, and a
+ * file that is no such table is a wrong option. */
 static bool read_prices(pdl_session *s, pdl_err *err) {
     const char *named = pdl_session_setting(s, PDL_FOR_RUNS, "PDL_PRICES");
     pdl_str path = s->opt.models.prices.n ? s->opt.models.prices : pdl_str_of(named ? named : "");
@@ -41,8 +58,9 @@ static bool read_prices(pdl_session *s, pdl_err *err) {
     if (!path.n || replays) return true;
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     char *name = pdl_str_dup(path);
-    bool ok = pdl_file_read(name, &text, err) &&
-              pdl_prices_read(pdl_buf_str(&text), name, &s->around.prices, err);
+    bool ok = (pdl_file_read(name, &text, err) &&
+               pdl_prices_read(pdl_buf_str(&text), name, &s->around.prices, err)) ||
+              pdl_session_blame_option(err);
     if (!ok && !s->opt.models.prices.n) pdl_session_name_setting(err, "PDL_PRICES");
     pdl_free(name);
     pdl_buf_fini(&text);

@@ -4,8 +4,8 @@
  * NAME=VALUE with blanks around the sign, `export` before it, quotes of two kinds that may span
  * lines (a private key does), comments after a blank, ${NAME} and ${NAME:-default}. A statement
  * that has none of these forms sets nothing. It is reported only by its line number, because its
- * text may be a key. A quote without an end is searched through the rest of the file. So after the
- * first such quote, every quote must end on its line.
+ * text may be a key. The search for a missing closing quote reads the rest of the file. So after
+ * the first quote without an end, every quote must end on its line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,17 +31,11 @@ typedef struct dotenv_reader {
     const char *wrong; /* the mistake in the statement; NULL when it has none */
 } reader;
 
-static bool ends_line(char c) {
-    return c == '\n' || c == '\r';
-}
+static bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\v' || c == '\f';
-}
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
 
-static char here(const reader *r) {
-    return r->at < r->text.n ? r->text.p[r->at] : '\n';
-}
+static char here(const reader *r) { return r->at < r->text.n ? r->text.p[r->at] : '\n'; }
 
 static void skip_blanks(reader *r) {
     while (r->at < r->text.n && is_blank(r->text.p[r->at])) r->at++;

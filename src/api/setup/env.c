@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "base/word_list.h"
 #include "io/file.h"
 
 #include "base/banned.h"
@@ -36,20 +37,14 @@ typedef struct env_reading {
     const char *refused;
 } reading;
 
-/* Variables of this project that a file may set, because they choose neither what is executed, seen
- * or sent, nor what a run may cost. A file may have come with the program. */
+/* Variables of this project that a file may set. They do not decide what is executed, seen or sent,
+ * or what a run may cost. This is important because a file may have come with the program. */
 static const char *const harmless[] = {"PDL_CODE_MEMORY", "PDL_CODE_TIMEOUT", "PDL_POLICY",
                                        "PDL_TIMEOUT", "PDL_VERBOSE_ASYNC"};
 /* Other variables that choose which programs are executed, which folders code sees, or to whom
  * spans are sent. */
 static const char *const choosing[] = {"HOME", "OTEL_EXPORTER_OTLP_ENDPOINT",
                                        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "PATH", "VIRTUAL_ENV"};
-
-static bool is_one_of(pdl_str name, const char *const *names, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (pdl_str_is(name, names[i])) return true;
-    return false;
-}
 
 static bool is_exported(pdl_str name) {
     char *z = pdl_str_dup(name);
@@ -59,9 +54,8 @@ static bool is_exported(pdl_str name) {
 }
 
 static bool may_set(pdl_str name) {
-    if (pdl_str_starts(name, PDL_STR("PDL_")))
-        return is_one_of(name, harmless, sizeof harmless / sizeof *harmless);
-    return !is_one_of(name, choosing, sizeof choosing / sizeof *choosing);
+    if (pdl_str_starts(name, PDL_STR("PDL_"))) return PDL_STR_IN(name, harmless);
+    return !PDL_STR_IN(name, choosing);
 }
 
 static void note(const reading *r, pdl_str text) {
@@ -77,13 +71,12 @@ static const char *put(void *user, pdl_str name, pdl_str value) {
         if (is_exported(name)) return NULL; /* such a line would have no effect */
         return refused ? refused : "only the environment of the process sets this variable";
     }
-    pdl_map_put(&r->e->vars, pdl_arena_str(a, name),
-                (void *)(uintptr_t)pdl_arena_str(a, value).p);
+    pdl_map_put(&r->e->vars, pdl_arena_str(a, name), (void *)(uintptr_t)pdl_arena_str(a, value).p);
     return NULL;
 }
 
-/* Keys of the process are not copied into variables of the file, which may have other purposes: an
- * address, or a key for another host. */
+/* Refuses to copy a key of the process into a variable of the file. Such a variable may have
+ * another purpose: it may be an address, or a key for another host. */
 static const char *get(void *user, const char *name) {
     reading *r = user;
     const char *value = getenv(name);

@@ -21,8 +21,8 @@ typedef struct pdl_environ_notes {
  * are to be dropped. */
 pdl_environ *pdl_environ_load(pdl_secrets *secrets, const pdl_environ_notes *notes);
 /* Calls fn for each variable whose name shows that its value is a key. */
-void pdl_environ_each_key(const pdl_environ *e,
-                          void (*fn)(void *user, pdl_str name, pdl_str value), void *user);
+void pdl_environ_each_key(const pdl_environ *e, void (*fn)(void *user, pdl_str name, pdl_str value),
+                          void *user);
 void pdl_environ_free(pdl_environ *e);
 
 /* Returns the value of a variable; NULL when it is not set. Borrowed from e. The function can be

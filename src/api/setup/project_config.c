@@ -1,4 +1,4 @@
-/* project_config.c -- finds and reads pdl.toml; see config.h.
+/* project_config.c -- finds and reads pdl.toml; see project_config.h.
  *
  * The nearest file is used, in the folder of the program or above it, up to the root of a work tree
  * of git or the home folder. A file that belongs to another user is ignored, because in a folder
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "api/config.h"
+#include "api/project_config.h"
 #include "io/file.h"
 
 #include "base/banned.h"

@@ -5,6 +5,7 @@
 #include "batch/batch.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -12,11 +13,11 @@
 
 #include "base/cancel.h"
 #include "base/hash.h"
+#include "batch/batch_loop.h"
+#include "batch/column_variables.h"
 #include "batch/files.h"
 #include "batch/output.h"
-#include "batch/plan.h"
-#include "batch/provider.h"
-#include "batch/window.h"
+#include "batch/provider_batch.h"
 #include "effect/budget.h"
 #include "io/file.h"
 #include "value/json_read.h"
@@ -250,8 +251,7 @@ static bool make_scratch(batch *b, pdl_err *err) {
 
 static bool find_journal(batch *b, pdl_err *err) {
     if (appends_to_input(&b->o->input, &b->o->output))
-        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                           "%.*s and the output are one file",
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s and the output are one file",
                            PDL_FMT(pdl_table_shown(&b->o->input)));
     if (b->o->output.stream) return make_scratch(b, err);
     if (pdl_table_is_query(&b->o->output))
@@ -287,7 +287,8 @@ static bool begin_journal(batch *b, pdl_err *err) {
 
 /* --- continuing ------------------------------------------------------------------------------- */
 
-/* Adds up the rows that earlier processes finished, and their usage. */
+/* Adds up the rows that earlier processes finished, and their usage. A count of the file is left
+ * out when it would make a sum larger than INT64_MAX / 4, so that two sums can be added. */
 static bool on_finished(void *user, const pdl_ledger_row *r) {
     batch *b = user;
     pdl_batch_totals *t = b->totals;
@@ -307,11 +308,13 @@ static bool on_finished(void *user, const pdl_ledger_row *r) {
                       {"completion_tokens", &t->completion_tokens}};
         for (size_t i = 0; pdl_is_dict(facts) && i < sizeof counts / sizeof *counts; i++) {
             pdl_vref n = pdl_dict_getz(facts, counts[i].key);
-            if (pdl_is(n, PDL_V_INT)) *counts[i].to += pdl_int_of(n);
+            int64_t more = pdl_is(n, PDL_V_INT) ? pdl_int_of(n) : 0;
+            if (more > 0 && more < INT64_MAX / 4 - *counts[i].to) *counts[i].to += more;
         }
         pdl_vref cost = pdl_is_dict(facts) ? pdl_dict_getz(facts, "cost") : pdl_absent();
         pdl_vref failed = pdl_is_dict(facts) ? pdl_dict_getz(facts, "kind") : pdl_absent();
-        if (pdl_is(cost, PDL_V_FLOAT)) t->cost += pdl_float_of(cost);
+        if (pdl_is(cost, PDL_V_FLOAT) && isfinite(pdl_float_of(cost)) && pdl_float_of(cost) > 0)
+            t->cost += pdl_float_of(cost);
         if (pdl_is_str(failed)) kind = pdl_str_get(failed);
         tokens += t->prompt_tokens + t->completion_tokens;
         pdl_batch_stats_add(&b->stats, r->end - r->start, tokens, kind);
@@ -342,8 +345,8 @@ static bool is_another(const batch *b, const pdl_row *row, const char *how, pdl_
     return pdl_batch_window_refuse(&b->window, row, how, err);
 }
 
-/* Returns true when the row is the row that was run before. *forgot: the row has changed; it was
- * removed from the journal and will be run again. */
+/* Returns true when the row is equal to the row with its number in the journal. *forgot: the row
+ * has changed; it was removed from the journal and will be run again. */
 static bool compare_row(batch *b, pdl_row *row, bool *forgot, pdl_err *err) {
     char hash[BATCH_HASH + 1];
     compare c = {.hash = hash};
@@ -477,8 +480,7 @@ static bool find_mark(batch *b, mark *m, pdl_err *err) {
 
 static bool count_rows(batch *b, pdl_err *err) {
     if (!b->o->sample) return true;
-    if (b->o->input.stream)
-        return pdl_table_refuse_twice(&b->o->input, "--sample", err);
+    if (b->o->input.stream) return pdl_table_refuse_twice(&b->o->input, "--sample", err);
     pdl_rowset *r;
     if (!pdl_rows_open(&b->o->input, false, &r, err)) return false;
     pdl_rows_step step = PDL_ROWS_ROW;
@@ -571,8 +573,10 @@ static bool end_all(batch *b, bool ok, pdl_err *err) {
              pdl_ledger_put_fact(b->ledger, retry_key, (pdl_str){0}, err);
     if (b->writer.output && !pdl_batch_writer_mark(&b->writer, ok ? err : &second)) ok = false;
     pdl_err_fini(&second);
+    bool changed = b->totals->finished > b->totals->reused;
     return ok && pdl_rows_unchanged(b->rows, err) &&
-           pdl_batch_output_finish(b->writer.output, b->totals->finished > b->totals->reused, err);
+           pdl_batch_output_finish(b->writer.output, changed, err) &&
+           (b->scratch || pdl_ledger_check_there(b->ledger, err));
 }
 
 static bool is_device(pdl_str file) {

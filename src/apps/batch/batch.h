@@ -46,6 +46,8 @@ typedef struct pdl_batch_options {
     const char *giver;
     /* name of the input in messages; when it is empty, the name of the table is used */
     pdl_str shown_input;
+    /* a column of the user's table that the input of the batch lacks; empty when it has all */
+    pdl_str hidden;
     pdl_table input, output;
     const pdl_batch_map *map;
     size_t n_map;
@@ -77,8 +79,8 @@ typedef struct pdl_batch_options {
     bool retry_errors; /* failed rows are run again */
     /* continues the batch of another program or input, with the results that still apply */
     bool reuse_changed;
-    bool allow_files;              /* the program may write files */
-    bool keep;                     /* the journal keeps the requests to models */
+    bool allow_files; /* the program may write files */
+    bool keep;        /* the journal keeps the requests to models */
     /* checks the names of files; when it is NULL, they are not checked */
     struct pdl_batch_files *files;
     /* note receives messages for the user, one line each. tick receives the progress every tick_ms,

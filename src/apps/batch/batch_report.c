@@ -1,4 +1,5 @@
-/* batch_report.c -- writes the summary of a batch, for people (HTML) and for machines (JSON).
+/* batch_report.c -- writes the summary of a batch, for people (HTML) and for machines (JSON). A
+ * file that the batch reads or writes is refused as the place of the summary.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -208,8 +209,7 @@ bool pdl_batch_report_check(const pdl_batch_options *o, pdl_str file, pdl_err *e
         why = "that is the output";
     else if (there && S_ISDIR(st.st_mode))
         why = strerror(EISDIR);
-    else if (in_place ? access(path, W_OK) != 0
-                      : access(*folder ? folder : ".", W_OK | X_OK) != 0)
+    else if (in_place ? access(path, W_OK) != 0 : access(*folder ? folder : ".", W_OK | X_OK) != 0)
         why = strerror(errno);
     else if (is_table(&o->input, path) || is_table(&o->output, path) || is_shell_file(o, &st))
         why = "that is the input or the output";

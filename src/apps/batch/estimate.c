@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "batch/plan.h"
+#include "batch/column_variables.h"
 #include "batch/rows_impl.h"
 #include "batch/sample.h"
 #include "value/int.h"

@@ -57,6 +57,10 @@ void pdl_ledger_close(pdl_ledger *l, bool whole) {
     pdl_free(l);
 }
 
+bool pdl_ledger_check_there(const pdl_ledger *l, pdl_err *err) {
+    return pdl_lock_check_there(pdl_store_path(l->store), l->lock, "batch", err);
+}
+
 static void remove_files(pdl_str path) {
     pdl_err ignored = {0};
     size_t n;

@@ -34,6 +34,8 @@ PDL_MUST bool pdl_ledger_take(pdl_str path, bool replace, pdl_ledger **out, bool
 /* Commits and closes. When whole is set, the log is copied into the file, so that one file is left.
  * l may be NULL. */
 void pdl_ledger_close(pdl_ledger *l, bool whole);
+/* Checks at the end that the file still has its name. Errors: io. */
+PDL_MUST bool pdl_ledger_check_there(const pdl_ledger *l, pdl_err *err);
 /* Closes the journal and removes its file. l may be NULL. */
 void pdl_ledger_discard(pdl_ledger *l);
 

@@ -147,8 +147,8 @@ static void find_inside(pdl_batch_output *s) {
 static bool find_file(const pdl_batch_output *s, struct stat *st) {
     char *path = s->table.form == PDL_TABLE_parquet ? pdl_str_dup(pdl_str_of(s->path))
                                                     : pdl_str_dup(s->table.path);
-    bool there = !s->table.standard && !s->table.is_open && stat(path, st) == 0 &&
-                 S_ISREG(st->st_mode);
+    bool there =
+        !s->table.standard && !s->table.is_open && stat(path, st) == 0 && S_ISREG(st->st_mode);
     pdl_free(path);
     return there;
 }
@@ -169,10 +169,11 @@ static bool check_there(const pdl_batch_output *s, pdl_err *err) {
     if (there && (uint64_t)st.st_dev == s->device && (uint64_t)st.st_ino == s->inode) return true;
     pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%.*s was %s while the batch worked",
                 PDL_FMT(s->table.name), there ? "replaced by another file" : "removed");
-    pdl_err_hint(err, "%s", there ? "the rows are in its journal: move that file away and give the "
-                                    "same command, which writes them again"
-                                  : "the rows are in its journal: the same command writes them "
-                                    "again");
+    pdl_err_hint(err, "%s",
+                 there ? "the rows are in its journal: move that file away and give the "
+                         "same command, which writes them again"
+                       : "the rows are in its journal: the same command writes them "
+                         "again");
     return false;
 }
 

@@ -1,5 +1,5 @@
 /* output_file.c -- writes files of JSONL and CSV; see output.h. Rows are gathered and written
- * together, always up to the end of a row.
+ * together, always up to the end of a row. formats/csv_output.c writes the cells of a CSV file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,70 +26,6 @@ typedef struct output_file {
     bool owns; /* fd is closed at the end */
     pdl_buf buf;
 } output_file;
-
-/* --- CSV -------------------------------------------------------------------------------------- */
-
-static void put_cell(const output_file *s, pdl_str text, pdl_buf *out) {
-    bool quoted = false;
-    for (size_t i = 0; i < text.n && !quoted; i++)
-        quoted =
-            text.p[i] == s->output.table.separator || pdl_byte_in(text.p[i], PDL_STR("\"\r\n"));
-    if (!quoted) {
-        pdl_buf_put(out, text);
-        return;
-    }
-    pdl_buf_putc(out, '"');
-    for (size_t i = 0; i < text.n; i++) {
-        if (text.p[i] == '"') pdl_buf_putc(out, '"');
-        pdl_buf_putc(out, text.p[i]);
-    }
-    pdl_buf_putc(out, '"');
-}
-
-/* Writes a text unchanged, and every other value as JSON. A missing value is an empty cell. */
-static bool put_csv_value(output_file *s, pdl_vref v, pdl_err *err) {
-    if (pdl_is_absent(v) || pdl_is_null(v)) return true;
-    if (pdl_is_str(v)) {
-        put_cell(s, pdl_str_get(v), &s->buf);
-        return true;
-    }
-    pdl_buf text = PDL_BUF;
-    bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, err);
-    if (ok) put_cell(s, pdl_buf_str(&text), &s->buf);
-    pdl_buf_fini(&text);
-    return ok;
-}
-
-static void put_header(output_file *s) {
-    for (size_t i = 0; i < s->output.columns.n; i++) {
-        if (i) pdl_buf_putc(&s->buf, s->output.table.separator);
-        put_cell(s, pdl_str_of(s->output.columns.p[i]), &s->buf);
-    }
-    pdl_buf_putc(&s->buf, '\n');
-}
-
-static bool put_csv(output_file *s, pdl_str json, pdl_err *err) {
-    pdl_val row;
-    size_t start = s->buf.len;
-    if (!pdl_json_read(json, PDL_JSON_PYTHON, &row, NULL, err)) return false;
-    pdl_vref failed = pdl_dict_getz(row, pdl_batch_own_column(BATCH_ERROR));
-    bool ok = true;
-    for (size_t i = 0; ok && i < s->output.columns.n; i++) {
-        bool is_result = pdl_batch_output_is_result(&s->output, i);
-        pdl_vref v = pdl_dict_getz(row, s->output.columns.p[i]);
-        if (i) pdl_buf_putc(&s->buf, s->output.table.separator);
-        if (is_result && pdl_is_null(v) && pdl_is_null(failed))
-            PDL_PUT(&s->buf, "null"); /* null is a result, while a missing value is an empty cell */
-        else
-            ok = put_csv_value(s, v, err);
-    }
-    pdl_buf_putc(&s->buf, '\n');
-    if (!ok) pdl_buf_cut(&s->buf, start);
-    pdl_drop(row);
-    return ok;
-}
-
-/* --- the file --------------------------------------------------------------------------------- */
 
 /* Makes texts of the table harmless for a terminal. A pipe and a file get the texts unchanged. */
 static void make_shown(output_file *s) {
@@ -134,7 +70,7 @@ static bool put_inside(output_file *s, pdl_str json, pdl_err *err) {
 static bool put(pdl_batch_output *base, pdl_str json, pdl_err *err) {
     output_file *s = (output_file *)(void *)base;
     if (base->table.form == PDL_TABLE_csv) {
-        if (!put_csv(s, json, err)) return false;
+        if (!pdl_batch_csv_row(base, json, &s->buf, err)) return false;
     } else if (base->inside.n) {
         if (!put_inside(s, json, err)) return false;
     } else {
@@ -189,6 +125,6 @@ static bool open_file(output_file *s, uint64_t keep, pdl_err *err) {
 bool pdl_batch_output_file_begin(pdl_batch_output *base, uint64_t keep, pdl_err *err) {
     output_file *s = (output_file *)(void *)base;
     if (!open_file(s, keep, err)) return false;
-    if (base->table.form == PDL_TABLE_csv && !keep) put_header(s);
+    if (base->table.form == PDL_TABLE_csv && !keep) pdl_batch_csv_header(base, &s->buf);
     return true;
 }

@@ -39,6 +39,12 @@ static inline bool pdl_batch_output_is_result(const pdl_batch_output *s, size_t 
     return i + BATCH_OWN_COLUMNS - BATCH_RESULT == s->columns.n;
 }
 
+/* Append the line with the names of the columns, and a row of a CSV file, to out. The row is an
+ * object of JSON. */
+void pdl_batch_csv_header(const pdl_batch_output *s, pdl_buf *out);
+PDL_MUST bool pdl_batch_csv_row(const pdl_batch_output *s, pdl_str json, pdl_buf *out,
+                                pdl_err *err);
+
 PDL_MUST bool pdl_batch_output_file_begin(pdl_batch_output *s, uint64_t keep, pdl_err *err);
 pdl_batch_output *pdl_batch_output_file_new(void);
 pdl_batch_output *pdl_batch_output_sqlite_new(void);

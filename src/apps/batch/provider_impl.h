@@ -6,7 +6,7 @@
 #define PDL_BATCH_PROVIDER_IMPL_H
 
 #include "base/vec.h"
-#include "batch/provider.h"
+#include "batch/provider_batch.h"
 #include "value/val.h"
 
 enum { PROVIDER_HASH = 40 };
@@ -50,8 +50,8 @@ bool pdl_batch_provider_interrupted(const pdl_batch_provider *p, pdl_err *err);
 /* Returns true after a signal, or when no seconds of the budget are left, and sets the error. */
 bool pdl_batch_provider_stopped(const pdl_batch_provider *p, pdl_err *err);
 
-/* Pauses. Meanwhile the loop runs, and signals are noticed. Returns false when the batch has to
- * end. */
+/* Waits for ms. The loop runs while this function waits, and a signal ends the wait. Returns false
+ * when the batch has to end. */
 PDL_MUST bool pdl_batch_provider_rest(pdl_batch_provider *p, uint64_t ms, pdl_err *err);
 void pdl_batch_provider_note_again(const pdl_batch_provider *p, const pdl_err *err);
 

@@ -5,7 +5,9 @@
  */
 #include <stdio.h>
 
+#include "base/plural.h"
 #include "base/utf8.h"
+#include "base/word_list.h"
 #include "batch/provider_impl.h"
 #include "io/http.h"
 #include "value/json_read.h"
@@ -60,11 +62,11 @@ typedef struct wire_request {
 
 static bool refused(const exchange *x, const wire_request *q, pdl_err *err) {
     enum { SHOWN = 300 };
-    pdl_err_kind kind = x->status == 401 || x->status == 403 ? PDL_E_auth
+    pdl_err_kind kind = x->status == 401 || x->status == 403   ? PDL_E_auth
                         : x->status == 404 || x->status == 410 ? PDL_E_not_found
-                        : is_not_now(x->status)              ? PDL_E_rate_limit
-                        : x->status >= 500                   ? PDL_E_server
-                                                             : PDL_E_protocol;
+                        : is_not_now(x->status)                ? PDL_E_rate_limit
+                        : x->status >= 500                     ? PDL_E_server
+                                                               : PDL_E_protocol;
     if (!x->ok)
         return pdl_err_set(err, PDL_E_connection, (pdl_loc){0}, "%s %s: %s", q->method, q->url,
                            x->why);
@@ -89,9 +91,8 @@ static bool ask_once(pdl_batch_provider *p, const wire_request *q, pdl_buf *out,
     PDL_VEC(const char *) headers = {0};
     pdl_buf content = PDL_BUF;
     pdl_http *http = pdl_http_new(
-        p->use.loop,
-        &(pdl_http_options){.max_reply_bytes =
-                                q->body.p ? MAX_WORDS /* no results */ : MAX_RESULTS});
+        p->use.loop, &(pdl_http_options){.max_reply_bytes =
+                                             q->body.p ? MAX_WORDS /* no results */ : MAX_RESULTS});
     exchange x = {.body = PDL_BUF};
     for (size_t i = 0; i < like->headers.n; i++)
         if (is_kept(like->headers.p[i])) *pdl_vec_push(&headers) = like->headers.p[i];
@@ -177,7 +178,7 @@ static pdl_val upload_of(pdl_str id, const char *form, pdl_str url, const item *
 
 static void note_upload(const pdl_batch_provider *p, size_t n, pdl_str id) {
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "%zu request%s given to the provider as batch %.*s", n, n == 1 ? "" : "s",
+    pdl_buf_putf(&b, "%zu request%s given to the provider as batch %.*s", n, PDL_PLURAL(n),
                  PDL_FMT(id));
     if (p->use.note) p->use.note(p->use.user, pdl_buf_z(&b));
     pdl_buf_fini(&b);
@@ -187,7 +188,8 @@ static void note_upload(const pdl_batch_provider *p, size_t n, pdl_str id) {
 
 #define BOUNDARY "pdl-9a5c1f7e2b8d4036"
 
-/* Returns the path of the calls in the form that a batch has for it. */
+/* Returns the path of the calls as the description of a batch names it, such as
+ * /v1/chat/completions. */
 static pdl_str endpoint_of(pdl_str url) {
     size_t v1 = pdl_str_find(url, PDL_STR("/v1/"), 0);
     return v1 == PDL_NOT_FOUND ? PDL_STR("/v1/chat/completions") : pdl_str_sub(url, v1, url.n);
@@ -241,11 +243,11 @@ static bool upload_openai(pdl_batch_provider *p, pdl_str base, const item *const
     pdl_val file, batch;
     pdl_buf_putf(&url, "%.*s/files", PDL_FMT(base));
     put_file(items, n, endpoint, &body);
-    bool ok = ask_json(p,
-                       &(wire_request){"POST", pdl_buf_z(&url),
-                                       "multipart/form-data; boundary=" BOUNDARY,
-                                       pdl_buf_str(&body)},
-                       &file, err);
+    bool ok =
+        ask_json(p,
+                 &(wire_request){"POST", pdl_buf_z(&url), "multipart/form-data; boundary=" BOUNDARY,
+                                 pdl_buf_str(&body)},
+                 &file, err);
     bool named = ok && has_id(file, pdl_buf_z(&url), err);
     pdl_buf_fini(&url);
     pdl_buf_fini(&body);
@@ -401,14 +403,11 @@ static void put_failure(pdl_vref batch, pdl_buf *out) {
 
 static bool fetch_openai(pdl_batch_provider *p, pdl_str base, pdl_vref batch, bool *ended,
                          pdl_err *err) {
-    static const char *const files[] = {"output_file_id", "error_file_id"}, *const ends[] = {
-                                                                                "completed",
-                                                                                "failed", "expired",
-                                                                                "cancelled"};
+    static const char *const files[] = {"output_file_id", "error_file_id"};
+    static const char *const ends[] = {"completed", "failed", "expired", "cancelled"};
     bool ok = true;
     put_failure(batch, &p->why);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        *ended = *ended || pdl_str_is(pdl_member_str(batch, "status"), ends[i]);
+    *ended = *ended || PDL_STR_IN(pdl_member_str(batch, "status"), ends);
     for (size_t i = 0; ok && *ended && i < sizeof files / sizeof *files; i++) {
         pdl_str file = pdl_member_str(batch, files[i]);
         pdl_buf url = PDL_BUF;

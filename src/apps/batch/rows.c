@@ -89,8 +89,8 @@ static bool is_stream(const pdl_table *t) {
     struct stat st;
     bool device = pdl_str_starts(t->path, PDL_STR("/dev/"));
     char *path = pdl_str_dup(t->path);
-    bool is = stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ||
-                                       (device && S_ISCHR(st.st_mode)));
+    bool is = stat(path, &st) == 0 &&
+              (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || (device && S_ISCHR(st.st_mode)));
     pdl_free(path);
     return is || t->standard;
 }
@@ -104,9 +104,8 @@ pdl_str pdl_table_shown(const pdl_table *t) {
 }
 
 bool pdl_table_refuse_twice(const pdl_table *t, const char *option, pdl_err *err) {
-    return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                       "%s needs a file: %.*s cannot be read twice", option,
-                       PDL_FMT(pdl_table_shown(t)));
+    return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s needs a file: %.*s cannot be read twice",
+                       option, PDL_FMT(pdl_table_shown(t)));
 }
 
 /* Splits a name such as file.db:table or file.db:SELECT ... */

@@ -100,7 +100,8 @@ static bool drain(writer *w, pdl_err *err) {
     return true;
 }
 
-/* Returns the position of a row in the order in which rows finished, which is a fact of the row. */
+/* Returns the position of a row in the order in which rows finished. The facts of the row contain
+ * it. */
 static uint64_t seq_of(pdl_str facts) {
     pdl_val v;
     pdl_err ignored = {0};

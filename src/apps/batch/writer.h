@@ -71,8 +71,8 @@ PDL_MUST bool pdl_batch_writer_flush(writer *w, pdl_err *err);
 /* Appends everything that may be in the output, and puts the mark. */
 PDL_MUST bool pdl_batch_writer_mark(writer *w, pdl_err *err);
 enum { BATCH_FLUSH_MS = 200 };
-/* Returns true when the invariants hold between turns: rows in memory wait for their turn, so an
- * unordered output has none; the sum of their texts is within BATCH_NEAR_BYTES. */
+/* Returns true when the invariants hold: only an ordered output keeps rows in memory, they are some
+ * of the waiting rows, and their texts have at most BATCH_NEAR_BYTES bytes together. */
 bool pdl_batch_writer_ok(const writer *w);
 void pdl_batch_writer_close(writer *w);
 

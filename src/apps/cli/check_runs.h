@@ -18,7 +18,6 @@ void pdl_cli_forecast_text(const pdl_forecast *f, pdl_buf *out);
 /* Prints the verdicts of all runs that were made from the program of --check and have not ended.
  * Returns the exit code, which is 1 after an error. */
 int pdl_cli_check_runs(const arguments *a,
-                       void (*unreadable)(void *user, pdl_str path, const char *why),
-                       pdl_err *err);
+                       void (*unreadable)(void *user, pdl_str path, const char *why), pdl_err *err);
 
 #endif

@@ -6,12 +6,13 @@
 #ifndef PDL_CLI_CLI_H
 #define PDL_CLI_CLI_H
 
-#include "api/config.h"
+#include "api/project_config.h"
 #include "api/run_guards.h"
 #include "api/session.h"
 #include "base/limits.h"
 #include "base/num.h"
 #include "cli/options.h"
+#include "io/signal_watch.h"
 #include "io/tty.h"
 
 #define PDL_MAX_SOURCE_BYTES_SIZE ((size_t)PDL_MAX_SOURCE_BYTES)
@@ -19,6 +20,8 @@
 /* Reads the bytes of a program; "-" is standard input. */
 PDL_MUST bool pdl_cli_read_program(pdl_str file, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_cli_program_is_there(pdl_str file, pdl_err *err);
+/* Returns the option by which the user gave variables, for messages; static. */
+const char *pdl_cli_data_giver(const arguments *a);
 /* Reads the variables of --data-file and --data as a dict. */
 PDL_MUST bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err);
 
@@ -88,19 +91,21 @@ typedef struct durable_command {
     bool quiet;    /* no notes are printed */
     bool has_seed; /* the run is a resumed inference whose journal has its seed */
     uint64_t seed; /* the seed of the inference */
+    /* the terminal, which holds output back until its rows are written; NULL when the run prints
+     * nothing */
+    struct term *term;
 } durable_command;
-struct term;
-/* Makes the journal of a new run. Called after its program was loaded. Returns false when err is
- * set. */
+/* Makes a new run durable: makes its journal, and connects it with the session and the terminal.
+ * Called after the program was loaded, before the run starts. */
 PDL_MUST bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_session *s,
                                     pdl_str text, pdl_vref inputs, pdl_err *err);
 /* Opens an existing run, and takes its program and the options that `a` does not give. */
 PDL_MUST bool pdl_cli_durable_open(durable_command *l, arguments *a, pdl_durable_use use,
                                    pdl_err *err);
-/* Connects the run, the session and the terminal. Called before the run starts. given has variables
- * of this command line, which replace those of a resumed run. */
-PDL_MUST bool pdl_cli_durable_attach(durable_command *l, const arguments *a, pdl_session *s,
-                                     pdl_vref given, struct term *t, pdl_err *err);
+/* Connects an open run with the session and the terminal, before the run starts. given has
+ * variables of this command line, which replace those of the run. */
+PDL_MUST bool pdl_cli_durable_resume(durable_command *l, const arguments *a, pdl_session *s,
+                                     pdl_vref given, pdl_err *err);
 /* Prints notes and open questions after the run. */
 void pdl_cli_durable_note(const durable_command *l, const arguments *a, pdl_session *s);
 void pdl_cli_durable_fini(durable_command *l);
@@ -118,8 +123,8 @@ bool pdl_cli_syncs_fully(const arguments *a); /* Returns true for --sync full. *
 /* Returns the path of the journal of an id or of a file. Owned. Error: usage. */
 PDL_MUST bool pdl_cli_durable_path(pdl_str name, char **out, pdl_err *err);
 /* cmd_trace.c. Makes the trace of a run, as pieces of JSON or as a document that can be shown. The
- * program is that of `beside`; when its text.p is NULL, it is the program in the journal. No effect
- * is executed. */
+ * program is `beside`, or the program in the journal when beside->text.p is NULL. No effect is
+ * executed. */
 #define PDL_CLI_BAD_FRAME                                                                          \
     "argument --view-frame: expected origins, as https://a.example, or schemes of applications, "  \
     "as vscode-webview:"
@@ -158,6 +163,10 @@ int pdl_cli_run_durable(const arguments *a, durable_command *l);
  * The next such signal ends the process at once, with its children. An ignored SIGHUP stays ignored
  * (nohup). */
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
+/* Makes a signal that ends a command without a watch print "pdl: interrupted; " and this text. The
+ * command has nothing else to do at its end. */
+PDL_PRINTF(1, 2) void pdl_cli_say_at_interrupt(const char *fmt, ...);
+#define PDL_CLI_SAME_COMMAND "the same command asks only for the answers that are missing"
 /* Returns the address of the signal that was received; it is 0 before the first signal. */
 const volatile sig_atomic_t *pdl_cli_signal_received(void);
 /* Sets the flag of a cancellation, as a signal would, after ms of processor time. 0 stops the
@@ -182,15 +191,17 @@ bool pdl_cli_use_separator(const arguments *a, struct pdl_table *input, struct p
  * none. */
 pdl_str pdl_cli_sandbox_profile(const arguments *a);
 
-/* put.c. The functions of this file redact the secrets of s (may be NULL), and neutralise control
- * characters on a terminal. pdl_cli_put_stdout writes text to standard output and flushes. It
- * returns the exit code: 0, or 141 when the reader has closed the output, or 1 after another
- * failure, which a message reports. */
+/* command_output.c. The functions of this file redact the secrets of s (may be NULL), and
+ * neutralise control characters on a terminal. pdl_cli_put_stdout writes text to standard output
+ * and flushes. It returns the exit code: 0, or 141 when the reader has closed the output, or 1
+ * after another failure, which a message reports. */
 int pdl_cli_put_stdout(pdl_str text);
 void pdl_cli_put_stderr(pdl_str text, const pdl_session *s);
 /* Prints a line that contains no secrets. */
 PDL_PRINTF(1, 2) void pdl_cli_note(const char *fmt, ...);
 void pdl_cli_print_error(const pdl_err *err, const pdl_session *s);
+/* Prints an error and releases it. Returns the exit code: 2 for wrong usage, otherwise 1. */
+int pdl_cli_fail(pdl_err *err);
 /* Prints the reasons why a program cannot be loaded. */
 void pdl_cli_print_load_errors(const pdl_program *p, const pdl_session *s);
 /* Prints a message after a failed write with errno e, unless the reader has closed the output.
@@ -204,5 +215,8 @@ int pdl_cli_refuse(const arguments *a, const char *message);
 /* Prints an error that came before a program ran, like pdl_cli_print_error, and names the option
  * whose value the error mentions. */
 void pdl_cli_print_option_error(const arguments *a, const pdl_err *err, const pdl_session *s);
+/* Prints an error as pdl_cli_print_option_error does, and releases it. Returns the exit code, as
+ * pdl_cli_fail does. */
+int pdl_cli_fail_option(const arguments *a, pdl_err *err, const pdl_session *s);
 
 #endif

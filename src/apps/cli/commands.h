@@ -40,6 +40,9 @@ int pdl_cli_cmd_docs(const arguments *a);
 /* cmd_docs.c. Shows the section of the manual that fits a word best. *code gets the exit status.
  * Returns false when no section has the word. */
 bool pdl_cli_docs_show(pdl_str word, int *code);
+/* Reports that the manual does not show a message, and lists the sections that have the most of its
+ * words. Returns the exit status. */
+int pdl_cli_docs_nearest(pdl_str message);
 int pdl_cli_cmd_help(const arguments *a);
 int pdl_cli_cmd_version(const arguments *a);
 /* the help does not show this command, and no other command whose name begins with _ */

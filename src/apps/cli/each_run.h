@@ -1,4 +1,4 @@
-/* each_run.h -- code that the commands share which run a program many times: batch, eval, infer and
+/* each_run.h -- code shared by the commands that run a program many times: batch, eval, infer and
  * optimize. Private to cli.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -15,7 +15,9 @@ typedef struct each_run {
     pdl_check_config config;
     /* limits all runs together, so `session` has no limits; NULL means no limits */
     const double *budget;
-    pdl_val variables;    /* absent until they are read */
+    pdl_val variables; /* absent until they are read */
+    /* the option that gave the variables, for messages; static */
+    const char *giver;
 } each_run;
 
 /* Reads the options that all runs have. Returns 0, or the exit code of a wrong command line; the

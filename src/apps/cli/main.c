@@ -64,6 +64,10 @@ int pdl_cli_cmd_help(const arguments *a) {
         pdl_buf_fini(&b);
         return shown;
     }
+    if (pdl_str_find(a->files.p[0], PDL_STR(" "), 0) != PDL_NOT_FOUND) {
+        pdl_buf_fini(&b);
+        return pdl_cli_docs_nearest(a->files.p[0]);
+    }
     pdl_buf_putf(&b, "no command, rule, option or message is called %.*s; ",
                  PDL_FMT(pdl_cli_visible(a->files.p[0])));
     pdl_str near = pdl_cli_help_nearest(a->files.p[0]);
@@ -90,6 +94,27 @@ static void hold_descriptors(void) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) _exit(1);
 }
 
+/* Undoes what a parent may have passed on: with blocked signals no run could be ended, and the
+ * children of a process that ignores SIGCHLD leave no exit status. An ignored SIGHUP or SIGINT is
+ * intended, as by nohup. */
+static void begin_signals(void) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGCHLD, SIG_DFL);
+    /* when the reader of a pipe has closed it, the write fails with an error */
+    signal(SIGPIPE, SIG_IGN);
+    /* when a file reaches its size limit, the write fails with an error, too */
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Returns true when the help is requested. pdl-infer also shows it when no program is given, as the
+ * reference's command does. */
+static bool wants_help(const arguments *a) {
+    bool infers = a->is_reference && a->command->run == pdl_cli_cmd_infer;
+    return a->given[OPT_help] || (infers && !a->files.n && !a->given[OPT_version]);
+}
+
 static int run_command(const arguments *a) {
     char why[PDL_DEBUG_WHY];
     if (!pdl_debug_init_process(getenv("PDL_STRESS"), why)) return pdl_cli_refuse(a, why);
@@ -100,8 +125,7 @@ static int run_command(const arguments *a) {
  * of the reference's command, in an array that the caller owns. Returns argv in all other cases. */
 static char **named_arguments(int *argc, char **argv, bool *renamed) {
     static char word[] = "optimize";
-    const char *slash = argv[0] ? strrchr(argv[0], '/') : NULL,
-               *name = slash ? slash + 1 : argv[0];
+    const char *slash = argv[0] ? strrchr(argv[0], '/') : NULL, *name = slash ? slash + 1 : argv[0];
     *renamed = name && strcmp(name, "pdl-optimize") == 0;
     if (!*renamed) return argv;
     char **more = PDL_NEW_N(char *, (size_t)*argc + 2);
@@ -118,15 +142,12 @@ int main(int argc, char **argv) {
     const char *word;
     char *message = NULL;
     hold_descriptors();
+    begin_signals();
     pdl_os_keep_large_blocks();
     pdl_int_use_alloc();
     pdl_loop_use_alloc();
     pdl_http_use_alloc();
     pdl_pool_enter(pdl_pool_new()); /* the pool is used until the process ends */
-    /* when the reader of a pipe has closed it, the write fails with an error */
-    signal(SIGPIPE, SIG_IGN);
-    /* when a file reaches its size limit, the write fails with an error, too */
-    signal(SIGXFSZ, SIG_IGN);
     if (argc > 3 && strcmp(argv[1], "__confine") == 0)
         return pdl_sandbox_confine(argc - 2, argv + 2, false);
     if (argc > 3 && strcmp(argv[1], "__confined") == 0)
@@ -135,12 +156,12 @@ int main(int argc, char **argv) {
     if (bad_pack) return bad_pack;
     argv = named_arguments(&argc, argv, &renamed);
     bool ok = pdl_cli_arguments_read(argc, argv, &a, &word, &message) &&
-              pdl_cli_find_program(&a, word, &message) &&
-              pdl_cli_finds_files(&a, &message) && pdl_cli_spares_files(&a, &message);
-    a.is_reference = renamed;
-    int code = !ok                 ? wrong_usage(&a, message)
-               : a.given[OPT_help] ? show_help(a.command)
-                                   : run_command(&a);
+              pdl_cli_find_program(&a, word, &message) && pdl_cli_finds_files(&a, &message) &&
+              pdl_cli_spares_files(&a, &message);
+    a.is_reference = a.is_reference || renamed;
+    int code = !ok              ? wrong_usage(&a, message)
+               : wants_help(&a) ? show_help(a.command)
+                                : run_command(&a);
     pdl_cli_arguments_fini(&a);
     if (renamed) pdl_free(argv);
     return code;

@@ -61,7 +61,8 @@ typedef struct arguments {
     PDL_VEC(struct given_value {
         opt_id id;
         pdl_str value;
-    }) values;
+    })
+    values;
     PDL_VEC(pdl_str) policies; /* the values of --policy */
     PDL_VEC(pdl_str) args;     /* operands that a run passes to its program */
     PDL_VEC(char *) owned;     /* texts that members point to */

@@ -1,7 +1,7 @@
 /* pack.h -- the form of a packed command, which `pdl pack` writes and the start reads.
  *
  * The bytes of the command are followed by the bytes of its parts, by an index with one line for
- * each part, and by a tail of fixed size, which has the place of the parts and the hash of the
+ * each part, and by a tail of fixed size. The tail has the place of the parts and the hash of the
  * index. A line of the index is ROLE HASH SIZE NAME. One byte of the command's mark says that it is
  * packed. So a command that is not packed does not search for a tail, and a packed command without
  * its tail refuses to run.

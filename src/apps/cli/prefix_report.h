@@ -6,7 +6,7 @@
 #ifndef PDL_CLI_PREFIX_REPORT_H
 #define PDL_CLI_PREFIX_REPORT_H
 
-#include "api/prefix.h"
+#include "api/prefix_report.h"
 #include "cli/cli.h"
 
 /* Appends the report of pdl_prefix_report as text. */

@@ -7,7 +7,7 @@
 #define PDL_CLI_REPL_H
 
 #include "base/vec.h"
-#include "cli/term.h"
+#include "cli/run_output.h"
 #include "io/line_edit.h"
 #include "pdl.h"
 

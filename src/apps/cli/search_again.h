@@ -16,9 +16,9 @@ struct pdl_forecast;
 
 /* Appends, as JSON, the command of a search and the working folder of the command. */
 void pdl_cli_search_command(const arguments *a, pdl_buf *out);
-/* The file that only the folder of a durable search has, and one that the folder of each search
- * has. */
-#define PDL_SEARCH_STATE "state.json"
+/* The first file is only in the folder of a durable search; the second file is in the folder of
+ * every search. */
+#define PDL_SEARCH_STATE      "state.json"
 #define PDL_SEARCH_CANDIDATES "candidates.jsonl"
 /* Returns the folder of a search that has this file, owned. name is its path, or a name in
  * experiments. Returns NULL when there is no such folder. */
@@ -53,8 +53,8 @@ bool pdl_cli_is_one_run(const pdl_durable *run, pdl_err *err);
 int pdl_cli_infer_resume(const arguments *a, struct durable_command *l);
 /* Makes the forecast of the resume of an inference, without running the inference. Returns false
  * when err is set: the resume would stop. */
-bool pdl_cli_infer_forecast(const struct durable_command *l, pdl_str file,
-                            struct pdl_forecast *out, pdl_err *err);
+bool pdl_cli_infer_forecast(const struct durable_command *l, pdl_str file, struct pdl_forecast *out,
+                            pdl_err *err);
 /* Checks that the program is unchanged. Returns false when err is set: usage. */
 bool pdl_cli_infer_is_unchanged(const struct durable_command *l, pdl_str text, pdl_err *err);
 

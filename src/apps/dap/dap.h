@@ -11,10 +11,9 @@
 #ifndef PDL_DAP_DAP_H
 #define PDL_DAP_DAP_H
 
-/* Serves standard input and output until the client disconnects or the input ends. Meanwhile, the
- * process reads from its standard input what the client types in its console, and its standard
- * output goes to standard error, so that code of a program cannot write into the protocol. Returns
- * the exit code. */
+/* Serves standard input and output until the client disconnects or the input ends. Meanwhile,
+ * standard input of the process is what the client types in its console, and standard output goes
+ * to standard error. So code of a program cannot write into the protocol. Returns the exit code. */
 int pdl_dap_serve(void);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef PDL_DAP_DEBUGGER_H
 #define PDL_DAP_DEBUGGER_H
 
-#include "api/config.h"
+#include "api/project_config.h"
 #include "api/session.h"
 #include "base/intern.h"
 #include "base/vec.h"
@@ -33,7 +33,7 @@ typedef struct dap_thread {
 
 /* A value that the client may unfold, and where it is, so that the client can change it. */
 typedef struct dap_reference {
-    pdl_val value;  /* owned; absent when another value has replaced it */
+    pdl_val value; /* owned; absent when another value has replaced it */
     /* when the value is a scope, the frame to which its variables belong; otherwise 0 */
     uint32_t frame;
     size_t parent; /* the number of the value that contains it; 0 for the outermost value */
@@ -105,7 +105,7 @@ typedef struct debugger {
     uint32_t at_fiber;        /* the fiber that is stopped */
     /* the request of an effect when the run is stopped before the effect; otherwise absent */
     pdl_val request;
-    pdl_val last_result;         /* result of the block that ended most recently; may be absent */
+    pdl_val last_result; /* result of the block that ended most recently; may be absent */
     /* filled while the run is stopped; the first has the number 1 */
     PDL_VEC(dap_reference) references;
 } debugger;
@@ -115,7 +115,8 @@ typedef struct debugger {
  * after the other. */
 bool pdl_dap_debugger_ok(const debugger *g);
 
-/* --- message.c -------------------------------------------------------------------------------- */
+/* --- dap_messages.c
+ * -------------------------------------------------------------------------------- */
 
 /* These send messages to the client, and take body. */
 void pdl_dap_event(debugger *g, const char *name, pdl_val body);

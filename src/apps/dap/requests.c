@@ -29,13 +29,17 @@ static pdl_val put_filter(const char *id, const char *label) {
 }
 
 static void on_initialize(debugger *g, pdl_vref m, pdl_vref args) {
-    static const char *const flags[] = {
-        "supportsConfigurationDoneRequest",  "supportsConditionalBreakpoints",
-        "supportsHitConditionalBreakpoints", "supportsLogPoints",
-        "supportsEvaluateForHovers",         "supportsTerminateRequest",
-        "supportsDelayedStackTraceLoading",  "supportsSetVariable",
-        "supportsRestartRequest",            "supportsExceptionInfoRequest",
-        "supportTerminateDebuggee"};
+    static const char *const flags[] = {"supportsConfigurationDoneRequest",
+                                        "supportsConditionalBreakpoints",
+                                        "supportsHitConditionalBreakpoints",
+                                        "supportsLogPoints",
+                                        "supportsEvaluateForHovers",
+                                        "supportsTerminateRequest",
+                                        "supportsDelayedStackTraceLoading",
+                                        "supportsSetVariable",
+                                        "supportsRestartRequest",
+                                        "supportsExceptionInfoRequest",
+                                        "supportTerminateDebuggee"};
     pdl_val d = pdl_dict_new(12), filters = pdl_list_new(2);
     pdl_vref lines = pdl_member(args, "linesStartAt1"),
              columns = pdl_member(args, "columnsStartAt1");
@@ -175,8 +179,7 @@ static pdl_val variables_of(pdl_vref args) {
     pdl_val v = pdl_dict_new(4);
     v = pdl_dict_putz(v, "pdl_args", pdl_is_list(words) ? pdl_keep(words) : pdl_list_new(0));
     for (size_t i = 0; pdl_is_dict(data) && i < pdl_dict_len(data); i++)
-        v = pdl_dict_put(v, pdl_keep(pdl_dict_key_at(data, i)),
-                         pdl_keep(pdl_dict_val_at(data, i)));
+        v = pdl_dict_put(v, pdl_keep(pdl_dict_key_at(data, i)), pdl_keep(pdl_dict_val_at(data, i)));
     return v;
 }
 
@@ -225,9 +228,9 @@ static void on_restart(debugger *g, pdl_vref m, pdl_vref args) {
     g->again = pdl_keep(pdl_is_dict(again) ? again : g->arguments);
     pdl_dap_answer(g, m, pdl_dict_new(0));
     if (g->stopped)
-        pdl_dap_event(g, "continued", put_flag(pdl_dict_putz(pdl_dict_new(2), "threadId",
-                                                             pdl_int(g->at_fiber)),
-                                               "allThreadsContinued"));
+        pdl_dap_event(g, "continued",
+                      put_flag(pdl_dict_putz(pdl_dict_new(2), "threadId", pdl_int(g->at_fiber)),
+                               "allThreadsContinued"));
     g->stopped = false;
     pdl_dap_cancel(g);
 }

@@ -199,7 +199,6 @@ pdl_val pdl_dap_scopes(debugger *g, uint32_t frame) {
 
 /* --- setting ---------------------------------------------------------------------------------- */
 
-
 /* Returns the number of the scope that contains a value, and the name of its variable; 0 when no
  * scope contains it. */
 static size_t scope_of(const debugger *g, size_t at, pdl_vref key, pdl_str *name) {
@@ -230,9 +229,9 @@ static void forget_part(debugger *g, size_t parent, pdl_vref key) {
     }
 }
 
-/* Replaces a part. Values are immutable, so every value around the part is made again, up to the
- * variable, whose new value is returned, owned. The client's numbers of the values around the part
- * then refer to the new values; its numbers of the old part become invalid. */
+/* Replaces a part. Values are immutable, so every value around the part is made again. Returns the
+ * new value of the variable, owned. The client's numbers of the values around the part then refer
+ * to the new values; its numbers of the old part become invalid. */
 static pdl_val replace(debugger *g, size_t at, pdl_vref key, pdl_vref part) {
     pdl_val v = pdl_keep(part);
     while (!g->references.p[at - 1].frame) {

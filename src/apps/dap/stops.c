@@ -1,7 +1,7 @@
 /* stops.c -- receives the events of the run, and decides where it stops; see debugger.h. A stack
  * frame of the protocol is a block that has begun. The machine reports the beginning and the end of
- * each block, so this file stores the frames of each fiber. A step ends when their number has the
- * right value.
+ * each block, so this file stores the frames of each fiber. A step ends when the number of frames
+ * has the right value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -145,9 +145,7 @@ static void on_begin(debugger *g, const pdl_event *e) {
         .is_called = e->entry != PDL_ENTRY_PART && e->entry != PDL_ENTRY_DEF,
     };
     bool arrives = step_arrives(g, e->fiber, t->frames.n);
-    const char *reason = g->mode == DAP_ENTRY   ? "entry"
-                         : g->mode == DAP_PAUSE ? "pause"
-                                                : "step";
+    const char *reason = g->mode == DAP_ENTRY ? "entry" : g->mode == DAP_PAUSE ? "pause" : "step";
     if (!has_file(e->block) || continues_line(t, e->block)) return;
     if (pdl_dap_hits(g, e->block, e->fiber))
         stop(g, e->fiber, "breakpoint", (pdl_str){0});
@@ -245,7 +243,7 @@ void pdl_dap_on_event(void *user, const pdl_event *e) {
         pdl_dap_output(g, e->kind == PDL_EVENT_text || e->number != 2 ? "stdout" : "stderr",
                        e->text, e->untrusted);
     if (g->no_debug || g->evaluating) return;
-    switch ((int)e->kind) {
+    switch (e->kind) {
     case PDL_EVENT_block_begin:
         listen(g);
         g->failing = false;
@@ -262,6 +260,17 @@ void pdl_dap_on_event(void *user, const pdl_event *e) {
         return;
     case PDL_EVENT_effect: on_effect(g, e); return;
     case PDL_EVENT_reply: on_reply(g, e); return;
-    default: return;
+    case PDL_EVENT_run_begin:
+    case PDL_EVENT_run_end:
+    case PDL_EVENT_field:
+    case PDL_EVENT_text:
+    case PDL_EVENT_message:
+    case PDL_EVENT_out:
+    case PDL_EVENT_piece:
+    case PDL_EVENT_extra:
+    case PDL_EVENT_usage:
+    case PDL_EVENT_decision:
+    case PDL_EVENT_note:
+    case PDL_EVENT_COUNT: return;
     }
 }

@@ -37,7 +37,7 @@ static pdl_val by_runs(const evaluation *e, const eval_scores *s) {
         *pdl_vec_push(&change) = 0;
     }
     bool was_right = false;
-    for (size_t i = 0; i < s->leads.n; i++) {
+    for (size_t i = 0; i < s->leads.n && s->leads.p[i].answer < e->done; i++) {
         const eval_lead *lead = &s->leads.p[i];
         bool right = pdl_eval_is_right(lead->score);
         if (!i || s->leads.p[i - 1].answer != lead->answer) was_right = false;

@@ -55,8 +55,8 @@ static bool make_folder(evaluation *e, pdl_err *err) {
 }
 
 static void remove_folder(const evaluation *e) {
-    static const char *const names[] = {"in.jsonl",  "said.jsonl",  "said.jsonl.journal",
-                                        "ask.jsonl", "score.jsonl", "score.jsonl.journal",
+    static const char *const names[] = {"in.jsonl",    "said.jsonl",  "said.jsonl.journal",
+                                        "ask.jsonl",   "score.jsonl", "score.jsonl.journal",
                                         "values.jsonl"};
     if (!e->folder) return;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -234,6 +234,7 @@ static void put_draw(void *user, uint64_t number, pdl_buf *out) {
 static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_program *p,
                        pdl_batch_totals *t, pdl_err *err) {
     drawing d = {.e = e, .g = g};
+    bool is_judge = pdl_str_starts(pdl_str_of(g->role), PDL_STR("judge"));
     for (size_t i = e->from * e->o->samples; g->asked && i < g->asked->of.n; i++)
         if (g->asked->of.p[i] >= 0) *pdl_vec_push(&d.answers) = i;
     pdl_batch_options b = {.session = s,
@@ -243,8 +244,9 @@ static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_
                            .text = g->text,
                            .dir = pdl_file_folder(g->file),
                            .variables = g->variables,
-                           .giver = "--data-file",
+                           .giver = e->o->giver,
                            .shown_input = e->o->data.name,
+                           .hidden = is_judge ? (pdl_str){0} : e->o->expect,
                            .map = g->map,
                            .n_map = g->n_map,
                            .around = e->budget,
@@ -399,7 +401,7 @@ static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
     j->s->failed++;
     *pdl_vec_push(&j->s->faults) =
         (eval_fault){i, broken ? judge_failed(pdl_dict_getz(of->columns, "error")) : no_score(v),
-                pdl_is_str(at) ? pdl_str_dup(pdl_str_get(at)) : NULL};
+                     pdl_is_str(at) ? pdl_str_dup(pdl_str_get(at)) : NULL};
     return true;
 }
 
@@ -580,11 +582,8 @@ static void add_totals(pdl_batch_totals *sum, const pdl_batch_totals *t) {
 static bool evaluate(evaluation *e, pdl_str program, eval_scores *s, pdl_err *err) {
     char *in = pdl_eval_path_of(e, "in.jsonl"), *said = pdl_eval_path_of(e, "said.jsonl");
     stage g = asking(e, program, in, said);
-    reporting t = {.e = e,
-                   .s = s,
-                   .program = program,
-                   .n = e->from * e->o->samples,
-                   .fault = s->faults.n};
+    reporting t = {
+        .e = e, .s = s, .program = program, .n = e->from * e->o->samples, .fault = s->faults.n};
     pdl_batch_totals used = {0};
     remove_folder(e);
     bool ok = pdl_file_mkdir(e->folder, err);
@@ -609,8 +608,8 @@ static bool write_lines(const evaluation *e, pdl_err *err) {
 }
 
 static bool scores_ok(const evaluation *e, const eval_scores *s) {
-    return s->of.n == e->done * e->o->samples && s->feedback.n == s->of.n &&
-           s->failed <= s->of.n && s->faults.n <= s->failed;
+    return s->of.n == e->done * e->o->samples && s->feedback.n == s->of.n && s->failed <= s->of.n &&
+           s->faults.n <= s->failed;
 }
 
 bool pdl_evaluation_ok(const evaluation *e) {
@@ -629,17 +628,25 @@ static bool evaluate_wave(evaluation *e, pdl_err *err) {
     return ok;
 }
 
-/* Runs rows in waves until there is a verdict. Waves must be small, because rows after the decision
- * are paid for in vain. But there must be few waves, because calls pause at the end of each wave.
- * So each wave is larger when more rows were run before. The number of rows depends on neither
- * --jobs nor the order of replies. */
-static bool evaluate_until_decided(evaluation *e, pdl_err *err) {
+/* Returns how many rows the next wave has. Waves must be small, because rows after the decision are
+ * paid for in vain. But there must be few waves, because calls pause at the end of each wave. So
+ * each wave is larger when more rows were run before. A wave in which the budget ends is not
+ * counted, so with a budget the first ten rows are waves of 1, 2, 3 and 4 rows: then a small budget
+ * gives a result, too. The number of rows depends on neither --jobs nor the order of replies. */
+static size_t next_wave(const evaluation *e) {
     enum { MIN_ROWS = 10, SHARE = 10 };
+    size_t left = e->rows.n - e->from, n = e->from / SHARE;
+    if (n < MIN_ROWS) n = MIN_ROWS;
+    if (e->budget && e->from < MIN_ROWS)
+        for (n = 1; n * (n - 1) / 2 < e->from;) n++;
+    return n < left ? n : left;
+}
+
+/* Runs rows in waves until there is a verdict. */
+static bool evaluate_until_decided(evaluation *e, pdl_err *err) {
     pdl_eval_verdict_begin(&e->verdict, e->o->difference);
     while (!e->verdict.what && e->from < e->rows.n) {
-        size_t share = e->from / SHARE, left = e->rows.n - e->from;
-        size_t n = share > MIN_ROWS ? share : MIN_ROWS;
-        e->n = n < left ? n : left;
+        e->n = next_wave(e);
         if (!evaluate_wave(e, err)) return false;
         for (size_t i = e->from; i < e->done && !e->verdict.what; i++)
             if (pdl_eval_verdict_take(&e->verdict, pdl_eval_difference(e, i))) e->decided = i + 1;
@@ -657,7 +664,7 @@ static bool evaluate_all(evaluation *e, pdl_err *err) {
         return ok;
     }
     if (evaluate_until_decided(e, err)) return true;
-    if (err->kind != PDL_E_budget || !e->done) return false;
+    if (err->kind != PDL_E_budget) return false;
     pdl_err_fini(err); /* results without a decision are reported as undecided */
     e->spent = true;
     return true;

@@ -1,9 +1,9 @@
 /* eval.h -- measures a program on a table of questions with answers.
  *
- * An evaluation is two batches: the program is run for each row (several times with `samples`), and
- * its answer is scored, by a metric of the pattern library (lib/eval) or by a judge program, which
- * is run for each row as well. So rates, budgets, the number of rows in flight and the handling of
- * failed rows are the same as for batches. A row that fails counts as wrong.
+ * An evaluation is two batches. First the program is run for each row, several times with
+ * `samples`. Then each answer is scored by a metric of the pattern library (lib/eval), or by a
+ * judge program, which is run for each row as well. So rates, budgets, the number of rows in flight
+ * and the handling of failed rows are the same as for batches. A row that fails counts as wrong.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,6 +41,7 @@ typedef struct pdl_eval_options {
     uint32_t jobs;
     bool types;
     pdl_vref variables; /* dict or absent */
+    const char *giver;  /* the option that gave them, for messages */
     /* Options of the sessions: cache, time limits, prices, rates. The evaluation sets the members
      * file, dir and variables. */
     pdl_session_options session;

@@ -68,14 +68,15 @@ static pdl_str variable_of(const pdl_eval_options *o, pdl_str column) {
     return column;
 }
 
-/* Returns the variables of a row. The variables are data. */
+/* Returns the variables for a row: those of the options, and the cells of the row, which have the
+ * label `data`. */
 static pdl_val variables_of(const evaluation *e, pdl_vref row) {
     pdl_val d = pdl_dict_new(pdl_dict_len(row) + 8);
     if (pdl_is_dict(e->o->variables)) d = pdl_dict_merge(d, e->o->variables);
     for (size_t i = 0; i < pdl_dict_len(row); i++)
-        d = pdl_dict_puts(d, variable_of(e->o, pdl_str_get(pdl_dict_key_at(row, i))),
-                          pdl_with_label(pdl_keep(pdl_dict_val_at(row, i)),
-                                         PDL_LABEL_data | PDL_LABEL_FREE));
+        d = pdl_dict_puts(
+            d, variable_of(e->o, pdl_str_get(pdl_dict_key_at(row, i))),
+            pdl_with_label(pdl_keep(pdl_dict_val_at(row, i)), PDL_LABEL_data | PDL_LABEL_FREE));
     return d;
 }
 
@@ -145,7 +146,8 @@ static bool infer_row(inferring *g, size_t at, pdl_vref row, row_end *out, pdl_e
     out->place = use.place;
     count_use(g, &use, !ok);
     if (ok) return true;
-    pdl_drop(out->distribution); /* a part of a distribution does not count as an answer */
+    /* the inference failed, so the distribution is incomplete and not an answer */
+    pdl_drop(out->distribution);
     out->distribution = pdl_absent();
     if (!ends_all(e, &out->failure)) return true;
     pdl_err_move(err, &out->failure);
@@ -168,8 +170,7 @@ static bool score_value(inferring *g, size_t at, pdl_vref values, size_t which, 
     v->scored = g->order.n;
     *pdl_vec_push(&g->order) = g->e->order.p[at];
     *pdl_vec_push(&g->number) = which;
-    pdl_val line = pdl_dict_putz(pdl_dict_new(2), "result",
-                                 pdl_keep(pdl_list_at(values, which)));
+    pdl_val line = pdl_dict_putz(pdl_dict_new(2), "result", pdl_keep(pdl_list_at(values, which)));
     line = pdl_dict_putz(line, "error", pdl_null());
     bool ok = pdl_eval_put_line(g->values, line, err);
     pdl_drop(line);
@@ -228,9 +229,9 @@ static bool put_said(inferring *g, pdl_vref d, const pdl_err *failure, const cha
     pdl_buf_putf(&begin, "%s - ", place ? place : "");
     if (place && pdl_str_starts(pdl_str_of(why), pdl_buf_str(&begin))) why += begin.len;
     pdl_buf_fini(&begin);
-    pdl_val line = pdl_dict_putz(
-        pdl_dict_new(3), "result",
-        failed ? pdl_null() : pdl_keep(pdl_list_at(pdl_dict_getz(d, "values"), 0)));
+    pdl_val line =
+        pdl_dict_putz(pdl_dict_new(3), "result",
+                      failed ? pdl_null() : pdl_keep(pdl_list_at(pdl_dict_getz(d, "values"), 0)));
     line = pdl_dict_putz(line, "error", pdl_eval_text_or_null(failed ? why : NULL));
     line = pdl_dict_putz(line, "place", pdl_eval_text_or_null(failed ? place : NULL));
     bool ok = pdl_eval_put_line(g->said, line, err);

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "base/plural.h"
 #include "eval/evaluation.h"
 #include "eval/statistics.h"
 #include "value/int.h"
@@ -44,7 +45,7 @@ static pdl_val program_result(const evaluation *e, pdl_str program, const eval_s
         right += c;
         pass += pdl_eval_pass(e->o->samples, c, e->o->pass);
     }
-    pass /= (double)e->done;
+    if (e->done) pass /= (double)e->done;
     pdl_eval_wilson(pass, (double)e->done, &low, &high);
     pdl_val d = pdl_dict_putz(pdl_dict_new(15), "program", pdl_text(program));
     d = pdl_dict_putz(d, "rows", pdl_int((int64_t)e->done));
@@ -52,16 +53,16 @@ static pdl_val program_result(const evaluation *e, pdl_str program, const eval_s
     d = pdl_dict_putz(d, "right", pdl_int((int64_t)right));
     d = pdl_dict_putz(d, "failed", pdl_int((int64_t)failed));
     d = pdl_dict_putz(d, "first_error", pdl_eval_text_or_null(s->first));
-    d = pdl_dict_putz(d, "score", pdl_float(sum / n));
+    d = pdl_dict_putz(d, "score", e->done ? pdl_float(sum / n) : pdl_null());
     d = pdl_dict_putz(d, "flaky", flaky(e, s));
     d = pdl_dict_putz(d, "pass_k", pdl_int((int64_t)e->o->pass));
-    d = pdl_dict_putz(d, "pass", pdl_float(pass));
+    d = pdl_dict_putz(d, "pass", e->done ? pdl_float(pass) : pdl_null());
     d = pdl_dict_putz(d, "interval", interval(low, high));
     d = pdl_dict_putz(d, "calls", pdl_int(s->totals.calls));
     d = pdl_dict_putz(d, "tokens", pdl_int(s->totals.prompt_tokens + s->totals.completion_tokens));
     d = pdl_dict_putz(d, "cost", s->totals.cost > 0 ? pdl_float(s->totals.cost) : pdl_null());
     return pdl_dict_putz(d, "inference",
-                         e->o->infer ? pdl_eval_inference_result(e, s) : pdl_null());
+                         e->o->infer && e->done ? pdl_eval_inference_result(e, s) : pdl_null());
 }
 
 static pdl_val comparison(const evaluation *e) {
@@ -94,15 +95,15 @@ static pdl_val verdict_of(const evaluation *e) {
     for (size_t i = 0; i < n; i++) sum += d[i] = pdl_eval_difference(e, i);
     pdl_eval_verdict_interval(d, n, &low, &high);
     pdl_free(d);
-    pdl_val v = pdl_dict_putz(pdl_dict_new(7), "is",
-                              pdl_textz(pdl_eval_verdict_name(e->verdict.what)));
+    pdl_val v =
+        pdl_dict_putz(pdl_dict_new(7), "is", pdl_textz(pdl_eval_verdict_name(e->verdict.what)));
     v = pdl_dict_putz(v, "rows", pdl_int((int64_t)n));
     v = pdl_dict_putz(v, "of", pdl_int((int64_t)e->rows.n));
     v = pdl_dict_putz(v, "difference", n ? pdl_float(sum / (double)n) : pdl_null());
     v = pdl_dict_putz(v, "budget_spent", pdl_bool(e->spent));
     v = pdl_dict_putz(v, "interval", interval(low, high));
-    return pdl_dict_putz(v, "bound", e->o->difference > 0 ? pdl_float(e->o->difference)
-                                                          : pdl_null());
+    return pdl_dict_putz(v, "bound",
+                         e->o->difference > 0 ? pdl_float(e->o->difference) : pdl_null());
 }
 
 pdl_val pdl_eval_result(const evaluation *e) {
@@ -141,16 +142,33 @@ static void put_flaky(pdl_vref p, pdl_buf *out) {
     size_t n = pdl_list_len(rows);
     if (!n) return;
     pdl_str name = pdl_str_get(pdl_dict_getz(p, "program"));
-    pdl_buf_putf(out, "%.*s: samples of %zu row%s differ:", PDL_FMT(name), n, n == 1 ? "" : "s");
+    pdl_buf_putf(out, "%.*s: samples of %zu row%s differ:", PDL_FMT(name), n, PDL_PLURAL(n));
     for (size_t i = 0; i < n && i < SHOWN; i++)
         pdl_buf_putf(out, "%s %lld", i ? "," : "", (long long)pdl_int_of(pdl_list_at(rows, i)));
     pdl_buf_putf(out, "%s\n", n > SHOWN ? ", ..." : "");
 }
 
+/* Appends the difference, or that no row is known, and when the budget ended the evaluation that it
+ * did. */
+static void put_difference(pdl_vref v, pdl_buf *out) {
+    pdl_vref in = pdl_dict_getz(v, "interval");
+    bool spent = pdl_bool_of(pdl_dict_getz(v, "budget_spent"));
+    if (number(v, "rows") > 0)
+        pdl_buf_putf(out,
+                     ", after %.0f of %.0f rows: mean difference %.3f, 95 %% interval %.3f to "
+                     "%.3f\n",
+                     number(v, "rows"), number(v, "of"), number(v, "difference"),
+                     pdl_float_of(pdl_list_at(in, 0)), pdl_float_of(pdl_list_at(in, 1)));
+    else
+        PDL_PUT(out, ": there is no row that both have answered\n");
+    if (spent)
+        PDL_PUT(out, "the budget is spent: a larger --budget asks more rows, and with --cache only "
+                     "those\n");
+}
+
 static void put_verdict(pdl_vref programs, pdl_vref v, pdl_buf *out) {
     pdl_str is = pdl_str_get(pdl_dict_getz(v, "is")), a = name_at(programs, 0),
             b = name_at(programs, 1);
-    pdl_vref in = pdl_dict_getz(v, "interval");
     if (pdl_str_is(is, "same"))
         pdl_buf_putf(out, "%.*s and %.*s differ by less than %.3g", PDL_FMT(a), PDL_FMT(b),
                      number(v, "bound"));
@@ -158,10 +176,7 @@ static void put_verdict(pdl_vref programs, pdl_vref v, pdl_buf *out) {
         pdl_buf_putf(out, "undecided whether %.*s is better than %.*s", PDL_FMT(a), PDL_FMT(b));
     else
         pdl_buf_putf(out, "%.*s is %.*s than %.*s", PDL_FMT(a), PDL_FMT(is), PDL_FMT(b));
-    pdl_buf_putf(out,
-                 ", after %.0f of %.0f rows: mean difference %.3f, 95 %% interval %.3f to %.3f\n",
-                 number(v, "rows"), number(v, "of"), number(v, "difference"),
-                 pdl_float_of(pdl_list_at(in, 0)), pdl_float_of(pdl_list_at(in, 1)));
+    put_difference(v, out);
 }
 
 void pdl_eval_put_table(pdl_vref result, pdl_buf *out) {
@@ -169,6 +184,10 @@ void pdl_eval_put_table(pdl_vref result, pdl_buf *out) {
     static const double least_shown = 0.0001;
     pdl_vref list = pdl_dict_getz(result, "programs"), m = pdl_dict_getz(result, "mcnemar"),
              v = pdl_dict_getz(result, "verdict");
+    if (pdl_is_dict(v) && number(v, "rows") < 1) {
+        put_verdict(list, v, out);
+        return;
+    }
     pdl_buf_putf(out, "%-30s %6s %6s %7s   pass@%-2.0f   95 %% interval   mean score\n", "program",
                  "right", "of", "failed", number(pdl_list_at(list, 0), "pass_k"));
     for (size_t i = 0; i < pdl_list_len(list); i++) put_program(pdl_list_at(list, i), out);

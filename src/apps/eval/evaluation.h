@@ -11,9 +11,9 @@
 
 #include "base/vec.h"
 #include "effect/budget.h"
+#include "eval/comparison.h"
 #include "eval/eval.h"
 #include "eval/junit.h"
-#include "eval/verdict.h"
 
 /* An answer whose judge failed. error and place are owned; place is NULL when it is unknown. */
 typedef struct eval_fault {
@@ -36,9 +36,10 @@ typedef struct eval_scores {
     PDL_VEC(char *) feedback;   /* an item for each answer, which is owned or NULL */
     /* the place and reason of the first failed answer; owned; NULL before an answer fails */
     char *first;
-    pdl_batch_totals totals; /* only the use is filled in */
-    /* With inferences: the probability of each answer, negative for an answer that failed; the
-     * leading values, in the order of answers and runs; and the number of runs. */
+    pdl_batch_totals totals; /* only the members about use are set */
+    /* These are set with inferences. sure: the probability of each answer, which is negative for an
+     * answer that failed. leads: the leading values, in the order of answers and runs. runs: the
+     * number of runs. */
     PDL_VEC(double) sure;
     PDL_VEC(eval_lead) leads;
     uint64_t runs;
@@ -47,15 +48,15 @@ typedef struct eval_scores {
 typedef struct evaluation {
     const pdl_eval_options *o;
     char *folder; /* the folder of the evaluation's tables; owned; NULL before the folder exists */
-    PDL_VEC(char *) rows;   /* the data as JSON, one for each row; owned */
-    PDL_VEC(size_t) order;  /* the rows in the order in which they are asked */
-    size_t from, n;         /* the wave that is being run: n rows of `order`, from this index on */
-    size_t done;            /* number of rows of the order that have all their scores */
-    size_t decided;         /* number of rows of the order that the verdict needed */
+    PDL_VEC(char *) rows;  /* the data as JSON, one for each row; owned */
+    PDL_VEC(size_t) order; /* the rows in the order in which they are asked */
+    size_t from, n;        /* the wave that is being run: n rows of `order`, from this index on */
+    size_t done;           /* number of rows of the order that have all their scores */
+    size_t decided;        /* number of rows of the order that the verdict needed */
     /* Set while values of inferences are scored. It has, for each answer, the number of the value
      * in its row. NULL at other times. */
     const size_t *value_of;
-    bool spent;             /* the budget ended the evaluation before there was a verdict */
+    bool spent; /* the budget ended the evaluation before there was a verdict */
     pdl_eval_verdict verdict;
     eval_scores of[2];
     pdl_junit junit;
@@ -86,8 +87,8 @@ PDL_MUST bool pdl_eval_score_answers(const evaluation *e, eval_scores *s, const 
 void pdl_eval_scores_fini(eval_scores *s);
 /* Runs an inference for each row of the wave, scores the values that it finds, and writes the
  * answers to the table `said`. role is the first part of the names of replies in the cache. */
-PDL_MUST bool pdl_eval_infer(const evaluation *e, pdl_str program, const char *role,
-                             eval_scores *s, const char *said, pdl_err *err);
+PDL_MUST bool pdl_eval_infer(const evaluation *e, pdl_str program, const char *role, eval_scores *s,
+                             const char *said, pdl_err *err);
 /* Returns how reliable the probabilities of a program's inferences are, an owned dict. */
 pdl_val pdl_eval_inference_result(const evaluation *e, const eval_scores *s);
 /* Appends the result of pdl_eval_inference_result as lines for people. */

@@ -9,11 +9,12 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "api/config.h"
 #include "api/hooks.h"
+#include "api/project_config.h"
 #include "base/limits.h"
 #include "base/sort.h"
 #include "base/vec.h"
+#include "base/word_list.h"
 #include "io/file.h"
 #include "lang/load.h"
 #include "mock/script.h"
@@ -149,8 +150,8 @@ static void answer_scores(pdl_request *r, pdl_val scores) {
 /* Answers with the message of an item and with its log-probabilities. */
 static void answer_item(pdl_request *r, const pdl_mock_item *item, pdl_str prompt) {
     enum { MAX_ALTERNATIVES = 20 };
-    pdl_val scores = pdl_is_absent(item->scores) ? pdl_absent()
-                                                 : scores_for(item, pdl_request_data(r), prompt);
+    pdl_val scores =
+        pdl_is_absent(item->scores) ? pdl_absent() : scores_for(item, pdl_request_data(r), prompt);
     if (!pdl_is_absent(scores)) {
         answer_scores(r, scores);
         return;
@@ -159,9 +160,8 @@ static void answer_item(pdl_request *r, const pdl_mock_item *item, pdl_str promp
     if (pdl_is_str(item->reply)) m = pdl_dict_putz(m, "content", pdl_keep(item->reply));
     if (!pdl_is_absent(item->logprobs)) {
         pdl_vref content = pdl_dict_getz(m, "content");
-        pdl_val entries =
-            pdl_mock_entries(item, pdl_is_str(content) ? pdl_str_get(content) : PDL_STR(""),
-                             MAX_ALTERNATIVES);
+        pdl_val entries = pdl_mock_entries(
+            item, pdl_is_str(content) ? pdl_str_get(content) : PDL_STR(""), MAX_ALTERNATIVES);
         m = pdl_dict_putz(m, "logprobs", pdl_dict_putz(pdl_dict_new(1), "content", entries));
     }
     answer_with(r, m);
@@ -330,9 +330,7 @@ static bool run_session(test *t, pdl_str text, const pdl_session_options *sessio
     const pdl_program *p;
     if (pdl_is_str(record)) put_path(t, pdl_str_get(record), &path);
     pdl_session_options o = {
-        .program = {.file = t->program,
-                    .dir = t->folder,
-                    .variables = variables},
+        .program = {.file = t->program, .dir = t->folder, .variables = variables},
         .run = {.stream = PDL_STREAM_RESULT,
                 .holds_refusable = true,
                 .cancel = session->run.cancel,
@@ -394,9 +392,7 @@ static bool check_keys(pdl_vref d, const char *const *keys, size_t n, const char
     for (size_t k = 0; k < pdl_dict_len(d); k++) {
         pdl_vref key = pdl_dict_key_at(d, k);
         pdl_str given = pdl_is_str(key) ? pdl_str_get(key) : PDL_STR("?");
-        bool known = false;
-        for (size_t i = 0; i < n; i++) known = known || pdl_str_eq(names[i], given);
-        if (known) continue;
+        if (pdl_str_in(given, keys, n)) continue;
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: there is no key '%.*s'", where,
                     PDL_FMT(given));
         pdl_str near = pdl_str_nearest(given, names, n);
@@ -497,7 +493,7 @@ static bool read_tests(pdl_str file, pdl_val *out, pdl_err *err) {
     pdl_err why = {0};
     char *path = pdl_str_dup(file);
     bool ok = pdl_file_read(path, &text, err);
-    if (ok && !pdl_yaml_read(pdl_buf_str(&text), out, &line, &column, &why))
+    if (ok && !pdl_yaml_read_written(pdl_buf_str(&text), out, &line, &column, &why))
         ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s:%u: %s (column %u)", path, line,
                          why.msg, column);
     pdl_err_fini(&why);

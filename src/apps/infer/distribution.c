@@ -66,11 +66,10 @@ static bool counted(const distribution *d, pdl_vref result, pdl_val *out, pdl_er
     uint32_t slot = d->p->n_slots + 1;
     pdl_val vars = pdl_dict_merge(pdl_dict_new(4), d->p->variables);
     vars = pdl_dict_putz(vars, "result", pdl_keep(result));
-    pdl_run *r = pdl_session_spawn(d->p->session, &(pdl_spawn){.code = d->by,
-                                                               .variables = vars,
-                                                               .slot = slot,
-                                                               .group = slot,
-                                                               .budget = d->p->budget});
+    pdl_run *r = pdl_session_spawn(
+        d->p->session,
+        &(pdl_spawn){
+            .code = d->by, .variables = vars, .slot = slot, .group = slot, .budget = d->p->budget});
     bool ok = pdl_run_wait(r) == PDL_STEP_DONE;
     if (ok)
         *out = pdl_keep(pdl_run_result(r));
@@ -104,6 +103,18 @@ static void put_normal(pdl_str json, pdl_buf *out) {
     }
 }
 
+/* Returns the place of the block that makes the result of the program. When it is not known which
+ * part of a block makes the result, returns the place of that block. */
+static pdl_loc result_loc(const pdl_block *b) {
+    while (b && b->kind == PDL_BLOCK_lastOf) {
+        const pdl_blocks *items = &PDL_AS(lastOf, b)->items;
+        const pdl_contributes *c = items->n ? &items->p[items->n - 1]->contribute : NULL;
+        if (!c || (c->given && !c->result)) break;
+        b = items->p[items->n - 1];
+    }
+    return b ? b->loc : (pdl_loc){0};
+}
+
 static bool put_key(const distribution *d, const particle *q, pdl_buf *out, pdl_err *err) {
     pdl_buf json = PDL_BUF;
     pdl_val v;
@@ -115,7 +126,8 @@ static bool put_key(const distribution *d, const particle *q, pdl_buf *out, pdl_
         pdl_buf name = PDL_BUF;
         pdl_err_fini(err);
         pdl_particle_put_name(q, &name);
-        pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+        pdl_loc loc = d->by ? (pdl_loc){0} : result_loc(d->p->program->main);
+        pdl_err_set(err, PDL_E_type, loc,
                     "the result of %s is of type %s, or has a part that is no data: it cannot be "
                     "compared with others",
                     pdl_buf_z(&name), pdl_type_name(v));
@@ -135,11 +147,13 @@ bool pdl_distribution_ok(const distribution *d) {
 
 bool pdl_distribution_open(distribution *d, population *p, pdl_err *err) {
     *d = (distribution){.p = p};
+    d->lineages = p->is_attached ? pdl_list_new(p->n) : pdl_absent();
     return !p->o->by.n || compile_by(d, err);
 }
 
 void pdl_distribution_fini(distribution *d) {
     pdl_code_drop(d->by);
+    pdl_drop(d->lineages);
     pdl_map_fini(&d->index);
     for (size_t i = 0; i < d->values.n; i++) pdl_drop(d->values.p[i].value);
     for (size_t i = 0; i < d->keys.n; i++) pdl_free(d->keys.p[i]);
@@ -150,7 +164,7 @@ void pdl_distribution_fini(distribution *d) {
 }
 
 bool pdl_distribution_add(distribution *d, const particle *q, double logit, size_t *which,
-                      pdl_err *err) {
+                          pdl_err *err) {
     pdl_buf key = PDL_BUF;
     if (!put_key(d, q, &key, err)) {
         pdl_buf_fini(&key);
@@ -169,6 +183,7 @@ bool pdl_distribution_add(distribution *d, const particle *q, double logit, size
     *which = found - 1;
     *pdl_vec_push(&d->which) = (uint32_t)(found - 1);
     *pdl_vec_push(&d->logits) = logit;
+    if (pdl_is_list(d->lineages)) d->lineages = pdl_list_push(d->lineages, pdl_particle_lineage(q));
     assert(pdl_distribution_ok(d));
     return true;
 }

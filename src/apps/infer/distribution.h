@@ -21,9 +21,12 @@ typedef struct distribution {
     pdl_code *by;
     pdl_map index; /* text of the counted value -> 1 + index in values */
     PDL_VEC(distinct) values;
-    PDL_VEC(char *) keys;     /* texts in the index, owned */
-    PDL_VEC(uint32_t) which;  /* for each result that was added, the number of its value */
-    PDL_VEC(double) logits;   /* for each result that was added, its log weight */
+    PDL_VEC(char *) keys;    /* texts in the index, owned */
+    PDL_VEC(uint32_t) which; /* for each result that was added, the number of its value */
+    PDL_VEC(double) logits;  /* for each result that was added, its log weight */
+    /* for each result that was added, the lineage of its particle (pdl_particle_lineage); absent
+     * when the inference is not durable */
+    pdl_val lineages;
 } distribution;
 
 /* Opens an empty distribution. Errors: the errors of the expression --by. */
@@ -35,7 +38,7 @@ bool pdl_distribution_ok(const distribution *d);
 /* Adds the result of a particle. Sets *which to the number of the value. Error: the result cannot
  * be compared, or --by raises an error. */
 PDL_MUST bool pdl_distribution_add(distribution *d, const particle *q, double logit, size_t *which,
-                               pdl_err *err);
+                                   pdl_err *err);
 
 /* Returns log(sum(exp(x))) of n numbers that are `stride` bytes apart; -infinity when n is 0. */
 double pdl_infer_log_sum(const double *x, size_t n);

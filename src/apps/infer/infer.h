@@ -29,7 +29,7 @@ enum { PDL_INFER_MAX = 1000000, PDL_INFER_MAX_SMC = PDL_SPAWN_SLOTS - 2 };
 typedef struct pdl_infer_progress {
     /* the number of all runs, of the ended runs, and of the runs that wait at a factor */
     uint64_t n, ended, held;
-    int64_t calls;           /* model calls, which are counted when a run ends */
+    int64_t calls; /* model calls, which are counted when a run ends */
     double cost, seconds;
 } pdl_infer_progress;
 
@@ -52,13 +52,13 @@ typedef struct pdl_infer_options {
     double ess;
     /* used by smc: draws independently for each particle, instead of systematically */
     bool multinomial;
-    bool aligned;       /* used by smc: resamples only when all particles are at the same place */
-    double max_score;   /* used by rejection: the largest score that a run can have */
-    uint64_t tries;     /* used by rejection: maximum number of runs for one sample */
+    bool aligned;     /* used by smc: resamples only when all particles are at the same place */
+    double max_score; /* used by rejection: the largest score that a run can have */
+    uint64_t tries;   /* used by rejection: maximum number of runs for one sample */
     /* Options of the session: cache, recording, limits. The inference sets the members for the
      * program and the stream. */
     pdl_session_options session;
-    const double *budget; /* budget that all particles share; may be NULL */
+    const double *budget;      /* budget that all particles share; may be NULL */
     struct pdl_budget *around; /* a further budget that is charged; may be NULL */
     /* beginning of the names of replies in the cache; may be empty */
     pdl_str draw;
@@ -74,6 +74,10 @@ typedef struct pdl_infer_options {
      * the program was loaded and before anything is sent. When it is NULL, the inference is not
      * durable. */
     bool (*attach)(void *user, pdl_session *s, pdl_err *err);
+    /* Called when a durable inference has its result, before the journal is closed. The result has
+     * one more member, "lineages": for each of `particles` a list of places in the journal, before
+     * which the effects of the particle and of its ancestors have theirs. May be NULL. */
+    bool (*ended)(void *user, pdl_vref distribution, pdl_err *err);
     void *user;
 } pdl_infer_options;
 

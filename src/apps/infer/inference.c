@@ -118,8 +118,7 @@ static pdl_val as_dict(inference *f) {
     pdl_val v = pdl_dict_putz(pdl_dict_new(16), "algorithm",
                               pdl_textz(pdl_infer_algorithm_name(f->o->algorithm)));
     size_t drawn = draw(f, order);
-    v = pdl_dict_putz(v, "sample",
-                      d->values.n ? pdl_list_part(values, drawn) : pdl_null());
+    v = pdl_dict_putz(v, "sample", d->values.n ? pdl_list_part(values, drawn) : pdl_null());
     v = pdl_dict_putz(v, "values", values);
     v = pdl_dict_putz(v, "probs", probs);
     v = pdl_dict_putz(v, "log_evidence", finite_or_null(f->log_evidence));
@@ -241,6 +240,15 @@ static void end_failed(population *p, const pdl_err *err) {
     if (!pdl_session_fail(p->session, cause_of(p, err), &ignored)) pdl_err_fini(&ignored);
 }
 
+/* Gives the distribution of a durable inference to its journal. */
+static bool keep_result(const inference *f, pdl_vref result, pdl_err *err) {
+    if (!f->o->ended || !pdl_is_list(f->d.lineages)) return true;
+    pdl_val v = pdl_dict_putz(pdl_keep(result), "lineages", pdl_keep(f->d.lineages));
+    bool ok = f->o->ended(f->o->user, v, err);
+    pdl_drop(v);
+    return ok;
+}
+
 bool pdl_infer_run(const pdl_infer_options *o, pdl_val *out, pdl_infer_use *use, pdl_err *err) {
     inference f = {.o = o};
     *out = pdl_absent();
@@ -251,6 +259,7 @@ bool pdl_infer_run(const pdl_infer_options *o, pdl_val *out, pdl_infer_use *use,
         *out = pdl_session_shown(f.p.session, v);
         pdl_drop(v);
     }
+    ok = ok && keep_result(&f, *out, err);
     if (ok)
         ok = pdl_session_finish(f.p.session, err);
     else
@@ -258,9 +267,10 @@ bool pdl_infer_run(const pdl_infer_options *o, pdl_val *out, pdl_infer_use *use,
     if (!ok) detach(&f.p, err);
     pdl_population_end(&f.p);
     if (use)
-        *use = (pdl_infer_use){f.p.calls, f.p.prompt, f.p.completion,
-                               f.p.budget ? f.p.budget->used[PDL_BUDGET_cost] : 0, f.runs,
-                               f.p.place ? pdl_str_dup(pdl_str_of(f.p.place)) : NULL};
+        *use =
+            (pdl_infer_use){f.p.calls,      f.p.prompt,
+                            f.p.completion, f.p.budget ? f.p.budget->used[PDL_BUDGET_cost] : 0,
+                            f.runs,         f.p.place ? pdl_str_dup(pdl_str_of(f.p.place)) : NULL};
     pdl_distribution_fini(&f.d);
     if (f.p.session && o->closing) o->closing(o->user);
     pdl_population_fini(&f.p);
@@ -279,7 +289,7 @@ void pdl_infer_put_bars(pdl_vref v, pdl_buf *out) {
         for (size_t k = 0; k < text.len; k++)
             if (text.p[k] == '\n') text.p[k] = ' ';
         pdl_buf_putf(out, "%6.2f %% ", 100 * p);
-        for (int k = 0; k < (int)(p * WIDTH + 0.5); k++) PDL_PUT(out, "#");
+        for (int k = 0; k < WIDTH && k + 0.5 <= p * WIDTH; k++) PDL_PUT(out, "#");
         pdl_buf_putf(out, " %s\n", pdl_buf_z(&text));
         pdl_buf_fini(&text);
     }

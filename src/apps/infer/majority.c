@@ -26,7 +26,8 @@ static bool decides(const voting *v, double first, double second, double left) {
     return sure > 0 && first > 0 && pdl_infer_lead(first, second) >= sure;
 }
 
-/* Returns how many further votes would decide if all of them were for the leading value. */
+/* Returns the smallest number of further votes that would decide if all of them were for the
+ * leading value. */
 static uint32_t wave_of(const voting *v) {
     uint32_t left = v->f->p.n - v->counted, low = 1, high = left;
     while (low < high) { /* binary search: when a number decides, every larger number does, too */

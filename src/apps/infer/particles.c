@@ -43,17 +43,34 @@ void pdl_particle_put_name(const particle *q, pdl_buf *out) {
     if (q->try) pdl_buf_putf(out, ", try %u", q->try + 1);
 }
 
-/* Returns the prefix for the places of a particle's effects; owned. */
-static pdl_path *place_of(const particle *q) {
+/* Returns the prefix for the places of the effects of a lineage; owned. */
+static pdl_path *place_of(uint32_t generation, uint32_t number, uint32_t try) {
     pdl_path *up = NULL, *path;
-    if (q->generation) up = pdl_path_numbered(NULL, "round", q->generation);
-    path = pdl_path_numbered(up, "particle", q->number);
+    if (generation) up = pdl_path_numbered(NULL, "round", generation);
+    path = pdl_path_numbered(up, "particle", number);
     pdl_path_drop(up);
-    if (!q->try) return path;
+    if (!try) return path;
     up = path;
-    path = pdl_path_numbered(up, "try", q->try);
+    path = pdl_path_numbered(up, "try", try);
     pdl_path_drop(up);
     return path;
+}
+
+static pdl_val place_text(uint32_t generation, uint32_t number, uint32_t try) {
+    pdl_buf text = PDL_BUF;
+    pdl_path *path = place_of(generation, number, try);
+    pdl_path_text(path, &text);
+    pdl_val v = pdl_text(pdl_buf_str(&text));
+    pdl_path_drop(path);
+    pdl_buf_fini(&text);
+    return v;
+}
+
+pdl_val pdl_particle_lineage(const particle *q) {
+    pdl_val list = pdl_list_push(pdl_list_new(2), place_text(q->generation, q->number, q->try));
+    for (const particle_part *part = q->way; part; part = part->before)
+        list = pdl_list_push(list, place_text(part->generation, part->number, part->try));
+    return list;
 }
 
 static void put_draw(const particle *q, pdl_buf *out) {
@@ -86,7 +103,7 @@ static void spawn_init(const population *p, const particle *q, spawning *s) {
                            .dir = pdl_file_folder(p->o->file),
                            .variables = p->variables,
                            .draw = pdl_buf_str(&s->draw),
-                           .place = place_of(q),
+                           .place = place_of(q->generation, q->number, q->try),
                            .particle = p->options};
     s->spawn.particle.number = (int64_t)q->number;
     s->spawn.particle.own = (uint64_t)q->slot << OWN_SHIFT | q->begun;
@@ -351,8 +368,7 @@ static bool wait_for_replies(work *w, pdl_err *err) {
     int most = ticks ? (int)w->p->o->tick_ms : LOOK_MS;
     pdl_run_pool *pool = w->p->pool;
     bool more = pdl_run_pool_room(pool) && has_next(w);
-    if (pdl_run_pool_wait(pool, more ? 0 : most) || more ||
-        pdl_session_send_waiting(w->p->session))
+    if (pdl_run_pool_wait(pool, more ? 0 : most) || more || pdl_session_send_waiting(w->p->session))
         return true;
     return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                        "a particle waits for an answer that cannot come");
@@ -390,7 +406,7 @@ static bool report_failure(const work *w, pdl_err *err) {
 }
 
 bool pdl_population_run(population *p, uint32_t from, uint32_t to, bool (*decided)(void *user),
-                    void *user, pdl_err *err) {
+                        void *user, pdl_err *err) {
     work w = {p, from, to, p->n, decided, user, false};
     bool ok = true;
     assert(population_ok(p));
@@ -447,8 +463,7 @@ static bool copy_run(population *p, const particle *f, particle *t, pdl_err *err
     }
     pdl_run_pool_end(p->pool, t->slot);
     t->state = PARTICLE_NEW;
-    if (!pdl_run_is_replayable(pdl_particle_run(f)))
-        return cannot_copy(f, why, loc, err);
+    if (!pdl_run_is_replayable(pdl_particle_run(f))) return cannot_copy(f, why, loc, err);
     note_replay(p, loc);
     return pdl_particle_replay(t, f, err);
 }
@@ -486,8 +501,9 @@ static void on_input(void *user, pdl_request *r) {
     if (p->sharing)
         pdl_request_decline(r);
     else
-        pdl_request_refuse(r, "io", "a particle has no standard input: ask before the first call "
-                                    "of a model, code or random number");
+        pdl_request_refuse(r, "io",
+                           "a particle has no standard input: ask before the first call "
+                           "of a model, code or random number");
 }
 
 static bool open_session(population *p, pdl_err *err) {

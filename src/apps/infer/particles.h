@@ -14,9 +14,9 @@
 #include "infer/infer.h"
 
 typedef enum {
-    PARTICLE_NEW,     /* the particle has not begun */
+    PARTICLE_NEW, /* the particle has not begun */
     PARTICLE_RUNS,
-    PARTICLE_HELD,    /* the particle waits at a factor */
+    PARTICLE_HELD, /* the particle waits at a factor */
     PARTICLE_DONE,
     PARTICLE_FAILED
 } particle_state;
@@ -32,13 +32,13 @@ typedef struct particle_part {
 } particle_part;
 
 /* A particle. Its lineage consists of the round of resampling that made it, its number in that
- * round, and for rejection the number of the try. */
+ * round, and with rejection also the number of the try. */
 typedef struct particle {
     population *of;
     uint32_t slot; /* when the state is RUNS or HELD, the slot of its run in the pool */
     particle_state state;
     uint32_t generation, number, try;
-    uint32_t begun; /* number of its run among all that were begun; 0 before the first one */
+    uint32_t begun; /* number of its run among all runs that were begun; 0 before its first run */
     double taken;   /* the part of its run's score that `weight` already contains */
     double weight;  /* log weight since the last resampling */
     pdl_val result; /* the result when the state is DONE; otherwise absent */
@@ -66,14 +66,14 @@ struct population {
     pdl_run *shared;
     /* the program has no random effect, so `shared` is the run of all particles */
     bool is_shared_ended;
-    bool sharing;         /* the shared part is running */
-    bool is_attached;     /* the inference is durable, and has opened its journal */
-    bool keeps_ways;      /* particles are copied, and replayed when that is not possible */
-    bool noted;           /* the note that particles are replayed was given */
-    pdl_run_pool *pool;   /* the runs of the particles */
-    uint32_t *in_slot;    /* for each of its n_slots slots, the particle in it */
+    bool sharing;       /* the shared part is running */
+    bool is_attached;   /* the inference is durable, and has opened its journal */
+    bool keeps_ways;    /* particles are copied, and replayed when that is not possible */
+    bool noted;         /* the note that particles are replayed was given */
+    pdl_run_pool *pool; /* the runs of the particles */
+    uint32_t *in_slot;  /* for each of its n_slots slots, the particle in it */
     uint32_t n_slots;
-    uint32_t n_begun; /* number of runs that were begun, copies too */
+    uint32_t n_begun; /* number of runs that were begun, with copies */
     /* the call of pdl_population_run that is stepping particles; or NULL */
     struct population_work *work;
     int64_t calls, completion, prompt;
@@ -97,18 +97,19 @@ bool pdl_particle_ok(const particle *q);
  * order. It returns true when the other particles are not needed any more, and may be NULL. Error:
  * the first failure in the order of lineage, when failures are errors. */
 PDL_MUST bool pdl_population_run(population *p, uint32_t from, uint32_t to,
-                             bool (*decided)(void *user), void *user, pdl_err *err);
+                                 bool (*decided)(void *user), void *user, pdl_err *err);
 /* Makes the particle at `to` a copy of the held or ended particle at `from`, with a new lineage.
  * When both are the same, the particle only gets a new lineage. A particle whose code left objects
  * or used PDL_SESSION is replayed. Error: a state that cannot be copied or replayed. */
 PDL_MUST bool pdl_population_copy(population *p, uint32_t from, uint32_t to, uint32_t generation,
-                              pdl_err *err);
+                                  pdl_err *err);
 /* Starts the run of a particle that has none, in a slot. */
 void pdl_particle_start(particle *q);
-/* Gives the held run of a particle the names of its lineage. */
+/* Makes the held run of a particle follow its new lineage: the places of its further effects begin
+ * with the lineage, and its random numbers come from it. */
 void pdl_particle_rename(particle *q);
-/* particle_replay.c. Adds a part to the way of a particle, which begins there with its present
- * lineage. */
+/* particle_replay.c. Adds a part to the way of a particle. The part begins where the particle is
+ * now, with its present lineage. */
 void pdl_particle_begin_part(particle *q);
 void pdl_particle_forget_way(particle *q);
 /* particle_replay.c. Runs a particle, whose way is that of the held particle `of`, from the answers
@@ -118,6 +119,9 @@ PDL_MUST bool pdl_particle_replay(particle *q, const particle *of, pdl_err *err)
 
 /* Releases the run of a particle and forgets its outcome, so that it is NEW again. */
 void pdl_population_reset(population *p, uint32_t i);
+/* Returns the lineages that a particle and its ancestors had, such as "round1.particle3", the
+ * newest first. Places of effects begin with one of them. A lineage may occur twice. Owned. */
+pdl_val pdl_particle_lineage(const particle *q);
 /* Returns a number that depends only on the seed and the lineage. */
 uint64_t pdl_population_seed(const population *p, uint64_t generation, uint64_t number,
                              uint64_t try);

@@ -12,7 +12,7 @@
 
 typedef pdl_val lsp_handler(pdl_lsp *s, pdl_vref params);
 
-/* diagnose.c, actions.c */
+/* diagnose.c, quick_fixes.c */
 lsp_handler pdl_lsp_on_pull, pdl_lsp_on_workspace_pull, pdl_lsp_on_actions;
 /* complete.c, signature.c */
 lsp_handler pdl_lsp_on_completion, pdl_lsp_on_resolve_completion, pdl_lsp_on_signature;
@@ -35,9 +35,9 @@ lsp_handler pdl_lsp_on_prepare_rename, pdl_lsp_on_rename, pdl_lsp_on_links;
 lsp_handler pdl_lsp_on_prepare_calls, pdl_lsp_on_incoming, pdl_lsp_on_outgoing;
 /* folding.c */
 lsp_handler pdl_lsp_on_folding, pdl_lsp_on_selection;
-/* tokens.c, regions.c */
+/* semantic_tokens.c, embedded_languages.c */
 lsp_handler pdl_lsp_on_tokens, pdl_lsp_on_tokens_range, pdl_lsp_on_regions;
-/* hints.c, lenses.c */
+/* inlay_hints.c, code_lenses.c */
 lsp_handler pdl_lsp_on_hints, pdl_lsp_on_lenses, pdl_lsp_on_command;
 /* formatting.c */
 lsp_handler pdl_lsp_on_format, pdl_lsp_on_format_range, pdl_lsp_on_format_typing;

@@ -17,16 +17,16 @@
 #define PDL_LSP_INDEX_H
 
 #include "base/map.h"
+#include "lsp/node_roles.h"
 #include "lsp/serve/doc_text.h"
 #include "lsp/serve/doc_tree.h"
-#include "lsp/spot.h"
 
 typedef enum {
     SYM_VARIABLE, /* set by def or defs */
     SYM_FUNCTION, /* a function that def or defs names */
     SYM_MODULE,   /* an imported module that def or defs names */
     SYM_PARAMETER,
-    SYM_LOOP,    /* a variable of `for`, or `index` */
+    SYM_LOOP,     /* a variable of `for`, or `index` */
     SYM_PATTERN,  /* set by def in a pattern */
     SYM_RESPONSE, /* set by modelResponse */
     SYM_FIELD     /* field of an object; a field that is a function is SYM_FUNCTION */

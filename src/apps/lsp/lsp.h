@@ -3,8 +3,8 @@
  * A server is an object that receives messages and sends messages; it has no threads and never
  * blocks. `pdl lsp` (pdl_lsp_serve) connects it to standard input and output; the tests and the
  * fuzz target call it directly. Expensive work that no request needs (diagnostics of a file that is
- * being typed, the index of a workspace) is done in pieces by pdl_lsp_work, which the transport
- * calls only when there is no message: so a request never waits for work whose result it would make
+ * being typed, the index of a workspace) is done in pieces by pdl_lsp_work. The transport calls it
+ * only when there is no message. So a request never waits for work whose result it would make
  * useless.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -28,6 +28,9 @@ typedef struct pdl_lsp_options {
     /* folder with the pages of the manual, to which links lead; borrowed; may be NULL */
     const char *manual;
     const char *prices; /* file with a table of prices, which hover shows; borrowed; may be NULL */
+    /* The text of such a table, used instead of a file when it is not empty; borrowed; may be NULL.
+     * It may be changed between two messages. */
+    const pdl_str *price_table;
     /* Appends text without the keys of the environment, before values of a run are shown. May be
      * NULL. */
     void (*redact)(void *user, pdl_str text, pdl_buf *out);
@@ -49,7 +52,7 @@ pdl_lsp *pdl_lsp_new(const pdl_lsp_options *options);
 void pdl_lsp_free(pdl_lsp *s); /* s may be NULL */
 
 /* Receives one message of the client, which may have any content. A request is answered later, by
- * pdl_lsp_step, so that a cancellation that is received before that can remove it. */
+ * pdl_lsp_step, so that a cancellation can remove it before it is answered. */
 void pdl_lsp_receive(pdl_lsp *s, pdl_str message);
 /* Returns true when so many messages wait that no further message is received until pdl_lsp_step
  * has handled all of them. */

@@ -15,15 +15,15 @@
 /* A file that is open in the editor, or lies in a folder of the workspace. */
 typedef struct lsp_doc lsp_doc;
 struct lsp_doc {
-    char *uri;    /* address as the client writes it; NULL when the client has not named the file */
+    char *uri; /* address as the client writes it; NULL when the client has not named the file */
     /* the key that finds the document: its path, or the address when it is not a file */
     char *key;
-    bool is_file; /* key is a path */
-    bool open;    /* the text of the editor is used, not the file */
-    bool gone;    /* the file was deleted */
-    bool crlf;    /* the file has CR LF line ends, so edits that are sent have them, too */
-    bool shown;   /* diagnostics were sent and not withdrawn */
-    bool due;     /* diagnostics must be computed */
+    bool is_file;      /* key is a path */
+    bool open;         /* the text of the editor is used, not the file */
+    bool gone;         /* the file was deleted */
+    bool crlf;         /* the file has CR LF line ends, so edits that are sent have them, too */
+    bool shown;        /* diagnostics were sent and not withdrawn */
+    bool due;          /* diagnostics must be computed */
     bool awaits_index; /* the document is in to_index */
     int64_t version;
     lsp_text text;    /* text of an open file; for any other file, only while the file is loaded */
@@ -44,20 +44,25 @@ struct lsp_doc {
 
 typedef struct lsp_config lsp_config; /* project_cache.c */
 
+/* A received message that waits until those before it are answered. */
+typedef struct lsp_waiting {
+    pdl_val m;     /* absent when it was cancelled, or cannot be read */
+    char *no_json; /* why it cannot be read, or NULL */
+} lsp_waiting;
+
 struct pdl_lsp {
     pdl_lsp_options opt;
     enum { LSP_NEW, LSP_READY, LSP_SHUT, LSP_OVER } state;
     bool utf8; /* positions count bytes */
-    bool has_progress, has_watch, has_pull_refresh, has_snippets, has_markdown,
-        has_code_links;
+    bool has_progress, has_watch, has_pull_refresh, has_snippets, has_markdown, has_code_links;
     bool has_pull; /* the client can pull diagnostics */
     /* the client has pulled diagnostics, so none are pushed: editors would show each diagnostic
      * twice */
     bool is_asked;
     bool is_stale; /* a result of a pull has changed: the client will be asked to pull again */
-    bool has_doc_changes;   /* the client accepts workspace edits with versions */
-    PDL_VEC(char *) roots;  /* paths */
-    PDL_VEC(pdl_val) queue; /* received messages, from queue_head on */
+    bool has_doc_changes;       /* the client accepts workspace edits with versions */
+    PDL_VEC(char *) roots;      /* paths */
+    PDL_VEC(lsp_waiting) queue; /* received messages, from queue_head on */
     size_t queue_head, queue_bytes;
     PDL_VEC(lsp_doc *) docs;
     /* the document that the editor named most recently; NULL before the first message */

@@ -15,7 +15,7 @@ static pdl_val line_of(const pdl_mock_answer *a, bool done) {
     v = pdl_dict_putz(v, "created_at", pdl_textz("2026-01-01T00:00:00Z"));
     v = pdl_dict_putz(v, "done", pdl_bool(done));
     if (!done) return v;
-    v = pdl_dict_putz(v, "done_reason", pdl_textz("stop"));
+    v = pdl_dict_putz(v, "done_reason", pdl_textz(pdl_mock_reason(a, "stop")));
     v = pdl_dict_putz(v, "prompt_eval_count", pdl_int(pdl_mock_words_asked(a)));
     return pdl_dict_putz(v, "eval_count", pdl_int(pdl_mock_words_said(a)));
 }
@@ -31,30 +31,34 @@ static pdl_val call_of(pdl_vref call) {
         pdl_err_fini(&ignored);
         return pdl_keep(call);
     }
-    return pdl_dict_putz(pdl_keep(call), "function",
-                         pdl_dict_putz(pdl_keep(f), "arguments", args));
+    return pdl_dict_putz(pdl_keep(call), "function", pdl_dict_putz(pdl_keep(f), "arguments", args));
 }
 
-/* Returns the message with this content. The message contains the calls of tools if the caller
- * requests them. */
-static pdl_val message_of(const pdl_mock_answer *a, pdl_str content, bool calls) {
+/* Flags: a message contains these beside its content. */
+enum { WITH_CALLS = 1, WITH_THOUGHTS = 2 };
+
+static pdl_val message_of(const pdl_mock_answer *a, pdl_str content, int with) {
     pdl_vref given = pdl_dict_getz(a->message, "tool_calls");
-    pdl_val m = pdl_dict_putz(pdl_dict_new(3), "role", pdl_textz("assistant"));
+    pdl_str thoughts = pdl_mock_reasoning(a);
+    pdl_val m = pdl_dict_putz(pdl_dict_new(4), "role", pdl_textz("assistant"));
     m = pdl_dict_putz(m, "content", pdl_text(content));
-    if (!calls || !pdl_is_list(given)) return m;
+    if ((with & WITH_THOUGHTS) && thoughts.n) m = pdl_dict_putz(m, "thinking", pdl_text(thoughts));
+    if (!(with & WITH_CALLS) || !pdl_is_list(given)) return m;
     pdl_val list = pdl_list_new(pdl_list_len(given));
     for (size_t i = 0; i < pdl_list_len(given); i++)
         list = pdl_list_push(list, call_of(pdl_list_at(given, i)));
     return pdl_dict_putz(m, "tool_calls", list);
 }
 
-static pdl_val said_in(const pdl_mock_answer *a, pdl_str content, bool done, bool calls) {
+static pdl_val said_in(const pdl_mock_answer *a, pdl_str content, bool done, int with) {
     return a->form->by_prompt
                ? pdl_dict_putz(line_of(a, done), "response", pdl_text(content))
-               : pdl_dict_putz(line_of(a, done), "message", message_of(a, content, calls));
+               : pdl_dict_putz(line_of(a, done), "message", message_of(a, content, with));
 }
 
-static pdl_val whole(const pdl_mock_answer *a) { return said_in(a, pdl_mock_said(a), true, true); }
+static pdl_val whole(const pdl_mock_answer *a) {
+    return said_in(a, pdl_mock_said(a), true, WITH_CALLS | WITH_THOUGHTS);
+}
 
 static void put_line(const pdl_mock_answer *a, pdl_val v) {
     pdl_buf b = PDL_BUF;
@@ -65,13 +69,17 @@ static void put_line(const pdl_mock_answer *a, pdl_val v) {
     pdl_drop(v);
 }
 
+static void thoughts_said(const pdl_mock_answer *a) {
+    if (pdl_mock_reasoning(a).n) put_line(a, said_in(a, PDL_STR(""), false, WITH_THOUGHTS));
+}
+
 static void word_said(const pdl_mock_answer *a, pdl_str word) {
-    put_line(a, said_in(a, word, false, false));
+    put_line(a, said_in(a, word, false, 0));
 }
 
 static void end_said(const pdl_mock_answer *a) {
-    if (pdl_mock_has_calls(a)) put_line(a, said_in(a, PDL_STR(""), false, true));
-    put_line(a, said_in(a, PDL_STR(""), true, false));
+    if (pdl_mock_has_calls(a)) put_line(a, said_in(a, PDL_STR(""), false, WITH_CALLS));
+    put_line(a, said_in(a, PDL_STR(""), true, 0));
 }
 
 static pdl_val error_of(int status, pdl_str why) {
@@ -83,6 +91,7 @@ const pdl_mock_form pdl_mock_ollama_chat = {.path = "/api/chat",
                                             .streams = "application/x-ndjson",
                                             .by_default = true,
                                             .whole = whole,
+                                            .begin = thoughts_said,
                                             .word = word_said,
                                             .end = end_said,
                                             .error = error_of};

@@ -11,10 +11,14 @@
 #include "base/banned.h"
 
 static pdl_val usage_of(const pdl_mock_answer *a) {
-    int64_t asked = pdl_mock_words_asked(a), said = pdl_mock_words_said(a);
-    pdl_val v = pdl_dict_putz(pdl_dict_new(3), "prompt_tokens", pdl_int(asked));
+    int64_t asked = pdl_mock_words_asked(a), said = pdl_mock_words_said(a),
+            reasoned = pdl_mock_words_reasoned(a);
+    pdl_val v = pdl_dict_putz(pdl_dict_new(4), "prompt_tokens", pdl_int(asked));
     v = pdl_dict_putz(v, "completion_tokens", pdl_int(said));
-    return pdl_dict_putz(v, "total_tokens", pdl_int(asked + said));
+    v = pdl_dict_putz(v, "total_tokens", pdl_int(asked + said));
+    if (!reasoned) return v;
+    pdl_val details = pdl_dict_putz(pdl_dict_new(1), "reasoning_tokens", pdl_int(reasoned));
+    return pdl_dict_putz(v, "completion_tokens_details", details);
 }
 
 static pdl_val envelope(const pdl_mock_answer *a, const char *object) {
@@ -125,9 +129,10 @@ static size_t head_of(pdl_str word) {
 }
 
 /* Returns the log-probabilities of a prompt without an item: -1 for each word. The last letter of
- * each word is a separate token, and has the number -1. A client adds up the numbers from the
- * beginning of its continuation. This beginning is unknown here, and may be inside a word. But the
- * last letter of that word is in the continuation, so the word always counts -1. */
+ * each word is a separate token, and has the number -1. A client adds up the numbers of a
+ * continuation, which is the end of the prompt. The mock does not know where it begins; it may
+ * begin inside a word. But the last letter of that word is in the continuation, so the word always
+ * counts -1. */
 static pdl_val counted_logprobs(pdl_str prompt) {
     token_lists t = no_tokens();
     size_t at = 0;
@@ -158,8 +163,7 @@ static pdl_val prompt_logprobs(const pdl_mock_answer *a, pdl_str prompt, size_t 
 static pdl_val said_logprobs(const pdl_mock_answer *a, pdl_str said) {
     token_lists t = no_tokens();
     size_t at = 0;
-    for (pdl_str word = pdl_mock_next_word(said, &at); word.n;
-         word = pdl_mock_next_word(said, &at))
+    for (pdl_str word = pdl_mock_next_word(said, &at); word.n; word = pdl_mock_next_word(said, &at))
         add_token(&t, word, pdl_float(pdl_mock_logprob(a->item, word, at == word.n)));
     return completion_logprobs(&t);
 }
@@ -167,7 +171,7 @@ static pdl_val said_logprobs(const pdl_mock_answer *a, pdl_str said) {
 /* --- chat completions ------------------------------------------------------------------------- */
 
 static const char *reason_of(const pdl_mock_answer *a) {
-    return pdl_mock_has_calls(a) ? "tool_calls" : "stop";
+    return pdl_mock_reason(a, pdl_mock_has_calls(a) ? "tool_calls" : "stop");
 }
 
 pdl_val pdl_mock_chat_whole(const pdl_mock_answer *a) {
@@ -176,8 +180,7 @@ pdl_val pdl_mock_chat_whole(const pdl_mock_answer *a) {
     for (size_t i = 0; i < a->choices.n; i++) {
         pdl_mock_choose(&one, i);
         pdl_val c = choice_of(i, "message", pdl_keep(one.message), reason_of(&one));
-        if (wants_logprobs(&one))
-            c = pdl_dict_putz(c, "logprobs", chat_logprobs(entries_of(&one)));
+        if (wants_logprobs(&one)) c = pdl_dict_putz(c, "logprobs", chat_logprobs(entries_of(&one)));
         choices = pdl_list_push(choices, c);
     }
     pdl_val v = pdl_dict_putz(envelope(a, "chat.completion"), "choices", choices);
@@ -192,6 +195,10 @@ static void put_delta(const pdl_mock_answer *a, pdl_val delta, const char *reaso
 static void chat_begin(const pdl_mock_answer *a) {
     pdl_val role = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
     put_delta(a, pdl_dict_putz(role, "content", pdl_textz("")), NULL);
+    pdl_str reasoning = pdl_mock_reasoning(a);
+    if (reasoning.n)
+        put_delta(a, pdl_dict_putz(pdl_dict_new(1), "reasoning_content", pdl_text(reasoning)),
+                  NULL);
 }
 
 static void chat_word(const pdl_mock_answer *a, pdl_str word) {
@@ -199,9 +206,8 @@ static void chat_word(const pdl_mock_answer *a, pdl_str word) {
     pdl_val delta = pdl_dict_putz(pdl_dict_new(1), "content", pdl_text(word));
     pdl_val c = choice_of(a->choice, "delta", delta, NULL);
     if (wants_logprobs(a) && (first || !written))
-        c = pdl_dict_putz(
-            c, "logprobs",
-            chat_logprobs(written ? entries_of(a) : only(entry_of(a, word, first))));
+        c = pdl_dict_putz(c, "logprobs",
+                          chat_logprobs(written ? entries_of(a) : only(entry_of(a, word, first))));
     put_chunk(a, "chat.completion.chunk", only(c), pdl_absent());
 }
 
@@ -236,7 +242,8 @@ static pdl_val completion_choice(const pdl_mock_answer *a, size_t number) {
     pdl_buf_fini(&prompt);
     pdl_drop(said);
     size_t index = number * a->choices.n + a->choice;
-    pdl_val c = choice_of(index, "text", pdl_text_of_buf(&text), weighs ? "length" : "stop");
+    const char *reason = pdl_mock_reason(a, weighs ? "length" : "stop");
+    pdl_val c = choice_of(index, "text", pdl_text_of_buf(&text), reason);
     return pdl_dict_putz(c, "logprobs", logprobs);
 }
 
@@ -259,7 +266,8 @@ static void completion_word(const pdl_mock_answer *a, pdl_str word) {
 }
 
 static void completion_end(const pdl_mock_answer *a) {
-    put_chunk(a, "text_completion", only(choice_of(a->choice, "text", pdl_textz(""), "stop")),
+    const char *reason = pdl_mock_reason(a, "stop");
+    put_chunk(a, "text_completion", only(choice_of(a->choice, "text", pdl_textz(""), reason)),
               pdl_absent());
 }
 

@@ -160,6 +160,17 @@ static void on_over(void *user, pdl_exchange *x) {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/* Reads the replies; an error begins with the name of their file. */
+static bool read_script(const pdl_mock_options *o, pdl_mock *m, pdl_err *err) {
+    pdl_err own = {0};
+    if (pdl_mock_script_read(o->replies, &m->script, err)) return true;
+    if (!o->replies_file.n) return false;
+    pdl_err_set(&own, err->kind, err->loc, "%.*s: %s", PDL_FMT(o->replies_file), err->msg);
+    pdl_err_fini(err);
+    pdl_err_move(err, &own);
+    return false;
+}
+
 bool pdl_mock_start(const pdl_mock_options *o, pdl_mock **out, pdl_err *err) {
     pdl_mock *m = PDL_NEW(pdl_mock);
     m->opt = *o;
@@ -175,8 +186,7 @@ bool pdl_mock_start(const pdl_mock_options *o, pdl_mock **out, pdl_err *err) {
         .request = on_request,
         .over = on_over,
     };
-    if (!pdl_mock_script_read(o->replies, &m->script, err) ||
-        !pdl_httpd_start(o->loop, &http, &m->httpd, err)) {
+    if (!read_script(o, m, err) || !pdl_httpd_start(o->loop, &http, &m->httpd, err)) {
         pdl_mock_free(m);
         return false;
     }

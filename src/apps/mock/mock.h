@@ -20,7 +20,7 @@
 
 /* The list of replies that a user writes. An item is a text, which answers one request, or a
  * mapping with these keys:
- *   reply    a text, or a message {content, tool_calls}
+ *   reply    a text, or a message {content, reasoning_content, tool_calls}
  *   when     a text that the last message must contain
  *   model    the name of the requested model; * matches any text
  *   times    how many requests the item answers; without this key it answers any number
@@ -40,6 +40,8 @@ typedef struct pdl_mock_options {
     const char *host; /* address to listen on */
     uint16_t port;    /* 0 means any free port */
     pdl_vref replies; /* the list of replies, or absent */
+    /* the file that holds them, with which their errors begin; may be empty */
+    pdl_str replies_file;
     /* a request that fits no item is refused with status 404; otherwise its text is repeated */
     bool strict;
     uint32_t delay_ms; /* delay before each answer, and between the words of a stream */

@@ -103,8 +103,7 @@ static pdl_val said_of(const pdl_mock_answer *a) {
     if (a->choices.n == 1) return pdl_keep(pdl_dict_getz(a->message, "content"));
     pdl_val list = pdl_list_new(a->choices.n);
     for (size_t i = 0; i < a->choices.n; i++)
-        list = pdl_list_push(list,
-                             pdl_keep(pdl_dict_getz(a->choices.p[i].message, "content")));
+        list = pdl_list_push(list, pdl_keep(pdl_dict_getz(a->choices.p[i].message, "content")));
     return list;
 }
 

@@ -8,12 +8,13 @@
 
 #include "base/buf.h"
 #include "base/glob.h"
+#include "base/word_list.h"
 
 #include "base/banned.h"
 
 /* The keys of an item, in the form in which the message about a wrong key lists them. */
-static const char *const keys[] = {"reply",       "when",  "model",  "times",    "status", "error",
-                                   "retry_after", "delay", "scores", "logprobs"};
+static const char *const keys[] = {"reply", "when",        "model", "times",  "status",
+                                   "error", "retry_after", "delay", "scores", "logprobs"};
 enum { N_KEYS = sizeof keys / sizeof *keys };
 
 PDL_PRINTF(3, 4) static bool wrong(pdl_err *err, size_t i, const char *fmt, ...) {
@@ -81,14 +82,30 @@ static bool read_seconds(pdl_vref item, size_t i, double *out, pdl_err *err) {
     return true;
 }
 
+static bool read_finish(pdl_vref reply, size_t i, pdl_mock_item *out, pdl_err *err) {
+    static const char *const reasons[] = {"stop", "length", "tool_calls", "content_filter"};
+    pdl_vref v = pdl_is_dict(reply) ? pdl_dict_getz(reply, "finish_reason") : pdl_absent();
+    if (pdl_is_absent(v)) return true;
+    enum { N = sizeof reasons / sizeof *reasons };
+    size_t found = pdl_is_str(v) ? pdl_word_of(pdl_str_get(v), reasons, N) : N;
+    if (found < N) out->finish = reasons[found];
+    return out->finish ||
+           wrong(err, i, "finish_reason should be stop, length, tool_calls or content_filter");
+}
+
 static bool read_reply(pdl_vref item, size_t i, pdl_mock_item *out, pdl_err *err) {
     pdl_vref v = pdl_dict_getz(item, "reply");
     if (!pdl_is_absent(v) && !pdl_is_str(v) && !pdl_is_dict(v))
-        return wrong(err, i, "reply should be a text, or a message {content, tool_calls}");
+        return wrong(err, i,
+                     "reply should be a text, or a message {content, reasoning_content, "
+                     "tool_calls, finish_reason}");
+    pdl_vref reasoning = pdl_is_dict(v) ? pdl_dict_getz(v, "reasoning_content") : pdl_absent();
+    if (!pdl_is_absent(reasoning) && !pdl_is_str(reasoning))
+        return wrong(err, i, "reasoning_content should be a text");
     out->reply = v;
     if (pdl_is_absent(v) && !out->status && pdl_is_absent(out->scores))
         return wrong(err, i, "it has neither reply nor status");
-    return true;
+    return read_finish(v, i, out, err);
 }
 
 static bool is_number(pdl_vref v) { return pdl_is(v, PDL_V_INT) || pdl_is(v, PDL_V_FLOAT); }

@@ -14,7 +14,8 @@ typedef struct pdl_mock_item {
     pdl_str when, model; /* p is NULL when any text fits */
     /* a text or a dict; absent when the item refuses the request, or repeats it */
     pdl_vref reply;
-    pdl_vref scores;     /* a list or dict of numbers; absent when it is not given */
+    const char *finish; /* why the reply ended; NULL when it does not say so */
+    pdl_vref scores;    /* a list or dict of numbers; absent when it is not given */
     /* a dict of numbers, or entries in the form of a service; absent when it is not given */
     pdl_vref logprobs;
     /* the number of requests that the item may still answer; -1 means any number */
@@ -46,8 +47,8 @@ const pdl_mock_item *pdl_mock_script_other(pdl_mock_script *s, pdl_str model, pd
 
 /* An answer of the script, for a host that has no server. */
 typedef struct pdl_mock_reply {
-    int status;          /* 200, or the status of a refusal */
-    int64_t delay_ms;    /* delay before the answer is given */
+    int status;       /* 200, or the status of a refusal */
+    int64_t delay_ms; /* delay before the answer is given */
     /* seconds that a refused client should wait; negative when it is not given */
     double retry_after;
     /* owned: a chat completion in the form of OpenAI, or the reason of a refusal */

@@ -84,8 +84,7 @@ static const char *wanted(key_kind kind, pdl_vref v) {
     case KEY_TEXT: return pdl_is_str(v) ? NULL : "a text";
     case KEY_OPTIONAL_TEXT: return pdl_is_str(v) || pdl_is_null(v) ? NULL : "a text or null";
     case KEY_WHOLE: return is_whole(v) ? NULL : "a whole number";
-    case KEY_OPTIONAL_WHOLE:
-        return is_whole(v) || pdl_is_null(v) ? NULL : "a whole number or null";
+    case KEY_OPTIONAL_WHOLE: return is_whole(v) || pdl_is_null(v) ? NULL : "a whole number or null";
     case KEY_FLAG: return pdl_is_bool(v) ? NULL : "true or false";
     case KEY_TEXTS: return is_texts(v) ? NULL : "a list of texts";
     case KEY_MAPPING: return pdl_is_dict(v) ? NULL : "a mapping";
@@ -196,6 +195,7 @@ static bool read_own(pdl_str file, pdl_optimize_config *c, pdl_optimize_options 
     o->seed = whole_of(d, "seed", 0);
     if (pdl_is_dict(pdl_dict_getz(d, "vary"))) o->space = pdl_dict_getz(d, "vary");
     if (pdl_is_dict(pdl_dict_getz(d, "variables"))) o->variables = pdl_dict_getz(d, "variables");
+    o->giver = "the configuration";
     take_texts(pdl_dict_getz(d, "tune"), &c->tuned);
     take_texts(pdl_dict_getz(d, "require"), &c->required);
     o->tuned = c->tuned.p;
@@ -229,8 +229,7 @@ static bool read_duration(pdl_str s, double *out) {
         while (unit < of && !(i < s.n && s.p[i] == *units[unit].letter)) unit++;
         if (unit == of) return false;
         *out += n * units[unit].seconds;
-        while (i < s.n && ((s.p[i] >= 'a' && s.p[i] <= 'z') || s.p[i] == ' ' || s.p[i] == ','))
-            i++;
+        while (i < s.n && ((s.p[i] >= 'a' && s.p[i] <= 'z') || s.p[i] == ' ' || s.p[i] == ',')) i++;
     }
     return s.n > 0;
 }
@@ -334,7 +333,7 @@ bool pdl_optimize_read_config(pdl_str file, pdl_optimize_config *c, pdl_optimize
     c->yaml = pdl_absent();
     bool ok = there("Config file", file, err);
     if (ok && (!pdl_file_read(path, &text, &why) ||
-               !pdl_yaml_read(pdl_buf_str(&text), &c->yaml, &line, &column, &why))) {
+               !pdl_yaml_read_written(pdl_buf_str(&text), &c->yaml, &line, &column, &why))) {
         c->yaml = pdl_absent();
         ok = line ? bad(file, err, "line %u, column %u: %s", line, column, why.msg)
                   : bad(file, err, "%s", why.msg);

@@ -16,7 +16,7 @@ typedef struct pdl_optimize_reference {
     pdl_str files[3];       /* rows for training, validation and the test; the last may be empty */
     pdl_str demonstrations; /* the variable that gets the demonstrations */
     pdl_vref demonstration_columns, instance_columns; /* lists of texts */
-    pdl_str scorer; /* the program with `score` */
+    pdl_str scorer;                                   /* the program with `score` */
     size_t candidates, first_rows, most_rows, most_test;
     /* number of demonstrations of a candidate; when it is negative, the values of a variable give
      * the number */

@@ -76,9 +76,9 @@ static bool make_folder(opt_search *z, pdl_err *err) {
 static pdl_val state_of(const opt_search *z, pdl_err *err) {
     pdl_val d = pdl_absent();
     if (!pdl_json_read(z->o->command_text, 0, &d, NULL, err)) return pdl_absent();
-    d = pdl_dict_putz(d, "table", pdl_list_push(pdl_list_push(pdl_list_new(2),
-                                                              pdl_int(z->table_size)),
-                                                pdl_int(z->table_ns)));
+    d = pdl_dict_putz(d, "table",
+                      pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_int(z->table_size)),
+                                    pdl_int(z->table_ns)));
     return pdl_dict_putz(d, "program", pdl_text(pdl_buf_str(&z->text)));
 }
 
@@ -87,15 +87,13 @@ static bool write_state(const opt_search *z, pdl_err *err) {
     if (!z->o->command_text.n) return true;
     pdl_val d = state_of(z, err);
     char *path = path_in(z, "state.json");
-    bool ok = !pdl_is_absent(d) &&
-              pdl_json_write(d, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, &b, err);
+    bool ok = !pdl_is_absent(d) && pdl_json_write(d, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, &b, err);
     if (ok) pdl_session_refer_keys(pdl_buf_str(&b), &kept);
     ok = ok && pdl_file_write(path, pdl_buf_str(&kept), PDL_FILE_ATOMIC, err);
     if (!pdl_is_absent(d)) pdl_drop(d);
     pdl_free(path);
     pdl_buf_fini(&b);
     pdl_buf_fini(&kept);
-    if (ok && z->o->begun) z->o->begun(z->o->user, pdl_str_of(z->folder));
     return ok;
 }
 
@@ -163,7 +161,7 @@ static bool open_use(opt_search *z, pdl_err *err) {
         z->budget->used[PDL_BUDGET_tokens] += said[1];
         z->budget->used[PDL_BUDGET_cost] += said[2];
     }
-    z->before = said[3] > 0 ? (uint64_t)said[3] : 0;
+    z->before = said[3] > 0 && said[3] < 1e15 ? (uint64_t)said[3] : 0;
     z->cost = said[4];
     z->used = fopen(path, "we");
     bool ok = z->used || pdl_file_errno(err, errno, path);
@@ -186,8 +184,8 @@ static bool take_folder(opt_search *z, pdl_err *err) {
 bool pdl_search_put_line(const opt_search *z, pdl_val v, pdl_buf *out, pdl_err *err) {
     pdl_buf line = PDL_BUF;
     v = pdl_session_redact_val(z->session, v);
-    bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, &line,
-                             err);
+    bool ok =
+        pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, &line, err);
     pdl_session_redact(z->session, pdl_buf_str(&line), out);
     pdl_buf_putc(out, '\n');
     pdl_buf_fini(&line);
@@ -195,7 +193,7 @@ bool pdl_search_put_line(const opt_search *z, pdl_val v, pdl_buf *out, pdl_err *
     return ok;
 }
 
-/* Writes the candidates. When the search begins, they have no scores. */
+/* Writes the candidates. While the search runs, they have no scores. */
 static bool write_candidates(const opt_search *z, pdl_vref standings, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     bool ok = true;
@@ -220,7 +218,7 @@ static void put_without_keys(const opt_search *z, pdl_str text, pdl_buf *out) {
     pdl_val d;
     pdl_session_redact(z->session, text, &shown);
     if (!pdl_str_eq(pdl_buf_str(&shown), text) &&
-        pdl_yaml_read(text, &d, &line, &column, &ignored)) {
+        pdl_yaml_read_written(text, &d, &line, &column, &ignored)) {
         d = pdl_session_redact_val(z->session, d);
         pdl_buf_clear(&shown);
         if (!pdl_yaml_write(d, &shown, &ignored)) pdl_buf_clear(&shown);
@@ -245,12 +243,20 @@ bool pdl_search_begin_records(opt_search *z, pdl_err *err) {
     if (!(z->o->continued.n ? take_folder(z, err) : make_folder(z, err))) return false;
     char *scores = path_in(z, "scores.jsonl");
     bool ok = write_config(z, err) && write_candidates(z, pdl_null(), err);
-    ok = ok && (z->o->continued.n || write_state(z, err)) &&
-         (!z->o->command_text.n || open_use(z, err));
+    ok = ok && (z->o->continued.n || write_state(z, err));
+    if (ok && z->o->begun) z->o->begun(z->o->user, pdl_str_of(z->folder));
+    ok = ok && (!z->o->command_text.n || open_use(z, err));
+    z->listed = z->candidates.n;
     if (ok) z->scores = fopen(scores, "we");
     if (ok && !z->scores) ok = pdl_file_errno(err, errno, scores);
     pdl_free(scores);
     return ok;
+}
+
+bool pdl_search_list_candidates(opt_search *z, pdl_err *err) {
+    if (!z->scores || z->listed == z->candidates.n) return true;
+    z->listed = z->candidates.n;
+    return write_candidates(z, pdl_null(), err);
 }
 
 bool pdl_search_end_records(opt_search *z, pdl_vref result, pdl_err *err) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "base/vec.h"
 #include "expr/expr.h"
 #include "value/json_write.h"
@@ -53,9 +54,17 @@ static pdl_ytree_id item_at(const pdl_ytree *t, pdl_ytree_id list, pdl_str step)
     return item;
 }
 
-/* Adds to the error what exists at the place: the key that is most similar, or the
- * number of items. */
-static void advise(const pdl_ytree *t, pdl_ytree_id at, pdl_str step, pdl_err *err) {
+/* Returns the node that the next step of a place leads to. */
+static pdl_ytree_id next_node(const pdl_ytree *t, pdl_ytree_id at, pdl_str step) {
+    const pdl_ytree_node *n = node_of(t, at);
+    pdl_ytree_id to = n->kind == PDL_YTREE_MAP   ? pdl_ytree_find(t, at, step)
+                      : n->kind == PDL_YTREE_SEQ ? item_at(t, at, step)
+                                                 : PDL_YTREE_NONE;
+    return to == PDL_YTREE_NONE ? to : resolved(t, to);
+}
+
+/* Returns the key of a mapping that is most similar to a step; empty when none is. */
+static pdl_str nearest_key(const pdl_ytree *t, pdl_ytree_id at, pdl_str step) {
     const pdl_ytree_node *n = node_of(t, at);
     pdl_str names[MAX_NEAR];
     size_t known = 0;
@@ -63,15 +72,37 @@ static void advise(const pdl_ytree *t, pdl_ytree_id at, pdl_str step, pdl_err *e
         for (pdl_ytree_id k = n->first; k != PDL_YTREE_NONE && known < MAX_NEAR;
              k = node_of(t, node_of(t, k)->next)->next)
             names[known++] = node_of(t, k)->text;
-    pdl_str near = pdl_str_nearest(step, names, known);
+    return pdl_str_nearest(step, names, known);
+}
+
+/* Suggests `near` in place of a wrong step. The steps after it are part of the suggestion when they
+ * lead somewhere. */
+static void suggest(const pdl_ytree *t, pdl_ytree_id at, pdl_str before, pdl_str near, pdl_str rest,
+                    pdl_err *err) {
+    pdl_ytree_id to = next_node(t, at, near);
+    for (pdl_str left = rest; to != PDL_YTREE_NONE && left.n;)
+        to = next_node(t, to, next_step(&left));
+    if (to == PDL_YTREE_NONE) rest.n = 0;
+    pdl_err_hint(err, "did you mean '%.*s%s%.*s%.*s'?", PDL_FMT(before), before.n ? "." : "",
+                 PDL_FMT(near), PDL_FMT(rest));
+}
+
+/* Adds to the error what the program has in place of the wrong step: the most similar key, a
+ * literal whose place is the part before the step, or the number of items. */
+static void advise(const pdl_ytree *t, pdl_ytree_id at, pdl_str place, pdl_str step, pdl_str rest,
+                   pdl_err *err) {
+    pdl_ytree_kind kind = node_of(t, at)->kind;
+    pdl_str near = nearest_key(t, at, step);
+    pdl_str before = pdl_str_sub(place, 0, (size_t)(step.p - place.p));
     size_t items = 0;
-    if (n->kind == PDL_YTREE_SEQ)
-        for (pdl_ytree_id i = n->first; i != PDL_YTREE_NONE; i = node_of(t, i)->next) items++;
-    if (near.n)
-        pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
-    else if (n->kind == PDL_YTREE_SEQ)
-        pdl_err_hint(err, "that list has %zu item%s, counted from 0", items,
-                     items == 1 ? "" : "s");
+    while (before.n && strchr(".[", before.p[before.n - 1])) before.n--;
+    if (near.n) suggest(t, at, before, near, rest, err);
+    if (!near.n && kind == PDL_YTREE_SCALAR && before.n)
+        pdl_err_hint(err, "did you mean '%.*s'? a literal is there", PDL_FMT(before));
+    if (kind != PDL_YTREE_SEQ) return;
+    for (pdl_ytree_id i = node_of(t, at)->first; i != PDL_YTREE_NONE; i = node_of(t, i)->next)
+        items++;
+    pdl_err_hint(err, "that list has %zu item%s, counted from 0", items, PDL_PLURAL(items));
 }
 
 static pdl_loc loc_of(const pdl_ytree *t, const pdl_ytree_node *n) {
@@ -106,24 +137,20 @@ bool pdl_literal_find(const pdl_ytree *t, pdl_str place, opt_literal *out, pdl_e
     pdl_ytree_id at = resolved(t, t->root);
     pdl_str rest = place;
     while (at != PDL_YTREE_NONE && rest.n) {
-        const pdl_ytree_node *n = node_of(t, at);
         pdl_str step = next_step(&rest);
-        pdl_ytree_id to = n->kind == PDL_YTREE_MAP   ? pdl_ytree_find(t, at, step)
-                          : n->kind == PDL_YTREE_SEQ ? item_at(t, at, step)
-                                                     : PDL_YTREE_NONE;
+        pdl_ytree_id to = next_node(t, at, step);
         if (to == PDL_YTREE_NONE) {
             pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "the program has no place '%.*s'",
                         PDL_FMT(place));
-            advise(t, at, step, err);
+            advise(t, at, place, step, rest, err);
             return false;
         }
-        at = resolved(t, to);
+        at = to;
     }
     if (at == PDL_YTREE_NONE || !is_literal(node_of(t, at)))
-        return pdl_err_set(err, PDL_E_usage,
-                           at == PDL_YTREE_NONE ? (pdl_loc){0} : loc_of(t, node_of(t, at)),
-                           "the place '%.*s' has no literal: a list or a mapping is there",
-                           PDL_FMT(place));
+        return pdl_err_set(
+            err, PDL_E_usage, at == PDL_YTREE_NONE ? (pdl_loc){0} : loc_of(t, node_of(t, at)),
+            "the place '%.*s' has no literal: a list or a mapping is there", PDL_FMT(place));
     bool raw = false, data = inside_data(t, at, &raw);
     *out = (opt_literal){.node = at, .is_data = data, .is_raw = raw, .is_block = !data};
     return true;
@@ -173,7 +200,8 @@ pdl_val pdl_literal_value(const pdl_ytree *t, const opt_literal *l) {
     uint32_t line, column, first = pdl_ytree_line_start(t, n->start);
     for (uint32_t i = first; i < n->start; i++) pdl_buf_putc(&b, ' ');
     pdl_buf_put(&b, pdl_str_sub(t->src->text, n->start, n->end));
-    if (!pdl_yaml_read(pdl_buf_str(&b), &v, &line, &column, &ignored)) v = pdl_text(n->text);
+    if (!pdl_yaml_read_written(pdl_buf_str(&b), &v, &line, &column, &ignored))
+        v = pdl_text(n->text);
     pdl_err_fini(&ignored);
     pdl_buf_fini(&b);
     return v;
@@ -194,8 +222,10 @@ static size_t end_of_expression(pdl_str s, size_t from) {
     for (size_t i = from + 2; i < s.n; i++) {
         char c = s.p[i];
         if (quote) {
-            if (c == '\\') i++;
-            else if (c == quote) quote = 0;
+            if (c == '\\')
+                i++;
+            else if (c == quote)
+                quote = 0;
         } else if (c == '\'' || c == '"') {
             quote = c;
         } else if (c == '{') {
@@ -261,9 +291,9 @@ bool pdl_literal_encode(pdl_str old, pdl_str proposal, pdl_buf *out, pdl_err *er
     put_data(pdl_str_sub(proposal, from, proposal.n), out);
     for (size_t k = 0; k < of.n && ok; k++)
         if (!seen[k])
-            ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                             "the text has lost the expression %.*s",
-                             PDL_FMT(pdl_str_sub(old, of.p[k].from, of.p[k].to)));
+            ok =
+                pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "the text has lost the expression %.*s",
+                            PDL_FMT(pdl_str_sub(old, of.p[k].from, of.p[k].to)));
     pdl_free(seen);
     pdl_vec_fini(&of);
     return ok;
@@ -378,8 +408,7 @@ static bool put_json(pdl_vref v, bool raw, pdl_buf *out, pdl_err *err) {
 
 static bool put_value(const pdl_ytree *t, const opt_edit *e, pdl_buf *out, pdl_err *err) {
     const pdl_ytree_node *n = node_of(t, e->literal.node);
-    if (pdl_is_str(e->value))
-        return put_text(t, e->literal.node, pdl_str_get(e->value), out, err);
+    if (pdl_is_str(e->value)) return put_text(t, e->literal.node, pdl_str_get(e->value), out, err);
     bool wrap = e->literal.is_block && (pdl_is_list(e->value) || pdl_is_dict(e->value));
     if (wrap) PDL_PUT(out, "{data: ");
     bool ok = put_json(e->value, e->literal.is_raw, out, err);

@@ -16,7 +16,7 @@ typedef struct opt_literal {
     pdl_ytree_id node;
     /* the literal is inside a block of data, where any value can be written directly */
     bool is_data;
-    bool is_raw;   /* the literal is data whose texts are never read as expressions */
+    bool is_raw; /* the literal is data whose texts are never read as expressions */
     /* the literal is in the place of a block, so a list or a mapping is written as a block of
      * data */
     bool is_block;
@@ -42,7 +42,9 @@ PDL_MUST bool pdl_literal_encode(pdl_str old, pdl_str proposal, pdl_buf *out, pd
 
 typedef struct opt_edit {
     opt_literal literal;
-    pdl_vref value; /* a text was encoded before; texts in a list or mapping were not encoded */
+    /* A text must come from pdl_literal_encode, unless the literal is raw. Texts in a list or
+     * mapping must not: they are encoded when they are written. */
+    pdl_vref value;
 } opt_edit;
 /* Appends the text of the program with the literals replaced. The edits may be in any order. Error:
  * usage, when a value cannot be written at its place. */

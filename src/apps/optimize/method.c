@@ -7,6 +7,7 @@
  */
 #include "optimize/method.h"
 #include "optimize/objectives.h"
+#include "optimize/proposals.h"
 
 #include "api/handles.h"
 #include "io/clock.h"
@@ -54,8 +55,8 @@ bool pdl_method_number(pdl_request *r, size_t i, const char *name, size_t most, 
 
 bool pdl_method_candidates(const opt_search *z, pdl_request *r, size_t i, opt_numbers *out) {
     pdl_vref v = pdl_method_argument(r, i, "candidates");
-    bool ok = pdl_is_list(v) ||
-              pdl_method_refuse(r, "candidates: expected a list of their numbers");
+    bool ok =
+        pdl_is_list(v) || pdl_method_refuse(r, "candidates: expected a list of their numbers");
     for (size_t k = 0; ok && k < pdl_list_len(v); k++) {
         pdl_vref x = pdl_list_at(v, k);
         ok = is_number(x, z->candidates.n - 1) ||
@@ -257,8 +258,7 @@ static size_t draw(pdl_rand *r, const double *weights, size_t n, bool whole) {
     double total = 0;
     for (size_t i = 0; i < n; i++) total += weights[i];
     if (total <= 0) return (size_t)(pdl_rand_u64(r) % n);
-    double at = whole ? (double)(pdl_rand_u64(r) % (uint64_t)total)
-                      : pdl_rand_double(r) * total;
+    double at = whole ? (double)(pdl_rand_u64(r) % (uint64_t)total) : pdl_rand_double(r) * total;
     size_t k = 0;
     while (k + 1 < n && at >= weights[k]) at -= weights[k++];
     return k;
@@ -311,11 +311,11 @@ static void on_add(void *user, pdl_request *r) {
     bool ok = pdl_search_is_sound(z, values, &err);
     if (!ok) pdl_drop(all);
     ok = ok && pdl_search_add(z, all, &number, &err) &&
-              (number < before || pdl_search_load(z, number, &err));
+         (number < before || pdl_search_load(z, number, &err));
     if (ok && z->candidates.p[number].is_out)
         ok = pdl_err_set(&err, PDL_E_usage, (pdl_loc){0}, "it is worse on a row of --keep");
-    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "candidate",
-                              ok ? pdl_int((int64_t)number) : pdl_null());
+    pdl_val d =
+        pdl_dict_putz(pdl_dict_new(2), "candidate", ok ? pdl_int((int64_t)number) : pdl_null());
     pdl_method_answer(r, pdl_dict_putz(d, "error", ok ? pdl_null() : pdl_textz(err.msg)));
     if (!ok && z->candidates.n > before) pdl_search_drop_last(z);
     pdl_err_fini(&err);
@@ -328,8 +328,7 @@ static void on_unbeaten(void *user, pdl_request *r) {
     if (pdl_method_candidates(m->z, r, 0, &of)) {
         pdl_val list = pdl_list_new(of.n);
         pdl_search_keep_unbeaten(m->z, of.p, &of.n);
-        for (size_t i = 0; i < of.n; i++)
-            list = pdl_list_push(list, pdl_int((int64_t)of.p[i]));
+        for (size_t i = 0; i < of.n; i++) list = pdl_list_push(list, pdl_int((int64_t)of.p[i]));
         pdl_method_answer(r, list);
     }
     pdl_vec_fini(&of);
@@ -357,14 +356,14 @@ static pdl_val engine_of(method *m) {
     const pdl_optimize_reference *r = z->o->reference;
     /* In a search that the reference describes, the original program is not a candidate. */
     for (size_t i = r ? 1 : 0; i < z->candidates.n; i++)
-        if (!z->candidates.p[i].is_out)
-            all = pdl_list_push(all, pdl_int((int64_t)i));
+        if (!z->candidates.p[i].is_out) all = pdl_list_push(all, pdl_int((int64_t)i));
     pdl_val d = pdl_dict_putz(pdl_dict_new(9), "candidates", all);
     d = pdl_dict_putz(d, "rows", pdl_int((int64_t)z->part[OPT_VALIDATION].n));
     d = pdl_dict_putz(d, "first", pdl_int(r ? (int64_t)r->first_rows : FIRST_ROWS));
     d = pdl_dict_putz(d, "growth", r ? pdl_float(pdl_search_growth(z)) : pdl_int(2));
     d = pdl_dict_putz(d, "rounds", r && r->rounds ? pdl_int((int64_t)r->rounds) : pdl_null());
     if (z->o->demos.n) d = pdl_dict_putz(d, "variable", pdl_text(z->o->demos));
+    d = pdl_dict_putz(d, "selections", pdl_int(OPT_SELECTIONS));
     d = pdl_method_with(d, m, "demonstrations", on_demonstrations);
     d = pdl_method_with(d, m, "sample", on_sample);
     d = pdl_method_with(d, m, "add", on_add);
@@ -384,8 +383,8 @@ bool pdl_search_method_is_file(pdl_str name) {
 static void put_program(pdl_str name, pdl_buf *out) {
     pdl_buf module = PDL_BUF;
     if (!pdl_search_method_is_file(name)) PDL_PUT(&module, "lib/optimize/");
-    pdl_buf_put(&module, pdl_str_ends(name, PDL_STR(".pdl")) ? pdl_str_sub(name, 0, name.n - 4)
-                                                             : name);
+    pdl_buf_put(&module,
+                pdl_str_ends(name, PDL_STR(".pdl")) ? pdl_str_sub(name, 0, name.n - 4) : name);
     PDL_PUT(out, "defs:\n  method: {import: ");
     pdl_json_quote(pdl_buf_str(&module), 0, out);
     PDL_PUT(out, "}\ndata: ${ method.search(engine) }\n");
@@ -393,12 +392,10 @@ static void put_program(pdl_str name, pdl_buf *out) {
 }
 
 /* Reads the result of the method: the winner, and whether the method is certain of it. */
-static bool read_winner(opt_search *z, pdl_vref v, size_t *winner, bool *certain,
-                        pdl_err *err) {
+static bool read_winner(opt_search *z, pdl_vref v, size_t *winner, bool *certain, pdl_err *err) {
     pdl_vref w = pdl_is_dict(v) ? pdl_dict_getz(v, "winner") : pdl_absent(),
              c = pdl_is_dict(v) ? pdl_dict_getz(v, "certain") : pdl_absent();
-    if (!pdl_is(w, PDL_V_INT) || pdl_int_of(w) < 0 ||
-        (uint64_t)pdl_int_of(w) >= z->candidates.n)
+    if (!pdl_is(w, PDL_V_INT) || pdl_int_of(w) < 0 || (uint64_t)pdl_int_of(w) >= z->candidates.n)
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                            "the method %.*s gave no winner: expected {winner, certain} with the "
                            "number of a candidate",
@@ -421,13 +418,11 @@ static bool run_program(method *m, pdl_session *s, pdl_str text, size_t *winner,
         pdl_err_move(err, &m->failed);
         return false;
     }
-    if (step == PDL_STEP_DONE)
-        return read_winner(m->z, pdl_run_result(run), winner, certain, err);
+    if (step == PDL_STEP_DONE) return read_winner(m->z, pdl_run_result(run), winner, certain, err);
     const pdl_err *e = pdl_run_error(run);
-    pdl_err_set(err, e->kind == PDL_E_interrupt || e->kind == PDL_E_terminated ? e->kind
-                                                                               : PDL_E_runtime,
-                e->loc, "the method %.*s failed: %s", PDL_FMT(m->z->o->method),
-                e->msg ? e->msg : "");
+    pdl_err_set(
+        err, e->kind == PDL_E_interrupt || e->kind == PDL_E_terminated ? e->kind : PDL_E_runtime,
+        e->loc, "the method %.*s failed: %s", PDL_FMT(m->z->o->method), e->msg ? e->msg : "");
     pdl_err_detach(err);
     return false;
 }
@@ -439,9 +434,9 @@ bool pdl_search_run_method(opt_search *z, size_t *winner, bool *certain, pdl_err
     pdl_val vars = pdl_dict_putz(pdl_dict_new(1), "engine", engine_of(&m));
     pdl_session *s;
     put_program(z->o->method, &text);
-    pdl_session_options so = {.program = {.file = PDL_STR("method.pdl"), .variables = vars},
-                              .run = {.stream = PDL_STREAM_NONE,
-                                      .cancel = z->o->session.run.cancel}};
+    pdl_session_options so = {
+        .program = {.file = PDL_STR("method.pdl"), .variables = vars},
+        .run = {.stream = PDL_STREAM_NONE, .cancel = z->o->session.run.cancel}};
     bool ok = pdl_session_new(&so, &s, err);
     if (ok) {
         ok = run_program(&m, s, pdl_buf_str(&text), winner, certain, err);

@@ -15,18 +15,21 @@ static const char *const names[OPT_USES] = {"calls", "tokens", "cost"};
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Finds a name. When it does not exist, sets err to a message with the names that exist. */
-static bool find_item(pdl_str name, const char *option, opt_use_item *out, pdl_err *err) {
-    pdl_str known[OPT_USES];
+/* Finds a name. When it does not exist, sets err to a message with the names that exist; `score` is
+ * one of them when with_score is true. */
+static bool find_item(pdl_str name, bool with_score, opt_use_item *out, pdl_err *err) {
+    pdl_str known[OPT_USES + 1];
     for (size_t i = 0; i < OPT_USES; i++) {
         known[i] = pdl_str_of(names[i]);
         *out = (opt_use_item)i;
         if (pdl_str_eq(known[i], name)) return true;
     }
+    known[OPT_USES] = PDL_STR("score");
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                "%s: there is no '%.*s': expected some of calls, tokens and cost", option,
-                PDL_FMT(name));
-    pdl_str near = pdl_str_nearest(name, known, OPT_USES);
+                "%s: there is no '%.*s': expected some of %scalls, tokens and cost",
+                with_score ? "--objective" : "--at-most", PDL_FMT(name),
+                with_score ? "score, " : "");
+    pdl_str near = pdl_str_nearest(name, known, with_score ? OPT_USES + 1 : OPT_USES);
     if (near.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
     return false;
 }
@@ -35,13 +38,13 @@ static bool read_objective(opt_search *z, pdl_err *err) {
     pdl_str list = z->o->objective;
     bool has_score = !list.n;
     while (list.n) {
-        pdl_str word = pdl_str_take(&list, PDL_STR(","));
+        pdl_str word = pdl_str_trim(pdl_str_take(&list, PDL_STR(",")));
         opt_use_item item;
         if (pdl_str_is(word, "score")) {
             has_score = true;
             continue;
         }
-        if (!find_item(word, "--objective", &item, err)) return false;
+        if (!find_item(word, true, &item, err)) return false;
         z->wanted_low[item] = true;
     }
     return has_score ||
@@ -57,15 +60,14 @@ static bool read_at_most(opt_search *z, pdl_err *err) {
         size_t eq = pdl_str_find(word, PDL_STR("="), 0);
         opt_use_item item;
         double n = -1;
-        pdl_str number = eq == PDL_NOT_FOUND ? (pdl_str){0}
-                                             : pdl_str_trim(pdl_str_sub(word, eq + 1, word.n));
+        pdl_str number =
+            eq == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_trim(pdl_str_sub(word, eq + 1, word.n));
         if (!pdl_num_read_double(number, &n) || !(n >= 0) || isinf(n))
             return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                                "--at-most: '%.*s' is no limit: expected NAME=NUMBER, as in "
                                "cost=0.002",
                                PDL_FMT(word));
-        if (!find_item(pdl_str_trim(pdl_str_sub(word, 0, eq)), "--at-most", &item, err))
-            return false;
+        if (!find_item(pdl_str_trim(pdl_str_sub(word, 0, eq)), false, &item, err)) return false;
         z->most[item] = n;
     }
     return true;
@@ -97,8 +99,7 @@ static bool has_limits(const opt_search *z) {
 double pdl_search_use(const opt_search *z, size_t candidate, opt_use_item item, const size_t *rows,
                       size_t n) {
     double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += (double)z->candidates.p[candidate].uses[rows[i]].of[item];
+    for (size_t i = 0; i < n; i++) sum += (double)z->candidates.p[candidate].uses[rows[i]].of[item];
     return n ? sum / (double)n : NAN;
 }
 
@@ -108,8 +109,8 @@ bool pdl_search_is_over(const opt_search *z, size_t candidate, const size_t *row
     bool over = false;
     for (size_t i = 0; n && i < OPT_USES; i++)
         over = over || (z->most[i] >= 0 &&
-                        pdl_search_is_above(
-                            pdl_search_use(z, candidate, (opt_use_item)i, rows, n), z->most[i]));
+                        pdl_search_is_above(pdl_search_use(z, candidate, (opt_use_item)i, rows, n),
+                                            z->most[i]));
     return over;
 }
 
@@ -123,9 +124,8 @@ bool pdl_search_uses_more(const opt_search *z, size_t candidate, size_t than, co
     bool more = false;
     for (size_t i = 0; n && i < OPT_USES; i++)
         more = more || (z->wanted_low[i] &&
-                        pdl_search_is_above(
-                            pdl_search_use(z, candidate, (opt_use_item)i, rows, n),
-                            pdl_search_use(z, than, (opt_use_item)i, rows, n)));
+                        pdl_search_is_above(pdl_search_use(z, candidate, (opt_use_item)i, rows, n),
+                                            pdl_search_use(z, than, (opt_use_item)i, rows, n)));
     return more;
 }
 
@@ -226,8 +226,7 @@ static pdl_val front_of(const opt_search *z, size_t winner) {
     size_t n = pdl_search_common(z, &winner, 1, OPT_VALIDATION), kept = 0;
     size_t *list = PDL_NEW_N(size_t, z->candidates.n);
     for (size_t i = 0; i < z->candidates.n; i++)
-        if (!z->candidates.p[i].is_out && n &&
-            pdl_search_common(z, &i, 1, OPT_VALIDATION) >= n)
+        if (!z->candidates.p[i].is_out && n && pdl_search_common(z, &i, 1, OPT_VALIDATION) >= n)
             list[kept++] = i;
     if (kept) pdl_search_keep_unbeaten(z, list, &kept);
     pdl_val front = pdl_list_new(kept);

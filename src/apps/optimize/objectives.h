@@ -43,10 +43,10 @@ bool pdl_search_is_over_in(const opt_search *z, size_t candidate, opt_part part)
 /* Returns true when, over these rows, one candidate uses more of an objective than the other. */
 bool pdl_search_uses_more(const opt_search *z, size_t candidate, size_t than, const size_t *rows,
                           size_t n);
-/* Removes from a list the candidates that another candidate beats. That candidate has no lower
- * score, uses no more of any objective, and differs. The candidates are compared on the rows for
- * validation on which all were evaluated. Without --objective, only the candidates with the best
- * score are left. */
+/* Removes from a list the candidates that another candidate beats. One candidate beats another when
+ * its score is at least as high, it uses no more of any objective, and one of these is better. The
+ * candidates are compared on the rows for validation on which all were evaluated. Without
+ * --objective, only the candidates with the best score are left. */
 void pdl_search_keep_unbeaten(const opt_search *z, size_t *list, size_t *n);
 /* Returns the winner, or the candidate that replaces it. The replacement is within --at-most; among
  * equal candidates, it is the candidate that uses less. */

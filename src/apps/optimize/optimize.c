@@ -8,6 +8,7 @@
 #include "io/file.h"
 #include "optimize/objectives.h"
 #include "optimize/proposals.h"
+#include "optimize/records.h"
 #include "yaml/yaml.h"
 
 #include <math.h>
@@ -54,10 +55,20 @@ static bool check_method(const pdl_optimize_options *o, pdl_err *err) {
 /* --- before ----------------------------------------------------------------------------------- */
 
 /* Reserves a part of the budget for the test: as much as the test needs, but at most half of the
- * budget. */
-static void reserve(opt_search *z) {
+ * budget. A budget that suffices for all of the search leaves the test its share. */
+static void reserve(opt_search *z, const opt_estimate *e) {
     double test = 2 * (double)z->part[OPT_TEST].n, most = pdl_search_most(z);
+    const struct {
+        pdl_budget_item item;
+        double each;
+    } rows[] = {{PDL_BUDGET_calls, e->calls},
+                {PDL_BUDGET_tokens, e->prompt_tokens},
+                {PDL_BUDGET_cost, e->cost}};
     z->reserved = test / (test + most);
+    for (size_t i = 0; z->budget && i < sizeof rows / sizeof *rows; i++) {
+        double limit = z->budget->limit[rows[i].item];
+        if (limit > 0) z->reserved = fmax(z->reserved, test * rows[i].each / limit);
+    }
     if (z->reserved > 0.5) z->reserved = 0.5;
 }
 
@@ -92,8 +103,7 @@ static pdl_val dry_result(const opt_search *z, const opt_estimate *e) {
     for (size_t i = 0; i < OPT_PARTS; i++)
         d = pdl_dict_putz(d, pdl_search_part_name((opt_part)i), pdl_int((int64_t)z->part[i].n));
     d = pdl_dict_putz(d, "evaluations", pdl_float(most));
-    d = pdl_dict_putz(d, "calls",
-                      pdl_float(most * e->calls + proposals * one.calls));
+    d = pdl_dict_putz(d, "calls", pdl_float(most * e->calls + proposals * one.calls));
     d = pdl_dict_putz(d, "prompt_tokens",
                       pdl_float(most * e->prompt_tokens + proposals * one.prompt_tokens));
     d = pdl_dict_putz(d, "answer_tokens",
@@ -104,6 +114,7 @@ static pdl_val dry_result(const opt_search *z, const opt_estimate *e) {
         d = pdl_dict_putz(d, "proposals", pdl_int((int64_t)z->proposals));
         d = pdl_dict_putz(d, "proposer", pdl_textz(z->proposer));
     }
+    if (pdl_search_draws_demos(z)) d = pdl_dict_putz(d, "selections", pdl_int(OPT_SELECTIONS));
     d = pdl_dict_putz(d, "calls_each", pdl_float(e->calls));
     return pdl_dict_putz(d, "depends", pdl_bool(e->is_least));
 }
@@ -260,8 +271,8 @@ static bool can_write(const pdl_optimize_options *o, pdl_err *err) {
 }
 
 bool pdl_optimize_run(const pdl_optimize_options *o, pdl_val *out, pdl_err *err) {
-    opt_search z = {.o = o, .text = PDL_BUF, .judge_variables = pdl_absent(),
-                    .history = pdl_absent()};
+    opt_search z = {
+        .o = o, .text = PDL_BUF, .judge_variables = pdl_absent(), .history = pdl_absent()};
     opt_estimate e = {.unpriced = pdl_absent()};
     *out = pdl_absent();
     bool ok = pdl_search_read_objectives(&z, err) && check_method(o, err) && can_write(o, err) &&
@@ -273,9 +284,8 @@ bool pdl_optimize_run(const pdl_optimize_options *o, pdl_val *out, pdl_err *err)
     if (ok && o->dry_run) {
         *out = dry_result(&z, &e);
     } else if (ok) {
-        reserve(&z);
-        ok = pdl_search_begin_records(&z, err) && pdl_search_open(&z, err) &&
-             search(&z, out, err);
+        reserve(&z, &e);
+        ok = pdl_search_begin_records(&z, err) && pdl_search_open(&z, err) && search(&z, out, err);
     }
     if (!ok) pdl_err_detach(err); /* the error is printed after the programs were freed */
     pdl_search_close(&z);

@@ -39,6 +39,7 @@ typedef struct pdl_optimize_options {
     size_t n_map;
     bool types;
     pdl_vref variables; /* dict or absent */
+    const char *giver;  /* the option that gave them, for messages */
     /* dict from names and places to the lists of values that are tried, or absent */
     pdl_vref space;
     const pdl_str *tuned; /* places whose values come only from the file of candidates */
@@ -59,7 +60,7 @@ typedef struct pdl_optimize_options {
     pdl_str proposer;
     /* the maximum number of texts that the method proposes; 0 means as many as the budget allows */
     size_t proposals;
-    bool yes;           /* the search is run even when the budget allows very few proposals */
+    bool yes; /* the search is run even when the budget allows very few proposals */
     uint64_t seed;
     pdl_str output;      /* file for the program that was found */
     pdl_str experiments; /* folder for the records of searches */
@@ -72,7 +73,7 @@ typedef struct pdl_optimize_options {
     pdl_str command_text;
     /* the folder of the durable search that is continued; empty for a new search */
     pdl_str continued;
-    /* called with the folder of a durable search; may be NULL */
+    /* called with the folder of the search before anything is evaluated; may be NULL */
     void (*begun)(void *user, pdl_str folder);
     /* the configuration that is stored in the folder; when it is empty, it is made from the
      * options */
@@ -93,5 +94,7 @@ typedef struct pdl_optimize_options {
 PDL_MUST bool pdl_optimize_run(const pdl_optimize_options *o, pdl_val *out, pdl_err *err);
 /* Appends the result as Markdown, which is also readable in a terminal. */
 void pdl_optimize_put_report(pdl_vref result, pdl_buf *out);
+/* Appends the count of candidates, and of the combinations that they were drawn from. */
+void pdl_optimize_put_candidates(pdl_vref result, pdl_buf *out);
 
 #endif

@@ -1,5 +1,7 @@
 /* prepare.c -- opens the sessions in which candidates and judges run, and makes all checks before
- * anything is paid for.
+ * anything is paid for. Each candidate is loaded and checked with the values that it changes. The
+ * judge is a program, too, and has a separate session. The costs of a search are estimated here as
+ * well, by explaining runs without sending anything.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +22,8 @@
     "  eval: {import: lib/eval}\n"                                                                 \
     "for: {item: \"${ items }\"}\n"                                                                \
     "repeat:\n"                                                                                    \
-    "  data: \"${ eval.fits(metric, '', eval.text_of(item.said.answer if item.said is mapping and "\
+    "  data: \"${ eval.fits(metric, '', eval.text_of(item.said.answer if item.said is mapping "    \
+    "and "                                                                                         \
     "'answer' in item.said else item.said), eval.text_of(item.right), '') }\"\n"                   \
     "join: {as: array}\n"
 
@@ -73,7 +76,7 @@ static bool check_one(opt_search *z, const opt_candidate *c, pdl_err *err) {
                            .text = c->program->source->text,
                            .dir = pdl_file_folder(z->o->program),
                            .variables = vars,
-                           .giver = "-d",
+                           .giver = z->o->giver,
                            .shown_input = z->o->data.name,
                            .input = z->o->data,
                            .map = z->o->map,
@@ -126,8 +129,8 @@ bool pdl_search_load(opt_search *z, size_t i, pdl_err *err) {
 static bool load_all(opt_search *z, pdl_err *err) {
     /* the reference checks nothing before the search, and the program itself may set its
      * variables */
-    if (!z->o->reference && (!check_one(z, &z->candidates.p[0], err) ||
-                             !check_prices(z, &z->candidates.p[0], err)))
+    if (!z->o->reference &&
+        (!check_one(z, &z->candidates.p[0], err) || !check_prices(z, &z->candidates.p[0], err)))
         return false;
     for (size_t i = 1; i < z->candidates.n; i++)
         if (!pdl_search_load(z, i, err)) return in_candidate(i, err);
@@ -157,7 +160,7 @@ static bool check_judge(const opt_search *z, pdl_err *err) {
                            .text = z->judge->source->text,
                            .dir = pdl_file_folder(z->o->judge),
                            .variables = z->o->variables,
-                           .giver = "-d",
+                           .giver = z->o->giver,
                            .shown_input = z->o->data.name,
                            .input = z->o->data,
                            .map = judged,
@@ -188,8 +191,8 @@ static bool open_judge(opt_search *z, pdl_err *err) {
         pdl_program_load(z->judge, file, pdl_buf_str(own ? &text : &built_in), &loads);
         ok = loads || pdl_program_refuse(z->judge, err);
     }
-    ok = ok && (!own || (check_judge(z, err) && pdl_search_check_program_prices(
-                                                    z, z->judge, z->o->variables, err)));
+    ok = ok && (!own || (check_judge(z, err) &&
+                         pdl_search_check_program_prices(z, z->judge, z->o->variables, err)));
     pdl_buf_fini(&text);
     pdl_buf_fini(&built_in);
     return ok;
@@ -219,8 +222,7 @@ static void mask_folder(opt_search *z) {
 
 bool pdl_search_open(opt_search *z, pdl_err *err) {
     mask_folder(z);
-    pdl_session_options so = options_for(z, z->o->program),
-                        judge = judge_options(z);
+    pdl_session_options so = options_for(z, z->o->program), judge = judge_options(z);
     if (!so.files.cache.n) {
         pdl_buf path = PDL_BUF;
         pdl_buf_putf(&path, "%s/replies.db", z->folder);
@@ -243,9 +245,8 @@ static bool open_program(opt_search *z, pdl_err *err) {
     pdl_free(path);
     if (!ok || !pdl_session_new(&so, &z->session, err)) return false;
     opt_candidate *c = pdl_vec_push(&z->candidates);
-    *c = (opt_candidate){.values = pdl_dict_new(0),
-                         .program = pdl_program_new(),
-                         .variables = pdl_absent()};
+    *c = (opt_candidate){
+        .values = pdl_dict_new(0), .program = pdl_program_new(), .variables = pdl_absent()};
     pdl_program_load(c->program, z->o->program, pdl_buf_str(&z->text), &loads);
     if (!loads) return pdl_program_refuse(c->program, err);
     z->arena = pdl_arena_make();
@@ -369,8 +370,7 @@ bool pdl_search_explain(const opt_search *z, size_t candidate, size_t row, opt_e
         pdl_vref right = pdl_search_right(z, row);
         vars = pdl_is_dict(z->o->variables) ? pdl_keep(z->o->variables) : pdl_dict_new(3);
         vars = pdl_dict_putz(vars, "input", pdl_keep(question));
-        vars = pdl_dict_putz(vars, "expected",
-                             pdl_is_absent(right) ? pdl_null() : pdl_keep(right));
+        vars = pdl_dict_putz(vars, "expected", pdl_is_absent(right) ? pdl_null() : pdl_keep(right));
         vars = pdl_dict_putz(vars, "result", pdl_textz(""));
         ok = explain(z, z->judge, z->o->judge, vars, e, err);
         pdl_drop(vars);

@@ -21,7 +21,8 @@ static const char *option_of(const opt_search *z) {
                                      : NULL;
 }
 
-/* call: {model, file, line}, where the place may be null; the model may be asked there. */
+/* Refuses the search, because the price of a model is unknown. call: {model, file, line}, with the
+ * place of the block that may ask the model; the place may be null. */
 static bool refuse(const opt_search *z, pdl_vref call, pdl_err *err) {
     pdl_buf place = PDL_BUF;
     pdl_str model = pdl_member_str(call, "model"), file = pdl_member_str(call, "file");

@@ -8,8 +8,8 @@
 
 #include "optimize/search.h"
 
-/* exposed.c. Checks that a text which a model writes for this place cannot become a path or code.
- * Error: usage. */
+/* refused_texts.c. Checks that a text which a model writes for this place cannot become a path or
+ * code. Error: usage. */
 PDL_MUST bool pdl_search_check_exposed(const opt_search *z, const opt_place *p, pdl_err *err);
 
 /* Checks values of a method before they are added. Their names must be names that vary, and their
@@ -24,6 +24,14 @@ PDL_MUST bool pdl_search_open_proposer(opt_search *z, pdl_err *err);
 void pdl_search_close_proposer(opt_search *z);
 /* number of rows for training that decide whether a proposal is evaluated further */
 enum { OPT_MINIBATCH = 3 };
+/* number of selections of demonstrations that the method demos draws */
+enum { OPT_SELECTIONS = 24 };
+/* how many merged candidates the method reflect accepts, and on how many rows each is tried */
+enum { OPT_MERGES = 5, OPT_MERGE_ROWS = 5 };
+/* Returns true when candidates with demonstrations will be drawn. */
+static inline bool pdl_search_draws_demos(const opt_search *z) {
+    return pdl_str_is(z->o->method, "demos");
+}
 
 /* proposal_plan.c. Decides which model proposes texts, and how many. Error: usage. */
 PDL_MUST bool pdl_search_plan_proposals(opt_search *z, const opt_estimate *e, pdl_err *err);

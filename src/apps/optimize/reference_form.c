@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/plural.h"
 #include "base/rand.h"
 #include "lang/load.h"
 #include "optimize/search.h"
@@ -135,10 +136,10 @@ static bool count_of(const opt_search *z, pdl_vref values, size_t *out, pdl_err 
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "num_demonstrations is missing, here and in `variables`");
     *out = (size_t)n;
-    return *out <= train || pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                                        "num_demonstrations: %lld, and %.*s has %zu row%s",
-                                        (long long)n, PDL_FMT(z->o->reference->files[OPT_TRAIN]),
-                                        train, train == 1 ? "" : "s");
+    return *out <= train ||
+           pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                       "num_demonstrations: %lld, and %.*s has %zu row%s", (long long)n,
+                       PDL_FMT(z->o->reference->files[OPT_TRAIN]), train, PDL_PLURAL(train));
 }
 
 /* Returns true when there is already an equal pattern that has no demonstrations. */

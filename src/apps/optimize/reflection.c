@@ -1,8 +1,8 @@
-/* reflection.c -- the functions for methods that let a model write texts of the program. The
- * functions return how good candidates were on rows for training, and which candidates are best on
- * some rows. They also ask the model for proposals. A proposal is treated as data: it is cut out of
- * the answer, and becomes a text of the program only when the method adds a candidate with it,
- * which checks it like any other value.
+/* reflection.c -- the functions for methods that let a model write texts of the program. Some of
+ * them return how good a candidate is on rows for training and for validation, and which candidates
+ * have the best score on at least one row. Another one asks the model for proposals. A proposal is
+ * treated as data: it is cut out of the answer, and becomes a text of the program only when the
+ * method adds a candidate with this text. It is then checked like any other value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,8 +22,8 @@ enum { OUTLINE_BYTES = 16384, MAX_TEXT_BYTES = 32768 };
 /* --- texts ------------------------------------------------------------------------------------ */
 
 bool pdl_search_may_propose(const opt_search *z) {
-    return z->o->n_tuned && (pdl_str_is(z->o->method, "reflect") ||
-                             pdl_search_method_is_file(z->o->method));
+    return z->o->n_tuned &&
+           (pdl_str_is(z->o->method, "reflect") || pdl_search_method_is_file(z->o->method));
 }
 
 static const opt_place *place_of(const opt_search *z, pdl_str name) {
@@ -167,7 +167,7 @@ typedef struct opt_front {
     const opt_numbers *of; /* the candidates, sorted by their numbers */
     double *mean;
     bool *best; /* best[row * of->n + candidate]: the candidate is one of the best on that row */
-    /* the candidate was left out: wherever it is one of the best, others are, too */
+    /* the candidate was left out, because others are among the best on the same rows */
     bool *gone;
     size_t *order;
 } front;
@@ -186,8 +186,8 @@ static void find_best(front *f) {
     }
 }
 
-/* Returns true when, on each row on which a candidate is one of the best, a candidate that is not
- * left out is one of the best, too. */
+/* Returns true when a candidate is not needed: each row on which it is one of the best has another
+ * best candidate that is not left out. */
 static bool is_covered(const front *f, size_t at) {
     size_t n = f->of->n;
     for (size_t i = 0; i < f->z->part[OPT_VALIDATION].n; i++) {
@@ -200,8 +200,8 @@ static bool is_covered(const front *f, size_t at) {
     return true;
 }
 
-/* Sorts the candidates, so that the worst is the first that may be left out. Before, the candidates
- * that are best on a row were collected row by row, and then sorted by their means. */
+/* Collects the candidates that are best on a row, row by row, and sorts them by their means, so
+ * that the worst is the first that may be left out. */
 static void order_front(front *f) {
     size_t n = f->of->n, m = 0;
     bool *seen = PDL_NEW_N(bool, n + 1);
@@ -232,8 +232,11 @@ static void on_front(void *user, pdl_request *r) {
     if (pdl_method_candidates(z, r, 0, &of)) {
         qsort(of.p, of.n, sizeof *of.p, rising);
         size_t n = of.n, rows = z->part[OPT_VALIDATION].n;
-        front f = {.z = z, .of = &of, .mean = PDL_NEW_N(double, n + 1),
-                   .best = PDL_NEW_N(bool, n * rows + 1), .gone = PDL_NEW_N(bool, n + 1),
+        front f = {.z = z,
+                   .of = &of,
+                   .mean = PDL_NEW_N(double, n + 1),
+                   .best = PDL_NEW_N(bool, n *rows + 1),
+                   .gone = PDL_NEW_N(bool, n + 1),
                    .order = PDL_NEW_N(size_t, n + 1)};
         for (size_t k = 0; k < n; k++)
             (void)pdl_search_mean(z, of.p[k], OPT_VALIDATION,
@@ -304,8 +307,8 @@ static void begin_proposal(void *user, size_t i, opt_start *out) {
     (void)i;
     /* The text contains rows of the table, and the models' replies to them. */
     pdl_label label = PDL_LABEL_data | PDL_LABEL_model | PDL_LABEL_FREE;
-    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "proposer",
-                              pdl_textz(a->z->proposer ? a->z->proposer : ""));
+    pdl_val d =
+        pdl_dict_putz(pdl_dict_new(2), "proposer", pdl_textz(a->z->proposer ? a->z->proposer : ""));
     /* the text is copied without the labels that the method has added */
     pdl_val prompt = pdl_text(pdl_str_get(a->prompt));
     out->variables = pdl_dict_putz(d, "prompt", pdl_with_label(prompt, label));
@@ -320,8 +323,8 @@ static void end_proposal(void *user, size_t i, const opt_end *how) {
     if (how->error) {
         pdl_buf b = PDL_BUF;
         if (!pdl_session_redacts_error(a->z->session, how->error, &b))
-            pdl_session_redact(a->z->session,
-                               pdl_str_of(how->error->msg ? how->error->msg : ""), &b);
+            pdl_session_redact(a->z->session, pdl_str_of(how->error->msg ? how->error->msg : ""),
+                               &b);
         a->error = pdl_buf_take(&b);
     } else if (pdl_is_str(how->result)) {
         a->text = pdl_text(text_of_answer(pdl_str_get(how->result)));
@@ -335,8 +338,7 @@ static bool is_reserved(const opt_search *z) {
     for (int i = 0; z->budget && i < PDL_BUDGET_COUNT; i++) {
         double limit = z->budget->limit[i];
         bool counted = i != PDL_BUDGET_seconds && i != PDL_BUDGET_turns;
-        if (limit >= 0 && counted && z->budget->used[i] >= limit * (1 - z->reserved))
-            return true;
+        if (limit >= 0 && counted && z->budget->used[i] >= limit * (1 - z->reserved)) return true;
     }
     return false;
 }
@@ -362,8 +364,7 @@ static void on_propose(void *user, pdl_request *r) {
         z->proposed++;
     }
     if (a.error && !z->proposer_error) z->proposer_error = pdl_str_dup(pdl_str_of(a.error));
-    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "text",
-                              pdl_is_absent(a.text) ? pdl_null() : a.text);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "text", pdl_is_absent(a.text) ? pdl_null() : a.text);
     d = pdl_dict_putz(d, "error", a.error ? pdl_textz(a.error) : pdl_null());
     d = pdl_dict_putz(d, "spent", pdl_bool(spent));
     pdl_free(a.error);

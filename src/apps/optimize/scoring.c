@@ -22,18 +22,18 @@
 
 /* Number of pairs of a candidate and a row that are run before their answers are scored. With a
  * budget the number is small, because the budget is compared with the reserve for the test only
- * between two series. */
-enum { SERIES = 1024, LIMITED_SERIES = 32 };
+ * between two series; the first series then shows what one evaluation uses. */
+enum { SERIES = 1024, LIMITED_SERIES = 32, FIRST_SERIES = 1 };
 
 typedef struct opt_answer {
     opt_pair of;
-    bool known;     /* the budget allowed this run */
-    pdl_val result; /* absent when the run failed */
+    bool known;          /* the budget allowed this run */
+    pdl_val result;      /* absent when the run failed */
     char *error, *place; /* owned; NULL when the run did not fail, or when its place is unknown */
-    double score;   /* negative when the run failed */
-    char *feedback; /* owned or NULL */
+    double score;        /* negative when the run failed */
+    char *feedback;      /* owned or NULL */
     double calls, tokens, cost; /* NaN when some price is unknown */
-    pdl_val trace;  /* the model calls, owned; absent when they are not captured */
+    pdl_val trace;              /* the model calls, owned; absent when they are not captured */
 } answer;
 
 typedef struct opt_asking {
@@ -42,7 +42,7 @@ typedef struct opt_asking {
     size_t n;
     /* number of answers that a judge has judged, and number of those that it could not judge */
     size_t judged, faults;
-    const char *fault;     /* the reason for the first fault; borrowed from an answer */
+    const char *fault; /* the reason for the first fault; borrowed from an answer */
 } asking;
 
 bool pdl_search_knows(const opt_search *z, size_t candidate, size_t row) {
@@ -70,8 +70,8 @@ static void tick(void *user) {
                                .cost = z->cost,
                                .seconds = (double)(now - z->begun_ns) / 1e9};
     /* this is an upper limit, because a method drops candidates */
-    double rest = fmax(0, pdl_search_most(z) + 2 * (double)z->part[OPT_TEST].n -
-                              (double)p.evaluations);
+    double rest =
+        fmax(0, pdl_search_most(z) + 2 * (double)z->part[OPT_TEST].n - (double)p.evaluations);
     p.left = p.evaluations ? p.seconds / (double)p.evaluations * rest : -1;
     pdl_search_put_best(z, &p);
     z->o->tick(z->o->user, &p);
@@ -80,15 +80,14 @@ static void tick(void *user) {
 opt_stage pdl_search_stage_of(opt_search *z, pdl_session *s, pdl_str file) {
     size_t slash = pdl_str_rfind(file, PDL_STR("/"));
     return (opt_stage){.session = s,
-                      .dir = slash == PDL_NOT_FOUND ? (pdl_str){0}
-                                                    : pdl_str_sub(file, 0, slash),
-                      .jobs = z->o->jobs,
-                      .budget = z->budget,
-                      .cancel = z->o->session.run.cancel,
-                      .tick = tick,
-                      .user = z,
-                      .cost = &z->cost,
-                      .open_cost = z->used ? &z->open_cost : NULL};
+                       .dir = slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(file, 0, slash),
+                       .jobs = z->o->jobs,
+                       .budget = z->budget,
+                       .cancel = z->o->session.run.cancel,
+                       .tick = tick,
+                       .user = z,
+                       .cost = &z->cost,
+                       .open_cost = z->used ? &z->open_cost : NULL};
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -252,13 +251,12 @@ static void begin_judge(void *user, size_t i, opt_start *out) {
     opt_search *z = j->a->z;
     const answer *x = j->of[i];
     pdl_vref right = pdl_search_right(z, x->of.row);
-    pdl_val d = pdl_dict_merge(pdl_dict_new(pdl_dict_len(z->judge_variables) + 3),
-                               z->judge_variables);
+    pdl_val d =
+        pdl_dict_merge(pdl_dict_new(pdl_dict_len(z->judge_variables) + 3), z->judge_variables);
     pdl_label label = PDL_LABEL_data | PDL_LABEL_FREE;
     d = pdl_dict_putz(d, "input", pdl_with_label(pdl_search_question(z, x->of.row), label));
-    d = pdl_dict_putz(
-        d, "expected",
-        pdl_with_label(pdl_is_absent(right) ? pdl_null() : pdl_keep(right), label));
+    d = pdl_dict_putz(d, "expected",
+                      pdl_with_label(pdl_is_absent(right) ? pdl_null() : pdl_keep(right), label));
     d = pdl_dict_putz(d, "result", pdl_with_label(pdl_keep(x->result), label));
     out->code = z->judge_code;
     out->variables = d;
@@ -319,7 +317,7 @@ static bool judge_answers(asking *a, bool *spent, pdl_err *err) {
         if (to_judge(&a->answers[k])) j.of[a->judged++] = &a->answers[k];
     bool own = z->o->judge.n || z->o->reference, ok = true;
     opt_stage on = pdl_search_stage_of(z, z->judges, z->o->judge);
-    opt_series s = {.n = own          ? a->judged
+    opt_series s = {.n = own         ? a->judged
                          : a->judged ? 1
                                      : 0,
                     .user = &j,
@@ -364,10 +362,8 @@ static bool write_line(opt_search *z, const answer *x, pdl_err *err) {
     row = pdl_dict_putz(row, "program", pdl_text(z->o->program));
     row = pdl_dict_putz(row, "candidate", pdl_int((int64_t)x->of.candidate));
     row = pdl_dict_putz(row, "row", pdl_int((int64_t)z->rows.p[x->of.row].number));
-    row = pdl_dict_putz(row, "part",
-                        pdl_textz(pdl_search_part_name(z->rows.p[x->of.row].part)));
-    row = pdl_dict_putz(row, "result",
-                        pdl_is_absent(x->result) ? pdl_null() : pdl_keep(x->result));
+    row = pdl_dict_putz(row, "part", pdl_textz(pdl_search_part_name(z->rows.p[x->of.row].part)));
+    row = pdl_dict_putz(row, "result", pdl_is_absent(x->result) ? pdl_null() : pdl_keep(x->result));
     row = pdl_dict_putz(row, "error", text_or_null(x->error));
     row = pdl_dict_putz(row, "place", text_or_null(x->place));
     row = pdl_dict_putz(row, "score", pdl_float(score));
@@ -427,6 +423,7 @@ static bool keep_scores(asking *a, pdl_err *err) {
         if (x->error) note_first(c, z->rows.p[x->of.row].number, x);
         if (ok && z->scores) ok = write_line(z, x, err);
     }
+    if (z->scores) (void)fflush(z->scores); /* a failure is reported when the file is closed */
     return ok;
 }
 
@@ -450,7 +447,7 @@ static size_t allowed(const opt_search *z, size_t n) {
 static bool evaluate_series(opt_search *z, const opt_pair *pairs, size_t n, pdl_err *err) {
     bool captures = z->captures || z->examines;
     asking a = {.z = z, .answers = PDL_NEW_N(answer, n + 1), .n = n};
-    bool spent = false, judge_spent = false, ok = true;
+    bool spent = false, judge_spent = false, ok = pdl_search_list_candidates(z, err);
     for (size_t i = 0; i < n; i++)
         a.answers[i] = (answer){.of = pairs[i],
                                 .result = pdl_absent(),
@@ -479,11 +476,11 @@ bool pdl_search_evaluate(opt_search *z, const opt_pair *pairs, size_t n, pdl_err
     PDL_VEC(opt_pair) open = {0};
     assert(pdl_search_ok(z));
     for (size_t i = 0; i < n; i++)
-        if (!pdl_search_knows(z, pairs[i].candidate, pairs[i].row))
-            *pdl_vec_push(&open) = pairs[i];
+        if (!pdl_search_knows(z, pairs[i].candidate, pairs[i].row)) *pdl_vec_push(&open) = pairs[i];
     bool ok = true;
     for (size_t i = 0; ok && !z->spent && i < open.n;) {
-        size_t most = z->budget ? LIMITED_SERIES : SERIES,
+        size_t limited = z->evaluations ? LIMITED_SERIES : FIRST_SERIES,
+               most = z->budget ? limited : SERIES,
                now = allowed(z, open.n - i < most ? open.n - i : most);
         z->spent = !now;
         ok = z->spent || evaluate_series(z, open.p + i, now, err);

@@ -31,7 +31,7 @@ typedef struct opt_row {
 
 /* A part of the program that varies. */
 typedef struct opt_place {
-    char *name;   /* the name that the user wrote; owned */
+    char *name; /* the name that the user wrote; owned */
     /* a variable that the program gets from outside; otherwise a literal of its text */
     bool is_free;
     opt_literal literal;
@@ -60,7 +60,7 @@ typedef struct opt_candidate {
     pdl_val variables;    /* owned; absent until they are needed */
     /* one score for each row of the table, owned; NULL when all scores are unknown */
     float *scores;
-    opt_use *uses;        /* owned; NULL when `scores` is NULL */
+    opt_use *uses; /* owned; NULL when `scores` is NULL */
     uint64_t evaluated, failed;
     bool is_out; /* it is worse than the original on a row of --keep, and was excluded */
     /* the place and reason of the first error, owned; NULL before an answer fails */
@@ -86,8 +86,8 @@ typedef struct opt_search {
     const pdl_ytree *tree;
     PDL_VEC(opt_row) rows;
     PDL_VEC(size_t) part[OPT_ALL_PARTS]; /* numbers of rows, in the order in which they are used */
-    bool reads_kept;                 /* the rows that are being read belong to --keep */
-    bool has_splits;                 /* the table says which row belongs to which part */
+    bool reads_kept;                     /* the rows that are being read belong to --keep */
+    bool has_splits;                     /* the table says which row belongs to which part */
     PDL_VEC(opt_place) places;
     PDL_VEC(opt_candidate) candidates;
     /* number of combinations in the space; 0 when the candidates are given */
@@ -101,29 +101,30 @@ typedef struct opt_search {
     PDL_VEC(opt_demo) demos;
     bool examines; /* answers are kept as examples, with their model calls */
     PDL_VEC(opt_example) examples;
-    char *proposer; /* the model that proposes texts; owned; may be NULL */
+    char *proposer;         /* the model that proposes texts; owned; may be NULL */
     pdl_program *proposing; /* the program that asks this model */
     pdl_code *proposing_code;
     size_t proposals, proposed; /* number of texts: the allowed ones, and the requested ones */
     char *proposer_error;       /* the first error of a proposal; owned; may be NULL */
-    pdl_val history; /* the steps that the method has listed, or absent */
-    bool wanted_low[OPT_USES]; /* uses that are objectives in addition to the score */
-    double most[OPT_USES];     /* limits of the mean use of a row; negative when not limited */
-    double reserved;    /* share of the budget that is reserved for the test */
-    bool has_policy;    /* the session has the policy of the program, which candidates share */
+    pdl_val history;            /* the steps that the method has listed, or absent */
+    bool wanted_low[OPT_USES];  /* uses that are objectives in addition to the score */
+    double most[OPT_USES];      /* limits of the mean use of a row; negative when not limited */
+    double reserved;            /* share of the budget that is reserved for the test */
+    bool has_policy; /* the session has the policy of the program, which candidates share */
     bool spent;
     uint64_t evaluations, answered; /* all evaluations, and the answers without a score */
     int64_t calls, tokens;
-    double cost;       /* the cost of the search, including earlier processes of a durable search */
+    double cost; /* the cost of the search, including earlier processes of a durable search */
     double open_cost, noted; /* cost of evaluations in flight; cost in the file `used` */
-    FILE *used;        /* file with the use of a durable search; may be NULL */
-    uint64_t before;   /* evaluations that were made before the search was killed */
-    FILE *scores;      /* file that gets a line for each evaluation; may be NULL */
+    FILE *used;              /* file with the use of a durable search; may be NULL */
+    uint64_t before;         /* evaluations that were made before the search was killed */
+    FILE *scores;            /* file that gets a line for each evaluation; may be NULL */
+    size_t listed;           /* number of candidates in candidates.jsonl */
     char *folder, *id; /* the folder of the experiment, owned; NULL before the folder exists */
     PDL_VEC(const char *) own; /* files that code must not see; borrowed; NULL-terminated */
-    char *cache; /* a file in that folder, owned; NULL when the user has named another file */
-    size_t alive;      /* number of candidates of the last evaluation, for the progress */
-    size_t best;       /* the candidate with the best mean so far */
+    char *cache;  /* a file in that folder, owned; NULL when the user has named another file */
+    size_t alive; /* number of candidates of the last evaluation, for the progress */
+    size_t best;  /* the candidate with the best mean so far */
     uint64_t begun_ns, ticked_ns;
     /* size and time of the table's file; negative when the table is not a file */
     int64_t table_size, table_ns;
@@ -142,7 +143,7 @@ void pdl_search_put_scorer(const opt_search *z, pdl_buf *out);
 /* Returns the factor by which the rows of a round grow. */
 double pdl_search_growth(const opt_search *z);
 
-/* split.c. Puts numbers into a random order. */
+/* table_split.c. Puts numbers into a random order. */
 void pdl_search_shuffle(size_t *p, size_t n, uint64_t seed);
 /* Adds a row of the table. user is the search. pdl_rows_each calls this function. */
 bool pdl_search_take_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_err *err);
@@ -157,7 +158,7 @@ void pdl_search_put_columns(const opt_search *z, size_t row, pdl_val *list);
 /* Returns the right answer, borrowed. Returns null without --expect. */
 pdl_vref pdl_search_right(const opt_search *z, size_t row);
 
-/* space.c. Finds the places, and makes candidates in addition to the original. Errors: usage. */
+/* search_space.c. Finds the places, and makes candidates besides the original. Errors: usage. */
 PDL_MUST bool pdl_search_make_candidates(opt_search *z, pdl_err *err);
 /* Writes the text of a program with these values. *out is NULL for the original program. */
 PDL_MUST bool pdl_search_write_text(const opt_search *z, pdl_vref values, char **out, pdl_err *err);
@@ -183,7 +184,8 @@ typedef struct opt_estimate {
 } opt_estimate;
 PDL_MUST bool pdl_search_estimate(const opt_search *z, opt_estimate *out, pdl_err *err);
 
-/* demos.c. Adds messages to a model, or its answer, to a list of {id, messages, answer}. */
+/* demos.c. When e is the reply of a model call that succeeded, adds the call to a list of
+ * {id, messages, answer}, which is in the order of the ids. */
 void pdl_demo_take_event(pdl_val *trace, const pdl_event *e);
 /* Keeps an answer that was right, with its trace, as a demonstration. */
 void pdl_demo_keep(opt_search *z, size_t candidate, size_t row, pdl_vref result, pdl_vref trace);
@@ -220,7 +222,7 @@ bool pdl_search_is_worse(const opt_search *z, size_t candidate, size_t than, siz
 /* Adds the best mean score to the progress. */
 void pdl_search_put_best(const opt_search *z, pdl_optimize_progress *p);
 
-/* keep.c. Separates the rows of --keep. Error: usage. */
+/* kept_rows.c. Separates the rows of --keep. Error: usage. */
 PDL_MUST bool pdl_search_read_kept(opt_search *z, pdl_err *err);
 /* Compares a candidate with the original program on the rows of --keep. *out is set when the
  * candidate is worse on one of them, and is excluded. Errors: those of an evaluation. */
@@ -235,9 +237,6 @@ PDL_MUST bool pdl_search_run_method(opt_search *z, size_t *winner, bool *certain
 
 /* Returns true when the method is the name of a file and no built-in method. */
 bool pdl_search_method_is_file(pdl_str name);
-/* experiment.c. Makes the folder of the search. Errors: io. */
-PDL_MUST bool pdl_search_begin_records(opt_search *z, pdl_err *err);
-PDL_MUST bool pdl_search_end_records(opt_search *z, pdl_vref result, pdl_err *err);
 
 /* optimize.c. Appends the program of a candidate. Keys are replaced by [REDACTED] unless has_keys
  * is set. *left gets the values for which the program has no place; owned. */

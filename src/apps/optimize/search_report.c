@@ -1,8 +1,9 @@
 /* search_report.c -- writes the result of a search for people, as Markdown that is also readable in
- * a terminal.
+ * a terminal. The only input is the result, a dict that search_result.c made.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "optimize/objectives.h"
 #include "value/int.h"
@@ -50,7 +51,7 @@ static void put_values(pdl_vref values, bool is_out, pdl_buf *out) {
 
 static void put_score(pdl_vref part, pdl_buf *out) {
     if (!pdl_is_dict(part)) {
-        PDL_PUT(out, " |  |  ");
+        PDL_PUT(out, "  |  |  ");
         return;
     }
     pdl_vref in = pdl_dict_getz(part, "interval");
@@ -75,7 +76,7 @@ static bool is_shown(pdl_vref r, const char *use) {
 /* Appends the heads of the columns with uses. */
 static void put_use_heads(pdl_vref r, pdl_buf *out) {
     for (size_t i = 0; i < USES; i++)
-        if (is_shown(r, uses[i])) pdl_buf_putf(out, "%s a row | ", uses[i]);
+        if (is_shown(r, uses[i])) pdl_buf_putf(out, " %s a row |", uses[i]);
 }
 
 static void put_use_rules(pdl_vref r, pdl_buf *out) {
@@ -97,9 +98,11 @@ static void put_use(pdl_vref r, pdl_vref part, pdl_buf *out) {
 static void put_standings(pdl_vref r, pdl_buf *out) {
     pdl_vref list = pdl_dict_getz(r, "standings");
     size_t n = pdl_list_len(list);
-    PDL_PUT(out, "| candidate | score | 95 % interval | rows | ");
+    if (n > SHOWN)
+        pdl_buf_putf(out, "The first %d of %zu, which are all in candidates.jsonl:\n\n", SHOWN, n);
+    PDL_PUT(out, "| candidate | score | 95 % interval | rows |");
     put_use_heads(r, out);
-    PDL_PUT(out, "changes |\n|---|---|---|---|");
+    PDL_PUT(out, " changes |\n|---|---|---|---|");
     put_use_rules(r, out);
     PDL_PUT(out, "---|\n");
     for (size_t i = 0; i < n && i < SHOWN; i++) {
@@ -111,15 +114,14 @@ static void put_standings(pdl_vref r, pdl_buf *out) {
         put_values(pdl_dict_getz(c, "values"), pdl_bool_of(pdl_dict_getz(c, "worse_on_kept")), out);
         PDL_PUT(out, " |\n");
     }
-    if (n > SHOWN) pdl_buf_putf(out, "\n%zu more are in candidates.jsonl.\n", n - SHOWN);
 }
 
 static void put_test(pdl_vref r, pdl_buf *out) {
-    static const char *const keys[] = {"before", "winner"},
-                             *const names[] = {"as it was", "winner"};
+    static const char *const keys[] = {"before", "winner"}, *const names[] = {"as it was",
+                                                                              "winner"};
     bool compared = pdl_is_dict(pdl_dict_getz(r, "before"));
     bool differs = number(pdl_dict_getz(r, "winner"), "candidate") > 0;
-    PDL_PUT(out, "| program | score | 95 % interval | rows | ");
+    PDL_PUT(out, "| program | score | 95 % interval | rows |");
     put_use_heads(r, out);
     PDL_PUT(out, "\n|---|---|---|---|");
     put_use_rules(r, out);
@@ -146,11 +148,15 @@ static void put_difference(pdl_vref v, pdl_buf *out) {
     static const double least_shown = 0.0001;
     pdl_vref in = pdl_dict_getz(v, "interval"), p = pdl_dict_getz(v, "p");
     if (!pdl_is_list(in)) return;
+    double rows = number(v, "rows"), more = number(v, "difference");
+    double better = number(v, "only_winner"), sign = more < 0 ? -1 : 1;
+    size_t first = more < 0;
     pdl_buf_putf(out,
-                 " On %.0f rows for the test its score is higher by %.3f (95 %% interval %.3f to "
-                 "%.3f): better on %.0f rows, worse on %.0f",
-                 number(v, "rows"), number(v, "difference"), pdl_float_of(pdl_list_at(in, 0)),
-                 pdl_float_of(pdl_list_at(in, 1)), number(v, "only_winner"),
+                 " On %.0f row%s for the test its score is %s by %.3f (95 %% interval %.3f to "
+                 "%.3f): better on %.0f row%s, worse on %.0f",
+                 rows, PDL_PLURAL(rows), more < 0 ? "lower" : "higher", sign * more,
+                 sign * pdl_float_of(pdl_list_at(in, first)),
+                 sign * pdl_float_of(pdl_list_at(in, 1 - first)), better, PDL_PLURAL(better),
                  number(v, "only_before"));
     if (!pdl_is_null(p) && number(v, "p") < least_shown)
         pdl_buf_putf(out, "; exact McNemar p < %.4f", least_shown);
@@ -159,18 +165,48 @@ static void put_difference(pdl_vref v, pdl_buf *out) {
     PDL_PUT(out, ".");
 }
 
-/* Returns true when the original program is above --at-most on the rows for validation. */
-static bool is_above_on_validation(pdl_vref r) {
-    pdl_vref limits = pdl_dict_getz(r, "at_most"),
-             use = pdl_dict_getz(pdl_dict_getz(r, "before"), "validation");
+/* Returns true when a part of the rows has used more than --at-most allows. */
+static bool is_above_limits(pdl_vref r, pdl_vref use) {
+    pdl_vref limits = pdl_dict_getz(r, "at_most");
     bool above = false;
-    for (size_t i = 0; pdl_is_dict(use) && i < pdl_dict_len(limits); i++) {
+    if (!pdl_is_dict(limits) || !pdl_is_dict(use)) return false;
+    for (size_t i = 0; i < pdl_dict_len(limits); i++) {
         pdl_vref mean = pdl_dict_gets(use, pdl_str_get(pdl_dict_key_at(limits, i)));
         bool known = !pdl_is_absent(mean) && !pdl_is_null(mean);
         above = above || pdl_search_is_above(known ? pdl_num_to_double(mean) : NAN,
                                              pdl_num_to_double(pdl_dict_val_at(limits, i)));
     }
     return above;
+}
+
+static bool is_above_on_validation(pdl_vref r) {
+    return is_above_limits(r, pdl_dict_getz(pdl_dict_getz(r, "before"), "validation"));
+}
+
+/* Returns what keeps a candidate with a better score from being the winner; NULL when nothing
+ * does. */
+static const char *what_excludes(pdl_vref r) {
+    pdl_vref all = pdl_dict_getz(r, "standings");
+    pdl_vref before = pdl_dict_getz(pdl_dict_getz(r, "before"), "validation");
+    bool above = false;
+    for (size_t i = 0; pdl_is_dict(before) && i < pdl_list_len(all); i++) {
+        pdl_vref c = pdl_list_at(all, i), use = pdl_dict_getz(c, "validation");
+        if (!pdl_is_dict(use) || number(use, "score") <= number(before, "score")) continue;
+        if (pdl_bool_of(pdl_dict_getz(c, "worse_on_kept"))) return "worse on a row of --keep";
+        above = above || is_above_limits(r, use);
+    }
+    return above ? "above --at-most" : NULL;
+}
+
+/* Appends the verdict that no candidate wins. When a candidate has a higher score but is excluded,
+ * appends the reason. */
+static void put_no_winner(pdl_vref r, pdl_buf *out) {
+    const char *why = what_excludes(r);
+    if (why)
+        pdl_buf_putf(out, "A candidate that scores more is %s: the program as it was is kept.",
+                     why);
+    else
+        PDL_PUT(out, "No candidate was better than the program as it was, which is kept.");
 }
 
 /* Appends the decisions of --at-most. */
@@ -185,8 +221,9 @@ static void put_within(pdl_vref r, pdl_buf *out) {
     else if (same && !winner)
         PDL_PUT(out, "On the rows for the test it is above --at-most.\n");
     else if (!winner)
-        pdl_buf_putf(out, "On the rows for the test the winner is above --at-most: the program as "
-                          "it was is kept%s.\n",
+        pdl_buf_putf(out,
+                     "On the rows for the test the winner is above --at-most: the program as "
+                     "it was is kept%s.\n",
                      before ? "" : ", which is above it, too");
     else if (!before)
         PDL_PUT(out, "The program as it was is above --at-most: the winner is kept.\n");
@@ -199,7 +236,7 @@ static void put_verdict(pdl_vref r, pdl_buf *out) {
     if (pdl_str_is(is, "better"))
         PDL_PUT(out, "The winner is better than the program as it was.");
     else if (pdl_str_is(is, "same"))
-        PDL_PUT(out, "No candidate was better than the program as it was, which is kept.");
+        put_no_winner(r, out);
     else if (pdl_str_is(is, "worse"))
         pdl_buf_putf(out, "The winner is worse than the program as it was%s.",
                      is_kept ? "" : ", which is kept");
@@ -215,19 +252,29 @@ static void put_verdict(pdl_vref r, pdl_buf *out) {
                      number(v, "of") - number(v, "rows"), number(v, "of"));
 }
 
+void pdl_optimize_put_candidates(pdl_vref result, pdl_buf *out) {
+    double n = number(result, "candidates"), of = number(result, "combinations");
+    pdl_buf_putf(out, "%.0f candidates", n);
+    if (of > n) pdl_buf_putf(out, ", drawn from %.0f combinations", of);
+}
+
+static void put_count(const char *before, double n, const char *what, pdl_buf *out) {
+    pdl_buf_putf(out, "%s%.0f %s%s", before, n, what, PDL_PLURAL(n));
+}
+
 static void put_head(pdl_vref r, pdl_buf *out) {
     pdl_vref rows = pdl_dict_getz(r, "rows");
-    pdl_buf_putf(out, "# %.*s by %.*s\n\n%.0f candidates", PDL_FMT(text(r, "program")),
-                 PDL_FMT(text(r, "method")), number(r, "candidates"));
-    if (number(r, "combinations") > number(r, "candidates"))
-        pdl_buf_putf(out, ", drawn from %.0f combinations", number(r, "combinations"));
+    pdl_buf_putf(out, "# %.*s by %.*s\n\n", PDL_FMT(text(r, "program")),
+                 PDL_FMT(text(r, "method")));
+    pdl_optimize_put_candidates(r, out);
     pdl_buf_putf(out,
                  ", %.*s: %.0f rows for training, %.0f for "
                  "validation, %.0f for the test. Scores by %.*s, seed %.0f.\n",
                  PDL_FMT(text(r, "data")), number(rows, "train"), number(rows, "validation"),
                  number(rows, "test"), PDL_FMT(text(r, "score_by")), number(r, "seed"));
-    pdl_buf_putf(out, "%.0f evaluations, %.0f calls, %.0f tokens", number(r, "evaluations"),
-                 number(r, "calls"), number(r, "tokens"));
+    put_count("", number(r, "evaluations"), "evaluation", out);
+    put_count(", ", number(r, "calls"), "call", out);
+    put_count(", ", number(r, "tokens"), "token", out);
     if (number(r, "cost") > 0) pdl_buf_putf(out, ", cost %.4g", number(r, "cost"));
     pdl_buf_putf(out, "%s.\n\n",
                  pdl_bool_of(pdl_dict_getz(r, "budget_spent")) ? "; the budget ended it" : "");
@@ -246,10 +293,9 @@ static void put_proposals(pdl_vref r, pdl_buf *out) {
             accepted += in;
         refused += pdl_is_str(pdl_dict_getz(step, "error"));
     }
-    pdl_buf_putf(out,
-                 "%.0f text%s proposed by %.*s: %zu did better on a few rows and are candidates",
-                 number(p, "asked"), number(p, "asked") > 1 ? "s" : "", PDL_FMT(text(p, "by")),
-                 accepted);
+    pdl_buf_putf(
+        out, "%.0f text%s proposed by %.*s: %zu did better on a few rows and are candidates",
+        number(p, "asked"), PDL_PLURAL(number(p, "asked")), PDL_FMT(text(p, "by")), accepted);
     if (refused) pdl_buf_putf(out, ", %zu were refused", refused);
     if (merged) pdl_buf_putf(out, "; %zu merged from others", merged);
     PDL_PUT(out, ".\n");
@@ -263,9 +309,9 @@ static void put_front(pdl_vref r, pdl_buf *out) {
     pdl_vref list = pdl_dict_getz(r, "front");
     if (!pdl_is_list(list)) return;
     PDL_PUT(out, "\n## Front\n\nNo other candidate is better than one of these in everything:\n\n"
-                 "| candidate | score | ");
+                 "| candidate | score |");
     put_use_heads(r, out);
-    PDL_PUT(out, "program |\n|---|---|");
+    PDL_PUT(out, " program |\n|---|---|");
     put_use_rules(r, out);
     PDL_PUT(out, "---|\n");
     for (size_t i = 0; i < pdl_list_len(list); i++) {

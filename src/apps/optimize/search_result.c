@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "eval/comparison.h"
 #include "eval/statistics.h"
-#include "eval/verdict.h"
 #include "io/clock.h"
 #include "optimize/objectives.h"
 
@@ -74,9 +74,9 @@ static pairs compare(const opt_search *z, size_t winner) {
     return p;
 }
 
-/* Computes the interval of the difference of two shares of the same rows, after Agresti and Min
- * ("Simple improved confidence intervals for comparing matched proportions", Statistics in Medicine
- * 24, 2005): half a pair is added to each of the four kinds of pairs. */
+/* Computes the interval of the difference of two shares of the same rows. Half a pair is added to
+ * each of the four kinds of pairs, after Agresti and Min ("Simple improved confidence intervals for
+ * comparing matched proportions", Statistics in Medicine 24, 2005). */
 static void share_interval(const pairs *p, double *low, double *high) {
     static const double z = 1.959963984540054;
     double n = (double)p->n + 2, up = (double)p->up + 0.5, down = (double)p->down + 0.5,
@@ -92,9 +92,7 @@ static void share_interval(const pairs *p, double *low, double *high) {
 static const char *decide(const pairs *p, double *chance) {
     *chance = pdl_eval_mcnemar(p->up, p->down);
     if (p->binary)
-        return *chance >= PDL_VERDICT_LEVEL ? "undecided"
-               : p->up > p->down            ? "better"
-                                            : "worse";
+        return *chance >= PDL_VERDICT_LEVEL ? "undecided" : p->up > p->down ? "better" : "worse";
     pdl_eval_verdict v;
     pdl_eval_verdict_begin(&v, 0);
     for (size_t i = 0; i < p->n && !pdl_eval_verdict_take(&v, p->d[i]); i++) continue;
@@ -115,8 +113,7 @@ static pdl_val verdict_of(const opt_search *z, size_t winner) {
     v = pdl_dict_putz(v, "of", pdl_int((int64_t)z->part[OPT_TEST].n));
     v = pdl_dict_putz(v, "only_winner", pdl_int((int64_t)p.up));
     v = pdl_dict_putz(v, "only_before", pdl_int((int64_t)p.down));
-    v = pdl_dict_putz(v, "difference",
-                      p.n && winner ? pdl_float(sum / (double)p.n) : pdl_null());
+    v = pdl_dict_putz(v, "difference", p.n && winner ? pdl_float(sum / (double)p.n) : pdl_null());
     v = pdl_dict_putz(v, "interval", p.n && winner ? interval(low, high) : pdl_null());
     v = pdl_dict_putz(v, "p", p.n && winner && p.binary ? pdl_float(chance) : pdl_null());
     pdl_free(p.d);
@@ -128,8 +125,7 @@ static pdl_val verdict_of(const opt_search *z, size_t winner) {
 static pdl_val rows_result(const opt_search *z) {
     pdl_val d = pdl_dict_new(OPT_PARTS);
     for (size_t i = 0; i < OPT_PARTS; i++)
-        d = pdl_dict_putz(d, pdl_search_part_name((opt_part)i),
-                          pdl_int((int64_t)z->part[i].n));
+        d = pdl_dict_putz(d, pdl_search_part_name((opt_part)i), pdl_int((int64_t)z->part[i].n));
     return d;
 }
 
@@ -170,8 +166,7 @@ static pdl_val proposals_result(const opt_search *z) {
     d = pdl_dict_putz(d, "first_error",
                       z->proposer_error ? pdl_textz(z->proposer_error) : pdl_null());
     return pdl_dict_putz(d, "history",
-                         pdl_is_absent(z->history) ? pdl_list_new(0)
-                                                   : pdl_demo_plain(z->history));
+                         pdl_is_absent(z->history) ? pdl_list_new(0) : pdl_demo_plain(z->history));
 }
 
 /* Returns which program is kept. The winner is kept when it is better, or when the original is

@@ -10,9 +10,9 @@
 
 /* The start of a run, which `begin` fills in. */
 typedef struct opt_start {
-    pdl_code *code; /* borrowed */
+    pdl_code *code;    /* borrowed */
     pdl_val variables; /* owned; the series drops it */
-    pdl_buf draw;   /* name of the run in the cache; the series releases it */
+    pdl_buf draw;      /* name of the run in the cache; the series releases it */
 } opt_start;
 
 /* How a run ended. Everything is borrowed for the call. */

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "eval/verdict.h"
+#include "eval/comparison.h"
 #include "optimize/objectives.h"
 
 #include "base/banned.h"
@@ -63,13 +63,14 @@ bool pdl_search_is_worse(const opt_search *z, size_t candidate, size_t than, siz
     size_t both[] = {candidate, than}, n = pdl_search_common(z, both, 2, OPT_VALIDATION);
     pdl_eval_bet b;
     if (candidate == than || among < 2) return false;
-    /* A candidate above --at-most cannot win. The candidates on the front include those that use
-     * less. */
+    /* A candidate is not worse when `than` is above --at-most, because such a candidate cannot win.
+     * It is not worse when it uses less, either, because it may then be on the front. */
     const size_t *rows = z->part[OPT_VALIDATION].p;
     if (pdl_search_is_over(z, than, rows, n) || pdl_search_uses_more(z, than, candidate, rows, n))
         return false;
     pdl_eval_bet_begin(&b, 0, false);
-    /* Each of the other candidates may be the one that seems to be the best. */
+    /* The bets are against the best candidate, and each of the other candidates may seem to be the
+     * best. So the level is divided by their number. */
     double enough = log(2 * (double)(among - 1) / PDL_VERDICT_LEVEL);
     for (size_t i = 0; i < n; i++) {
         size_t row = z->part[OPT_VALIDATION].p[i];

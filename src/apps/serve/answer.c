@@ -14,8 +14,8 @@
 
 #include "base/banned.h"
 
-/* Returns the further members of a message. In a message of a model they are a promise that was
- * filled. */
+/* Returns the further members of a message. When a model wrote the message, they are
+ * the value of a promise that was filled. */
 static pdl_vref extra_of(const pdl_message *m) {
     pdl_vref e = m->extra;
     return pdl_is(e, PDL_V_PROMISE) ? pdl_promise_of(e)->value : e;

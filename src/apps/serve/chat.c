@@ -15,8 +15,8 @@
 #include "base/pace.h"
 #include "io/clock.h"
 #include "io/sse.h"
-#include "serve/failure.h"
-#include "serve/keyed.h"
+#include "serve/error_status.h"
+#include "serve/idempotency.h"
 #include "serve/request_log.h"
 #include "serve/response.h"
 #include "serve/sent_parts.h"
@@ -415,9 +415,7 @@ static bool step_choice(choice *c) {
     return ok;
 }
 
-static uint8_t *slowness_of(const work *w) {
-    return &w->s->slowness[w->model - w->s->opt.models];
-}
+static uint8_t *slowness_of(const work *w) { return &w->s->slowness[w->model - w->s->opt.models]; }
 
 bool pdl_serve_chat_is_slow(const work *w) { return *slowness_of(w) > 0; }
 

@@ -1,5 +1,5 @@
 /* cutoff.h -- cuts the text of an answer at a stop sequence, or at a number of tokens. The server
- * does so for every program, since a program need not pass the limits to a model.
+ * cuts the answers of every program, since a program need not pass the limits to a model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

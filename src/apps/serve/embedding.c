@@ -87,8 +87,8 @@ static pdl_val packed(pdl_vref vector) {
     return pdl_text_of_buf(&text);
 }
 
-/* Returns the vectors of a result, which is a list of them, or has one as stdlib.embed returns it.
- * A single vector becomes a list with one vector. Owned. */
+/* Returns the vectors of a result. The result is a list of vectors, or a value that stdlib.embed
+ * returned. A single vector becomes a list with one vector. Owned. */
 static pdl_val vectors_of(pdl_vref result) {
     pdl_vref inside = pdl_is_dict(result) ? pdl_dict_getz(result, "embeddings") : result;
     if (is_vector(inside)) return pdl_list_push(pdl_list_new(1), pdl_keep(inside));

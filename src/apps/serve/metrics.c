@@ -128,8 +128,8 @@ static void put_number(pdl_buf *b, double v) {
     pdl_buf_put(b, (pdl_str){number, n});
 }
 
-/* Writes a line of a histogram without its value. model.p is NULL when the line has no
- * such label. */
+/* Writes a line of a histogram without its value. model.p is NULL when the line has no label
+ * `model`. */
 static void put_series(pdl_buf *b, const char *name, const char *suffix, pdl_str model,
                        const double *bound, bool last) {
     pdl_buf_putf(b, "%s%s", name, suffix);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "serve/conversation.h"
+#include "serve/stored_responses.h"
 
 #include "base/banned.h"
 

@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "serve/conversation.h"
 #include "serve/response.h"
+#include "serve/stored_responses.h"
 #include "value/int.h"
 
 #include "base/banned.h"

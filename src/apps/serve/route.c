@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/word_list.h"
 #include "serve/mcp_server.h"
 #include "serve/request_log.h"
 #include "value/json_write.h"
@@ -91,8 +92,7 @@ static pdl_str host_of(pdl_str s) {
 
 bool pdl_serve_is_loopback(pdl_str host) {
     static const char *const names[] = {"localhost", "::1", "[::1]"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (pdl_str_eq_nocase(host, pdl_str_of(names[i]))) return true;
+    if (PDL_STR_IN_NOCASE(host, names)) return true;
     if (!pdl_str_starts(host, PDL_STR("127."))) return false;
     for (size_t i = 0; i < host.n; i++)
         if (host.p[i] != '.' && (host.p[i] < '0' || host.p[i] > '9')) return false;

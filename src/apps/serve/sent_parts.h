@@ -1,10 +1,10 @@
 /* sent_parts.h -- keeps count of the parts of an answer, besides its text, that were sent while it
  * arrived. Private to serve.
  *
- * The machine reports tool calls, thoughts and logprobs of a model immediately when it is certain
- * that the model gives the result of the run; in all other programs they are known only at the end.
- * So each choice counts the parts that it has sent. At the end it sends the rest of the answer in
- * the same form, so that every program gives a client one stream.
+ * The machine reports tool calls, thoughts and logprobs of a model immediately if it is certain
+ * that the model gives the result of the run. In all other programs, they are known only at the
+ * end. So each choice counts the parts that it has sent. At the end it sends the rest of the answer
+ * in the same form, so that every program gives a client one stream.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -7,9 +7,9 @@
 
 #include "base/limits.h"
 #include "io/clock.h"
-#include "serve/conversation.h"
 #include "serve/mcp_server.h"
 #include "serve/request_log.h"
+#include "serve/stored_responses.h"
 #include "serve/tool.h"
 
 #include "base/banned.h"
@@ -116,7 +116,7 @@ static bool step_all(pdl_serve *s) {
 }
 
 /* Polls the loop. After a long turn, the loop is polled several times, so that requests that
- * arrived meanwhile are served first: a connection needs one poll to be accepted, another to be
+ * arrived meanwhile are served first. A connection needs one poll to be accepted, another to be
  * read, and another for the disk or the worker. */
 static void poll_all(pdl_serve *s, bool is_ready) {
     int n = is_ready && s->was_slow ? POLLS : 1;

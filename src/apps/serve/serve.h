@@ -45,10 +45,11 @@ typedef struct pdl_serve_options {
     uint32_t max_waiting;
     /* journal in which requests with an Idempotency-Key are durable runs; may be NULL */
     pdl_durable *journal;
-    bool provisional;     /* pieces of durable runs are sent before they are stored */
-    uint64_t run_ms;      /* time limit for answering a request; 0 means 10 minutes */
+    bool provisional; /* pieces of durable runs are sent before they are stored */
+    uint64_t run_ms;  /* time limit for answering a request; 0 means 10 minutes */
     /* Origins of pages that may send requests and read answers, separated by commas. * is any
-     * origin. When it is empty, only pages of this server may. */
+     * origin. When it is empty, only pages of this server may do
+     * so. */
     pdl_str origins;
     /* Called with one line of JSON per request; may be NULL. */
     void (*log)(void *user, pdl_str line);

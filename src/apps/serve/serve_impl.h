@@ -65,7 +65,7 @@ typedef struct work {
     size_t n_bytes; /* size of the request's body, while the work is in the queue */
     choice *choices;
     uint32_t n, n_over;
-    struct keyed *keyed; /* set for a durable request with an Idempotency-Key (keyed.h) */
+    struct keyed *keyed; /* set for a durable request with an Idempotency-Key (idempotency.h) */
     pdl_timer *limit;    /* time limit of the whole request */
     /* fires when an answer in pieces should begin although it has no text yet */
     pdl_timer *silence;
@@ -131,7 +131,7 @@ void pdl_serve_answer_json(pdl_exchange *x, pdl_val v); /* takes v */
 /* Returns the name after the beginning of the path of a route, without a slash at its end. */
 pdl_str pdl_serve_name_after(const pdl_exchange *x, const char *before);
 
-/* The content of a request (ask.c). */
+/* The content of a request (completion_request.c). */
 typedef struct request {
     pdl_val body, chat; /* the request, and the request as a chat; owned */
     const pdl_served *model;

@@ -5,7 +5,7 @@
  */
 #include "serve/tool.h"
 
-#include "api/find.h"
+#include "api/import_search.h"
 #include "check/check.h"
 #include "io/file.h"
 #include "lang/load.h"

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/word_list.h"
 #include "io/entropy.h"
 #include "viewer/viewer.h"
 
@@ -123,8 +124,7 @@ static pdl_str without_port(pdl_str host, uint16_t port) {
 static bool is_our_host(const pdl_access *a, uint16_t port, pdl_str host) {
     static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
     pdl_str name = without_port(host, port);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (pdl_str_eq_nocase(name, pdl_str_of(names[i]))) return true;
+    if (PDL_STR_IN_NOCASE(name, names)) return true;
     return name.n && pdl_str_is(name, a->host);
 }
 
@@ -212,12 +212,11 @@ static bool is_scheme(pdl_str s) {
     return true;
 }
 
-/* Returns true for a scheme that any web page can give to a page that it makes. */
+/* Returns true for a scheme that any web page can use for a frame, so that the scheme says nothing
+ * about who shows the page. */
 static bool is_anybodys(pdl_str scheme) {
     static const char *const schemes[] = {"http", "https", "data", "blob", "about", "javascript"};
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-        if (pdl_str_eq_nocase(scheme, pdl_str_of(schemes[i]))) return true;
-    return false;
+    return PDL_STR_IN_NOCASE(scheme, schemes);
 }
 
 /* Returns true for a single host name, which needs no quotes in a Content-Security-Policy. */

@@ -2,8 +2,8 @@
  *
  * The prompts and answers of a run may contain secrets, and every program on this machine, and
  * every web page in its browsers, can send requests to a port of loopback. So knowing the port is
- * not enough: an address that was printed carries a secret, works once, and is exchanged for a
- * cookie that scripts of other pages cannot read and that browsers do not send with their requests.
+ * not enough. A printed address carries a secret, and works once. It is exchanged for a cookie that
+ * scripts of other pages cannot read, and that browsers do not send with requests of other pages.
  * Host and Origin are compared with the address of the server, because an attacker can make another
  * name resolve to loopback. Only the headers of a request are needed for all of this.
  *

@@ -6,15 +6,18 @@
 #include "viewer/box_json.h"
 
 #include "base/utf8.h"
+#include "base/word_list.h"
 #include "value/json_write.h"
+#include "value/text.h"
 
 #include "base/banned.h"
 
 enum { LOOSE = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_CONTEXT, MAX_OF_NAME = 200 };
 
-static const char *const states[] = {
-    [PDL_BOX_DONE] = "done", [PDL_BOX_FAILED] = "failed", [PDL_BOX_RECOVERED] = "recovered",
-    [PDL_BOX_RUNNING] = "running"};
+static const char *const states[] = {[PDL_BOX_DONE] = "done",
+                                     [PDL_BOX_FAILED] = "failed",
+                                     [PDL_BOX_RECOVERED] = "recovered",
+                                     [PDL_BOX_RUNNING] = "running"};
 
 /* --- small parts ------------------------------------------------------------------------------ */
 
@@ -86,13 +89,32 @@ void pdl_box_signature(const pdl_box *b, pdl_buf *out) {
     pdl_buf_putc(out, ')');
 }
 
-static void put_preview(const pdl_doc *d, uint32_t i, pdl_buf *out) {
+/* Appends a member whose value is this JSON. */
+static void put_json(const char *key, pdl_str json, pdl_shared_values *shared, pdl_buf *out) {
+    pdl_json_put_key(out, key);
+    if (shared)
+        pdl_shared_values_put(shared, json, out);
+    else
+        pdl_buf_put(out, json);
+}
+
+static void put_text(const char *key, pdl_str text, pdl_shared_values *shared, pdl_buf *out) {
+    pdl_buf json = PDL_BUF;
+    pdl_json_quote(text, 0, &json);
+    put_json(key, pdl_buf_str(&json), shared, out);
+    pdl_buf_fini(&json);
+}
+
+/* Appends the beginning of the result as text. shared: a text that the details have is left out. */
+static void put_preview(const pdl_doc *d, uint32_t i, pdl_shared_values *shared, pdl_buf *out) {
     const pdl_box *b = &d->boxes.p[i];
     pdl_val list = pdl_doc_messages(d, i, PDL_STR("pdl__result"), result_of(b));
     pdl_vref v = pdl_is_absent(list) ? result_of(b) : list;
     pdl_buf text = PDL_BUF;
     bool whole = true;
     if (pdl_is_absent(v)) return;
+    /* a member of this length is never cut */
+    if (shared && pdl_is_str(v) && pdl_str_get(v).n < PDL_BOX_MEMBER_BYTES / 8) return;
     if (pdl_str_is(b->kind, "function")) {
         pdl_box_signature(b, &text);
     } else if (pdl_is_str(v)) {
@@ -103,7 +125,7 @@ static void put_preview(const pdl_doc *d, uint32_t i, pdl_buf *out) {
         whole = put_value(v, PDL_BOX_PREVIEW_BYTES, 0, &text);
         pdl_json_put_bool(out, "json", true);
     }
-    pdl_json_put_text(out, "text", pdl_buf_str(&text));
+    put_text("text", pdl_buf_str(&text), shared, out);
     if (!whole) pdl_json_put_bool(out, "cut", true);
     pdl_buf_fini(&text);
     pdl_drop(list);
@@ -146,7 +168,19 @@ pdl_str pdl_box_variable(const pdl_box *b) {
     return pdl_utf8_cut(pdl_str_sub(b->step, defs.n, b->step.n), MAX_OF_NAME);
 }
 
-static void put_line_members(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out) {
+/* Appends the place of the box. is_short: when it begins with the place of the box around it, only
+ * the rest is appended, from the dot on. */
+static void put_place(const pdl_doc *d, uint32_t i, bool is_short, pdl_buf *out) {
+    const pdl_box *b = &d->boxes.p[i];
+    pdl_str place = b->place, around = d->boxes.p[b->parent].place;
+    bool follows = is_short && i && around.n && pdl_str_starts(place, around) &&
+                   place.n > around.n && place.p[around.n] == '.';
+    if (follows) place = pdl_str_sub(place, around.n, place.n);
+    if (place.n) pdl_json_put_text(out, "place", place);
+}
+
+static void put_line_members(const pdl_doc *d, const pdl_view_source *s, uint32_t i, bool is_short,
+                             pdl_buf *out) {
     const pdl_box *b = &d->boxes.p[i];
     pdl_json_put_int(out, "id", i);
     if (i) pdl_json_put_int(out, "parent", b->parent);
@@ -154,7 +188,7 @@ static void put_line_members(const pdl_doc *d, const pdl_view_source *s, uint32_
     if (b->n_children) pdl_json_put_int(out, "first", b->first);
     pdl_json_put_int(out, "depth", b->depth);
     pdl_json_put_text(out, "kind", pdl_utf8_cut(b->kind, 100));
-    if (b->place.n) pdl_json_put_text(out, "place", b->place);
+    put_place(d, i, is_short, out);
     if (b->step.n) pdl_json_put_text(out, "step", b->step);
     pdl_json_put_text(out, "state", pdl_str_of(states[b->state]));
     if (pdl_box_variable(b).n) pdl_json_put_text(out, "def", pdl_box_variable(b));
@@ -173,8 +207,8 @@ static void put_line_members(const pdl_doc *d, const pdl_view_source *s, uint32_
 
 void pdl_box_json_line(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out) {
     pdl_buf_putc(out, '{');
-    put_line_members(d, s, i, out);
-    put_preview(d, i, out);
+    put_line_members(d, s, i, false, out);
+    put_preview(d, i, NULL, out);
     pdl_buf_putc(out, '}');
 }
 
@@ -189,25 +223,25 @@ static bool put_continued(const pdl_doc *d, uint32_t i, pdl_str name, pdl_vref v
     return true;
 }
 
-static void put_detail(const pdl_doc *d, uint32_t i, pdl_str name, pdl_vref v, bool is_short,
-                       pdl_buf *out) {
+static void put_detail(const pdl_doc *d, uint32_t i, pdl_str name, pdl_vref v,
+                       pdl_shared_values *shared, pdl_buf *out) {
     pdl_buf json = PDL_BUF;
     bool code = pdl_is_dict(v) && !pdl_is_absent(pdl_dict_getz(v, "pdl__expr"));
     pdl_json_open(out, '{');
     pdl_json_put_text(out, "name", name);
     if (code) {
-        pdl_json_put_key(out, "code");
-        put_value(pdl_dict_getz(v, "pdl__expr"), PDL_BUF.limit, 0, out);
+        put_value(pdl_dict_getz(v, "pdl__expr"), PDL_BUF.limit, 0, &json);
+        put_json("code", pdl_buf_str(&json), shared, out);
+        pdl_buf_clear(&json);
     }
-    bool is_rest = is_short && put_continued(d, i, name, evaluated(v), out);
+    bool is_rest = shared && put_continued(d, i, name, evaluated(v), out);
     pdl_val list = is_rest ? pdl_keep(pdl_dict_getz(evaluated(v), "pdl__more"))
                            : pdl_doc_messages(d, i, name, evaluated(v));
     pdl_vref value = pdl_is_absent(list) ? evaluated(v) : list;
     if (!pdl_is_absent(value) && put_value(value, PDL_BOX_MEMBER_BYTES, 0, &json)) {
-        pdl_json_put_key(out, "value");
-        pdl_buf_put(out, pdl_buf_str(&json));
+        put_json("value", pdl_buf_str(&json), shared, out);
     } else if (json.len) {
-        pdl_json_put_text(out, "cut", pdl_buf_str(&json));
+        put_text("cut", pdl_buf_str(&json), shared, out);
     }
     pdl_drop(list);
     pdl_buf_putc(out, '}');
@@ -219,8 +253,11 @@ static void put_detail(const pdl_doc *d, uint32_t i, pdl_str name, pdl_vref v, b
 static bool is_detail(const pdl_doc *d, const pdl_box *b, pdl_str key, pdl_vref v) {
     static const char *const shown_elsewhere[] = {"kind",       "pdl__id",     "pdl__trace",
                                                   "pdl__calls", "pdl__timing", "pdl__is_leaf"};
-    for (size_t i = 0; i < sizeof shown_elsewhere / sizeof *shown_elsewhere; i++)
-        if (pdl_str_is(key, shown_elsewhere[i])) return false;
+    if (PDL_STR_IN(key, shown_elsewhere)) return false;
+    /* this is the only platform, and programs need not name it */
+    if (pdl_str_is(key, "platform") && pdl_text_is(v, "litellm")) return false;
+    /* the value of the definition of a function is the function */
+    if (pdl_str_is(b->kind, "function") && pdl_str_is(key, "pdl__result")) return false;
     if (pdl_doc_is_fact(key) || !(pdl_is_dict(v) || pdl_is_list(v))) return true;
     for (uint32_t i = b->first; i < b->first + b->n_children; i++) {
         pdl_str step = d->boxes.p[i].step;
@@ -250,20 +287,21 @@ static void put_code(const pdl_box *b, pdl_buf *out) {
     pdl_buf_fini(&text);
 }
 
-void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i, bool is_short,
-                          pdl_buf *out) {
+void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i,
+                          pdl_shared_values *shared, pdl_buf *out) {
     const pdl_box *b = &d->boxes.p[i];
     pdl_buf_putc(out, '{');
-    put_line_members(d, s, i, out);
-    put_preview(d, i, out);
+    put_line_members(d, s, i, shared != NULL, out);
+    put_preview(d, i, shared, out);
     put_names(b, out);
-    put_code(b, out);
+    bool has_lines = s && s->lines[i].first && !s->files.p[s->lines[i].file].written;
+    if (!shared || !has_lines) put_code(b, out);
     pdl_json_put_key(out, "members");
     pdl_json_open(out, '[');
     for (size_t k = 0; k < pdl_dict_len(b->block); k++) {
         pdl_vref key = pdl_dict_key_at(b->block, k), v = pdl_dict_val_at(b->block, k);
         if (pdl_is_str(key) && is_detail(d, b, pdl_str_get(key), v))
-            put_detail(d, i, pdl_str_get(key), v, is_short, out);
+            put_detail(d, i, pdl_str_get(key), v, shared, out);
     }
     pdl_buf_put(out, PDL_STR("]}"));
 }
@@ -271,11 +309,13 @@ void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i
 /* --- totals ----------------------------------------------------------------------------------- */
 
 void pdl_doc_json_totals(const pdl_doc *d, pdl_buf *out) {
-    int64_t failed = 0, calls = 0, prompt = 0, completion = 0;
+    /* a block may end before the answers that it began to wait for */
+    int64_t failed = 0, calls = 0, prompt = 0, completion = 0, end = 0;
     for (size_t i = 0; i < d->boxes.n; i++) {
         const pdl_box *b = &d->boxes.p[i];
         pdl_vref usage = pdl_box_get(b, "pdl__usage");
         failed += b->counts;
+        if (b->end > end) end = b->end;
         calls += pdl_usage_count(usage, "model_calls");
         prompt += pdl_usage_count(usage, "prompt_tokens");
         completion += pdl_usage_count(usage, "completion_tokens");
@@ -283,7 +323,8 @@ void pdl_doc_json_totals(const pdl_doc *d, pdl_buf *out) {
     const pdl_box *root = &d->boxes.p[0];
     pdl_json_put_int(out, "boxes", (int64_t)d->boxes.n);
     pdl_json_put_int(out, "failed", failed);
-    if (root->end > root->start) pdl_json_put_int(out, "micros", (root->end - root->start) / 1000);
+    if (root->start && end > root->start)
+        pdl_json_put_int(out, "micros", (end - root->start) / 1000);
     pdl_json_put_int(out, "calls", calls);
     pdl_json_put_int(out, "prompt_tokens", prompt);
     pdl_json_put_int(out, "completion_tokens", completion);

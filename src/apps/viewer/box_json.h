@@ -11,8 +11,9 @@
 
 #include "base/buf.h"
 #include "value/json_put.h"
-#include "viewer/doc.h"
+#include "viewer/boxes.h"
 #include "viewer/program_text.h"
+#include "viewer/shared_values.h"
 
 enum {
     PDL_BOX_PREVIEW_BYTES = 600,   /* maximum number of bytes of a box's result in the tree */
@@ -20,11 +21,14 @@ enum {
 };
 
 /* These functions append box i as a JSON object: the line for the tree, or all details. s may be
- * NULL. is_short: a list of messages that continues the list of another box has the number of that
- * box, the name of its member and only the messages that are new. */
+ * NULL, and so may shared. With shared the details are short. Long values are shared. A list of
+ * messages that continues the list of another box has the number of that box, the name of its
+ * member and only the messages that are new. A result that is a text is among the members, and is
+ * not repeated. A place that continues the place of the box around it begins with the dot between
+ * them. The block is left out when its lines are in the program. */
 void pdl_box_json_line(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out);
-void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i, bool is_short,
-                          pdl_buf *out);
+void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i,
+                          pdl_shared_values *shared, pdl_buf *out);
 /* Appends the result of box i: a text unchanged, other values as indented JSON. */
 void pdl_box_result_text(const pdl_doc *d, uint32_t i, pdl_buf *out);
 /* Appends the parameters of a function: "(a, b)". */

@@ -9,7 +9,7 @@
 #define PDL_VIEWER_BOX_SEARCH_H
 
 #include "base/buf.h"
-#include "viewer/doc.h"
+#include "viewer/boxes.h"
 
 enum { PDL_FIND_MAX = 1000 }; /* maximum of boxes in an answer */
 

@@ -12,7 +12,7 @@
 #define PDL_VIEWER_FUNCTIONS_H
 
 #include "base/map.h"
-#include "viewer/doc.h"
+#include "viewer/boxes.h"
 #include "yaml/node.h"
 
 typedef struct pdl_functions {

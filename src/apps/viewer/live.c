@@ -6,6 +6,7 @@
 
 #include "base/idmap.h"
 #include "base/limits.h"
+#include "base/nanos.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "effect/effect.h"
@@ -36,7 +37,7 @@ typedef struct live_box {
     bool waits; /* the value is a promise that is not filled yet */
     /* id of the input for which the box waits; 0 when it does not wait */
     uint32_t asks;
-    bool lines;                                 /* the input may have several lines */
+    bool lines; /* the input may have several lines */
     int64_t start, end;
     int64_t waited; /* how long a model call waited for its turn, a rate or another attempt */
     size_t change;  /* number of the newest note about the box */
@@ -62,7 +63,7 @@ struct pdl_live {
     /* the call to which the newest piece belongs; `streams` is the box of that call */
     const pdl_path *stream;
     live_box *streams;
-    int64_t zero;              /* the time at which the run began */
+    int64_t zero; /* the time at which the run began */
 };
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -169,8 +170,8 @@ static void show_value(live_box *b, pdl_vref v) {
 /* Stores the value. The value is converted to text only when a page requests it, since most values
  * are replaced before a page does. */
 static void take_value(live_box *b, pdl_vref v) {
-    bool is_short = pdl_is_str(v) ? pdl_str_get(v).n <= PDL_LIVE_TEXT_BYTES
-                                  : pdl_tag_of(v) <= PDL_V_FLOAT;
+    bool is_short =
+        pdl_is_str(v) ? pdl_str_get(v).n <= PDL_LIVE_TEXT_BYTES : pdl_tag_of(v) <= PDL_V_FLOAT;
     if (is_short)
         b->value = pdl_keep(v);
     else
@@ -342,7 +343,7 @@ static void on_reply(pdl_live *l, const pdl_event *e) {
     live_box *b = e->caller ? pdl_idmap_find(&l->calls, (uintptr_t)e->caller) : NULL;
     if (!b) return;
     b->end = e->nanos;
-    if (e->reply) b->waited += (int64_t)(pdl_reply_waited(e->reply) * 1e9);
+    if (e->reply) b->waited = pdl_nanos_of((double)b->waited / 1e9 + pdl_reply_waited(e->reply));
     b->failed = e->err != NULL;
     if (b->failed && e->err->msg) set_text(b, pdl_str_of(e->err->msg));
     for (live_box *x = b;; x = l->boxes.p[x->parent]) {

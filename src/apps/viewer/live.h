@@ -22,7 +22,7 @@
 enum {
     /* maximum number of boxes; further boxes are only counted until the run is over */
     PDL_LIVE_MAX_BOXES = 200000,
-    PDL_LIVE_NAME_BYTES = 200,   /* maximum number of bytes of a model's name */
+    PDL_LIVE_NAME_BYTES = 200, /* maximum number of bytes of a model's name */
     /* maximum number of bytes of a box's text: the end of an answer that is arriving, otherwise the
      * beginning */
     PDL_LIVE_TEXT_BYTES = 16384,

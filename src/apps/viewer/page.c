@@ -9,12 +9,13 @@
 #include "base/xml.h"
 #include "value/json_write.h"
 #include "viewer/box_json.h"
-#include "viewer/markup.h"
+#include "viewer/kind_looks.h"
 #include "viewer/program_text.h"
 #include "viewer/reading/call_table.h"
+#include "viewer/reading/first_lists.h"
 #include "viewer/reading/item_origins.h"
-#include "viewer/reading/reading_json.h"
 #include "viewer/reading/map_rows.h"
+#include "viewer/reading/reading_json.h"
 
 #include "base/banned.h"
 
@@ -52,17 +53,51 @@ static pdl_str take_line(pdl_str *text) {
     return line;
 }
 
-/* Appends a line without the spaces before it, unless it is a comment. */
+/* Appends a line without the spaces before it, its comment, and an end that its last sign makes
+ * needless. No text in the scripts has two slashes with a space on each side. */
 static void put_line(pdl_str line, pdl_buf *out) {
-    line = pdl_str_trim(line);
-    if (!line.n || pdl_str_starts(line, PDL_STR("//"))) return;
+    bool is_comment = pdl_str_starts(pdl_str_trim(line), PDL_STR("//"));
+    line = pdl_str_trim(pdl_str_sub(line, 0, pdl_str_find(line, PDL_STR(" // "), 0)));
+    if (!line.n || is_comment) return;
     pdl_buf_put(out, line);
-    pdl_buf_putc(out, '\n');
+    if (!strchr(";{,", line.p[line.n - 1])) pdl_buf_putc(out, '\n');
+}
+
+/* Returns the number of bytes of the comment at the beginning of a style sheet; 0 when there is
+ * none. */
+static size_t comment_bytes(pdl_str style) {
+    if (!pdl_str_starts(style, PDL_STR("/*"))) return 0;
+    return pdl_str_find(style, PDL_STR("*/"), 0) + 2;
+}
+
+/* Returns true when the rule of a style sheet ends before any other sign. */
+static bool ends_rule(pdl_str rest) {
+    size_t i = 0;
+    while (i < rest.n && (rest.p[i] == ' ' || rest.p[i] == '\n')) i++;
+    return i < rest.n && rest.p[i] == '}';
+}
+
+/* Appends a style sheet without comments, last semicolons of rules, and the spaces that only people
+ * need. No text in the style sheets has a space at such a place, or the beginning of a comment. */
+static void put_style(pdl_str text, pdl_buf *out) {
+    for (size_t i = 0; i < text.n; i++) {
+        i += comment_bytes(pdl_str_sub(text, i, text.n));
+        if (i >= text.n) break;
+        bool is_space = text.p[i] == ' ' || text.p[i] == '\n';
+        char before = i ? text.p[i - 1] : ';', after = i + 1 < text.n ? text.p[i + 1] : '}';
+        bool is_needed = !strchr("{};:,\n", before) && !strchr("{}\n", after);
+        bool is_last = text.p[i] == ';' && ends_rule(pdl_str_sub(text, i + 1, text.n));
+        if (is_space ? is_needed : !is_last) pdl_buf_putc(out, text.p[i]);
+    }
 }
 
 void pdl_page_put(const pdl_page_file *f, pdl_buf *out) {
     pdl_str text = content(f);
-    while (text.n) put_line(take_line(&text), out);
+    bool is_style = pdl_str_ends(pdl_str_of(f->name), PDL_STR(".css"));
+    pdl_buf lines = PDL_BUF;
+    while (text.n) put_line(take_line(&text), is_style ? &lines : out);
+    put_style(pdl_buf_str(&lines), out);
+    pdl_buf_fini(&lines);
 }
 
 /* --- one file --------------------------------------------------------------------------------- */
@@ -132,7 +167,7 @@ static void put_rows(const pdl_reading *r, const pdl_view_source *s, pdl_buf *ou
 
 static void put_sent(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
     pdl_json_open(out, '[');
-    for (uint32_t i = 1; i <= r->n_calls; i++) pdl_reading_json_call(r, s, i, out);
+    for (uint32_t i = 1; i <= r->n_calls; i++) pdl_reading_json_call(r, s, i, true, out);
     pdl_buf_putc(out, ']');
 }
 
@@ -142,26 +177,54 @@ static void put_spans(const pdl_reading *r, const pdl_view_source *s, pdl_buf *o
 }
 
 static void put_boxes(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
-    pdl_json_open(out, '[');
+    pdl_shared_values *shared = pdl_shared_values_new();
+    PDL_PUT(out, "{\"boxes\":[");
     for (uint32_t i = 0; i < r->doc->boxes.n; i++) {
         if (i) PDL_PUT(out, ",\n");
-        pdl_box_json_details(r->doc, s, i, true, out);
+        pdl_box_json_details(r->doc, s, i, shared, out);
     }
-    pdl_buf_putc(out, ']');
+    PDL_PUT(out, "],\"values\":");
+    pdl_shared_values_list(shared, out);
+    pdl_buf_putc(out, '}');
+    pdl_shared_values_free(shared);
 }
+
+/* Where a part is. The document is long when it has first lists. */
+typedef enum {
+    BEFORE_IF_SHORT, /* before the script when the document is short, otherwise after it */
+    BEFORE_IF_LONG,  /* before the script when the document is long, otherwise nowhere */
+    BEFORE_IF_FEW,   /* before the script when there are few calls, otherwise after it */
+    AFTER
+} part_place;
 
 /* The parts of the data. Each part is in a separate element, which the page parses when it needs
  * the part. The data of the first screen comes before the script, so that the page is drawn
  * earlier. */
 static const struct {
     const char *name;
-    bool is_first;
+    part_place place;
     void (*put)(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out);
 } parts[] = {
-    {"items", true, pdl_reading_json_all}, {"spans", true, put_spans},
-    {"rows", true, put_rows},              {"sent", false, put_sent},
-    {"origins", false, put_origins},       {"list", false, put_boxes},
+    {"first", BEFORE_IF_LONG, pdl_first_lists_json},
+    {"items", BEFORE_IF_SHORT, pdl_reading_json_all},
+    {"spans", BEFORE_IF_FEW, put_spans},
+    {"rows", BEFORE_IF_SHORT, put_rows},
+    {"sent", AFTER, put_sent},
+    {"origins", AFTER, put_origins},
+    {"list", AFTER, put_boxes},
 };
+
+static bool is_in_place(part_place p, const pdl_reading *r, bool is_before) {
+    enum { FEW_CALLS = 200 }; /* the strip of more calls is filled later (strip.js) */
+    bool is_long = pdl_has_first_lists(r);
+    switch (p) {
+    case BEFORE_IF_SHORT: return is_before == !is_long;
+    case BEFORE_IF_LONG: return is_before && is_long;
+    case BEFORE_IF_FEW: return is_before == (r->n_calls <= FEW_CALLS);
+    case AFTER: return !is_before;
+    }
+    return false;
+}
 
 static void put_element(const char *id, pdl_str json, pdl_buf *out) {
     pdl_buf_putf(out, "<script type=\"application/json\" id=\"%s\">", id);
@@ -169,12 +232,12 @@ static void put_element(const char *id, pdl_str json, pdl_buf *out) {
     PDL_PUT(out, "</script>\n");
 }
 
-static void put_parts(const pdl_reading *r, const pdl_view_source *s, bool is_first,
+static void put_parts(const pdl_reading *r, const pdl_view_source *s, bool is_before,
                       pdl_buf *out) {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         char id[32];
         pdl_buf name = pdl_buf_in(id, sizeof id, PDL_BUF.limit), json = PDL_BUF;
-        if (parts[i].is_first != is_first) continue;
+        if (!is_in_place(parts[i].place, r, is_before)) continue;
         pdl_buf_putf(&name, "run-%s", parts[i].name);
         parts[i].put(r, s, &json);
         put_element(pdl_buf_z(&name), pdl_buf_str(&json), out);

@@ -1,9 +1,9 @@
 /* page.h -- private to viewer: the files of the page, and the page as one file.
  *
  * The page is plain ES modules and CSS that the server sends as they are. For mail and tickets, the
- * whole page becomes one file: scripts are joined in the order of page.def without their import
- * lines, the data is in separate elements, and the policy of the file allows exactly this script
- * and this style by their hashes.
+ * whole page becomes one file. Scripts are joined in the order of page.def without their import
+ * lines, and the data is in separate elements. The policy of the file allows only this script and
+ * this style, by their hashes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 #define PDL_VIEWER_PAGE_H
 
 #include "base/buf.h"
-#include "viewer/doc.h"
+#include "viewer/boxes.h"
 
 typedef struct pdl_page_file {
     const char *name, *type;

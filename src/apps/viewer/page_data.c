@@ -12,13 +12,14 @@
 #include "value/json_write.h"
 #include "viewer/box_json.h"
 #include "viewer/box_search.h"
-#include "viewer/lanes.h"
+#include "viewer/reading/asked.h"
 #include "viewer/reading/call_table.h"
 #include "viewer/reading/item_origins.h"
 #include "viewer/reading/item_search.h"
 #include "viewer/reading/map_rows.h"
 #include "viewer/reading/reading_json.h"
 #include "viewer/shown_run.h"
+#include "viewer/time_lanes.h"
 
 #include "base/banned.h"
 
@@ -85,7 +86,7 @@ static bool put_inside(const page_question *q, pdl_buf *out, pdl_err *err) {
 static bool put_call(const page_question *q, pdl_buf *out, pdl_err *err) {
     (void)err;
     if (!q->at[0] || q->at[0] > q->run->reading->n_calls) return false;
-    pdl_reading_json_call(q->run->reading, q->run->source, q->at[0], out);
+    pdl_reading_json_call(q->run->reading, q->run->source, q->at[0], NULL, out);
     return true;
 }
 
@@ -98,6 +99,12 @@ static bool put_call_table(const page_question *q, pdl_buf *out, pdl_err *err) {
     return true;
 }
 
+static bool put_asked(const page_question *q, pdl_buf *out, pdl_err *err) {
+    (void)err;
+    pdl_asked_json(q->run->reading, out);
+    return true;
+}
+
 /* Appends the rows of a map. The query says how they are sorted and filtered. */
 static bool put_rows(const page_question *q, pdl_buf *out, pdl_err *err) {
     pdl_buf sort = PDL_BUF, where = PDL_BUF;
@@ -105,8 +112,8 @@ static bool put_rows(const page_question *q, pdl_buf *out, pdl_err *err) {
     if (!is_item(q) || q->run->reading->items.p[q->at[0]].shape != PDL_SHAPE_map) return false;
     (void)parameter(q, "sort", &sort);
     (void)parameter(q, "where", &where);
-    pdl_rows_query rows = {q->at[0], q->at[1], at_most(q->at[2], ITEMS_AT_ONCE),
-                           pdl_buf_str(&sort), pdl_buf_str(&where)};
+    pdl_rows_query rows = {q->at[0], q->at[1], at_most(q->at[2], ITEMS_AT_ONCE), pdl_buf_str(&sort),
+                           pdl_buf_str(&where)};
     pdl_rows_json(q->run->reading, &rows, out);
     pdl_buf_fini(&sort);
     pdl_buf_fini(&where);
@@ -133,7 +140,7 @@ static bool put_found(const page_question *q, pdl_buf *out, pdl_err *err) {
     (void)parameter(q, "text", &text);
     (void)parameter(q, "kind", &kind);
     (void)parameter(q, "model", &model);
-    pdl_item_query find = {pdl_buf_str(&text),    pdl_buf_str(&kind), pdl_buf_str(&model),
+    pdl_item_query find = {pdl_buf_str(&text),    pdl_buf_str(&kind),  pdl_buf_str(&model),
                            has_flag(q, "failed"), has_flag(q, "slow"), has_flag(q, "costly")};
     pdl_item_find(q->run->reading, &find, FOUND_AT_ONCE, out);
     pdl_buf_fini(&text);
@@ -200,7 +207,7 @@ static bool put_text(const page_question *q, pdl_buf *out, pdl_err *err) {
 static bool put_details(const page_question *q, pdl_buf *out, pdl_err *err) {
     (void)err;
     if (!is_box(q)) return false;
-    pdl_box_json_details(q->run->doc, q->run->source, q->at[0], false, out);
+    pdl_box_json_details(q->run->doc, q->run->source, q->at[0], NULL, out);
     return true;
 }
 
@@ -250,6 +257,7 @@ static const struct {
     {"inside", 3, false, true, JSON, put_inside},
     {"call", 1, false, true, JSON, put_call},
     {"calls", 0, false, true, JSON, put_call_table},
+    {"asked", 0, false, true, JSON, put_asked},
     {"newest", 0, false, true, JSON, put_newest},
     {"rows", 3, false, true, JSON, put_rows},
     {"origin", 1, false, true, JSON, put_origin},
@@ -284,12 +292,11 @@ static int give(const page_question *q, size_t i, const char **type, pdl_buf *ou
 }
 
 int pdl_view_ask(const pdl_view_run *r, const pdl_view_request *request, const char **type,
-                    pdl_buf *out) {
+                 pdl_buf *out) {
     pdl_str path = request->path;
     size_t end = pdl_str_find(path, PDL_STR("/"), 0);
     page_question q = {.run = r, .request = request, .word = pdl_str_sub(path, 0, end)};
-    if (end != PDL_NOT_FOUND)
-        q.n = pdl_page_numbers(pdl_str_sub(path, end + 1, path.n), q.at, 3);
+    if (end != PDL_NOT_FOUND) q.n = pdl_page_numbers(pdl_str_sub(path, end + 1, path.n), q.at, 3);
     for (size_t i = 0; r && i < sizeof questions / sizeof *questions; i++) {
         bool fits = pdl_str_is(q.word, questions[i].word) &&
                     (questions[i].n == ANY || (size_t)questions[i].n == q.n) &&
@@ -297,10 +304,9 @@ int pdl_view_ask(const pdl_view_run *r, const pdl_view_request *request, const c
                     (questions[i].early || !request->running);
         if (fits) return give(&q, i, type, out);
     }
-    return refuse(404,
-                  request->running ? "There is no such thing here yet."
-                                   : "There is no such thing here.",
-                  type, out);
+    return refuse(
+        404, request->running ? "There is no such thing here yet." : "There is no such thing here.",
+        type, out);
 }
 
 void pdl_view_summary(const pdl_view_run *r, pdl_buf *out) {

@@ -12,10 +12,10 @@
 #include "io/httpd.h"
 #include "value/json_put.h"
 #include "viewer/access.h"
-#include "viewer/again.h"
 #include "viewer/live.h"
 #include "viewer/page.h"
 #include "viewer/page_data.h"
+#include "viewer/rerun_request.h"
 #include "viewer/shown_run.h"
 
 #include "base/banned.h"
@@ -105,8 +105,7 @@ static void answer_runs(const pdl_viewer *v, pdl_exchange *x) {
     pdl_json_put_key(&b, "runs");
     pdl_json_open(&b, '[');
     if (v->opt.live) pdl_view_live_summary(v->opt.live_name, &b);
-    for (size_t i = 0; !v->opt.live && i < v->opt.n_runs; i++)
-        pdl_view_summary(v->opt.runs[i], &b);
+    for (size_t i = 0; !v->opt.live && i < v->opt.n_runs; i++) pdl_view_summary(v->opt.runs[i], &b);
     pdl_buf_putc(&b, ']');
     if (v->opt.again.text.p) pdl_again_json(v->opt.runs[0], &v->opt.again, v->opt.user, &b);
     pdl_buf_putc(&b, '}');

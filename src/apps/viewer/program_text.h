@@ -14,12 +14,12 @@
 #ifndef PDL_VIEWER_PROGRAM_TEXT_H
 #define PDL_VIEWER_PROGRAM_TEXT_H
 
-#include "viewer/doc.h"
+#include "viewer/boxes.h"
 #include "viewer/viewer.h"
 #include "yaml/node.h"
 
 typedef struct pdl_view_file {
-    pdl_str name;         /* empty for the program that is made from the trace */
+    pdl_str name; /* empty for the program that is made from the trace */
     /* A module of the library is shown as programs import it, with its suffix. Of any other file
      * the base name is shown. */
     pdl_str shown;

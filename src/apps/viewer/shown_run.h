@@ -5,7 +5,7 @@
 #ifndef PDL_VIEWER_SHOWN_RUN_H
 #define PDL_VIEWER_SHOWN_RUN_H
 
-#include "viewer/doc.h"
+#include "viewer/boxes.h"
 #include "viewer/program_text.h"
 #include "viewer/reading/reading.h"
 #include "viewer/viewer.h"

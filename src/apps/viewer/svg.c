@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "base/xml.h"
 #include "viewer/box_json.h"
-#include "viewer/markup.h"
+#include "viewer/kind_looks.h"
 #include "viewer/shown_run.h"
 
 #include "base/banned.h"

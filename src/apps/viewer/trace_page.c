@@ -22,8 +22,9 @@ pdl_value *pdl_trace_page(const char *trace, size_t n_bytes, const char *name, c
     pdl_err err = {0};
     pdl_view_run *run;
     pdl_str title = pdl_str_of(name ? name : "");
-    pdl_view_program p = {title, source ? pdl_str_of(source) : (pdl_str){0}, NULL, NULL,
-                          pdl_session_redact_program, false};
+    pdl_view_program p = {
+        title, source ? pdl_str_of(source) : (pdl_str){0}, NULL, NULL, pdl_session_redact_program,
+        false};
     if (!pdl_view_run_new(title, (pdl_str){trace, n_bytes}, &p, &run, &err)) {
         pdl_error_give(error, &err, NULL);
         return NULL;

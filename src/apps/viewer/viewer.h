@@ -5,9 +5,9 @@
  * traces and does not use the machine. So it can show traces of other versions and of the reference
  * interpreter, and nothing that it shows can run.
  *
- * It makes either one HTML file that needs neither server nor network, or a server on loopback that
- * sends boxes when the page requests them, so that a run of a hundred thousand blocks opens at
- * once.
+ * It makes either one HTML file, which needs neither server nor network, or a server on loopback.
+ * The server sends boxes when the page requests them, so that a run of a hundred thousand blocks
+ * opens at once.
  *
  * The content of a run was written by models and strangers. The page therefore gets it as JSON and
  * puts it into the document only as text, under a policy that forbids all other scripts. The server
@@ -72,8 +72,15 @@ typedef struct pdl_view_asked {
 typedef struct pdl_view_inference pdl_view_inference;
 pdl_view_inference *pdl_view_inference_begin(void);
 void pdl_view_inference_add(pdl_view_inference *x, const pdl_view_asked *a);
-/* Makes the document, and frees x. name: the program. state: such as "has ended". */
-PDL_MUST bool pdl_view_inference_end(pdl_view_inference *x, pdl_str name, const char *state,
+/* How an inference ended. Borrowed. */
+typedef struct pdl_view_ended {
+    pdl_str name;      /* the program */
+    const char *state; /* such as "has ended" */
+    /* the distribution with the lineages of its runs (infer.h, `ended`); absent when unknown */
+    pdl_vref result;
+} pdl_view_ended;
+/* Makes the document, and frees x. */
+PDL_MUST bool pdl_view_inference_end(pdl_view_inference *x, const pdl_view_ended *e,
                                      pdl_view_run **out, pdl_err *err);
 bool pdl_view_are_rows(pdl_str text);
 bool pdl_view_is_distribution(pdl_str text);
@@ -113,7 +120,7 @@ typedef struct pdl_view_request {
 /* Appends the answer, and sets its media type. Returns the HTTP status. Every status but 200 is a
  * refusal, whose answer is a sentence. r may be NULL when there is no run. */
 int pdl_view_ask(const pdl_view_run *r, const pdl_view_request *request, const char **type,
-                    pdl_buf *out);
+                 pdl_buf *out);
 /* Appends, as a JSON object, the facts about the run that the page needs at its start. */
 void pdl_view_summary(const pdl_view_run *r, pdl_buf *out);
 /* Appends the same object for a run in progress. Only the name of that run is known. */

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-void pdl_wasm_events_init(pdl_wasm_events *e) { e->json = e->text = PDL_BUF; }
+void pdl_wasm_events_init(pdl_wasm_events *e) { *e = (pdl_wasm_events){PDL_BUF, PDL_BUF, 0}; }
 
 void pdl_wasm_events_fini(pdl_wasm_events *e) {
     pdl_buf_fini(&e->json);
@@ -59,8 +59,13 @@ static void asked(pdl_buf *out, const pdl_effect *e) {
     }
 }
 
-static void answered(pdl_buf *out, const pdl_effect *e, const pdl_reply *r) {
+static void answered(pdl_wasm_events *events, const pdl_effect *e, const pdl_reply *r) {
+    pdl_buf *out = &events->json;
     if (e->kind != PDL_EFFECT_model) return;
+    if (!r->err.kind) {
+        pdl_vref cost = pdl_dict_getz(pdl_dict_getz(r->value, "usage"), "cost");
+        if (pdl_is_int(cost) || pdl_is(cost, PDL_V_FLOAT)) events->cost += pdl_num_to_double(cost);
+    }
     begin(out, "reply");
     put_effect(out, e);
     put_member(out, "model", e->request, "model");
@@ -116,8 +121,8 @@ static void on_event(void *user, const pdl_event *e) {
     }
     bool is_note = e->kind == PDL_EVENT_note || e->kind == PDL_EVENT_out;
     bool is_failure = e->kind == PDL_EVENT_run_end && e->err && e->err->kind;
-    bool is_other = e->kind == PDL_EVENT_effect || e->kind == PDL_EVENT_reply ||
-                    e->kind == PDL_EVENT_message;
+    bool is_other =
+        e->kind == PDL_EVENT_effect || e->kind == PDL_EVENT_reply || e->kind == PDL_EVENT_message;
     if (!is_note && !is_failure && !is_other) return;
     pdl_wasm_events_flush(events);
     if (is_note)
@@ -129,7 +134,7 @@ static void on_event(void *user, const pdl_event *e) {
     else if (e->kind == PDL_EVENT_effect)
         asked(out, e->effect);
     else
-        answered(out, e->effect, e->reply);
+        answered(events, e->effect, e->reply);
 }
 
 pdl_sink pdl_wasm_events_sink(pdl_wasm_events *e) { return (pdl_sink){e, on_event, false}; }

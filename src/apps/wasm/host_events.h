@@ -14,6 +14,7 @@ typedef struct pdl_wasm_events {
     /* text that is not in json yet; it is collected, so that a loop that prints makes only a few
      * events */
     pdl_buf text;
+    double cost; /* the sum in dollars of the model calls so far whose price is known */
 } pdl_wasm_events;
 
 void pdl_wasm_events_init(pdl_wasm_events *e);

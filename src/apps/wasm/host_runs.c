@@ -11,14 +11,17 @@
 #include "api/report/explain.h"
 #include "api/session.h"
 #include "base/limits.h"
-#include "budget/world.h"
+#include "base/nanos.h"
+#include "budget/budget_world.h"
 #include "compile/compile.h"
 #include "io/clock.h"
 #include "io/loop.h"
 #include "lang/load.h"
 #include "lang/walk.h"
 #include "model/model.h"
+#include "model/preview.h"
 #include "value/context.h"
+#include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/label.h"
 #include "value/promise.h"
@@ -97,18 +100,26 @@ static bool may_run(const pdl_program *p, pdl_err *err) {
     return true;
 }
 
+/* Lets the place of an error outlive its program. */
+static void keep_place(wasm_run *r, pdl_err *err) {
+    const pdl_source *s = err->loc.src;
+    if (s) err->loc.src = pdl_source_new(r->arena, s->name, s->text);
+}
+
 static bool build(void *user, const pdl_build_source *source, pdl_code **out, pdl_val *errors,
                   pdl_err *err) {
     wasm_run *r = user;
     bool ok;
     pdl_program *p = pdl_program_new();
     pdl_program_load(p, source->name, source->text, &ok);
-    if (!ok)
+    if (!ok) {
         pdl_program_failed(r->arena, p, errors, err);
-    else if (may_run(p, err))
+    } else if (may_run(p, err)) {
         *out = pdl_compile_module(p, r->names, source->trace);
-    else
+    } else {
+        keep_place(r, err);
         ok = false;
+    }
     pdl_program_drop(p);
     return ok;
 }
@@ -147,7 +158,7 @@ static void note_deprecated(void *user, pdl_loc loc, const char *old, const char
 /* Reads the table of prices in a question. A question need not have one. */
 static bool read_prices(wasm_run *r, pdl_err *err) {
     pdl_str table = pdl_wasm_text(r->question, "prices");
-    return !table.n || pdl_prices_read(table, "prices", &r->world.prices, err);
+    return !table.n || pdl_prices_read(table, "in \"prices\"", &r->world.prices, err);
 }
 
 /* Reads the budget in a question, such as "calls=10,seconds=60". A question need not have one. */
@@ -160,8 +171,19 @@ static bool read_budget(wasm_run *r, pdl_err *err) {
     return true;
 }
 
+/* Frees a run that cannot begin. Its error goes into out before that, because the place of the
+ * error is in the program. */
+static void refuse_start(wasm_run *r, pdl_buf *out, pdl_err *err) {
+    if (err->kind) {
+        pdl_wasm_put_key(out, "error");
+        pdl_wasm_put_error(err, out);
+        pdl_err_fini(err);
+    }
+    run_free(r);
+}
+
 /* Makes a run of the program in a question. The run has not begun. Returns NULL on failure: then
- * out has the errors of the program, or err is set. The caller drops *variables. */
+ * out has the error. The caller drops *variables. */
 static wasm_run *run_new(pdl_vref question, bool all, pdl_val *variables, pdl_buf *out,
                          pdl_err *err) {
     bool ok;
@@ -172,7 +194,7 @@ static wasm_run *run_new(pdl_vref question, bool all, pdl_val *variables, pdl_bu
     r->secrets = pdl_secrets_new();
     r->loop = pdl_loop_new();
     r->program = pdl_program_new();
-    pdl_wasm_world_open(&r->world, pdl_dict_getz(r->question, "files"));
+    pdl_wasm_world_open(&r->world, pdl_dict_getz(r->question, "files"), r->loop, r->secrets);
     pdl_wasm_events_init(&r->events);
     pdl_program_load(r->program, pdl_wasm_text(r->question, "name"),
                      pdl_wasm_text(r->question, "text"), &ok);
@@ -181,9 +203,9 @@ static wasm_run *run_new(pdl_vref question, bool all, pdl_val *variables, pdl_bu
         pdl_wasm_put_refusal(r->program, out);
     }
     pdl_vref given = pdl_dict_getz(r->question, "variables");
-    if (!ok || !may_run(r->program, err) || !read_prices(r, err) ||
-        !read_budget(r, err) || !pdl_session_variables(given, variables, err)) {
-        run_free(r);
+    if (!ok || !may_run(r->program, err) || !read_prices(r, err) || !read_budget(r, err) ||
+        !pdl_session_variables(given, variables, err)) {
+        refuse_start(r, out, err);
         return NULL;
     }
     pdl_program_each_deprecated(r->program, note_deprecated, &r->events);
@@ -198,7 +220,7 @@ bool pdl_wasm_start(pdl_vref question, pdl_buf *out, pdl_err *err) {
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "more than %d runs are open", MAX_RUNS);
     bool is_shown = pdl_val_truth(pdl_dict_getz(question, "view"));
     wasm_run *r = run_new(question, is_shown, &variables, out, err);
-    if (!r) return !err->kind;
+    if (!r) return true;
     const pdl_budget_world_options limits = {r->loop, r->world.prices};
     r->budget = pdl_budget_world_new(&limits, &r->world.world);
     pdl_run_options o = options_of(r);
@@ -235,13 +257,13 @@ bool pdl_wasm_free_run(pdl_vref question, pdl_buf *out, pdl_err *err) {
 
 /* Steps the run for about ms milliseconds, or until it waits for the host. */
 static void advance(wasm_run *r, double ms) {
-    uint64_t end = pdl_clock_ns() + (uint64_t)(ms * 1e6);
+    uint64_t end = pdl_clock_ns() + (uint64_t)pdl_nanos_of(ms > 0 ? ms / 1e3 : 0);
     while (r->state == PDL_STEP_WAIT) {
         pdl_loop_run(r->loop, 0);
         r->state = pdl_run_step(r->run);
         if (r->state != PDL_STEP_WAIT) return;
         bool ready = pdl_run_is_ready(r->run);
-        if (!ready && !r->world.n_open) {
+        if (!ready && !pdl_wasm_world_waits(&r->world)) {
             pdl_err err = {0};
             pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
                         "the run waits for an answer that cannot come");
@@ -306,6 +328,15 @@ bool pdl_wasm_cancel(pdl_vref question, pdl_buf *out, pdl_err *err) {
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
+/* Reads the value of an answer: `value`, or the text `json`, which can be exact where numbers of
+ * JavaScript are not. */
+static bool read_value(pdl_vref question, pdl_val *out, pdl_err *err) {
+    pdl_vref v = pdl_dict_getz(question, "value"), json = pdl_dict_getz(question, "json");
+    if (pdl_is_str(json)) return pdl_json_read(pdl_str_get(json), PDL_JSON_PYTHON, out, NULL, err);
+    *out = pdl_is_absent(v) ? pdl_null() : pdl_keep(v);
+    return true;
+}
+
 static uint32_t effect_of(pdl_vref question) {
     pdl_vref v = pdl_dict_getz(question, "effect");
     int64_t n = pdl_is(v, PDL_V_INT) ? pdl_int_of(v) : 0;
@@ -316,9 +347,10 @@ bool pdl_wasm_reply(pdl_vref question, pdl_buf *out, pdl_err *err) {
     wasm_run *r = run_of(question, err);
     (void)out;
     if (!r) return false;
-    pdl_vref v = pdl_dict_getz(question, "value"), s = pdl_dict_getz(question, "seconds");
+    pdl_vref s = pdl_dict_getz(question, "seconds");
     double seconds = pdl_is_int(s) || pdl_is(s, PDL_V_FLOAT) ? pdl_num_to_double(s) : 0;
-    pdl_val given = pdl_is_absent(v) ? pdl_null() : pdl_keep(v);
+    pdl_val given;
+    if (!read_value(question, &given, err)) return false;
     (void)pdl_wasm_world_answer(&r->world, effect_of(question), given, seconds);
     pdl_drop(given);
     return true;
@@ -382,7 +414,7 @@ static pdl_val usage_of(const wasm_run *r) {
     int64_t calls, completion, prompt;
     pdl_run_usage(r->run, &calls, &completion, &prompt);
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "model_calls", pdl_int(calls));
-    if (r->world.cost > 0) d = pdl_dict_putz(d, "cost", pdl_float(r->world.cost));
+    if (r->events.cost > 0) d = pdl_dict_putz(d, "cost", pdl_float(r->events.cost));
     d = pdl_dict_putz(d, "completion_tokens", pdl_int(completion));
     return pdl_dict_putz(d, "prompt_tokens", pdl_int(prompt));
 }
@@ -425,8 +457,8 @@ bool pdl_wasm_changes(pdl_vref question, pdl_buf *out, pdl_err *err) {
 
 static void put_notes(pdl_buf *out, pdl_vref notes) {
     static const char *const members[][2] = {
-        {"calls", "calls"},          {"totals", "total"},           {"not_done", "notDone"},
-        {"not_known", "notKnown"},   {"not_reached", "notReached"},
+        {"calls", "calls"},        {"totals", "total"},           {"not_done", "notDone"},
+        {"not_known", "notKnown"}, {"not_reached", "notReached"},
     };
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         pdl_vref v = pdl_dict_getz(notes, members[i][0]);
@@ -436,9 +468,23 @@ static void put_notes(pdl_buf *out, pdl_vref notes) {
     }
 }
 
+/* Shows the request that a service would get. The keys are the host's, so it is no problem that
+ * none is set. */
+static void preview(pdl_world *outside, const pdl_effect *e, pdl_val *request, pdl_val *problem) {
+    pdl_world *models = pdl_wasm_world_models((pdl_wasm_world *)(void *)outside);
+    pdl_err err = {0};
+    if (pdl_model_preview(models, e, request, &err)) {
+        if (!pdl_is_absent(pdl_dict_getz(*request, "problem")))
+            *request = pdl_dict_putz(*request, "problem", pdl_null());
+        return;
+    }
+    *problem = pdl_textf("%s: %s", pdl_err_kind_name(err.kind), err.msg);
+    pdl_err_fini(&err);
+}
+
 /* Runs the program until every fiber waits for an answer. Effects get no answers. */
 static void explore(wasm_run *r, pdl_vref variables, pdl_buf *out) {
-    pdl_world *notes = pdl_explain_world_new(&r->world.world, 0, r->world.prices, NULL, NULL);
+    pdl_world *notes = pdl_explain_world_new(&r->world.world, 0, r->world.prices, preview, NULL);
     pdl_reached *reached = pdl_reached_new();
     pdl_run_options o = options_of(r);
     o.world = notes;
@@ -446,8 +492,7 @@ static void explore(wasm_run *r, pdl_vref variables, pdl_buf *out) {
     pdl_sinks_add(&o.sinks, pdl_reached_sink(reached));
     r->run = pdl_run_new(&o);
     pdl_run_start(r->run, r->code, variables);
-    do
-        r->state = pdl_run_step(r->run);
+    do r->state = pdl_run_step(r->run);
     while (r->state == PDL_STEP_WAIT && pdl_run_is_ready(r->run));
     if (r->state == PDL_STEP_FAIL) {
         pdl_wasm_put_key(out, "error");
@@ -466,7 +511,7 @@ static void explore(wasm_run *r, pdl_vref variables, pdl_buf *out) {
 bool pdl_wasm_explain(pdl_vref question, pdl_buf *out, pdl_err *err) {
     pdl_val variables = pdl_absent();
     wasm_run *r = run_new(question, true, &variables, out, err);
-    if (!r) return !err->kind;
+    if (!r) return true;
     explore(r, variables, out);
     pdl_drop(variables);
     run_free(r);

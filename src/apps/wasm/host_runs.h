@@ -7,24 +7,34 @@
 #define PDL_WASM_HOST_RUNS_H
 
 #include "base/idmap.h"
+#include "io/loop.h"
 #include "model/prices.h"
 #include "vm/vm.h"
 #include "wasm/given_files.h"
 
-/* The world of a run: effects go out as JSON and wait here until the host answers them. */
+/* The world of a run: effects go out as JSON and wait here until the host answers them. Two things
+ * need no host: the request that a call would send, and calls that have a mock_response. The world
+ * of models does both, which is made for the first of them. */
 typedef struct pdl_wasm_world {
     pdl_world world;
     pdl_wasm_files files;
-    pdl_idmap open;      /* effects that wait for an answer, by id; owned */
+    pdl_idmap open; /* effects that wait for an answer, by id; owned */
     size_t n_open;
-    pdl_buf asked;       /* effects that the host has not seen yet: JSON objects, with commas */
-    pdl_buf cancelled;   /* ids of effects whose answer is not needed any more */
-    pdl_prices *prices;  /* the host's table; NULL when it gave none; owned */
-    double cost;         /* the sum in dollars of the answers so far whose price is known */
+    pdl_buf asked;        /* effects that the host has not seen yet: JSON objects, with commas */
+    pdl_buf cancelled;    /* ids of effects whose answer is not needed any more */
+    pdl_prices *prices;   /* the host's table; NULL when it gave none; owned */
+    pdl_loop *loop;       /* has the timers of mock_timeout; borrowed */
+    pdl_secrets *secrets; /* borrowed */
+    pdl_world *models;    /* NULL until it is needed; owned */
 } pdl_wasm_world;
 
-void pdl_wasm_world_open(pdl_wasm_world *w, pdl_vref files);
+/* Opens a world that borrows all three. */
+void pdl_wasm_world_open(pdl_wasm_world *w, pdl_vref files, pdl_loop *loop, pdl_secrets *secrets);
 void pdl_wasm_world_close(pdl_wasm_world *w);
+/* Returns the world of models, which sends nothing. */
+pdl_world *pdl_wasm_world_models(pdl_wasm_world *w);
+/* Returns true while an effect has no answer. */
+bool pdl_wasm_world_waits(const pdl_wasm_world *w);
 
 /* These answer an effect, refuse it, and pass on a piece of its answer. The functions return false
  * when no effect with this id waits. That is not a mistake of the host, because the run may have

@@ -8,8 +8,8 @@
 
 #include "base/limits.h"
 #include "io/clock.h"
+#include "trace/delayed_events.h"
 #include "trace/fold.h"
-#include "trace/later.h"
 #include "value/json_put.h"
 #include "value/json_write.h"
 #include "viewer/live.h"
@@ -99,8 +99,9 @@ static void make_view(pdl_wasm_shown *v) {
     pdl_buf trace = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
     pdl_err ignored = {0};
     pdl_view_run *run = NULL;
-    pdl_view_program p = {v->name, v->program->source->text, pdl_view_files_open,
-                          pdl_live_files(v->live), NULL, !v->over};
+    pdl_view_program p = {
+        v->name, v->program->source->text, pdl_view_files_open, pdl_live_files(v->live), NULL,
+        !v->over};
     size_t events = pdl_live_events(v->live);
     bool ok = (v->over ? whole_trace : trace_so_far)(v, &trace, &ignored) &&
               pdl_view_run_new(v->name, pdl_buf_str(&trace), &p, &run, &ignored);

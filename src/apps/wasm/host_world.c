@@ -1,5 +1,6 @@
 /* host_world.c -- the world of a run in the module; see host_runs.h. The host provides the clock,
- * random numbers and all files in advance. Every other effect is passed to the host as a question.
+ * random numbers and all files in advance. Calls with a mock_response are answered here. Every
+ * other effect is passed to the host as a question.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,6 +8,7 @@
 #include "base/limits.h"
 #include "io/clock.h"
 #include "io/entropy.h"
+#include "model/model.h"
 #include "value/json_write.h"
 #include "value/text.h"
 #include "wasm/host_runs.h"
@@ -77,9 +79,18 @@ static pdl_val message_with_text(pdl_vref message) {
     return m;
 }
 
+/* Returns the request of a code effect with its variables as a text, because numbers of JavaScript
+ * are not exact; owned. */
+static pdl_val code_request(const pdl_effect *e) {
+    pdl_buf vars = PDL_BUF;
+    pdl_wasm_put(pdl_dict_getz(e->request, "vars"), &vars);
+    return pdl_dict_putz(pdl_keep(e->request), "vars", pdl_text_of_buf(&vars));
+}
+
 /* Returns the request in the form that the host gets; owned. */
 static pdl_val request_of(const pdl_effect *e) {
     pdl_vref given = pdl_dict_getz(e->request, "messages");
+    if (e->kind == PDL_EFFECT_code) return code_request(e);
     if (e->kind != PDL_EFFECT_model || !pdl_is_list(given)) return pdl_keep(e->request);
     pdl_val messages = pdl_list_new(pdl_list_len(given));
     for (size_t i = 0; i < pdl_list_len(given); i++)
@@ -110,10 +121,33 @@ static void go_out(pdl_wasm_world *w, pdl_effect *e) {
     put_effect(e, &w->asked);
 }
 
+/* --- the world of models ---------------------------------------------------------------------- */
+
+pdl_world *pdl_wasm_world_models(pdl_wasm_world *w) {
+    const pdl_model_options o = {.prices = w->prices, .secrets = w->secrets};
+    if (!w->models) w->models = pdl_model_world_new(w->loop, &o);
+    return w->models;
+}
+
+bool pdl_wasm_world_waits(const pdl_wasm_world *w) {
+    return w->n_open || (w->models && pdl_model_world_open(w->models));
+}
+
+static void call_model(pdl_wasm_world *w, pdl_effect *e) {
+    if (!pdl_model_is_mocked(e)) {
+        go_out(w, e);
+        return;
+    }
+    pdl_world *models = pdl_wasm_world_models(w);
+    models->ops->start(models, e);
+}
+
+/* --- all effects ------------------------------------------------------------------------------ */
+
 static void start(pdl_world *world, pdl_effect *e) {
     pdl_wasm_world *w = world_of(world);
     switch (e->kind) {
-    case PDL_EFFECT_model:
+    case PDL_EFFECT_model: call_model(w, e); return;
     case PDL_EFFECT_embed:
     case PDL_EFFECT_code:
     case PDL_EFFECT_input:
@@ -165,7 +199,10 @@ static void cancel(pdl_world *world, uint32_t id) {
     pdl_wasm_world *w = world_of(world);
     pdl_buf pieces = PDL_BUF;
     pdl_effect *e = take(w, id, &pieces);
-    if (!e) return;
+    if (!e) {
+        if (w->models) w->models->ops->cancel(w->models, id);
+        return;
+    }
     pdl_buf_fini(&pieces);
     pdl_effect_free(e);
     pdl_buf_putf(&w->cancelled, w->cancelled.len ? ",%u" : "%u", id);
@@ -174,7 +211,7 @@ static void cancel(pdl_world *world, uint32_t id) {
 /* There is nothing to poll, because an answer is delivered when the host gives it. */
 static bool poll_nothing(pdl_world *world, int timeout_ms) {
     (void)timeout_ms;
-    return world_of(world)->n_open != 0;
+    return pdl_wasm_world_waits(world_of(world));
 }
 
 static void stay_open(pdl_world *w) { (void)w; }
@@ -182,9 +219,13 @@ static void stay_open(pdl_world *w) { (void)w; }
 static const pdl_world_ops ops = {
     .start = start, .cancel = cancel, .poll = poll_nothing, .close = stay_open};
 
-void pdl_wasm_world_open(pdl_wasm_world *w, pdl_vref files) {
-    *w = (pdl_wasm_world){
-        .world = {.ops = &ops}, .files = {files}, .asked = PDL_BUF, .cancelled = PDL_BUF};
+void pdl_wasm_world_open(pdl_wasm_world *w, pdl_vref files, pdl_loop *loop, pdl_secrets *secrets) {
+    *w = (pdl_wasm_world){.world = {.ops = &ops},
+                          .files = {files},
+                          .asked = PDL_BUF,
+                          .cancelled = PDL_BUF,
+                          .loop = loop,
+                          .secrets = secrets};
 }
 
 void pdl_wasm_world_close(pdl_wasm_world *w) {
@@ -198,6 +239,7 @@ void pdl_wasm_world_close(pdl_wasm_world *w) {
     pdl_idmap_fini(&w->open);
     pdl_buf_fini(&w->asked);
     pdl_buf_fini(&w->cancelled);
+    if (w->models) w->models->ops->close(w->models);
     pdl_prices_free(w->prices);
 }
 
@@ -226,14 +268,11 @@ static bool give_text(pdl_wasm_world *w, uint32_t id, const pdl_effect *e, bool 
     return pdl_idmap_find(&w->open, id) != NULL;
 }
 
-/* Adds the cost to a reply (taken) and to the sum of the run. */
-static pdl_val with_cost(pdl_wasm_world *w, const pdl_effect *e, pdl_val reply) {
+/* Adds the cost to a reply (taken). */
+static pdl_val with_cost(const pdl_wasm_world *w, const pdl_effect *e, pdl_val reply) {
     if (e->kind != PDL_EFFECT_model) return reply;
     pdl_vref parameters = pdl_dict_getz(e->request, "parameters");
-    reply = pdl_prices_mark(w->prices, pdl_wasm_text(e->request, "model"), parameters, reply);
-    pdl_vref cost = pdl_dict_getz(pdl_dict_getz(reply, "usage"), "cost");
-    if (pdl_is_int(cost) || pdl_is(cost, PDL_V_FLOAT)) w->cost += pdl_num_to_double(cost);
-    return reply;
+    return pdl_prices_mark(w->prices, pdl_wasm_text(e->request, "model"), parameters, reply);
 }
 
 bool pdl_wasm_world_answer(pdl_wasm_world *w, uint32_t id, pdl_vref v, double seconds) {

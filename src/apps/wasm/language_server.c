@@ -9,12 +9,31 @@
 #include "api/models.h"
 #include "api/session.h"
 #include "lsp/lsp.h"
+#include "model/prices.h"
 #include "wasm/wasm.h"
 
 #include "base/banned.h"
 
 static pdl_lsp *server; /* NULL before the first message and after `exit` */
 static pdl_check_models models;
+static pdl_buf table;       /* the text of the host's table of prices; empty when it gave none */
+static pdl_str price_table; /* the content of `table`, which the server borrows */
+
+/* Takes the table of prices in a question, if there is one. A table that cannot be read is refused,
+ * and the one before it stays. */
+static bool take_prices(pdl_vref question, pdl_err *err) {
+    pdl_vref given = pdl_dict_getz(question, "prices");
+    pdl_prices *read = NULL;
+    if (!pdl_is_str(given)) return true;
+    pdl_str text = pdl_str_get(given);
+    if (pdl_str_trim(text).n && !pdl_prices_read(text, "in \"prices\"", &read, err)) return false;
+    pdl_prices_free(read);
+    pdl_buf_fini(&table);
+    table = PDL_BUF;
+    pdl_buf_put(&table, pdl_str_trim(text));
+    price_table = pdl_buf_str(&table);
+    return true;
+}
 
 /* Appends a message of the server to the list of the answer; user is the answer. */
 static void send(void *user, pdl_str message) {
@@ -29,6 +48,7 @@ static void begin(pdl_buf *out) {
     server = pdl_lsp_new(&(pdl_lsp_options){.send = send,
                                             .user = out,
                                             .models = &models,
+                                            .price_table = &price_table,
                                             .library = pdl_session_library_text()});
 }
 
@@ -44,6 +64,7 @@ bool pdl_wasm_lsp(pdl_vref question, pdl_buf *out, pdl_err *err) {
     bool is_more = false;
     if (!pdl_is_absent(message) && !pdl_is_str(message))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "message should be a text");
+    if (!take_prices(question, err)) return false;
     pdl_wasm_put_key(out, "messages");
     pdl_buf_putc(out, '[');
     if (!server && pdl_is_str(message)) begin(out);

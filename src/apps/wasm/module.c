@@ -5,6 +5,7 @@
  */
 #include "wasm/wasm.h"
 
+#include "base/pool.h"
 #include "base/version.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -12,6 +13,14 @@
 #include "base/banned.h"
 
 static pdl_buf answer; /* the answer to the last question */
+
+/* Small blocks come from a pool: without one, each 64 KB of them let the memory grow. Returns the
+ * pool that was entered before. */
+static pdl_pool *enter_pool(void) {
+    static pdl_pool *pool;
+    if (!pool) pool = pdl_pool_new();
+    return pdl_pool_enter(pool);
+}
 
 void *pdl_wasm_alloc(size_t n) { return pdl_alloc(n); }
 void pdl_wasm_release(void *p) { pdl_free(p); }
@@ -96,12 +105,12 @@ static const struct {
     const char *ask;
     pdl_wasm_fn *fn;
 } questions[] = {
-    {"version", say_version},     {"check", pdl_wasm_check},   {"format", pdl_wasm_format},
-    {"start", pdl_wasm_start},    {"step", pdl_wasm_step},     {"reply", pdl_wasm_reply},
-    {"refuse", pdl_wasm_refuse},  {"piece", pdl_wasm_piece},   {"cancel", pdl_wasm_cancel},
-    {"result", pdl_wasm_result},  {"free", pdl_wasm_free_run}, {"explain", pdl_wasm_explain},
-    {"view", pdl_wasm_view},      {"changes", pdl_wasm_changes}, {"script", pdl_wasm_script},
-    {"say", pdl_wasm_say},        {"forget", pdl_wasm_forget}, {"lsp", pdl_wasm_lsp},
+    {"version", say_version},    {"check", pdl_wasm_check},     {"format", pdl_wasm_format},
+    {"start", pdl_wasm_start},   {"step", pdl_wasm_step},       {"reply", pdl_wasm_reply},
+    {"refuse", pdl_wasm_refuse}, {"piece", pdl_wasm_piece},     {"cancel", pdl_wasm_cancel},
+    {"result", pdl_wasm_result}, {"free", pdl_wasm_free_run},   {"explain", pdl_wasm_explain},
+    {"view", pdl_wasm_view},     {"changes", pdl_wasm_changes}, {"script", pdl_wasm_script},
+    {"say", pdl_wasm_say},       {"forget", pdl_wasm_forget},   {"lsp", pdl_wasm_lsp},
 };
 
 static bool answer_to(pdl_vref question, pdl_buf *out, pdl_err *err) {
@@ -115,6 +124,7 @@ static bool answer_to(pdl_vref question, pdl_buf *out, pdl_err *err) {
 size_t pdl_wasm_ask(const char *json, size_t n) {
     pdl_val question = pdl_absent();
     pdl_err err = {0};
+    pdl_pool *before = enter_pool();
     pdl_buf_fini(&answer);
     answer = PDL_BUF;
     pdl_buf_putc(&answer, '{');
@@ -130,5 +140,6 @@ size_t pdl_wasm_ask(const char *json, size_t n) {
     pdl_buf_putc(&answer, '}');
     pdl_err_fini(&err);
     pdl_drop(question);
+    pdl_pool_enter(before);
     return answer.len;
 }

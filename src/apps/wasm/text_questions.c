@@ -17,9 +17,15 @@ static pdl_check_library library; /* kept, so that the next check need not load 
 
 static pdl_val place_as_js(pdl_val d, pdl_vref from) {
     static const char *const members[][2] = {
-        {"severity", "severity"}, {"message", "message"},  {"file", "file"},
-        {"line", "line"},         {"column", "column"},    {"end_line", "endLine"},
-        {"end_column", "endColumn"}, {"hint", "hint"},     {"fix", "fix"},
+        {"severity", "severity"},
+        {"message", "message"},
+        {"file", "file"},
+        {"line", "line"},
+        {"column", "column"},
+        {"end_line", "endLine"},
+        {"end_column", "endColumn"},
+        {"hint", "hint"},
+        {"fix", "fix"},
     };
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         pdl_vref v = pdl_dict_getz(from, members[i][0]);

@@ -47,8 +47,9 @@ pdl_wasm_fn pdl_wasm_check, pdl_wasm_format;
 pdl_wasm_fn pdl_wasm_start, pdl_wasm_step, pdl_wasm_reply, pdl_wasm_refuse, pdl_wasm_piece,
     pdl_wasm_cancel, pdl_wasm_result, pdl_wasm_free_run, pdl_wasm_explain, pdl_wasm_view,
     pdl_wasm_changes;
-/* language_server.c: {message?} -> {messages, more}. Without a message, the server does a piece of
- * the work for which no request waits. more: some work is left. */
+/* language_server.c: {message?, prices?} -> {messages, more}. Without a message, the server does a
+ * piece of the work for which no request waits. more: some work is left. prices: the text of a
+ * table, which hover shows from then on. */
 pdl_wasm_fn pdl_wasm_lsp;
 /* scripted_model.c */
 pdl_wasm_fn pdl_wasm_script, pdl_wasm_say, pdl_wasm_forget;

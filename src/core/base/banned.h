@@ -1,5 +1,5 @@
-/* banned.h -- forbids functions. Every .c file includes it last, so that using one of them is a
- * compile error.
+/* banned.h -- forbids functions. Every .c file includes it last, so that a use of a forbidden
+ * function is a compile error.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -76,7 +76,7 @@ void pdl_cancel_leave_grace(const pdl_cancel_grace *g);
 
 /* A walk that cannot report an error (equality, hashes) counts its steps. When it is cancelled it
  * stops and returns an arbitrary result, which its caller must not use: the nearest caller that can
- * report an error calls pdl_check_walk afterwards. The machine does so for natives and
+ * report an error calls pdl_check_walk afterwards. The machine makes this call for natives and
  * operators. */
 typedef struct pdl_steps {
     size_t n;

@@ -115,8 +115,8 @@ typedef struct pdl_err {
     bool uncatchable; /* retry and fallback do not catch the error */
     /* msg is printed unchanged, because each of its lines has a place (schema errors) */
     bool preformatted;
-    /* no source line is printed below the message, because a library function raised the error */
-    bool no_excerpt;
+    /* loc is a call of the library; the frames inside of the library are not printed */
+    bool skips_library;
     pdl_err_frame *frames; /* owned array; the innermost frame comes first */
     size_t n_frames;
     struct pdl_err *cause; /* owned; the error that this error wraps; may be NULL */

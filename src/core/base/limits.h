@@ -1,9 +1,9 @@
 /* limits.h -- every ceiling with its name, default, minimum and reason. Exceeding one is an
  * ordinary PDL_E_LIMIT error. Compile-time constants PDL_MAX_<NAME> are the defaults.
  *
- * A ceiling is right when the work below it ends soon or can be cancelled. A signal and a budget of
- * seconds take effect within 200 ms, and a library such as GMP cannot be asked to stop. So the
- * largest integer is one whose slowest operation takes less than 200 ms.
+ * A ceiling is right when the largest work that it allows ends soon or can be cancelled. A signal
+ * and a budget of seconds take effect within 200 ms, and a library such as GMP cannot be asked to
+ * stop. So the largest integer is one whose slowest operation takes less than 200 ms.
  *
  * A peer chooses the size of the data that we keep, open or send for it, so each of these sizes has
  * a ceiling for each session. Commands and code blocks are such peers, because a model may have
@@ -55,8 +55,7 @@
     X(open_effects, OPEN_EFFECTS, 128, 1,                                                          \
       "embeddings, calls of tools and of Python in flight; a loop that makes more waits")          \
     X(tools, TOOLS, 10000, 10, "tools in the list of one server; each becomes a function")         \
-    X(tool_list_bytes, TOOL_LIST_BYTES, 8388608, 1024,                                             \
-      "all pages of the list of one tool server")                                                  \
+    X(tool_list_bytes, TOOL_LIST_BYTES, 8388608, 1024, "all pages of the list of one tool server") \
     X(tool_asks, TOOL_ASKS, 1000, 10,                                                              \
       "requests of a tool server at once, which we answer; ten a second more")                     \
     X(tool_replies, TOOL_REPLIES, 8, 1, "our answers in flight to a tool server over HTTP")        \

@@ -1,8 +1,8 @@
 /* machine.h -- how much memory the machine has left.
  *
- * Linux promises memory that it does not have, and kills a process that then uses it. It does so
- * without a message, and may kill another process than the one that asked. So a program that makes
- * something large asks first (alloc.h), and gets an error instead.
+ * Linux promises memory that it does not have, and later kills a process without a message. That
+ * may be another process than the one that asked for the memory. So a program that makes something
+ * large asks first (alloc.h), and gets an error instead.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,9 +1,9 @@
-/* os.h -- what operating systems do differently, with one function for each difference. Everything
- * else is written once, with POSIX and libuv. A platform is one file that implements this header
- * (system/os_linux.c, system/os_darwin.c) and, for the sandbox, one folder in world/sandbox. The
- * build chooses both by the name of its platform. system/os_wasi.c has the functions that the
- * WebAssembly module needs (apps/wasm). No other code asks on which platform it runs:
- * tools/check-platforms refuses such a question.
+/* os.h -- the differences between operating systems, with one function for each difference.
+ * Everything else is written once, with POSIX and libuv. A platform is one file that implements
+ * this header (system/os_linux.c, system/os_darwin.c) and, for the sandbox, one folder in
+ * world/sandbox. The build chooses both by the name of its platform. system/os_wasi.c has the
+ * functions that the WebAssembly module needs (apps/wasm). No other code asks on which platform it
+ * runs: tools/check-platforms refuses such a question.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -46,8 +46,8 @@ void pdl_os_keep_large_blocks(void);
 bool pdl_os_limit_memory(pid_t child, uint64_t bytes);
 /* Returns true when a process is gone, or is a zombie, which has released everything. */
 bool pdl_os_has_ended(pid_t process);
-/* Writes a name of this start of the machine, without blanks. Writes an empty text when the system
- * has no such name. */
+/* Writes a text without blanks that is different after each start of the machine. Writes an empty
+ * text when the system has no such name. */
 void pdl_os_boot_name(char *out, size_t size);
 /* Writes the path of the program that runs. Returns its length; 0 when the path is unknown or does
  * not fit. */

@@ -1,4 +1,5 @@
-/* utf8.h -- validate, decode, encode, case, width, classes. Only this code uses utf8proc.
+/* utf8.h -- validates, decodes and encodes UTF-8, changes the case of text, and knows the width and
+ * class of characters. Only this code uses utf8proc.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

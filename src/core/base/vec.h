@@ -58,7 +58,7 @@ static inline void pdl_vec_release(void *vec) {
 /* The address of one more item at the end, whose content is undefined until the caller sets it. The
  * expression that is assigned to the item must not push to the same array, because a push could
  * move the item. */
-#define pdl_vec_push(v) ((__typeof__((v)->p))pdl_vec_more((v), sizeof *(v)->p))
+#define pdl_vec_push(v)      ((__typeof__((v)->p))pdl_vec_more((v), sizeof *(v)->p))
 #define pdl_vec_expect(v, n) pdl_vec_expect_any((v), (n), sizeof *(v)->p)
 /* Releases the array, but not the memory to which its items point. The array is then empty. */
 #define pdl_vec_fini(v) ((void)sizeof((v)->p), pdl_vec_release(v))

@@ -14,12 +14,11 @@
 #include "base/banned.h"
 
 static const char *const files[] = {
-    "/etc/ssl/certs/ca-certificates.crt",                /* Debian, Ubuntu, Alpine, Arch */
-    "/etc/pki/tls/certs/ca-bundle.crt",                  /* Fedora, Red Hat, Amazon */
+    "/etc/ssl/certs/ca-certificates.crt", /* Debian, Ubuntu, Alpine, Arch */
+    "/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora, Red Hat, Amazon */
     /* newer releases of Fedora, Red Hat and Amazon */
-    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-    "/etc/ssl/ca-bundle.pem",                            /* SUSE */
-    "/etc/ssl/cert.pem",                                 /* BSD, Void */
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/ca-bundle.pem", /* SUSE */
+    "/etc/ssl/cert.pem",                                                           /* BSD, Void */
 };
 
 const char *pdl_certificates_find(const char *fallback) {

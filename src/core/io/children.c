@@ -38,8 +38,8 @@ void pdl_children_kill(void) {
     pdl_children_unlock(&old);
 }
 
-/* Kills the children at exit. Another thread may still wait for one of them, but libuv has ended
- * and must not receive the SIGCHLD. */
+/* Kills the children at exit. Sets SIGCHLD to its default first: libuv has ended, and its handler
+ * must not be called when a child dies. */
 static void end(void) {
     signal(SIGCHLD, SIG_DFL);
     pdl_children_kill();

@@ -3,9 +3,9 @@
  *
  * A process may end because memory runs out, because its host calls exit(), or in the handler of a
  * second signal. The groups of its children are then killed by a function given to atexit, or by
- * the handler. A handler may run at any moment and in any thread, so the list has a spin lock that
- * is only held while signals are blocked: the thread that holds it is never interrupted, and a
- * handler waits for at most one start of a child. The list is global because exit ends the whole
+ * the handler. A handler may run at any moment and in any thread. So the list has a spin lock that
+ * is only held while signals are blocked. The thread that holds the lock is never interrupted, and
+ * a handler waits for at most one start of a child. The list is global because exit ends the whole
  * process. Private to io.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -18,7 +18,7 @@
 /* Embedded in the owner of the child, and in the list from add to remove, so nothing is
  * allocated. */
 typedef struct pdl_child {
-    int pid;                        /* the child leads its process group */
+    int pid; /* the child leads its process group */
     /* the process that started the child; a forked copy of that process ignores the child */
     int owner;
     struct pdl_child *next, **link; /* link is NULL outside the list */

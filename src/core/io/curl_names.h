@@ -16,12 +16,14 @@
 
 #include <curl/curl.h>
 
+/* clang-format off */
 #define PDL_CURL_FUNCTIONS(X)                                                                      \
     X(global_init) X(global_init_mem) X(global_cleanup) X(easy_init) X(easy_setopt)                \
     X(easy_getinfo) X(easy_reset) X(easy_cleanup) X(easy_strerror) X(multi_init) X(multi_setopt)   \
     X(multi_add_handle) X(multi_remove_handle) X(multi_socket_action) X(multi_info_read)           \
     X(multi_cleanup) X(slist_append) X(slist_free_all) X(share_init) X(share_setopt)               \
     X(share_cleanup) X(version_info) X(url) X(url_set) X(url_cleanup)
+/* clang-format on */
 
 /* `c->easy_init()` is curl_easy_init(). */
 typedef struct pdl_curl {

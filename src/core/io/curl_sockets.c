@@ -37,7 +37,8 @@ struct pdl_curl_socket {
     void *user;
     curl_socket_t fd;
     unsigned events; /* events for which libcurl waits */
-    /* events that the kernel polls; there are more of them while the socket rests */
+    /* events that the kernel polls; while the socket rests, also events for which libcurl does not
+     * wait */
     unsigned polled;
     bool is_ours; /* opened by pdl_curl_socket_open */
     pdl_curl_near near[PDL_CURL_NEAR];

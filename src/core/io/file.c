@@ -18,7 +18,7 @@
 #include "base/cancel.h"
 #include "base/limits.h"
 #include "base/os.h"
-#include "base/packed.h"
+#include "base/packed_files.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "io/clock.h"
@@ -123,7 +123,7 @@ static bool drain(int fd, const char *path, size_t size, pdl_buf *out, pdl_err *
         if (room > chunk) room = chunk;
         bool last = room == out->limit - out->len;
         char *p = pdl_buf_room(
-            /* at the ceiling the byte for the NUL distinguishes the end from more content */
+            /* one byte more than the maximum shows whether the file has more content */
             out, room);
         ssize_t n = read(fd, p, last ? room + 1 : room);
         if (n == 0) {
@@ -352,7 +352,7 @@ bool pdl_file_descriptor(pdl_str path, int *fd) {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
     enum { MAX_DIGITS = 6 };
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-        if (pdl_str_is(path, names[*fd = i])) return true;
+        if (pdl_str_is(path, names[ *fd = i])) return true;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         if (!pdl_str_starts(path, pdl_str_of(folders[i]))) continue;
         pdl_str digits = pdl_str_sub(path, strlen(folders[i]), path.n);
@@ -364,8 +364,8 @@ bool pdl_file_descriptor(pdl_str path, int *fd) {
     return false;
 }
 
-/* Opens a descriptor that the shell has opened. It is written in place even when it is a file: a
- * new file would lack the text that was written to it before and will be after. */
+/* Opens a descriptor that the shell has opened. It is written in place even when it is a file,
+ * because other programs may have written to the descriptor before, or may write to it later. */
 static int open_descriptor(pdl_file_out *f, const char *path, int fd) {
     f->path = pdl_str_dup(pdl_str_of(path));
     return fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -378,8 +378,8 @@ static int open_path(pdl_file_out *f, const char *path, pdl_err *err) {
     f->there = stat(path, &st) == 0;
     f->mode = f->there ? st.st_mode & 07777 : 0;
     f->path = real ? real : pdl_str_dup(pdl_str_of(path));
-    if (real && (!f->there ||
-                 S_ISREG(st.st_mode))) { /* opening a link without a target makes the file */
+    if (real &&
+        (!f->there || S_ISREG(st.st_mode))) { /* opening a link without a target makes the file */
         pdl_buf tmp = PDL_BUF;
         pdl_buf_putf(&tmp, "%s.pdl-%ld.tmp", real, (long)getpid());
         f->tmp = pdl_buf_take(&tmp);

@@ -65,8 +65,8 @@ typedef struct pdl_http_reply {
     int status;           /* 0 when no answer arrived */
     /* the bytes that the data callback did not get; not necessarily valid UTF-8 */
     pdl_str body;
-    pdl_str header_text;  /* header lines as received */
-    const char *why;      /* one phrase that explains every result but OK */
+    pdl_str header_text; /* header lines as received */
+    const char *why;     /* one phrase that explains every result but OK */
 } pdl_http_reply;
 
 /* Returns the value of the last header with this name, whose case is ignored. Returns a slice whose
@@ -78,7 +78,7 @@ double pdl_http_retry_after(const pdl_http_reply *r, double now_s, bool *is_date
 
 typedef struct pdl_http_request {
     const char *method;         /* "GET", "POST", ...; static */
-    const char *url; /* copied */
+    const char *url;            /* copied */
     const char *const *headers; /* "Name: value" lines, copied; values without CR and LF */
     size_t n_headers;
     /* borrowed until the end of the transfer; p is NULL when there is no body */

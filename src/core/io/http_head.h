@@ -24,7 +24,7 @@ typedef struct pdl_http_field {
 
 typedef struct pdl_http_head {
     pdl_str method;
-    char *path; /* decoded, without the query, UTF-8 without control characters; owned */
+    char *path;    /* decoded, without the query, UTF-8 without control characters; owned */
     pdl_str query; /* the part of the target after the question mark, not decoded */
     PDL_VEC(pdl_http_field) fields;
     int64_t length;  /* length of the body; -1 for a chunked body */

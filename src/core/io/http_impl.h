@@ -38,7 +38,7 @@ typedef struct transfer {
     pdl_buf setup; /* the setup of easy (pdl_http_put_setup); empty when easy has no options */
     pdl_http_request req;
     pdl_buf head, body;
-    size_t got;                 /* bytes of body that have arrived */
+    size_t got; /* bytes of body that have arrived */
     /* the times at which the transfer began and at which its last byte arrived */
     uint64_t start_ns, last_ns;
     pdl_timer *idle;
@@ -96,7 +96,7 @@ size_t pdl_http_on_header(char *p, size_t size, size_t n, void *user);
 /* Writes all settings of a handle except the body and the parts of the URL. */
 void pdl_http_put_setup(const pdl_http_request *r, pdl_buf *out);
 /* Sets all options that the handle does not have from the previous request. Returns false when
- * libcurl does not support one. */
+ * libcurl does not support an option. */
 bool pdl_http_set_up(transfer *t, const pdl_http_request *r);
 /* Erases the setup, which contains a key. */
 void pdl_http_clear_setup(transfer *t);

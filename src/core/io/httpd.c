@@ -401,7 +401,7 @@ static void on_listen(void *user, int events) {
     (void)events;
     for (int i = 0; i < ACCEPTS; i++) {
         if (h->n_clients >= h->opt.max_connections && !make_room(h)) {
-            pdl_watch_set(h->watch, 0); /* until a connection ends */
+            pdl_watch_set(h->watch, 0); /* accepts no connection until another one ends */
             return;
         }
         int fd = accept_one(h);
@@ -461,9 +461,11 @@ static void sweep(void *user) {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-static bool listen_failed(const char *host, unsigned port, const char *why, pdl_err *err) {
-    return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot listen at %s port %u: %s", host, port,
-                       why);
+/* is_address: the host is no address of this machine, so the caller gave a wrong one. */
+static bool listen_failed(const pdl_httpd_options *o, bool is_address, const char *why,
+                          pdl_err *err) {
+    return pdl_err_set(err, is_address ? PDL_E_usage : PDL_E_io, (pdl_loc){0},
+                       "cannot listen at %s port %u: %s", o->host, (unsigned)o->port, why);
 }
 
 static bool listen_at(const pdl_httpd_options *o, int *to, uint16_t *port, pdl_err *err) {
@@ -473,7 +475,7 @@ static bool listen_at(const pdl_httpd_options *o, int *to, uint16_t *port, pdl_e
     char number[8];
     snprintf(number, sizeof number, "%u", (unsigned)o->port);
     int e = getaddrinfo(o->host, number, &hints, &list), fd = -1, one = 1;
-    if (e != 0) return listen_failed(o->host, o->port, gai_strerror(e), err);
+    if (e != 0) return listen_failed(o, e != EAI_MEMORY && e != EAI_SYSTEM, gai_strerror(e), err);
     e = 0;
     for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
         fd = pdl_os_socket(a->ai_family, SOCK_STREAM, 0, true);
@@ -484,7 +486,7 @@ static bool listen_at(const pdl_httpd_options *o, int *to, uint16_t *port, pdl_e
         fd = -1;
     }
     freeaddrinfo(list);
-    if (fd < 0) return listen_failed(o->host, o->port, strerror(e), err);
+    if (fd < 0) return listen_failed(o, e == EADDRNOTAVAIL, strerror(e), err);
     struct sockaddr_storage at;
     socklen_t n = sizeof at;
     *port = o->port;
@@ -514,8 +516,7 @@ bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **t
     h->opt.max_connections = most_connections(opt->max_connections);
     bool ok = listen_at(opt, &h->fd, &h->port, err);
     if (ok) h->watch = pdl_watch_start(loop, h->fd, PDL_WATCH_READ, on_listen, h);
-    if (!ok || (!h->watch &&
-                !listen_failed(opt->host, opt->port, "its descriptor cannot be watched", err))) {
+    if (!ok || (!h->watch && !listen_failed(opt, false, "its descriptor cannot be watched", err))) {
         pdl_httpd_free(h);
         return false;
     }

@@ -21,16 +21,16 @@ typedef struct pdl_exchange pdl_exchange; /* a request and its answer */
 
 /* Everything is borrowed for the life of the server. */
 typedef struct pdl_httpd_options {
-    const char *host;         /* name or address to listen at */
-    uint16_t port;            /* 0 means any free port */
-    size_t max_body;          /* longer bodies are refused with 413 */
+    const char *host; /* name or address to listen at */
+    uint16_t port;    /* 0 means any free port */
+    size_t max_body;  /* longer bodies are refused with 413 */
     /* maximum size of all bodies together; when it is exceeded, requests get 503 */
     size_t max_bodies;
     /* maximum number of connections; never more than half of the descriptors of the process */
     unsigned max_connections;
-    uint64_t receive_ms;      /* time limit for a request to arrive, and for an idle connection */
-    uint64_t send_ms;         /* time limit for a client that takes nothing of its answer */
-    const pdl_debug *debug;   /* for the category http; may be NULL */
+    uint64_t receive_ms;    /* time limit for a request to arrive, and for an idle connection */
+    uint64_t send_ms;       /* time limit for a client that takes nothing of its answer */
+    const pdl_debug *debug; /* for the category http; may be NULL */
     void *user;
     /* Called when the headers have arrived. It may answer; the body is then discarded. When the
      * function is NULL, every body is taken. */
@@ -46,7 +46,8 @@ typedef struct pdl_httpd_options {
     void (*over)(void *user, pdl_exchange *x);
 } pdl_httpd_options;
 
-/* Starts a server. Error: PDL_E_io with the address and the reason. */
+/* Starts a server. The errors name the address and the reason. They are PDL_E_usage when this
+ * machine does not have the address, and otherwise PDL_E_io. */
 PDL_MUST bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **out,
                               pdl_err *err);
 uint16_t pdl_httpd_port(const pdl_httpd *h);

@@ -19,7 +19,8 @@
 
 enum {
     HTTPD_SCRATCH = 65536, /* bytes read in a turn of a connection */
-    /* a smaller body is discarded before a refusal, and stored regardless of other bodies */
+    /* A body up to this size is read to its end when its request is refused. It is never refused
+     * because all bodies together are too long. */
     SMALL_BODY = 65536
 };
 

@@ -89,8 +89,8 @@ struct pdl_line_edit {
     bool at_end;    /* Ctrl-D was typed on an empty line, or the terminal is gone */
 };
 
-/* The only object of its kind. libedit calls our functions without a pointer to it, and it has one
- * terminal. */
+/* The line editor of the process; NULL when there is none. There can be only one, because libedit
+ * calls our functions without a pointer to it. */
 static pdl_line_edit *the_one;
 
 static bool load(edit_api *api) {

@@ -136,7 +136,7 @@ static void timer_fired(uv_timer_t *h) {
 /* Returns the time from libuv's clock to the end of a timer that runs for ms. libuv fires timers
  * until no timer is due, so a timer that restarts itself in its callback could keep the loop from
  * all other work. Inside a callback the clock is therefore not updated. Instead, the time by which
- * it is late is added, and a new timer ends at least 1 ms after the clock. */
+ * the clock is late is added to the distance. A new timer ends at least 1 ms after the clock. */
 static uint64_t distance(pdl_loop *l, uint64_t ms) {
     if (!l->firing) {
         uv_update_time(&l->uv); /* the clock was not updated while the program computed */

@@ -370,8 +370,7 @@ bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,
     };
     int e = spawn(p, &uo);
     if (e != 0) return start_failed(p, opt->argv[0], e, err);
-    if (opt->max_memory)
-        (void)pdl_os_limit_memory(p->pid, opt->max_memory);
+    if (opt->max_memory) (void)pdl_os_limit_memory(p->pid, opt->max_memory);
     set_hold(p, true);
     begin_reading(p);
     if (!opt->inherit_stdin) write_to(&p->pipes[0], opt->input);

@@ -1,8 +1,8 @@
 /* proc.h -- child processes: start, feed, drain, time out, kill with all their descendants.
  *
  * A child leads its own process group, so that killing reaches its descendants. Descendants of a
- * child with extra_fds or end_group end with it; those of another child may outlive it when it ends
- * by itself. No shell is involved.
+ * child with extra_fds or end_group end with it. Descendants of another child may outlive it when
+ * it ends by itself. No shell is involved.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,7 +32,7 @@ typedef struct pdl_proc_options {
     const char *cwd; /* NULL means inherited */
     /* copied; standard input is closed after it unless keep_stdin is set */
     pdl_str input;
-    bool keep_stdin;     /* pdl_proc_write will send more input */
+    bool keep_stdin; /* pdl_proc_write will send more input */
     /* the child shares the standard input of this process; input is then empty */
     bool inherit_stdin;
     bool inherit_stderr; /* the child shares the standard error of this process */

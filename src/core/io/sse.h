@@ -42,10 +42,10 @@ typedef struct pdl_sse {
     /* Id of the last complete event; empty before the first. It has at most PDL_MAX_SSE_ID bytes,
      * and no control characters. */
     pdl_buf id;
-    pdl_buf next_id;   /* the id of the event being read */
+    pdl_buf next_id; /* the id of the event being read */
     /* wait before the stream is requested again; 0 when the server did not say it */
     uint64_t retry_ms;
-    pdl_buf stray;     /* lines that are no field, joined by LF: at most PDL_MAX_SSE_STRAY bytes */
+    pdl_buf stray; /* lines that are no field, joined by LF: at most PDL_MAX_SSE_STRAY bytes */
     bool has_data, has_id;
     bool not_first; /* the first line was read, so a byte order mark is no longer expected */
 } pdl_sse;

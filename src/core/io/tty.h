@@ -1,13 +1,11 @@
-/* tty.h -- capabilities of a terminal, and signals as events of the loop.
+/* tty.h -- capabilities of a terminal, and questions on it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_TTY_H
 #define PDL_IO_TTY_H
 
-#include <signal.h>
-
-#include "io/loop.h"
+#include <stdbool.h>
 
 bool pdl_tty_is(int fd);
 
@@ -30,6 +28,8 @@ bool pdl_tty_color(int fd, const pdl_tty_env *env);
  * signal ends the process, the settings are restored first. */
 void pdl_tty_keep(int fd);
 void pdl_tty_forget(void);
+/* Restores the settings that are kept, if any. A handler of signals may call it. */
+void pdl_tty_restore(void);
 
 /* These prevent a progress line, which is drawn again and again, from overwriting a question on the
  * terminal of the process. The code that draws the line sets `clear`, which removes it before the
@@ -39,23 +39,5 @@ void pdl_tty_before_question(void (*clear)(void *user), void *user);
 void pdl_tty_question_begin(void);
 void pdl_tty_question_end(void);
 bool pdl_tty_is_asked(void);
-
-/* Returns the exit status of a command that a signal ended. It is 130 after Ctrl-C, and 143 after
- * any other signal. A closed terminal (SIGHUP) counts as an ordinary request to end. */
-int pdl_signal_exit_status(int sig);
-
-/* Calls fn(user, signal) from the loop when one of the signals arrives. The watch does not keep the
- * loop open. */
-typedef struct pdl_signals pdl_signals;
-pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n,
-                               void (*fn)(void *user, int sig), void *user);
-/* Starts a watch that also stores the number of a signal in *flag at once, for work that does not
- * return to the loop. When the flag is set already, the process and its children end at once,
- * because the user has asked twice. SIGQUIT does the same, and leaves a core. Only one watch of a
- * process can have a flag, which must outlive it. */
-void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag);
-/* Restores the default handling. With a flag, each of the signals now ends the process and its
- * children at once. s may be NULL. */
-void pdl_signals_stop(pdl_signals *s);
 
 #endif

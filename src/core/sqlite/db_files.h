@@ -12,13 +12,7 @@
 
 /* In WAL mode the newest writes are in a log, which has an index that processes share. In the other
  * mode a rollback journal keeps the old content of the pages that an open transaction changes. */
-typedef enum {
-    PDL_DB_LOG,
-    PDL_DB_INDEX,
-    PDL_DB_ROLLBACK,
-    PDL_DB_ITSELF,
-    PDL_DB_FILES
-} pdl_db_file;
+typedef enum { PDL_DB_LOG, PDL_DB_INDEX, PDL_DB_ROLLBACK, PDL_DB_ITSELF, PDL_DB_FILES } pdl_db_file;
 
 /* Returns the suffix that makes the name of this file from the name of the database; empty for the
  * database itself. */

@@ -15,7 +15,7 @@
 
 #include "base/cancel.h"
 #include "base/libraries.h"
-#include "base/packed.h"
+#include "base/packed_files.h"
 #include "base/utf8.h"
 #include "sqlite/db_files.h"
 
@@ -255,9 +255,9 @@ static bool is_database(const sql *q, pdl_err *err) {
     if (stat(q->path, &st) != 0)
         return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", q->path,
                            strerror(errno));
-    return S_ISREG(st.st_mode) || pdl_err_set(err, q->use->kind, (pdl_loc){0},
-                                              "%s%s%s: it is not a regular file", q->use->before,
-                                              q->path, q->use->after);
+    return S_ISREG(st.st_mode) ||
+           pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: it is not a regular file",
+                       q->use->before, q->path, q->use->after);
 }
 
 bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err) {

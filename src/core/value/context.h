@@ -41,7 +41,7 @@ bool pdl_context_is_empty(pdl_vref c);
 /* Returns the number of elements as `length` counts them: an independent group inside a sequence is
  * one element. */
 size_t pdl_context_len(pdl_vref c);
-/* Returns the number of all messages, those of groups included. */
+/* Returns the number of all messages, including the messages in groups. */
 size_t pdl_context_count(pdl_vref c);
 /* Fails when c has more than PDL_MAX_MESSAGES. Contexts share parts, so forty of them can hold 2^40
  * messages: this is called wherever two contexts of any size become one. */
@@ -63,17 +63,18 @@ pdl_val pdl_context_at(pdl_vref c, size_t i);
 /* Returns all messages as a list of dicts. */
 pdl_val pdl_context_to_list(pdl_vref c);
 /* Returns the messages in the form that is sent to models: dicts of role, content and the extras,
- * without ids of blocks. The dicts are made once and shared, so repeating this after one more
- * message costs a reference for each message. */
+ * without ids of blocks. The dicts are made once and are shared, so that a call after each new
+ * message only adds a reference to each dict. */
 pdl_val pdl_context_messages(pdl_vref c);
 /* Returns true when v is a non-empty list of dicts of the form that pdl_context_messages
  * returns. */
 bool pdl_messages_are_plain(pdl_vref v);
-/* Calls fn for each message in order until it returns false. Iterative. A cancelled run does not
- * end it, because a search for promises has to see all messages. */
-void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), void *user);
+/* Calls fn in order for the messages that may hold a promise, until it returns false. Iterative. A
+ * cancelled run does not end it, because a search for promises has to see all of them. */
+void pdl_context_each_unsettled(pdl_vref c, bool (*fn)(void *user, const pdl_message *m),
+                                void *user);
 /* Returns the number of messages of base if c begins with all of them, and 0 otherwise. The part
- * that both share is not read, so this is cheap for a conversation and one that continues it. */
+ * that both share is not read, so this is cheap when one conversation continues the other. */
 size_t pdl_context_shared(pdl_vref c, pdl_vref base);
 /* Finds the last message. Returns false when c is empty. Cheap. */
 bool pdl_context_last(pdl_vref c, pdl_message *out);
@@ -81,9 +82,9 @@ bool pdl_context_last(pdl_vref c, pdl_message *out);
 /* The hint for a number that is given in place of messages or a text. */
 #define PDL_CONTEXT_NUMBER "a number is no message: write ${ ... | string } to send it as text"
 
-/* Makes a context from what users write: a context, a message dict (role, content, ...), a list or
- * a tuple of such. A string is not accepted here. Error: TypeError "'<class 'int'>' object is not a
- * valid context". */
+/* Makes a context from what users write: a context, a message dict (role, content, ...), or a list
+ * or tuple of contexts and messages. A string is not accepted here. Error: TypeError "'<class
+ * 'int'>' object is not a valid context". */
 PDL_MUST bool pdl_context_from(pdl_vref v, pdl_val *out, pdl_err *err);
 
 /* Appends a Python-like repr: {..} for one message, [m1,m2] dependent, {m1,m2} independent (spec

@@ -22,8 +22,9 @@ typedef struct pdl_func {
     void (*describe)(struct pdl_func *f);
 } pdl_func;
 
-/* Returns the function without the members that pdl_func_about makes. Only a signature that a tool
- * server declared has a label, and such a signature is never missing. */
+/* Returns the function, whose signature and params may still be absent. An absent signature has no
+ * label, and would have none: only a signature from a tool server has a label, and it is there from
+ * the start. */
 static inline pdl_func *pdl_func_of(pdl_vref v) { return (pdl_func *)(void *)pdl_obj_of(v); }
 
 /* Returns the function with signature and params. They are made on demand: most functions are only

@@ -38,7 +38,7 @@ PDL_MUST bool pdl_val_arith(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, 
 int pdl_num_cmp(pdl_vref a, pdl_vref b);
 
 /* Reads an integer in base 2..36 with Python's int() rules (sign, underscores, surrounding blanks,
- * base prefix when base is 0 or matches). Returns false when the text is not one. */
+ * base prefix when base is 0 or matches). Returns false when the text is no such integer. */
 bool pdl_int_read(pdl_str s, int base, pdl_val *out);
 /* Reads decimal digits only (optional '-'): integers of JSON and YAML of any size. */
 bool pdl_int_read_decimal(pdl_str s, pdl_val *out);

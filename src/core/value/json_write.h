@@ -9,7 +9,7 @@
 #include "value/val.h"
 
 enum {
-    PDL_JSON_ASCII = 1, /* writes every code point beyond ASCII as \uXXXX */
+    PDL_JSON_ASCII = 1,  /* writes every code point beyond ASCII as \uXXXX */
     PDL_JSON_SPACED = 2, /* ", " and ": " (Python's default); otherwise no blanks */
     PDL_JSON_SORT = 4, /* sorts keys by their text; with no other flag this is the canonical form */
     PDL_JSON_NAN = 8,  /* writes NaN, Infinity and -Infinity; without the flag they are an error */

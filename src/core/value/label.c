@@ -23,7 +23,8 @@ const char *pdl_label_name(size_t bit) {
 /* A walk over a value. Values may share parts. Each part is walked through once, and the result
  * shares parts in the same way. */
 typedef struct label_walk {
-    pdl_label origins;              /* origins that values lose, or that they get */
+    /* the origins that the walk removes from values, or adds to them */
+    pdl_label origins;
     const pdl_redaction *redaction; /* set in a walk that redacts; such a walk has no origins */
     pdl_steps steps;
     pdl_memo memo;
@@ -41,7 +42,7 @@ static pdl_label rest_of(pdl_label l, pdl_label origins) {
 
 static pdl_val without(label_walk *w, pdl_vref v, unsigned depth);
 
-/* Makes the container again from its parts, which have changed, because each part has labels. */
+/* Makes a container from the changed parts of a container. */
 static pdl_val list_without(label_walk *w, pdl_vref v, unsigned depth) {
     size_t n = pdl_list_len(v);
     pdl_val out = pdl_list_new(n);

@@ -60,10 +60,10 @@ enum {
 
 /* These bits describe the possible values, besides the origins. A value with neither UNBOUNDED nor
  * UNSHAPED is bounded: it was checked to be one of a few values (a boolean, an enum, an integer
- * between two bounds, an object of such). A value with UNBOUNDED alone was checked to be a list of
- * such values, or to match a pattern. SEVERAL marks a container into which the program has put more
- * than one value with an origin; each of them may be bounded, but a hundred booleans are a text.
- * Only values with an origin have these bits. */
+ * between two bounds, an object of bounded values). A value with UNBOUNDED alone was checked to be
+ * a list of such values, or to match a pattern. SEVERAL marks a container into which the program
+ * has put more than one value with an origin; each of them may be bounded, but a hundred booleans
+ * are a text. Only values with an origin have these bits. */
 enum {
     PDL_LABEL_UNBOUNDED = 1 << PDL_LABEL_ORIGIN_BITS,
     PDL_LABEL_UNSHAPED = 1 << (PDL_LABEL_ORIGIN_BITS + 1),

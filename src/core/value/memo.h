@@ -25,12 +25,12 @@ typedef struct pdl_memo_entry {
 typedef struct pdl_memo {
     size_t visits;
     PDL_VEC(pdl_memo_entry) done;
-    pdl_idmap place; /* maps an object and the way through it to an index in done, plus one */
+    pdl_idmap place; /* maps an object and a way of walking to an index in done, plus one */
 } pdl_memo;
 
-/* Counts a visit of v, a value with an object. Returns true when the walk went through the same
- * handle in the same way (0 to 3) before; *to is then its result (borrowed until the next put).
- */
+/* Counts a visit of v, a value with an object. `way` is a number from 0 to 3 by which the caller
+ * distinguishes walks with different results. Returns true when the walk has a result for this
+ * handle and this way; *to is then the result (borrowed until the next put). */
 bool pdl_memo_find(pdl_memo *m, pdl_vref v, unsigned way, pdl_vref *to);
 /* Keeps `to`, which may be absent, as the result for v. Borrows both. */
 void pdl_memo_put(pdl_memo *m, pdl_vref v, unsigned way, pdl_vref to);

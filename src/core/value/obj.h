@@ -2,9 +2,9 @@
  *
  * An object is a head (reference count, tag) and its content in one block of memory. Small
  * containers keep their items in the same block, after the head, because most lists and dicts of
- * programs have few items and allocation dominates their cost; larger ones move to separate memory
- * when they grow. The head is written here and nowhere else, so that the live-value report of debug
- * builds counts every object.
+ * programs have few items, and allocation dominates their cost. When a container grows, its items
+ * move to separate memory. The head is written here and nowhere else, so that the live-value report
+ * of debug builds counts every object.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

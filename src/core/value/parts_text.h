@@ -10,9 +10,9 @@
 /* Appends the text, or the texts of the parts one after another; parts without a text are left out.
  * Returns false when the content has no text. */
 bool pdl_put_parts_text(pdl_vref content, pdl_buf *out);
-/* Appends the result of a tool, a list of parts, as models and programs read it: texts, those of
- * embedded resources, and for anything else its type, kind and address in brackets; each begins
- * a line. */
+/* Appends the result of a tool, a list of parts, as models and programs read it. These are the
+ * texts, the texts of embedded resources, and for any other part its type, kind and address in
+ * brackets. Each part begins a line. */
 void pdl_put_tool_parts(pdl_vref content, pdl_buf *out);
 
 #endif

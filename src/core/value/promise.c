@@ -125,7 +125,7 @@ static void push_parts(worklist *w, pdl_vref v) {
     } else if (pdl_is(v, PDL_V_VIEW)) {
         push(w, pdl_view_dict(v));
     } else if (pdl_is(v, PDL_V_CONTEXT)) {
-        pdl_context_each(v, push_message, w);
+        pdl_context_each_unsettled(v, push_message, w);
     }
     reverse(w, from);
 }

@@ -1,11 +1,11 @@
 /* scope.h -- persistent map from interned names to values.
  *
  * A closure, a retry and an iteration of a map must see the variables as they were, while the
- * program binds more names: with mutable tables each of them would need a copy. Here extending
- * shares everything with the old scope, and a sole owner is extended in place, so a loop that
- * rebinds a variable runs in constant memory. A few bindings are in a row, many in a radix trie
- * over dense name ids: look-up is a few loads. NULL is the empty scope. Iteration is in order of
- * first definition.
+ * program binds more names: with mutable tables each of them would need a copy. Here an extended
+ * scope shares everything with the old scope. A scope with one owner is extended in place, so a
+ * loop that rebinds a variable runs in constant memory. A few bindings are in a row, and many are
+ * in a radix trie over dense name ids, where a look-up takes a few loads. NULL is the empty scope.
+ * Iteration is in order of first definition.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

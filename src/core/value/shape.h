@@ -39,7 +39,7 @@ void pdl_shape_drop(pdl_shape *s); /* s may be NULL */
 /* Releases the memory of a shape whose refs reached 0 and whose keys were dropped. */
 void pdl_shape_free(pdl_shape *s);
 
-/* Returns the same keys for a sole owner that will add `more`. Takes s. */
+/* Returns a shape with the keys of s that has one owner and room for `more` keys. Takes s. */
 pdl_shape *pdl_shape_own(pdl_shape *s, size_t more);
 
 /* Returns the index of the key, or PDL_NO_KEY. s may be NULL. */

@@ -333,7 +333,7 @@ size_t pdl_dict_len(pdl_vref d);
 /* Binds key to x. Takes all arguments. An existing key gets the new value and keeps its position.
  * The value gets the labels of the key. */
 pdl_val pdl_dict_put(pdl_val d, pdl_val key, pdl_val x);
-/* Works as pdl_dict_put for a value that has the labels of its key already, part by part. */
+/* Works as pdl_dict_put, for a value whose parts already have the labels of the key. */
 pdl_val pdl_dict_put_known(pdl_val d, pdl_val key, pdl_val x);
 pdl_val pdl_dict_puts(pdl_val d, pdl_str key, pdl_val x); /* takes d and x */
 static inline pdl_val pdl_dict_putz(pdl_val d, const char *key, pdl_val x) {
@@ -367,7 +367,8 @@ pdl_val pdl_dict_merge(pdl_val a, pdl_vref b);
 /* Equality and hashes of large values check for cancellation; a cancelled walk stops
  * (base/cancel.h). */
 
-/* Returns true when v can be a key (str, numbers, bool, null, bytes, dates, tuples of such). */
+/* Returns true when v can be a key (str, numbers, bool, null, bytes, dates, and tuples of
+ * these). */
 bool pdl_is_hashable(pdl_vref v);
 uint32_t pdl_val_hash(pdl_vref v); /* v must be hashable; equal values have equal hashes */
 

@@ -37,6 +37,8 @@ typedef struct pdl_rule {
 const pdl_rule *pdl_rules(size_t *n);
 /* Returns the rule of that name, or NULL. */
 const pdl_rule *pdl_rule_find(pdl_str name);
+/* Returns true for a rule about an old form of the language; r may be NULL. */
+bool pdl_rule_is_old_form(const pdl_rule *r);
 /* Returns the nearest name of a rule; empty when no name is near. */
 pdl_str pdl_rule_near(pdl_str name);
 

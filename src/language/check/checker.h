@@ -5,6 +5,7 @@
 #ifndef PDL_CHECK_CHECKER_H
 #define PDL_CHECK_CHECKER_H
 
+#include "base/map.h"
 #include "check/names/check_scope.h"
 #include "lang/fields.h"
 
@@ -40,19 +41,25 @@ typedef struct pdl_checker {
     /* The examined part depends on the declared type of a parameter. A call from an expression does
      * not check its arguments against that type, so an error that follows from it is a warning. */
     bool assumed;
-    bool may_exit;   /* code that ran may have ended the program */
-    bool local;      /* definitions end with the function or iteration around them */
-    bool in_code;    /* the walk is inside of the source text of a code block */
-    bool in_jinja;   /* the walk is inside of a code block whose language is Jinja */
+    bool may_exit; /* code that ran may have ended the program */
+    bool local;    /* definitions end with the function or iteration around them */
+    bool in_code;  /* the walk is inside of the source text of a code block */
+    bool in_jinja; /* the walk is inside of a code block whose language is Jinja */
     /* unknown names are read, by pdl_scope, code or a file, so any definition may be used */
     bool reads_all;
     unsigned caught; /* number of blocks around the current one whose fallback catches errors */
     unsigned depth;  /* depth of includes */
     unsigned inside; /* number of programs around the current one that are texts in code blocks */
     unsigned n_near; /* number of names for which a suggestion was searched */
-    PDL_VEC(pdl_str) changing; /* variables whose values differ from run to run; see unstable.c */
-    bool knows_changing;
+    /* variables of the program: whether prompts with them differ, and the blocks that define those
+     * that have one definition; see unstable.c */
+    pdl_map prompt_names, prompt_blocks;
+    bool knows_prompt_names;
 } pdl_checker;
+
+/* Returns true when the invariants hold outside of all blocks of a file: the walk has left every
+ * expression, code block, function and iteration that it entered. */
+bool pdl_checker_ok(const pdl_checker *c);
 
 /* Keeps variables out of the frames of recursive functions. */
 #define PDL_NOINLINE __attribute__((noinline))
@@ -61,6 +68,17 @@ static inline pdl_arena *pdl_checker_arena(const pdl_checker *c) { return c->sco
 
 /* Examines the texts of a prompt (unstable.c). */
 void pdl_checker_lint_prefix(pdl_checker *c, const pdl_block *b);
+/* The kinds of variables in prompts (changing_names.c). A variable that is set at several places
+ * changes when one of these values does. */
+typedef enum { PDL_NAME_OTHER = 1, PDL_NAME_IS_WRITTEN, PDL_NAME_CHANGES } pdl_prompt_name;
+bool pdl_checker_name_is(pdl_checker *c, pdl_str name, pdl_prompt_name kind);
+/* Returns the text of the only definition of the variable, at the first call with this name, and
+ * NULL otherwise. */
+const pdl_tree *pdl_checker_take_prompt(pdl_checker *c, pdl_str name);
+/* Returns true for an expression that draws at random. */
+bool pdl_checker_node_draws(const pdl_xnode *x);
+bool pdl_checker_has_letter(pdl_str s);
+void pdl_checker_forget_prompts(pdl_checker *c);
 /* Offers to move one sentence to the end of the text. It is the sentence that has the changing
  * parts, from first to last (unstable_fix.c). */
 void pdl_checker_move_sentence(pdl_checker *c, pdl_diag *d, const pdl_node *n,
@@ -135,7 +153,7 @@ void pdl_checker_context(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl
 const pdl_ty *pdl_checker_joined(pdl_checker *c, const pdl_join *join, const pdl_ty *each,
                                  bool may_be_empty);
 
-/* Checks `match` (cases.c). */
+/* Checks `match` (match_cases.c). */
 const pdl_ty *pdl_checker_match(pdl_checker *c, const pdl_b_match *b);
 
 /* These are in code_blocks.c. */
@@ -170,14 +188,20 @@ void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main);
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n);
 void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc);
 
-/* These check texts that users wrote as if YAML had other rules: in a block, a scalar, an entry of
- * an object (texts.c). */
+/* The rule norway for a block that is a scalar, for a key of data, for a number, and for
+ * numbers that become text (norway.c). */
+void pdl_checker_norway_boolean(pdl_checker *c, const pdl_block *b);
+void pdl_checker_norway_key(pdl_checker *c, const pdl_node *key);
+void pdl_checker_norway_number(pdl_checker *c, const pdl_node *n);
+void pdl_checker_norway_grouped(pdl_checker *c, const pdl_node *n);
+
+/* These check texts that users wrote as if YAML had other rules: in a block, an entry of an object
+ * (suspect_texts.c). */
 void pdl_checker_lint_written(pdl_checker *c, const pdl_block *b);
 void pdl_checker_lint_name(pdl_checker *c, pdl_str name, pdl_loc loc, pdl_loc mark);
-void pdl_checker_lint_scalar(pdl_checker *c, const pdl_node *n);
 void pdl_checker_lint_pair(pdl_checker *c, const pdl_node *map, const pdl_pair *pair);
 
-/* Checks a text for variables in the form of other template languages (foreign.c). */
+/* Checks a text for variables in the form of other template languages (foreign_templates.c). */
 void pdl_checker_lint_forms(pdl_checker *c, const pdl_tree *t);
 
 /* Reports a problem (problems.c). Returns NULL when the checker is quiet. FILE:LINE prints loc, and
@@ -189,7 +213,7 @@ pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_rule_id rule, pdl_loc loc, pdl_lo
 PDL_PRINTF(3, 4) void pdl_checker_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...);
 /* Returns false when further comparisons of names would take too long. */
 bool pdl_checker_may_suggest(pdl_checker *c);
-/* Adds an edit to the fix of d, which has one right answer. */
+/* Adds an edit to the fix of d. Only for a fix that is certainly right. */
 void pdl_checker_fix(pdl_checker *c, pdl_diag *d, pdl_loc at, pdl_str text);
 void pdl_checker_relate(pdl_checker *c, pdl_diag *d, pdl_loc loc, const char *text);
 /* Makes d a warning, although its rule is an error. */

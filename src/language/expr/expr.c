@@ -1,12 +1,12 @@
 /* expr.c -- see expr.h. Decides between plain text, one expression, and a template.
  *
  * A text with `${ }` has three readings: plain text; one expression, whose value keeps its type; a
- * template, whose value is text. The reference reads a text first as a template. When that is one
- * single expression without text around its delimiters, it reads the inside again as a separate
- * expression, where signs and commas have another meaning. Reading everything twice would double
- * the cost of each expression, so here the inside is tried first: whenever it can be read, the
- * whole text is one expression (spec syntax 4.2). What must stay true: the mode depends on the text
- * alone, so that it is known at load and errors have their place.
+ * template, whose value is text. The reference reads a text first as a template. When the template
+ * is one single expression without text around its delimiters, the reference reads the inside again
+ * as a separate expression, where signs and commas have another meaning. Reading everything twice
+ * would double the cost of each expression, so here the inside is tried first: whenever it can be
+ * read, the whole text is one expression (spec syntax 4.2). What must stay true: the mode depends
+ * on the text alone, so that it is known at load and errors have their place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -117,14 +117,31 @@ static const pdl_xnode *read_whole(pdl_reader *r, bool inside) {
     return r->fail.msg.p ? NULL : root;
 }
 
+/* Moves a mark from the end of the text to the begin of the tag that is not closed. At the end
+ * there is nothing to mark. */
+static void mark_tag(const pdl_reader *r, pdl_xfail *f) {
+    const pdl_lexer *x = &r->lexer;
+    pdl_str tag = x->state == PDL_LX_VAR     ? x->opt->variable_start
+                  : x->state == PDL_LX_BLOCK ? x->opt->block_start
+                                             : (pdl_str){0};
+    if (f->start < x->src.n || !tag.n || tag.n > x->src.n) return;
+    for (size_t at = x->src.n - tag.n + 1; at-- > 0;) {
+        if (!pdl_str_eq(pdl_str_sub(x->src, at, at + tag.n), tag)) continue;
+        f->start = (uint32_t)at;
+        f->end = (uint32_t)(at + tag.n);
+        return;
+    }
+}
+
 static const pdl_xfault *fault_of(const pdl_reader *r, uint32_t len) {
-    const pdl_xfail *f = &r->fail;
+    pdl_xfail f = r->fail;
     pdl_xfault *fault = pdl_arena_new(r->arena, pdl_xfault);
-    pdl_str hint = f->hint.n || f->as_written ? f->hint : pdl_read_advice(r);
-    *fault = (pdl_xfault){f->msg, f->cls, hint, f->start, f->end, f->no_filter, f->no_test};
-    if (!f->as_written) {
-        fault->start = pdl_read_offset(r, f->start);
-        fault->end = pdl_read_offset(r, f->end);
+    pdl_str hint = f.hint.n || f.as_written ? f.hint : pdl_read_advice(r);
+    if (!f.as_written) mark_tag(r, &f);
+    *fault = (pdl_xfault){f.msg, f.cls, hint, f.start, f.end, f.no_filter, f.no_test};
+    if (!f.as_written) {
+        fault->start = pdl_read_offset(r, f.start);
+        fault->end = pdl_read_offset(r, f.end);
     }
     if (fault->end > len) fault->end = len;
     if (fault->start > fault->end) fault->start = fault->end;

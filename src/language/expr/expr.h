@@ -5,10 +5,10 @@
  *
  * A string of a program has one of three forms (pdl_xform). A template engine always gives text,
  * but `${ xs }` must give the list itself, or nothing could be passed on. So a string that is one
- * expression and nothing else gives the value of the expression; a string without expressions stays
- * as it is, to the byte; every other one gives text. The form follows from the string alone and is
- * chosen when it is read: the form of `${ a }` never depends on what `a` is. A text that cannot be
- * read is a fourth form, PDL_X_BROKEN: it fails when it is evaluated, not before.
+ * expression and nothing else gives the value of the expression. A string without expressions stays
+ * as it is, to the byte. Every other string gives text. The form follows from the string alone and
+ * is chosen when it is read: the form of `${ a }` never depends on what `a` is. A text that cannot
+ * be read is a fourth form, PDL_X_BROKEN: it fails when it is evaluated, not before.
  *
  * Trees live in an arena and are immutable. Spans are byte offsets in the source text of the
  * expression.
@@ -54,7 +54,7 @@ const char *pdl_xop_text(pdl_xop op);
 /* Returns the operation of values for an arithmetic operator. */
 pdl_arith pdl_xop_arith(pdl_xop op);
 
-/* The arguments of a call, filter or test, in source order. `star` / `starstr` are NULL when
+/* The arguments of a call, filter or test, in source order. `star` and `starstar` are NULL when
  * absent. */
 typedef struct pdl_xargs {
     const pdl_xnode **pos;
@@ -90,7 +90,8 @@ typedef struct pdl_xlist {
  *   TEXT                             text (literal output)
  *   OUTPUT                           list of expressions printed one after the other
  *   SEQ                              list of statements
- *   IF                               cond with statement SEQs (elif is nested; no may be NULL)
+ *   IF                               cond; yes: a SEQ; no: the SEQ of an `else`, the IF of an
+ *                                    `elif`, or NULL
  *   FOR                              loop; closed: few targets, nothing in it sets a variable, and
  *                                    nothing in it can be called from outside
  *   SET                              set {target, value}; target: NAME, TUPLE of targets, or NSREF
@@ -107,7 +108,7 @@ typedef struct pdl_xlist {
  *   RAISE                            fault {text, cls, value}: evaluates value (may be NULL), then
  *                                    fails with text ("no loader for this environment specified")
  *                                    of class cls; strict: an undefined value fails as such first.
- *                                    extends: it was `extends`
+ *                                    extends: the tag was `extends`
  *
  * filter.unknown (FILTER, TEST): no such filter or test, inside a branch of `if` or of a
  * conditional expression. Operand and arguments are evaluated, then it fails: TemplateRuntimeError
@@ -287,9 +288,9 @@ typedef struct pdl_xnames {
  * The text is copied into the arena. */
 const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *names);
 
-/* Works as pdl_expr_read, but may read the text later. A text is read only when pdl_expr_now is
- * called if it is one ${ } and cannot be plain text. The text must live as long as the arena. The
- * reason is that most expressions of a library are in functions that a program never calls, and
+/* Works as pdl_expr_read, but may read the text later. A text that is one ${ }, and so cannot be
+ * plain text, is read only when pdl_expr_now is called. The text must live as long as the arena.
+ * The reason is that most expressions of a library are in functions that a program never calls, and
  * loading needs only their text. */
 const pdl_expr *pdl_expr_later(pdl_arena *a, pdl_str text, const pdl_xnames *names);
 void pdl_expr_read_now(const pdl_expr *e);

@@ -4,7 +4,7 @@
  * The tag where reading ended is made into tokens once more, so that each row knows which token
  * precedes that place and which one should follow. This costs nothing until an expression is wrong.
  * A row that may guess wrong has no place here: tests/unit/expr/test_advice.c has, for each hint,
- * the mistakes that it is for and the nearest ones that must not get it.
+ * the mistakes that it is for, and similar mistakes that must not get it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,16 +47,9 @@ static bool joins(const pdl_token *t) {
 }
 
 static bool ends_value(const pdl_token *t) {
-    switch ((int)t->kind) {
-    case PDL_TK_NAME: return !joins(t);
-    case PDL_TK_STRING:
-    case PDL_TK_INT:
-    case PDL_TK_FLOAT:
-    case PDL_TK_RPAREN:
-    case PDL_TK_RBRACKET:
-    case PDL_TK_RBRACE: return true;
-    default: return false;
-    }
+    return t->kind == PDL_TK_STRING || t->kind == PDL_TK_INT || t->kind == PDL_TK_FLOAT ||
+           t->kind == PDL_TK_RPAREN || t->kind == PDL_TK_RBRACKET || t->kind == PDL_TK_RBRACE ||
+           (t->kind == PDL_TK_NAME && !joins(t));
 }
 
 static bool begins_value(const pdl_token *t) {
@@ -174,27 +167,27 @@ static bool is_surplus(const spot *s) { return !s->due && fails_with(s, "unexpec
 
 /* --- what is said ----------------------------------------------------------------------------- */
 
-#define SETS          "an expression changes nothing: `def` on a block sets a variable"
-#define NO_LAMBDA     "there are no lambdas: a block with `function` is a function"
-#define BOOK          "a text is written in ' or \"; this is a quote of books"
+#define SETS      "an expression changes nothing: `def` on a block sets a variable"
+#define NO_LAMBDA "there are no lambdas: a block with `function` is a function"
+#define BOOK      "a text is written in ' or \"; this is a quote of books"
 #define LOOPS                                                                                      \
     "there are no comprehensions: a block with for and repeat makes a list, as do the filters "    \
     "map and selectattr"
-#define COMPARES      "write == to compare; `def` on a block sets a variable"
-#define VARIABLE      "`def` on a block sets a variable"
-#define FUNCTION      "a function is a block"
-#define SIGN_OF_TEXT  "a sign of the text is written after the braces"
-#define REGEX         "a regular expression is a parser of a block: {regex: ...}"
-#define IMPORT        "`import` is a block"
-#define NO_CLASS      "there are no classes: Python runs in a block with `lang: python`"
-#define WAITED        "nothing is awaited: an answer is waited for where it is used"
-#define PRINTED       "the result of a block is what is printed"
+#define COMPARES     "write == to compare; `def` on a block sets a variable"
+#define VARIABLE     "`def` on a block sets a variable"
+#define FUNCTION     "a function is a block"
+#define SIGN_OF_TEXT "a sign of the text is written after the braces"
+#define REGEX        "a regular expression is a parser of a block: {regex: ...}"
+#define IMPORT       "`import` is a block"
+#define NO_CLASS     "there are no classes: Python runs in a block with `lang: python`"
+#define WAITED       "nothing is awaited: an answer is waited for where it is used"
+#define PRINTED      "the result of a block is what is printed"
 #define ARROW_OR_GE                                                                                \
     "write >= to compare; there are no lambdas: a block with `function` is a function"
 #define QUOTE_OF_TEXT                                                                              \
     "the quote is not closed; one that belongs to the text is written after the braces"
-#define ALONE         "a variable inside of ${ } has no braces; an object is {'name': value}"
-#define CONDITION     "write `a if condition else b`"
+#define ALONE     "a variable inside of ${ } has no braces; an object is {'name': value}"
+#define CONDITION "write `a if condition else b`"
 
 #define ANY PDL_TK_COUNT
 

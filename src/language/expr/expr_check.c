@@ -55,6 +55,20 @@ static bool decides(const pdl_xnode *n) {
     return pdl_val_truth(a->u.value) == (n->kind == PDL_X_OR);
 }
 
+static void push_choice(walk *w, const pdl_xnode *n, unsigned fl) {
+    push(w, n->u.cond.no, fl);
+    if (n->kind == PDL_X_COND) push(w, n->u.cond.test, fl);
+    push(w, n->u.cond.yes, fl);
+    if (n->kind == PDL_X_IF) push(w, n->u.cond.test, fl);
+}
+
+static void push_pairs(walk *w, const pdl_xnode *n, unsigned fl) {
+    for (uint32_t i = n->u.dict.n; i > 0; i--) {
+        push(w, n->u.dict.vals[i - 1], fl);
+        push(w, n->u.dict.keys[i - 1], fl);
+    }
+}
+
 static void push_expression(walk *w, const pdl_xnode *n, unsigned fl) {
     switch (n->kind) {
     case PDL_X_ATTR:
@@ -91,23 +105,13 @@ static void push_expression(walk *w, const pdl_xnode *n, unsigned fl) {
         push(w, n->u.compare.first, fl);
         break;
     case PDL_X_COND:
-    case PDL_X_IF:
-        push(w, n->u.cond.no, fl | W_SOFT);
-        if (n->kind == PDL_X_COND) push(w, n->u.cond.test, fl | W_SOFT);
-        push(w, n->u.cond.yes, fl | W_SOFT);
-        if (n->kind == PDL_X_IF) push(w, n->u.cond.test, fl | W_SOFT);
-        break;
+    case PDL_X_IF: push_choice(w, n, fl | W_SOFT); break;
     case PDL_X_CONCAT:
     case PDL_X_LIST:
     case PDL_X_TUPLE:
     case PDL_X_OUTPUT:
     case PDL_X_SEQ: push_list(w, n->u.list.p, n->u.list.n, fl); break;
-    case PDL_X_DICT:
-        for (uint32_t i = n->u.dict.n; i > 0; i--) {
-            push(w, n->u.dict.vals[i - 1], fl);
-            push(w, n->u.dict.keys[i - 1], fl);
-        }
-        break;
+    case PDL_X_DICT: push_pairs(w, n, fl); break;
     case PDL_X_RAISE: push(w, n->u.fault.value, fl); break;
     case PDL_X_CONST:
     case PDL_X_NAME:

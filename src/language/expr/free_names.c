@@ -108,7 +108,8 @@ uint32_t pdl_names_enter_block(pdl_names *ns) {
 
 void pdl_names_leave_block(pdl_names *ns, uint32_t outer) {
     assert(outer <= ns->n_blocks);
-    ns->block = outer; }
+    ns->block = outer;
+}
 
 pdl_str *pdl_names_free(pdl_names *ns, uint32_t *n) {
     *n = ns->n_free;

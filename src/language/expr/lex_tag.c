@@ -1,11 +1,11 @@
-/* lex_tag.c -- see token.h. Tokens between the delimiters of a tag: a byte class chooses the
- * reader.
+/* lex_tag.c -- see token.h. Reads the tokens between the delimiters of a tag. The class of its
+ * first byte decides how a token is read.
  *
- * A token is read in one of two ways. With the usual delimiters (}} %}) : ;, which are nine of ten
- * tokens.~no end of a tag begins like a name, a text, an opening bracket or one of the signs . , |
- * ~ : ;. Nine of ten tokens are of these forms. ~ : ;, which are nine of ten tokens. Such a byte
- * alone decides what the token is (take_common). Everything else, and every error, goes through
- * take_any, which checks for the end of the tag first.
+ * A token is read in one of two ways. With the usual delimiters, }} and %}, no end of a tag begins
+ * with a letter, a quote, an opening bracket or one of the signs . , | ~ : ;. Such a byte alone
+ * decides what the token is (take_common). Nine of ten tokens begin with one of these bytes.
+ * Everything else, and every error, goes through take_any, which checks for the end of the tag
+ * first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,8 @@
 
 #include "base/banned.h"
 
-/* SIGN is an operator before any text; OPER is any other operator. */
+/* The classes of bytes. SIGN: an operator that is the same whatever follows it. OPER: any other
+ * operator. */
 enum {
     C_NONE,
     C_BLANK,

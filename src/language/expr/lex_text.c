@@ -294,4 +294,3 @@ void pdl_lex_text(pdl_lexer *x, pdl_token *t) {
         }
     }
 }
-

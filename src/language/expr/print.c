@@ -1,4 +1,5 @@
-/* print.c -- The tree as text: every operation is in parentheses, and each statement has a line.
+/* print.c -- the tree as text: every operation is in parentheses, and each statement has a line. It
+ * shows how an expression was read, for listings of programs (dump_listing.c) and for tests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -12,6 +12,7 @@
 #include "expr/read.h"
 
 #include "base/buf.h"
+#include "base/word_list.h"
 
 #include "base/banned.h"
 
@@ -183,9 +184,7 @@ static bool is_python_keyword(pdl_str s) {
         "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
         "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
         "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (pdl_str_is(s, words[i])) return true;
-    return false;
+    return PDL_STR_IN(s, words);
 }
 
 /* Returns the first keyword that is repeated, or an empty text. Calls have few keywords, so a map

@@ -9,6 +9,7 @@
 #define PDL_EXPR_READ_H
 
 #include "base/map.h"
+#include "expr/cases.h"
 #include "expr/token.h"
 
 /* --- names (free_names.c) --------------------------------------------------------------------- */
@@ -159,7 +160,7 @@ bool pdl_read_deeper(pdl_reader *r);
  * that clearing a node of a constant kind becomes a few instructions. */
 #define PDL_XNODE_SIZE(member) (offsetof(pdl_xnode, u) + sizeof(((pdl_xnode *)NULL)->u.member))
 static inline size_t pdl_xnode_size(pdl_xkind kind) {
-    switch ((int)kind) {
+    switch (kind) {
     case PDL_X_CONST: return PDL_XNODE_SIZE(value);
     case PDL_X_NAME: return PDL_XNODE_SIZE(name);
     case PDL_X_ATTR:
@@ -180,9 +181,12 @@ static inline size_t pdl_xnode_size(pdl_xkind kind) {
     case PDL_X_CONCAT:
     case PDL_X_OUTPUT:
     case PDL_X_SEQ: return PDL_XNODE_SIZE(list);
-    case PDL_X_TEXT: return PDL_XNODE_SIZE(text);
-    default: return sizeof(pdl_xnode);
+    case PDL_X_TEXT:
+        return PDL_XNODE_SIZE(text);
+    PDL_X_STATEMENTS:
+        break;
     }
+    return sizeof(pdl_xnode);
 }
 
 static inline pdl_xnode *pdl_xnode_new(pdl_reader *r, pdl_xkind kind, uint32_t start) {

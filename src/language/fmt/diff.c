@@ -41,7 +41,7 @@ static void add_row(diff_script *s, char sign, pdl_str text) {
 }
 
 /* Returns the row of v for d edits. One array has the furthest x on each diagonal after d = 0, 1,
- * ... edits. Row d has 2 d + 1 of them. */
+ * ... edits. Row d has 2 d + 1 values. */
 static int32_t *row_of(int32_t *v, int32_t d) { return v + (size_t)d * (size_t)d + (size_t)d; }
 
 static int32_t step_x(const int32_t *prev, int32_t d, int32_t k) {
@@ -107,7 +107,7 @@ static void find_script(diff_script *s) {
  * without removals are the lines of the new text in their order. */
 static inline bool script_ok(const diff_script *s) {
     size_t a = s->a.n, b = s->b.n;
-    for (size_t i = 0; i < s->rows.n; i++) { /* from the end */
+    for (size_t i = 0; i < s->rows.n; i++) { /* the rows are in the reverse order of the texts */
         const edit_line *row = &s->rows.p[i];
         if (row->sign != '+' && (!a || !pdl_str_eq(s->a.p[--a], row->text))) return false;
         if (row->sign != '-' && (!b || !pdl_str_eq(s->b.p[--b], row->text))) return false;

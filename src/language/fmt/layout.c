@@ -1,9 +1,9 @@
 /* layout.c -- see fmt.h: decides the position of each token.
  *
- * Lines stay as they are, so comments need no rules about what they belong to: only the column of
- * the first token of a line is decided, and the blanks between two tokens. The column of a block
- * collection follows from the one around it alone, so it is computed once for each node, in their
- * order. In flow collections the line of the opening bracket decides.
+ * Lines stay as they are, so comments need no rules about what they belong to. This code only
+ * decides the column of the first token of a line, and the blanks between two tokens. The column of
+ * a block collection follows only from the collection around it, so it is computed once for each
+ * node, in their order. In flow collections the line of the opening bracket decides.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -156,9 +156,9 @@ static bool closes(const pdl_ytree_token *k) {
 
 static uint32_t token_column(layout *l, size_t i);
 
-/* Returns the column of a comment. The comment gets the column of the text after it or of the
- * entries that end before it, with whichever it was aligned in the source. After a block scalar the
- * comment must not become a part of its text. */
+/* Returns the column of a comment. In the source, the comment is aligned with the text after it or
+ * with the entries that end before it. It gets the column of whichever it was aligned with. After a
+ * block scalar the comment must not become a part of its text. */
 static uint32_t comment_column(layout *l, size_t i) {
     const pdl_ytree_token *tokens = l->t->tokens;
     uint32_t was = source_column(l, tokens[i].start), most = UINT32_MAX, column;

@@ -22,8 +22,9 @@ void pdl_fmt_spacing(const pdl_program *p, const pdl_ytree *t, const pdl_format_
  * text. */
 void pdl_fmt_sort(const pdl_program *p, const pdl_ytree *t, pdl_buf *out);
 
-/* Returns true when both texts mean the same, node by node (same.c). loose may be NULL. In its
- * nodes, blanks just inside of `${ }` are not compared. */
+/* Returns true when both texts mean the same, node by node (same.c). loose says for each node
+ * whether blanks just inside of its `${ }` may differ; when it is NULL, they may not differ
+ * anywhere. */
 bool pdl_fmt_same(const pdl_ytree *a, const pdl_ytree *b, const bool *loose);
 /* Works as pdl_fmt_same, but entries of mappings may be in any order. */
 bool pdl_fmt_same_but_order(const pdl_ytree *a, const pdl_ytree *b);

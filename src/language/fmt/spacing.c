@@ -14,6 +14,7 @@
 
 #include "base/bisect.h"
 #include "base/vec.h"
+#include "base/word_list.h"
 #include "lang/walk.h"
 
 #include "base/banned.h"
@@ -46,8 +47,7 @@ static bool is_verbatim(const pdl_ytree *t, pdl_ytree_id id) {
     for (; id != PDL_YTREE_NONE; id = t->nodes[id].parent) {
         const pdl_ytree_node *key = id ? &t->nodes[id - 1] : NULL;
         if (!key || !key->is_key || key->next != id) continue;
-        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-            if (pdl_str_is(key->text, keys[i])) return true;
+        if (PDL_STR_IN(key->text, keys)) return true;
     }
     return false;
 }

@@ -1,10 +1,11 @@
 /* block.h -- programs as blocks: structs and tables made from blocks.def and common.def.
  *
- * Kinds and fields are written once, in the tables, and everything that must agree about them is
- * made from there: the structs below, the loader, the checks, dumps, the JSON Schema and the
- * manual. Everything lives in the program's arena and is immutable after loading. Each part knows
- * its source place: `loc` is what FILE:LINE prints (the key of a mapping entry, the first character
- * of a list item), `node` is the syntax from which it was made (NULL when there is none).
+ * Kinds and fields are written once, in the tables. The structs below, the loader, the checks,
+ * dumps, the JSON Schema and the manual are made from these tables, so they cannot disagree.
+ * Everything lives in the program's arena and is immutable after loading. Each part knows its place
+ * in the source. `loc` is the place that messages print as FILE:LINE: the key of a mapping entry,
+ * or the first character of a list item. `node` is the syntax from which the part was made; NULL
+ * when there is none.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,14 +32,14 @@ typedef enum {
     PDL_FT_COUNT
 } pdl_field_type;
 
-/* These columns of the table are used outside of the loader, the walk and the dump. A kind of block
- * whose fields are all trees and blocks is compiled and checked by the forms of its fields alone,
- * so a new kind with fields of these forms needs no code there. */
+/* These columns of the table are used outside of the loader, the walk and the dump. When all fields
+ * of a kind are trees and blocks, its blocks are compiled and checked by the forms of the fields.
+ * So a new kind with such fields needs no code for that. */
 
-/* Says what a field contains, for code that only has to find the trees and blocks in it: nothing
- * that is evaluated; one tree; one block, or a list or mapping of blocks; cases, which have blocks;
- * expectations, whose feedback may be a block; other parts, some of which are trees or types
- * (lang/walk.h visits them). */
+/* Says what a field contains, for code that only has to find the trees and blocks in it. CONSTANT:
+ * nothing that is evaluated. TREE: one tree. BLOCK and BLOCKS: one block, and a list or mapping of
+ * blocks. CASES: cases, which have blocks. EXPECTATIONS: expectations, whose feedback may be a
+ * block. PARTS: other parts, some of which are trees or types (lang/walk.h visits them). */
 typedef enum {
     PDL_HOLDS_CONSTANT,
     PDL_HOLDS_TREE,
@@ -50,12 +51,7 @@ typedef enum {
 } pdl_field_holds;
 /* The text that an editor writes after a new key: a value on the line, a list or a mapping below,
  * or []. It is the most frequent of the allowed forms. */
-typedef enum {
-    PDL_OPENS_LINE,
-    PDL_OPENS_LIST,
-    PDL_OPENS_MAP,
-    PDL_OPENS_FLOW
-} pdl_field_opens;
+typedef enum { PDL_OPENS_LINE, PDL_OPENS_LIST, PDL_OPENS_MAP, PDL_OPENS_FLOW } pdl_field_opens;
 typedef struct pdl_field_form {
     pdl_field_holds holds;
     pdl_field_opens opens;
@@ -169,6 +165,9 @@ pdl_val pdl_record_default(pdl_record record, const char *key);
 /* Returns the place of a field's key in a block, or the block's place when the field is not
  * written. */
 pdl_loc pdl_field_loc(const pdl_block *b, const char *key);
+/* Returns the help for an expression that cannot be read. n: the text that has the expression; may
+ * be NULL. */
+pdl_str pdl_fault_hint(const pdl_xfault *f, const pdl_node *n);
 
 /* Returns the place at which a failure of the block's action is shown, which is the place of the
  * block. When definitions come first, it is the place of the first key that only blocks of its kind

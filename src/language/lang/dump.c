@@ -139,8 +139,8 @@ typedef struct shown_field {
 
 /* Makes the value of a field. The value is absent when the program does not have the field; a dump
  * then leaves the field out. */
-#define DUMP(name) static PDL_NOINLINE pdl_val field_##name(const shown_field *x)
-#define POINTER(type)    (*(const type *const *)x->at)
+#define DUMP(name)    static PDL_NOINLINE pdl_val field_##name(const shown_field *x)
+#define POINTER(type) (*(const type *const *)x->at)
 #define DUMP_NODE_OF(name, record)                                                                 \
     DUMP(name) { return POINTER(record) ? node_value(POINTER(record)->node) : pdl_absent(); }
 
@@ -305,9 +305,7 @@ DUMP(texts) {
 
 DUMP(fields) { return ((const pdl_blocks *)x->at)->is_map ? dump_named(x) : field_blocks(x); }
 
-DUMP(defs) {
-    return x->d->trace || ((const pdl_blocks *)x->at)->n ? dump_named(x) : pdl_absent();
-}
+DUMP(defs) { return x->d->trace || ((const pdl_blocks *)x->at)->n ? dump_named(x) : pdl_absent(); }
 
 DUMP(cases) {
     const pdl_cases *cases = x->at;

@@ -43,7 +43,7 @@ pdl_val pdl_block_dump(const pdl_block *b, const pdl_dump_view *view);
 pdl_val pdl_block_dump_written(const pdl_block *b);
 
 /* Lists every expression, fully parenthesised, and every type, as JSON Schema. Each has a line
- * `LINE:COLUMN KEY TEXT`, whose parts are separated by tabs (listing.c). */
+ * `LINE:COLUMN KEY TEXT`, whose parts are separated by tabs (dump_listing.c). */
 void pdl_list_exprs(const pdl_program *p, pdl_buf *out);
 PDL_MUST bool pdl_list_types(const pdl_program *p, pdl_buf *out, pdl_err *err);
 

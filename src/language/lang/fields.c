@@ -266,13 +266,15 @@ const pdl_field *pdl_field_find(pdl_block_kind kind, pdl_str key) {
 
 const char *pdl_block_name(pdl_block_kind k) {
     assert(k < PDL_BLOCK_COUNT);
-    return kinds[k].name; }
+    return kinds[k].name;
+}
 const char *pdl_block_trace_name(pdl_block_kind k) {
     return k == PDL_BLOCK_scalar ? "data" : kinds[k].name;
 }
 const char *pdl_block_schema(pdl_block_kind k) {
     assert(k < PDL_BLOCK_COUNT);
-    return kinds[k].schema; }
+    return kinds[k].schema;
+}
 const char *pdl_block_doc(pdl_block_kind k) { return kinds[k].doc; }
 bool pdl_block_is_structured(pdl_block_kind k) { return kinds[k].structured; }
 bool pdl_block_is_neutral(pdl_block_kind k) { return kinds[k].context == NEUTRAL; }

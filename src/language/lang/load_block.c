@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "base/word.h"
+#include "base/word_list.h"
 #include "lang/loader.h"
 #include "value/text.h"
 #include "yaml/yaml.h"
@@ -145,7 +146,10 @@ void pdl_loader_missing(pdl_loader *l, const pdl_node *n, pdl_loc loc, const cha
 
 static pdl_diag *unknown(pdl_loader *l, const pdl_node *key) {
     pdl_buf v = PDL_BUF;
-    show_node(key, &v);
+    if (pdl_node_is_word(key))
+        pdl_buf_put(&v, key->text);
+    else
+        show_node(key, &v);
     pdl_diag *d = pdl_loader_diag(l, "field-unknown", pdl_node_loc(key), pdl_node_loc(key),
                                   "Field not allowed: %s", pdl_buf_z(&v));
     pdl_buf_fini(&v);
@@ -158,7 +162,7 @@ void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *k
     pdl_diag *d = unknown(l, key);
     if (n_known > 16) n_known = 16;
     for (size_t i = 0; i < n_known; i++) names[i] = pdl_str_of(known[i]);
-    const char *advice = pdl_node_is_str(key) ? pdl_part_advice(key->text, names, n_known) : NULL;
+    const char *advice = pdl_node_is_name(key) ? pdl_part_advice(key->text, names, n_known) : NULL;
     if (advice)
         pdl_loader_hint(l, d, "%s", advice);
     else
@@ -303,8 +307,8 @@ static void no_block(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     size_t n_keys, n_names = 0;
     const pdl_select_row *s = pdl_selecting_keys(&n_keys);
     show_node(n, &b);
-    pdl_diag *d = pdl_loader_diag(l, "block-unknown", loc, pdl_node_loc(n),
-                                  "%s should be a block", pdl_buf_z(&b));
+    pdl_diag *d = pdl_loader_diag(l, "block-unknown", loc, pdl_node_loc(n), "%s should be a block",
+                                  pdl_buf_z(&b));
     pdl_buf_fini(&b);
     for (size_t i = 0; i < n_keys && n_names < 64; i++) names[n_names++] = pdl_str_of(s[i].key);
     for (uint32_t i = 0; i < n->n && !d->hint.n; i++) {
@@ -331,9 +335,9 @@ static void unknown_kind(pdl_loader *l, const pdl_node *v, pdl_loc loc) {
         names[i] = pdl_str_of(pdl_block_name((pdl_block_kind)i));
         pdl_buf_putf(&b, "%s%s", i ? ", " : "", names[i].p);
     }
-    pdl_diag *d = pdl_loader_diag(l, "kind-unknown", loc, pdl_node_loc(v),
-                                  "%.*s is not a kind of block",
-                                  PDL_FMT(pdl_utf8_cut(v->text, SHOWN_VALUE)));
+    pdl_diag *d =
+        pdl_loader_diag(l, "kind-unknown", loc, pdl_node_loc(v), "%.*s is not a kind of block",
+                        PDL_FMT(pdl_utf8_cut(v->text, SHOWN_VALUE)));
     d->general = true;
     suggest(l, d, v->text, names, PDL_BLOCK_scalar);
     if (!d->hint.n) pdl_loader_hint(l, d, "%s", pdl_buf_z(&b));
@@ -362,8 +366,7 @@ static const pdl_node *entry(const pdl_node *n, const char *key, const pdl_pair 
  * misspelt, because a command has a list of arguments. */
 static bool is_call(const pdl_node *n) {
     const pdl_node *args = entry(n, "args", NULL);
-    return args && args->kind == PDL_NODE_MAP && !entry(n, "code", NULL) &&
-           !entry(n, "lang", NULL);
+    return args && args->kind == PDL_NODE_MAP && !entry(n, "code", NULL) && !entry(n, "lang", NULL);
 }
 
 /* Finds the kind by `kind` and by the selecting keys. After a reported problem, returns false. */
@@ -414,9 +417,8 @@ static const pdl_form *model_form(pdl_loader *l, const pdl_node *n) {
         bool granite = entry(n, "processor", &pair) && !entry(n, "model", NULL);
         return form_named(PDL_BLOCK_model, granite ? "granite-io" : "litellm", false);
     }
-    for (size_t i = 0; i < 3 && pdl_node_is_str(v); i++)
-        if (pdl_str_is(v->text, platforms[i]))
-            return form_named(PDL_BLOCK_model, platforms[i], false);
+    size_t at = pdl_node_is_str(v) ? pdl_word_of(v->text, platforms, 3) : 3;
+    if (at < 3) return form_named(PDL_BLOCK_model, platforms[at], false);
     if (pdl_node_is_str(v)) pdl_loader_one_of(l, v, pdl_node_loc(pair->key), platforms, 3, true);
     return NULL;
 }
@@ -464,14 +466,14 @@ static bool is_general(const pdl_block *b) {
     return pdl_node_find(b->node, PDL_STR("kind"), NULL) != NULL;
 }
 
-/* Returns true for an object such as `{name: Ada, age: 3}`, which only the key `name` makes a
- * message block. */
+/* Returns true for an object such as `{name: Ada, age: 3}`. It is a message block only because
+ * of the key `name`. */
 static bool is_plain_object(const pdl_block *b) {
     return b->kind == PDL_BLOCK_message && !pdl_node_find(b->node, PDL_STR("content"), NULL);
 }
 
-/* Returns true when no key of n selects a kind of block. The key that was meant to select one may
- * be misspelt. */
+/* Returns true when no key of n selects a kind of block. The key that was meant to select a kind
+ * may be misspelt. */
 static bool has_no_kind(const pdl_node *n) {
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_key *k = key_find(n->pairs[i].key);
@@ -499,7 +501,7 @@ static bool has_key(const pdl_node *n, const char *key) {
 }
 
 static void add_name(mapping_facts *m, const pdl_node *n, const char *key, size_t most) {
-    /* another key is no misspelling of one that the mapping has */
+    /* a key that the mapping has is not misspelt */
     if (m->n_names < most && !has_key(n, key)) m->names[m->n_names++] = pdl_str_of(key);
 }
 
@@ -543,9 +545,11 @@ static bool advise_indent(pdl_loader *l, pdl_diag *d, const pdl_node *n, const p
         }
     }
     if (!fits) return false;
-    pdl_loader_hint(l, d, "when it belongs to the item in line %u, its column is that of the "
-                          "item's other keys", pdl_loc_line(pdl_node_loc(item)));
-    for (size_t i = l->p->diags.n; i > 0; i--) { /* the item may lack it */
+    pdl_loader_hint(l, d,
+                    "when it belongs to the item in line %u, its column is that of the "
+                    "item's other keys",
+                    pdl_loc_line(pdl_node_loc(item)));
+    for (size_t i = l->p->diags.n; i > 0; i--) { /* the key may be the one that the item lacks */
         pdl_diag *lacks = &l->p->diags.p[i - 1];
         bool is_missing = pdl_str_is(pdl_str_of(lacks->code), "field-missing");
         if (is_missing && lacks->loc.start == pdl_node_loc(item).start &&
@@ -555,7 +559,7 @@ static bool advise_indent(pdl_loader *l, pdl_diag *d, const pdl_node *n, const p
     return true;
 }
 
-/* Reports a key that the block has not. *facts is NULL at the first one of a mapping. */
+/* Reports a key that the block must not have. *facts is NULL at the first such key of a mapping. */
 static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_pair *pair, const pdl_block *b,
                                     const mapping_facts **facts) {
     const pdl_node *key = pair->key;
@@ -577,7 +581,7 @@ static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_pair *pair, const p
     else if (m->has_no_kind && !k && !m->is_plain && is_first_stranger(b->node, key))
         advise_no_block(l, d, b->node);
     else if (!k && !m->is_plain)
-        pdl_loader_advise_stranger(l, d, key);
+        pdl_loader_advise_stranger(l, d, key, b->kind == PDL_BLOCK_call);
     else if (k && k->select)
         pdl_loader_hint(l, d, "a block is of one kind; this one is `%s`", pdl_block_name(b->kind));
 }

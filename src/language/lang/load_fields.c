@@ -226,8 +226,7 @@ static const pdl_tree *read_any(const load_entry *e) {
     if (is_raw(e->b)) return pdl_loader_tree_raw(e->l, e->n, e->loc);
     bool callee = e->b->kind == PDL_BLOCK_call && e->f->need == PDL_NEED_REQ;
     if (callee && !pdl_node_is_str(e->n) && e->n->kind != PDL_NODE_MAP) {
-        pdl_loader_wrong_union(e->l, e->n, e->loc,
-                               "string: an expression that gives a function");
+        pdl_loader_wrong_union(e->l, e->n, e->loc, "string: an expression that gives a function");
         return NULL;
     }
     return e->b->kind == PDL_BLOCK_call && !callee ? pdl_loader_tree_args(e->l, e->n, e->loc)
@@ -259,8 +258,7 @@ LOAD(ARGV) {
     t->n = e->n->n;
     t->items = pdl_arena_new_n(e->l->a, const pdl_tree *, e->n->n);
     for (uint32_t i = 0; i < e->n->n; i++)
-        t->items[i] =
-            pdl_loader_xstr(e->l, e->n->items[i], pdl_node_loc(e->n->items[i]), false);
+        t->items[i] = pdl_loader_xstr(e->l, e->n->items[i], pdl_node_loc(e->n->items[i]), false);
     *(const pdl_tree **)e->at = t;
 }
 

@@ -1,11 +1,13 @@
 /* load_special.c -- fields with a special form: contribute, retry, parser, expectations, join,
- * cases, for, aggregator, types.
+ * cases, for, aggregator, types. Most of these fields can be written in several ways, such as a
+ * number or an object for `retry`. A reader here turns all of them into one struct (lang/parts.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <assert.h>
 
 #include "base/utf8.h"
+#include "base/word_list.h"
 #include "lang/loader.h"
 #include "lang/walk.h"
 #include "yaml/profile.h"
@@ -32,9 +34,7 @@ static bool is_list(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
 
 /* Returns the index of a key in a table of words, or n_words. */
 static size_t word_of(const pdl_node *n, const char *const *words, size_t n_words) {
-    for (size_t i = 0; i < n_words && pdl_node_is_str(n); i++)
-        if (pdl_str_is(n->text, words[i])) return i;
-    return n_words;
+    return pdl_node_is_str(n) ? pdl_word_of(n->text, words, n_words) : n_words;
 }
 
 /* --- contribute (spec syntax 2.6) ------------------------------------------------------------- */
@@ -42,11 +42,11 @@ static size_t word_of(const pdl_node *n, const char *const *words, size_t n_word
 static const char *const targets[] = {"result", "context", "stdout", "stderr"};
 
 static void target_of(pdl_contributes *all, pdl_contribute *c, pdl_str word) {
-    for (size_t i = 0; i < 4; i++) {
-        if (!pdl_str_is(word, targets[i])) continue;
-        c->target = (pdl_target)i; /* PDL_TO_RESULT ... PDL_TO_STDERR */
-        all->result = all->result || i == 0;
-        all->context = all->context || i == 1;
+    size_t at = pdl_word_of(word, targets, 4);
+    if (at < 4) {
+        c->target = (pdl_target)at; /* PDL_TO_RESULT ... PDL_TO_STDERR */
+        all->result = all->result || at == 0;
+        all->context = all->context || at == 1;
         return;
     }
     c->target = PDL_TO_NAME;
@@ -672,6 +672,15 @@ static const pdl_tree *load_for_list(pdl_loader *l, const pdl_node *n, pdl_loc l
     return NULL;
 }
 
+/* Returns the node of a name: a word stays the text that is written. */
+static const pdl_node *as_text(pdl_loader *l, const pdl_node *name) {
+    if (!pdl_node_is_word(name)) return name;
+    pdl_node *text = pdl_arena_new(l->a, pdl_node);
+    *text = *name;
+    text->type = PDL_NT_STR;
+    return text;
+}
+
 const pdl_fors *pdl_loader_fors(pdl_loader *l, const pdl_pair *pair) {
     const pdl_node *n =
         pdl_loader_recorded(pair->value); /* traces write the whole mapping as one expression */
@@ -695,10 +704,7 @@ const pdl_fors *pdl_loader_fors(pdl_loader *l, const pdl_pair *pair) {
     f->lists = pdl_arena_new_n(l->a, const pdl_tree *, n->n);
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;
-        f->names[i] = pdl_loader_xstr(l, key, pdl_node_loc(key), false);
-        if (!f->names[i] && pdl_node_is_word(key))
-            pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1], "quote the name: '%.*s'",
-                            PDL_FMT(key->text));
+        f->names[i] = pdl_loader_xstr(l, as_text(l, key), pdl_node_loc(key), false);
         f->lists[i] = load_for_list(l, n->pairs[i].value, pdl_node_loc(key));
     }
     return f;

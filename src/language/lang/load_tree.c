@@ -148,8 +148,8 @@ static const pdl_node *raw_data(const pdl_node *n) {
                : NULL;
 }
 
-/* Reads a part without inner parts, stores it in *out and returns true. Any other part becomes the
- * innermost open branch. */
+/* Reads a part without inner parts, stores it in *out and returns true. Returns false for any other
+ * part, which becomes the innermost open branch. */
 static bool read_leaf(pdl_loader *l, const pdl_node *n, pdl_loc loc, part *out) {
     *out = (part){NULL, pdl_null()};
     if (!pdl_loader_spend(l, n)) return true;

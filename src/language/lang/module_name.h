@@ -1,4 +1,4 @@
-/* module_name.h -- how a program names a file that it includes or imports.
+/* module_name.h -- the name by which a program includes or imports a file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,10 +1,10 @@
 /* parts.h -- the structs of the fields of blocks: one struct for each form of field.
  *
  * lang/block.h makes the struct of each kind of block from these, by the rows of blocks.def and
- * common.def. Their members are set once, in the arena of the program, so that a program can be
- * run many times and by several threads at once. A part keeps its syntax
- * (`node`) where `pdl dump` or an error needs it as it was written, and the place of its key
- * (`loc`) where an error is about the field and not about its content.
+ * common.def. Their members are set once, in the arena of the program, so that a program can be run
+ * many times and by several threads at once. A part keeps its syntax (`node`) if `pdl dump` or an
+ * error needs the part as it was written. It keeps the place of its key (`loc`) if errors are about
+ * the field and not about its content.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -113,7 +113,7 @@ typedef struct pdl_join {
  * are complete after loading, and values in them are compared as they are. */
 typedef enum {
     PDL_PAT_CONST, /* equal to the value */
-    PDL_PAT_ANY,   /* fits every value, which its variable gets */
+    PDL_PAT_ANY,   /* fits every value; its variable gets it */
     PDL_PAT_ANYOF, /* several patterns; the first one that fits counts */
     PDL_PAT_ARRAY, /* a list of n items, each of which fits */
     PDL_PAT_OBJECT /* an object that has these keys, and may have more */

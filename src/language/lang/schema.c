@@ -12,6 +12,7 @@
 #include "lang/schema.h"
 
 #include "lang/fields.h"
+#include "value/json_put.h"
 #include "value/json_read.h"
 #include "yaml/profile.h"
 
@@ -153,8 +154,9 @@ static const struct {
     {"PdlBlock", "@BlockType"},
 };
 
-/* The schemas of the content of a field, by its form. The first is for a field that is required or
- * has a default. The second is for a field that may be null; NULL means the same schema. */
+/* The schemas of the content of a field, by its form. plain is for a field that is required or has
+ * a default. optional is for a field that may be null; it is NULL when both schemas are the
+ * same. */
 static const struct {
     const char *plain, *optional;
 } by_type[PDL_FT_COUNT] = {
@@ -262,12 +264,13 @@ static const struct {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
+/* Writes a schema in the short form. */
 static void put_short(pdl_buf *b, const char *s) {
     while (*s) {
         if (*s == '@') {
             const char *end = ++s;
             while ((*end >= 'A' && *end <= 'Z') || (*end >= 'a' && *end <= 'z')) end++;
-            pdl_buf_putf(b, "{\"$ref\": \"#/$defs/%.*s\"}", (int)(end - s), s);
+            pdl_buf_putf(b, "{\"$ref\":\"#/$defs/%.*s\"}", (int)(end - s), s);
             s = end;
         } else {
             pdl_buf_putc(b, *s == '\'' ? '"' : *s);
@@ -276,13 +279,14 @@ static void put_short(pdl_buf *b, const char *s) {
     }
 }
 
-static void put_text(pdl_buf *b, const char *s) {
-    pdl_buf_putc(b, '"');
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\') pdl_buf_putc(b, '\\');
-        pdl_buf_putc(b, *s);
-    }
-    pdl_buf_putc(b, '"');
+/* Begins a member that is an object or a list. */
+static void open_member(pdl_buf *b, const char *name, char bracket) {
+    pdl_json_put_key(b, name);
+    pdl_json_open(b, bracket);
+}
+
+static void put_text(pdl_buf *b, const char *name, const char *text) {
+    pdl_json_put_text(b, name, pdl_str_of(text));
 }
 
 static const char *field_schema(const pdl_field *f) {
@@ -294,20 +298,25 @@ static const char *field_schema(const pdl_field *f) {
                                                  : by_type[f->type].plain;
 }
 
-/* Writes "KEY": schema, with the field's description. */
+/* Writes a member whose value is the schema, with a description. */
+static void put_described(pdl_buf *b, const char *name, const char *schema, const char *doc) {
+    open_member(b, name, '{');
+    open_member(b, "allOf", '[');
+    put_short(b, schema);
+    pdl_buf_putc(b, ']');
+    put_text(b, "description", doc);
+    pdl_buf_putc(b, '}');
+}
+
 static void put_field(pdl_buf *b, const pdl_field *f, const pdl_form *v) {
-    put_text(b, f->key);
-    PDL_PUT(b, ": {");
-    if (v->tag && strcmp(v->tag, f->key) == 0)
-        pdl_buf_putf(b, "\"const\": \"%s\", ", v->value);
-    else {
-        PDL_PUT(b, "\"allOf\": [");
-        put_short(b, field_schema(f));
-        PDL_PUT(b, "], ");
+    if (!v->tag || strcmp(v->tag, f->key) != 0) {
+        put_described(b, f->key, field_schema(f), f->doc);
+        return;
     }
-    PDL_PUT(b, "\"description\": ");
-    put_text(b, f->doc);
-    PDL_PUT(b, "}, ");
+    open_member(b, f->key, '{');
+    put_text(b, "const", v->value);
+    put_text(b, "description", f->doc);
+    pdl_buf_putc(b, '}');
 }
 
 static void put_trace(pdl_buf *b, pdl_block_kind kind) {
@@ -315,10 +324,11 @@ static void put_trace(pdl_buf *b, pdl_block_kind kind) {
     const pdl_trace_row *t = pdl_trace_fields(&n);
     for (size_t i = 0; i < n; i++) {
         if (!(t[i].kinds >> kind & 1)) continue;
-        put_text(b, t[i].key);
-        PDL_PUT(b, ": ");
+        pdl_json_put_key(b, t[i].key);
         if (strcmp(t[i].key, "pdl__is_leaf") == 0) {
-            pdl_buf_putf(b, "{\"const\": %s}", pdl_block_is_structured(kind) ? "false" : "true");
+            pdl_json_open(b, '{');
+            pdl_json_put_bool(b, "const", !pdl_block_is_structured(kind));
+            pdl_buf_putc(b, '}');
         } else if (strcmp(t[i].key, "pdl__trace") == 0) {
             bool list = kind == PDL_BLOCK_repeat || kind == PDL_BLOCK_map;
             put_short(b,
@@ -327,32 +337,37 @@ static void put_trace(pdl_buf *b, pdl_block_kind kind) {
         }
         for (size_t k = 0; k < sizeof trace_schemas / sizeof *trace_schemas; k++)
             if (strcmp(trace_schemas[k].key, t[i].key) == 0) put_short(b, trace_schemas[k].schema);
-        PDL_PUT(b, ", ");
     }
 }
 
 static void put_required(pdl_buf *b, const pdl_form *v) {
     size_t n;
-    bool first = true;
     const pdl_field *f = pdl_fields(&n);
-    PDL_PUT(b, "\"required\": [");
+    open_member(b, "required", '[');
     for (size_t i = 0; i < n; i++) {
         if (f[i].kind != (int)v->kind || pdl_form_lists(v->without, f[i].key)) continue;
-        if (f[i].need != PDL_NEED_REQ && f[i].need != PDL_NEED_NUL &&
-            !pdl_form_lists(v->with, f[i].key))
-            continue;
-        if (!first) PDL_PUT(b, ", ");
-        put_text(b, f[i].key);
-        first = false;
+        if (f[i].need == PDL_NEED_REQ || f[i].need == PDL_NEED_NUL ||
+            pdl_form_lists(v->with, f[i].key))
+            pdl_json_add_text(b, pdl_str_of(f[i].key));
     }
-    PDL_PUT(b, "]");
+    pdl_buf_putc(b, ']');
+}
+
+static void put_kind(pdl_buf *b, const char *kind) {
+    open_member(b, "kind", '{');
+    put_text(b, "const", kind);
+    put_text(b, "default", kind);
+    put_text(b, "title", "Kind");
+    put_text(b, "type", "string");
+    pdl_buf_putc(b, '}');
 }
 
 static void put_definition(pdl_buf *b, const pdl_form *v) {
     size_t n;
-    pdl_buf_putf(b, "\"%s\": {\"additionalProperties\": false, \"description\": ", v->name);
-    put_text(b, pdl_block_doc(v->kind));
-    PDL_PUT(b, ", \"properties\": {");
+    open_member(b, v->name, '{');
+    pdl_json_put_bool(b, "additionalProperties", false);
+    put_text(b, "description", pdl_block_doc(v->kind));
+    open_member(b, "properties", '{');
     const pdl_field *f = pdl_common_fields(&n);
     for (size_t i = 0; i < n; i++)
         if (pdl_field_allowed(v->kind, &f[i])) put_field(b, &f[i], v);
@@ -361,53 +376,58 @@ static void put_definition(pdl_buf *b, const pdl_form *v) {
     for (size_t i = 0; i < n; i++)
         if (f[i].kind == (int)v->kind && !pdl_form_lists(v->without, f[i].key))
             put_field(b, &f[i], v);
-    const char *kind = pdl_block_name(v->kind);
-    pdl_buf_putf(b,
-                 "\"kind\": {\"const\": \"%s\", \"default\": \"%s\", \"title\": \"Kind\", "
-                 "\"type\": \"string\"}}, ",
-                 kind, kind);
+    put_kind(b, pdl_block_name(v->kind));
+    pdl_buf_putc(b, '}');
     put_required(b, v);
-    pdl_buf_putf(b, ", \"title\": \"%s\", \"type\": \"object\"}, ", v->name);
+    put_text(b, "title", v->name);
+    put_text(b, "type", "object");
+    pdl_buf_putc(b, '}');
+}
+
+/* Begins the definition of a mapping that is not a block; its properties follow. */
+static void open_mapping(pdl_buf *b, const char *name) {
+    open_member(b, name, '{');
+    put_text(b, "type", "object");
+    open_member(b, "properties", '{');
 }
 
 static void put_record(pdl_buf *b, const char *name, pdl_record record) {
     size_t n;
     const pdl_record_part *part = pdl_record_parts(record, &n);
-    pdl_buf_putf(b, "\"%s\": {\"type\": \"object\", \"properties\": {", name);
+    open_mapping(b, name);
     for (size_t i = 0; i < n; i++) {
         bool optional = part[i].need == PDL_NEED_OPT && by_part[part[i].type].optional;
-        pdl_buf_putf(b, "%s\"%s\": {\"allOf\": [", i ? ", " : "", part[i].key);
-        put_short(b, optional ? by_part[part[i].type].optional : by_part[part[i].type].plain);
-        PDL_PUT(b, "], \"description\": ");
-        put_text(b, part[i].doc);
-        PDL_PUT(b, "}");
+        const char *plain = by_part[part[i].type].plain;
+        put_described(b, part[i].key, optional ? by_part[part[i].type].optional : plain,
+                      part[i].doc);
     }
-    PDL_PUT(b, "}, \"required\": [");
-    bool first = true;
-    for (size_t i = 0; i < n; i++) {
-        if (part[i].need != PDL_NEED_REQ) continue;
-        pdl_buf_putf(b, "%s\"%s\"", first ? "" : ", ", part[i].key);
-        first = false;
-    }
-    PDL_PUT(b, "], \"additionalProperties\": false}, ");
+    pdl_buf_putc(b, '}');
+    open_member(b, "required", '[');
+    for (size_t i = 0; i < n; i++)
+        if (part[i].need == PDL_NEED_REQ) pdl_json_add_text(b, pdl_str_of(part[i].key));
+    pdl_buf_putc(b, ']');
+    pdl_json_put_bool(b, "additionalProperties", false);
+    pdl_buf_putc(b, '}');
 }
 
 static void put_profile(pdl_buf *b) {
     static const char *const forms[] = {
-        "\"type\": \"array\", \"items\": {\"type\": \"string\"}",
-        "\"type\": \"integer\", \"minimum\": 1",
-        "\"type\": \"number\", \"exclusiveMinimum\": 0",
+        "'type': 'array', 'items': {'type': 'string'}",
+        "'type': 'integer', 'minimum': 1",
+        "'type': 'number', 'exclusiveMinimum': 0",
     };
     size_t n;
     const pdl_profile_key *keys = pdl_profile_keys(&n);
-    PDL_PUT(b, "\"SandboxProfile\": {\"type\": \"object\", \"properties\": {");
+    open_mapping(b, "SandboxProfile");
     for (size_t i = 0; i < n; i++) {
-        pdl_buf_putf(b, "%s\"%s\": {%s, \"description\": ", i ? ", " : "", keys[i].key,
-                     forms[keys[i].form]);
-        put_text(b, keys[i].doc);
-        PDL_PUT(b, "}");
+        open_member(b, keys[i].key, '{');
+        put_short(b, forms[keys[i].form]);
+        put_text(b, "description", keys[i].doc);
+        pdl_buf_putc(b, '}');
     }
-    PDL_PUT(b, "}, \"additionalProperties\": false}, ");
+    pdl_buf_putc(b, '}');
+    pdl_json_put_bool(b, "additionalProperties", false);
+    pdl_buf_putc(b, '}');
 }
 
 /* Calls fn for every definition of a block of this kind, or of all kinds. A kind with forms has a
@@ -427,25 +447,26 @@ static void each_definition(pdl_buf *b, pdl_block_kind kind,
 }
 
 static void put_ref(pdl_buf *b, const pdl_form *form) {
-    pdl_buf_putf(b, "{\"$ref\": \"#/$defs/%s\"}, ", form->name);
+    pdl_json_open(b, '{');
+    pdl_json_put_key(b, "$ref");
+    pdl_buf_putf(b, "\"#/$defs/%s\"}", form->name);
 }
 
 /* Writes the union of the definitions of this kind, or of all kinds. */
 static void put_union(pdl_buf *b, const char *name, pdl_block_kind kind) {
-    pdl_buf_putf(b, "\"%s\": {\"anyOf\": [", name);
+    open_member(b, name, '{');
+    open_member(b, "anyOf", '[');
     each_definition(b, kind, put_ref);
-    if (kind == PDL_BLOCK_COUNT)
-        put_short(b, "@ExpressionBlock");
-    else
-        b->len -= 2; /* removes the last comma and blank; every kind has a definition */
-    PDL_PUT(b, "]}, ");
+    if (kind == PDL_BLOCK_COUNT) put_ref(b, &(pdl_form){.name = "ExpressionBlock"});
+    PDL_PUT(b, "]}");
 }
 
 pdl_val pdl_language_schema(void) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
     pdl_val out;
-    PDL_PUT(&b, "{\"$defs\": {");
+    pdl_json_open(&b, '{');
+    open_member(&b, "$defs", '{');
     put_union(&b, "BlockType", PDL_BLOCK_COUNT);
     for (int k = 0; k < PDL_BLOCK_COUNT; k++) {
         const char *name = pdl_block_union((pdl_block_kind)k);
@@ -456,10 +477,12 @@ pdl_val pdl_language_schema(void) {
     for (size_t i = 0; i < sizeof records / sizeof *records; i++)
         put_record(&b, records[i].name, records[i].record);
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
-        pdl_buf_putf(&b, "%s\"%s\": ", i ? ", " : "", helpers[i].name);
+        pdl_json_put_key(&b, helpers[i].name);
         put_short(&b, helpers[i].schema);
     }
-    PDL_PUT(&b, "}, \"title\": \"PDL Schemas\", \"anyOf\": [");
+    pdl_buf_putc(&b, '}');
+    put_text(&b, "title", "PDL Schemas");
+    open_member(&b, "anyOf", '[');
     put_short(&b, "@Program, @PdlBlock]}");
     bool ok = pdl_json_read(pdl_buf_str(&b), 0, &out, NULL, &err);
     pdl_buf_fini(&b);

@@ -1,5 +1,5 @@
-/* schema.h -- the JSON Schema of the language (`pdl --schema`), from the tables of fields
- * (spec syntax 7.2).
+/* schema.h -- what is made from the tables of the language: its JSON Schema (`pdl --schema`),
+ * the table of blocks and fields, the page of builtins (spec syntax 7.2).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -224,6 +224,13 @@ void pdl_program_each_deprecated(const pdl_program *p,
 
 /* --- values that are texts -------------------------------------------------------------------- */
 
+const pdl_tree *pdl_block_plain_tree(const pdl_block *b) {
+    bool plain = !b->rare->spec.type && !b->rare->parser && !b->rare->fallback;
+    if (!plain) return NULL;
+    if (b->kind == PDL_BLOCK_data) return PDL_AS(data, b)->raw.value ? NULL : PDL_AS(data, b)->data;
+    return b->kind == PDL_BLOCK_scalar ? PDL_AS(scalar, b)->value : NULL;
+}
+
 bool pdl_tree_is_text(const pdl_tree *t, pdl_str *text) {
     if (!t || t->kind > PDL_TREE_EXPR) return false;
     if (t->kind == PDL_TREE_CONST) {

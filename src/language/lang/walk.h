@@ -35,6 +35,10 @@ void pdl_program_each_deprecated(const pdl_program *p,
                                             const char *now),
                                  void *user);
 
+/* Returns the tree whose value is the result of the block: of a scalar or of `data`, without a
+ * parser, a spec or a fallback, which make another value of it. Returns NULL for other blocks. */
+const pdl_tree *pdl_block_plain_tree(const pdl_block *b);
+
 /* Returns true when a condition is a text that has at least one letter for all values of its
  * variables: "x" and "${ x } > 3", not ${ x > 3 }. Such a condition is always true. *text is what
  * is written. */
@@ -50,7 +54,6 @@ bool pdl_program_sets_later(const pdl_program *p, pdl_str name, pdl_loc at, pdl_
 #define PDL_CALL_NAMES "`call` names the function, `args` what it is given: call: ${ f }"
 #define PDL_CALL_TEXT  "a function is the value of an expression: call: ${ f }"
 #define PDL_DASH       "%.*s is a subtraction here: names in expressions have no -"
-#define PDL_SETS_LATER                                                                             \
-    "'%.*s' gets its value later, in line %u: that belongs before what reads it"
+#define PDL_SETS_LATER "'%.*s' gets its value later, in line %u: that belongs before what reads it"
 
 #endif

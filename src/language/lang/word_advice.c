@@ -28,6 +28,8 @@ enum { ANY = -1, NONE = -2 /* no key says which kind of block it is */ };
 #define SHELL_FORM "a command is a block: lang: command, and code: ..."
 #define ELSE_IF    "write else: {if: ..., then: ...}"
 #define MODEL_NAME "write model: PROVIDER/NAME"
+#define MODELS     "other models for a call that fails: parameters: {fallbacks: [PROVIDER/NAME]}"
+#define JOINED     "results are joined by join: {as: ...}; an item is named in for: {NAME: ...}"
 #define SYSTEM     "write a block {role: system, text: ...} before this one"
 #define GIVEN      "a value comes from -d NAME=VALUE; its default is ${ NAME | default(VALUE) }"
 #define GIVES      "`def` names a result, -o FILE writes it"
@@ -41,6 +43,9 @@ static const struct {
     const char *word, *hint;
 } keys[] = {
     {PDL_BLOCK_model, "messages", SENT},
+    {PDL_BLOCK_model, "provider", MODEL_NAME},
+    {PDL_BLOCK_model, "api_version", PARAMETER},
+    {PDL_BLOCK_model, "keep_alive", PARAMETER},
     {PDL_BLOCK_model, "prompt", SENT},
     {PDL_BLOCK_model, "system", SYSTEM},
     {PDL_BLOCK_model, "instructions", SYSTEM},
@@ -67,6 +72,24 @@ static const struct {
     {PDL_BLOCK_model, "options", "write `parameters`"},
     {PDL_BLOCK_model, "args", "write `parameters`"},
     {PDL_BLOCK_model, "timeout", PARAMETER},
+    {PDL_BLOCK_model, "n", PARAMETER},
+    {PDL_BLOCK_model, "num_retries", PARAMETER},
+    {PDL_BLOCK_model, "presence_penalty", PARAMETER},
+    {PDL_BLOCK_model, "frequency_penalty", PARAMETER},
+    {PDL_BLOCK_model, "reasoning_effort", PARAMETER},
+    {PDL_BLOCK_model, "thinking", PARAMETER},
+    {PDL_BLOCK_model, "logprobs", PARAMETER},
+    {PDL_BLOCK_model, "top_logprobs", PARAMETER},
+    {PDL_BLOCK_model, "logit_bias", PARAMETER},
+    {PDL_BLOCK_model, "modalities", PARAMETER},
+    {PDL_BLOCK_model, "extra_headers", PARAMETER},
+    {PDL_BLOCK_model, "parallel_tool_calls", PARAMETER},
+    {PDL_BLOCK_model, "drop_params", PARAMETER},
+    {PDL_BLOCK_model, "fallbacks", MODELS},
+    {PDL_BLOCK_model, "fallback_models", MODELS},
+    {PDL_BLOCK_model, "fallback_model", MODELS},
+    {PDL_BLOCK_model, "models", MODELS},
+    {PDL_BLOCK_model, "headers", "write parameters: {extra_headers: {...}}"},
     {PDL_BLOCK_model, "stop_sequences", "write parameters: {stop: [...]}"},
     {PDL_BLOCK_model, "inputs", "did you mean 'input'?"},
     {PDL_BLOCK_call, "arguments", "write `args`"},
@@ -127,6 +150,9 @@ static const struct {
     {ANY, "for", REPEATED},
     {ANY, "while", REPEATED},
     {ANY, "until", REPEATED},
+    {PDL_BLOCK_repeat, "as", JOINED},
+    {PDL_BLOCK_map, "as", JOINED},
+    {PDL_BLOCK_call, "tool", "write call: ${ NAME }"},
     {ANY, "maxIterations", REPEATED},
     {ANY, "loop", REPEATED},
     {PDL_BLOCK_repeat, "foreach", "write for: {NAME: LIST}"},
@@ -153,6 +179,8 @@ static const struct {
     {ANY, "on_error", "what runs after an error is `fallback`"},
     {ANY, "type", "the type of a result is `spec`"},
     {ANY, "format", "how a result is read is `parser`"},
+    {ANY, "output_parser", "how a result is read is `parser`"},
+    {ANY, "output_key", "the name of a result is `def`"},
     {ANY, "output", GIVES},
     {ANY, "outputs", GIVES},
     {ANY, "inputs", GIVEN},
@@ -333,6 +361,8 @@ static const struct {
     {"def", OBJECT | LIST, "write def: NAME; several values are in `defs`"},
     {"role", OBJECT | LIST, "write role: user, system or assistant"},
     {"context", LIST, "what a model is sent is `input`"},
+    {"expectations", OBJECT | SCALAR, "write expectations: [{expect: TEXT}]"},
+    {"contribute", OBJECT, "write contribute: [{NAME: {value: VALUE}}], or [result, context]"},
     {"join", SCALAR, "write join: {as: array}, or {as: text, with: SEPARATOR}"},
     {"retry", LIST, "write retry: {tries: N}"},
     {"retry", SCALAR, "write retry: N, or retry: {tries: N, delay: SECONDS}"},
@@ -342,7 +372,14 @@ static const struct {
     {"sequence", OBJECT, A_LIST},
 };
 
+/* Returns true for a word that means an empty list, which has its own help. */
+static bool is_nothing(const pdl_node *n) {
+    return pdl_node_is_str(n) && (pdl_str_eq_nocase(n->text, PDL_STR("none")) ||
+                                  pdl_str_eq_nocase(n->text, PDL_STR("nothing")));
+}
+
 const char *pdl_form_advice(pdl_str field, const pdl_node *n) {
+    if (is_nothing(n)) return NULL;
     int written = n->kind == PDL_NODE_MAP ? OBJECT : n->kind == PDL_NODE_SEQ ? LIST : SCALAR;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if ((forms[i].written & written) && pdl_str_is(field, forms[i].field)) return forms[i].hint;
@@ -368,14 +405,16 @@ static bool is_read(pdl_str text, pdl_str name) {
 
 enum { MAX_READ = 32 }; /* maximum number of problems for which the whole file is searched */
 
-void pdl_loader_advise_stranger(pdl_loader *l, pdl_diag *d, const pdl_node *key) {
+void pdl_loader_advise_stranger(pdl_loader *l, pdl_diag *d, const pdl_node *key, bool is_call) {
     if (pdl_str_find(key->text, PDL_STR(" "), 0) != PDL_NOT_FOUND)
         pdl_loader_hint(l, d,
                         "no key of a block has a space: a text that contains `: ` is put in "
                         "quotes, or after `|` on separate lines");
     else if (key->text.n && key->src && l->p->diags.n < MAX_READ &&
              is_read(key->src->text, key->text))
-        pdl_loader_hint(l, d, "a variable is written into `defs: {...}`");
+        pdl_loader_hint(l, d,
+                        is_call ? "an argument of the function is written into `args: {...}`"
+                                : "a variable is written into `defs: {...}`");
 }
 
 /* Returns true when word has the quotes that word processors put in place of \" and '. */
@@ -448,4 +487,19 @@ const char *pdl_word_advice(pdl_str word, const pdl_str *known, size_t n_known) 
             if (pdl_str_is(known[k], values[i].meant)) return values[i].hint;
     }
     return NULL;
+}
+
+/* Returns true for a plain text after which a comment begins: `text: ${ x # y }`. */
+static bool is_cut(const pdl_node *n) {
+    if (!n || !n->src || !pdl_node_is_str(n) || n->style != PDL_STYLE_PLAIN) return false;
+    pdl_str all = n->src->text;
+    size_t at = n->end;
+    while (at < all.n && all.p[at] == ' ') at++;
+    return at > n->end && at < all.n && all.p[at] == '#';
+}
+
+pdl_str pdl_fault_hint(const pdl_xfault *f, const pdl_node *n) {
+    if (pdl_str_starts(f->msg, PDL_STR("unexpected end of template")) && is_cut(n))
+        return PDL_STR("the text ends before the #, which begins a comment: put it in quotes");
+    return f->hint;
 }

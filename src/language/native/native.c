@@ -1,5 +1,5 @@
 /* native.c -- finds rows, binds arguments by the rules of Python, and makes values of bound
- * methods.
+ * methods. This file knows the form of the tables of natives, and nothing of the natives in them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,6 +9,7 @@
 
 #include "value/label.h"
 
+#include "base/plural.h"
 #include "native/natives.h"
 #include "value/int.h"
 #include "value/pyvalues.h"
@@ -162,7 +163,7 @@ static void put_too_many(const call *c, pdl_buf *b) {
            n = c->n_pos + hidden(c);
     put_name(c, true, b);
     if (min == max)
-        pdl_buf_putf(b, "() takes %zu positional argument%s", max, max == 1 ? "" : "s");
+        pdl_buf_putf(b, "() takes %zu positional argument%s", max, PDL_PLURAL(max));
     else
         pdl_buf_putf(b, "() takes from %zu to %zu positional arguments", min, max);
     pdl_buf_putf(b, " but %zu %s given", n, n == 1 ? "was" : "were");
@@ -189,12 +190,11 @@ static void put_count(const call *c, pdl_buf *b) {
     size_t bound = n < min ? min : max;
     const char *how = min == max ? "" : n < min ? "at least " : "at most ";
     if (c->row->style == PDL_NS_POS) {
-        pdl_buf_putf(b, " expected %s%zu argument%s, got %zu", how, bound, bound == 1 ? "" : "s",
-                     n);
+        pdl_buf_putf(b, " expected %s%zu argument%s, got %zu", how, bound, PDL_PLURAL(bound), n);
         return;
     }
     pdl_buf_putf(b, "() takes %s%zu argument%s (%zu given)", min == max ? "exactly " : how, bound,
-                 bound == 1 ? "" : "s", n);
+                 PDL_PLURAL(bound), n);
 }
 
 static bool wrong_count(const call *c) {
@@ -212,7 +212,7 @@ static bool missing(const call *c, const pdl_val *argv) {
     for (size_t i = 0; i < c->row->n_min; i++) n += pdl_is_absent(argv[i]);
     pdl_buf b = PDL_BUF;
     put_name(c, true, &b);
-    pdl_buf_putf(&b, "() missing %zu required positional argument%s: ", n, n == 1 ? "" : "s");
+    pdl_buf_putf(&b, "() missing %zu required positional argument%s: ", n, PDL_PLURAL(n));
     for (size_t i = 0; i < c->row->n_min; i++) {
         if (!pdl_is_absent(argv[i])) continue;
         if (done) pdl_buf_put(&b, pdl_str_of(n == 2 ? " and " : done + 1 == n ? ", and " : ", "));
@@ -245,7 +245,6 @@ static bool given_twice(const call *c, pdl_str name) {
     pdl_buf_putf(&b, "() got multiple values for argument '%.*s'", PDL_FMT(name));
     return fail_with(c, &b);
 }
-
 
 static size_t n_params(const pdl_native *row) { return row->n_max; }
 

@@ -92,7 +92,7 @@ typedef struct pdl_native {
 
 typedef enum {
     PDL_NS_DEF,  /* "do_round() takes from 1 to 3 positional arguments but 4 were given" */
-    PDL_NS_ENV, /* like DEF, but the counts include a hidden leading argument */
+    PDL_NS_ENV,  /* like DEF, but the counts include a hidden leading argument */
     PDL_NS_NONE, /* "str.upper() takes no arguments (1 given)" */
     PDL_NS_ONE,  /* "list.append() takes exactly one argument (2 given)" */
     PDL_NS_POS,  /* "replace expected at least 2 arguments, got 1"; no keywords */
@@ -150,6 +150,10 @@ pdl_str pdl_attribute_advice(pdl_str name);
 pdl_str pdl_dashed_name(pdl_str text, pdl_str name);
 void pdl_fields_advise(pdl_vref x, pdl_str name, bool called, struct pdl_buf *out);
 pdl_str pdl_failure_advice(pdl_str msg);
+/* Appends what to write in place of x.name, which is a method that was not called. With
+ * hides_field, x is an object with a field of this name. */
+void pdl_put_uncalled(pdl_str name, bool hides_field, struct pdl_buf *out);
+void pdl_uncalled_advise(pdl_vref receiver, pdl_str name, struct pdl_buf *out);
 
 /* The arguments of a call. All members are borrowed. */
 typedef struct pdl_call_args {

@@ -56,6 +56,13 @@ static const other_word no_filters[] = {
     {"fromjson", "a block with parser: json reads JSON"},
     {"parse_json", "a block with parser: json reads JSON"},
     {"regex_replace", "a regular expression is a parser of a block: {regex: ...}"},
+    {"trunc", "write x | int"},
+    {"floor", "write x | round(0, 'floor') | int"},
+    {"ceil", "write x | round(0, 'ceil') | int"},
+    {"ceiling", "write x | round(0, 'ceil') | int"},
+    {"toFixed", "write x | round(2), or '%.2f' | format(x)"},
+    {"substr", "write x[from:to]"},
+    {"substring", "write x[from:to]"},
     {"ternary", "write `a if condition else b`"},
 };
 
@@ -89,6 +96,9 @@ static const struct {
     {"environ", DOTTED, "environment variables are given: -d home=\"$HOME\""},
     {"getenv", CALLED, "environment variables are given: -d home=\"$HOME\""},
     {"input", CALLED, "a line is read by a block: read:"},
+    {"input", BARE | DOTTED,
+     "a value from outside is given: -d input=VALUE; "
+     "a line is read by a block: {def: input, read:}"},
     {"open", CALLED, "a file is read by a block: read: FILE"},
     {"now", CALLED, "the time is read by Python: lang: python"},
     {"time", CALLED | DOTTED, "the time is read by Python: lang: python"},
@@ -96,8 +106,8 @@ static const struct {
     {"type", CALLED, "write `x is string`, `x is number`, `x is mapping` or `x is sequence`"},
     {"eval", CALLED, "Python runs in a block: lang: python"},
     {"print", CALLED, "the result of a block is what is printed"},
-    {"loop", DOTTED, "`index: NAME` beside `for` is the number of the round, from 0"},
-    {"enumerate", CALLED, "`index: NAME` beside `for` is the number of the round, from 0"},
+    {"loop", DOTTED, "`index: NAME` beside `for` is the number of the iteration, from 0"},
+    {"enumerate", CALLED, "`index: NAME` beside `for` is the number of the iteration, from 0"},
     {"zip", CALLED, "lists go in parallel: for: {a: LIST, b: LIST}"},
     {"JSON", DOTTED, "write x | tojson, or a block with parser: json"},
     {"requests", DOTTED, "Python runs in a block: lang: python"},
@@ -128,6 +138,8 @@ static const other_word attributes[] = {
     {"len", "write x | length"},
     {"push", "write x + [item]"},
     {"add", "write x + [item]"},
+    {"concat", "write x + y"},
+    {"join", "write x | join(', ')"},
     {"toUpperCase", "write x.upper()"},
     {"toLowerCase", "write x.lower()"},
     {"trim", "write x.strip()"},
@@ -310,8 +322,21 @@ static void advise_list(pdl_vref x, pdl_str name, pdl_buf *out) {
         PDL_PUT(out, "it is a list: its items are x[0], x[1]; `for` goes through them");
 }
 
+void pdl_uncalled_advise(pdl_vref receiver, pdl_str name, pdl_buf *out) {
+    pdl_put_uncalled(name, pdl_is_dict(receiver) && !pdl_is_absent(pdl_dict_gets(receiver, name)),
+                     out);
+}
+
+void pdl_put_uncalled(pdl_str name, bool hides_field, pdl_buf *out) {
+    if (hides_field)
+        pdl_buf_putf(out, "x.%.*s is a method of objects: the field is x['%.*s']", PDL_FMT(name),
+                     PDL_FMT(name));
+    else
+        pdl_buf_putf(out, "a method is called: x.%.*s()", PDL_FMT(name));
+}
+
 void pdl_fields_advise(pdl_vref x, pdl_str name, bool called, pdl_buf *out) {
-    if (called) return; /* a method was meant */
+    if (called && !pdl_is_dict_method(name)) return; /* a method of texts or lists was meant */
     if (pdl_is_list(x)) advise_list(x, name, out);
     if (!pdl_is_str(x)) return;
     pdl_str s = pdl_str_trim(pdl_str_get(x));

@@ -2,7 +2,7 @@
  *
  * The room holds three libraries and the code that calls them:
  *
- *   native.c    rows, binding of arguments, calls, bound methods; nothing of what natives do
+ *   native.c    rows, binding of arguments, calls, bound methods; but no work of a native
  *   object/     the object model of values: attributes, items, methods of each type, str.format
  *               and %, and the operations on text that methods and filters share
  *   template/   the library of the template engine: filters, tests, globals, and cells, the objects
@@ -68,8 +68,7 @@ const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name);
 pdl_str pdl_rows_near(pdl_rows t, pdl_str name);
 pdl_rows pdl_rows_filters(void);
 
-/* Filters, one function for each row of filters.c: filters_value.c, filters_seq.c, filters_pick.c,
- * filters_text.c, filters_html.c. */
+/* Filters, one function for each row of filters.c; they are in the files filters_*.c. */
 pdl_native_fn pdl_f_abs, pdl_f_attr, pdl_f_default, pdl_f_filesizeformat, pdl_f_float, pdl_f_int,
     pdl_f_length, pdl_f_pprint, pdl_f_random, pdl_f_round, pdl_f_string, pdl_f_sum, pdl_f_tojson;
 pdl_native_fn pdl_f_batch, pdl_f_dictsort, pdl_f_first, pdl_f_groupby, pdl_f_items, pdl_f_join,
@@ -171,8 +170,8 @@ PDL_MUST bool pdl_join_text(pdl_vref sep, pdl_vref items, bool safe, pdl_val *ou
 PDL_MUST bool pdl_replace_text(pdl_str s, pdl_str old, pdl_str with, int64_t count, pdl_buf *out,
                                pdl_err *err);
 pdl_str pdl_strip_text(pdl_str s, pdl_str chars, bool blanks, bool left, bool right);
-/* Reads the lines of str.splitlines. Each call returns the next line, once without and once with
- * its terminator. */
+/* Reads the lines of str.splitlines. Each call stores the next line: without its terminator in
+ * *line, and with it in *whole. Returns false after the last line. */
 bool pdl_next_line(pdl_str s, size_t *pos, pdl_str *line, pdl_str *whole);
 /* Puts s in a field, padded on the left and right by one fill character. */
 PDL_MUST bool pdl_pad_text(pdl_buf *out, pdl_str s, size_t left, size_t right, pdl_str fill,
@@ -197,7 +196,8 @@ PDL_MUST bool pdl_braces(pdl_str format, const pdl_format_args *args, pdl_val *o
 /* Appends ascii(x). */
 PDL_MUST bool pdl_ascii_repr(pdl_vref x, pdl_buf *out, pdl_err *err);
 
-/* --- nearest.c -------------------------------------------------------------------------------- */
+/* --- nearest_vectors.c
+ * -------------------------------------------------------------------------------- */
 
 /* An item of a list, and a score of how well it fits. */
 typedef struct pdl_hit {

@@ -1,7 +1,7 @@
 /* csv.c -- rows of comma-separated fields, with the tolerance of Python's csv.reader in its default
  * dialect.
  *
- * The fields are those of a reader that is not strict (base/csv_cell.h). A run of CRs may precede
+ * The fields are those of a reader that is not strict (base/csv_read.h). A run of CRs may precede
  * the end of a line.
  *
  * With a header, the first row has the names of the columns, and each other row is an object. Cells
@@ -9,7 +9,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "base/csv_cell.h"
+#include "base/csv_read.h"
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "parse/readers.h"
 #include "value/json_read.h"
@@ -110,7 +111,7 @@ static pdl_val cell_of(pdl_vref cell, unsigned takes) {
 static bool record_of(const records *r, pdl_val row, size_t number, pdl_val *out, pdl_err *err) {
     size_t n = pdl_list_len(row), names = pdl_list_len(r->names);
     bool ok = n == names || pdl_err_host(err, "Error", "row %zu has %zu cell%s, the header has %zu",
-                                         number, n, n == 1 ? "" : "s", names);
+                                         number, n, PDL_PLURAL(n), names);
     pdl_val d = pdl_dict_new(n);
     for (size_t i = 0; ok && i < n; i++) {
         pdl_val cell = cell_of(pdl_list_at(row, i), r->takes[i]);

@@ -11,23 +11,26 @@
 enum { MAX_LEVELS = 3 }; /* maximum depth of JSON inside JSON strings */
 
 /* Returns true when every quotation mark is escaped and a container begins before the first one.
- * Such a text was the content of a JSON string whose quotes were lost. */
+ * Such a text was the content of a JSON string whose quotes were lost. A mark after several
+ * backslashes was escaped several times. */
 static bool is_escaped(pdl_str text) {
-    bool any = false, boxed = false;
+    bool doubles = false, singles = false, plain_singles = false, boxed = false;
     for (size_t i = 0; i < text.n; i++) {
-        char c = text.p[i];
-        if (c == '"') return false;
-        if (!any) boxed |= c == '{' || c == '[';
-        if (c != '\\') continue;
-        i++;
-        any |= i < text.n && text.p[i] == '"';
+        size_t from = i;
+        while (i < text.n && text.p[i] == '\\') i++;
+        char c = i < text.n ? text.p[i] : 0;
+        if (c == '"' && i == from) return false;
+        if (!doubles && !singles) boxed |= c == '{' || c == '[';
+        doubles |= c == '"';
+        singles |= c == '\'' && i > from;
+        plain_singles |= c == '\'' && i == from;
     }
-    return any && boxed;
+    return boxed && (doubles || (singles && !plain_singles));
 }
 
 /* Removes one level of escapes. The reader handles escapes of code points. */
 static void unescape(pdl_str text, pdl_buf *out) {
-    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    static const char from[] = "\"'\\/bfnrt", to[] = "\"'\\/\b\f\n\r\t";
     for (size_t i = 0; i < text.n; i++) {
         const char *known = text.p[i] == '\\' && i + 1 < text.n && text.p[i + 1]
                                 ? strchr(from, text.p[i + 1])

@@ -4,6 +4,7 @@
  */
 #include "base/cancel.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "parse/readers.h"
 #include "value/json_read.h"
 
@@ -20,7 +21,10 @@ static bool read_lines(pdl_str text, pdl_json_keys *keys, pdl_val *rows, pdl_err
         pdl_val row;
         if (!pdl_check_cancel_at(pdl_list_len(*rows), err)) return false;
         if (!pdl_json_read_with(line, PDL_JSON_PYTHON, keys, &row, NULL, err)) {
-            pdl_err_hint(err, "this is line %zu of the text", n);
+            if (pdl_utf8_unmarked(line).n < line.n)
+                pdl_err_hint(err, "the text begins with a byte order mark: save it without");
+            else
+                pdl_err_hint(err, "this is line %zu of the text", n);
             return false;
         }
         *rows = pdl_list_push(*rows, row);

@@ -120,7 +120,7 @@ bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) 
 }
 
 /* Writes the message in the form in which Python prints the exception: Class('message'). Leaves the
- * class out when the text is ours. */
+ * class out when libpdl itself has worded the message. */
 static void put_why(const pdl_err *err, bool as_exception, pdl_buf *b) {
     if (as_exception && err->py_class) {
         pdl_buf_putf(b, "%s(", err->py_class);

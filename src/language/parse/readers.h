@@ -18,8 +18,8 @@ PDL_MUST bool pdl_parse_csv(const pdl_parser *p, pdl_str text, pdl_val *out, pdl
 PDL_MUST bool pdl_parse_yaml(pdl_str text, bool as_python, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_parse_regex(const pdl_parser *p, pdl_str text, pdl_val *out, pdl_err *err);
 
-/* Makes a value of text that is not JSON (repair.c). Sets *n to the number of values. When the text
- * has several values, *out is their list. */
+/* Makes a value of text that is not JSON (json_repair.c). Sets *n to the number of values. When the
+ * text has several values, *out is their list. */
 PDL_MUST bool pdl_repair_text(pdl_str text, size_t *n, pdl_val *out, pdl_err *err);
 
 #endif

@@ -1,7 +1,8 @@
 /* checking.h -- the check of a value against a schema that is ready. Private to types.
  *
- * A check interprets the schema value itself, keyword by keyword (keywords.c). It has two modes. In
- * the first mode it stops at the first failure; in the second mode it collects the failures.
+ * A check interprets the schema value itself, keyword by keyword (schema_keywords.c). It has two
+ * modes. In the first mode it stops at the first failure; in the second mode it collects the
+ * failures.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -76,7 +77,8 @@ PDL_MUST bool pdl_check_recursive_ref(pdl_check *c, const pdl_dyn *dyn, pdl_vref
 /* Returns the resource of which v is the root, otherwise res. */
 const pdl_resource *pdl_check_enter(const pdl_check *c, pdl_vref v, const pdl_resource *res);
 
-/* --- keywords (keywords.c) -------------------------------------------------------------------- */
+/* --- keywords (schema_keywords.c)
+ * -------------------------------------------------------------------- */
 
 /* The form that the metaschema demands of a keyword's value. */
 typedef enum {

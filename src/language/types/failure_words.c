@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/plural.h"
 #include "value/int.h"
 #include "value/text.h"
 
@@ -182,7 +183,7 @@ static void put_part(pdl_buf *out, const pdl_fail *f, char what) {
     case 't': put_types(out, f->want); break;
     case 'n': pdl_buf_putf(out, "%zu", f->n); break;
     case 'c': pdl_buf_putf(out, "%zu", f->n_list); break;
-    case 'p': pdl_buf_putf(out, "%zu item%s", f->n, f->n == 1 ? "" : "s"); break;
+    case 'p': pdl_buf_putf(out, "%zu item%s", f->n, PDL_PLURAL(f->n)); break;
     case 'r': put_rest(out, f); break;
     case 'b': pdl_buf_put(out, f->n_list == 1 ? PDL_STR("was") : PDL_STR("were")); break;
     case 'd': pdl_buf_put(out, f->n_list == 1 ? PDL_STR("does") : PDL_STR("do")); break;

@@ -59,17 +59,15 @@ static const char *base_of(pdl_str word) {
     static const struct {
         const char *word;
         pdl_base_type base;
-    } spellings[] = {{"bool", PDL_BASE_boolean}, {"str", PDL_BASE_string},
-                     {"text", PDL_BASE_string},  {"float", PDL_BASE_number},
-                     {"int", PDL_BASE_integer},  {"list", PDL_BASE_array},
-                     {"dict", PDL_BASE_object},  {"none", PDL_BASE_null},
-                     {"nil", PDL_BASE_null}};
+    } spellings[] = {
+        {"bool", PDL_BASE_boolean}, {"str", PDL_BASE_string},  {"text", PDL_BASE_string},
+        {"float", PDL_BASE_number}, {"int", PDL_BASE_integer}, {"list", PDL_BASE_array},
+        {"dict", PDL_BASE_object},  {"none", PDL_BASE_null},   {"nil", PDL_BASE_null}};
     pdl_str one = pdl_str_trim(word), many = one;
     if (many.n > 1 && many.p[many.n - 1] == 's') many.n--;
     for (int i = 0; i < PDL_BASE_COUNT; i++) {
         pdl_str name = pdl_str_of(pdl_base_names[i]);
-        if (pdl_str_eq_nocase(one, name) || pdl_str_eq_nocase(many, name))
-            return pdl_base_names[i];
+        if (pdl_str_eq_nocase(one, name) || pdl_str_eq_nocase(many, name)) return pdl_base_names[i];
     }
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
         if (pdl_str_eq_nocase(one, pdl_str_of(spellings[i].word)))
@@ -129,8 +127,8 @@ static bool split(pdl_str text, pdl_str by, parts *out) {
     }
 }
 
-/* Suggests {optional: T}; or {type: [...]} when all pieces are types, or {enum: [...]} when no
- * piece is a type. */
+/* Suggests {optional: T}. Suggests {type: [...]} when all pieces are types, and {enum: [...]} when
+ * no piece is a type. */
 static bool say_one_of(pdl_err *err, const parts *all) {
     pdl_buf types = PDL_BUF, values = PDL_BUF;
     size_t n_types = 0, n_null = 0;
@@ -180,8 +178,8 @@ static bool by_choice(pdl_err *err, pdl_str word) {
 /* Returns true when the word is in quotes, or follows a |. */
 static bool is_quoted(pdl_str word) {
     pdl_str s = pdl_str_trim(word);
-    return s.n > 2 && ((s.p[0] == '{' && s.p[s.n - 1] == '}') ||
-                       (s.p[0] == '[' && s.p[s.n - 1] == ']'));
+    return s.n > 2 &&
+           ((s.p[0] == '{' && s.p[s.n - 1] == '}') || (s.p[0] == '[' && s.p[s.n - 1] == ']'));
 }
 
 static void by_spelling(pdl_err *err, pdl_str word) {

@@ -111,9 +111,27 @@ static bool fits_fast(const pdl_type *t, pdl_vref v, pdl_arena *scratch) {
 
 /* --- the slow check --------------------------------------------------------------------------- */
 
+/* Adds what JSON Schema calls the type that a schema names by a word of Python. */
+static void advise_word(pdl_str why, pdl_err *err) {
+    static const char *const words[][2] = {
+        {"str", "string"}, {"int", "integer"},   {"float", "number"}, {"bool", "boolean"},
+        {"list", "array"}, {"tuple", "array"},   {"dict", "object"},  {"obj", "object"},
+        {"map", "object"}, {"NoneType", "null"}, {"None", "null"}};
+    size_t end = pdl_str_find(why, PDL_STR("' is not valid under any"), 0);
+    if (end == PDL_NOT_FOUND || !pdl_str_starts(why, PDL_STR("'"))) return;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (pdl_str_is(pdl_str_sub(why, 1, end), words[i][0]))
+            pdl_err_hint(err, "in a JSON Schema the type is named %s", words[i][1]);
+    if (!err->hint)
+        pdl_err_hint(err, "the types of a JSON Schema are string, number, integer, boolean, "
+                          "array, object and null");
+}
+
 static bool invalid_type(pdl_err *err, const pdl_type *t, pdl_str why) {
-    return pdl_err_set(err, PDL_E_schema, pdl_node_loc(t->node), "Invalid type in spec: %.*s",
-                       PDL_FMT(why));
+    pdl_err_set(err, PDL_E_schema, pdl_node_loc(t->node), "Invalid type in spec: %.*s",
+                PDL_FMT(why));
+    advise_word(why, err);
+    return false;
 }
 
 /* Puts the message of err, which a check of the schema set, into the message about the type. */

@@ -28,15 +28,15 @@ struct pdl_type {
     const pdl_type *item; /* for a list or an optional type; NULL means any type */
     pdl_type_entry *fields;
     size_t n_fields;
-    pdl_val schema;    /* the form schema as written */
+    pdl_val schema; /* the form schema as written */
     /* the compiled JSON Schema, in the outermost type alone, unless it is plain */
     pdl_schema *ready;
-    pdl_str bad;       /* the reason why the schema could not be made ready */
+    pdl_str bad; /* the reason why the schema could not be made ready */
 };
 
 extern const char *const pdl_base_names[PDL_BASE_COUNT];
 
-/* The problems of v against the schema of c, in the reference's words (analyze.c). */
+/* The problems of v against the schema of c, in the reference's words (value_problems.c). */
 typedef PDL_VEC(pdl_problem) pdl_problem_vec;
 typedef struct pdl_analysis {
     pdl_check *c;
@@ -48,9 +48,9 @@ void pdl_analyze(pdl_analysis *an, pdl_vref schema, pdl_vref v);
 /* Appends one problem at a step. */
 void pdl_problem_add(pdl_analysis *an, const pdl_step *at, pdl_buf *text);
 
-/* These add a hint to err (type_advice.c): for a word that is not a type, for any other error,
- * which gets the list of the types when it has no hint yet, and for a list that does not have one
- * item. */
+/* These add a hint to err (type_advice.c). pdl_type_advise_word is for a word that is not a type,
+ * and pdl_type_advise_list for a list that does not have one item. pdl_type_advise_rest is for any
+ * other error; it adds the list of the types when err has no hint yet. */
 void pdl_type_advise_word(pdl_err *err, pdl_str word);
 void pdl_type_advise_rest(pdl_err *err);
 void pdl_type_advise_list(pdl_err *err, pdl_vref list);

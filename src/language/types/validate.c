@@ -1,5 +1,5 @@
 /* validate.c -- checks a value against a schema: the walk, and the equality and types of JSON. The
- * keywords are in keywords.c. See schema.h.
+ * keywords are in schema_keywords.c. See schema.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,8 @@
-/* events.c -- see events.h: tokens -> events, with a stack of open collections in place of
- * recursion.
+/* events.c -- see events.h: makes events of the tokens of a YAML text. A stack of open collections
+ * takes the place of recursion.
  *
- * Each step requests tokens exactly when PyYAML's parser does: the scanner reads no further than it
- * must, so of two mistakes the same one is reported.
+ * Each step requests tokens exactly when PyYAML's parser does: the scanner reads only as far as it
+ * must. So when a text has two mistakes, the one that PyYAML reports is reported here, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -138,8 +138,9 @@ static bool resolve_tag(pdl_yreader *r, const pdl_ytoken *t) {
     return true;
 }
 
-/* Reads anchor and tag in any order. PyYAML reports an undefined handle after it has looked for the
- * second property. This look may move the queue of tokens, so the tag token is copied. */
+/* Reads anchor and tag, in any order. As in PyYAML, an undefined handle is reported only after the
+ * search for the second property. This search may move the queue of tokens, so the token of the tag
+ * is copied. */
 PDL_COLD static bool read_properties(pdl_yreader *r, const pdl_ytoken **next, pdl_yevent *e,
                                      bool *any) {
     const pdl_ytoken *t = *next;
@@ -216,8 +217,8 @@ static bool alias_event(pdl_yreader *r, const pdl_ytoken *t, pdl_yevent *e) {
     return true;
 }
 
-/* Reads one node of the grammar. block: block collections may begin here; dashes: also a sequence
- * without indentation, whose column is that of the mapping around it. */
+/* Reads one node of the grammar. block: a block collection may begin here. dashes: a sequence in
+ * the column of the mapping around it may begin here, too. */
 static bool node(pdl_yreader *r, bool block, bool dashes, pdl_yevent *e) {
     r->owed = true;
     const pdl_ytoken *t = peek(r);
@@ -252,7 +253,7 @@ static bool node(pdl_yreader *r, bool block, bool dashes, pdl_yevent *e) {
 static pdl_yframe *top(pdl_yreader *r) { return &r->frames.p[r->frames.n - 1]; }
 
 /* Reads the node after an indicator, or an empty scalar if one of `enders` follows. Nearly all
- * nodes are scalars without anchor and tag, for which node() is not needed. */
+ * nodes are scalars without anchor and tag; these are read here, and all others by node(). */
 static inline bool node_unless(pdl_yreader *r, uint32_t enders, bool block, bool dashes,
                                uint32_t at, pdl_yevent *e) {
     r->owed = true;
@@ -351,7 +352,7 @@ static bool flow_seq(pdl_yreader *r, pdl_yevent *e) {
     return close_event(r, e, start, end);
 }
 
-/* Reads the value after a key in a flow collection; without a ':' it is empty. */
+/* Reads the value after a key in a flow collection. The value is empty when there is no ':'. */
 static bool flow_value(pdl_yreader *r, const pdl_ytoken *t, uint32_t enders, pdl_yevent *e) {
     uint32_t end = t->end;
     if (t->kind != PDL_YT_VALUE) return empty_scalar(e, t->start);

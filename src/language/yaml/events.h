@@ -58,8 +58,8 @@ bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char
                    const char *fmt, ...);
 
 /* Adds the text to write instead, when the problem is a frequent mistake. Marks an unclosed text or
- * bracket where it opens (yaml_advice.c). context is the byte at which the text that was being read
- * began. bracket is the byte of the outermost { or [ around it, or SIZE_MAX. */
+ * bracket where it opens (yaml_advice.c). context is the byte at which the unfinished text began.
+ * bracket is the byte of the outermost { or [ around this text, or SIZE_MAX. */
 void pdl_yaml_advise(pdl_err *err, size_t context, size_t bracket);
 
 #endif

@@ -1,9 +1,9 @@
-/* load.c -- see yaml.h: events -> tree, composed with an explicit stack. Merge keys and duplicates
- * are resolved when a mapping ends.
+/* load.c -- see yaml.h: makes a tree of the events of a document, with an explicit stack. Merge
+ * keys and repeated keys are resolved when a mapping ends.
  *
  * The reference composes the whole document first and constructs values afterwards, level by level,
- * and reports the first problem in that order. Problems of the second phase are therefore stored
- * with their node (fault) and searched only when all events were fine.
+ * and reports the first problem in that order. So a problem of the second phase is stored with its
+ * node (fault). These problems are searched only when all events were read without an error.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,7 +47,8 @@ typedef struct fault {
 /* The loader's record of a node. Its first member is the public part. */
 typedef struct yn {
     pdl_node pub;
-    /* number of nodes below and itself, aliases expanded; at most PDL_MAX_YAML_NODES + 1 */
+    /* number of nodes of the tree that begins here, with aliases expanded; at most
+     * PDL_MAX_YAML_NODES + 1 */
     uint32_t size;
     uint16_t depth; /* height of the tree below: 0 for a scalar */
     pdl_ytag tag : 8;
@@ -63,7 +64,8 @@ static_assert(PDL_MAX_YAML_DEPTH <= UINT16_MAX, "heights are 16 bits");
 typedef struct oddity {
     const yn *of;
     const fault *fault;
-    /* MAP with faults or merges below: the 2 * n_raw keys and values as they are written */
+    /* the 2 * n_raw keys and values of a mapping, as they are written; NULL when the search for
+     * faults does not need them */
     yn **raw;
     uint32_t n_raw;
 } oddity;
@@ -219,7 +221,8 @@ static bool meet_children(loader *l, yn *n, yn_queue *q, pdl_err *err) {
         yn *key = o->raw[2 * i], *value = o->raw[2 * i + 1];
         if (hashed && key->tag == PDL_YTAG_merge) continue;
         if (hashed && key->tag == PDL_YTAG_value)
-            key = value; /* key = value; `=` is a plain key: only the value is constructed */
+            /* the key `=` marks a plain value, so the value is used instead of the whole pair */
+            key = value;
         if (!meet_pair(l, key, value, hashed && key != value, q, err)) return false;
     }
     return true;
@@ -337,7 +340,7 @@ static bool keys_equal(const pdl_node *a, const pdl_node *b) {
     bool text = a->type == PDL_NT_STR;
     if (text != (b->type == PDL_NT_STR)) return false;
     if (text) return a->text.p == b->text.p || pdl_str_eq(a->text, b->text);
-    if (pdl_node_is_word(a) || pdl_node_is_word(b)) /* both stay as they are written */
+    if (pdl_node_is_word(a) || pdl_node_is_word(b)) /* a word is compared by its text */
         return pdl_node_is_word(a) && pdl_node_is_word(b) && pdl_str_eq(a->text, b->text);
     pdl_val x = pdl_node_value(a), y = pdl_node_value(b);
     bool equal = pdl_val_eq(x, y);
@@ -361,16 +364,16 @@ static uint32_t find_small(const pdl_pair *p, uint32_t n, const pdl_node *key) {
     return i;
 }
 
-/* Returns true when no two text keys have the same first and last bytes: then they are all
- * different, as in most mappings. A bit is set for each of 64 sums of those bytes. */
+/* Returns true when all keys are texts, and their first bytes, last bytes and lengths show that
+ * they differ, as in most mappings. A number from 0 to 63 is computed from the three, and each key
+ * must have another number. */
 static bool are_different(const pdl_pair *p, uint32_t n) {
     uint64_t seen = 0;
     for (uint32_t i = 0; i < n; i++) {
         const pdl_node *key = p[i].key;
         if (key->kind != PDL_NODE_SCALAR || key->type != PDL_NT_STR || !key->text.n) return false;
         const unsigned char *u = (const unsigned char *)key->text.p;
-        uint64_t bit =
-            UINT64_C(1) << ((u[0] + u[key->text.n - 1] * 5u + key->text.n * 11u) % 64);
+        uint64_t bit = UINT64_C(1) << ((u[0] + u[key->text.n - 1] * 5u + key->text.n * 11u) % 64);
         if (seen & bit) return false;
         seen |= bit;
     }
@@ -378,8 +381,8 @@ static bool are_different(const pdl_pair *p, uint32_t n) {
 }
 
 /* Joins pairs with equal keys in place: the last value at the first position. Keys that cannot be
- * compared stay. Returns the number left. When pairs were joined, the entry after the remaining
- * ones holds the first repetition: the repeated key, and the equal key before it. */
+ * compared stay. Returns the number of pairs that remain. When pairs were joined, the entry after
+ * these is the first repetition: the repeated key, and the equal key before it. */
 static uint32_t join_equal(pdl_pair *p, uint32_t n) {
     uint32_t kept = 0;
     if (are_different(p, n)) return n;
@@ -556,8 +559,8 @@ static bool put_any(loader *l, yn *n, uint32_t off, pdl_err *err) {
     return true;
 }
 
-/* Adds a child. A leaf that is not the first child of its collection adds one to its size and
- * nothing to its depth. */
+/* Adds a child to the innermost collection. When the child is a leaf, and the collection has
+ * children already, only the size of the collection grows, by one. */
 static inline bool put_child(loader *l, yn *n, uint32_t off, pdl_err *err) {
     yn *up = l->stack.n ? l->stack.p[l->stack.n - 1].node : NULL;
     if (!up || n->depth || n->size > 1 || !up->depth || up->size >= PDL_MAX_YAML_NODES)
@@ -582,8 +585,12 @@ static pdl_ytag tag_of(loader *l, yn *n, const pdl_yevent *e, pdl_ytag implicit)
 }
 
 static bool name_anchor(loader *l, yn *n, const pdl_yevent *e, pdl_err *err) {
-    if (pdl_map_find(&l->anchors, e->anchor))
-        return pdl_yaml_fail(err, l->src, e->start, "ComposerError", "second occurrence");
+    if (pdl_map_find(&l->anchors, e->anchor)) {
+        (void)pdl_yaml_fail(err, l->src, e->start, "ComposerError", "second occurrence");
+        pdl_err_hint(err, "the anchor &%.*s is above already: give this one another name",
+                     PDL_FMT(e->anchor));
+        return false;
+    }
     (void)pdl_map_put(&l->anchors, pdl_arena_str(l->arena, e->anchor), n);
     return true;
 }
@@ -593,9 +600,9 @@ static inline bool set_anchor(loader *l, yn *n, const pdl_yevent *e, pdl_err *er
 }
 
 static void more_nodes(loader *l) {
-    l->n_nodes = l->nodes_taken < FIRST_NODES  ? FIRST_NODES
+    l->n_nodes = l->nodes_taken < FIRST_NODES ? FIRST_NODES
                  : l->nodes_taken < MAX_NODES ? l->nodes_taken
-                                               : MAX_NODES;
+                                              : MAX_NODES;
     l->nodes_taken += l->n_nodes;
     l->nodes = pdl_arena_raw(l->arena, l->n_nodes * sizeof(yn));
 }

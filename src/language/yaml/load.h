@@ -1,5 +1,5 @@
-/* load.h -- loads a source with the reader's own count of lines, and checks characters. Private to
- * yaml.
+/* load.h -- loads a source, with the lines as the reader counts them, and checks its characters.
+ * Private to yaml.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* node.c -- see node.h: finding entries, places inside scalars, the outline.
+/* node.c -- see node.h: finds entries of mappings and places inside scalars, and writes the outline
+ * of a tree.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,14 +28,14 @@ const pdl_node *pdl_node_find(const pdl_node *map, pdl_str key, const pdl_pair *
 
 /* --- places in a scalar's text: the source is read once more, counting the text it makes --- */
 
-/* A walk over a lexeme. `text` bytes of the scalar's text were produced so far; the source span of
- * text [from, to) is searched.
+/* A walk over a lexeme, which finds the source span of the bytes [from, to) of the scalar's text.
+ * text: number of bytes of that text so far.
  */
 typedef struct node_walk {
     pdl_str s; /* source up to the end of the lexeme */
     size_t pos, text;
     size_t from, to;
-    size_t start, end; /* found source span; start is PDL_NOT_FOUND until then */
+    size_t start, end; /* the span in the source; start is PDL_NOT_FOUND until the span is found */
 } walk;
 
 /* Records that source bytes [pos, pos + width) make `made` bytes of text. */
@@ -55,8 +56,8 @@ static char ahead(const walk *w, size_t k) {
 }
 static bool blank(char c) { return c == ' ' || c == '\t'; }
 
-/* Walks over blanks of a flow scalar. They are unchanged inside of a line and folded around line
- * ends: one line end becomes a blank, and of several the first is dropped. */
+/* Walks over blanks of a flow scalar. Blanks inside a line are unchanged. Blanks around line ends
+ * are folded: a single line end becomes a blank, and the first of several line ends is dropped. */
 static void fold_blanks(walk *w) {
     size_t i = w->pos, lines = 0;
     while (i < w->s.n && (blank(w->s.p[i]) || w->s.p[i] == '\n')) {
@@ -162,7 +163,7 @@ static size_t block_indent(const walk *w, pdl_str text) {
     return 0;
 }
 
-/* Walks over a literal or folded scalar. In a folded one, the produced text shows whether a line
+/* Walks over a literal or folded scalar. In a folded scalar, the produced text shows whether a line
  * end became a blank. */
 static void walk_block(walk *w, pdl_str text) {
     size_t e = pdl_str_find(w->s, PDL_STR("\n"), w->pos);
@@ -178,8 +179,8 @@ static void walk_block(walk *w, pdl_str text) {
         n = e - b;
         step(w, n, n);
         if (e >= w->s.n) break;
-        /* Here the text has a line end or a blank. For the first of several line ends of a folded
-         * scalar, it has nothing.
+        /* For this line end the text has a line end or a blank. It has nothing for the first of
+         * several line ends of a folded scalar.
          */
         char made = w->text < text.n ? text.p[w->text] : '\0';
         step(w, 1, made == '\n' || (made == ' ' && n) ? 1 : 0);

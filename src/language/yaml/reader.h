@@ -10,7 +10,7 @@
 #include "yaml/scan.h"
 
 /* The kinds of open collections. PAIR is `a: b` as an item of a flow sequence; INDENTLESS is a
- * sequence whose dashes are in the column of the key that it belongs to. */
+ * sequence whose dashes are in the column of its key. */
 typedef enum {
     PDL_YF_BLOCK_SEQ,
     PDL_YF_INDENTLESS,
@@ -56,8 +56,8 @@ struct pdl_yreader {
 /* Turns a failure of the reader in err into a note, and finds the place where reading continues
  * (resync.c). Returns false when there is no such place. */
 bool pdl_yrecover(pdl_yreader *r, pdl_err *err);
-/* Returns true inside of brackets. The scanner may have read all of them already, to see whether a
- * colon comes after them. */
+/* Returns true inside of brackets. The scanner may already have read up to the closing bracket, to
+ * see whether a colon follows it. */
 bool pdl_yreader_in_flow(const pdl_yreader *r);
 /* Makes the next event that closes a collection that the failure left open. Returns false when
  * there is none. */

@@ -419,8 +419,8 @@ static int base64_digit(unsigned char c) {
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decodes as binascii.a2b_base64 without strict mode: other characters are skipped, and the first
- * complete padding ends it. */
+/* Decodes as binascii.a2b_base64 without strict mode: other characters are skipped, and the data
+ * ends at the first complete padding. */
 static bool make_binary(pdl_str s, pdl_val *out, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     unsigned acc = 0;

@@ -1,15 +1,15 @@
-/* resync.c -- see resync.h and tree.h: where reading continues after an error.
+/* resync.c -- see resync.h: finds the place where reading continues after an error (tree.h).
  *
- * A person who types leaves a file broken most of the time: a key without its ':', a quote or a
- * bracket without its end. Each of these would swallow the rest of the file. The idea is that the
- * lines of a program show where entries begin: a line that looks like `key: ...` or `- ...` in a
- * column in which a collection is open belongs to that collection, whatever came before.
+ * While a person types, the file is broken most of the time: a key has no ':' yet, or a quote or a
+ * bracket has no end. Each of these mistakes would make the rest of the file unreadable. But the
+ * lines of a program show where entries begin. When a line looks like `key: ...` or `- ...`, and a
+ * collection is open in its column, the line belongs to that collection, whatever came before.
  *
- * The text is read strictly first. Only if that fails is it read again by a tolerant scanner: from
- * the place of the first error on, a flow collection or a scalar ends before a line that looks like
- * an entry of something outside of it, and a word without ':' before such a line is a key. A part
- * that still cannot be read is skipped up to the next line that fits. Places only move forward,
- * except for a bounded number of bytes (REREAD), so the work stays linear.
+ * The text is read strictly first. If that fails, a tolerant scanner reads the text again. From the
+ * place of the first error on, a flow collection or a scalar ends before a line that looks like an
+ * entry of a collection around it. A word without ':' before such a line is a key. A part that
+ * still cannot be read is skipped up to the next line that fits. Places only move forward, except
+ * for a bounded number of bytes (REREAD), so the work stays linear.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@
 
 enum {
     MAX_NOTES = 500, /* a person reads no more; the rest is skipped */
-    REREAD = 1 << 20  /* bytes that may be read again, in addition to the length of the text */
+    REREAD = 1 << 20 /* bytes that may be read again, in addition to the length of the text */
 };
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -92,8 +92,8 @@ bool pdl_ytolerant_ends(pdl_yscan *s, const char *start) {
     return s->pos - s->line <= most && is_entry_line(s->pos);
 }
 
-/* Returns true when a word that ends at `end` and may be a key needs its ':' supplied. When its
- * line has ended, the next line with content decides. */
+/* Returns true when a ':' must be added after a word that ends at `end` and may be a key. When
+ * nothing else is on its line, the next line with content decides. */
 bool pdl_ytolerant_key(const pdl_yscan *s, const pdl_ykey *k, uint32_t end) {
     const char *p = content_of(s->text + end);
     if (!s->tolerant || k->start < s->tolerant_from || has_content(p)) return false;
@@ -105,8 +105,8 @@ bool pdl_ytolerant_key(const pdl_yscan *s, const pdl_ykey *k, uint32_t end) {
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* Adds a note. The first note is about the error of the strict reader, every other one about err.
- * Takes err. */
+/* Adds a note. The first note reports the error of the strict reader, and every other note reports
+ * err. Takes err. */
 static pdl_yproblem *add_note(pdl_yrecovery *rec, pdl_err *err) {
     pdl_yproblem *note = pdl_vec_push(&rec->notes);
     *note = (pdl_yproblem){.err = *err};
@@ -192,8 +192,9 @@ pdl_yreader *pdl_yreader_new_tolerant(const pdl_source *src, pdl_yrecovery *rec,
 
 /* --- continuing ------------------------------------------------------------------------------- */
 
-/* Returns how many collections stay open when a line with content p in this column comes next; -1:
- * it fits none of them. Flow collections on top are closed in any case, so two steps are enough. */
+/* Returns how many collections stay open when the next line has the content p in this column.
+ * Returns -1 when the line fits none of them. Flow collections on top are closed in any case, so
+ * two steps are enough. */
 static ptrdiff_t fitting(const pdl_yreader *r, size_t n, const char *p, int32_t column) {
     bool dash = *p == '-' && pdl_yblank_or_end(p + 1);
     bool key = !dash && (*p == '?' || is_key_line(p) || pdl_yis(*p, PDL_YC_WORD));
@@ -221,7 +222,8 @@ static bool is_before_root(const pdl_yreader *r, bool owed) {
            (r->doc == PDL_YD_END && owed);
 }
 
-/* Returns the line to continue at, from `line` on, or NULL; *keep: collections that stay open. */
+/* Returns the first line, from `line` on, at which reading can continue; NULL when there is none.
+ * *keep: the number of collections that stay open. */
 static const char *find_line(const pdl_yreader *r, const char *line, size_t *keep) {
     size_t n = without_flow(r);
     bool root = is_before_root(r, r->recovery->owed);

@@ -18,15 +18,15 @@ typedef struct pdl_yproblem {
 typedef struct pdl_yrecovery {
     pdl_ylog log;
     PDL_VEC(pdl_yproblem) notes;
-    pdl_err first;      /* error of the strict reader; the first note takes it */
-    bool closing;       /* the next events end the collections that the failure left open */
+    pdl_err first; /* error of the strict reader; the first note takes it */
+    bool closing;  /* the next events end the collections that the failure left open */
     /* the first of these events is a node that begins here and has no event yet */
     bool owed;
-    size_t close_to;    /* number of collections that stay open */
-    uint32_t at;        /* place of the events that close collections */
+    size_t close_to; /* number of collections that stay open */
+    uint32_t at;     /* place of the events that close collections */
     /* the place where reading continued last, plus one; reading continues only after it */
     uint32_t last_line;
-    size_t work;        /* number of bytes that were read again */
+    size_t work; /* number of bytes that were read again */
 } pdl_yrecovery;
 
 /* Makes a reader that puts notes into rec and tokens into rec->log. Takes the content of known,

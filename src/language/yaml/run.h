@@ -3,11 +3,11 @@
  * Most bytes of a program are inside of words, quotes, comments and block scalars. A loop that
  * looks up the class of each byte takes three instructions for each, and at its end the processor
  * has nearly always guessed wrong. With SSE2, which every x86-64 has, sixteen bytes are compared at
- * once and the end of the run is the lowest bit of a mask. Other processors use that loop. A run
- * ends at a byte that may end the text that is read; the caller decides and continues after it. The
- * functions read up to PDL_YRUN_STEP bytes from p on, which is why NULs follow a source. The sets
- * are defined twice, in this file and by pdl_yclass (scan.c): tests/unit/yaml/test_yaml_run.c
- * compares them.
+ * once and the end of the run is the lowest bit of a mask. Other processors use the loop over the
+ * classes of bytes. A run ends at a byte that may end the text that is read; the caller decides and
+ * continues after it. The functions read up to PDL_YRUN_STEP bytes from p on, which is why NULs
+ * follow a source. The sets are defined twice, in this file and by pdl_yclass (scan.c):
+ * tests/unit/yaml/test_yaml_run.c compares them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,8 +51,7 @@ static inline unsigned pdl_yin(__m128i w, int set) {
         in = _mm_or_si128(in, _mm_or_si128(pdl_yeq(w, '{'), pdl_yeq(w, '}')));
     }
     if (set & PDL_YC_SINGLE) in = _mm_or_si128(in, pdl_yeq(w, '\''));
-    if (set & PDL_YC_DOUBLE)
-        in = _mm_or_si128(in, _mm_or_si128(pdl_yeq(w, '"'), pdl_yeq(w, '\\')));
+    if (set & PDL_YC_DOUBLE) in = _mm_or_si128(in, _mm_or_si128(pdl_yeq(w, '"'), pdl_yeq(w, '\\')));
     return (unsigned)_mm_movemask_epi8(in);
 }
 

@@ -1,9 +1,10 @@
-/* scan.c -- see scan.h: which token comes next, indentation, keys.
+/* scan.c -- see scan.h: finds the next token, and with it the indentation and the keys of mappings.
  *
- * All decisions are made in the order of PyYAML's scanner, so that of several mistakes the same one
- * is found first. PyYAML searches dictionaries and lists at each token; here the work for each byte
- * is constant: the candidates that can no longer be keys are a prefix of the levels (the outer ones
- * are older), and oldest_key passes over them once.
+ * All decisions are made in the order of PyYAML's scanner. So when a text has several mistakes, the
+ * one that PyYAML reports is found first. PyYAML searches all candidates for keys at each token.
+ * Here the work for each byte is constant: an outer level has an older candidate than an inner
+ * level, so the candidates that can no longer be keys are those of the outermost levels. oldest_key
+ * passes over each of them once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,6 +23,7 @@
 
 enum { LONGEST_KEY = 1024, COMPACT_FROM = 4096 };
 
+/* clang-format off */
 #define E    PDL_YC_END | PDL_YC_BLOCK | PDL_YC_FLOW | PDL_YC_SINGLE | PDL_YC_DOUBLE
 #define P    PDL_YC_BLOCK | PDL_YC_FLOW
 #define W    PDL_YC_WORD | PDL_YC_URI
@@ -62,6 +64,7 @@ const uint8_t pdl_yclass[256] = {
 #undef W
 #undef F
 #undef U
+/* clang-format on */
 
 const char *pdl_ytoken_name(pdl_yt_kind k) {
     static const char *const names[] = {
@@ -274,7 +277,7 @@ void pdl_yscan_comment(pdl_yscan *s) {
         pdl_ylog_add(s->log, PDL_YTREE_COMMENT_TOKEN, pdl_yoff(s, start), pdl_yoff(s, s->pos));
 }
 
-/* Passes blanks, comments and line ends; tabs are no blanks here. */
+/* Skips blanks, comments and line ends. A tab does not count as a blank here. */
 static inline void pass_space(pdl_yscan *s) {
     if (s->pos == s->text && s->end - s->pos >= 3 && memcmp(s->pos, "\xef\xbb\xbf", 3) == 0)
         s->pos += 3;
@@ -394,16 +397,16 @@ PDL_COLD static void supply_value(pdl_yscan *s) {
     pdl_ypush(s, PDL_YT_VALUE, s->text + t.end, s->text + t.end);
 }
 
-/* Returns true when the text from the candidate k on is a key whose ':' follows at once, so that
- * nothing before the next token can change that. */
+/* Returns true when the text of candidate k is certainly a key: its ':' is at the cursor. */
 static inline bool is_key_now(const pdl_yscan *s, const pdl_ykey *k) {
     return *s->pos == ':' && k->live && k->line == pdl_yoff(s, s->line) &&
            pdl_yoff(s, s->pos) - k->start <= LONGEST_KEY &&
            (s->flow || pdl_yblank_or_end(s->pos + 1));
 }
 
-/* Reads content that may be a key, after which no key may begin. A key whose ':' follows is settled
- * here, so that the reader takes three tokens without requesting more. */
+/* Reads content that may be a key. No further key may begin after it on the line. When its ':'
+ * follows directly, the tokens of the key are made here, so that the reader gets all three tokens
+ * at once. */
 static inline bool fetch_content(pdl_yscan *s, bool (*scan)(pdl_yscan *)) {
     if (!save_key(s)) return false;
     s->allow_key = false;
@@ -434,8 +437,8 @@ PDL_COLD static bool fail_start(pdl_yscan *s) {
     return false;
 }
 
-/* This function is a flat switch: what each first byte means. All other bytes begin a plain
- * scalar. */
+/* This function is a flat switch over the first byte of a token. A byte without a case begins a
+ * plain scalar. */
 static inline bool fetch_token(pdl_yscan *s) {
     const char *p = s->pos;
     switch (*p) {

@@ -1,10 +1,11 @@
-/* scan.h -- bytes of a source -> tokens of YAML 1.1, as PyYAML's scanner sees them. Private to
- * yaml.
+/* scan.h -- makes tokens of YAML 1.1 from the bytes of a source, as PyYAML's scanner does. Private
+ * to yaml.
  *
- * One pass over the bytes, without recursion. Columns count characters, places are bytes. Only its
- * ':' shows that a text is a simple key (`a: 1`), so the scanner puts a candidate token before
- * everything that may be a key. The candidate becomes a key or dies later, in place. PyYAML and
- * libyaml insert it later instead, which moves all tokens after it.
+ * The scanner passes once over the bytes, without recursion. Columns count characters, places are
+ * bytes. A text is a simple key (`a: 1`) only if a ':' follows it. So the scanner puts a candidate
+ * token before everything that may be a key. Later, the candidate becomes a key, or becomes dead,
+ * in its place. PyYAML and libyaml insert the token of the key only then, which moves all tokens
+ * after it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -108,7 +109,7 @@ typedef struct pdl_yscan {
     PDL_VEC(int32_t) indents;
     /* one item for each level of flow collections; item 0 is the block level */
     PDL_VEC(pdl_ykey) keys;
-    uint32_t oldest_key;    /* levels below this one have no live key */
+    uint32_t oldest_key; /* levels below this one have no live key */
     PDL_VEC(pdl_ytoken) queue;
     size_t head;   /* the next token is queue.p[head] */
     size_t taken;  /* tokens that left the queue: the index of queue.p[0] */
@@ -124,8 +125,8 @@ typedef struct pdl_yscan {
 void pdl_yscan_init(pdl_yscan *s, const pdl_source *src);
 void pdl_yscan_fini(pdl_yscan *s);
 
-/* Returns the next token, which stays the next one until pdl_yscan_skip. NULL with s->err set after
- * a failure. Tokens before the failing place come first. */
+/* Returns the next token, which stays the next token until pdl_yscan_skip is called. After a
+ * failure returns NULL, and s->err is set. Tokens before the failing place are returned first. */
 const pdl_ytoken *pdl_yscan_fill(pdl_yscan *s);
 
 static inline bool pdl_yscan_ready(const pdl_yscan *s) {
@@ -155,7 +156,7 @@ enum {
     PDL_YC_FLOW = 8,    /* ends a plain scalar in a flow collection: BLOCK and , ? [ ] { } */
     PDL_YC_SINGLE = 16, /* may end a run in single quotes: END and ' */
     PDL_YC_DOUBLE = 32, /* may end a run in double quotes: END and " \ */
-    PDL_YC_WORD = 64, /* letters, digits, - and _ */
+    PDL_YC_WORD = 64,   /* letters, digits, - and _ */
     PDL_YC_URI = 128,
 };
 extern const uint8_t pdl_yclass[256];

@@ -14,7 +14,7 @@ static const char *word_end(const char *p) {
     return p;
 }
 
-/* Returns true when an anchor may be followed by what is at p. */
+/* Returns true when the character at p may follow an anchor. */
 static bool ends_anchor(const char *p) { return pdl_yblank_or_end(p) || strchr("?:,]}%@`", *p); }
 
 bool pdl_yscan_anchor(pdl_yscan *s) {

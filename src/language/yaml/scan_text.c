@@ -1,9 +1,9 @@
 /* scan_text.c -- see scan.h: plain, quoted and block scalars.
  *
- * The source has the text of most scalars as it is: those are slices of it. Folded lines, escapes
- * and indented lines are put together in scan.texts. Line ends between two parts of a text are not
- * collected while they are passed: once it is known that the text continues, put_breaks reads the
- * blanks between the two parts again, which keeps the work linear and needs no list.
+ * The text of most scalars is a slice of the source. A text with folded lines, escapes or indented
+ * lines is made in scan.texts. Line ends between two parts of a text are not collected when they
+ * are skipped. Once it is certain that the text continues, put_breaks reads the blanks between the
+ * two parts again. This needs no list, and the work stays linear.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,7 @@ static void put_break(pdl_yscan *s, const char *p, uint32_t n) {
         pdl_buf_putc(&s->texts, '\n');
 }
 
-/* Appends the line ends between from and to, where all else is blanks. */
+/* Appends the line ends between from and to. All other bytes there are blanks. */
 static void put_breaks(pdl_yscan *s, const char *from, const char *to) {
     while (from < to) {
         uint32_t n = pdl_ybreak(from);
@@ -35,7 +35,7 @@ static void put_breaks(pdl_yscan *s, const char *from, const char *to) {
     }
 }
 
-/* Folds the line end at p inside of a flow scalar, with further ones up to `to`. A single LF
+/* Folds the line end at p inside of a flow scalar, and further line ends up to `to`. A single LF
  * becomes a blank. */
 static void put_fold(pdl_yscan *s, const char *p, const char *last, const char *to) {
     uint32_t n = pdl_ybreak(p);
@@ -83,8 +83,8 @@ static inline bool ends_plain(const pdl_yscan *s, const char *p) {
     }
 }
 
-/* Returns the end of the part of a plain scalar that is on the line of p; *next: the place after
- * the blanks that follow it. */
+/* Returns the end of the part of a plain scalar on the line of p. *next: the place after the blanks
+ * that follow this part. */
 static inline const char *plain_line(const pdl_yscan *s, const char *start, const char **next) {
     for (const char *p = start;; p++) {
         p = s->flow ? pdl_yrun(p, PDL_YC_FLOW) : pdl_yrun(p, PDL_YC_BLOCK);
@@ -95,8 +95,8 @@ static inline const char *plain_line(const pdl_yscan *s, const char *start, cons
     }
 }
 
-/* Passes line ends and blanks up to the next line with content; *last: its last line end. Returns
- * false at `---` or `...`. */
+/* Skips line ends and blanks up to the next line with content. *last: the last line end that was
+ * skipped. Returns false at `---` or `...`. */
 static bool pass_lines(pdl_yscan *s, const char **last) {
     for (;;) {
         uint32_t n = pdl_ybreak(s->pos);
@@ -313,8 +313,8 @@ static bool read_header(pdl_yscan *s, block_header *h) {
     return ok;
 }
 
-/* Passes the blank lines before the text, when its first line decides about the indentation: the
- * largest one of them counts. */
+/* Skips the blank lines before the text of a block scalar without a number in its header. Returns
+ * the largest indentation among these lines and the first line of the text. */
 static int32_t find_indent(pdl_yscan *s, const char **breaks_end) {
     int32_t most = 0;
     for (;;) {

@@ -1,4 +1,5 @@
-/* source_text.c -- see yaml.h: bytes -> source text. UTF-8, line ends, characters.
+/* source_text.c -- see yaml.h: turns the bytes of a file into source text: decodes UTF-8, converts
+ * line ends and checks characters.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,12 +44,12 @@ static pdl_source *read_bytes(pdl_arena *a, pdl_str name, pdl_str bytes) {
 static bool is_wide(pdl_str s) {
     if (pdl_str_starts(s, PDL_STR("\xff\xfe"))) return true;
     if (pdl_str_starts(s, PDL_STR("\xfe\xff"))) return true;
-    return s.n > 3 && ((!s.p[0] && !s.p[2] && s.p[1] && s.p[3]) ||
-                       (s.p[0] && s.p[2] && !s.p[1] && !s.p[3]));
+    return s.n > 3 &&
+           ((!s.p[0] && !s.p[2] && s.p[1] && s.p[3]) || (s.p[0] && s.p[2] && !s.p[1] && !s.p[3]));
 }
 
-/* Reports bytes that are not UTF-8. The excerpt shows a source in which U+FFFD replaces the wrong
- * bytes; up to there positions are those of the file. */
+/* Reports bytes that are not UTF-8. The excerpt shows the source with U+FFFD in place of the wrong
+ * bytes. Positions before the first of these bytes are those of the file. */
 static bool not_utf8(pdl_arena *a, pdl_str name, pdl_str bytes, const pdl_utf8_fault *fault,
                      pdl_err *err) {
     pdl_buf repaired = PDL_BUF;
@@ -105,7 +106,7 @@ static bool is_ordinary(const char *p) {
 }
 
 bool pdl_yaml_check_chars(pdl_str s, const pdl_source *src, pdl_err *err) {
-    size_t checked = 0; /* bytes that are fine */
+    size_t checked = 0; /* bytes that are valid */
     if (src && src->simple) return true;
     for (size_t i = 0; i < s.n; i++) {
         while (i >= checked && s.n - i >= BLOCK && is_ordinary(s.p + i)) i += BLOCK;

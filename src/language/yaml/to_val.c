@@ -1,5 +1,5 @@
-/* to_val.c -- see yaml.h: nodes -> values, and reading text in one go. Depth is bounded by
- * PDL_MAX_YAML_DEPTH (checked by the loader).
+/* to_val.c -- see yaml.h: makes values of nodes, and reads a text directly into a value. The loader
+ * limits the depth to PDL_MAX_YAML_DEPTH.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,10 +13,10 @@
 
 #include "base/banned.h"
 
-enum { FEW = 64 }; /* texts that are read before recent ones are cached */
+enum { FEW = 64 }; /* number of texts that are read before recent texts are cached */
 
-/* The values of nodes met before, so that aliased nodes share theirs: open addressing by
- * address. */
+/* The values of nodes that have occurred before, so that all aliases of a node share one value.
+ * This is an open-addressing table; its key is the address of a node. */
 typedef struct memo {
     struct {
         const pdl_node *node;
@@ -212,14 +212,15 @@ static bool check_chars(pdl_str text, const pdl_source *src, pdl_err *err) {
     return false;
 }
 
-bool pdl_yaml_read(pdl_str text, pdl_val *out, uint32_t *line, uint32_t *column, pdl_err *err) {
+static bool read_text(pdl_str text, bool written, pdl_val *out, uint32_t *line, uint32_t *column,
+                      pdl_err *err) {
     pdl_arena *a = pdl_arena_make();
     pdl_source *src;
     const pdl_node *root;
     uint32_t at_line = 0, at_column = 0;
     bool ok = pdl_yaml_source(a, (pdl_str){0}, text, &src, err) && check_chars(text, src, err) &&
               pdl_yaml_load_at(a, src, &root, &at_line, &at_column, err) &&
-              pdl_yaml_to_val(root, out, err);
+              to_val(root, written, out, err);
     if (!ok && !at_line && err->loc.src) {
         at_line = pdl_loc_line(err->loc);
         at_column = pdl_source_column(err->loc.src, err->loc.start);
@@ -229,4 +230,13 @@ bool pdl_yaml_read(pdl_str text, pdl_val *out, uint32_t *line, uint32_t *column,
     if (column) *column = at_column;
     pdl_arena_free(a);
     return ok;
+}
+
+bool pdl_yaml_read(pdl_str text, pdl_val *out, uint32_t *line, uint32_t *column, pdl_err *err) {
+    return read_text(text, false, out, line, column, err);
+}
+
+bool pdl_yaml_read_written(pdl_str text, pdl_val *out, uint32_t *line, uint32_t *column,
+                           pdl_err *err) {
+    return read_text(text, true, out, line, column, err);
 }

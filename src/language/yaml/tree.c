@@ -1,4 +1,5 @@
-/* tree.c -- see tree.h: events of a tolerant reader -> nodes; tokens come from the scanner's log.
+/* tree.c -- see tree.h: makes nodes of the events of a tolerant reader. The tokens come from the
+ * scanner's log.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -123,8 +124,9 @@ static void read_nodes(tree_builder *b, pdl_yreader *r, pdl_yrecovery *rec) {
     pdl_err_fini(&err);
 }
 
-/* Returns the text with '?' for the bytes of characters that YAML refuses, at the same places; NULL
- * when there are none. The first such character gets the first note. */
+/* Returns the text with '?' in place of each byte of a character that YAML refuses, so that all
+ * positions stay the same. Returns NULL when there is no such character. The first such character
+ * is reported by the first note. */
 static const pdl_source *readable(pdl_arena *a, const pdl_source *src, pdl_err *err) {
     if (pdl_yaml_check_chars(src->text, src, err)) return src;
     char *copy = pdl_arena_get(a, src->text.n + PDL_SOURCE_PAD);

@@ -1,9 +1,9 @@
-/* tree.h -- a document with every byte of it, for the formatter and the editor.
+/* tree.h -- a document with all its bytes, for the formatter and the editor.
  *
  * pdl_node (node.h) has what a program means; a tree has what is written: comments, indicators,
  * blank lines, anchors, entries in their order and duplicates. A tree exists for every text. Where
- * the reader of runs stops with an error, the tree has a note that names the skipped bytes, and
- * continues at the next line whose indentation fits what is open.
+ * the reader of runs stops with an error, the tree has a note that names the skipped bytes. The
+ * tree continues at the next line whose indentation fits the open collections.
  *
  * A tree is two arrays. Tokens cover the text in order: between two of them are only blanks and
  * line ends, so text and tokens together are lossless. Nodes are in the order of their beginning,
@@ -60,7 +60,7 @@ typedef enum {
     PDL_YTREE_SCALAR, /* a scalar that is not written is plain and empty: start == end */
     PDL_YTREE_ALIAS,  /* text: the name to which the alias refers */
     PDL_YTREE_SEQ,    /* children: items */
-    PDL_YTREE_MAP     /* children: key, value, key, value...; never one without the other */
+    PDL_YTREE_MAP     /* children: key, value, key, value...; every key has a value */
 } pdl_ytree_kind;
 
 typedef struct pdl_ytree_node {
@@ -71,7 +71,8 @@ typedef struct pdl_ytree_node {
     bool resolved : 1; /* has no tag: the type of a scalar follows from its text (plain) */
     /* span without anchor and tag; a block collection ends with its last child */
     uint32_t start, end;
-    uint32_t outer;      /* where anchor or tag begin; start when there is neither */
+    /* where the anchor or the tag begins; the same as `start` when the node has neither */
+    uint32_t outer;
     /* siblings are linked by next, which is PDL_YTREE_NONE at the last one */
     pdl_ytree_id parent, first, last, next;
     pdl_ytree_id target; /* for ALIAS: the named node; PDL_YTREE_NONE when undefined */
@@ -81,13 +82,13 @@ typedef struct pdl_ytree_node {
 
 /* A part of the text that could not be read. */
 typedef struct pdl_ytree_note {
-    uint32_t start, end;           /* place of the problem */
-    uint32_t mark, mark_end;       /* place that messages show: the open bracket or quote */
+    uint32_t start, end;     /* place of the problem */
+    uint32_t mark, mark_end; /* place that messages show: the open bracket or quote */
     /* bytes that belong to no node; empty when nothing was skipped */
     uint32_t skipped, skipped_end;
-    pdl_str msg;                   /* the message of the reader of runs */
-    pdl_str py_class;              /* "ScannerError", ... */
-    pdl_str hint; /* the text to write instead, or empty */
+    pdl_str msg;      /* the message of the reader of runs */
+    pdl_str py_class; /* "ScannerError", ... */
+    pdl_str hint;     /* the text to write instead, or empty */
 } pdl_ytree_note;
 
 typedef struct pdl_ytree {
@@ -104,9 +105,10 @@ typedef struct pdl_ytree {
 /* Never fails. Text that is nested deeper than PDL_MAX_YAML_DEPTH is skipped, with a note. */
 const pdl_ytree *pdl_ytree_read(pdl_arena *a, const pdl_source *src);
 
-/* Reads the text again, with the same recovery, and makes the nodes that a run would use: they are
- * what a broken program means, as far as it can be read. Returns NULL when the values cannot be
- * constructed (an undefined alias, an unknown tag); err has the reason. The caller releases err. */
+/* Reads the text again, with the same recovery, and makes the nodes that a run would use. These
+ * show what a broken program means, as far as it can be read. Returns NULL when the values
+ * cannot be constructed (an undefined alias, an unknown tag); err has the reason. The caller
+ * releases err. */
 PDL_MUST const pdl_node *pdl_ytree_load(pdl_arena *a, const pdl_source *src, pdl_err *err);
 
 static inline const pdl_ytree_node *pdl_ytree_node_of(const pdl_ytree *t, pdl_ytree_id id) {

@@ -33,11 +33,14 @@ PDL_MUST bool pdl_yaml_to_val(const pdl_node *n, pdl_val *out, pdl_err *err);
  * written. */
 PDL_MUST bool pdl_yaml_to_val_written(const pdl_node *n, pdl_val *out, pdl_err *err);
 
-/* Loads text and makes its value, for data files, --data, `parser: yaml`. When src_name is empty,
- * the loc of an error has no source, and *line and *column (1-based, 0 unknown; may be NULL) are
- * its position in the text. */
+/* Loads text and makes its value, for `parser: yaml`. The loc of an error has no source, and *line
+ * and *column (1-based, 0 unknown; may be NULL) are its position in the text. */
 PDL_MUST bool pdl_yaml_read(pdl_str text, pdl_val *out, uint32_t *line, uint32_t *column,
                             pdl_err *err);
+/* Works as pdl_yaml_read, with keys as they are written, for data files, --data and files of
+ * tests: what a user writes there is compared with a program, whose keys stay as well. */
+PDL_MUST bool pdl_yaml_read_written(pdl_str text, pdl_val *out, uint32_t *line, uint32_t *column,
+                                    pdl_err *err);
 
 /* Appends a value as YAML text: block style, `|` for multi-line strings, quotes where a plain
  * scalar would read as something else; keys in order. Reading it back gives an equal value. Values

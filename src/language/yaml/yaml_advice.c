@@ -9,8 +9,9 @@
 
 #include "base/banned.h"
 
-/* A failure: the text, the byte where reading failed, the byte where the current token began, and
- * the byte of the outermost bracket around it (none: the length of the text). */
+/* A failure: the text, the offset where reading failed, the offset where the current token began,
+ * and the offset of the outermost open bracket. When no bracket is open, the last one is the length
+ * of the text. */
 typedef struct place {
     pdl_str text;
     size_t at, context, bracket;
@@ -50,8 +51,8 @@ static size_t indent_at(const place *p, size_t at) {
     return n;
 }
 
-/* Returns true when the line begins as far left as that of the bracket: then it belongs to the
- * block around it. */
+/* Returns true when the line is indented at most as far as the line of the bracket. The line then
+ * belongs to the block around the bracket. */
 static bool is_open_on_other_line(const place *p) {
     return p->bracket < p->at && indent_at(p, p->at) <= indent_at(p, p->bracket) &&
            pdl_str_find(pdl_str_sub(p->text, p->bracket, p->at), PDL_STR("\n"), 0) != PDL_NOT_FOUND;
@@ -61,6 +62,12 @@ static bool is_in_bracket(const place *p) { return p->bracket < p->at; }
 
 static bool follows_dollar(const place *p) {
     return p->at && p->at < p->text.n && p->text.p[p->at] == '{' && p->text.p[p->at - 1] == '$';
+}
+
+/* Returns true after a letter or a digit, as in Optional[int]. */
+static bool follows_word(const place *p) {
+    char c = p->at ? p->text.p[p->at - 1] : ' ';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
 static bool begins_with_percent(const place *p) { return pdl_str_starts(p->text, PDL_STR("%")); }
@@ -231,9 +238,7 @@ static bool is_below_item(const place *p, bool same) {
     return false;
 }
 
-static bool is_item_askew(const place *p) {
-    return is_first_of_line(p) && is_below_item(p, false);
-}
+static bool is_item_askew(const place *p) { return is_first_of_line(p) && is_below_item(p, false); }
 static bool is_item_after_key(const place *p) {
     return is_first_of_line(p) && !is_below_item(p, true) && !is_below_item(p, false);
 }
@@ -243,8 +248,8 @@ static bool is_key_among_items(const place *p) {
 
 /* --- what is said ----------------------------------------------------------------------------- */
 
-/* Where the mark is: MARK_CONTEXT and MARK_BRACKET show where the text or bracket began, not where
- * reading stopped. */
+/* The place that the error marks. MARK_CONTEXT and MARK_BRACKET mark the beginning of the text or
+ * of the bracket, and MARK_HERE marks the place where reading stopped. */
 typedef enum { MARK_HERE, MARK_CONTEXT, MARK_BRACKET } marked;
 
 #define KEYS_OR_LIST                                                                               \
@@ -376,6 +381,14 @@ static const struct {
      "a comma is missing before this key, or a text that contains `: ` is not in quotes"},
     {"expected ',' or '}', but got ']'", NULL, MARK_HERE, "a { before this is not closed"},
     {"expected ',' or ']', but got '}'", NULL, MARK_HERE, "a [ before this is not closed"},
+    {"expected ',' or '}', but got '['", follows_word, MARK_HERE,
+     "inside of { } a text with [ is put in quotes"},
+    {"expected ',' or '}', but got '{'", follows_word, MARK_HERE,
+     "inside of { } a text with { is put in quotes"},
+    {"expected ',' or ']', but got '['", follows_word, MARK_HERE,
+     "inside of [ ] a text with [ is put in quotes"},
+    {"expected ',' or ']', but got '{'", follows_word, MARK_HERE,
+     "inside of [ ] a text with { is put in quotes"},
     {"expected ',' or '}', but got", NULL, MARK_HERE,
      "a text that begins with { is put in quotes; an expression is written ${ ... }"},
     {"expected ',' or ']', but got", NULL, MARK_HERE, "a text that begins with [ is put in quotes"},

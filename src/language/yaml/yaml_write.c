@@ -1,5 +1,5 @@
-/* yaml_write.c -- see yaml.h: values -> YAML. Block style; a plain scalar only where it reads back
- * as the same string.
+/* yaml_write.c -- see yaml.h: writes values as YAML in block style. A string is written as a plain
+ * scalar only where it is read back as the same string.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,7 +34,7 @@ static void pad(writer *w, size_t n) {
 
 /* --- strings --- */
 
-/* Returns true when the character must be escaped: all but tab and what every reader prints. */
+/* Returns true when the character must be escaped, because not every reader accepts it as it is. */
 static bool special(uint32_t cp) {
     return (cp < 0x20 && cp != '\t' && cp != '\n') || cp == 0x7f || (cp >= 0x80 && cp < 0xa0) ||
            cp == 0x2028 || cp == 0x2029 || cp == 0xfeff || cp == 0xfffe || cp == 0xffff;
@@ -199,7 +199,7 @@ static bool put_scalar(writer *w, pdl_vref v, size_t indent, bool key, pdl_err *
 static bool put(writer *w, pdl_vref v, size_t indent, spot at, pdl_err *err);
 
 static void new_item(writer *w, size_t indent, spot at, bool first) {
-    if (first && at == AFTER_DASH) return; /* compact: "- - a", "- k: v" */
+    if (first && at == AFTER_DASH) return; /* the compact form: "- - a" or "- k: v" */
     if (!first || at == AFTER_KEY) pdl_buf_putc(w->out, '\n');
     pad(w, indent);
 }

@@ -79,8 +79,8 @@ typedef struct pdl_blockinfo {
     /* the parts of the block do not print; its value is printed at the end */
     bool silent;
     bool has_parser;
-    bool is_replaced; /* `contribute` gives another result, which alone is printed */
-    bool is_refusable; /* an attempt may be refused, and the next one print something else */
+    bool is_replaced;  /* `contribute` gives another result, which alone is printed */
+    bool is_refusable; /* after a refused attempt, the next attempt may print something else */
     bool leaf;
     bool has_handler; /* the block has retry, fallback or expectations */
     bool has_retry;
@@ -125,8 +125,8 @@ typedef enum {
     X(pdl_field_info)                                                                              \
     X(pdl_fors_info)                                                                               \
     X(pdl_map_info)                                                                                \
-    X(pdl_pattern) X(pdl_func_info) X(pdl_b_call) X(pdl_b_model)                                   \
-    X(pdl_b_factor) X(pdl_b_code) X(pdl_b_read)
+    X(pdl_pattern)                                                                                 \
+    X(pdl_func_info) X(pdl_b_call) X(pdl_b_model) X(pdl_b_factor) X(pdl_b_code) X(pdl_b_read)
 typedef enum {
 #define X(type) PDL_PTR_##type,
     PDL_PTR_TYPES(X)
@@ -142,7 +142,7 @@ typedef struct pdl_fors_info {
     pdl_name index; /* 0 when there is no index */
 } pdl_fors_info;
 
-/* A map. Its body is a routine. */
+/* A map, whose body is a routine. */
 typedef struct pdl_map_info {
     const pdl_b_map *block;
     const pdl_blockinfo *info;

@@ -57,8 +57,8 @@ void pdl_emit_attr(pdl_emit *e, pdl_str name) {
 
 pdl_name pdl_emit_intern(pdl_emit *e, pdl_str s) { return pdl_intern(e->code->names, s); }
 
-/* Copies a segment, because the ids that it is a part of are kept by contexts and traces, longer
- * than the code. */
+/* Returns a copy of the segment that lives longer than the code, because contexts and traces keep
+ * the ids that contain it. */
 const char *pdl_emit_segment(pdl_emit *e, pdl_str s) {
     return pdl_name_str(e->code->names, pdl_intern(e->code->names, s)).p;
 }

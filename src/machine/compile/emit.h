@@ -37,20 +37,20 @@ const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL-
 
 /* There is emit_OP(e, operands) for each row of ops.def. Each returns the index of its instruction.
  * A target that is unknown is PDL_LATER and patched later. */
-#define PDL_LATER UINT32_MAX
-#define PARAM_CONST_TYPE        uint32_t
-#define A_NONE                  0
-#define A_FLAG(what)            what
-#define A_ENUM(type)            (unsigned)how
-#define C_NONE                  0
-#define C_NAME                  c
-#define C_CONST                 c
-#define C_TARGET                c
-#define C_ENTRY                 c
-#define C_COUNT                 c
-#define C_SLOT                  c
-#define C_PTR(type)             pdl_emit_add_ptr(e, c, PDL_PTR_##type)
-#define C_PTR_OR_NULL(type)     pdl_emit_add_ptr(e, c, PDL_PTR_##type)
+#define PDL_LATER           UINT32_MAX
+#define PARAM_CONST_TYPE    uint32_t
+#define A_NONE              0
+#define A_FLAG(what)        what
+#define A_ENUM(type)        (unsigned)how
+#define C_NONE              0
+#define C_NAME              c
+#define C_CONST             c
+#define C_TARGET            c
+#define C_ENTRY             c
+#define C_COUNT             c
+#define C_SLOT              c
+#define C_PTR(type)         pdl_emit_add_ptr(e, c, PDL_PTR_##type)
+#define C_PTR_OR_NULL(type) pdl_emit_add_ptr(e, c, PDL_PTR_##type)
 #define OP(name, pops, pushes, flow, sees, a, c, doc)                                              \
     static inline uint32_t emit_##name(pdl_emit *e PARAM_##a PARAM_##c) {                          \
         return pdl_emit_op(e, PDL_OP_##name, A_##a, C_##c);                                        \

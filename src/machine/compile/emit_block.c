@@ -1,5 +1,5 @@
-/* emit_block.c -- what every block does, in order (spec execution 2): enter, budget, defs, attempts
- * of (body, parser, spec, expectations), fallback, def, contribute, leave.
+/* emit_block.c -- emits the steps of every block, in their order (spec execution 2): enter, budget,
+ * defs, attempts of (body, parser, spec, expectations), fallback, def, contribute, leave.
  *
  * A block passes more than its value to its neighbours: the variables that it defined, the messages
  * that it added, its role, and whether it may print. These are registers of the fiber (vm/fiber.h).
@@ -43,8 +43,9 @@ static bool may_call(const pdl_tree *t) {
     return source.n && memchr(source.p, '(', source.n);
 }
 
-/* Finds out whether another attempt may print something else, as far as the program says: it holds
- * a model, code or a read. A function, an expression with a call and another file may hold one. */
+/* Sets *found when another attempt may print another text. That is so when the block contains a
+ * model, code or a read, or may reach one: through a function, a call in an expression, or another
+ * file. */
 static void find_changing(void *user, const pdl_block *b) {
     bool *found = user;
     if (*found || !b) return;
@@ -56,13 +57,25 @@ static void find_changing(void *user, const pdl_block *b) {
     if (!*found) pdl_block_each_child(b, find_changing, user);
 }
 
-/* Returns true when what the block prints may be refused, and something else take its place. What
- * prints the same in each attempt stays, as in the conformance kit. The text of a fallback alone
- * follows what was printed, except under a `spec`, which refuses that. What only an expectation
- * asks to be better is no failure and is kept, as in the conformance kit. */
+/* Returns true when `spec` may refuse the output of the block. The result of a list under `text` is
+ * a text, and so is that of a model, so that plain `string` refuses neither. With a parser the
+ * output is printed after it was accepted. */
+static bool is_checked(const pdl_block *b) {
+    const pdl_type *t = b->rare->spec.type;
+    if (!t || b->rare->parser) return false;
+    bool gives_text = b->kind == PDL_BLOCK_text || b->kind == PDL_BLOCK_model;
+    bool is_string = pdl_type_kind_of(t) == PDL_TYPE_base && pdl_type_base_of(t) == PDL_BASE_string;
+    return !(gives_text && is_string);
+}
+
+/* Returns true when the output of the block waits until it is accepted, since it may be refused.
+ * Where another attempt or the fallback follows, output that is the same in each attempt stays, as
+ * in the conformance kit. A fallback alone refuses nothing, so its text follows the earlier output.
+ * An unmet expectation is no failure, so the output is kept. */
 static bool is_refusable(const pdl_block *b) {
-    bool changes = false, checked = b->rare->spec.type && !b->rare->parser;
-    if (!retries(b->rare->retry) && !(b->rare->fallback && checked)) return false;
+    bool changes = false, checked = is_checked(b);
+    if (!retries(b->rare->retry) && !checked) return false;
+    if (!retries(b->rare->retry) && !b->rare->fallback) return true;
     find_changing(&changes, b);
     return changes;
 }
@@ -319,7 +332,7 @@ static void emit_fields_after(pdl_emit *e, const pdl_block *b) {
 #undef AFTER
 }
 
-/* Emits a plain value in a list. It has no record, only a message and output. */
+/* Emits a plain value in a list. It makes a message and output, but no record of a block. */
 static void emit_plain(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info) {
     pdl_emit_tree(e, PDL_AS(scalar, b)->value);
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_PLAIN, info);

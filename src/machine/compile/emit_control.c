@@ -1,4 +1,5 @@
-/* emit_control.c -- if, match, repeat, map.
+/* emit_control.c -- emits if, match, repeat and map. Branches are jumps. A repeat runs its body in
+ * place, while a map starts a fiber for each iteration (vm/ops/ops_loop.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -130,8 +131,8 @@ static void emit_loop_finish(pdl_emit *e, const pdl_join *join) {
         emit_JOIN_LIST(e, join->kind, pdl_emit_add_const(e, pdl_text(join->with)));
 }
 
-/* Returns true when t names the background; with by_call, also when t calls a function, because
- * that may read the background. The C stack is as deep as the YAML source. */
+/* Returns true when t names the background; with by_call, also when t calls a function, because the
+ * function may read the background. The C stack is as deep as the YAML source. */
 static bool sees_context(const pdl_tree *t, bool by_call) {
     if (t->kind == PDL_TREE_CONST) return false;
     if (t->kind == PDL_TREE_EXPR) {

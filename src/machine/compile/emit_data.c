@@ -4,7 +4,7 @@
  */
 #include "compile/emit.h"
 
-#include "lang/toolbox.h"
+#include "lang/tool_server_program.h"
 
 #include "base/banned.h"
 

@@ -11,6 +11,9 @@
  */
 #include "compile/emit.h"
 
+#include "base/word_list.h"
+#include "expr/cases.h"
+
 #include "base/banned.h"
 
 /* Pushes all variables. Variables in slots are bound in the scope first. */
@@ -90,9 +93,7 @@ static bool is_mutator(pdl_str name) {
     static const char *const names[] = {"append",  "clear",      "extend",  "insert",
                                         "pop",     "remove",     "reverse", "sort",
                                         "popitem", "setdefault", "update"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (pdl_str_is(name, names[i])) return true;
-    return false;
+    return PDL_STR_IN(name, names);
 }
 
 /* Returns true for a call of a mutating method whose receiver is reached from a variable. */
@@ -258,41 +259,35 @@ static void emit_item_access(pdl_emit *e, const pdl_xnode *x) {
     emit_ITEM(e);
 }
 
-/* Emits one step of a postfix or binary chain, whose left operand is on the stack. */
+/* Emits one step of a chain of postfix or binary operators; the left operand is on the stack
+ * already. */
 static void emit_step(pdl_emit *e, const pdl_xnode *x) {
-    switch ((int)x->kind) {
-    case PDL_X_ATTR:
+    if (x->kind == PDL_X_ATTR) {
         pdl_emit_set_span(e, x);
         pdl_emit_attr(e, x->u.access.name);
-        return;
-    case PDL_X_ITEM: emit_item_access(e, x); return;
-    case PDL_X_FILTER:
-    case PDL_X_TEST: emit_filter_call(e, x); return;
-    case PDL_X_CALL: emit_call_step(e, x); return;
-    case PDL_X_BINARY:
+    } else if (x->kind == PDL_X_ITEM) {
+        emit_item_access(e, x);
+    } else if (x->kind == PDL_X_FILTER || x->kind == PDL_X_TEST) {
+        emit_filter_call(e, x);
+    } else if (x->kind == PDL_X_CALL) {
+        emit_call_step(e, x);
+    } else if (x->kind == PDL_X_BINARY) {
         pdl_emit_xnode(e, x->u.op.b);
         pdl_emit_set_span(e, x);
         emit_ARITH(e, pdl_xop_arith(x->u.op.op));
-        return;
-    default: PDL_BUG("expression kind %d in a chain", (int)x->kind);
+    } else {
+        PDL_BUG("expression kind %d in a chain", (int)x->kind);
     }
 }
 
 /* Returns the left operand of a chain step; NULL when x is not a step. */
 static const pdl_xnode *left_of(const pdl_xnode *x) {
-    switch ((int)x->kind) {
-    case PDL_X_ATTR:
-    case PDL_X_ITEM: return x->u.access.obj;
-    case PDL_X_FILTER:
-    case PDL_X_TEST: return x->u.filter.obj;
-    case PDL_X_BINARY: return x->u.op.a;
-    case PDL_X_CALL: {
-        uint32_t n_keys;
-        if (rebinds(x, &n_keys)) return NULL;
-        return x->u.call.obj->kind == PDL_X_ATTR ? x->u.call.obj->u.access.obj : x->u.call.obj;
-    }
-    default: return NULL;
-    }
+    uint32_t n_keys;
+    if (x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM) return x->u.access.obj;
+    if (x->kind == PDL_X_FILTER || x->kind == PDL_X_TEST) return x->u.filter.obj;
+    if (x->kind == PDL_X_BINARY) return x->u.op.a;
+    if (x->kind != PDL_X_CALL || rebinds(x, &n_keys)) return NULL;
+    return x->u.call.obj->kind == PDL_X_ATTR ? x->u.call.obj->u.access.obj : x->u.call.obj;
 }
 
 static void emit_chain(pdl_emit *e, const pdl_xnode *x) {
@@ -334,7 +329,7 @@ static void emit_stray_slice(pdl_emit *e, const pdl_xnode *x) {
 }
 
 void pdl_emit_xnode(pdl_emit *e, const pdl_xnode *x) {
-    switch ((int)x->kind) {
+    switch (x->kind) {
     case PDL_X_CONST: pdl_emit_const(e, pdl_keep(x->u.value)); return;
     case PDL_X_NAME: emit_name(e, x); return;
     case PDL_X_ATTR:
@@ -357,8 +352,13 @@ void pdl_emit_xnode(pdl_emit *e, const pdl_xnode *x) {
     case PDL_X_TUPLE: emit_TUPLE(e, emit_items(e, x)); return;
     case PDL_X_DICT: emit_dict(e, x); return;
     case PDL_X_SLICE: emit_stray_slice(e, x); return;
-    default: PDL_BUG("expression kind %d", (int)x->kind);
+    case PDL_X_TEXT:
+    case PDL_X_OUTPUT:
+    case PDL_X_SEQ:
+    PDL_X_STATEMENTS:
+        break;
     }
+    PDL_BUG("expression kind %d", (int)x->kind);
 }
 
 /* Emits a text with holes and without statements. Its pieces are pushed and joined at once. */
@@ -392,18 +392,11 @@ static bool emit_simple_template(pdl_emit *e, const pdl_xnode *seq) {
 /* Returns true when x may be undefined. Operators and displays fail on undefined operands or make a
  * new value, so only a look-up may be undefined. */
 static bool may_be_undefined(const pdl_xnode *x) {
-    switch ((int)x->kind) {
-    case PDL_X_CONST:
-    case PDL_X_TEST:
-    case PDL_X_UNARY:
-    case PDL_X_BINARY:
-    case PDL_X_COMPARE:
-    case PDL_X_CONCAT:
-    case PDL_X_LIST:
-    case PDL_X_TUPLE:
-    case PDL_X_DICT: return false;
-    default: return true;
-    }
+    bool makes_value = x->kind == PDL_X_CONST || x->kind == PDL_X_LIST || x->kind == PDL_X_TUPLE ||
+                       x->kind == PDL_X_DICT;
+    bool is_operator = x->kind == PDL_X_TEST || x->kind == PDL_X_UNARY || x->kind == PDL_X_BINARY ||
+                       x->kind == PDL_X_COMPARE || x->kind == PDL_X_CONCAT;
+    return !makes_value && !is_operator;
 }
 
 void pdl_emit_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/word_list.h"
 #include "compile/emit.h"
 
 #include "base/banned.h"
@@ -11,9 +12,7 @@
 static bool is_float_parameter(pdl_str name) {
     static const char *const names[] = {"temperature", "top_p", "presence_penalty",
                                         "frequency_penalty", "timeout"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (pdl_str_is(name, names[i])) return true;
-    return false;
+    return PDL_STR_IN(name, names);
 }
 
 static pdl_val as_float(pdl_vref key, pdl_vref v) {

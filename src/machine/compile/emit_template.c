@@ -7,6 +7,7 @@
 #include "compile/emit.h"
 
 #include "base/idmap.h"
+#include "expr/cases.h"
 
 #include "base/banned.h"
 
@@ -87,8 +88,8 @@ static void emit_if_stmt(pdl_emit *e, const pdl_xnode *x) {
     emit_CHOSEN_TEXT(e);
 }
 
-/* Filters the text of a body, which is on the stack. Where output is escaped this text counts as
- * safe, since its parts were escaped. */
+/* Filters the text of a body, which is on the stack. In a template whose output is escaped, the
+ * text is marked as safe, because its parts were escaped already. */
 static void emit_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filter) {
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
     emit_BUF_PUSH(e);
@@ -172,8 +173,8 @@ static void emit_with(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_scope_restore(e, from);
 }
 
-/* Makes the filter that was emitted last write its result at once. Returns false when it has no
- * writer. */
+/* Replaces the last emitted filter and its output by one instruction that writes the result
+ * directly. Returns false when the filter has no such writer. */
 static bool emit_written(pdl_emit *e) {
     pdl_ins *last = &e->code->ins.p[pdl_emit_next_index(e) - 1];
     pdl_callsig *s = (pdl_callsig *)(uintptr_t)e->code->operands.p[last->c];
@@ -222,7 +223,7 @@ static void emit_block_stmt(pdl_emit *e, const pdl_xnode *x) {
 static uint32_t emit_block_routines(pdl_emit *e, const pdl_xnode *x) {
     if (!x) return 0;
     uint32_t n = 0;
-    switch ((int)x->kind) {
+    switch (x->kind) {
     case PDL_X_SEQ:
         for (uint32_t i = 0; i < x->u.list.n; i++) n += emit_block_routines(e, x->u.list.p[i]);
         return n;
@@ -243,8 +244,15 @@ static uint32_t emit_block_routines(pdl_emit *e, const pdl_xnode *x) {
         pdl_emit_text(e, x->u.macro.name);
         emit_MACRO(e, emit_routine(e, x, x->u.macro.name));
         return 1 + emit_block_routines(e, x->u.macro.body);
-    default: return 0;
+    PDL_X_EXPRESSIONS:
+    case PDL_X_TEXT:
+    case PDL_X_OUTPUT:
+    case PDL_X_SET:
+    case PDL_X_NSREF:
+    case PDL_X_RAISE:
+    case PDL_X_COUNT: break;
     }
+    return 0;
 }
 
 void pdl_emit_self(pdl_emit *e, const pdl_xnode *root) {
@@ -278,7 +286,7 @@ static void emit_raise(pdl_emit *e, const pdl_xnode *x) {
 /* This function is a flat switch over the kinds of statements. */
 void pdl_emit_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (!x) return;
-    switch ((int)x->kind) {
+    switch (x->kind) {
     case PDL_X_TEXT:
         pdl_emit_set_span(e, x);
         emit_OUT_TEXT(e, pdl_emit_add_const(e, pdl_text(x->u.text)));
@@ -312,7 +320,12 @@ void pdl_emit_stmt(pdl_emit *e, const pdl_xnode *x) {
         emit_block_stmt(e, x);
         return;
     case PDL_X_AUTOESCAPE: emit_autoescape(e, x); return;
-    case PDL_X_RAISE: emit_raise(e, x); return;
-    default: PDL_BUG("statement kind %d", (int)x->kind);
+    case PDL_X_RAISE:
+        emit_raise(e, x);
+        return;
+    PDL_X_EXPRESSIONS:
+    case PDL_X_NSREF:
+    case PDL_X_COUNT: break;
     }
+    PDL_BUG("statement kind %d", (int)x->kind);
 }

@@ -115,17 +115,15 @@ static bool reach(verifier *v, uint32_t from, size_t at, size_t height) {
 }
 
 static bool reach_routine(verifier *v, uint32_t at, const pdl_ins *i) {
-    switch ((int)i->op) {
-    case PDL_OP_MACRO: return reach(v, at, ((const pdl_macro_info *)ptr_of(v->code, i))->entry, 0);
-    case PDL_OP_FUNC: {
-        uint32_t entry = ((const pdl_func_info *)ptr_of(v->code, i))->entry;
-        return !entry || reach(v, at, entry, 0);
-    }
-    case PDL_OP_MAP: return reach(v, at, ((const pdl_map_info *)ptr_of(v->code, i))->entry, 0);
+    if (i->op == PDL_OP_MACRO)
+        return reach(v, at, ((const pdl_macro_info *)ptr_of(v->code, i))->entry, 0);
+    if (i->op == PDL_OP_MAP)
+        return reach(v, at, ((const pdl_map_info *)ptr_of(v->code, i))->entry, 0);
     /* the items are on the stack when the routine begins */
-    case PDL_OP_LOOP_RECURSIVE: return reach(v, at, i->c, 1);
-    default: return true;
-    }
+    if (i->op == PDL_OP_LOOP_RECURSIVE) return reach(v, at, i->c, 1);
+    if (i->op != PDL_OP_FUNC) return true;
+    uint32_t entry = ((const pdl_func_info *)ptr_of(v->code, i))->entry;
+    return !entry || reach(v, at, entry, 0);
 }
 
 static bool verify_at(verifier *v, uint32_t at) {
@@ -143,9 +141,7 @@ static bool verify_at(verifier *v, uint32_t at) {
            (!s.jumps || reach(v, at, i->c, below + s.at_target));
 }
 
-size_t pdl_code_operands_at(const pdl_code *c, size_t pc) {
-    return step_of(c, &c->ins.p[pc]).pops;
-}
+size_t pdl_code_operands_at(const pdl_code *c, size_t pc) { return step_of(c, &c->ins.p[pc]).pops; }
 
 bool pdl_code_verify(const pdl_code *c, pdl_err *err) {
     verifier v = {.code = c, .err = err, .heights = PDL_NEW_N(int32_t, c->ins.n)};

@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/word_list.h"
 #include "effect/effect.h"
 
 #include "base/banned.h"
@@ -19,9 +20,7 @@ typedef struct address_search {
 
 static bool is_address(pdl_vref key) {
     static const char *const names[] = {"api_base", "base_url", "url", "openai_base_url"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (pdl_text_is(key, names[i])) return true;
-    return false;
+    return pdl_is_str(key) && PDL_STR_IN(pdl_str_get(key), names);
 }
 
 static bool search(const address_search *s, pdl_vref v, pdl_label outer, unsigned depth) {

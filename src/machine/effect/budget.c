@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/num.h"
+#include "base/plural.h"
 #include "effect/effect.h"
 #include "value/int.h"
 
@@ -90,17 +91,27 @@ static bool read_item(pdl_str s, double limit[PDL_BUDGET_COUNT]) {
     return false;
 }
 
+static bool refuse_item(pdl_str item, pdl_err *err) {
+    size_t equals = pdl_str_find(item, PDL_STR("="), 0);
+    pdl_str names[PDL_BUDGET_COUNT], name = pdl_str_sub(item, 0, equals);
+    for (size_t i = 0; i < PDL_BUDGET_COUNT; i++) names[i] = pdl_str_of(items[i].name);
+    pdl_str near = pdl_str_nearest(pdl_str_trim(name), names, PDL_BUDGET_COUNT);
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                "'%.*s' is not a budget: write some of calls=N,tokens=N,cost=X,seconds=X,turns=N,"
+                "requests=N",
+                PDL_FMT(item));
+    if (near.n && !pdl_str_eq(near, pdl_str_trim(name)))
+        pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
+    return false;
+}
+
 bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_err *err) {
     for (size_t i = 0; i < PDL_BUDGET_COUNT; i++) limit[i] = -1;
     for (size_t from = 0; from <= text.n;) {
         size_t comma = pdl_str_find(text, PDL_STR(","), from),
                to = comma == PDL_NOT_FOUND ? text.n : comma;
         if (!read_item(pdl_str_sub(text, from, to), limit))
-            return pdl_err_set(
-                err, PDL_E_usage, (pdl_loc){0},
-                "'%.*s' is not a budget: write some of calls=N,tokens=N,cost=X,seconds=X,"
-                "turns=N,requests=N",
-                PDL_FMT(pdl_str_sub(text, from, to)));
+            return refuse_item(pdl_str_sub(text, from, to), err);
         from = to + 1;
     }
     return true;
@@ -122,11 +133,10 @@ bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, p
     return false;
 }
 
-static bool refuse_all(const pdl_budget *b, pdl_budget_item item, const char *one,
-                       pdl_err *err) {
+static bool refuse_all(const pdl_budget *b, pdl_budget_item item, const char *one, pdl_err *err) {
     pdl_buf why = PDL_BUF;
     double limit = b->limit[item];
-    pdl_buf_putf(&why, "the budget of %.15g %s%s is spent", limit, one, limit == 1 ? "" : "s");
+    pdl_buf_putf(&why, "the budget of %.15g %s%s is spent", limit, one, PDL_PLURAL(limit));
     pdl_budget_refuse(b, item, pdl_buf_str(&why), err);
     pdl_buf_fini(&why);
     return false;

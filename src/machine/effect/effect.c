@@ -1,5 +1,5 @@
-/* effect.c -- see effect.h: makes and answers effects. The kinds are in forms.c, the text form of
- * values is in encode.c.
+/* effect.c -- see effect.h: makes and answers effects. The kinds are in effect_forms.c, the text
+ * form of values is in encode.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -22,6 +22,7 @@
 /* The kinds; effects.def has their requests and replies. */
 #define ASK(id, field, forms, doc)
 #define SAY(id, field, forms, doc)
+#define VALUE(id, field)
 #define OP(id, op, forms)
 typedef enum {
 #define EFFECT(id, origin, traits, reply, doc) PDL_EFFECT_##id,
@@ -31,6 +32,7 @@ typedef enum {
 } pdl_effect_kind;
 #undef ASK
 #undef SAY
+#undef VALUE
 #undef OP
 
 typedef struct pdl_effect pdl_effect;
@@ -97,8 +99,8 @@ struct pdl_effect {
     /* Owned: place of the effect that this one repeats for another particle of an inference; NULL
      * when it repeats no effect. */
     pdl_path *first_place;
-    uint32_t seq;    /* number of the effect at this place, from 0 */
-    pdl_loc loc;     /* place of the block */
+    uint32_t seq; /* number of the effect at this place, from 0 */
+    pdl_loc loc;  /* place of the block */
     /* The place that people see: the call of the library function that makes the request, or else
      * loc. */
     pdl_loc user_loc;
@@ -170,6 +172,13 @@ bool pdl_effect_acts(const pdl_effect *e);
 /* Returns true for code with `session: new`, whose process forgets the variables of earlier
  * code. */
 bool pdl_effect_begins_session(const pdl_effect *e);
+/* Returns true for code that names PDL_SESSION, the object that the blocks of a worker share. */
+bool pdl_effect_uses_session(const pdl_effect *e);
+/* Returns the field of a reply that is the value of the block, such as the text of a model; NULL
+ * when the whole reply is the value. */
+const char *pdl_effect_value_key(pdl_effect_kind k);
+/* Returns the value in a reply of this kind; borrowed. */
+pdl_vref pdl_effect_value(pdl_effect_kind k, pdl_vref reply);
 
 /* Returns the request with its paths moved to another folder: the prefix `folder`, which may be
  * empty, is replaced by `prefix`, which ends with a slash or is empty. Paths outside of the folder
@@ -205,9 +214,9 @@ PDL_MUST bool pdl_effect_canonical(pdl_effect_kind kind, pdl_vref request,
 pdl_val pdl_effect_error_facts(const pdl_err *err);
 /* Sets the facts of err from a dict of facts in JSON. Facts of another form are ignored. */
 void pdl_effect_error_facts_read(pdl_str json, pdl_err *err);
-/* Appends the canonical JSON of a model request independent of its place. The JSON includes the
- * parameters that configure the client but influence what the model reads (roles, templates,
- * another provider). It is the key of the cache. */
+/* Appends the canonical JSON of a model request, in which its place does not occur. The JSON
+ * includes the parameters that configure the client but influence what the model reads (roles,
+ * templates, another provider). It is the key of the cache. */
 PDL_MUST bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
                                  pdl_err *err);
 /* Appends the reply of e for pdl_effect_read: without the secrets of the register, and with

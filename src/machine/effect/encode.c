@@ -20,6 +20,7 @@
 #include "value/context.h"
 #include "value/handle.h"
 #include "value/int.h"
+#include "value/json_put.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/label.h"
@@ -51,8 +52,6 @@ static bool put_quoted(enc *e, pdl_str text, pdl_err *err) {
     return ok;
 }
 
-static void open_tag(enc *e, const char *kind) { pdl_buf_putf(e->out, "{\"$pdl\":\"%s\"", kind); }
-
 static bool deeper(enc *e, unsigned n, pdl_err *err) {
     e->depth += n;
     if (e->depth <= PDL_MAX_JSON_DEPTH) return true;
@@ -80,8 +79,8 @@ static bool put_owned(enc *e, pdl_val list, pdl_err *err) {
 
 /* Writes {"$pdl": kind, "items": list}. Takes list. */
 static bool put_items(enc *e, const char *kind, pdl_val list, pdl_err *err) {
-    open_tag(e, kind);
-    PDL_PUT(e->out, ",\"items\":");
+    pdl_json_open_kind(e->out, kind);
+    pdl_json_put_key(e->out, "items");
     if (!deeper(e, 1, err)) {
         pdl_drop(list);
         return false;
@@ -162,13 +161,14 @@ static void put_float(enc *e, double d) {
         pdl_buf_put(e->out, (pdl_str){text, pdl_num_double(d, text)});
         return;
     }
-    open_tag(e, "float");
-    pdl_buf_putf(e->out, ",\"text\":\"%s\"}", isnan(d) ? "nan" : d > 0 ? "inf" : "-inf");
+    pdl_json_open_kind(e->out, "float");
+    pdl_json_put_text(e->out, "text", pdl_str_of(isnan(d) ? "nan" : d > 0 ? "inf" : "-inf"));
+    pdl_buf_putc(e->out, '}');
 }
 
 static bool put_tagged_text(enc *e, const char *kind, pdl_str text, pdl_err *err) {
-    open_tag(e, kind);
-    PDL_PUT(e->out, ",\"text\":");
+    pdl_json_open_kind(e->out, kind);
+    pdl_json_put_key(e->out, "text");
     bool ok = put_quoted(e, text, err);
     pdl_buf_putc(e->out, '}');
     return ok;
@@ -177,11 +177,9 @@ static bool put_tagged_text(enc *e, const char *kind, pdl_str text, pdl_err *err
 static void put_bytes(enc *e, pdl_str s) {
     pdl_buf shown = PDL_BUF;
     pdl_redact_text(e->secrets, s, &shown);
-    s = pdl_buf_str(&shown);
-    open_tag(e, "bytes");
-    PDL_PUT(e->out, ",\"hex\":\"");
-    for (size_t i = 0; i < s.n; i++) pdl_buf_putf(e->out, "%02x", (unsigned)(unsigned char)s.p[i]);
-    PDL_PUT(e->out, "\"}");
+    pdl_json_open_kind(e->out, "bytes");
+    pdl_json_put_hex(e->out, "hex", pdl_buf_str(&shown));
+    pdl_buf_putc(e->out, '}');
     pdl_buf_fini(&shown);
 }
 
@@ -189,10 +187,14 @@ static void put_bytes(enc *e, pdl_str s) {
  * can make the same request again. */
 static bool put_handle(enc *e, pdl_vref v, pdl_err *err) {
     const pdl_handle *h = pdl_handle_of(v);
-    open_tag(e, "handle");
-    pdl_buf_putf(e->out, ",\"id\":%llu,\"len\":%lld,\"truth\":%s,\"callable\":%s,\"texts\":[",
-                 (unsigned long long)h->id, (long long)h->len, h->truth ? "true" : "false",
-                 h->callable ? "true" : "false");
+    pdl_json_open_kind(e->out, "handle");
+    pdl_json_put_key(e->out, "id");
+    pdl_buf_putf(e->out, "%llu", (unsigned long long)h->id);
+    pdl_json_put_int(e->out, "len", h->len);
+    pdl_json_put_bool(e->out, "truth", h->truth);
+    pdl_json_put_bool(e->out, "callable", h->callable);
+    pdl_json_put_key(e->out, "texts");
+    pdl_json_open(e->out, '[');
     const pdl_str texts[] = {pdl_str_get(h->type_name), pdl_str_get(h->str), pdl_str_get(h->repr)};
     bool ok = true;
     for (size_t i = 0; ok && i < sizeof texts / sizeof *texts; i++) {
@@ -201,7 +203,7 @@ static bool put_handle(enc *e, pdl_vref v, pdl_err *err) {
     }
     PDL_PUT(e->out, "]");
     if (ok && !pdl_is_absent(h->json)) {
-        PDL_PUT(e->out, ",\"json\":");
+        pdl_json_put_key(e->out, "json");
         ok = put(e, h->json, err);
     }
     pdl_buf_putc(e->out, '}');
@@ -228,9 +230,14 @@ static bool put_time(enc *e, pdl_vref v, pdl_err *err) {
 static void put_range(enc *e, pdl_vref v) {
     int64_t start, stop, step;
     pdl_range_get(v, &start, &stop, &step);
-    open_tag(e, "range");
-    pdl_buf_putf(e->out, ",\"items\":[%lld,%lld,%lld]}", (long long)start, (long long)stop,
-                 (long long)step);
+    pdl_json_open_kind(e->out, "range");
+    pdl_json_put_key(e->out, "items");
+    pdl_buf_putf(e->out, "[%lld,%lld,%lld]}", (long long)start, (long long)stop, (long long)step);
+}
+
+static void put_absent(enc *e) {
+    pdl_json_open_kind(e->out, "absent");
+    pdl_buf_putc(e->out, '}');
 }
 
 PDL_COLD static bool check_room(enc *e, pdl_err *err) {
@@ -245,7 +252,7 @@ PDL_COLD static bool check_room(enc *e, pdl_err *err) {
 static bool put(enc *e, pdl_vref v, pdl_err *err) {
     if (PDL_UNLIKELY(e->out->len > e->check_at) && !check_room(e, err)) return false;
     switch (pdl_tag_of(v)) {
-    case PDL_V_ABSENT: PDL_PUT(e->out, "{\"$pdl\":\"absent\"}"); return true;
+    case PDL_V_ABSENT: put_absent(e); return true;
     case PDL_V_NULL: PDL_PUT(e->out, "null"); return true;
     case PDL_V_BOOL:
         pdl_buf_put(e->out, pdl_bool_of(v) ? PDL_STR("true") : PDL_STR("false"));
@@ -294,14 +301,13 @@ bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets, p
 bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply, const pdl_secrets *secrets,
                              pdl_buf *out, pdl_err *err) {
     if (!e->added_labels) return pdl_effect_encode_redacted(reply, secrets, out, err);
-    PDL_PUT(out, "{\"$pdl\":\"labelled\",\"items\":[");
-    bool first = true;
-    for (size_t i = 0; i < PDL_LABEL_COUNT; i++) {
-        if (!(e->added_labels >> i & 1)) continue;
-        pdl_buf_putf(out, "%s\"%s\"", first ? "" : ",", pdl_label_name(i));
-        first = false;
-    }
-    PDL_PUT(out, "],\"value\":");
+    pdl_json_open_kind(out, "labelled");
+    pdl_json_put_key(out, "items");
+    pdl_json_open(out, '[');
+    for (size_t i = 0; i < PDL_LABEL_COUNT; i++)
+        if (e->added_labels >> i & 1) pdl_json_add_text(out, pdl_str_of(pdl_label_name(i)));
+    pdl_buf_putc(out, ']');
+    pdl_json_put_key(out, "value");
     if (!pdl_effect_encode_redacted(reply, secrets, out, err)) return false;
     pdl_buf_putc(out, '}');
     return true;

@@ -141,15 +141,7 @@ bool pdl_secrets_add_first(pdl_secrets *s, pdl_str text) {
 /* The ways in which a secret may be spelled. ESCAPED: its backslashes are doubled. NUMBERED: its
  * backslashes are written as \u005c or \x5c. ENTITIES: with the entities of HTML, also inside JSON.
  * ENTITIES_DEEP: &amp;lt; also means <. */
-typedef enum {
-    AS_IT_IS,
-    ESCAPED,
-    NUMBERED,
-    PERCENT,
-    ENTITIES,
-    ENTITIES_DEEP,
-    N_WRITINGS
-} writing;
+typedef enum { AS_IT_IS, ESCAPED, NUMBERED, PERCENT, ENTITIES, ENTITIES_DEEP, N_WRITINGS } writing;
 
 /* The state of a search at one position of t. at: how far t was read; end: where the longest secret
  * found so far ends, 0 when none was found. cut: t ends before the answer is known. */
@@ -405,8 +397,9 @@ static size_t rest_of_line(pdl_str t, size_t at) {
     return (end == PDL_NOT_FOUND ? t.n : end) - at;
 }
 
-/* Returns how many bytes of t at `at` are the end of a secret whose beginning is not in t. Each
- * byte of each secret is tried, so only the few excerpts of an error are searched. */
+/* Returns how many bytes of t at `at` are the end of a secret whose beginning is not in t. The
+ * search starts at each byte of each secret, so it is used only for the few excerpts of an
+ * error. */
 static size_t match_tail(const pdl_secrets *s, pdl_str t, size_t at) {
     walk w = {.s = s, .t = t};
     size_t best = 0;
@@ -495,7 +488,8 @@ typedef struct redaction {
     const pdl_secrets *s;
     unsigned depth;
     pdl_steps steps;
-    /* memo of values whose form is known; the way is 1 for headers, and 0 otherwise */
+    /* memo of values whose redacted form is known; its `way` is 1 for headers and 0 for other
+     * values */
     pdl_memo memo;
 } redaction;
 
@@ -598,7 +592,7 @@ static pdl_val redacted(redaction *h, pdl_vref v, bool headers) {
         return pdl_secrets_any(h->s) ? redacted_other(h, v) : pdl_absent();
     pdl_vref known;
     if (h->depth >= PDL_MAX_JSON_DEPTH || !pdl_steps_may_continue(&h->steps))
-        return pdl_absent(); /* too deep to be written, or cancelled */
+        return pdl_absent(); /* v is too deep to be written, or the walk was cancelled */
     if (pdl_memo_find(&h->memo, v, headers, &known)) return pdl_keep(known);
     h->depth++;
     pdl_val out = pdl_is_list(v) ? redacted_list(h, v) : redacted_dict(h, v, headers);

@@ -1,5 +1,6 @@
 /* secret.c -- finds out from its name whether something is a secret, and which parts of a call, a
- * header or a URL are registered.
+ * header or a URL are registered. It decides by names and forms alone. The texts that it registers
+ * are then found and replaced by redact.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,6 +10,7 @@
 
 #include "base/base64.h"
 #include "base/ident.h"
+#include "base/word_list.h"
 #include "effect/control.h"
 #include "effect/effect.h"
 
@@ -58,13 +60,6 @@ bool pdl_is_secret_key(pdl_str name) {
            contains_nocase(name, PDL_STR("key"));
 }
 
-static bool is_one_of(pdl_str name, const char *const *list, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (pdl_str_eq_nocase(name, pdl_str_of(list[i]))) return true;
-    return false;
-}
-#define IS_ONE_OF(name, list) is_one_of((name), (list), sizeof(list) / sizeof(list)[0])
-
 /* Returns false for the headers that every client sends. All other headers may have any content
  * that the user gives them. */
 bool pdl_is_secret_header(pdl_str name) {
@@ -89,13 +84,13 @@ bool pdl_is_secret_header(pdl_str name) {
         "x-amz-content-sha256",
         "MCP-Protocol-Version",
     };
-    return !IS_ONE_OF(name, shown);
+    return !PDL_STR_IN_NOCASE(name, shown);
 }
 
 /* Returns true for a part of a query that only selects what is requested, so that it is no key. */
 static bool is_shown_part(pdl_str name) {
     static const char *const shown[] = {"api-version", "alt", "version", "beta", "stream"};
-    return IS_ONE_OF(name, shown);
+    return PDL_STR_IN_NOCASE(name, shown);
 }
 
 /* --- addresses -------------------------------------------------------------------------------- */
@@ -135,8 +130,8 @@ static address address_of(pdl_str url) {
     return a;
 }
 
-/* Finds the next part of a query, "name=value", which one of the signs in `ends` ends; some servers
- * also take ; between parts. Returns false at its end. */
+/* Finds the next part "name=value" of a query. Each sign in `ends` ends a part. Returns false at
+ * the end of the query. */
 static bool next_part(pdl_str *query, const char *ends, pdl_str *name, pdl_str *value) {
     if (!query->n) return false;
     size_t end = 0;
@@ -159,8 +154,8 @@ static void put_query(pdl_str query, pdl_buf *out) {
     }
 }
 
-/* Finds the next parameter in a path, "/..;name=value/..", from *pos on: the offsets of its value.
- * Returns false when there is none. */
+/* Finds the next parameter in a path such as "/..;name=value/..", from *pos on. *start and *end get
+ * the offsets of its value. Returns false when there is no further parameter. */
 static bool next_parameter(pdl_str path, size_t *pos, size_t *start, size_t *end) {
     size_t semicolon = pdl_str_find(path, PDL_STR(";"), *pos);
     if (semicolon == PDL_NOT_FOUND) return false;
@@ -229,9 +224,10 @@ static void note_user(pdl_secrets *s, pdl_str user) {
     pdl_buf_fini(&plain);
 }
 
-/* Registers the values of "name=value;name=value" in each form that a server may show: one alone,
- * one with the parts after it that have no name, since a value may contain a semicolon, and all
- * from the first one on. in_query: parts that only select something are no secrets. */
+/* Registers the values of "name=value;name=value". A value may contain a semicolon, so three
+ * forms are registered: each part alone, each part with the following parts that have no name,
+ * and everything from the first value on. in_query: parts that only select something are not
+ * secrets. */
 static void note_values(pdl_secrets *s, pdl_str text, bool in_query) {
     pdl_str all = text, name, value, run = {NULL, 0};
     for (const char *ends = ""; next_part(&all, ends, &name, &value);)
@@ -280,7 +276,7 @@ void pdl_secrets_note(pdl_secrets *s, pdl_str text) {
     static const char *const nobodys[] = {"ollama", "lm-studio",          "not-needed",
                                           "no-key", "sk-no-key-required", "anything"};
     text = pdl_str_trim(text);
-    if (!s || text.n < PDL_SECRET_MIN || IS_ONE_OF(text, nobodys)) return;
+    if (!s || text.n < PDL_SECRET_MIN || PDL_STR_IN_NOCASE(text, nobodys)) return;
     /* most requests register a key that is registered already */
     if (!pdl_secrets_add_first(s, text)) return;
     pdl_buf b = PDL_BUF; /* a recording has bytes that code returned in this form */
@@ -408,13 +404,13 @@ static void note_param(pdl_secrets *s, pdl_str name, pdl_vref v, unsigned depth)
                              *const places[] = {"api_base", "base_url", "url"},
                              *const nests[] = {"fallbacks", "model_list", "litellm_params",
                                                "context_window_fallback_dict"};
-    if (IS_ONE_OF(name, headers))
+    if (PDL_STR_IN_NOCASE(name, headers))
         note_headers(s, v);
     else if (pdl_str_is(name, "model") && pdl_is_str(v))
         pdl_secrets_note_model(s, pdl_str_get(v));
-    else if (IS_ONE_OF(name, nests))
+    else if (PDL_STR_IN_NOCASE(name, nests))
         note_params(s, v, depth + 1);
-    else if (pdl_is_str(v) && IS_ONE_OF(name, places))
+    else if (pdl_is_str(v) && PDL_STR_IN_NOCASE(name, places))
         pdl_secrets_note_address(s, pdl_str_get(v));
     else if (pdl_is_str(v) && is_credential(name) && !is_file(name, v))
         pdl_secrets_note(s, pdl_str_get(v));
@@ -440,4 +436,36 @@ static void note_params(pdl_secrets *s, pdl_vref v, unsigned depth) {
 
 void pdl_secrets_note_parameters(pdl_secrets *s, pdl_vref parameters) {
     if (s) note_params(s, parameters, 0);
+}
+
+/* Returns true for a text that may be a key: it is long, has letters and digits, and neither blanks
+ * nor percent-encoded characters. */
+static bool is_like_key(pdl_str s) {
+    enum { SHORTEST = 16 };
+    bool letter = false, digit = false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i], low = (char)(c | 32);
+        if (!is_key_char(c) && c != '~' && c != '=') return false;
+        digit = digit || (c >= '0' && c <= '9');
+        letter = letter || (low >= 'a' && low <= 'z');
+    }
+    return s.n >= SHORTEST && letter && digit;
+}
+
+static bool is_key_of_query(pdl_str name) {
+    static const char *const words[] = {"token", "sig", "signature", "auth", "pass", "pwd"};
+    return is_credential(name) || PDL_STR_IN_NOCASE(name, words);
+}
+
+void pdl_secrets_note_page(pdl_secrets *s, pdl_vref request) {
+    pdl_vref url = pdl_dict_getz(request, "url");
+    if (!s) return;
+    note_headers(s, pdl_dict_getz(request, "headers"));
+    if (!pdl_is_str(url)) return;
+    address a = address_of(pdl_str_get(url));
+    pdl_str name, value;
+    if (a.has_user) note_user(s, a.user);
+    note_path(s, a.rest);
+    while (next_part(&a.query, "&", &name, &value))
+        if (is_key_of_query(name) || is_like_key(value)) note_decoded(s, value);
 }

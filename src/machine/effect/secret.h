@@ -29,8 +29,7 @@ enum { PDL_SECRET_MIN = 6 };
 
 typedef struct pdl_secrets pdl_secrets;
 pdl_secrets *pdl_secrets_new(void);
-void pdl_secrets_free(
-    pdl_secrets *s); /* s may be NULL, as in every function here */
+void pdl_secrets_free(pdl_secrets *s); /* s may be NULL, as in every function here */
 bool pdl_secrets_any(const pdl_secrets *s);
 /* Returns a number that increases whenever a text is registered for the first time. */
 size_t pdl_secrets_size(const pdl_secrets *s);
@@ -60,6 +59,10 @@ void pdl_secrets_note_address(pdl_secrets *s, pdl_str url);
 void pdl_secrets_note_model(pdl_secrets *s, pdl_str name);
 /* Registers keys, headers and URLs among the parameters of a model, also those of its fallbacks. */
 void pdl_secrets_note_parameters(pdl_secrets *s, pdl_vref parameters);
+/* Registers secrets of a request to the web: headers, user and password, and those parts of the
+ * query whose name or form is that of a key. Other parts of a query are what the program asks for,
+ * such as the words of a search. */
+void pdl_secrets_note_page(pdl_secrets *s, pdl_vref request);
 
 /* --- places that are secret by their name (secret.c) ------------------------------------------ */
 

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 
+#include "base/word_list.h"
 #include "effect/effect.h"
 #include "trace/fold_attempt.h"
 #include "trace/fold_form.h"
@@ -242,9 +243,7 @@ static bool stays_for_all_attempts(const char *key, bool kept) {
     static const char *const keys[] = {"pdl__decisions", FOLD_CALL_NAME, FOLD_CALL_ARGS, FOLD_TOOL,
                                        FOLD_SHOWN};
     if (strcmp(key, "pdl__attempts") == 0) return !kept;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strcmp(key, keys[i]) == 0) return true;
-    return false;
+    return PDL_STR_IN(pdl_str_of(key), keys);
 }
 
 /* Forgets the usage and the times of a failed attempt that the trace shows. Only the call of a
@@ -324,8 +323,8 @@ static void on_usage(pdl_fold *f, const pdl_event *e) {
         n->cost = (n->cost > 0 ? n->cost : 0) + pdl_num_to_double(cost);
 }
 
-/* Returns the failed attempts of a call without texts that the trace does not show. These are the
- * name of the model, and the words of the service, which may repeat the request. Owned. */
+/* Returns the failed attempts of a call. When the trace does not show the request, the name of the
+ * model and the words of the service, which may repeat the request, are left out. Owned. */
 static pdl_val attempts_shown(const pdl_fold *f, pdl_vref attempts, const pdl_effect *e) {
     static const char *const texts[] = {"model", "message"};
     pdl_label label = e ? pdl_effect_label(e) : 0;
@@ -345,7 +344,7 @@ static pdl_val attempts_shown(const pdl_fold *f, pdl_vref attempts, const pdl_ef
     return out;
 }
 
-/* Records the course of a call: the reply's value, {attempts, structured}, or absent. */
+/* Records how a call was made. how: the value of the event, {attempts, structured}, or absent. */
 static void note_call(pdl_fold *f, fold_node *n, pdl_vref how, const pdl_effect *e) {
     static const char *const names[][2] = {{"attempts", "pdl__attempts"},
                                            {"structured", "pdl__structured"}};

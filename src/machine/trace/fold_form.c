@@ -11,9 +11,9 @@
  *
  * The text of a dump depends on which of the answers are missing or null. So a block has a form for
  * each such combination that was seen lately; an execution with another combination makes one more.
- * What must stay true: a dump asks the same questions for all executions of a block, and does only
- * two things with an answer: it places the answer in the text, or leaves it out when it is missing
- * or null. Other nodes are written without a form (has_form in fold_write.c).
+ * This is right only as long as a dump asks the same questions for all executions of a block. A
+ * dump may only place an answer in the text, or leave out an answer that is missing or null. Other
+ * nodes are written without a form (has_form in fold_write.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

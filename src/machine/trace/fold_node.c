@@ -1,4 +1,4 @@
-/* fold_node.c -- when the nodes of a trace are written and freed.
+/* fold_node.c -- writes and frees the nodes of a trace as early as possible.
  *
  * The trace of a long run does not fit in memory, and its form makes it hard to write as the run
  * proceeds. In JSON the parts of a block precede its result, and the fields of a loop precede its
@@ -202,7 +202,9 @@ static void subtract_usage(fold_usage *from, const fold_usage *u) {
     from->cost -= u->cost;
 }
 
-/* When the parts are freed, which follows, the usage that they themselves dropped is added. */
+/* Records the usage of the parts except `last`, because the trace no longer shows these parts.
+ * Usage that a part has dropped before is not counted here, because it is added when the part is
+ * freed. */
 void pdl_fold_note_dropped(fold_node *n, const fold_node *last) {
     fold_usage shown = pdl_fold_usage_of(last);
     n->dropped = pdl_fold_usage_of(n);

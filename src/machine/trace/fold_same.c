@@ -82,8 +82,8 @@ typedef struct fold_best {
     size_t n;
 } fold_best;
 
-/* Returns true when b is the last attempt of a model whose fallback contains n. That model has the
- * same id, so n would seem to name the model around it. */
+/* Returns true when b is the last attempt of a model whose fallback contains n. The attempt and its
+ * model have the same id. In n, a reader would take this id for the model around n. */
 static bool is_attempt_around(const fold_node *n, const fold_base *b) {
     for (const fold_node *up = n->parent; up; n = up, up = up->parent) {
         bool in_fallback = up->block->kind == PDL_BLOCK_model && up->attempt_failed &&
@@ -96,7 +96,7 @@ static bool is_attempt_around(const fold_node *n, const fold_base *b) {
 static void look_in(const pdl_fold *f, uint32_t fiber, const fold_node *n, fold_list which,
                     pdl_vref list, fold_best *best) {
     const fold_bases *all = pdl_idmap_find(&f->bases, (uintptr_t)fiber);
-    for (size_t i = 0; all && i < all->cap; i++) { /* the newest first */
+    for (size_t i = 0; all && i < all->cap; i++) { /* from the newest model to the oldest */
         const fold_base *b = &all->base[(all->n - 1 - i) % all->cap];
         if (!pdl_is_str(b->id) || b->tick >= pdl_fold_began(n)) continue;
         if (length(b->lists[which]) <= best->n) continue;
@@ -132,7 +132,8 @@ pdl_val pdl_fold_rest(pdl_vref v, size_t from) {
 }
 
 /* Called when the fiber of n ends. Returns the fiber that continues with its messages; 0 when no
- * fiber does. In a map only the messages of the first iteration come before all others. */
+ * fiber does. Of the iterations of a map, only the first one counts: its messages follow directly
+ * the messages before the map. */
 static uint32_t fiber_after(const fold_node *n) {
     const fold_node *outermost = n;
     while (outermost->parent && outermost->parent->fiber == n->fiber) outermost = outermost->parent;
@@ -163,9 +164,7 @@ static bool runs(const pdl_fold *f, uint32_t fiber) {
     return fiber && pdl_idmap_find(&f->tops, (uintptr_t)fiber);
 }
 
-static bool is_outermost(const fold_node *n) {
-    return !n->parent || n->parent->fiber != n->fiber;
-}
+static bool is_outermost(const fold_node *n) { return !n->parent || n->parent->fiber != n->fiber; }
 
 /* Returns the fiber whose later models may name n; 0 when there are none. Replies may arrive when
  * the fiber that asked for them has ended. Its models can then name each other until it is written.
@@ -210,7 +209,6 @@ void pdl_fold_same_end(pdl_fold *f, const fold_node *n) {
 }
 
 void pdl_fold_same_free(pdl_fold *f) {
-    for (size_t i = 0; i < pdl_idmap_places(&f->bases); i++)
-        bases_free(pdl_idmap_at(&f->bases, i));
+    for (size_t i = 0; i < pdl_idmap_places(&f->bases); i++) bases_free(pdl_idmap_at(&f->bases, i));
     pdl_idmap_fini(&f->bases);
 }

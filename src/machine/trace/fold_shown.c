@@ -35,8 +35,7 @@ void pdl_fold_note_shown(fold_node *n, const char *key, pdl_vref text) {
     if (!n) return;
     fold_fact *old = pdl_fold_fact(n, FOLD_SHOWN, 0);
     if (!old)
-        pdl_fold_fact_add(n, key, 0,
-                          add_piece(pdl_list_push(pdl_list_new(2), pdl_int(0)), text));
+        pdl_fold_fact_add(n, key, 0, add_piece(pdl_list_push(pdl_list_new(2), pdl_int(0)), text));
     else if (!is_full(old->value))
         old->value = add_piece(old->value, text);
 }

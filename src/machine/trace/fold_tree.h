@@ -54,7 +54,7 @@ typedef struct fold_series {
 /* Counts calls of models, with their tokens and prices. */
 typedef struct fold_usage {
     int64_t counts[3]; /* calls, completion, prompt */
-    double cost; /* 0 when it is unknown */
+    double cost;       /* 0 when it is unknown */
 } fold_usage;
 
 /* Invariants: a node that was written has text, and neither facts nor children; n_left counts the
@@ -63,9 +63,9 @@ typedef struct fold_node {
     const pdl_block *block;
     struct fold_node *parent; /* NULL when the node is the root, or its parent was freed */
     struct fold_node *first, *last, *next, *prev; /* shown children, in order */
-    struct fold_node *cursor;        /* the child at which the next search begins */
-    struct fold_node *older, *newer; /* links of the list of all nodes */
-    struct fold_node *queue_next; /* next node that has ended and waits */
+    struct fold_node *cursor;                     /* the child at which the next search begins */
+    struct fold_node *older, *newer;              /* links of the list of all nodes */
+    struct fold_node *queue_next;                 /* next node that has ended and waits */
     uint64_t due; /* the number of an event: a node in the queue is not examined before it */
     pdl_entry entry;
     uint32_t fiber;
@@ -84,14 +84,15 @@ typedef struct fold_node {
     int64_t sent;        /* for a model: when the answered request was sent; 0 when it is unknown */
     int64_t first_piece; /* for a model: time of the first piece; 0 when the answer was one piece */
     PDL_VEC(fold_fact) facts;
-    /* Maps index + 1 to the position + 1 of the last fact with this index; for many facts. */
+    /* Set when there are many facts. Maps index + 1 to the position + 1 of the last fact with this
+     * index. */
     pdl_idmap by_index;
     pdl_val context;          /* for models: the incoming messages */
     int64_t usage[3];         /* calls, completion, prompt */
     double cost;              /* negative when it is unknown */
     fold_usage inside;        /* usage of parts that were written and freed */
     fold_usage lost;          /* usage of failed attempts that the trace does not show */
-    fold_usage kept, dropped; /* usage of failed attempts; of parts that the trace drops */
+    fold_usage kept, dropped; /* usage of failed attempts, and of dropped parts */
     char *failure;            /* owned: set for the innermost block that failed */
     /* For a model, owned: the error of its answer, when it arrived before the block ended. */
     char *answer_failed;
@@ -130,7 +131,7 @@ struct pdl_fold {
     pdl_program *program;
     const pdl_secrets *secrets;
     const pdl_redaction *redaction; /* when it is NULL, no text is redacted */
-    pdl_fold_label_fn *put_label; /* when it is NULL, origins are not written */
+    pdl_fold_label_fn *put_label;   /* when it is NULL, origins are not written */
     const void *label_user;
     size_t n_secrets; /* size of the register of secrets when the first node was written */
     bool began;       /* a node was written */
@@ -225,7 +226,7 @@ pdl_val pdl_fold_hole_text(const pdl_buf *text);   /* borrowed until the tree is
 pdl_val pdl_fold_hole_items(const pdl_buf *items); /* becomes a list; borrows the items */
 pdl_val pdl_fold_hole_written(pdl_fold *f, const pdl_block *b, pdl_str name);
 pdl_val pdl_fold_hole_taken(const pdl_case *c); /* true when the case was taken, or null */
-pdl_val pdl_fold_hole_slot(size_t answer); /* becomes a slot of a form (fold_form.c) */
+pdl_val pdl_fold_hole_slot(size_t answer);      /* becomes a slot of a form (fold_form.c) */
 bool pdl_fold_is_slot(pdl_vref v, size_t *answer);
 /* Writes a hole. This is the function `other` of pdl_json_part. */
 bool pdl_fold_put_hole(void *user, pdl_vref v, unsigned depth, pdl_buf *out);

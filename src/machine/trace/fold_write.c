@@ -159,8 +159,8 @@ static bool may_be_tried_again(const pdl_block *b) {
 /* Returns true for kinds of blocks that only combine values and make no call. */
 static bool is_putting_together(pdl_block_kind k) {
     static const bool kinds[PDL_BLOCK_COUNT] = {
-        [PDL_BLOCK_scalar] = true, [PDL_BLOCK_data] = true,  [PDL_BLOCK_message] = true,
-        [PDL_BLOCK_text] = true,   [PDL_BLOCK_array] = true, [PDL_BLOCK_lastOf] = true,
+        [PDL_BLOCK_scalar] = true, [PDL_BLOCK_data] = true,    [PDL_BLOCK_message] = true,
+        [PDL_BLOCK_text] = true,   [PDL_BLOCK_array] = true,   [PDL_BLOCK_lastOf] = true,
         [PDL_BLOCK_object] = true, [PDL_BLOCK_sequence] = true};
     return kinds[k];
 }
@@ -264,8 +264,8 @@ static bool is_of_taking(const char *key) {
     return strcmp(key, "pdl__if_result") == 0 || strcmp(key, "pdl__matched") == 0;
 }
 
-/* Returns true for a case without a test, in a block that was not executed at this position, when
- * the case was taken at another one. */
+/* Called for a block that was not executed at this position. Returns true for a case without a test
+ * that was taken in another execution of the block. */
 static pdl_val written_fact(void *user, const pdl_block *b, const char *key, uint32_t index) {
     const end_of *e = user;
     if (b->kind != PDL_BLOCK_match || !is_of_taking(key)) return pdl_absent();
@@ -354,8 +354,7 @@ static pdl_val add_timing(const view_of *v, bool of_call, pdl_val dict) {
     pdl_val t = makes_dicts(v) ? pdl_dict_new(4) : pdl_absent();
     t = add(v, t, "start_nanos", pdl_int(n->start));
     if (n->sent && of_call) t = add(v, t, "sent_nanos", pdl_int(n->sent));
-    if (n->first_piece && of_call)
-        t = add(v, t, "first_token_nanos", pdl_int(n->first_piece));
+    if (n->first_piece && of_call) t = add(v, t, "first_token_nanos", pdl_int(n->first_piece));
     t = add(v, t, "end_nanos", pdl_int(end));
     if (!makes_dicts(v)) return dict;
     return pdl_dict_putz(dict, "pdl__timing", pdl_dict_putz(t, "timezone", pdl_textz("UTC")));
@@ -419,8 +418,7 @@ static pdl_val model_fields(const view_of *v, pdl_val dict) {
     static const char *const notes[] = {"pdl__attempts", "pdl__structured"};
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         pdl_vref x = fact_of(n, notes[i], 0);
-        if (!pdl_is_absent(x) && !v->fold->whole)
-            dict = pdl_dict_putz(dict, notes[i], pdl_keep(x));
+        if (!pdl_is_absent(x) && !v->fold->whole) dict = pdl_dict_putz(dict, notes[i], pdl_keep(x));
     }
     pdl_val sent = resolved(input);
     pdl_fold_same_note(v->fold, n, id, context, sent);

@@ -59,15 +59,20 @@ static bool is_question(const pdl_effect *e) {
     return e->kind == PDL_EFFECT_input || e->kind == PDL_EFFECT_approval;
 }
 
+/* Returns the cost of a call; 0 when no price is known. */
+static double cost_of(pdl_vref usage) {
+    pdl_vref v = pdl_dict_getz(usage, "cost");
+    double cost = pdl_is(v, PDL_V_FLOAT) || pdl_is_int(v) ? pdl_num_to_double(v) : 0;
+    return cost > 0 ? cost : 0;
+}
+
 static void add_usage(pdl_progress *p, pdl_vref usage) {
     static const char *const fields[] = {"prompt_tokens", "completion_tokens"};
     int64_t n;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (pdl_int_get(pdl_dict_getz(usage, fields[i]), &n) && n > 0 && n < INT64_MAX - p->tokens)
             p->tokens += n;
-    pdl_vref v = pdl_dict_getz(usage, "cost");
-    double cost = pdl_is(v, PDL_V_FLOAT) || pdl_is_int(v) ? pdl_num_to_double(v) : 0;
-    if (cost > 0) p->cost += cost;
+    p->cost += cost_of(usage);
 }
 
 static void begin(pdl_progress *p, const pdl_event *event) {
@@ -96,21 +101,21 @@ static bool end(pdl_progress *p, const pdl_event *e) {
 }
 
 bool pdl_progress_take(pdl_progress *p, const pdl_event *e) {
-    switch ((int)e->kind) {
-    case PDL_EVENT_effect: begin(p, e); return false;
-    case PDL_EVENT_reply: return end(p, e);
-    case PDL_EVENT_usage: add_usage(p, e->value); return false;
-    case PDL_EVENT_note: p->retried += e->err != NULL; return false;
-    default: return false;
-    }
+    if (e->kind == PDL_EVENT_reply) return end(p, e);
+    if (e->kind == PDL_EVENT_effect) begin(p, e);
+    if (e->kind == PDL_EVENT_usage) add_usage(p, e->value);
+    if (e->kind == PDL_EVENT_note) p->retried += e->err != NULL;
+    return false;
 }
 
-static void put_tokens(pdl_vref reply, pdl_buf *out) {
+static void put_usage(pdl_vref reply, pdl_buf *out) {
     pdl_vref usage = pdl_is_dict(reply) ? pdl_dict_getz(reply, "usage") : pdl_absent();
     int64_t asked, said;
-    if (pdl_is_dict(usage) && pdl_int_get(pdl_dict_getz(usage, "prompt_tokens"), &asked) &&
+    if (!pdl_is_dict(usage)) return;
+    if (pdl_int_get(pdl_dict_getz(usage, "prompt_tokens"), &asked) &&
         pdl_int_get(pdl_dict_getz(usage, "completion_tokens"), &said))
         pdl_buf_putf(out, ", %lld tokens in, %lld out", (long long)asked, (long long)said);
+    if (cost_of(usage) > 0) pdl_buf_putf(out, ", %.4g $", cost_of(usage));
 }
 
 static void put_status(const char *word, pdl_vref reply, pdl_buf *out) {
@@ -137,7 +142,7 @@ void pdl_progress_describe_end(const pdl_progress *p, const pdl_event *e, pdl_bu
     if (e->err)
         pdl_buf_putf(out, ": %s", pdl_err_kind_name(e->err->kind));
     else if (e->effect->kind == PDL_EFFECT_model)
-        put_tokens(e->reply->value, out);
+        put_usage(e->reply->value, out);
     else if (e->effect->kind == PDL_EFFECT_command)
         put_status("exit status", e->reply->value, out);
     else if (e->effect->kind == PDL_EFFECT_http)

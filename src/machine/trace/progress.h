@@ -1,8 +1,8 @@
 /* progress.h -- the progress of a run in a few numbers, which are shown to people while it runs.
  *
- * The numbers are computed from the events of the run, as all reports are, so that the line on a
- * terminal, the lines of --verbose and the summary of a batch cannot disagree with the trace. Only
- * what takes time counts: calls of models, tools, code and commands.
+ * Like all reports, the numbers are computed from the events of the run. So the line on a terminal,
+ * the lines of --verbose and the summary of a batch cannot disagree with the trace. Only what takes
+ * time counts: calls of models, tools, code and commands.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

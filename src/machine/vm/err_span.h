@@ -1,5 +1,5 @@
-/* err_span.h -- what the machine adds to an error: its exact span in a text, the call that the user
- * wrote, and the language of the failed code. Private to vm.
+/* err_span.h -- additions of the machine to an error: its exact span in a text, the call that the
+ * user wrote, and the language of the failed code. Private to vm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,6 +12,10 @@
 void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err);
 /* Marks the line of Python code that failed; b is a code block. */
 void pdl_vm_mark_code(const pdl_block *b, pdl_err *err);
+/* Marks the place w in a Jinja template; b is its code block. Where the text of the template was
+ * computed, a hint has the line. */
+void pdl_vm_mark_template(const pdl_block *b, const pdl_srcsite *site, const pdl_srcspan *w,
+                          pdl_err *err);
 
 /* Adds a hint to err when the expression of `call` means a method, although the object has a
  * function of the same name. */

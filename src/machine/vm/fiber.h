@@ -25,7 +25,6 @@ typedef struct pdl_fiber pdl_fiber;
 typedef struct pdl_outq pdl_outq;
 typedef struct pdl_attempts pdl_attempts; /* vm/retry.h */
 typedef struct pdl_mapping pdl_mapping;   /* vm/loop.h */
-
 /* Bits of the register `print`. MESSAGES_UNREAD is set in a silent part (vm/ops/ops_block.c). */
 enum { PRINT_RESULT = 1, PRINT_CONTEXT = 2, MESSAGES_UNREAD = 4 };
 
@@ -85,7 +84,7 @@ typedef struct pdl_vm_block {
     uint32_t iter;           /* number of the iteration, for the ids of the iteration's parts */
     uint32_t effects;        /* number of effects that were started at the block's place */
     uint32_t instances;      /* number of calls that the block's expressions have made */
-    uint8_t print_in, print; /* the fiber's register `print`: around the block, and inside it */
+    uint8_t print_in, print; /* the fiber's register `print` before the block, and inside it */
     bool holds;              /* output waits until the block has succeeded; see pdl_out_hold */
     pdl_label control_in;    /* the register `control` of the parent */
     pdl_budget *budget;      /* owned; the budget that this block made; NULL when it made none */
@@ -133,7 +132,8 @@ typedef enum {
     FIBER_WAIT_MAP,
     FIBER_WAIT_SLOT,
     FIBER_HELD, /* held by the engine of an inference, see particle.h */
-    FIBER_DONE, FIBER_FAILED
+    FIBER_DONE,
+    FIBER_FAILED
 } pdl_fiber_state;
 
 /* A call of a fiber: it is open, or the fiber has not noticed its failure yet. */
@@ -143,7 +143,7 @@ struct pdl_made {
     bool raises;    /* a failure that was not noticed is an error at the end of the run */
 };
 
-/* The kinds of slots for which a parked fiber may wait; see slots.c. */
+/* The kinds of slots for which a parked fiber may wait; see inflight_limit.c. */
 typedef enum { PDL_SLOT_MODEL, PDL_SLOT_EFFECT, PDL_SLOT_COUNT } pdl_slot;
 
 struct pdl_fiber {
@@ -162,7 +162,7 @@ struct pdl_fiber {
     bool autoescape;
     /* With strict control: labels of the conditions that led to this point; else 0. */
     pdl_label control;
-    uint32_t choices; /* with strict control: choices by values with an origin */
+    uint32_t choices; /* with strict control: number of choices by values with an origin */
     /* Labels of the values that chose the running functions, and of the texts that became code. */
     pdl_label chosen;
     /* Labels of the values that could have ended the current attempt; 0 after it. */
@@ -195,7 +195,7 @@ struct pdl_fiber {
     pdl_path *base, *base_from;
     pdl_outq *out;
     uint32_t wait_id;              /* for WAIT_CALL: id of the effect */
-    uint32_t wait_from, wait_left; /* WAIT_CALLS: first call; number of open ones */
+    uint32_t wait_from, wait_left; /* for WAIT_CALLS: first call, number of open calls */
     uint32_t nested;               /* frames of lang: pdl, whose model calls count separately */
     uint32_t n_open;               /* number of open calls in `calls` */
     bool handled;                  /* a fiber around this one has a handler */

@@ -49,7 +49,7 @@ struct pdl_inflight {
     /* The block that made the request. For a request of code it is the block of the program around
      * that code. */
     const pdl_block *block;
-    pdl_code *code;         /* kept */
+    pdl_code *code; /* kept */
     pdl_path *path;
     pdl_stage *stages;
     PDL_VEC(uint32_t) waiters; /* fiber ids */
@@ -58,6 +58,8 @@ struct pdl_inflight {
     bool handled;
     bool nested;  /* the call was made inside lang: pdl */
     bool visible; /* pieces go to the output, at the position where the program prints */
+    bool waits;   /* the pieces wait for the end of the call, since a stage may refuse the answer */
+    bool refused; /* the pieces waited, and a stage has refused the answer */
     /* the answer is the run's result, so extras are reported as they arrive */
     bool gives_result;
     pdl_buf pieces;          /* text that was received and not printed yet */

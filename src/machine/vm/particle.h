@@ -2,9 +2,9 @@
  * to vm.
  *
  * An engine of inference (apps/infer) steps many runs of one program. The engine needs the runs
- * parked at two kinds of places: at a factor, where it may replace some by copies of others, and
- * before the first effect of chance, because all runs do the same until then. A parked fiber is
- * HELD until pdl_run_release.
+ * parked at two kinds of places. At a factor, it may replace some runs by copies of others. Before
+ * the first effect of chance, it makes copies of one run, because all runs do the same until then.
+ * A parked fiber is HELD until pdl_run_release.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

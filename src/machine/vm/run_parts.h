@@ -2,11 +2,11 @@
  * always true of it (its _ok, asserted at each step in builds with assertions). Private to vm.
  *
  *   `fibers`  in run/schedule.c: the fibers, and which of them has its turn.
- *   `effects` in effects/inflight.c: what was asked of the outside, and what it used.
- *   `output`  in blocks/out.c: what the program prints and writes to files.
+ *   `effects` in effects/inflight.c: the requests to the outside, and their use of the budget.
+ *   `output`  in blocks/output_order.c: what the program prints and writes to files.
  *   `outcome` in run/outcome.c: how the run ended.
- *   `code`    in run/run_globals.c: names, and what was read and compiled while it ran.
- *   `memory`  in run/memory.c: what ends the run when time or memory is out.
+ *   `code`    in run/run_globals.c: names, and the sources that were read and compiled.
+ *   `memory`  in run/memory.c: the end of the run when time or memory is used up.
  *   `random`  in run/random_source.c: the random numbers of the program.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -126,8 +126,7 @@ typedef struct pdl_run_code {
     pdl_val tool_names;
     /* dict: name of a tool that the server has but the program does not get -> the reason */
     pdl_val left_out;
-    uint32_t
-        n_searched; /* number of errors for which advise.c has searched the program */
+    uint32_t n_searched; /* number of errors for which advise.c has searched the program */
     /* code of a module with a policy was built, or the run is part of such code */
     bool has_modules;
     /* The keys of dicts that were made recently, by the number of the instruction. A literal that

@@ -95,7 +95,8 @@ typedef struct pdl_run_options {
     /* For a run inside another run: prefix of the places of its effects; kept. NULL for
      * other runs. */
     pdl_path *place;
-    uint32_t turns; /* number of loop turns between two polls of the world; 0 means 20000 */
+    /* number of loop turns between two polls of the world; 0 means 20000, or 500 with a trace */
+    uint32_t turns;
     /* The keys of each call are registered here before anything can show them; borrowed. When it is
      * NULL, they are not registered. */
     pdl_secrets *secrets;

@@ -61,7 +61,7 @@ struct pdl_cache {
     const pdl_redaction *redaction; /* values with these labels are not stored; or NULL */
     miss *open;
     PDL_VEC(hit) hits;
-    size_t head;    /* hits[head..n) wait to be delivered */
+    size_t head; /* hits[head..n) wait to be delivered */
     size_t answered;
     uint32_t busy;  /* effect whose piece is being delivered; 0 at other times */
     bool cancelled; /* the effect was cancelled while it was delivered */
@@ -302,7 +302,7 @@ static bool show(pdl_cache *c, const pdl_effect *e, pdl_vref value) {
     return !c->cancelled;
 }
 
-/* Answers a hit. Takes everything of h. */
+/* Answers a hit. Takes ownership of the members of h. */
 static void deliver(pdl_cache *c, hit h) {
     assert(cache_ok(c));
     if (!h.e) {

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "base/cancel.h"
-#include "sqlite/seal.h"
+#include "sqlite/checksum.h"
 #include "sqlite/sql.h"
 
 #include "base/banned.h"
@@ -85,7 +85,10 @@ static bool check_file(cachefile *f, pdl_err *err) {
         return refuse(f, "is not a cache: give the name of a new file, or of one made by --cache",
                       err);
     if (version != VERSION)
-        return refuse(f, "was made by another version: give the name of a new file", err);
+        return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                           "%s was made by another version (format %ld, this one reads %d): give "
+                           "the name of a new file",
+                           pdl_sql_path(f->q).p, version, VERSION);
     if (!pdl_sql_is_ours(f->q, objects, sizeof objects / sizeof *objects, &ours, err)) return false;
     if (!ours)
         return refuse(
@@ -165,7 +168,7 @@ static bool on_found(void *user, sql *q, sql_row *row) {
     struct cachefile_found *x = user;
     pdl_str reply = pdl_sql_text(q, row, 0);
     x->found = true;
-    x->is_sound = pdl_unseal(&reply);
+    x->is_sound = pdl_checksum_remove(&reply);
     pdl_buf_put(x->reply, reply);
     return false;
 }
@@ -177,8 +180,7 @@ bool pdl_cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found, 
                      (sql_rows){on_found, &x}, err))
         return false;
     *found = x.found;
-    if (x.found && !x.is_sound)
-        return refuse(f, FLIPPED, err);
+    if (x.found && !x.is_sound) return refuse(f, FLIPPED, err);
     return !x.found ||
            (begin(f, err) &&
             pdl_sql_run(f->q, ST_USED, (sql_arg[]){SQL_I(now_s()), SQL_S(key), SQL_I(number)}, 3,
@@ -187,7 +189,7 @@ bool pdl_cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found, 
 
 bool pdl_cachefile_add(cachefile *f, const pdl_cache_row *row, pdl_err *err) {
     pdl_buf b;
-    pdl_str reply = pdl_seal(row->reply, &b);
+    pdl_str reply = pdl_checksum_add(row->reply, &b);
     sql_arg args[] = {SQL_S(row->key), SQL_I(row->number), SQL_S(row->model), SQL_S(row->request),
                       SQL_S(reply),    SQL_I(now_s()),     SQL_I(now_s())};
     bool ok = begin(f, err) &&
@@ -214,7 +216,7 @@ static bool on_row(void *user, sql *q, sql_row *row) {
         .used = pdl_sql_int(q, row, 6),
         .hits = pdl_sql_int(q, row, 7),
     };
-    x->is_damaged = !pdl_unseal(&r.reply);
+    x->is_damaged = !pdl_checksum_remove(&r.reply);
     return !x->is_damaged && x->fn(x->user, &r);
 }
 

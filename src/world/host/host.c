@@ -1,5 +1,5 @@
 /* host.c -- the world and its small effects; see host.h. Files that stay open are in file_write.c,
- * standard input is in input.c.
+ * standard input is in standard_input.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +14,9 @@
 
 #include "base/limits.h"
 #include "base/pace.h"
-#include "base/packed.h"
+#include "base/packed_files.h"
 #include "base/utf8.h"
+#include "base/word_list.h"
 #include "host/host_impl.h"
 #include "io/clock.h"
 #include "io/entropy.h"
@@ -102,8 +103,7 @@ static void hint_fault(pdl_err *err, pdl_str shown, const pdl_utf8_fault *f) {
  * person. */
 static bool is_question(pdl_str name) {
     static const char *const inputs[] = {"stdin", "-", "input", "user", "sys.stdin"};
-    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
-        if (pdl_str_is(name, inputs[i])) return true;
+    if (PDL_STR_IN(name, inputs)) return true;
     pdl_str end = pdl_str_trim(name);
     return end.n && pdl_byte_in(end.p[end.n - 1], PDL_STR("?:"));
 }

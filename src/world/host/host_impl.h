@@ -2,7 +2,7 @@
  *
  *   `host.c`       the world; read, source, sleep, now, random.
  *   `file_write.c` files that stay open, encodings.
- *   `input.c`      standard input.
+ *   `standard_input.c`      standard input.
  *   `approval.c`   questions of a policy, on the terminal.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -68,6 +68,12 @@ pdl_str pdl_durable_path(const pdl_durable *d);
 PDL_MUST bool pdl_durable_guards(const pdl_durable *d, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err);
 
+/* Keeps what came of the run, an object that the owner of the run makes. Errors: io; type (it has
+ * no JSON). */
+PDL_MUST bool pdl_durable_put_result(pdl_durable *d, pdl_vref result, pdl_err *err);
+/* Returns what was kept, owned; absent when nothing was. Errors: io, replay. */
+PDL_MUST bool pdl_durable_result(const pdl_durable *d, pdl_val *out, pdl_err *err);
+
 /* Returns the recorded variables, owned. The keys must be registered before. Errors: config (a key
  * is not set), replay. */
 PDL_MUST bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err);
@@ -99,8 +105,9 @@ void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value);
 void pdl_durable_again(pdl_durable *d, pdl_str place);
 PDL_MUST bool pdl_durable_skip(pdl_durable *d, const char *option, pdl_str given, pdl_err *err);
 /* Checks that the run may begin. The run must not begin when an action has no end and the user has
- * not said what to do, or when others changed a file that the run writes. Files are truncated to
- * what was acknowledged. Error: runtime, with the places and the remedies. */
+ * not said what to do, or when another program changed a file that the run writes. Files are
+ * truncated to what was acknowledged. A run that is only replayed or shown may always begin. Error:
+ * runtime, with the places and the remedies. */
 PDL_MUST bool pdl_durable_prepare(pdl_durable *d, pdl_err *err);
 
 /* A text that replaces the text of a file of the program, for this run. */
@@ -114,11 +121,11 @@ typedef struct pdl_durable_options {
     pdl_str dir; /* folder of the program: paths in requests are relative to it */
     const pdl_debug *debug;
     const pdl_secrets *secrets; /* shared with the session, borrowed; may be NULL */
-    bool provisional;   /* the machine gets pieces of answers at once */
-    bool park;          /* a question without an answer parks the run, and the process ends */
-    bool changed_fails; /* set by --changed fail: any difference from the recording ends the run */
-    bool rebuild;       /* code may run again to restore its worker */
-    bool reuse_moved;   /* an action that is at another place now keeps its recorded answer */
+    bool provisional;           /* the machine gets pieces of answers at once */
+    bool park;           /* a question without an answer parks the run, and the process ends */
+    bool changed_fails;  /* set by --changed fail: any difference from the recording ends the run */
+    bool rebuild;        /* code may run again to restore its worker */
+    bool reuse_moved;    /* an action that is at another place now keeps its recorded answer */
     bool approvals_park; /* an approval that the user cannot give now parks the run */
     /* Replaced texts of files of the program. Each is used only while its file is unchanged.
      * Borrowed. */
@@ -148,7 +155,8 @@ void pdl_durable_ends(pdl_durable *d);
 /* Returns true when poll can deliver answers without waiting. */
 bool pdl_durable_is_ready(const pdl_durable *d);
 
-/* --- runs of a server: one file, one sync for all in a turn (group.c) ------------------------- */
+/* --- runs of a server: one file, one sync for all in a turn (server_runs.c)
+ * ------------------------- */
 
 /* How the journal of a server is opened. */
 typedef struct pdl_durable_server {
@@ -174,8 +182,8 @@ typedef enum {
     PDL_KEYED_ANSWERED, /* its answer is stored */
     PDL_KEYED_OTHER     /* another request had this key */
 } pdl_keyed;
-/* Finds the run for a key and the body that was sent with it; Each may be any text; the file has
- * only their hashes. *answer is set for PDL_KEYED_ANSWERED. */
+/* Finds the run for a key and the body that was sent with the key. Key and body may be any text;
+ * the file has only their hashes. *answer is set for PDL_KEYED_ANSWERED. */
 PDL_MUST bool pdl_durable_keyed(pdl_durable *server, pdl_str key, pdl_str body, pdl_keyed *out,
                                 pdl_buf *answer, pdl_err *err);
 /* Opens a new run for the key, or continues it. index: its number among the runs of this key.
@@ -233,8 +241,8 @@ PDL_MUST bool pdl_durable_each_question(pdl_str path,
 PDL_MUST bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
 /* Registers secrets that are in the rows and in no variable, such as tokens that services made. */
 void pdl_durable_note_secrets(const pdl_durable *d, pdl_secrets *s);
-/* Makes a copy as one file. With secrets, the copy contains no keys and none of these secrets, and
- * can only be replayed. With NULL the copy is exact. */
+/* Makes a copy as one file. When `secrets` is not NULL, the copy contains no keys and none of these
+ * secrets, and can only be replayed. Otherwise the copy is exact. */
 PDL_MUST bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets,
                                  pdl_err *err);
 /* In a copy without an owner, forgets all requests of the block at this place and of blocks inside

@@ -10,8 +10,8 @@
 #include "base/debug.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "journal/db.h"
 #include "journal/journal.h"
+#include "journal/recording_file.h"
 
 struct pdl_journal {
     pdl_world world; /* the world for the run */

@@ -34,9 +34,12 @@ typedef enum { CLAIM_NEW, CLAIM_THERE, CLAIM_FAILED } claim_state;
 claim_state pdl_lock_claim(pdl_str path, bool replace, int *fd, pdl_err *err);
 
 /* Takes the lock. The descriptor stays open as long as SQLite has the file, because closing a
- * descriptor of a file releases its locks. Waits for a lock whose owner has ended; The name of the
- * owner is read from s. When s is NULL, the function does not wait. */
+ * descriptor of a file releases its locks. When s is not NULL, the name of the owner is read from
+ * s, and the function waits for a lock whose owner has ended. */
 lock_state pdl_lock_take(pdl_str path, pdl_store *s, int *fd);
+/* Checks at the end of the work that the file with the lock fd still has this name. Rows of a file
+ * that was removed are lost. user: who wrote it, "run" or "batch". fd may be -1. Errors: io. */
+bool pdl_lock_check_there(pdl_str path, int fd, const char *user, pdl_err *err);
 /* Returns true when a process has the lock. Right after the owner was killed, a child of the owner
  * may hold the lock: see pdl_lock_owner_is_gone. Must not be called while this process has the file
  * open, because the call would release the locks on it. */

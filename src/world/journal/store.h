@@ -64,7 +64,7 @@ typedef struct store_effect {
     int64_t id;
     /* number of the run in a file with several runs; 0 in a file with one run */
     int64_t run;
-    int64_t key;        /* hash of these columns: place, seq, kind, hash */
+    int64_t key; /* hash of these columns: place, seq, kind, hash */
     /* hash of the parent's place (without numbers in sequences), kind and hash */
     int64_t parent_key;
     pdl_str place, kind, hash, request;
@@ -153,7 +153,7 @@ PDL_MUST bool pdl_store_messages(pdl_store *s, int64_t id, pdl_buf *out, pdl_err
 
 typedef struct store_file {
     pdl_str path; /* relative to the working folder */
-    bool existed; /* it existed before the first write */
+    bool existed; /* the file existed before the first write */
     /* before: length before the first write; size: length that was acknowledged; in bytes */
     int64_t before, size;
     /* changed: time of the change that the last write made, in ns; 0 before the first write */

@@ -43,8 +43,8 @@ bool pdl_mcp_session_ok(const session *s) {
         sent += c->kind == CALL_JOB;
         lists += c->kind == CALL_LIST;
     }
-    return sent == s->n_sent && s->next_turn <= s->turn.n &&
-           (!s->turn.n || s->config.one_by_one) && (s->state != SESSION_READY || s->version) &&
+    return sent == s->n_sent && s->next_turn <= s->turn.n && (!s->turn.n || s->config.one_by_one) &&
+           (s->state != SESSION_READY || s->version) &&
            (pdl_is_absent(s->pages) || (lists && pdl_is_absent(s->tools)));
 }
 

@@ -21,8 +21,9 @@ typedef struct pdl_mcp_options {
     /* Returns the value of a variable. When the function is NULL, no variable is set. */
     const char *(*env)(void *user, const char *name);
     void *user;
-    /* Returns the value of a variable in a file `.env` alone: the same pointer as env when the
-     * process does not have the variable. When the function is NULL, there is no such file. */
+    /* Does what env does, but reads only the file `.env`, and not the environment of the process.
+     * The result is the pointer that env returns, unless the process has the variable, too. When
+     * the function is NULL, there is no such file. */
     const char *(*env_of_file)(void *user, const char *name);
     const pdl_debug *debug; /* categories mcp, http; may be NULL */
     /* Secrets that are removed from messages, before the messages are shortened; may be NULL. */
@@ -45,11 +46,10 @@ typedef struct pdl_mcp_options {
 
 /* Requests and replies of effects of kind tool; `server` is a name of the configuration:
  *
- * {server, op: "list"}                    -> list of tools as the server describes them: {name,
- *                                            description?, inputSchema, ...}, those that are
- *                                            allowed
- * {server, op: "call", name, arguments}   -> {content, structured, text, is_error}
- * {server, op: "request", method, params} -> the result of that method
+ *   {server, op: "list"}                    -> list of the allowed tools, as the server describes
+ *                                              them: {name, description?, inputSchema, ...}
+ *   {server, op: "call", name, arguments}   -> {content, structured, text, is_error}
+ *   {server, op: "request", method, params} -> the result of that method
  *
  * Fails with PDL_E_runtime, "MCP error CODE: MESSAGE" for an error of the protocol, and with
  * PDL_E_timeout when a time limit has passed. Borrows loop. close ends the sessions in good order,

@@ -17,7 +17,7 @@
 #include "io/sse.h"
 #include "mcp/server_session.h"
 #include "value/json_read.h"
-#include "value/peer_words.h"
+#include "value/peer_message.h"
 
 #include "base/banned.h"
 
@@ -26,7 +26,7 @@ enum {
     RETRY_MS = 1000, /* pause before a stream is resumed, when the server does not give one */
     MIN_RETRY_MS = 100,
     MAX_RETRY_MS = 60000,
-    MAX_TRIES = 5,      /* attempts to resume an answer, without an event in between */
+    MAX_TRIES = 5,       /* attempts to resume an answer, without an event in between */
     MAX_IGNORED = 65536, /* bytes of an ignored answer, before its connection is closed */
     SHOWN = 200,
     BAD_REQUEST = 400,
@@ -393,7 +393,8 @@ static size_t put_trace(const post *p, const char **lines, pdl_buf text[2]) {
 }
 
 /* Writes the headers of the configuration, and then the headers of the protocol. `lines` has space
- * for all of them, and `text` for one line each. p: the message that is sent, or NULL. */
+ * for all of these lines. Each buffer of `text` holds one line. p: the message that is sent, or
+ * NULL. */
 static size_t put_headers(const session *s, const post *p, const char **lines,
                           pdl_buf text[OWN_TEXTS]) {
     pdl_str last_id = p ? pdl_buf_str(&p->events.id) : (pdl_str){0};
@@ -465,8 +466,8 @@ static post *new_post(session *s) {
     return p;
 }
 
-/* Sends the message, or a GET for the stream. A stream may be silent for as long as its call may
- * take, the stream of the session without limit. */
+/* Sends the message, or a GET for the stream. The stream of an answer may be silent for as long as
+ * its call may take. The stream of the session may be silent without limit. */
 static void start(post *p) {
     session *s = p->of->s;
     bool is_get = p->listens || p->again;

@@ -54,8 +54,8 @@ static void on_out(void *user, pdl_str bytes) {
     pdl_err err = {0};
     if (p->finishing) return;
     p->reading = true;
-    bool ok = pdl_mcp_session_counts(p->s, bytes.n) &&
-              pdl_lines_feed(&p->out, bytes, on_line, p, &err);
+    bool ok =
+        pdl_mcp_session_counts(p->s, bytes.n) && pdl_lines_feed(&p->out, bytes, on_line, p, &err);
     p->reading = false;
     if (!p->s) {
         child_free(p);
@@ -120,8 +120,7 @@ static void on_end(void *user, const pdl_proc_result *r) {
         err.kind = why.kind;
         pdl_err_fini(&why);
     } else if (end == PDL_SANDBOX_NOT_FOUND || end == PDL_SANDBOX_DENIED)
-        pdl_mcp_server_error(s, &err,
-                             "the sandbox shows no such program (read: adds its folder)");
+        pdl_mcp_server_error(s, &err, "the sandbox shows no such program (read: adds its folder)");
     else if (r->signal)
         pdl_mcp_server_error(s, &err, "it was ended by signal %d%s", r->signal, pdl_buf_z(&words));
     else

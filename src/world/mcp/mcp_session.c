@@ -23,7 +23,7 @@
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/member.h"
-#include "value/peer_words.h"
+#include "value/peer_message.h"
 
 #include "base/banned.h"
 
@@ -664,6 +664,8 @@ static bool take_message(session *s, pdl_vref m) {
     call *c = number ? find_call(s, number) : NULL;
     pdl_vref result = pdl_is_dict(m) ? pdl_dict_getz(m, "result") : pdl_absent();
     pdl_vref error = pdl_is_dict(m) ? pdl_dict_getz(m, "error") : pdl_absent();
+    /* servers of JSON-RPC 1.0 write both members, and null for the one that is not meant */
+    if (pdl_is_null(error) && !pdl_is_absent(result)) error = pdl_absent();
     bool nameless = pdl_is_absent(id) || !pdl_val_truth(id); /* no id of ours is 0 or empty */
     if (!c && nameless && !pdl_is_absent(error) && !pdl_is_null(error)) c = nameless_call(s);
     if (pdl_is_absent(result) && pdl_is_absent(error)) {

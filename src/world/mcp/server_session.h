@@ -11,7 +11,7 @@
 
 #include "base/vec.h"
 #include "io/http.h"
-#include "mcp/server_list.h"
+#include "mcp/server_config.h"
 
 typedef struct session session;
 
@@ -47,7 +47,7 @@ typedef struct transport {
     void (*send)(session *s, pdl_str json, const call *c);
     /* called when the answer to c is not needed any more */
     void (*forget)(session *s, const call *c);
-    void (*finish)(session *s);                /* begins an orderly end */
+    void (*finish)(session *s); /* begins an orderly end */
     bool (*finished)(const session *s);
     /* sends the signal SIGTERM or SIGKILL to a server that has not ended in time */
     void (*insist)(session *s, int sig);
@@ -75,7 +75,7 @@ struct session {
      * at next_turn. */
     PDL_VEC(job) turn;
     size_t next_turn;
-    size_t n_sent;     /* how many calls on the wire are jobs */
+    size_t n_sent; /* how many calls on the wire are jobs */
     /* id of the call whose answer the transport is reading; 0 when it is unknown */
     uint64_t expected;
     bool taking_turns; /* send_turns is running */
@@ -144,15 +144,15 @@ PDL_PRINTF(3, 4) bool pdl_mcp_server_error(const session *s, pdl_err *err, const
 /* Sets the error "MCP error CODE: MESSAGE" for an error object of JSON-RPC. */
 void pdl_mcp_rpc_error(pdl_vref error, pdl_err *err);
 
-/* unasked.c. Answers a request of the server. Returns false when the request cannot be answered; it
- * then counts as junk. */
+/* unasked_messages.c. Answers a request of the server. Returns false when the request cannot be
+ * answered; it then counts as junk. */
 PDL_MUST bool pdl_mcp_session_asked(session *s, pdl_str method, pdl_vref id);
 /* Counts received bytes. Transports call this when they do not limit the bytes of a server
  * themselves. Returns false when no call is open and the bytes exceed the allowance; the session
  * has ended then. */
 PDL_MUST bool pdl_mcp_session_counts(session *s, size_t bytes);
 
-/* result.c. Adds the tools of one page that the configuration allows to the dict from name to
+/* tool_result.c. Adds the tools of one page that the configuration allows to the dict from name to
  * tool. */
 PDL_MUST bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *tools,
                                 pdl_err *err);

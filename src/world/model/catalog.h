@@ -1,5 +1,5 @@
-/* catalog.h -- what an editor shows about models: parameters of calls and providers. This
- * information comes from the tables by which calls are made, so both always agree.
+/* catalog.h -- the facts about models that an editor shows: parameters of calls, and providers.
+ * This information comes from the tables by which calls are made, so both always agree.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@ typedef struct pdl_model_param {
     /* "0..1" or "1.." are bounds; "string|list" are types; "seconds" means that only a number is
      * accepted; when it is empty, any value of `type` is accepted */
     const char *takes;
-    const char *doc;  /* one sentence */
+    const char *doc; /* one sentence */
 } pdl_model_param;
 
 /* Returns the known parameters in order; *n is their number. */
@@ -35,8 +35,9 @@ bool pdl_model_describe(pdl_str prefix, pdl_buf *out);
 typedef struct pdl_model_env {
     const char *(*get)(void *user, const char *name);
     void *user;
-    /* Returns the value of a variable in a file `.env` alone: the same pointer as get when the
-     * process does not have the variable. When the function is NULL, there is no such file. */
+    /* Does what get does, but reads only the file `.env`, and not the environment of the process.
+     * The result is the pointer that get returns, unless the process has the variable, too. When
+     * the function is NULL, there is no such file. */
     const char *(*of_file)(void *user, const char *name);
 } pdl_model_env;
 

@@ -8,7 +8,7 @@
 #include "base/os.h"
 #include "io/clock.h"
 #include "io/entropy.h"
-#include "model/call/embed.h"
+#include "model/call/embedding_calls.h"
 #include "model/call/life.h"
 #include "model/wire/reply_builder.h"
 

@@ -14,8 +14,9 @@
 #include "base/debug.h"
 #include "effect/effect.h"
 #include "io/loop.h"
-#include "model/prefix.h"
 #include "model/prices.h"
+#include "model/prompt_cache.h"
+#include "value/label.h"
 
 /* The options of a world. When all members are zero, the world has no environment. */
 typedef struct pdl_model_options {
@@ -24,8 +25,9 @@ typedef struct pdl_model_options {
      * the function is NULL, no variable is set. */
     const char *(*env)(void *user, const char *name);
     void *user;
-    /* Returns the value of a variable in a file `.env` alone: the same pointer as env when the
-     * process does not have the variable. When the function is NULL, there is no such file. */
+    /* Does what env does, but reads only the file `.env`, and not the environment of the process.
+     * The result is the pointer that env returns, unless the process has the variable, too. When
+     * the function is NULL, there is no such file. */
     const char *(*env_of_file)(void *user, const char *name);
     const pdl_debug *debug; /* categories http, sse; borrowed */
     /* Time limits of the run, as pdl_timing_check reads them; borrowed. NULL means PDL_TIMEOUT, or
@@ -43,6 +45,9 @@ typedef struct pdl_model_options {
     /* Receives a log of literal requests and replies without keys. When the function is NULL, no
      * log is written. */
     void (*wire)(void *user, pdl_str text);
+    /* The log does not get calls whose request has a label that this redaction covers. Borrowed;
+     * may be NULL. */
+    const pdl_redaction *redaction;
     /* Receives messages for the user about calls that did not fail, without keys. When the function
      * is NULL, they are dropped. */
     void (*note)(void *user, pdl_str text);
@@ -75,7 +80,8 @@ size_t pdl_model_world_open(const pdl_world *w);
 /* The settings of a provider in the environment. Borrowed for the call. */
 typedef struct pdl_provider_facts {
     const char *prefix;
-    pdl_str key;          /* the variable that holds its key; empty when none is set */
+    /* the variable that holds the provider's key; empty when no such variable is set */
+    pdl_str key;
     bool key_is_exported; /* the variable is in the environment of the process, not in .env */
     /* the variable of the process whose key is not sent because .env names the address; empty when
      * there is no such variable */
@@ -102,6 +108,10 @@ enum {
  * unknown. */
 unsigned pdl_model_takes(pdl_str model, pdl_str platform, pdl_vref parameters,
                          const char *(*env)(void *user, const char *name), void *env_user);
+
+/* Returns true for a call that its parameters answer (mock_response, mock_timeout). Such a call
+ * needs no service. */
+bool pdl_model_is_mocked(const pdl_effect *e);
 
 /* Makes the reply to a model call from an answer that another program has: a chat completion in
  * OpenAI's form (taken, also on failure). The text of the answer is not changed. Error: protocol

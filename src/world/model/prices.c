@@ -8,9 +8,11 @@
 #include <math.h>
 
 #include "base/glob.h"
+#include "model/ask/params.h"
 #include "value/int.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
+#include "value/member.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -28,19 +30,20 @@ static bool amount(pdl_vref v, double *out) {
 /* A price above this is a mistake, and costs that are computed from it might not be finite. */
 static const double MAX_PRICE = 1e9;
 
-static bool price_of_token(pdl_vref v, double *out) {
-    return amount(v, out) && *out <= MAX_PRICE;
-}
+static bool price_of_token(pdl_vref v, double *out) { return amount(v, out) && *out <= MAX_PRICE; }
 
-/* Reads {"input": $, "output": $, "cached_input": $}; the first two are required. */
+/* Reads {"input": $, "output": $, "cached_input": $, "cache_write": $}; the first two are
+ * required. */
 static bool read_row(pdl_vref row, pdl_price *out) {
     if (!pdl_is_dict(row)) return false;
     pdl_vref cached = pdl_dict_getz(row, "cached_input");
+    pdl_vref written = pdl_dict_getz(row, "cache_write");
     if (!price_of_token(pdl_dict_getz(row, "input"), &out->input) ||
         !price_of_token(pdl_dict_getz(row, "output"), &out->output))
         return false;
-    out->cached_input = out->input;
-    return pdl_is_absent(cached) || price_of_token(cached, &out->cached_input);
+    out->cached_input = out->cache_write = out->input;
+    return (pdl_is_absent(cached) || price_of_token(cached, &out->cached_input)) &&
+           (pdl_is_absent(written) || price_of_token(written, &out->cache_write));
 }
 
 /* Returns true for a row of LiteLLM's table, which names the service of the model or has LiteLLM's
@@ -62,6 +65,8 @@ static bool read_litellm(pdl_vref row, pdl_price *out) {
         return false;
     if (!price_of_token(pdl_dict_getz(row, "cache_read_input_token_cost"), &out->cached_input))
         out->cached_input = out->input;
+    if (!price_of_token(pdl_dict_getz(row, "cache_creation_input_token_cost"), &out->cache_write))
+        out->cache_write = out->input;
     return true;
 }
 
@@ -77,6 +82,15 @@ static bool litellm_fits(pdl_str key, pdl_vref row, pdl_str model) {
     return pdl_str_eq(key, pdl_str_sub(model, slash + 1, model.n)) &&
            pdl_str_starts(provider, pdl_str_sub(model, 0, slash)) &&
            (provider.n == slash || provider.p[slash] == '_' || provider.p[slash] == '-');
+}
+
+/* Returns the row that has the prices. A row of LiteLLM's table may only name the row that has them
+ * (`alias_of`); any other row has its prices itself. Absent when the named row does not exist. */
+static pdl_vref followed(pdl_vref table, pdl_vref row) {
+    enum { MAX_NAMES = 8 };
+    for (int i = 0; i < MAX_NAMES && pdl_is_str(pdl_member(row, "alias_of")); i++)
+        row = pdl_dict_find(table, pdl_member(row, "alias_of"));
+    return row;
 }
 
 bool pdl_prices_read(pdl_str text, const char *name, pdl_prices **out, pdl_err *err) {
@@ -96,8 +110,11 @@ bool pdl_prices_read(pdl_str text, const char *name, pdl_prices **out, pdl_err *
     if (!ok)
         pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the table of prices %s should be %s", name,
                     form);
-    for (size_t i = 0; ok && i < pdl_dict_len(table); i++) {
-        pdl_vref row = pdl_dict_val_at(table, i);
+    /* Only LiteLLM's own file has this row. That file also has objects that describe no model, so
+     * its rows are not checked. */
+    bool skips = ok && pdl_is_dict(pdl_dict_getz(table, "sample_spec"));
+    for (size_t i = 0; ok && !skips && i < pdl_dict_len(table); i++) {
+        pdl_vref row = followed(table, pdl_dict_val_at(table, i));
         ok = is_litellm(row) || read_row(row, &ignored);
         if (!ok)
             pdl_err_set(err, PDL_E_config, (pdl_loc){0},
@@ -119,16 +136,41 @@ void pdl_prices_free(pdl_prices *p) {
     pdl_free(p);
 }
 
+/* Reads a price among the parameters of a block, where 1e-6 is a text: YAML wants 1.0e-6. */
+static bool price_given(pdl_vref parameters, const char *name, double *out) {
+    *out = pdl_params_number(parameters, name, -1);
+    return *out >= 0 && *out <= MAX_PRICE;
+}
+
+/* Returns how many tokens of the prompt came from a cache. DeepSeek has its own name for them. */
+static double cached_of(pdl_vref usage) {
+    pdl_vref details = pdl_dict_getz(usage, "prompt_tokens_details");
+    double n;
+    if (pdl_is_dict(details) && amount(pdl_dict_getz(details, "cached_tokens"), &n)) return n;
+    return amount(pdl_dict_getz(usage, "prompt_cache_hit_tokens"), &n) ? n : 0;
+}
+
+/* Returns how many tokens of the prompt were written into a cache. Anthropic's name is that of all
+ * dialects here; gateways have two others. */
+static double written_of(pdl_vref usage) {
+    static const char *const names[] = {"cache_creation_tokens", "cache_write_tokens"};
+    pdl_vref details = pdl_dict_getz(usage, "prompt_tokens_details");
+    double n;
+    if (amount(pdl_dict_getz(usage, "cache_creation_input_tokens"), &n)) return n;
+    for (size_t i = 0; pdl_is_dict(details) && i < sizeof names / sizeof *names; i++)
+        if (amount(pdl_dict_getz(details, names[i]), &n)) return n;
+    return 0;
+}
+
 bool pdl_price_find(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl_price *out) {
-    if (pdl_is_dict(parameters) &&
-        price_of_token(pdl_dict_getz(parameters, "input_cost_per_token"), &out->input) &&
-        price_of_token(pdl_dict_getz(parameters, "output_cost_per_token"), &out->output)) {
-        out->cached_input = out->input;
+    if (pdl_is_dict(parameters) && price_given(parameters, "input_cost_per_token", &out->input) &&
+        price_given(parameters, "output_cost_per_token", &out->output)) {
+        out->cached_input = out->cache_write = out->input;
         return true;
     }
     for (size_t i = p ? pdl_dict_len(p->table) : 0; i-- > 0;) {
         pdl_str key = pdl_str_get(pdl_dict_key_at(p->table, i));
-        pdl_vref row = pdl_dict_val_at(p->table, i);
+        pdl_vref row = followed(p->table, pdl_dict_val_at(p->table, i));
         if (is_litellm(row) ? litellm_fits(key, row, model) && read_litellm(row, out)
                             : pdl_glob_fits(key, model, PDL_GLOB_ONE | PDL_GLOB_SETS))
             return is_litellm(row) || read_row(row, out);
@@ -136,17 +178,19 @@ bool pdl_price_find(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl
     return false;
 }
 
+double pdl_price_of_prompt(const pdl_price *price) {
+    return fmax(price->input, price->cache_write);
+}
+
 bool pdl_price_of(const pdl_price *price, pdl_vref usage, double *out) {
-    double prompt, completion, cached = 0;
+    double prompt, completion;
     if (!pdl_is_dict(usage) || !amount(pdl_dict_getz(usage, "prompt_tokens"), &prompt))
         return false;
     if (!amount(pdl_dict_getz(usage, "completion_tokens"), &completion)) completion = 0;
-    pdl_vref details = pdl_dict_getz(usage, "prompt_tokens_details");
-    if (pdl_is_dict(details) && !amount(pdl_dict_getz(details, "cached_tokens"), &cached))
-        cached = 0;
-    if (cached > prompt) cached = prompt;
-    *out = (prompt - cached) * price->input + cached * price->cached_input +
-           completion * price->output;
+    double cached = fmin(cached_of(usage), prompt);
+    double written = fmin(written_of(usage), prompt - cached);
+    *out = (prompt - cached - written) * price->input + cached * price->cached_input +
+           written * price->cache_write + completion * price->output;
     return isfinite(*out);
 }
 

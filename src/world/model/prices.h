@@ -1,6 +1,6 @@
 /* prices.h -- costs of calls, from the user's table: {"model glob": {"input": $, "output": $,
- * "cached_input": $}}, each for one token (spec providers 17), or LiteLLM's own table. There is no
- * built-in table: an unknown price is unknown, never zero.
+ * "cached_input": $, "cache_write": $}}, each for one token (spec providers 17), or LiteLLM's own
+ * table. There is no built-in table: an unknown price is unknown, never zero.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ PDL_MUST bool pdl_prices_read(pdl_str text, const char *name, pdl_prices **out, 
 void pdl_prices_free(pdl_prices *p); /* prices may be NULL */
 
 typedef struct pdl_price {
-    double input, output, cached_input; /* dollars for one token */
+    double input, output, cached_input, cache_write; /* dollars for one token */
 } pdl_price;
 
 /* Finds the price of a call to model with parameters (a dict, or absent): input_cost_per_token and
@@ -26,8 +26,13 @@ typedef struct pdl_price {
  * be NULL). Returns false when the price is unknown. */
 bool pdl_price_find(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl_price *out);
 
+/* Returns the most that one token of a prompt can cost: a token that the service writes into its
+ * cache may cost more than others. */
+double pdl_price_of_prompt(const pdl_price *price);
+
 /* Computes the cost of a usage (prompt_tokens, completion_tokens,
- * prompt_tokens_details.cached_tokens). Returns false when the usage has no counts. */
+ * prompt_tokens_details.cached_tokens, cache_creation_input_tokens). Returns false when the usage
+ * has no counts. */
 bool pdl_price_of(const pdl_price *price, pdl_vref usage, double *out);
 
 /* Adds usage.cost to a reply in OpenAI's form (taken) when the price is known and the service

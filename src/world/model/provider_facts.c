@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/word_list.h"
 #include "model/model.h"
 #include "model/providers.h"
 
@@ -64,8 +65,7 @@ static const char *const other_keys[] = {
 };
 
 bool pdl_model_is_key(pdl_str variable) {
-    for (size_t i = 0; i < sizeof other_keys / sizeof *other_keys; i++)
-        if (pdl_str_is(variable, other_keys[i])) return true;
+    if (PDL_STR_IN(variable, other_keys)) return true;
     const pdl_provider *p;
     for (size_t i = 0; (p = pdl_provider_at(i)); i++)
         for (pdl_str rest = pdl_str_of(p->key_env); rest.n;)

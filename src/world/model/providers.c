@@ -50,7 +50,7 @@ static const pdl_provider providers[] = {
      "FIREWORKS_API_KEY FIREWORKS_AI_API_KEY FIREWORKSAI_API_KEY FIREWORKS_AI_TOKEN", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_USER | PDL_Q_FIREWORKS},
     {"openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_BASE",
-     "OPENROUTER_API_KEY OR_API_KEY", CHAT, KEY | PDL_Q_USAGE | PDL_Q_SITE},
+     "OPENROUTER_API_KEY OR_API_KEY", CHAT, KEY | PDL_Q_OPENROUTER | PDL_Q_TAKES_DETAILS},
     {"xai", "https://api.x.ai/v1", "XAI_API_BASE", "XAI_API_KEY", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_USER},
     {"perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_BASE",
@@ -344,6 +344,15 @@ const char *pdl_provider_env(const pdl_provider *p, const char *end, const pdl_e
     char name[MAX_NAME];
     provider_variable(p, end, name);
     return pdl_env_get(env, name);
+}
+
+void pdl_provider_name_env(const pdl_provider *p, const char *end, pdl_err *err) {
+    char name[MAX_NAME];
+    provider_variable(p, end, name);
+    pdl_err named = {0};
+    pdl_err_set(&named, err->kind, err->loc, "%s: %s", name, err->msg);
+    pdl_err_fini(err);
+    *err = named;
 }
 
 pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env) {

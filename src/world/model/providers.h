@@ -25,7 +25,6 @@ enum {
     PDL_Q_CHOICE_TEXT = 1u << 8,  /* tool_choice required becomes a user message */
     PDL_Q_NO_NAME = 1u << 9,      /* the service knows `name` only in tool messages */
     PDL_Q_FLAT = 1u << 10,        /* content lists are sent as strings */
-    PDL_Q_USAGE = 1u << 11,       /* usage: {include: true} requests the cost */
     PDL_Q_FORCED_TOOL = 1u << 12, /* a schema is sent as a forced tool */
     PDL_Q_JSON_OBJECT = 1u << 13, /* the service knows only response_format json_object */
     PDL_Q_THINKING = 1u << 14,    /* reasoning_effort is sent as thinking: {type: enabled} */
@@ -40,8 +39,9 @@ enum {
     PDL_Q_FIREWORKS = 1u << 19, /* short names get the prefix accounts/fireworks/models/ */
     /* without api_base, the model has the form <org>/<model>:<inference provider> */
     PDL_Q_HUB = 1u << 20,
-    /* the headers HTTP-Referer and X-Title are set from OR_SITE_URL and OR_APP_NAME */
-    PDL_Q_SITE = 1u << 21,
+    /* usage: {include: true} requests the cost; the headers HTTP-Referer and X-Title are set from
+     * OR_SITE_URL and OR_APP_NAME */
+    PDL_Q_OPENROUTER = 1u << 21,
     PDL_Q_CONST_ROLES = 1u << 22, /* the text prompt follows the template of `roles` */
     PDL_Q_WATSONX = 1u << 23,     /* `url` and `apikey` are other names of api_base and api_key */
     PDL_Q_SMALL_BATCH = 1u << 25, /* at most ten texts are embedded per request */
@@ -52,6 +52,7 @@ enum {
     /* The members of a reply that are sent back (spec providers 4.5), see messages.c: */
     PDL_Q_TAKES_THOUGHTS = 1u << 28, /* reasoning_content, within a loop of tools */
     PDL_Q_TAKES_REFUSALS = 1u << 29, /* refusal, audio: {id} */
+    PDL_Q_TAKES_DETAILS = 1u << 11,  /* reasoning_details */
 };
 
 typedef struct pdl_dialect pdl_dialect;
@@ -71,8 +72,9 @@ typedef struct pdl_provider {
 typedef struct pdl_env {
     const char *(*get)(void *user, const char *name);
     void *user;
-    /* Returns the value in a file `.env` alone: the same pointer as get when the process does not
-     * have the variable. When the function is NULL, there is no such file. */
+    /* Does what get does, but reads only the file `.env`, and not the environment of the process.
+     * The result is the pointer that get returns, unless the process has the variable, too. When
+     * the function is NULL, there is no such file. */
     const char *(*of_file)(void *user, const char *name);
     /* Keys are read from the file `.env` alone, because the address comes from it. */
     bool file_keys_only;
@@ -85,6 +87,8 @@ const char *pdl_env_get(const pdl_env *env, const char *name);
 /* Returns the value of the variable <PREFIX><end> of a provider, for example
  * OLLAMA_CHAT_API_BASE. Returns NULL when it is not set. */
 const char *pdl_provider_env(const struct pdl_provider *p, const char *end, const pdl_env *env);
+/* Puts the name of this variable, whose value is wrong, before the message of err. */
+void pdl_provider_name_env(const struct pdl_provider *p, const char *end, pdl_err *err);
 
 /* Returns the first setting that is a non-empty text. names are separated by blanks: parameters in
  * lower case, variables in upper case. Returns a slice with p == NULL when no setting is one.

@@ -23,6 +23,17 @@ typedef struct pending {
     struct pending *link;
 } pending;
 
+bool pdl_policy_front_ok(const policy_front *r) {
+    if (r->n_questions > r->most_questions) return false;
+    for (const pending *p = r->pending; p; p = p->link)
+        if (p->front != r || !p->judged.e || p->judged.next >= p->judged.asks.asks.n ||
+            (p->id && p->id - r->opt.first_id > r->next_id))
+            return false;
+    for (const flight *f = r->flights; f; f = f->link)
+        if (f->front != r) return false;
+    return true;
+}
+
 static const pdl_policy_ask *ask_of(const judging *j) { return &j->asks.asks.p[j->next]; }
 
 /* Makes the key of a question. Two questions are the same when their sink, name and arguments are

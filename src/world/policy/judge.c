@@ -80,8 +80,9 @@ static bool is_of_host(const rule *r) {
     return r->sink == PDL_SINK_url && r->argument.p && pdl_str_is(r->argument, "host");
 }
 
-/* Returns true for a character that the stars of a pattern match. Others separate several values in
- * one text (also commas and signs of other scripts), or cannot be seen. */
+/* Returns true for a character that the star of a pattern matches. Refused are characters that
+ * cannot be seen, and characters that separate several values in one text, such as commas of any
+ * script. */
 static bool is_of_one_value(uint32_t cp) {
     static const uint32_t separators[] = {' ',    ',',    ';',    '|',    '<',    '>',    '"',
                                           '\'',   '\\',   0x060C, 0x061B, 0x3001, 0xFE10, 0xFE11,
@@ -240,9 +241,8 @@ pdl_decision pdl_policies_judge(const pdl_policies *p, const pdl_policy_ask *ask
         if (!in_force(p->all.p[i], ask->modules)) continue;
         for (size_t k = 0; k < ask->n; k++) {
             const pdl_argument *a = &ask->args[k];
-            pdl_decision d = ask->choosing
-                                 ? judge_any(p->all.p[i], ask, a, k < ask->choosing)
-                                 : judge_argument(p, p->all.p[i], ask, a);
+            pdl_decision d = ask->choosing ? judge_any(p->all.p[i], ask, a, k < ask->choosing)
+                                           : judge_argument(p, p->all.p[i], ask, a);
             if (d.verdict > worst.verdict) worst = d;
         }
     }
@@ -404,7 +404,7 @@ static bool is_for_argument(const rule *r, const pdl_policy_ask *call) {
 }
 
 /* Returns true when there is a rule for the name. Rules that fit are marked as used; when call is
- * given, only rules for one of its arguments. */
+ * given, a rule is marked only if it is for one of the call's arguments. */
 static bool have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used,
                       bool (*fits)(const rule *r, pdl_str name), const pdl_policy_ask *call) {
     size_t n = 0;

@@ -6,8 +6,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "base/glob.h"
 #include "policy/launchers.h"
+#include "base/glob.h"
 
 #include "base/banned.h"
 
@@ -16,6 +16,7 @@ enum { MAX_NESTED_STARTS = 8 };
 typedef enum {
     FORM_AFTER,
     FORM_ENV,
+    FORM_ITEMS,
     FORM_APPLET,
     FORM_SHELL,
     FORM_FIND,
@@ -162,15 +163,20 @@ static void start(starts *s, const pdl_command_word *by, size_t n_by, const pdl_
 }
 
 /* Starts the command after assignments such as PATH=... . These may decide which program the
- * command is, and what it does. */
-static void start_after(starts *s, const pdl_command_word *words, size_t n, size_t at) {
-    pdl_label label = 0;
+ * command is, and what it does. With has_items, the command gets further arguments, which the words
+ * before it choose: one word represents them. */
+static void start_after(starts *s, const pdl_command_word *words, size_t n, size_t at,
+                        bool has_items) {
+    pdl_label label = 0, choice = 0;
     pdl_command_word *own = pdl_arena_new_n(s->arena, pdl_command_word, n - at + 1);
     for (size_t i = 1; i < at; i++)
         if (is_assignment(words[i].text)) label |= words[i].label;
     for (size_t i = at; i < n; i++) own[i - at] = words[i];
-    if (at < n) own[0].label |= label;
-    start(s, words, n, own, n - at);
+    for (size_t i = 1; has_items && i < at; i++) choice |= words[i].label;
+    if (at == n) return;
+    own[0].label |= label;
+    own[n - at] = (pdl_command_word){.value = pdl_absent(), .label = choice};
+    start(s, words, n, own, n - at + (pdl_label_origins(choice) ? 1 : 0));
 }
 
 typedef struct script_commands {
@@ -211,22 +217,39 @@ static void start_shell(starts *s, const pdl_command_word *words, size_t n) {
         may_be_any(s, words, n, known ? i + 1 : n);
 }
 
-/* Finds the commands of `find`, each between -exec and ";" or "+". */
+/* Moves *i to the end of the command of `find` that begins after the word at *i, which is -exec or
+ * similar. Returns false for any other word. */
+static bool pass_exec(const pdl_command_word *words, size_t n, size_t *i) {
+    pdl_str w = words[*i].text;
+    if (!pdl_str_is(w, "-exec") && !pdl_str_is(w, "-execdir") && !pdl_str_is(w, "-ok") &&
+        !pdl_str_is(w, "-okdir"))
+        return false;
+    for (++*i; *i < n && words[*i].text.p; ++*i)
+        if (pdl_str_is(words[*i].text, ";") || pdl_str_is(words[*i].text, "+")) break;
+    return true;
+}
+
+/* Finds the commands of `find`, each between -exec and ";" or "+". Where such a command has {},
+ * it gets the files that the folders and tests of `find` choose. */
 static void start_found(starts *s, const pdl_command_word *words, size_t n) {
+    pdl_label choice = 0;
     for (size_t i = 1; i < n; i++) {
-        pdl_str w = words[i].text;
-        if (!w.p) {
+        if (!words[i].text.p) {
             may_be_any(s, words, n, n);
             return;
         }
-        if (!pdl_str_is(w, "-exec") && !pdl_str_is(w, "-execdir") && !pdl_str_is(w, "-ok") &&
-            !pdl_str_is(w, "-okdir"))
-            continue;
-        size_t from = ++i;
-        while (i < n && words[i].text.p && !pdl_str_is(words[i].text, ";") &&
-               !pdl_str_is(words[i].text, "+"))
-            i++;
-        start(s, words, n, words + from, i - from);
+        if (!pass_exec(words, n, &i)) choice |= words[i].label;
+    }
+    for (size_t i = 1; i < n; i++) {
+        size_t from = i + 1;
+        if (!pass_exec(words, n, &i)) continue;
+        pdl_command_word *own = pdl_arena_new_n(s->arena, pdl_command_word, i - from + 1);
+        for (size_t k = from; k < i; k++) {
+            own[k - from] = words[k];
+            if (words[k].text.p && pdl_str_find(words[k].text, PDL_STR("{}"), 0) != PDL_NOT_FOUND)
+                own[k - from].label |= choice;
+        }
+        start(s, words, n, own, i - from);
     }
 }
 
@@ -276,11 +299,12 @@ static void find_starts(starts *s, const pdl_command_word *words, size_t n) {
     switch (l->form) {
     case FORM_AFTER:
     case FORM_ENV:
+    case FORM_ITEMS:
         at = find_command(l, words, n);
         if (at == PDL_NOT_FOUND)
             may_be_any(s, words, n, n);
         else
-            start_after(s, words, n, at);
+            start_after(s, words, n, at, l->form == FORM_ITEMS);
         return;
     case FORM_APPLET: start(s, words, n, words + 1, n - 1); return;
     case FORM_SHELL: start_shell(s, words, n); return;

@@ -97,8 +97,8 @@ bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool re
     if (want.len > 1) pdl_buf_putc(&want, '/');
     pdl_buf_put(&want, pdl_str_sub(pattern, cut, pattern.n));
     pdl_policy_full_path((pdl_str){0}, path, real, &have);
-    bool fits = pdl_glob_fits(pdl_buf_str(&want), pdl_buf_str(&have),
-                              PDL_GLOB_ONE | PDL_GLOB_PATHS);
+    bool fits =
+        pdl_glob_fits(pdl_buf_str(&want), pdl_buf_str(&have), PDL_GLOB_ONE | PDL_GLOB_PATHS);
     pdl_buf_fini(&want);
     pdl_buf_fini(&have);
     return fits;

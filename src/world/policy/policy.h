@@ -161,9 +161,9 @@ typedef struct pdl_decision {
      * known. */
     pdl_label unread, unread_by_label;
     pdl_str unread_by;
-    pdl_str policy;   /* name of the policy */
-    uint32_t line;    /* line of the rule or its `otherwise`; 0 when it is unknown */
-    bool answered;    /* a person saw the values of the arguments, and has answered */
+    pdl_str policy; /* name of the policy */
+    uint32_t line;  /* line of the rule or its `otherwise`; 0 when it is unknown */
+    bool answered;  /* a person saw the values of the arguments, and has answered */
 } pdl_decision;
 
 pdl_decision pdl_policies_judge(const pdl_policies *p, const pdl_policy_ask *ask);
@@ -193,7 +193,7 @@ void pdl_policies_each_oddity(const pdl_policies *p,
  * subject. *is_trusted: a policy trusts the subject. */
 pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
                                 pdl_str folder, uint64_t modules, bool *is_trusted);
-/* Returns the labels that the policies give to some subject of this kind. */
+/* Returns the union of the labels that the policies give to subjects of this kind. */
 pdl_label pdl_policies_label_of_any(const pdl_policies *p, pdl_effect_kind kind);
 /* Returns true when the user's policies say that this tool (SERVER/NAME) is read-only. */
 bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool);
@@ -220,7 +220,14 @@ bool pdl_policies_each_locked(const pdl_policies *p, pdl_str server,
  * share one of them. */
 typedef struct pdl_policy_memories pdl_policy_memories;
 typedef struct pdl_policy_memory pdl_policy_memory;
-pdl_policy_memories *pdl_policy_memories_new(void);
+/* The labels of what runs have left in files, for later runs: also for those of other sessions of
+ * an engine. */
+typedef struct pdl_policy_files pdl_policy_files;
+pdl_policy_files *pdl_policy_files_new(void);
+/* Called after all worlds and memories that use it were freed. store may be NULL. */
+void pdl_policy_files_free(pdl_policy_files *store);
+/* files: borrowed; NULL means separate ones. */
+pdl_policy_memories *pdl_policy_memories_new(pdl_policy_files *files);
 /* Called after all users of the memories were freed. `all` may be NULL. */
 void pdl_policy_memories_free(pdl_policy_memories *all);
 pdl_policy_memory *pdl_policy_memory_join(pdl_policy_memories *all, const pdl_policies *p);
@@ -240,10 +247,11 @@ typedef struct pdl_policy_options {
      * May be NULL. */
     bool (*foresee)(void *user, const pdl_effect *e, const pdl_err *refusal);
     void *user;
-    /* The run is durable, so its values are written to a journal: values whose labels `durable:
-     * deny` names are refused. */
+    /* The run is durable, so its values are written to a journal. Values with a label that
+     * `durable: deny` names are refused. */
     bool is_durable;
     bool began_earlier; /* the run may have begun in an earlier process */
+    bool replays;       /* a recording answers all effects, so files need not be here */
 } pdl_policy_options;
 
 /* Makes the world. next is borrowed. */

@@ -5,8 +5,8 @@
  *   `readers.c`      who may read a value.
  *   `policy_sets.c`  makes and frees sets of policies.
  *   `path_glob.c`    names and paths against patterns.
- *   `oddities.c`     rules without effect.
- *   `asks.c`         an effect -> the sinks that it would reach.
+ *   `useless_rules.c`     rules without effect.
+ *   `sinks.c`         an effect -> the sinks that it would reach.
  *   `launchers.c`    commands that start others; shell_words.c: the script of a shell.
  *   `sources.c`      the effects that a value came from.
  *   `questions.c`    messages and questions.
@@ -23,7 +23,7 @@
 
 #include "base/limits.h"
 #include "base/vec.h"
-#include "policy/file_ways.h"
+#include "policy/file_labels.h"
 #include "policy/policy.h"
 #include "policy/process_labels.h"
 #include "policy/readers.h"
@@ -49,8 +49,8 @@ typedef struct source_pattern {
 
 typedef struct rule {
     pdl_sink_id sink;
-    pdl_str name;     /* the pattern of names; p is NULL for every name */
-    pdl_str argument; /* the pattern of arguments; p is NULL for every argument */
+    pdl_str name;     /* the pattern of names; p is NULL when every name fits */
+    pdl_str argument; /* the pattern of arguments; p is NULL when every argument fits */
     bool has_allow, allows_bounded, allows_shaped;
     bool says_otherwise, always_asks;
     bool only_reading; /* the rule is only for tools that are listed as read-only */
@@ -58,11 +58,11 @@ typedef struct rule {
     pdl_label allow, deny;
     pdl_verdict otherwise;
     uint32_t line;
-    /* the rule is only for values that fit this pattern; p is NULL for all values */
+    /* the rule is only for values that fit this pattern; p is NULL when it is for all values */
     pdl_str matches;
-    /* the rule is only for values in the list with this number, from 1; 0 for all values */
+    /* the rule is only for values in this list, counted from 1; 0 when it is for all values */
     uint32_t in_list;
-    /* the rule is only for values that these readers may read; n is 0 for all values */
+    /* the rule is only for values that these readers may read; n is 0 when it is for all values */
     reader_names to;
 } rule;
 
@@ -80,7 +80,7 @@ typedef struct policy {
     bool built_in;
     /* the policy applies only to actions of the module with this bit; with 0, to all actions */
     uint64_t module;
-    pdl_str folder;  /* folder of the module */
+    pdl_str folder; /* folder of the module */
     pdl_control control;
     pdl_label known; /* the origins, and the names of labels that this policy defines */
     pdl_verdict otherwise;
@@ -107,14 +107,14 @@ enum { MAX_APPROVALS = 20, BOUNDED_CAPACITY = 1 << 16 };
 
 /* policy_read.c. Finds the label of an origin. */
 bool pdl_label_find_origin(pdl_str name, pdl_label *out);
-/* oddities.c. Returns why no name of this kind can fit the pattern; NULL when one can. */
+/* useless_rules.c. Returns why no name of this kind can fit the pattern; NULL when one can. */
 const char *pdl_policy_fits_nothing(pdl_str kind, pdl_str pattern);
 const char *pdl_policy_rule_fits_nothing(const rule *r);
 
 /* path_glob.c. Appends the normalized path from the root. With `real`, follows its links. */
 void pdl_policy_full_path(pdl_str folder, pdl_str path, bool real, pdl_buf *out);
 bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool real);
-/* asks.c */
+/* sinks.c */
 typedef struct ask_list {
     PDL_VEC(pdl_policy_ask) asks;
     /* the arguments of all asks in one array; asks[i].args is set when the array is complete */
@@ -202,6 +202,9 @@ bool pdl_policy_approve(policy_front *r, judging *j);
 /* Ends the wait of the effect with this id. Returns true when the effect waited. */
 bool pdl_approvals_cancel(policy_front *r, uint32_t id);
 void pdl_approvals_close(policy_front *r);
+/* Returns true when each waiting effect has an open question, the number of questions is within its
+ * limit, and every effect that waits or was forwarded belongs to this world. */
+bool pdl_policy_front_ok(const policy_front *r);
 
 /* A forwarded effect whose answer the policies have to see, so its sink is replaced until the
  * answer arrives. There are three sorts: code, whose process may get further labels meanwhile; a
@@ -213,8 +216,7 @@ typedef struct flight {
     pdl_effect *effect;   /* the effect that the program requested; borrowed */
     uint32_t id, session; /* id of the effect, and session of the process */
     size_t process;       /* index of the process */
-    /* named: labels whose readers the reply itself names; bit: the bit of the source */
-    pdl_label named, bit;
+    pdl_label named, bit; /* labels whose readers the reply itself names; the source's bit */
     struct flight *link;
 } flight;
 
@@ -227,11 +229,9 @@ struct policy_front {
     flight *flights;
     struct listing *listings;
     pdl_val accepted; /* server -> tool -> true (locked or approved), or the reason against it */
-    pdl_val answers; /* key of a question -> bool: what the person answered */
-    pdl_val servers; /* name -> true: the tool servers that were examined */
-    pdl_val written; /* path of a file -> null, with the labels that were written */
-    pdl_label in_files, from_files, in_new_files, of_tools; /* see note_process, watch_tool */
-    file_ways ways;
+    pdl_val answers;  /* key of a question -> bool: what the person answered */
+    pdl_val servers;  /* name -> true: the tool servers that were examined */
+    run_files files;
     uint32_t n_questions, most_questions, next_id;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "base/word_list.h"
 #include "policy/policy_impl.h"
 #include "value/int.h"
 #include "yaml/profile.h"
@@ -105,9 +106,9 @@ static bool read_verdict(reader *r, const pdl_node *n, const char *what, pdl_ver
         wrong(r, n, "%s should be allow, approve or deny", what);
         return false;
     }
-    for (size_t i = 0; i < 3; i++) {
-        if (!pdl_str_is(text, words[i])) continue;
-        *out = (pdl_verdict)i;
+    size_t at = pdl_word_of(text, words, 3);
+    if (at < 3) {
+        *out = (pdl_verdict)at;
         return true;
     }
     words_of(words, 3, known);
@@ -404,10 +405,9 @@ static void read_durable(reader *r, const pdl_node *n, rule *to) {
     to->not_durable = v == PDL_VERDICT_DENY;
 }
 
-static const char *const rule_keys[] = {"sink",      "argument",  "model",   "allow",
-                                        "deny",      "always",    "labels",  "otherwise",
-                                        "read_only", "durable",   "matches", "in",
-                                        "readers"};
+static const char *const rule_keys[] = {"sink",    "argument", "model",     "allow",     "deny",
+                                        "always",  "labels",   "otherwise", "read_only", "durable",
+                                        "matches", "in",       "readers"};
 enum { N_RULE_KEYS = sizeof rule_keys / sizeof rule_keys[0] };
 
 /* Reads {in: NAME} of a rule. */
@@ -443,8 +443,8 @@ static void read_lists(reader *r, const pdl_node *n) {
         value_list one = {.name = pdl_arena_str(r->all->arena, n->pairs[i].key->text),
                           .loc = pdl_node_loc(v),
                           .texts = pdl_dict_new(0)};
-        bool file = v->kind == PDL_NODE_MAP && v->n == 1 &&
-                    pdl_str_is(v->pairs[0].key->text, "read");
+        bool file =
+            v->kind == PDL_NODE_MAP && v->n == 1 && pdl_str_is(v->pairs[0].key->text, "read");
         if (v->kind == PDL_NODE_SEQ)
             read_texts(r, v, &one);
         else if (file)
@@ -499,8 +499,9 @@ static void read_to(reader *r, const pdl_pair *pair, rule *to) {
     }
     read_readers(r, pair->value, false, &to->to);
     if (r->problems.n == before && !r->p->readers.n)
-        wrong(r, pair->key, "no label of this policy has readers, so everything fits this rule; "
-                            "labels: {inbox: {from: [{tool: inbox/*}], readers: [me]}}");
+        wrong(r, pair->key,
+              "no label of this policy has readers, so everything fits this rule; "
+              "labels: {inbox: {from: [{tool: inbox/*}], readers: [me]}}");
 }
 
 static void read_rule_key(reader *r, const pdl_pair *pair, rule *to) {

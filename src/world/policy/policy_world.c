@@ -14,6 +14,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
 #include <string.h>
 
 #include "policy/policy_impl.h"
@@ -63,23 +64,31 @@ static void note_write(policy_front *r, const pdl_effect *e) {
     pdl_vref path = pdl_dict_getz(e->request, "path");
     pdl_label label = pdl_label_of(e->request) | e->control;
     if (!label || !pdl_is_str(path)) return;
+    file_labels *own = &r->files.own;
     pdl_val key = full_path(pdl_str_get(path));
-    pdl_vref before = pdl_dict_find(r->written, key);
+    pdl_vref before = pdl_dict_find(own->written, key);
     if (!pdl_is_absent(before)) label |= pdl_label_of(before);
-    r->written = pdl_dict_put(r->written, key, pdl_with_label(pdl_null(), label));
-    r->in_files |= label;
+    own->written = pdl_dict_put(own->written, key, pdl_with_label(pdl_null(), label));
+    own->in_files |= label;
+}
+
+/* Returns the labels of what a process prints, because it may have read any file. */
+static pdl_label label_of_files(const policy_front *r) {
+    return pdl_file_labels_of_process(&r->files.own) | pdl_run_files_left_process(&r->files);
 }
 
 /* Returns the labels of a file that was written here, or that a process may have written. */
 static pdl_label label_of_file(policy_front *r, const pdl_effect *e) {
     pdl_vref path = pdl_dict_getz(e->request, "path");
-    if (!pdl_is_str(path)) return r->from_files;
+    const file_labels *own = &r->files.own;
+    if (!pdl_is_str(path)) return own->from_files;
     pdl_val key = full_path(pdl_str_get(path));
-    pdl_vref here = pdl_dict_find(r->written, key);
+    pdl_vref here = pdl_dict_find(own->written, key);
     pdl_label label = pdl_is_absent(here) ? 0 : pdl_label_of(here);
+    label |= pdl_run_files_left(&r->files, key);
     pdl_drop(key);
-    if (r->of_tools && pdl_ways_changed(&r->ways, pdl_str_get(path))) label |= r->of_tools;
-    return label | r->from_files;
+    if (own->of_tools && pdl_ways_changed(&own->ways, pdl_str_get(path))) label |= own->of_tools;
+    return label | own->from_files;
 }
 
 static void forget_flight(flight *f) {
@@ -119,9 +128,10 @@ static void fly(flight *f, pdl_effect *e,
  * the process had printed the file. */
 static void note_process(policy_front *r, const pdl_effect *e, pdl_label label) {
     if (r->opt.leaves_files && !r->opt.leaves_files(r->opt.user, e)) return;
-    pdl_ways_note(&r->ways, r->opt.folder);
-    r->from_files |= label;
-    r->in_new_files |= label | (e->is_trusted ? 0 : pdl_effect_origin(e->kind));
+    file_labels *own = &r->files.own;
+    pdl_ways_note(&own->ways, r->opt.folder);
+    own->from_files |= label;
+    own->in_new_files |= label | (e->is_trusted ? 0 : pdl_effect_origin(e->kind));
 }
 
 static void note_code(policy_front *r, const pdl_effect *e, const flight *f, pdl_label label) {
@@ -152,9 +162,8 @@ static void watch_code(policy_front *r, pdl_effect *e) {
     fly(f, e, code_reply);
     note_code(r, e, f, pdl_label_of(e->request) | e->control);
     /* a remote object may belong to any session */
-    e->added_labels |=
-        e->kind == PDL_EFFECT_object ? m->in_objects : m->processes.p[process].holds;
-    e->added_labels |= r->in_files | r->from_files;
+    e->added_labels |= e->kind == PDL_EFFECT_object ? m->in_objects : m->processes.p[process].holds;
+    e->added_labels |= label_of_files(r);
 }
 
 /* --- files that become programs --------------------------------------------------------------- */
@@ -164,7 +173,7 @@ static void watch_code(policy_front *r, pdl_effect *e) {
  * file, so a file that changed since the run began counts as written by the run. For a resumed run
  * the beginning is not known, so every file counts. */
 static bool may_be_written(const policy_front *r, pdl_str path) {
-    return r->opt.began_earlier || pdl_ways_changed(&r->ways, path);
+    return r->opt.began_earlier || pdl_ways_changed(&r->files.own.ways, path);
 }
 
 /* Returns the path of a program. When the program was searched for, the path is in the reply {path,
@@ -176,13 +185,15 @@ static pdl_str path_of_program(const pdl_effect *e, pdl_vref found) {
 
 static pdl_label label_of_program(const policy_front *r, const pdl_effect *e, pdl_vref found) {
     if (pdl_is_null(found)) return 0;
+    const file_labels *own = &r->files.own;
     pdl_str path = path_of_program(e, found);
     pdl_val key = full_path(path);
-    pdl_vref here = pdl_dict_find(r->written, key);
+    pdl_vref here = pdl_dict_find(own->written, key);
     pdl_label label = pdl_is_absent(here) ? 0 : pdl_label_of(here);
+    label |= pdl_run_files_left_program(&r->files, key);
     pdl_drop(key);
-    if (r->from_files && may_be_written(r, path)) label |= r->from_files;
-    if (r->in_new_files && pdl_ways_changed(&r->ways, path)) label |= r->in_new_files;
+    if (own->from_files && may_be_written(r, path)) label |= own->from_files;
+    if (own->in_new_files && pdl_ways_changed(&own->ways, path)) label |= own->in_new_files;
     return pdl_label_built(label);
 }
 
@@ -254,7 +265,9 @@ static flight *watch(policy_front *r, pdl_effect *e,
 
 static void watch_program(policy_front *r, pdl_effect *e) {
     /* otherwise no file can have an untrusted value */
-    if (r->from_files || r->in_files || r->in_new_files) watch(r, e, program_reply);
+    const file_labels *own = &r->files.own;
+    bool any = own->from_files || own->in_files || own->in_new_files;
+    if (any || pdl_run_files_any_left(&r->files)) watch(r, e, program_reply);
 }
 
 /* --- allowed ---------------------------------------------------------------------------------- */
@@ -285,7 +298,7 @@ typedef struct started_labels {
     bool is_trusted;
 } started_labels;
 
-/* Adds the labels of the input that a command gets from another command that it starts. */
+/* Adds the labels of a command that the executed command starts. */
 static void label_started(void *user, const pdl_command_word *words, size_t n, pdl_str by,
                           size_t choosing) {
     started_labels *s = user;
@@ -299,6 +312,13 @@ static void label_started(void *user, const pdl_command_word *words, size_t n, p
     s->is_trusted = s->is_trusted && is_trusted;
 }
 
+/* Returns true when a file still is what the user trusts: the content that the path had when the
+ * run began, or before, when another run may have copied something there. */
+static bool is_as_trusted(const policy_front *r, pdl_str path) {
+    if (r->opt.replays && pdl_ways_missing(path)) return true;
+    return !pdl_ways_changed(&r->files.own.ways, path) && !pdl_run_files_changed(&r->files, path);
+}
+
 /* Sets the labels that the reply gets because of the policies, in addition to those of its kind and
  * request. */
 static void set_labels(policy_front *r, pdl_effect *e) {
@@ -306,10 +326,8 @@ static void set_labels(policy_front *r, pdl_effect *e) {
     bool is_trusted = false;
     pdl_label named = pdl_policies_label_of(r->opt.policies, e->kind, pdl_subject_of(e, arena),
                                             r->opt.folder, e->modules, &is_trusted);
-    /* the user trusts the content that the path had when the run began, and not a file that was
-     * copied there later */
     if (e->kind == PDL_EFFECT_read && is_trusted)
-        is_trusted = !pdl_ways_changed(&r->ways, pdl_subject_of(e, arena));
+        is_trusted = is_as_trusted(r, pdl_subject_of(e, arena));
     if (e->kind == PDL_EFFECT_command) {
         started_labels s = {r, e, named, is_trusted};
         pdl_effect_each_start(e, arena, label_started, &s);
@@ -328,7 +346,7 @@ static void set_labels(policy_front *r, pdl_effect *e) {
     if (e->kind == PDL_EFFECT_read) e->added_labels |= label_of_file(r, e);
     if (e->kind == PDL_EFFECT_command) {
         note_process(r, e, pdl_label_of(e->request) | e->control);
-        e->added_labels |= r->in_files | r->from_files;
+        e->added_labels |= label_of_files(r);
     }
     pdl_label own = is_trusted ? 0 : pdl_effect_origin(e->kind);
     if (!own && !named) return;
@@ -353,18 +371,18 @@ static void tool_reply(void *user, const pdl_effect *e, const pdl_reply *reply) 
     forget_flight(f);
     own->sink = asker;
     add_server(r, own, 0);
-    own->added_labels |= r->in_files | r->from_files;
+    own->added_labels |= label_of_files(r);
     if (asker.reply) asker.reply(asker.user, e, reply);
 }
 
 /* A tool may write files on this machine. */
 static void watch_tool(policy_front *r, pdl_effect *e) {
     pdl_label label = pdl_label_of(e->request) | e->control | e->chosen;
-    pdl_ways_note(&r->ways, r->opt.folder);
+    pdl_ways_note(&r->files.own.ways, r->opt.folder);
     add_server(r, e, label);
     if (!pdl_tool_use_of(e).lists) {
-        r->of_tools |= label;
-        r->in_new_files |= label | (e->is_trusted ? 0 : pdl_effect_origin(e->kind));
+        r->files.own.of_tools |= label;
+        r->files.own.in_new_files |= label | (e->is_trusted ? 0 : pdl_effect_origin(e->kind));
     }
     watch(r, e, tool_reply);
 }
@@ -480,6 +498,7 @@ void pdl_policy_continue(policy_front *r, judging *j) {
 static void start(pdl_world *w, pdl_effect *e) {
     policy_front *r = of(w);
     judging j = {.e = e};
+    assert(pdl_policy_front_ok(r));
     pdl_asks_of(r->opt.policies, e, r->opt.folder, &j.asks);
     for (size_t i = 0; i < j.asks.asks.n; i++) j.asks.asks.p[i].readers = &r->readers;
     pdl_policy_continue(r, &j);
@@ -489,6 +508,7 @@ static void start(pdl_world *w, pdl_effect *e) {
 
 static void cancel(pdl_world *w, uint32_t id) {
     policy_front *r = of(w);
+    assert(pdl_policy_front_ok(r));
     if (pdl_approvals_cancel(r, id) || pdl_lock_cancel(r, id)) return;
     r->world.next->ops->cancel(r->world.next, id);
     for (flight *f = r->flights, *next; f; f = next) {
@@ -499,6 +519,7 @@ static void cancel(pdl_world *w, uint32_t id) {
 
 static bool poll(pdl_world *w, int timeout_ms) {
     policy_front *r = of(w);
+    assert(pdl_policy_front_ok(r));
     return r->world.next->ops->poll(r->world.next, timeout_ms);
 }
 
@@ -512,8 +533,7 @@ static void close_world(pdl_world *w) {
     pdl_drop(r->answers);
     pdl_drop(r->servers);
     pdl_drop(r->accepted);
-    pdl_drop(r->written);
-    pdl_ways_fini(&r->ways);
+    pdl_run_files_close(&r->files);
     pdl_policy_memory_leave(r->opt.memory);
     pdl_free(r);
 }
@@ -530,8 +550,7 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *next) 
     r->answers = pdl_dict_new(0);
     r->servers = pdl_dict_new(0);
     r->accepted = pdl_dict_new(0);
-    r->written = pdl_dict_new(0);
-    pdl_ways_init(&r->ways);
+    pdl_run_files_open(&r->files, pdl_policy_memory_files(opt->memory), opt->memory->policies);
     r->most_questions = MAX_APPROVALS;
     for (size_t i = 0; i < opt->policies->all.n; i++) {
         uint32_t n = opt->policies->all.p[i]->approvals;

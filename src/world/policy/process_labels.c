@@ -22,6 +22,8 @@
 struct pdl_policy_memories {
     PDL_VEC(pdl_policy_memory *) all;
     uint32_t n_processes;
+    pdl_policy_files *files;
+    bool owns_files;
 };
 
 enum { MAX_KEPT = 16 }; /* how many lists are kept; the processes of each list may be alive */
@@ -36,7 +38,14 @@ bool pdl_policy_memory_ok(const pdl_policy_memory *m) {
     return true;
 }
 
-pdl_policy_memories *pdl_policy_memories_new(void) { return PDL_NEW(pdl_policy_memories); }
+pdl_policy_memories *pdl_policy_memories_new(pdl_policy_files *files) {
+    pdl_policy_memories *all = PDL_NEW(pdl_policy_memories);
+    all->owns_files = !files;
+    all->files = files ? files : pdl_policy_files_new();
+    return all;
+}
+
+pdl_policy_files *pdl_policy_memory_files(const pdl_policy_memory *m) { return m->all->files; }
 
 static void free_memory(pdl_policy_memory *m) {
     for (size_t i = 0; i < m->processes.n; i++) pdl_drop(m->processes.p[i].profiles);
@@ -50,6 +59,7 @@ void pdl_policy_memories_free(pdl_policy_memories *all) {
     if (!all) return;
     for (size_t i = 0; i < all->all.n; i++) free_memory(all->all.p[i]);
     pdl_vec_fini(&all->all);
+    if (all->owns_files) pdl_policy_files_free(all->files);
     pdl_free(all);
 }
 
@@ -136,10 +146,8 @@ size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e) {
                                   (!none && !pdl_val_eq(m->processes.p[i].profiles, e->sandbox))))
         i++;
     if (i == m->processes.n)
-        *pdl_vec_push(&m->processes) = (process_memory){.profiles = pdl_keep(e->sandbox),
-                                                        .number = m->continues
-                                                                      ? 0
-                                                                      : ++m->all->n_processes};
+        *pdl_vec_push(&m->processes) = (process_memory){
+            .profiles = pdl_keep(e->sandbox), .number = m->continues ? 0 : ++m->all->n_processes};
     process_memory *p = &m->processes.p[i];
     if (pdl_effect_begins_session(e)) {
         p->holds = 0;

@@ -29,6 +29,8 @@ struct pdl_policy_memory {
     bool continues; /* the run began without a policy, so its processes have no numbers */
 };
 bool pdl_policy_memory_ok(const pdl_policy_memory *m);
+/* Returns the labels of files that the runs of m and others have left; borrowed. */
+pdl_policy_files *pdl_policy_memory_files(const pdl_policy_memory *m);
 /* Returns the index of the process that performs e, and writes the numbers of the process into e.
  * When e begins a new session, this is a new process. */
 size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e);

@@ -242,18 +242,16 @@ static pdl_val label_names(const pdl_policies *p, pdl_label origins) {
     return list;
 }
 
-static pdl_val shown_argument(const pdl_policies *p, const source_log *s,
-                              const pdl_policy_ask *ask, const pdl_argument *a, bool with_value) {
+static pdl_val shown_argument(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
+                              const pdl_argument *a, bool with_value) {
     pdl_label origins = pdl_label_origins(a->label);
     pdl_buf value = PDL_BUF, from = PDL_BUF;
     pdl_val name = pdl_with_label(pdl_text(a->name), a->name_label);
     pdl_val d = pdl_dict_putz(pdl_dict_new(5), "name", name);
     put_value_of(s, ask, a, MAX_SHOWN, &value);
-    if (with_value)
-        d = pdl_dict_putz(d, "text", pdl_with_label(pdl_text_of_buf(&value), origins));
+    if (with_value) d = pdl_dict_putz(d, "text", pdl_with_label(pdl_text_of_buf(&value), origins));
     d = pdl_dict_putz(d, "origins", label_names(p, origins));
-    d = pdl_dict_putz(d, "untrusted",
-                      pdl_bool((origins & PDL_LABELS_UNTRUSTED) != 0));
+    d = pdl_dict_putz(d, "untrusted", pdl_bool((origins & PDL_LABELS_UNTRUSTED) != 0));
     pdl_label label = pdl_sources_put(s, a->label, origins, &from);
     d = pdl_dict_putz(d, "sources", pdl_with_label(pdl_text_of_buf(&from), label));
     pdl_buf_fini(&value);

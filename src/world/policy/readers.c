@@ -1,6 +1,7 @@
-/* readers.c -- who may read a value (spec trust 3). A policy lists the readers of a label: fixed
- * names, or fields of the source's answer that contain names. A rule lists the receivers of a value
- * at its sink. The value fits the rule when each receiver is a reader of each label of the value.
+/* readers.c -- decides who may read a value (spec trust 3). A policy lists the readers of a label:
+ * fixed names, or fields of the source's answer that contain names. A rule lists the receivers of a
+ * value at its sink. The value fits the rule when each receiver is a reader of each label of the
+ * value.
  *
  * A label is one bit, and its readers differ from answer to answer. So the sets of readers are kept
  * beside the values: for each bit of a source (label.h) there is the set of readers that all
@@ -97,8 +98,7 @@ static pdl_val add_texts(pdl_val names, pdl_vref v, pdl_str path, unsigned depth
             names = add_texts(names, pdl_list_at(v, i), path, depth + 1);
         return names;
     }
-    if (!path.n)
-        return pdl_is_str(v) ? pdl_dict_puts(names, pdl_str_get(v), pdl_null()) : names;
+    if (!path.n) return pdl_is_str(v) ? pdl_dict_puts(names, pdl_str_get(v), pdl_null()) : names;
     if (!pdl_is_dict(v)) return names;
     pdl_str part = next_part(&path);
     return add_texts(names, pdl_dict_gets(v, part), path, depth + 1);
@@ -200,26 +200,8 @@ static pdl_val said_by_tool(pdl_vref answer) {
 
 /* Returns the part of an answer that the program gets as its value. Owned. */
 static pdl_val said(pdl_effect_kind kind, pdl_vref answer) {
-    switch (kind) {
-    case PDL_EFFECT_tool: return said_by_tool(answer);
-    case PDL_EFFECT_model: return pdl_keep(pdl_member(answer, "content"));
-    case PDL_EFFECT_code: return pdl_keep(pdl_member(answer, "result"));
-    case PDL_EFFECT_command: return pdl_keep(pdl_member(answer, "stdout"));
-    case PDL_EFFECT_http: return pdl_keep(pdl_member(answer, "text"));
-    case PDL_EFFECT_embed:
-    case PDL_EFFECT_object:
-    case PDL_EFFECT_read:
-    case PDL_EFFECT_write:
-    case PDL_EFFECT_input:
-    case PDL_EFFECT_source:
-    case PDL_EFFECT_sleep:
-    case PDL_EFFECT_approval:
-    case PDL_EFFECT_permit:
-    case PDL_EFFECT_now:
-    case PDL_EFFECT_random:
-    case PDL_EFFECT_COUNT: break;
-    }
-    return pdl_keep(answer);
+    return kind == PDL_EFFECT_tool ? said_by_tool(answer)
+                                   : pdl_keep(pdl_effect_value(kind, answer));
 }
 
 /* Returns the value as a list of items. A text that is JSON, YAML or lines of JSON is parsed first.

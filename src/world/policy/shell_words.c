@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "base/word_list.h"
 #include "policy/launchers.h"
 
 #include "base/banned.h"
@@ -22,7 +23,7 @@ typedef struct shell_script {
     const pdl_command_word *arguments;
     size_t n_arguments;
     pdl_label of_arguments; /* labels of all arguments together */
-    bool writes;    /* a redirection wrote a file */
+    bool writes;            /* a redirection wrote a file */
     bool passed_on; /* a pipe or a file may have passed the arguments to the commands that follow */
     PDL_VEC(pdl_command_word) words, files; /* files: the files of redirections */
     void (*fn)(void *user, const pdl_command_word *words, size_t n);
@@ -78,8 +79,7 @@ static bool read_argument(shell_script *s) {
             number = number * 10 + (size_t)(name.p[i] - '0');
         }
         if (ends && pdl_str_is(name, "@")) {
-            for (size_t i = 1; i < s->n_arguments; i++)
-                *pdl_vec_push(&s->words) = s->arguments[i];
+            for (size_t i = 1; i < s->n_arguments; i++) *pdl_vec_push(&s->words) = s->arguments[i];
             return true;
         }
         if (ends && digits) {
@@ -163,12 +163,6 @@ static bool read_word(shell_script *s) {
 
 /* --- commands --------------------------------------------------------------------------------- */
 
-static bool is_one_of(pdl_str s, const char *const *words, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (pdl_str_is(s, words[i])) return true;
-    return false;
-}
-
 static bool is_assignment(pdl_str s) {
     size_t i = 0;
     while (i < s.n && is_name_char(s.p[i])) i++;
@@ -179,18 +173,15 @@ static bool is_assignment(pdl_str s) {
  * own words are followed by the files of redirections and by one word for the input that it may
  * read. Returns false for a form whose meaning is not certain. */
 static bool end_command(shell_script *s) {
-    static const char *const before[] = {"if",    "then",  "elif", "else", "fi", "do",
-                                         "done", "while", "until", "!",   "{",  "}"};
+    static const char *const before[] = {"if",   "then",  "elif",  "else", "fi", "do",
+                                         "done", "while", "until", "!",    "{",  "}"};
     static const char *const hard[] = {"case", "select", "function", "[[", "coproc", "let"};
     size_t i = 0, n = s->words.n;
     const pdl_command_word *w = s->words.p;
     bool ok = true;
-    while (i < n && w[i].text.p &&
-           (is_one_of(w[i].text, before, sizeof before / sizeof before[0]) ||
-            is_assignment(w[i].text)))
-        i++;
+    while (i < n && w[i].text.p && (PDL_STR_IN(w[i].text, before) || is_assignment(w[i].text))) i++;
     if (i < n && w[i].text.p) {
-        ok = !is_one_of(w[i].text, hard, sizeof hard / sizeof hard[0]);
+        ok = !PDL_STR_IN(w[i].text, hard);
         bool loop = pdl_str_is(w[i].text, "for");
         if (ok && !loop) {
             for (size_t k = 0; k < s->files.n; k++) *pdl_vec_push(&s->words) = s->files.p[k];
@@ -227,8 +218,7 @@ static bool read_redirection(shell_script *s) {
     bool named = before > 0;
     if (!named) push(s, PDL_STR(">"), pdl_absent(), 0);
     bool ok = read_word(s);
-    bool is_null = ok && s->words.n == before + !named + 1 &&
-                   s->words.p[s->words.n - 1].text.p &&
+    bool is_null = ok && s->words.n == before + !named + 1 && s->words.p[s->words.n - 1].text.p &&
                    pdl_str_is(s->words.p[s->words.n - 1].text, "/dev/null");
     bool is_copy = op.p[op.n - 1] == '&'; /* the redirection copies a descriptor, as in 2>&1 */
     s->writes = s->writes || (!is_null && !is_copy && memchr(op.p, '>', op.n));

@@ -24,8 +24,7 @@ pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin) 
     pdl_str subject = pdl_effect_path_from(pdl_subject_of(e, arena), s->folder);
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s", pdl_effect_kind_name(e->kind));
-    if (subject.n)
-        pdl_buf_putf(&b, " %.*s", PDL_FMT(pdl_utf8_cut(subject, MAX_SUBJECT)));
+    if (subject.n) pdl_buf_putf(&b, " %.*s", PDL_FMT(pdl_utf8_cut(subject, MAX_SUBJECT)));
     const pdl_loc *loc = &e->user_loc;
     if (loc->src && loc->src->name.n)
         pdl_buf_putf(&b, " (%.*s:%u)", PDL_FMT(pdl_effect_path_from(loc->src->name, s->folder)),

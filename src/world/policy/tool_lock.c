@@ -118,8 +118,7 @@ static const char *why_unknown(const pdl_policies *p, pdl_str server, pdl_str to
         *lock = one->lock;
         pdl_vref tools = pdl_dict_gets(one->locked, server);
         pdl_vref known = pdl_is_dict(tools) ? pdl_dict_gets(tools, tool) : pdl_absent();
-        if (pdl_is_absent(known))
-            return "is not in the lock file";
+        if (pdl_is_absent(known)) return "is not in the lock file";
         if (!pdl_text_is(known, hash)) return "has changed since it was locked";
     }
     return NULL;
@@ -278,9 +277,9 @@ static bool look_at_tool(listing *l) {
     pdl_buf_fini(&b);
     pdl_argument arg = {
         .name = PDL_STR("definition"), .value = text, .label = pdl_label_built(PDL_LABEL_tool)};
-    pdl_policy_ask ask = {
-        PDL_SINK_tool, pdl_str_get(name), arg.label, &arg, 1, r->opt.folder, l->e->modules,
-        NULL, {0}, 0, false};
+    pdl_policy_ask ask = {PDL_SINK_tool, pdl_str_get(name), arg.label, &arg, 1,
+                          r->opt.folder, l->e->modules,     NULL,      {0},  0,
+                          false};
     bool answered = pdl_is_bool(known) || r->n_questions >= r->most_questions;
     bool yes = pdl_is_bool(known) && pdl_bool_of(known);
     if (answered) report(l, &ask, lock, yes ? "approved" : "refused");
@@ -297,8 +296,7 @@ static bool look_at_tool(listing *l) {
  * that no reader of the list uses them as tools. */
 static pdl_val with_left_out(pdl_val passed, pdl_vref left_out) {
     for (size_t i = 0; i < pdl_dict_len(left_out); i++) {
-        pdl_val d =
-            pdl_dict_putz(pdl_dict_new(2), "name", pdl_keep(pdl_dict_key_at(left_out, i)));
+        pdl_val d = pdl_dict_putz(pdl_dict_new(2), "name", pdl_keep(pdl_dict_key_at(left_out, i)));
         d = pdl_dict_putz(d, PDL_TOOL_LEFT_OUT, pdl_keep(pdl_dict_val_at(left_out, i)));
         passed = pdl_list_push(passed, d);
     }
@@ -318,8 +316,8 @@ static void finish(listing *l) {
     if (is_list(e)) {
         /* a raw request of the protocol, which is answered with the tools of all pages */
         bool raw = !pdl_text_is(get(e, "op"), "list");
-        pdl_val list = raw ? pdl_dict_putz(pdl_dict_new(1), "tools", passed)
-                           : with_left_out(passed, left_out);
+        pdl_val list =
+            raw ? pdl_dict_putz(pdl_dict_new(1), "tools", passed) : with_left_out(passed, left_out);
         pdl_effect_answer(e, list, seconds);
     } else {
         pdl_drop(passed);

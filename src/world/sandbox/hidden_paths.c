@@ -96,10 +96,11 @@ static bool is_secret(const char *folder, const char *name, const char *path) {
 
 /* Files that shells, editors and other programs of the user read at their start. */
 static const char *const start_files[] = {
-    ".git/",     ".env",     ".bashrc", ".bash_profile", ".bash_login", ".profile",       ".zshrc",
-    ".zprofile", ".zshenv",  ".zlogin", ".gitconfig",    ".gitmodules", ".gitattributes", ".npmrc",
-    ".mcp.json", ".vscode/", ".idea/",  ".envrc",        ".pypirc",     ".netrc",
-    ".claude/",  ".cursor/", ".ssh/",   ".inputrc",      ".vimrc",      ".gdbinit",
+    ".git/",          ".env",      ".bashrc",   ".bash_profile", ".bash_login", ".profile",
+    ".zshrc",         ".zprofile", ".zshenv",   ".zlogin",       ".gitconfig",  ".gitmodules",
+    ".gitattributes", ".npmrc",    ".mcp.json", ".vscode/",      ".idea/",      ".envrc",
+    ".pypirc",        ".netrc",    ".claude/",  ".cursor/",      ".ssh/",       ".inputrc",
+    ".vimrc",         ".gdbinit",
 };
 enum { N_START_FILES = sizeof start_files / sizeof start_files[0] };
 
@@ -125,9 +126,13 @@ static const struct {
     const char *name;
     unsigned part;
 } folder_parts[] = {
-    {"candidates.jsonl", HAS_CANDIDATES}, {"scores.jsonl", HAS_SCORES},
-    {"HEAD", HAS_HEAD},        {"objects", HAS_OBJECTS}, {"refs", HAS_REFS},
-    {"commondir", HAS_COMMON}, {"config", HAS_CONFIG},
+    {"candidates.jsonl", HAS_CANDIDATES},
+    {"scores.jsonl", HAS_SCORES},
+    {"HEAD", HAS_HEAD},
+    {"objects", HAS_OBJECTS},
+    {"refs", HAS_REFS},
+    {"commondir", HAS_COMMON},
+    {"config", HAS_CONFIG},
 };
 static const char *const repository_starts[] = {"config", "hooks/", "config.worktree"};
 
@@ -137,7 +142,8 @@ static unsigned folder_part(const char *name) {
     return 0;
 }
 
-/* Returns true for the folder of a search. Programs have files with the names of the two, too. */
+/* Returns true for the folder of a search. The names of its two files are common in programs, so
+ * the first words of the candidates are read, too. */
 static bool is_search(const char *folder, unsigned parts) {
     enum { SEARCH = HAS_CANDIDATES | HAS_SCORES, HEAD = 64 };
     char head[HEAD];
@@ -266,8 +272,9 @@ static walk_end look_at(const char *root, const char *folder, const struct diren
 }
 
 /* Handles a folder that cannot be read. Code in the sandbox cannot read it either, with two
- * exceptions. The path may be too long only for this function. The folder may belong to the user:
- * code that may write there could make it readable, so such a folder is masked. */
+ * exceptions. When the path is too long for this function, code could still reach the folder in
+ * several steps. When the folder belongs to the user, code that may write there could make it
+ * readable, so it is masked. */
 static walk_end look_closed(const char *folder, bool writable, walk_result *out) {
     struct stat st;
     if (errno == ENAMETOOLONG) return WALK_TOO_DEEP;
@@ -278,8 +285,8 @@ static walk_end look_closed(const char *folder, bool writable, walk_result *out)
     return WALK_DONE;
 }
 
-/* The number of masked files from which their folder is masked in their place, when it has nothing
- * else. */
+/* When a folder has at least this many masked files and nothing else, the folder is masked instead
+ * of its files. */
 enum { MANY = 32 };
 
 /* Reads one folder and adds the folders in it to the list. */

@@ -1,5 +1,6 @@
-/* links.c -- finds the links on the way to a file. A file that decides about a run can be exchanged
- * through one of these links, without a change to the file.
+/* links.c -- finds the links on the way to a file. When code changes one of these links, the path
+ * leads to another file, and the first file is as it was. So code must not change the links to a
+ * file that decides about a run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +14,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_LINKS = 40 }; /* the kernel follows as many */
+enum { MAX_LINKS = 40 }; /* the kernel follows 40 links, too */
 
 /* A path that is followed: the folders so far, which are no links, and the rest. */
 typedef struct {

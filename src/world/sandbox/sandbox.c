@@ -272,7 +272,8 @@ static bool is_link(const char *path) {
 }
 
 /* Protects a file in a folder that code may write, unless the profile names the file itself.
- * bubblewrap follows a link that it should mount over, so it protects none. */
+ * Under bubblewrap a link is not protected, because bubblewrap would mount over the target of
+ * the link. */
 static void protect(sandbox_spec *x, const sandbox_profile *p, const char *path) {
     if (x->backend == BACKEND_BWRAP && is_link(path)) return;
     bool is_hidden = any_holds(&x->masked, path) && !pdl_paths_have(&p->read, path);
@@ -351,9 +352,13 @@ static bool finish(pdl_sandbox *s, pdl_err *err) {
     for (size_t i = 0; i < s->own_env.n; i++) *pdl_vec_push(&s->env) = s->own_env.p[i];
     *pdl_vec_push(&s->env) = NULL;
     if (strlen(s->text) <= MAX_SPEC && s->spec.masked.n <= MAX_HIDDEN &&
-        !is_too_much_for_bwrap(&s->spec)) return true;
+        !is_too_much_for_bwrap(&s->spec))
+        return true;
+    const path_list *most = s->spec.masked.n > s->spec.kept.n ? &s->spec.masked : &s->spec.kept;
     return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
-                       "the sandbox has too many files to hide in its folders: name smaller ones");
+                       "the sandbox has too many files to hide or keep in its folders: %zu, %s is "
+                       "one. Name smaller folders in read: and write:",
+                       s->spec.masked.n + s->spec.kept.n, most->n ? most->p[most->n / 2] : "/");
 }
 
 /* Chooses the strongest confinement that this machine can enforce, no weaker than requested. */
@@ -486,8 +491,8 @@ static bool read_profile(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_err
     pdl_profile_init(&s->profile);
     pdl_profile_source own = {.what = opt->profile, .dir = pdl_file_folder(opt->profile)};
     pdl_val v;
-    bool ok = pdl_sandbox_profile(opt->profile, &v, err) &&
-              pdl_profile_read(&s->profile, v, &own, err);
+    bool ok =
+        pdl_sandbox_profile(opt->profile, &v, err) && pdl_profile_read(&s->profile, v, &own, err);
     pdl_drop(v);
     if (!ok) return false;
     pdl_profile_source from = {.what = opt->given_name.n ? opt->given_name : PDL_STR("sandbox"),
@@ -521,8 +526,10 @@ static bool has_program(const pdl_sandbox *s, pdl_str dir, const char *folder) {
 /* Notes once that a folder with files of runs is not masked. */
 static void note_visible(const char *folder, pdl_buf *note) {
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "confined code can see the files of runs in %s, because the program or the "
-                     "working folder is in it", folder);
+    pdl_buf_putf(&b,
+                 "confined code can see the files of runs in %s, because the program or the "
+                 "working folder is in it",
+                 folder);
     if (pdl_str_find(pdl_buf_str(note), pdl_buf_str(&b), 0) == PDL_NOT_FOUND)
         pdl_buf_putf(note, "%s%s", note->len ? "; " : "", pdl_buf_z(&b));
     pdl_buf_fini(&b);

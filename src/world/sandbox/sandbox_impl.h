@@ -3,13 +3,14 @@
  *   `sandbox_profile.c` profiles: reading, defaults, narrowing.
  *   `hidden_paths.c`    what in a folder is masked or protected.
  *   `links.c`           links on the way to a file.
- *   `planted.c`         start files that are new after a run.
+ *   `planted_files.c`         start files that are new after a run.
  *   `sandbox.c`         profile and machine -> the instructions of the helper.
- *   `deputy.c`          actions of the engine for confined code, or in folders that it may write.
+ *   `confused_deputy.c`          actions of the engine for confined code, or in folders that it may
+ * write.
  *   `net_items.c`       the items of `net:`.
- *   `end.c`             messages of the ends that are not the command's.
- *   `spec.c`            the instructions of the helper as text.
- *   `variables.c`       the environment of the command, passed through the helper.
+ *   `sandbox_errors.c`             messages of the ends that are not the command's.
+ *   `helper_instructions.c`            the instructions of the helper as text.
+ *   `command_environment.c`       the environment of the command, passed through the helper.
  *
  * In linux/:
  *   `probe.c`           the abilities of the machine.
@@ -20,7 +21,7 @@
  *   `restrict.c`        the helper: limits, Landlock, seccomp, then the command.
  *   `seccomp.c`         the filter of system calls.
  *   `sockets.c`         unix sockets inside.
- *   `pair.c`            messages between the processes of the helper.
+ *   `helper_messages.c`            messages between the processes of the helper.
  *   `proxy.c`           the network of a profile with `net:`.
  *
  * In darwin/:
@@ -105,7 +106,7 @@ typedef struct sandbox_spec {
     char *cwd, *helper;
 } sandbox_spec;
 void pdl_spec_write(const sandbox_spec *s, pdl_buf *out);
-/* spec.c. Appends the text as arguments of a process. */
+/* helper_instructions.c. Appends the text as arguments of a process. */
 void pdl_spec_split(const char *text, path_list *parts);
 /* Reads the instructions from these arguments. Returns the rest, which is the command; NULL when
  * they are wrong, or there is no command. */
@@ -154,7 +155,8 @@ struct pdl_sandbox {
  * when it has no namespaces; the helper gets every folder that the profile lets the command write;
  * the environment ends with NULL; marks are in the order of their paths. */
 bool pdl_sandbox_ok(const pdl_sandbox *s);
-/* planted.c. Notes the files that exist now, so that they do not count as new after the run. */
+/* planted_files.c. Notes the files that exist now, so that they do not count as new after the run.
+ * */
 void pdl_planted_mark(pdl_sandbox *s, const walk_result *w);
 void pdl_planted_fini(pdl_sandbox *s);
 
@@ -181,7 +183,7 @@ bool pdl_weakness_holds(size_t i, const sandbox_machine *m);
 
 /* Returns the signal by which the helper reports this end. Defined in the file of each platform. */
 int pdl_sandbox_signal_of(pdl_sandbox_end end);
-/* variables.c. Makes the environment of the command the environment of this process. */
+/* command_environment.c. Makes the environment of the command the environment of this process. */
 void pdl_unwrap_env(void);
 /* bwrap.c. Becomes bubblewrap, which executes the helper inside with these arguments. Returns only
  * on failure. */
@@ -217,8 +219,8 @@ size_t pdl_processes_count(bool is_only);
 void pdl_processes_kill(bool is_only);
 /* Reads the beginning of /proc/PID/FILE, ended by NUL; empty when the process has ended. */
 void pdl_processes_read(int pid, const char *file, char *text, size_t size);
-/* pair.c. Sends a message; with fd -1 it has no descriptor. pdl_pair_receive returns false when the
- * pair is closed. */
+/* helper_messages.c. Sends a message; with fd -1 it has no descriptor. pdl_pair_receive returns
+ * false when the pair is closed. */
 void pdl_pair_send(int to, int32_t status, int fd);
 bool pdl_pair_receive(int from, int32_t *status, int *fd);
 /* proxy.c. Returns a listening socket of the network inside; pdl_proxy_serve serves its

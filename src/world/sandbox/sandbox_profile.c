@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "base/word_list.h"
 #include "sandbox/sandbox_impl.h"
 #include "value/int.h"
 #include "yaml/profile.h"
@@ -20,9 +21,7 @@ enum { PROCESSES = 64, MEMORY_MB = 2048, TMP_MB = 1024, FILE_MB = 1024 };
 void pdl_paths_add(path_list *l, pdl_str s) { *pdl_vec_push(l) = pdl_str_dup(s); }
 
 bool pdl_paths_have(const path_list *l, const char *s) {
-    for (size_t i = 0; i < l->n; i++)
-        if (strcmp(l->p[i], s) == 0) return true;
-    return false;
+    return pdl_str_in(pdl_str_of(s), (const char *const *)l->p, l->n);
 }
 
 static int by_text(const void *a, const void *b) {

@@ -1,5 +1,6 @@
 /* otel_env.c -- reads the environment variables that all programs with OpenTelemetry use, so that
- * one setting counts for all of them.
+ * one setting counts for all of them. Headers, and keys in the address, are registered as secrets,
+ * because a collector may repeat them in a message.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -121,7 +122,14 @@ static void read_state(pdl_str s, otlp_config *c) {
     if (*c->trace && s.n && s.n <= LONGEST && is_header(s)) c->state = pdl_str_dup(s);
 }
 
-static bool is_on(pdl_str v) { return pdl_str_is(v, "1") || pdl_str_is(v, "true"); }
+/* Reads PDL_OTLP. A word that is neither yes nor no is an error, since traces would be missed. */
+static bool read_switch(const pdl_otlp_options *o, bool *out, pdl_err *err) {
+    pdl_str v = get(o, "PDL_OTLP");
+    *out = pdl_str_is(v, "1") || pdl_str_is(v, "true");
+    return *out || !v.n || pdl_str_is(v, "0") || pdl_str_is(v, "false") ||
+           pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "PDL_OTLP: expected 1 or 0, not '%.*s'",
+                       PDL_FMT(v));
+}
 
 static void note(const pdl_otlp_options *o, const char *text) {
     if (o->note) o->note(o->note_user, pdl_str_of(text));
@@ -132,7 +140,6 @@ static bool put_address(const pdl_otlp_options *o, pdl_buf *out) {
     pdl_str protocol = get(o, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"),
             whole = get(o, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
             base = get(o, "OTEL_EXPORTER_OTLP_ENDPOINT");
-    if (!is_on(get(o, "PDL_OTLP"))) return false;
     if (!protocol.n) protocol = get(o, "OTEL_EXPORTER_OTLP_PROTOCOL");
     if (pdl_str_is(protocol, "grpc")) {
         note(o, "traces are not sent: OTLP is spoken over HTTP, not gRPC; set "
@@ -163,14 +170,29 @@ static void refuse_address(const pdl_otlp_options *o, pdl_str url, pdl_err *err)
     pdl_buf_fini(&shown);
 }
 
+/* Registers what the collector may repeat in a message: values of headers, and keys in the
+ * address. */
+static void note_secrets(pdl_secrets *secrets, const otlp_config *c) {
+    pdl_secrets_note_address(secrets, pdl_str_of(c->url));
+    for (size_t i = 0; i < c->headers.n; i++) {
+        pdl_str line = pdl_str_of(c->headers.p[i]);
+        size_t colon = pdl_str_find(line, PDL_STR(":"), 0);
+        if (colon != PDL_NOT_FOUND)
+            pdl_secrets_note_header(secrets, pdl_str_sub(line, 0, colon),
+                                    pdl_str_sub(line, colon + 1, line.n));
+    }
+}
+
 bool pdl_otlp_configure(const pdl_otlp_options *o, otlp_config *out, pdl_err *err) {
     pdl_buf url = PDL_BUF;
     *out = (otlp_config){.resource = PDL_BUF, .sampled = true};
     pdl_str disabled = get(o, "OTEL_SDK_DISABLED");
     if (disabled.n == 4 && strncasecmp(disabled.p, "true", 4) == 0) return true;
+    bool is_on;
+    if (!read_switch(o, &is_on, err)) return false;
     if (o->url.n)
         pdl_buf_put(&url, o->url);
-    else if (!put_address(o, &url))
+    else if (!is_on || !put_address(o, &url))
         return true;
     bool ok = is_address(pdl_buf_str(&url)) && is_header(pdl_buf_str(&url));
     if (!ok) refuse_address(o, pdl_buf_str(&url), err);
@@ -179,6 +201,7 @@ bool pdl_otlp_configure(const pdl_otlp_options *o, otlp_config *out, pdl_err *er
         out->url = pdl_buf_take(&url);
         add_header(out, PDL_STR("Content-Type"), PDL_STR("application/json"));
         each_pair(headers.n ? headers : get(o, "OTEL_EXPORTER_OTLP_HEADERS"), add_header, out);
+        note_secrets(o->secrets, out);
         put_resource(o, &out->resource);
         read_parent(get(o, "TRACEPARENT"), out);
         read_state(get(o, "TRACESTATE"), out);

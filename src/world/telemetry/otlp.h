@@ -30,7 +30,9 @@ typedef struct pdl_otlp_options {
     bool all;     /* spans of blocks inside the library are sent, too */
     const char *(*env)(void *user, const char *name);
     void *env_user;
-    const pdl_secrets *secrets; /* redacted in everything that is sent; borrowed */
+    /* Secrets that are redacted in everything that is sent, and in messages of the collector. The
+     * keys with which the collector is called become secrets, too. Borrowed. */
+    pdl_secrets *secrets;
     const pdl_debug *debug;
     void (*note)(void *user, pdl_str text); /* receives messages for the user; may be NULL */
     void *note_user;

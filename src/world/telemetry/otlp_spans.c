@@ -280,8 +280,8 @@ static void begin_effect(pdl_otlp_run *r, const pdl_event *e) {
     if (!pdl_effect_has(f->kind, PDL_EFFECT_KEPT)) return;
     if (!leaves_the_process(f->kind) && !r->o->opt.all) return;
     if (!is_running(r, e)) return;
-    bool asks = f->kind == PDL_EFFECT_model || f->kind == PDL_EFFECT_embed ||
-                f->kind == PDL_EFFECT_http;
+    bool asks =
+        f->kind == PDL_EFFECT_model || f->kind == PDL_EFFECT_embed || f->kind == PDL_EFFECT_http;
     span *up = around(r, e->path, &id);
     span *s = span_new(r, up, id, asks ? CLIENT : INTERNAL, e->nanos);
     pdl_otlp_facts to = facts_of(s, pdl_effect_label(f));

@@ -1,9 +1,9 @@
 /* parts.h -- spans, facts about them, and the exporter. Private to telemetry.
  *
- *   `otel_env.c`   the environment: address, headers, resource.
- *   `facts.c`      attributes of effects, by the conventions for generative AI.
- *   `otlp_spans.c` events of a run become spans.
- *   `export.c`     sends batches of spans to the collector.
+ *   `otel_env.c`          the environment: address, headers, resource.
+ *   `span_attributes.c`   attributes of effects, by the conventions for generative AI.
+ *   `otlp_spans.c`        events of a run become spans.
+ *   `otlp_export.c`       sends batches of spans to the collector.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +31,7 @@ typedef struct otlp_config {
 PDL_MUST bool pdl_otlp_configure(const pdl_otlp_options *o, otlp_config *out, pdl_err *err);
 void pdl_otlp_config_fini(otlp_config *c);
 
-/* --- export.c --------------------------------------------------------------------------------- */
+/* --- otlp_export.c --------------------------------------------------------------------------- */
 
 struct pdl_otlp {
     pdl_otlp_options opt;
@@ -42,7 +42,7 @@ struct pdl_otlp {
     pdl_watch *watch;
     /* a timer on the loop of the runs: when it fires, the separate loop has to be stepped */
     pdl_timer *timer;
-    pdl_buf batch; /* spans that were not sent yet, after the head of their message */
+    pdl_buf batch; /* the next message: its head, and the spans that were not sent yet */
     size_t n_batch;
     struct otlp_sending *sending; /* batches that wait or are in flight, oldest first */
     size_t n_sending;             /* number of batches in flight */
@@ -72,7 +72,8 @@ void pdl_otlp_make_id(pdl_otlp *o, char out[17]);
 pdl_buf *pdl_otlp_span_room(pdl_otlp *o);
 void pdl_otlp_span_done(pdl_otlp *o);
 
-/* --- facts.c: attributes as JSON ("{...},{...}") ---------------------------------------------- */
+/* --- span_attributes.c: attributes as JSON ("{...},{...}")
+ * ---------------------------------------------- */
 
 /* The length to which texts are cut. */
 enum { PDL_OTLP_TEXT = 65536 };

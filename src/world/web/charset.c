@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/word_list.h"
 
 #include "base/banned.h"
 
@@ -20,12 +21,12 @@ static const struct {
     const char *name;
     charset cs;
 } names[] = {
-    {"utf-8", CS_UTF8},         {"utf8", CS_UTF8},           {"unicode-1-1-utf-8", CS_UTF8},
-    {"us-ascii", CS_1252},      {"ascii", CS_1252},          {"iso-8859-1", CS_1252},
-    {"iso8859-1", CS_1252},     {"iso_8859-1", CS_1252},     {"latin1", CS_1252},
-    {"latin-1", CS_1252},       {"l1", CS_1252},             {"windows-1252", CS_1252},
-    {"cp1252", CS_1252},        {"x-cp1252", CS_1252},       {"utf-16", CS_16LE},
-    {"utf-16le", CS_16LE},      {"utf-16be", CS_16BE},       {"unicode", CS_16LE},
+    {"utf-8", CS_UTF8},     {"utf8", CS_UTF8},       {"unicode-1-1-utf-8", CS_UTF8},
+    {"us-ascii", CS_1252},  {"ascii", CS_1252},      {"iso-8859-1", CS_1252},
+    {"iso8859-1", CS_1252}, {"iso_8859-1", CS_1252}, {"latin1", CS_1252},
+    {"latin-1", CS_1252},   {"l1", CS_1252},         {"windows-1252", CS_1252},
+    {"cp1252", CS_1252},    {"x-cp1252", CS_1252},   {"utf-16", CS_16LE},
+    {"utf-16le", CS_16LE},  {"utf-16be", CS_16BE},   {"unicode", CS_16LE},
 };
 
 static const char *const canonical[] = {"utf-8", "windows-1252", "utf-16le", "utf-16be"};
@@ -41,16 +42,17 @@ static bool find_charset(pdl_str name, charset *out) {
 
 bool pdl_web_is_text(pdl_str type, pdl_str body) {
     static const char *const whole[] = {
-        "application/json",       "application/xml",  "application/javascript",
-        "application/x-www-form-urlencoded", "application/ecmascript", "application/yaml",
-        "application/x-yaml",     "application/toml", "application/x-ndjson",
-        "application/sql",        "application/graphql",    "image/svg+xml",
+        "application/json",       "application/xml",
+        "application/javascript", "application/x-www-form-urlencoded",
+        "application/ecmascript", "application/yaml",
+        "application/x-yaml",     "application/toml",
+        "application/x-ndjson",   "application/sql",
+        "application/graphql",    "image/svg+xml",
     };
     if (pdl_str_starts(type, PDL_STR("text/")) || pdl_str_ends(type, PDL_STR("+json")) ||
         pdl_str_ends(type, PDL_STR("+xml")))
         return true;
-    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
-        if (pdl_str_is(type, whole[i])) return true;
+    if (PDL_STR_IN(type, whole)) return true;
     bool has_nul = body.n && memchr(body.p, 0, body.n);
     return !type.n && !has_nul && pdl_utf8_check(body) == PDL_NOT_FOUND;
 }

@@ -40,7 +40,7 @@ struct web_world {
     pdl_world base;
     pdl_loop *loop;
     pdl_web_options opt;
-    pdl_http *http; /* NULL until the first request */
+    pdl_http *http;              /* NULL until the first request */
     char *ca_file, *ca_fallback; /* owned */
     exchange *first;
 };
@@ -142,8 +142,8 @@ static bool may_have_key(const web_world *w, const pdl_effect *e, pdl_str name, 
     bool is_free = !hosts && !(w->opt.is_model_key && w->opt.is_model_key(name));
     bool ok = is_free || (hosts && names_host(pdl_str_of(hosts), e));
     if (!ok) {
-        const char *why = hosts ? "other hosts are named for it"
-                                : "it is the key of a service of models";
+        const char *why =
+            hosts ? "other hosts are named for it" : "it is the key of a service of models";
         pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the key of %.*s is not sent to %.*s: %s",
                     PDL_FMT(name), PDL_FMT(host_of(e)), why);
         pdl_err_hint(err, "the variable %s names the hosts that it may go to",
@@ -188,8 +188,7 @@ static bool make_headers(const web_world *w, const pdl_effect *e, header_lines *
         pdl_str value = text_of(pdl_dict_val_at(given, i));
         if (!key.n || has_line_end(key) || has_line_end(value))
             return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0},
-                               "a header of the request to %.*s is no header",
-                               PDL_FMT(host_of(e)));
+                               "a header of the request to %.*s is no header", PDL_FMT(host_of(e)));
         pdl_secrets_note_header(w->opt.secrets, key, value);
         add_line(h, key, PDL_STR(""), value);
     }

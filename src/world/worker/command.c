@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "base/word_list.h"
 #include "sandbox/sandbox.h"
 #include "value/text.h"
 
@@ -26,8 +27,7 @@ static void refuse(job *j, const char *py_class, const char *repr) {
 static bool has_shell_words(pdl_vref argv) {
     static const char *const words[] = {"|", "&&", "||", ">", ">>", "<", ";"};
     for (size_t i = 0; i < pdl_list_len(argv); i++)
-        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-            if (pdl_str_is(pdl_str_get(pdl_list_at(argv, i)), words[k])) return true;
+        if (PDL_STR_IN(pdl_str_get(pdl_list_at(argv, i)), words)) return true;
     return false;
 }
 
@@ -35,9 +35,7 @@ static bool has_shell_words(pdl_vref argv) {
  * a name. */
 static bool is_of_shells(pdl_str word) {
     static const char *const words[] = {"cd", "export", "source", "alias", "set", "unset", "eval"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (pdl_str_is(word, words[i])) return true;
-    return false;
+    return PDL_STR_IN(word, words);
 }
 
 /* Reports that the program cannot be started, in the words of the reference. The hint names the
@@ -154,10 +152,7 @@ static void ended(void *user, const pdl_proc_result *r) {
     v = pdl_dict_putz(v, "stdout", output_text(r->out));
     v = pdl_dict_putz(v, "stderr", output_text(r->err));
     bool full = j->w->opt.sandbox && pdl_sandbox_end_of(r->signal) == PDL_SANDBOX_MEMORY;
-    v = pdl_dict_putz(v, "status",
-                      pdl_int(full        ? -SIGKILL
-                              : r->signal ? -r->signal
-                                          : r->status));
+    v = pdl_dict_putz(v, "status", pdl_int(full ? -SIGKILL : r->signal ? -r->signal : r->status));
     bool failed = j->w->opt.sandbox && (r->signal || r->status);
     if (full || (failed && pdl_sandbox_lacked_memory(r->err)))
         v = pdl_dict_putz(v, "ended", pdl_textz(pdl_err_kind_name(PDL_E_memory)));

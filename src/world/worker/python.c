@@ -22,6 +22,7 @@
 #include "base/limits.h"
 #include "base/pace.h"
 #include "base/utf8.h"
+#include "value/json_put.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/label.h"
@@ -77,7 +78,7 @@ static bool is_alive(const worker *w) {
 /* --- end -------------------------------------------------------------------------------------- */
 
 static void forget_questions(worker *w) {
-    /* the handles are released by their answer, or at the end */
+    /* the handles of a question are released with its answer, or at the end of the worker */
     for (question *q = w->questions; q; q = q->next) q->generation = 0;
 }
 
@@ -103,7 +104,6 @@ static void detach(worker *w) {
     w->drops.n = 0;
 }
 
-/* Fails every job that the Python process had, with msg. */
 enum { NO_MEMORY = 97 }; /* exit status of a worker that cannot even report that it has no memory */
 
 static void fail_jobs_as(worker *w, pdl_err_kind kind, const char *py_class, const char *msg) {
@@ -207,16 +207,11 @@ static bool question_end(question *q) {
     return live;
 }
 
-static void put_str_field(pdl_buf *b, const char *key, const char *z) {
-    pdl_buf_putf(b, ",\"%s\":", key);
-    pdl_json_quote(pdl_str_of(z), 0, b);
-}
-
-static void put_error(pdl_buf *b, const pdl_err *err) {
-    pdl_buf_putf(b, ",\"error\":{\"kind\":\"%s\"", pdl_err_kind_name(err->kind));
-    if (err->msg) put_str_field(b, "msg", err->msg);
-    if (err->py_class) put_str_field(b, "foreign", err->py_class);
-    if (err->has_status) pdl_buf_putf(b, ",\"status\":%d", err->status);
+/* Writes an object whose members are JSON already. */
+static void put_object_of(pdl_buf *b, const char *name, pdl_str members) {
+    pdl_json_put_key(b, name);
+    pdl_buf_putc(b, '{');
+    pdl_buf_put(b, members);
     pdl_buf_putc(b, '}');
 }
 
@@ -230,19 +225,17 @@ static void answer_value(question *q, pdl_val v, const pdl_err *failed) {
     }
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "{\"t\":\"answer\",\"id\":%llu", (unsigned long long)id);
+    pdl_worker_message_open(&b, "answer", id);
     if (pdl_is_absent(v)) {
-        put_error(&b, failed);
+        pdl_worker_message_error(&b, failed);
     } else {
         wire_out o = {.w = w, .body = PDL_BUF, .refs = PDL_BUF, .err = &err};
         if (pdl_worker_wire_put(&o, v)) {
-            PDL_PUT(&b, ",\"value\":");
+            pdl_json_put_key(&b, "value");
             pdl_buf_put(&b, pdl_buf_str(&o.body));
-            PDL_PUT(&b, ",\"refs\":{");
-            pdl_buf_put(&b, pdl_buf_str(&o.refs));
-            pdl_buf_putc(&b, '}');
+            put_object_of(&b, "refs", pdl_buf_str(&o.refs));
         } else {
-            put_error(&b, &err);
+            pdl_worker_message_error(&b, &err);
         }
         pdl_worker_wire_fini(&o);
     }
@@ -268,9 +261,9 @@ static void on_input(void *user, pdl_str line, bool eof) {
     uint64_t id = q->id;
     if (!question_end(q)) return;
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "{\"t\":\"answer\",\"id\":%llu,\"eof\":%s,\"text\":", (unsigned long long)id,
-                 eof ? "true" : "false");
-    pdl_json_quote(line, 0, &b);
+    pdl_worker_message_open(&b, "answer", id);
+    pdl_json_put_bool(&b, "eof", eof);
+    pdl_json_put_text(&b, "text", line);
     pdl_buf_putc(&b, '}');
     send_raw(w, pdl_buf_str(&b));
     pdl_buf_fini(&b);
@@ -280,7 +273,9 @@ static void on_input(void *user, pdl_str line, bool eof) {
 static void answer_cancel(question *q) {
     worker *w = q->w;
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "{\"t\":\"answer\",\"id\":%llu,\"cancel\":true}", (unsigned long long)q->id);
+    pdl_worker_message_open(&b, "answer", q->id);
+    pdl_json_put_bool(&b, "cancel", true);
+    pdl_buf_putc(&b, '}');
     if (is_alive(w)) send_raw(w, pdl_buf_str(&b));
     pdl_buf_fini(&b);
     q->generation = 0; /* a late answer must not be taken for the answer to a later call */
@@ -350,8 +345,7 @@ static void on_fail(job *j, pdl_vref m) {
                 pdl_str_find(msg, PDL_STR("  File "), 0) == PDL_NOT_FOUND;
     size_t last = none ? pdl_str_rfind(msg, PDL_STR("\n")) : PDL_NOT_FOUND;
     /* Python's text does not say what the user can do, so it comes last */
-    pdl_err_set(&err, k, (pdl_loc){0}, "%s%.*s",
-                none ? "Python Code error: " NO_RESULT "\n" : "",
+    pdl_err_set(&err, k, (pdl_loc){0}, "%s%.*s", none ? "Python Code error: " NO_RESULT "\n" : "",
                 PDL_FMT(last == PDL_NOT_FOUND ? msg : pdl_str_sub(msg, last + 1, msg.n)));
     if (py_class.n) err.py_class = pdl_str_dup(py_class);
     if (none) pdl_err_hint(&err, "write `result = ...`");
@@ -508,8 +502,7 @@ static void on_msg(void *user, pdl_str bytes) {
     }
     bool fed = pdl_frame_feed(&w->frame, bytes, on_message, w, &err);
     bool ok = begins_message(&w->frame, &err) && fed;
-    if (w->proc)
-        /* errors are read now, because this message may end the run */
+    if (w->proc) /* errors are read now, because this message may end the run */
         pdl_proc_drain_errors(w->proc);
     if (ok) return;
     /* The stream cannot be trusted any more. The jobs fail when the process has ended. */
@@ -581,15 +574,23 @@ static bool launch(worker *w, pdl_err *err) {
         PDL_TRACE(w->opt.debug, worker, "%s", err->msg);
         pdl_err_fini(err);
     }
-    pdl_err_set(err, PDL_E_code, (pdl_loc){0},
-                "Python Code error: no python3 found (set PDL_PYTHON)");
+    const char *last = w->pythons.p[w->pythons.n - 1];
+    if (strcmp(last, "python3") == 0)
+        pdl_err_set(err, PDL_E_code, (pdl_loc){0},
+                    "Python Code error: no python3 found (set PDL_PYTHON)");
+    else
+        pdl_err_set(err, PDL_E_code, (pdl_loc){0},
+                    "Python Code error: '%s' cannot be started: PDL_PYTHON names it", last);
     err->py_class = pdl_str_dup(pdl_str_of(not_found));
     return false;
 }
 
 static void send_drops(worker *w) {
     pdl_buf b = PDL_BUF;
-    PDL_PUT(&b, "{\"t\":\"drop\",\"ids\":[");
+    pdl_json_open(&b, '{');
+    pdl_json_put_text(&b, "t", PDL_STR("drop"));
+    pdl_json_put_key(&b, "ids");
+    pdl_json_open(&b, '[');
     for (size_t i = 0; i < w->drops.n; i++)
         pdl_buf_putf(&b, "%s%llu", i ? "," : "", (unsigned long long)w->drops.p[i]);
     PDL_PUT(&b, "]}");
@@ -600,7 +601,7 @@ static void send_drops(worker *w) {
 
 /* Writes the seed of a block. The seed is made from the place, which names the particle of the
  * inference, and from seq, which differs between attempts of one block. So it does not depend on
- * which other blocks ran before. A block that repeats another one has the seed of that one. */
+ * which other blocks ran before. A block that repeats another block has the same seed. */
 static void put_seed(const job *j, wire_out *o) {
     if (!j->w->opt.seed) return;
     pdl_buf at = PDL_BUF;
@@ -609,7 +610,8 @@ static void put_seed(const job *j, wire_out *o) {
     pdl_path_text(j->e->first_place ? j->e->first_place : j->e->place, &at);
     pdl_buf_putf(&at, " %u", j->e->seq);
     pdl_hash_hex(pdl_buf_str(&at), hash);
-    pdl_buf_putf(&o->body, ",\"seed\":\"%.16s\"", hash);
+    hash[16] = 0;
+    pdl_json_put_text(&o->body, "seed", pdl_str_of(hash));
     pdl_buf_fini(&at);
 }
 
@@ -620,22 +622,24 @@ static bool put_code(job *j, wire_out *o, pdl_err *err) {
     pdl_str dir = pdl_is_str(cwd) ? pdl_str_get(cwd) : w->opt.dir;
     if (!pdl_is_dict(vars))
         return pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "a code effect without variables");
-    pdl_buf_putf(&o->body,
-                 "{\"t\":\"code\",\"id\":%llu,\"lang\":\"%s\",\"dir\":", (unsigned long long)j->id,
-                 ipython ? "ipython" : "python");
-    pdl_json_quote(dir.n ? dir : PDL_STR("."), 0, &o->body);
-    if (ipython)
-        pdl_buf_putf(&o->body, ",\"seconds\":%g",
+    pdl_worker_message_open(&o->body, "code", j->id);
+    pdl_json_put_text(&o->body, "lang", ipython ? PDL_STR("ipython") : PDL_STR("python"));
+    pdl_json_put_text(&o->body, "dir", dir.n ? dir : PDL_STR("."));
+    if (ipython) {
+        pdl_json_put_key(&o->body, "seconds");
+        pdl_buf_putf(&o->body, "%g",
                      (double)(w->opt.ipython_ms ? w->opt.ipython_ms : IPYTHON_MS) / 1000);
-    if (j->e->own) pdl_buf_putf(&o->body, ",\"own\":%llu", (unsigned long long)j->e->own);
+    }
+    if (j->e->own) pdl_json_put_int(&o->body, "own", (int64_t)j->e->own);
     /* the run may be resumed later */
-    if (j->e->sender && !ipython) PDL_PUT(&o->body, ",\"watch\":true");
+    if (j->e->sender && !ipython) pdl_json_put_bool(&o->body, "watch", true);
     pdl_vref left = pdl_dict_getz(r, "left");
-    if (pdl_is_list(left)) PDL_PUT(&o->body, ",\"left\":");
+    if (pdl_is_list(left)) pdl_json_put_key(&o->body, "left");
     if (pdl_is_list(left) && !pdl_worker_wire_put(o, left)) return false;
-    PDL_PUT(&o->body, ",\"code\":");
+    pdl_json_put_key(&o->body, "code");
     if (!pdl_worker_wire_put(o, pdl_dict_getz(r, "code"))) return false;
-    PDL_PUT(&o->body, ",\"vars\":{");
+    pdl_json_put_key(&o->body, "vars");
+    pdl_buf_putc(&o->body, '{');
     bool any = false;
     for (size_t i = 0; i < pdl_dict_len(vars); i++) {
         if (!pdl_is_str(pdl_dict_key_at(vars, i))) continue;
@@ -655,8 +659,9 @@ static bool put_object(job *j, wire_out *o, pdl_err *err) {
     worker *w = j->w;
     pdl_val r = pdl_keep(j->e->request);
     pdl_vref id = pdl_dict_getz(r, "id");
-    pdl_buf_putf(&o->body, "{\"t\":\"code\",\"id\":%llu,\"lang\":\"object\",\"request\":",
-                 (unsigned long long)j->id);
+    pdl_worker_message_open(&o->body, "code", j->id);
+    pdl_json_put_text(&o->body, "lang", PDL_STR("object"));
+    pdl_json_put_key(&o->body, "request");
     if (pdl_is(id, PDL_V_INT)) {
         uint64_t n = (uint64_t)pdl_int_of(id);
         if (n >> HANDLE_BITS != w->generation) {
@@ -703,9 +708,8 @@ void pdl_python_start(job *j) {
     if (ok) {
         j->e->added_labels |= o.said;
         put_seed(j, &o);
-        PDL_PUT(&o.body, ",\"refs\":{");
-        pdl_buf_put(&o.body, pdl_buf_str(&o.refs));
-        PDL_PUT(&o.body, "}}");
+        put_object_of(&o.body, "refs", pdl_buf_str(&o.refs));
+        pdl_buf_putc(&o.body, '}');
         send_drops(w);
         send_raw(w, pdl_buf_str(&o.body));
         j->python = true;
@@ -774,7 +778,8 @@ void pdl_python_cancel(job *j) {
     }
     if (!is_alive(w)) return;
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "{\"t\":\"cancel\",\"id\":%llu}", (unsigned long long)j->id);
+    pdl_worker_message_open(&b, "cancel", j->id);
+    pdl_buf_putc(&b, '}');
     send_raw(w, pdl_buf_str(&b));
     pdl_buf_fini(&b);
     if (waits)

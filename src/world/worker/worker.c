@@ -166,7 +166,7 @@ pdl_world *pdl_worker_world_new(pdl_loop *loop, const pdl_worker_options *opt) {
     w->opt.dir = pdl_str_of(w->dir);
     double own = w->opt.sandbox ? pdl_sandbox_seconds(w->opt.sandbox) : 0;
     if (own > 0 && (!w->opt.time_limit_ms || own * 1000 < (double)w->opt.time_limit_ms))
-        w->opt.time_limit_ms = (uint64_t)ceil(own * 1000);
+        w->opt.time_limit_ms = (uint64_t)ceil(fmin(own, 1e12) * 1000);
     w->frame.kind = PDL_FRAME_LENGTH;
     w->lease = PDL_NEW(lease);
     w->lease->refs = 1;

@@ -95,10 +95,11 @@ typedef struct pdl_worker_options {
  *                   whose run may be resumed. When `left` of the request has such names, code that
  *                   would import one of them is not run: py_class "PDLNeedsSession"
  *
- *          Fails with PDL_E_code "Python Code error: " + traceback (only frames of the user's
- *          code), py_class = class and bases ("ZeroDivisionError,ArithmeticError,Exception"),
- *          facts.line1. sys.exit(n) is PDL_E_exit with status n, uncatchable. ipython never
- *          fails on account of the code: its text is the result.
+ *          Fails with PDL_E_code "Python Code error: " and the frames of the user's code.
+ *          py_class has class and bases ("ZeroDivisionError,ArithmeticError,Exception").
+ *          facts.line1 is the line of the code, from 1.
+ *          sys.exit(n) is PDL_E_exit with status n, which a program cannot catch.
+ *          ipython never fails because of the code: the text of the error is the result.
  *
  * object   an operation on a remote object; `id` is the number of its handle. Fails with
  *          PDL_E_code, the text of the exception, py_class = its class.
@@ -114,16 +115,18 @@ typedef struct pdl_worker_options {
  *                                                 + - * / // % ** ~ == != < <= > >= in "not in"
  *          {op: "unary", operator, id}            + - not
  *          {op: "slice", id, args}                args: [from, to, step]
- *          {op: "filter", name, args, kwargs}     one that calculates or compares: abs, int,
+ *          {op: "filter", name, args, kwargs}     a filter that calculates or compares: abs, int,
  *                                                 float, round, max, min, sum, sort
  *          {op: "drop", id}                       null; the handle is gone
  *
  * command  {argv} -> {stdout, stderr, status}
  *
- *          status is the exit status, or minus the signal; "\r\n" becomes "\n". A command that
- *          cannot be started fails with PDL_E_code "Shell Code error: FileNotFoundError(2, 'No such
- *          file or directory')", py_class "FileNotFoundError,OSError"; one that is too slow with
- *          "Shell Code error: TimeoutExpired: ...", py_class "TimeoutExpired,...".
+ *          status is the exit status, or minus the signal; "\r\n" becomes "\n".
+ *          A command that cannot be started fails with PDL_E_code "Shell Code error:
+ *            FileNotFoundError(2, 'No such file or directory')", py_class
+ *            "FileNotFoundError,OSError".
+ *          A command that is too slow fails with "Shell Code error: TimeoutExpired: ...", py_class
+ *            "TimeoutExpired,...".
  *
  * Values that travel into Python: JSON values, tuple, set, bytes, dates, range; PDL functions as
  * callables (effect->call_in starts them); contexts as lists of messages; records with their

@@ -172,7 +172,7 @@ def _dispatch(m, early=False):
 
 
 def _wait(key):
-    """Returns the answer to question `key`; for None, the next request of the main thread."""
+    """Returns the answer to question `key`. Without a key, returns the next request for the main thread."""
     with _cond:
         while True:
             if key is None:
@@ -324,8 +324,8 @@ def _block():
 
 
 def _settle():
-    """Waits until everything that was written directly to descriptor 1 (by child processes or C code) was read, because
-    it came first."""
+    """Waits until everything that was written directly to descriptor 1 (by child processes or C code) was read, because it was written before the
+    message that follows."""
     try:
         import fcntl
         import time
@@ -549,8 +549,8 @@ _PLAIN = frozenset((str, bool, float, type(None)))
 
 
 def _encode(o, known=False):
-    """Returns a JSON form of any object, for comparisons. With `known` no new handle is made: an object without a handle
-    then becomes a mark that differs from every value."""
+    """Returns a JSON form of any object, for comparisons. With `known`, no new handle is made, and an object that has none becomes a mark that
+    differs from every value."""
     t = type(o)
     if t in _PLAIN:
         return o

@@ -2,7 +2,7 @@
  *
  *    `worker.c`  the world: effects become jobs, jobs get replies.
  *    `python.c`  the Python process: start, messages, questions, end.
- *    `wire.c`    values <-> the JSON of the protocol.
+ *    `worker_values.c`    values <-> the JSON of the protocol.
  *    `command.c` commands.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -67,7 +67,7 @@ struct worker {
     /* --- the Python process --- */
     pdl_proc *proc;
     pdl_frame frame;
-    bool ready;                /* the process handles signals */
+    bool ready; /* the process handles signals */
     /* set when the process has closed its messages: when the timer fires, the process is killed */
     pdl_timer *shutdown_timer;
     uint32_t generation; /* number of the process, part of the ids of handles */
@@ -83,8 +83,8 @@ struct worker {
 };
 
 /* worker.c. Returns true when the invariants hold: jobs have numbers in the order of their start,
- * and their count is right; at most half of the values that Python holds are released, and their
- * ids ascend; signals are only handled when there is a process. */
+ * and n_python is the count of those in Python; `held` is sorted, and at most half of its values
+ * are released; `ready` is set only when there is a process. */
 bool pdl_worker_ok(const worker *w);
 job *pdl_worker_job_find(worker *w, uint64_t id);
 void pdl_worker_job_answer(job *j, pdl_val value); /* takes value; releases j */
@@ -98,11 +98,10 @@ void pdl_python_close(worker *w);
 /* command.c */
 void pdl_command_start(job *j);
 
-/* wire.c */
+/* worker_values.c */
 typedef struct wire_out {
     worker *w;
-    pdl_buf body,
-        refs; /* refs: the entries that describe functions and opaque values of body */
+    pdl_buf body, refs; /* refs: the entries that describe functions and opaque values of body */
     pdl_err *err;
     unsigned depth;
     size_t check_at; /* length of body at which the next check for a cancellation is made */
@@ -110,6 +109,11 @@ typedef struct wire_out {
 } wire_out;
 bool pdl_worker_wire_put(wire_out *o, pdl_vref v);
 void pdl_worker_wire_fini(wire_out *o);
+/* Begins a message to Python: its kind, and the number of the block or question that it is about.
+ * The caller ends it with '}'. */
+void pdl_worker_message_open(pdl_buf *b, const char *type, uint64_t id);
+/* Writes the member `error` of a message. */
+void pdl_worker_message_error(pdl_buf *b, const pdl_err *err);
 /* Reads j, a part of a message in JSON. */
 bool pdl_worker_wire_get(worker *w, pdl_vref j, pdl_val *out, pdl_err *err);
 void pdl_worker_wire_release(worker *w, uint64_t held_id);

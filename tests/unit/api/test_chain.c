@@ -104,6 +104,7 @@ static void rows_of_the_table(void **state) {
         pdl_str policy = path_of("policy.yaml", i, policy_file);
         pdl_session *engine = NULL;
         pdl_durable *d = NULL;
+        pdl_val inputs = pdl_absent();
         FILE *f = fopen(policy_file, "w");
         t_assert(f && fputs("policy: 1\notherwise: allow\n", f) >= 0 && !fclose(f));
         pdl_session_options o = {
@@ -123,7 +124,9 @@ static void rows_of_the_table(void **state) {
             d = durable_of(path_of("run", i, run_file));
             if (asked & HELD)
                 pdl_session_hold_output(s, &(pdl_held_output){NULL, waits, write_held});
-            pdl_session_attach(s, d, &(pdl_durable_options){0}, pdl_absent());
+            pdl_err err = {0};
+            t_assert(pdl_session_resume_durable(s, d, &(pdl_durable_options){0}, pdl_absent(),
+                                                &inputs, &err));
         }
         assert_null(s->chain.first); /* not before the policies of the program are known */
         pdl_buf got = PDL_BUF;
@@ -134,6 +137,7 @@ static void rows_of_the_table(void **state) {
         pdl_session_free(s);
         pdl_session_free(engine);
         pdl_durable_close(d);
+        pdl_drop(inputs);
     }
     t_assert(!nftw(folder, remove_one, 4, FTW_DEPTH | FTW_PHYS));
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mcp/jsonplace.h"
-#include "mcp/server_list.h"
+#include "mcp/json_place.h"
+#include "mcp/server_config.h"
 
 #include "t.h"
 

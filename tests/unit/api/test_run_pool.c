@@ -65,11 +65,8 @@ static pool_case *open_case(const char *text, pdl_hook *hook) {
     pdl_program_load(c->program, PDL_STR("p.pdl"), t_str(text), &loads);
     assert_true(loads);
     c->code = pdl_session_compile(c->session, c->program);
-    c->pool = pdl_run_pool_new(&(pdl_run_pool_options){.session = c->session,
-                                                       .n = SLOTS,
-                                                       .counts_cost = true,
-                                                       .stepped = stepped,
-                                                       .user = c});
+    c->pool = pdl_run_pool_new(&(pdl_run_pool_options){
+        .session = c->session, .n = SLOTS, .counts_cost = true, .stepped = stepped, .user = c});
     return c;
 }
 

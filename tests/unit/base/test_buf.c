@@ -164,7 +164,8 @@ static void fills_up_to_the_limit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(fills_up_to_the_limit),
-                                       cmocka_unit_test(fills_in_pieces), cmocka_unit_test(appends),
+                                       cmocka_unit_test(fills_in_pieces),
+                                       cmocka_unit_test(appends),
                                        cmocka_unit_test(ceiling),
                                        cmocka_unit_test(begins_in_an_array),
                                        cmocka_unit_test(lifted_ceiling)};

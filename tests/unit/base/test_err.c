@@ -72,8 +72,8 @@ static void layout(void **state) {
     pdl_err_frame_add(&err, (pdl_loc){0}, "end");
     pdl_buf_clear(&b);
     pdl_err_print(&err, true, &b);
-    t_assert(pdl_str_ends(pdl_buf_str(&b),
-                          PDL_STR("  in a\n  in b (these 2, 10 times)\n  in end\n")));
+    t_assert(
+        pdl_str_ends(pdl_buf_str(&b), PDL_STR("  in a\n  in b (these 2, 10 times)\n  in end\n")));
     pdl_buf_fini(&b);
     err.preformatted = true;
     printed(&err, false, "'nmae' is undefined\n");
@@ -128,9 +128,8 @@ static void outlives_its_source(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(life), cmocka_unit_test(exit_codes),
-                                       cmocka_unit_test(layout),
-                                       cmocka_unit_test(outlives_its_source),
-                                       cmocka_unit_test(long_lines_are_cut)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(life), cmocka_unit_test(exit_codes), cmocka_unit_test(layout),
+        cmocka_unit_test(outlives_its_source), cmocka_unit_test(long_lines_are_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

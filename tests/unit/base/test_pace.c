@@ -37,8 +37,8 @@ static void multiplies_waits(void **state) {
 
 static void names_what_is_wrong(void **state) {
     (void)state;
-    static const char *const wrong[] = {"time:", "time:x", "time:-1", "time:1001", "time:nan",
-                                        "slots:0", "cancel:0", "time:0.5,nope"};
+    static const char *const wrong[] = {"time:",    "time:x",  "time:-1",  "time:1001",
+                                        "time:nan", "slots:0", "cancel:0", "time:0.5,nope"};
     char why[PDL_DEBUG_WHY];
     for (size_t i = 0; i < T_LEN(wrong); i++) {
         T_ROW(i);

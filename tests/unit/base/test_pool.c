@@ -15,9 +15,9 @@
 
 enum { MANY = 40000 };
 
-static const size_t sizes[] = {0,   1,   7,   8,   16,  17,  40,   255,  256,  257,   511,
-                               512, 513, 767, 768, 769, 2047, 2048, 2049, 3840, 4095, 4096,
-                               4097, 100000};
+static const size_t sizes[] = {0,    1,    7,    8,    16,   17,   40,   255,
+                               256,  257,  511,  512,  513,  767,  768,  769,
+                               2047, 2048, 2049, 3840, 4095, 4096, 4097, 100000};
 
 /* Blocks do not overlap: each keeps the byte that it was filled with. */
 static void blocks_keep_their_content(void **state) {

@@ -32,8 +32,8 @@ static item *items(size_t n) {
 
 static void sorts_any_number(void **state) {
     (void)state;
-    static const size_t sizes[] = {0,    1,    2,     3,     PDL_CANCEL_EVERY - 1, PDL_CANCEL_EVERY,
-                                   4097, 8192, 12289, 50000, 100001};
+    static const size_t sizes[] = {
+        0, 1, 2, 3, PDL_CANCEL_EVERY - 1, PDL_CANCEL_EVERY, 4097, 8192, 12289, 50000, 100001};
     for (size_t k = 0; k < T_LEN(sizes); k++) {
         T_ROW(k);
         size_t n = sizes[k];

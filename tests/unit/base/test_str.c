@@ -82,6 +82,31 @@ static void parts(void **state) {
     t_assert_str(pdl_str_sub(PDL_STR("abcd"), 9, 2), "");
 }
 
+static void take(void **state) {
+    (void)state;
+    static const struct {
+        const char *list, *separators, *first, *rest;
+    } rows[] = {
+        {"", ",", "", ""},
+        {"a", ",", "a", ""},
+        {"a,", ",", "a", ""},
+        {",a", ",", "", "a"},
+        {" a , b,c", ",", "a", " b,c"},
+        {"a;b,c", ",;", "a", "b,c"},
+        {"a,b;c", ",;", "a", "b;c"},
+        {"a b", "", "a b", ""},
+        {"a\nb\n", "\n", "a", "b\n"},
+    };
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        pdl_str rest = t_str(rows[i].list);
+        t_assert_str(pdl_str_take(&rest, t_str(rows[i].separators)), rows[i].first);
+        t_assert_str(rest, rows[i].rest);
+    }
+    pdl_str none = {0};
+    t_assert_str(pdl_str_take(&none, PDL_STR("\n")), "");
+}
+
 static void nearest(void **state) {
     (void)state;
     static const pdl_str known[] = {{"name", 4}, {"text", 4}, {"repeat", 6}, {"Until", 5}};
@@ -105,6 +130,7 @@ int main(void) {
         cmocka_unit_test(folders_and_names),
         cmocka_unit_test(order_and_equality),
         cmocka_unit_test(parts),
+        cmocka_unit_test(take),
         cmocka_unit_test(nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

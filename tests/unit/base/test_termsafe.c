@@ -30,7 +30,10 @@ static void pictures(void **state) {
          "\xef\xbf\xbd"
          "2J"},
         {PDL_STR("\xc2\xa0\xc3\x9b"), "\xc2\xa0\xc3\x9b"},
-        {PDL_STR("\xe2\x80\xae" "a"), "\xef\xbf\xbd" "a"},
+        {PDL_STR("\xe2\x80\xae"
+                 "a"),
+         "\xef\xbf\xbd"
+         "a"},
         {PDL_STR("\xe2\x81\xa6\xe2\x81\xaa"), "\xef\xbf\xbd\xe2\x81\xaa"},
         {PDL_STR("\xe2\x80\x8f\xe2\x80"), "\xe2\x80\x8f\xe2\x80"},
     };

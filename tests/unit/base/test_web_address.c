@@ -73,12 +73,22 @@ static void addresses_have_one_form(void **state) {
 static const struct {
     const char *reference, *want;
 } references[] = {
-    {"x", "http://a/b/x"},        {"./x", "http://a/b/x"},      {"../x", "http://a/x"},
-    {"/x", "http://a/x"},         {"?x", "http://a/b/c?x"},     {"#x", "http://a/b/c?q"},
-    {"", "http://a/b/c?q"},       {"//x/y", "http://x/y"},      {"https://x", "https://x/"},
-    {"../../../x", "http://a/x"}, {"x?y/../z", "http://a/b/x?y/../z"},
-    {"file:///x", NULL},          {"javascript:x", NULL},       {"//u@x/", NULL},
-    {"a b", NULL},                {"\\x", NULL},
+    {"x", "http://a/b/x"},
+    {"./x", "http://a/b/x"},
+    {"../x", "http://a/x"},
+    {"/x", "http://a/x"},
+    {"?x", "http://a/b/c?x"},
+    {"#x", "http://a/b/c?q"},
+    {"", "http://a/b/c?q"},
+    {"//x/y", "http://x/y"},
+    {"https://x", "https://x/"},
+    {"../../../x", "http://a/x"},
+    {"x?y/../z", "http://a/b/x?y/../z"},
+    {"file:///x", NULL},
+    {"javascript:x", NULL},
+    {"//u@x/", NULL},
+    {"a b", NULL},
+    {"\\x", NULL},
 };
 
 static void references_are_resolved(void **state) {
@@ -125,9 +135,8 @@ static void passwords_are_not_shown(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(addresses_have_one_form),
-                                       cmocka_unit_test(references_are_resolved),
-                                       cmocka_unit_test(addresses_have_parts),
-                                       cmocka_unit_test(passwords_are_not_shown)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(addresses_have_one_form), cmocka_unit_test(references_are_resolved),
+        cmocka_unit_test(addresses_have_parts), cmocka_unit_test(passwords_are_not_shown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "batch/ahead.h"
+#include "batch/row_order.h"
 #include "batch/writer.h"
 
 #include "t.h"

@@ -9,8 +9,8 @@
 
 #include "compile/compile.h"
 #include "lang/load.h"
+#include "trace/delayed_events.h"
 #include "trace/fold.h"
-#include "trace/later.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "vm/vm.h"

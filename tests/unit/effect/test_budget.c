@@ -96,6 +96,26 @@ static const struct {
      "{\"prompt_tokens\": 1, \"completion_tokens\": 1}", 12},
     {"other/x", "{\"input_cost_per_token\": 5}", "{\"prompt_tokens\": 1, \"completion_tokens\": 1}",
      -1},
+    {"other/x", "{\"input_cost_per_token\": \"5e0\", \"output_cost_per_token\": \"7\"}",
+     "{\"prompt_tokens\": 1, \"completion_tokens\": 1}", 12},
+    {"openai/a", "{\"input_cost_per_token\": \"dear\", \"output_cost_per_token\": \"nan\"}",
+     "{\"prompt_tokens\": 1, \"completion_tokens\": 1}", 5},
+    {"openai/a", "{}",
+     "{\"prompt_tokens\": 10, \"completion_tokens\": 0, \"prompt_cache_hit_tokens\": 4}", 16},
+    {"openai/a", "{}",
+     "{\"prompt_tokens\": 10, \"prompt_cache_hit_tokens\": 9, \"prompt_tokens_details\": "
+     "{\"cached_tokens\": 4}}",
+     16},
+    {"claude", "{}",
+     "{\"prompt_tokens\": 10, \"completion_tokens\": 0, \"prompt_tokens_details\": "
+     "{\"cached_tokens\": 4}, \"cache_creation_input_tokens\": 5}",
+     1 * 2 + 4 * 1 + 5 * 4},
+    {"claude", "{}",
+     "{\"prompt_tokens\": 3, \"completion_tokens\": 0, \"prompt_tokens_details\": "
+     "{\"cached_tokens\": 2, \"cache_write_tokens\": 9}}",
+     2 * 1 + 1 * 4},
+    {"openai/a", "{}",
+     "{\"prompt_tokens\": 10, \"completion_tokens\": 0, \"cache_creation_input_tokens\": 5}", 20},
     {"openai/a", "{}", "{}", -1},
 };
 
@@ -103,10 +123,11 @@ static void prices_are_found(void **state) {
     (void)state;
     pdl_prices *table;
     pdl_err err = {0};
-    assert_true(
-        pdl_prices_read(PDL_STR("{\"openai/*\": {\"input\": 2, \"output\": 3, \"cached_input\": 1},"
-                                " \"openai/b\": {\"input\": 1, \"output\": 1}}"),
-                        "t", &table, &err));
+    assert_true(pdl_prices_read(
+        PDL_STR("{\"openai/*\": {\"input\": 2, \"output\": 3, \"cached_input\": 1},"
+                " \"openai/b\": {\"input\": 1, \"output\": 1}, \"claude\": {\"input\": 2, "
+                "\"output\": 3, \"cached_input\": 1, \"cache_write\": 4}}"),
+        "t", &table, &err));
     for (size_t i = 0; i < T_LEN(prices); i++) {
         T_ROW(i);
         pdl_price price;

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "script_world.h"
 #include "t.h"
+#include "script_world.h"
 
 #include <string.h>
 

@@ -23,7 +23,7 @@ static const struct {
     {"nothing", "nothing"},
     {"xs1y s12 s13", "x[REDACTED]y [REDACTED] [REDACTED]3"},
     {"a\"b\\c\nd.", "[REDACTED]."},
-    {"{\"x\":\"a\\\"b\\\\c\\nd.\"}", "{\"x\":\"[REDACTED].\"}"},  /* JSON */
+    {"{\"x\":\"a\\\"b\\\\c\\nd.\"}", "{\"x\":\"[REDACTED].\"}"}, /* JSON */
     {"a\\u0022b\\u005Cc\\u000Ad.", "[REDACTED]."},
     {"\\u0073\\u0031.", "[REDACTED]."},
     {"\"a\\\\\\\"b\\\\\\\\c\\\\nd.\"", "\"[REDACTED].\""}, /* JSON in JSON */
@@ -259,8 +259,7 @@ static void test_numbers_and_entities(void **state) {
         {"a&b<c>d\"e'f", "x a&#x26;b&#x3c;c&#X3E;d&#x00022;e&#x27;f y", "x [REDACTED] y"},
         {"a&b<c>d\"e'f", "x a&amp;amp;b&amp;lt;c&amp;gt;d&amp;#34;e&amp;amp;#39;f y",
          "x [REDACTED] y"},
-        {"a&b<c>d\"e'f", "x a\\u0026amp;b\\u0026lt;c\\u003ed\\\"e\\u0026#39;f y",
-         "x [REDACTED] y"},
+        {"a&b<c>d\"e'f", "x a\\u0026amp;b\\u0026lt;c\\u003ed\\\"e\\u0026#39;f y", "x [REDACTED] y"},
         {"a&b<c>d\"e'f", "x a&b&lt;c>d\\\"e'f y", "x [REDACTED] y"},
         {"&lt;abc&amp;", "x &lt;abc&amp; y", "x [REDACTED] y"},
         {"&lt;abc&amp;", "x &amp;lt;abc&amp;amp; y", "x [REDACTED] y"},
@@ -381,6 +380,38 @@ static void test_semicolons(void **state) {
     }
 }
 
+/* What a program asks the web for is no secret, but a key among it is. */
+static void test_pages(void **state) {
+    (void)state;
+    static const struct {
+        const char *url, *says, *shown;
+    } rows[] = {
+        {"http://h/?q=pdl+language&count=10", "about pdl language", "about pdl language"},
+        {"http://h/?q=languages2026", "about languages2026", "about languages2026"},
+        {"http://h/?q=the%20languages%202026", "the languages 2026", "the languages 2026"},
+        {"http://h/?keyword=climatechange", "climatechange", "climatechange"},
+        {"http://h/?apikey=climatechange", "climatechange", "[REDACTED]"},
+        {"http://h/?a=b&access_token=climate", "climate", "[REDACTED]"},
+        {"http://h/?sig=ab%2Bcdefg", "ab+cdefg", "[REDACTED]"},
+        {"http://h/?appid=0a1b2c3d4e5f6071", "0a1b2c3d4e5f6071", "[REDACTED]"},
+        {"http://h/?appid=0a1b2c3d4e5f607", "0a1b2c3d4e5f607", "0a1b2c3d4e5f607"},
+        {"http://me:climate7@h/?q=a", "climate7", "[REDACTED]"},
+        {"http://h/x;jsessionid=climate7?q=a", "climate7", "[REDACTED]"},
+    };
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        pdl_secrets *s = pdl_secrets_new();
+        pdl_buf b = PDL_BUF;
+        pdl_val request = pdl_dict_putz(pdl_dict_new(1), "url", pdl_text(t_str(rows[i].url)));
+        pdl_secrets_note_page(s, request);
+        pdl_redact_text(s, t_str(rows[i].says), &b);
+        t_assert_str(pdl_buf_str(&b), rows[i].shown);
+        pdl_drop(request);
+        pdl_buf_fini(&b);
+        pdl_secrets_free(s);
+    }
+}
+
 /* A key comes with each request: only the first time there is something to do. */
 static void test_first(void **state) {
     (void)state;
@@ -402,11 +433,17 @@ static void test_first(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),     cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_bounds),    cmocka_unit_test(test_values),
-        cmocka_unit_test(test_lines),     cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_notes),     cmocka_unit_test(test_models),
-        cmocka_unit_test(test_left_ends), cmocka_unit_test(test_first),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_models),
+        cmocka_unit_test(test_left_ends),
+        cmocka_unit_test(test_first),
         cmocka_unit_test(test_semicolons),
         cmocka_unit_test(test_numbers_and_entities),
     };

@@ -332,8 +332,8 @@ static const struct {
     {"len", true, false, "write x | length"},
     {"len", false, false, ""},
     {"input", true, false, "a line is read by a block"},
-    {"input", false, false, ""},
-    {"input", false, true, ""},
+    {"input", false, false, "a value from outside is given: -d input=VALUE"},
+    {"input", false, true, "a value from outside is given"},
     {"title", true, false, "title is a filter"},
     {"title", false, false, ""},
     {"title", false, true, ""},
@@ -402,7 +402,7 @@ static void test_failures(void **state) {
 /* What is suggested exists. */
 static void test_words(void **state) {
     (void)state;
-    static const char *const filters[] = {"uppercase", "len", "size",   "strip", "to_json",
+    static const char *const filters[] = {"uppercase", "len",  "size",   "strip", "to_json",
                                           "str",       "text", "number", "concat"};
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
         t_assert(pdl_filter_find(pdl_filter_near(pdl_str_of(filters[i]))));
@@ -412,10 +412,8 @@ static void test_words(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_syntax),
-        cmocka_unit_test(test_templates),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_syntax), cmocka_unit_test(test_templates),
+        cmocka_unit_test(test_names),  cmocka_unit_test(test_failures),
         cmocka_unit_test(test_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

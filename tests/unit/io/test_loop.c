@@ -9,6 +9,7 @@
 
 #include "io/clock.h"
 #include "io/proc.h"
+#include "io/signal_watch.h"
 #include "io/tty.h"
 #include "t.h"
 

@@ -257,7 +257,7 @@ static void test_bad_files(void **state) {
     expect_no_replay(path, PDL_E_replay, path);
     T_ROW(4);
     t_assert(truncate(path, 0) == 0);
-    expect_no_replay(path, PDL_E_replay, "is not a recording");
+    expect_no_replay(path, PDL_E_usage, "is not a recording");
 }
 
 static bool find_secret(void *user, const pdl_journal_row *row) {
@@ -281,8 +281,7 @@ static void test_secrets(void **state) {
         script_world_new(json("[{\"reply\": \"hush hush\"}, {\"error\": \"not hush\"}]"), 0);
     pdl_secrets *secrets = pdl_secrets_new();
     pdl_secrets_add(secrets, PDL_STR("hush"));
-    t_assert(
-        pdl_journal_record(t_str(path), &(pdl_journal_info){.secrets = secrets}, &j, &err));
+    t_assert(pdl_journal_record(t_str(path), &(pdl_journal_info){.secrets = secrets}, &j, &err));
     ask(pdl_journal_world(j, behind), 1, PDL_EFFECT_model, "a", 0, m1);
     ask(pdl_journal_world(j, behind), 2, PDL_EFFECT_read, "a", 0, "{\"path\": \"hush\"}");
     pdl_journal_close(j);

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "mcp/server_list.h"
+#include "mcp/server_config.h"
 
 #include <stdlib.h>
 #include <unistd.h>

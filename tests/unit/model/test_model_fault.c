@@ -109,6 +109,35 @@ static void test_waits(void **state) {
 }
 
 static const struct {
+    const char *header, *body;
+    double want;
+} asked[] = {
+    {"", "{\"error\":{\"message\":\"m\",\"details\":[{\"retryDelay\":\"37s\"}]}}", 37},
+    {"", "[{\"error\":{\"details\":[{\"@type\":\"x\"},{\"retryDelay\":\"0.25s\"}]}}]", 0.25},
+    {"Retry-After: 1\r\n", "{\"error\":{\"details\":[{\"retryDelay\":\"37s\"}]}}", 1},
+    {"", "{\"error\":{\"details\":[{\"retryDelay\":\"soon\"}]}}", -1},
+    {"", "{\"error\":{\"details\":[{\"retryDelay\":\"s\"}]}}", -1},
+    {"", "{\"error\":{\"details\":[{\"retryDelay\":\"-1s\"}]}}", -1},
+    {"", "{\"error\":{\"details\":{\"retryDelay\":\"1s\"}}}", -1},
+    {"", "{\"error\":{\"message\":\"m\"}}", -1},
+    {"", "no json", -1},
+};
+
+/* The wait in the body counts where no header gives one. */
+static void test_waits_in_bodies(void **state) {
+    (void)state;
+    for (size_t i = 0; i < T_LEN(asked); i++) {
+        T_ROW(i);
+        pdl_fault f = {0};
+        pdl_http_reply r = {
+            .status = 429, .header_text = t_str(asked[i].header), .body = t_str(asked[i].body)};
+        pdl_fault_of_status(&r, &f);
+        t_assert(f.retry_after > asked[i].want - 1e-9 && f.retry_after < asked[i].want + 1e-9);
+        pdl_fault_fini(&f);
+    }
+}
+
+static const struct {
     pdl_err_kind kind;
     int status, should;
     double after;
@@ -168,6 +197,7 @@ static void test_finish_reasons(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers), cmocka_unit_test(test_waits),
+                                       cmocka_unit_test(test_waits_in_bodies),
                                        cmocka_unit_test(test_policy),
                                        cmocka_unit_test(test_finish_reasons)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,8 +6,8 @@
 #include "t.h"
 
 #include "native/native.h"
-#include "value/label.h"
 #include "value/json_read.h"
+#include "value/label.h"
 #include "value/pyvalues.h"
 #include "value/text.h"
 
@@ -199,13 +199,14 @@ static void lenient_undefined_is_empty(void **state) {
 /* Look-ups are binary searches. */
 static void tables_are_sorted(void **state) {
     (void)state;
-    const pdl_native *(*const tables[])(size_t *) = {pdl_filters, pdl_tests, pdl_globals};
-    for (size_t k = 0; k < T_LEN(tables); k++) {
-        size_t n;
-        const pdl_native *rows = tables[k](&n);
-        for (size_t i = 1; i < n; i++) {
+    for (size_t k = 0; k < PDL_NATIVE_TABLES; k++) {
+        const pdl_native_table table = pdl_native_table_at(k);
+        const pdl_native *rows = table.rows;
+        for (size_t i = 1; i < table.n; i++) {
             T_ROW(i);
-            t_assert(strcmp(rows[i - 1].name, rows[i].name) < 0);
+            if (strcmp(rows[i - 1].name, rows[i].name) >= 0)
+                fail_msg("%s: '%s' must not stand before '%s': rows are in the order of names",
+                         table.title, rows[i - 1].name, rows[i].name);
             t_assert(rows[i].n_max <= PDL_NATIVE_MAX_ARGS && rows[i].n_min <= rows[i].n_max);
         }
     }

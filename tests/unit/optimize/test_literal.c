@@ -81,7 +81,11 @@ static const struct {
     {"tetx", "the program has no place 'tetx'", "did you mean 'text'?"},
     {"text.7", "the program has no place 'text.7'", "that list has 2 items, counted from 0"},
     {"text", "the place 'text' has no literal: a list or a mapping is there", NULL},
-    {"text.0.x", "the program has no place 'text.0.x'", NULL},
+    {"text.0.x", "the program has no place 'text.0.x'",
+     "did you mean 'text.0'? a literal is there"},
+    {"txet.1", "the program has no place 'txet.1'", "did you mean 'text.1'?"},
+    {"[txet][1]", "the program has no place '[txet][1]'", "did you mean 'text[1]'?"},
+    {"txet.1.x", "the program has no place 'txet.1.x'", "did you mean 'text'?"},
     {"", "the place '' has no literal: a list or a mapping is there", NULL},
 };
 
@@ -155,8 +159,8 @@ static void variables_are_defined(void **state) {
         pdl_buf out = PDL_BUF;
         bool done;
         pdl_val v = pdl_textz("v");
-        assert_true(pdl_literal_define(tree_of(a, defined[i].program), PDL_STR("x"), v, &done,
-                                       &out, &err));
+        assert_true(
+            pdl_literal_define(tree_of(a, defined[i].program), PDL_STR("x"), v, &done, &out, &err));
         assert_int_equal(done, defined[i].after != NULL);
         if (done) assert_string_equal(pdl_buf_z(&out), defined[i].after);
         pdl_drop(v);

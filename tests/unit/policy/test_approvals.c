@@ -73,7 +73,7 @@ static void begin(test *t, const char *policy, const char *folder) {
     *t = (test){.person.world.ops = &ops, .policies = pdl_policies_new(NULL), .log = PDL_BUF};
     if (!pdl_policies_add(t->policies, PDL_STR("p.yaml"), t_str(policy), false, &err))
         fail_msg("%s", err.msg);
-    t->memories = pdl_policy_memories_new();
+    t->memories = pdl_policy_memories_new(NULL);
     pdl_policy_options o = {.policies = t->policies,
                             .memory = pdl_policy_memory_join(t->memories, t->policies),
                             .folder = t_str(folder),
@@ -121,12 +121,11 @@ static const struct {
     const char *steps, *log;
     unsigned questions;
 } rows[] = {
-    {"1 2 y 3", "2 done, 1 done, 3 done, ", 1},
-    {"1 2 n 3", "2 refused, 1 refused, 3 refused, ", 1},
+    {"1 2 y 3", "2 done, 1 done, 3 done, ", 1}, {"1 2 n 3", "2 refused, 1 refused, 3 refused, ", 1},
     {"1 2 3 -1 y", "3 done, 2 done, ", 2}, /* one of those that wait asks again */
-    {"1 2 3 -1 -3 y", "2 done, ", 3},           /* and the next one */
-    {"1 2 3 -2 -3 y", "1 done, ", 1},           /* the question was not theirs */
-    {"1 -1 4 -4 5", "5 refused, ", 2},          /* `approvals` counts what was asked */
+    {"1 2 3 -1 -3 y", "2 done, ", 3},      /* and the next one */
+    {"1 2 3 -2 -3 y", "1 done, ", 1},      /* the question was not theirs */
+    {"1 -1 4 -4 5", "5 refused, ", 2},     /* `approvals` counts what was asked */
 };
 
 static void each_question_is_asked_once(void **state) {

@@ -89,8 +89,17 @@ static void verdicts_of_the_example(void **state) {
     for (size_t i = 0; i < T_LEN(verdicts); i++) {
         T_ROW(i);
         pdl_argument a = {t_str(verdicts[i].argument), pdl_null(), verdicts[i].label, 0};
-        pdl_policy_ask ask = {verdicts[i].sink, t_str(verdicts[i].name), 0, &a, 1,
-                              PDL_STR("/tmp"),  0, NULL, {0}, 0, false};
+        pdl_policy_ask ask = {verdicts[i].sink,
+                              t_str(verdicts[i].name),
+                              0,
+                              &a,
+                              1,
+                              PDL_STR("/tmp"),
+                              0,
+                              NULL,
+                              {0},
+                              0,
+                              false};
         t_assert(pdl_policies_judge(p, &ask).verdict == verdicts[i].want);
     }
     pdl_policies_free(p);
@@ -111,8 +120,10 @@ static void the_strictest_counts(void **state) {
                           .folder = PDL_STR("")};
     pdl_decision d = pdl_policies_judge(p, &ask);
     t_assert(d.verdict == PDL_VERDICT_APPROVE && d.arg == &args[1] && d.line == 2);
-    t_assert(pdl_policies_add(p, PDL_STR("q"), PDL_STR("policy: 1\nrules: [{sink: command, deny: "
-                                                      "[model]}]\n"), false, &err));
+    t_assert(pdl_policies_add(p, PDL_STR("q"),
+                              PDL_STR("policy: 1\nrules: [{sink: command, deny: "
+                                      "[model]}]\n"),
+                              false, &err));
     d = pdl_policies_judge(p, &ask);
     t_assert(d.verdict == PDL_VERDICT_DENY && d.labels == PDL_LABEL_model);
     pdl_policies_free(p);
@@ -123,8 +134,10 @@ static void names_belong_to_their_file(void **state) {
     (void)state;
     pdl_policies *p = read_ok("policy: 1\nlabels: {secret: [{read: x}]}\notherwise: allow\n");
     pdl_err err = {0};
-    t_assert(pdl_policies_add(p, PDL_STR("b"), PDL_STR("policy: 1\nrules: [{sink: command, allow: "
-                                                      "[user]}]\n"), true, &err));
+    t_assert(pdl_policies_add(p, PDL_STR("b"),
+                              PDL_STR("policy: 1\nrules: [{sink: command, allow: "
+                                      "[user]}]\n"),
+                              true, &err));
     pdl_argument a = {PDL_STR("0"), pdl_null(), secret, 0};
     pdl_policy_ask ask = {
         .sink = PDL_SINK_command, .name = PDL_STR("ls"), .args = &a, .n = 1, .folder = PDL_STR("")};
@@ -257,8 +270,14 @@ static const struct {
     {"***/c", "/f/x/c", true},
     {"a?c", "/f/abc", true},
     {"a?c", "/f/a/c", false},
-    {"a?c", "/f/a\xc3\xa4" "c", true}, /* one character, two bytes */
-    {"a??c", "/f/a\xc3\xa4" "c", false},
+    {"a?c",
+     "/f/a\xc3\xa4"
+     "c",
+     true}, /* one character, two bytes */
+    {"a??c",
+     "/f/a\xc3\xa4"
+     "c",
+     false},
     {"*a*b*/c*", "/f/xaab/c", true},
     {"*a*b*/c*", "/f/xa/b/c", false},
     {"A", "/f/a", false},
@@ -272,8 +291,8 @@ static bool path_fits(const char *pattern, const char *path) {
     bool is_trusted;
     pdl_buf_putf(&b, "policy: 1\nlabels: {secret: [{read: \"%s\"}]}\n", pattern);
     pdl_policies *p = read_ok(pdl_buf_z(&b));
-    bool fits = pdl_policies_label_of(p, PDL_EFFECT_read, t_str(path), PDL_STR("/f"), 0,
-                                      &is_trusted) != 0;
+    bool fits =
+        pdl_policies_label_of(p, PDL_EFFECT_read, t_str(path), PDL_STR("/f"), 0, &is_trusted) != 0;
     pdl_policies_free(p);
     pdl_buf_fini(&b);
     return fits;

@@ -11,7 +11,7 @@
 static void test_ok(void **state) {
     (void)state;
     pdl_policies *p = pdl_policies_new(NULL);
-    pdl_policy_memories *all = pdl_policy_memories_new();
+    pdl_policy_memories *all = pdl_policy_memories_new(NULL);
     pdl_policy_memory *m = pdl_policy_memory_join(all, p);
     assert_true(pdl_policy_memory_ok(m));
     *pdl_vec_push(&m->processes) = (process_memory){.profiles = pdl_absent()};

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "value/context.h"
 #include "value/json_read.h"
+#include "value/promise.h"
 #include "value/text.h"
 
 static pdl_val one(const char *content) {
@@ -135,7 +136,7 @@ static void test_deep(void **state) {
         }
         pdl_drop(pdl_context_at(c, N / 2));
         size_t n = 0;
-        pdl_context_each(c, count, &n);
+        pdl_context_each_unsettled(c, count, &n);
         t_assert(n == N);
         pdl_val same = pdl_keep(c);
         t_assert(pdl_context_eq(c, same));
@@ -169,6 +170,46 @@ static void test_branches(void **state) {
     pdl_drop(base);
     pdl_drop(branch[1]);
     pdl_drop(branch[2]);
+    assert_int_equal(pdl_live_objects(), live);
+}
+
+/* Branches that continue a context with the same message share its array, and what is settled of a
+ * longer one says nothing of the labels of a shorter one. */
+static void test_settled(void **state) {
+    (void)state;
+    enum { N = 30 };
+    size_t live = pdl_live_objects();
+    pdl_val base = pdl_context_empty(), steps[N], promises[N], now;
+    pdl_err err = {0};
+    for (int i = 0; i < N; i++) {
+        promises[i] = pdl_promise_new((uint32_t)i + 1);
+        pdl_val asked = one("q"), seen = dep(pdl_keep(base), pdl_keep(asked));
+        pdl_val reply =
+            pdl_context_one(pdl_textz("assistant"), pdl_keep(promises[i]), pdl_absent(), NULL);
+        assert_true(pdl_is_absent(pdl_promise_blocking(seen)) == (i == 0));
+        base = dep(base, dep(asked, reply));
+        steps[i] = pdl_keep(base);
+        pdl_drop(seen);
+    }
+    for (int i = 0; i < N; i++) {
+        T_ROW((size_t)i);
+        assert_false(pdl_is_absent(pdl_promise_blocking(steps[i])));
+        pdl_promise_fill(pdl_promise_of(promises[i]),
+                         pdl_with_label(pdl_textz("r"), (pdl_label)1 << i));
+        assert_true(pdl_is_absent(pdl_promise_blocking(steps[i])));
+        assert_true(pdl_promise_resolve(steps[i], &now, &err));
+        assert_false(pdl_may_hold_promise(now));
+        assert_true(pdl_label_of(now) == ((pdl_label)2 << i) - 1);
+        pdl_drop(now);
+    }
+    assert_true(pdl_promise_resolve(steps[3], &now, &err));
+    assert_true(pdl_label_of(now) == 15);
+    pdl_drop(now);
+    for (int i = 0; i < N; i++) {
+        pdl_drop(steps[i]);
+        pdl_drop(promises[i]);
+    }
+    pdl_drop(base);
     assert_int_equal(pdl_live_objects(), live);
 }
 
@@ -229,9 +270,10 @@ static void test_plain_messages(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),   cmocka_unit_test(test_message),
-        cmocka_unit_test(test_deep),     cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_messages), cmocka_unit_test(test_plain_messages),
+        cmocka_unit_test(test_shapes),         cmocka_unit_test(test_message),
+        cmocka_unit_test(test_deep),           cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_settled),        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_plain_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

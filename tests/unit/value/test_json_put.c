@@ -27,11 +27,17 @@ static void test_members(void **state) {
         pdl_buf_putc(&b, '}');
     }
     pdl_json_open(&b, '[');
-    pdl_buf_putc(&b, ']');
-    PDL_PUT(&b, "]}");
+    pdl_json_add_text(&b, PDL_STR("\""));
+    pdl_json_add_text(&b, PDL_STR(""));
+    PDL_PUT(&b, "]]");
+    pdl_json_put_hex(&b, "hex", PDL_STR("\x00\xff\x1a"));
+    pdl_json_put_key(&b, "set");
+    pdl_json_open_kind(&b, "set");
+    PDL_PUT(&b, "}}");
     assert_string_equal(pdl_buf_z(&b),
                         "{\"a\\\"b\":\"x\\\"\\n\",\"n\":-9223372036854775808,\"yes\":true,"
-                        "\"none\":null,\"nan\":null,\"list\":[{\"i\":0},{\"i\":1},[]]}");
+                        "\"none\":null,\"nan\":null,\"list\":[{\"i\":0},{\"i\":1},[\"\\\"\",\"\"]],"
+                        "\"hex\":\"00ff1a\",\"set\":{\"$pdl\":\"set\"}}");
     pdl_buf_fini(&b);
 }
 

@@ -98,8 +98,7 @@ static pdl_label run_in(pdl_world *w, const char *program) {
             vars = pdl_dict_putz(pdl_dict_new(1), "given",
                                  pdl_with_label(pdl_textz("g"), PDL_LABEL_data));
     pdl_err err = {0};
-    if (!build(names, &source, &code, &errors, &err))
-        fail_msg("%s: %s", program, err.msg);
+    if (!build(names, &source, &code, &errors, &err)) fail_msg("%s: %s", program, err.msg);
     pdl_run_options opt = {.names = names, .world = w, .build = build, .build_user = names};
     pdl_run *r = pdl_run_new(&opt);
     pdl_run_start(r, code, vars);
@@ -201,8 +200,7 @@ static void test_rows(void **state) {
         pdl_journal *j;
         expect("live", i, run_in(&outside, rows[i].program));
         unlink(path_of("j"));
-        t_assert(
-            pdl_journal_record(t_str(path_of("j")), &(pdl_journal_info){0}, &j, &err));
+        t_assert(pdl_journal_record(t_str(path_of("j")), &(pdl_journal_info){0}, &j, &err));
         expect("recorded", i, run_in(pdl_journal_world(j, &outside), rows[i].program));
         pdl_journal_close(j);
         t_assert(pdl_journal_replay(t_str(path_of("j")), &j, &err));

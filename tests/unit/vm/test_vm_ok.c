@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "vm/out_impl.h"
+#include "vm/output_order_impl.h"
 #include "vm/run.h"
 
 #include "t.h"

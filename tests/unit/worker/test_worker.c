@@ -212,9 +212,9 @@ static void no_python_is_an_error(void **state) {
     pdl_world *before = t.world;
     t.world =
         pdl_worker_world_new(t.loop, &(pdl_worker_options){.pythons = candidates, .n_pythons = 1});
-    assert_true(
-        pdl_str_starts(t_str(block("result = 1", NULL)),
-                       PDL_STR("code: Python Code error: no python3 found (set PDL_PYTHON)")));
+    assert_true(pdl_str_starts(t_str(block("result = 1", NULL)),
+                               PDL_STR("code: Python Code error: '/nonexistent/python' cannot be "
+                                       "started: PDL_PYTHON names it")));
     t.world->ops->close(t.world);
     t.world = before;
 }

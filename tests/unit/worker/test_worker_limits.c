@@ -17,8 +17,8 @@ static void a_block_that_cannot_be_interrupted_is_ended(void **state) {
                              NULL);
     while (!t.out.len) t.world->ops->poll(t.world, -1);
     t.world->ops->cancel(t.world, id);
-    t_assert_str(t_str(block("result = 1", NULL)), ENDED
-                 "was ended: a cancelled block did not end [RuntimeError,Exception] ");
+    t_assert_str(t_str(block("result = 1", NULL)),
+                 ENDED "was ended: a cancelled block did not end [RuntimeError,Exception] ");
     t_assert_str(t_str(block("result = 1", NULL)), "1");
 }
 

@@ -1,14 +1,15 @@
 /* csv_rows.c -- rows of cells, separated by commas or by the user's separator. The first row names
  * the columns.
  *
- * Cells may contain line breaks (base/csv_cell.h), so a small state machine finds the end of a row;
+ * Cells may contain line breaks (base/csv_read.h), so a small state machine finds the end of a row;
  * it reads each byte once, even when the bytes arrive in pieces. A row with one of these mistakes
  * is broken, and its content is never guessed: a quote that is not closed, text after a closing
  * quote, too few or too many cells.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "base/csv_cell.h"
+#include "base/csv_read.h"
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "batch/rows_impl.h"
 
@@ -130,8 +131,8 @@ static void read_cells(csv *v, pdl_str row, pdl_row *out) {
     if (!ok)
         pdl_batch_row_broken(out, "text follows the closing quote of cell %zu", n);
     else if (n != v->rows.columns.n)
-        pdl_batch_row_broken(out, "the row has %zu cell%s, the header has %zu", n,
-                             n == 1 ? "" : "s", v->rows.columns.n);
+        pdl_batch_row_broken(out, "the row has %zu cell%s, the header has %zu", n, PDL_PLURAL(n),
+                             v->rows.columns.n);
 }
 
 static uint64_t breaks_in(pdl_str row) {

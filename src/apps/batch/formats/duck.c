@@ -82,7 +82,7 @@ struct batch_duck {
     duck_result result; /* the result of the current query */
     bool begun;
     void *chunk;
-    uint64_t n, at; /* n: number of rows in the chunk; i: index of the next row */
+    uint64_t n, at; /* number of rows in the chunk; index of the next row */
 };
 
 static bool load_library(duck *d, pdl_err *err) {

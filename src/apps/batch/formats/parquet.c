@@ -24,8 +24,8 @@
 #include "batch/bytes.h"
 #include "batch/duck.h"
 #include "batch/formats/arrow.h"
-#include "batch/formats/footer.h"
-#include "batch/formats/structure.h"
+#include "batch/formats/column_structure.h"
+#include "batch/formats/parquet_footer.h"
 #include "batch/output_impl.h"
 #include "batch/rows_impl.h"
 #include "io/file.h"
@@ -153,7 +153,7 @@ typedef struct parquet_group {
 /* The facts that the schema of the file has about its columns. */
 typedef struct parquet_schema {
     PDL_VEC(char *) names;  /* owned */
-    PDL_VEC(bool) millis;   /* for each column: it is a time without a zone, in milliseconds */
+    PDL_VEC(bool) millis;   /* for each column: whether it is a time without a zone, in ms */
     PDL_VEC(group) open;    /* groups that contain the next element, the innermost last */
     pdl_arena *arena;       /* owns the names in groups */
     pdl_buf found[STRANGE]; /* for each unusual type, the names of the columns that have it */
@@ -185,8 +185,7 @@ static void add_part(schema *s, pdl_str name) {
 }
 
 static void close_groups(schema *s) {
-    while (s->open.n && !s->open.p[s->open.n - 1].left)
-        pdl_map_fini(&s->open.p[--s->open.n].names);
+    while (s->open.n && !s->open.p[s->open.n - 1].left) pdl_map_fini(&s->open.p[--s->open.n].names);
 }
 
 /* Reads an element: the number of its parts, its mark or "-", and its name. Parts follow their

@@ -59,8 +59,8 @@ static bool says_without(pdl_str made_by) {
 static bool on_thing(void *user, sql *q, sql_row *row) {
     thing *t = user;
     t->there = true;
-    t->paged = pdl_str_is(pdl_sql_text(q, row, 0), "table") &&
-               !says_without(pdl_sql_text(q, row, 1));
+    t->paged =
+        pdl_str_is(pdl_sql_text(q, row, 0), "table") && !says_without(pdl_sql_text(q, row, 1));
     return false;
 }
 

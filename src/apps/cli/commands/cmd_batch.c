@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,10 +11,10 @@
 #include "api/hooks.h"
 #include "batch/batch.h"
 #include "batch/files.h"
-#include "batch/provider.h"
+#include "batch/provider_batch.h"
 #include "cli/cli.h"
-#include "cli/json_rows.h"
 #include "cli/each_run.h"
+#include "cli/json_rows.h"
 #include "cli/rows_line.h"
 #include "lang/load.h"
 
@@ -185,6 +186,7 @@ static void summarize(batcher *b, const pdl_batch_totals *t, bool ok) {
 /* Rounds an estimated number to three digits, since the estimate is not more precise. */
 static double rough(double n) {
     double unit = 1;
+    if (!isfinite(n)) return n;
     while (n / unit >= 1000) unit *= 10;
     return (double)(int64_t)(n / unit + 0.5) * unit;
 }
@@ -343,6 +345,7 @@ static int open_session(batcher *b, pdl_debug *debug) {
     b->o.dir = o.program.dir;
     bool ok = pdl_cli_each_read(&m, a->files.p[0], &err);
     b->o.variables = m.variables;
+    b->o.giver = m.giver;
     ok = ok && pdl_session_new(&o, &b->session, &err);
     code = ok ? run_program(b) : 2; /* no row has begun at this time */
     if (!ok) pdl_cli_print_option_error(a, &err, NULL);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "base/word_list.h"
 #include "cache/cache.h"
 #include "cli/cli.h"
 #include "cli/json_rows.h"
@@ -71,7 +72,7 @@ static bool put_text(printer *p, const pdl_cache_row *r) {
     return !p->code;
 }
 
-/* Returns a text in the file, which another program may have made. Owned. */
+/* Returns a text that is stored in the file. Another program may have made the file. Owned. */
 static pdl_val text_of(pdl_str bytes) {
     pdl_buf b = PDL_BUF;
     pdl_utf8_repair(&b, bytes);
@@ -136,10 +137,9 @@ static bool prune(const arguments *a, pdl_cache *c, int64_t age, printer *p, pdl
 /* Returns the mistake in the command line; NULL when it has none. */
 static const char *misuse(const arguments *a, int64_t *age) {
     static const char *const actions[] = {"list", "prune", "export", "rm"};
-    bool known = false, pruning = a->files.n && pdl_str_is(a->files.p[0], "prune");
+    bool known = a->files.n && PDL_STR_IN(a->files.p[0], actions);
+    bool pruning = a->files.n && pdl_str_is(a->files.p[0], "prune");
     bool some = a->given[OPT_older_than] || a->given[OPT_model];
-    for (size_t i = 0; i < 4 && a->files.n; i++)
-        known = known || pdl_str_is(a->files.p[0], actions[i]);
     if (!a->files.n) return "the following arguments are required: ACTION FILE";
     if (!known) return "argument ACTION: choose from list, prune, export, rm";
     if (a->files.n < 2) return "the following arguments are required: FILE";
@@ -170,9 +170,7 @@ int pdl_cli_cmd_cache(const arguments *a) {
     pdl_cache *c = NULL;
     pdl_err err = {0};
     bool export = pdl_str_is(a->files.p[0], "export");
-    printer p = {.whole = export,
-                 .json =
-                     export || a->given[OPT_json]};
+    printer p = {.whole = export, .json = export || a->given[OPT_json]};
     bool ok = pdl_cache_open_existing(a->files.p[1], &c, &err);
     bool removes = pdl_str_is(a->files.p[0], "rm");
     if (ok && pdl_str_is(a->files.p[0], "prune"))

@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/find.h"
+#include "api/import_search.h"
 #include "api/policy.h"
 #include "api/policy_check.h"
+#include "base/plural.h"
 #include "check/report.h"
 #include "cli/cli.h"
-#include "cli/terminal/python_check.h"
+#include "cli/run/python_check.h"
 #include "io/file.h"
 #include "lang/load.h"
 
@@ -248,8 +249,7 @@ int pdl_cli_cmd_check(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     checker c = {.a = a, .file = a->files.p[0]};
     if (a->given[OPT_json]) c.report.form = PDL_REPORT_JSON;
-    if (a->given[OPT_check_form])
-        /* the value is one of the choices */
+    if (a->given[OPT_check_form]) /* the value is one of the choices */
         pdl_report_form_find(a->value[OPT_check_form], &c.report.form);
     pdl_val vars = pdl_absent();
     pdl_err err = {0};
@@ -261,13 +261,9 @@ int pdl_cli_cmd_check(const arguments *a) {
         pdl_report_end(&c.report, &rest);
         put(&c, pdl_buf_str(&rest));
         pdl_buf_fini(&rest);
-        if (c.fixed) pdl_cli_note("%zu problem%s fixed", c.fixed, c.fixed == 1 ? "" : "s");
+        if (c.fixed) pdl_cli_note("%zu problem%s fixed", c.fixed, PDL_PLURAL(c.fixed));
     }
-    if (!ok) {
-        pdl_cli_print_option_error(a, &err, c.session);
-        c.code = err.kind == PDL_E_usage ? 2 : 1;
-        pdl_err_fini(&err);
-    }
+    if (!ok) c.code = pdl_cli_fail_option(a, &err, c.session);
     pdl_vec_fini(&c.names);
     pdl_python_checker_fini(&c.python);
     pdl_check_library_fini(&c.library);

@@ -1,4 +1,4 @@
-/* cmd_doctor.c -- pdl doctor: reports which parts of this machine programs can use.
+/* cmd_doctor.c -- pdl doctor: reports what programs can use on this machine.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

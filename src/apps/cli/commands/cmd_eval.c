@@ -4,8 +4,8 @@
  */
 #include "base/num.h"
 #include "cli/cli.h"
-#include "cli/infer_options.h"
 #include "cli/each_run.h"
+#include "cli/infer_options.h"
 #include "cli/rows_line.h"
 #include "eval/eval.h"
 #include "io/file.h"
@@ -154,12 +154,19 @@ static void note_failures(pdl_vref result) {
 static bool is_below(const evaluator *e, pdl_vref result) {
     static const double rounding = 1e-9;
     pdl_vref first = pdl_list_at(pdl_dict_getz(result, "programs"), 0);
-    double score = pdl_float_of(pdl_dict_getz(first, "score"));
-    if (!e->a->given[OPT_fail_under] || score >= e->least_score - rounding) return false;
+    pdl_vref known = pdl_dict_getz(first, "score");
+    double score = pdl_is_null(known) ? 0 : pdl_float_of(known);
+    if (!e->a->given[OPT_fail_under]) return false;
+    if (!pdl_is_null(known) && score >= e->least_score - rounding) return false;
     pdl_err err = {0};
-    (void)pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
-                      "%.*s: the mean score %.3f is below %.*s of --fail-under",
-                      PDL_FMT(e->a->files.p[0]), score, PDL_FMT(e->a->value[OPT_fail_under]));
+    if (pdl_is_null(known))
+        (void)pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
+                          "%.*s: no score is known, which --fail-under wants",
+                          PDL_FMT(e->a->files.p[0]));
+    else
+        (void)pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
+                          "%.*s: the mean score %.3f is below %.*s of --fail-under",
+                          PDL_FMT(e->a->files.p[0]), score, PDL_FMT(e->a->value[OPT_fail_under]));
     pdl_cli_print_error(&err, NULL);
     pdl_err_fini(&err);
     return true;
@@ -191,6 +198,10 @@ static int evaluate(evaluator *e) {
     bool ok = pdl_cli_each_read(&m, a->files.p[0], &err);
     e->o.budget = m.budget;
     e->o.variables = m.variables;
+    e->o.giver = m.giver;
+    pdl_cli_say_at_interrupt("%s", a->given[OPT_cache]
+                                       ? PDL_CLI_SAME_COMMAND
+                                       : "nothing is kept; with --cache FILE the answers are");
     ok = ok && pdl_eval_run(&e->o, &result, &err);
     pdl_cli_rows_line_clear(&e->line);
     if (!pdl_is_absent(result)) {

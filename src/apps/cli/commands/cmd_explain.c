@@ -1,10 +1,13 @@
 /* cmd_explain.c -- pdl explain FILE: shows what a program would send to models, without sending it.
+ * Calls get no answers, so the run ends where it needs one. Places that it did not reach are
+ * listed, each with the call whose reply it needs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/plural.h"
 #include "cli/bound_text.h"
 #include "cli/cli.h"
 #include "cli/prefix_report.h"
@@ -30,7 +33,7 @@ static void put_place(pdl_vref d, pdl_buf *out) {
     pdl_buf_putf(out, "%.*s:%lld", PDL_FMT(pdl_member_str(d, "file")), (long long)line);
 }
 
-/* Appends text. Its lines after the first get the same indentation as the first. */
+/* Appends a text. All its lines after the first begin with `indent`. */
 static void put_indented(pdl_str text, const char *indent, pdl_buf *out) {
     for (size_t i = 0; i < text.n; i++) {
         pdl_buf_putc(out, text.p[i]);
@@ -135,8 +138,7 @@ static void put_unreached(pdl_vref list, pdl_buf *out) {
         pdl_buf_putf(out, ":%lld ", (long long)pdl_int_of(pdl_dict_getz(d, "column")));
         pdl_buf_put(out, kind);
         if (models && !pdl_str_is(kind, "model"))
-            pdl_buf_putf(out, ", with %lld model block%s", (long long)models,
-                         models == 1 ? "" : "s");
+            pdl_buf_putf(out, ", with %lld model block%s", (long long)models, PDL_PLURAL(models));
         pdl_buf_putf(out, ": after %.*s\n", PDL_FMT(pdl_member_str(d, "waits_for")));
     }
 }
@@ -155,7 +157,7 @@ static void put_totals(pdl_vref notes, pdl_buf *out) {
     long long answered = pdl_is(cached, PDL_V_INT) ? pdl_int_of(cached) : 0;
     if (answered)
         pdl_buf_putf(out, "from the cache: %lld call%s, not counted\n", answered,
-                     answered == 1 ? "" : "s");
+                     PDL_PLURAL(answered));
     if (!calls) return;
     bool more = !pdl_is_absent(pdl_dict_getz(t, "more"));
     pdl_vref runs = pdl_dict_getz(notes, "particles");
@@ -163,9 +165,9 @@ static void put_totals(pdl_vref notes, pdl_buf *out) {
         pdl_buf_putf(out, "total of %lld runs: ", (long long)pdl_int_of(runs));
     else
         PDL_PUT(out, "total: ");
-    pdl_buf_putf(out, "%s%lld call%s%s, about %lld tokens in prompts",
-                 more ? "at least " : "", calls, calls == 1 ? "" : "s",
-                 more ? " (no more are counted)" : "", (long long)number_at(t, "prompt_tokens"));
+    pdl_buf_putf(out, "%s%lld call%s%s, about %lld tokens in prompts", more ? "at least " : "",
+                 calls, PDL_PLURAL(calls), more ? " (no more are counted)" : "",
+                 (long long)number_at(t, "prompt_tokens"));
     if (calls > endless)
         pdl_buf_putf(out, ", at most %lld in answers",
                      (long long)number_at(t, "answer_tokens_at_most"));
@@ -184,8 +186,9 @@ static void put_budget(pdl_vref list, pdl_buf *out) {
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
         pdl_vref d = pdl_list_at(list, i);
         if (!pdl_bool_of(pdl_dict_getz(d, "over"))) continue;
-        pdl_buf_putf(out, "%s%.*s %.10g of %.10g", over++ ? ", " : "budget: ",
-                     PDL_FMT(pdl_member_str(d, "item")), pdl_float_of(pdl_dict_getz(d, "known")),
+        pdl_buf_putf(out, "%s%.*s %.10g of %.10g",
+                     over++ ? ", " : "budget: ", PDL_FMT(pdl_member_str(d, "item")),
+                     pdl_float_of(pdl_dict_getz(d, "known")),
                      pdl_float_of(pdl_dict_getz(d, "limit")));
     }
     if (over)

@@ -4,7 +4,7 @@
  */
 #include "cli/cli.h"
 #include "cli/last_run.h"
-#include "cli/terminal/python_check.h"
+#include "cli/run/python_check.h"
 #include "io/file.h"
 #include "lsp/lsp.h"
 

@@ -26,7 +26,7 @@ static bool read_replies(mocker *m, pdl_err *err) {
     if (!m->a->given[OPT_replies]) return true;
     char *path = pdl_str_dup(m->a->value[OPT_replies]);
     bool ok = pdl_file_read(path, &b, err);
-    if (ok && !pdl_yaml_read(pdl_buf_str(&b), &m->replies, &line, &column, &why))
+    if (ok && !pdl_yaml_read_written(pdl_buf_str(&b), &m->replies, &line, &column, &why))
         ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s:%u: %s (column %u)", path, line,
                          why.msg, column);
     pdl_err_fini(&why);
@@ -72,6 +72,7 @@ static int serve(mocker *m, int64_t port, int64_t delay, pdl_err *err) {
         .host = host,
         .port = (uint16_t)port,
         .replies = m->replies,
+        .replies_file = m->a->value[OPT_replies],
         .strict = m->a->given[OPT_strict],
         .delay_ms = (uint32_t)delay,
         .log = write_log,
@@ -84,12 +85,6 @@ static int serve(mocker *m, int64_t port, int64_t delay, pdl_err *err) {
         while (!code && !m->stopped) pdl_loop_run(loop, -1);
         pdl_signals_stop(signals);
         pdl_mock_free(mock);
-    } else if (err->kind == PDL_E_usage && m->a->given[OPT_replies]) {
-        pdl_err own = {0};
-        pdl_err_set(&own, PDL_E_usage, (pdl_loc){0}, "argument --replies: %.*s: %s",
-                    PDL_FMT(m->a->value[OPT_replies]), err->msg);
-        pdl_err_fini(err);
-        *err = own;
     }
     pdl_loop_free(loop);
     pdl_free(host);

@@ -40,10 +40,21 @@ static void on_note(void *user, const char *text) {
     pdl_cli_note("pdl: warning: %s", text);
 }
 
-/* Prints how the search can be continued after its process was killed. */
+/* Says how the search can be continued: now, if its process may be killed and is durable, and when
+ * it is interrupted. */
 static void on_begin(void *user, pdl_str folder) {
-    (void)user;
-    pdl_cli_note("pdl: if it is interrupted: pdl resume %.*s", PDL_FMT(folder));
+    const optimizer *z = user;
+    const arguments *a = z->a;
+    if (a->given[OPT_durable]) {
+        if (!a->continued.n)
+            pdl_cli_note("pdl: if it is interrupted: pdl resume %.*s", PDL_FMT(folder));
+        pdl_cli_say_at_interrupt("it continues with: pdl resume %.*s", PDL_FMT(folder));
+    } else if (a->given[OPT_cache]) {
+        pdl_cli_say_at_interrupt("%s", PDL_CLI_SAME_COMMAND);
+    } else {
+        pdl_cli_say_at_interrupt("with --cache %.*s/replies.db, %s", PDL_FMT(folder),
+                                 PDL_CLI_SAME_COMMAND);
+    }
 }
 
 static void on_answer(void *user, pdl_str text) {
@@ -62,7 +73,7 @@ static pdl_val value_of(pdl_str text) {
     pdl_val v;
     uint32_t line, column;
     pdl_err ignored = {0};
-    if (!text.n || !pdl_yaml_read(text, &v, &line, &column, &ignored)) v = pdl_text(text);
+    if (!text.n || !pdl_yaml_read_written(text, &v, &line, &column, &ignored)) v = pdl_text(text);
     pdl_err_fini(&ignored);
     return v;
 }
@@ -157,8 +168,8 @@ static bool read_numbers(optimizer *z) {
 static bool read_table(optimizer *z) {
     pdl_err err = {0};
     if (z->a->given[OPT_config]) return true;
-    bool ok = pdl_table_of(z->a->value[OPT_data_rows], z->a->value[OPT_rows_form], &z->o.data,
-                           &err);
+    bool ok =
+        pdl_table_of(z->a->value[OPT_data_rows], z->a->value[OPT_rows_form], &z->o.data, &err);
     if (!ok) pdl_cli_print_option_error(z->a, &err, NULL);
     pdl_err_fini(&err);
     return ok && pdl_cli_use_separator(z->a, &z->o.data, NULL);
@@ -177,12 +188,11 @@ static char *default_output(pdl_str program) {
 /* Returns the reason why certain options cannot be given together with a configuration, which
  * contains the same settings. */
 static const char *said_twice(const arguments *a) {
-    static const opt_id said[] = {OPT_demos,     OPT_data_rows, OPT_expect,    OPT_judge,
-                                  OPT_metric,    OPT_vary,      OPT_tune,      OPT_require,
-                                  OPT_candidates, OPT_method,   OPT_map,       OPT_rows_form,
-                                  OPT_separator, OPT_types,     OPT_variable,  OPT_data_file,
-                                  OPT_init,      OPT_keep_rows, OPT_proposer,
-                                  OPT_proposals, OPT_objective, OPT_at_most};
+    static const opt_id said[] = {
+        OPT_demos,     OPT_data_rows, OPT_expect,     OPT_judge,     OPT_metric, OPT_vary,
+        OPT_tune,      OPT_require,   OPT_candidates, OPT_method,    OPT_map,    OPT_rows_form,
+        OPT_separator, OPT_types,     OPT_variable,   OPT_data_file, OPT_init,   OPT_keep_rows,
+        OPT_proposer,  OPT_proposals, OPT_objective,  OPT_at_most};
     if (a->files.n) return "--config says which program it is: leave FILE out";
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (a->given[said[i]])
@@ -216,8 +226,8 @@ static void read_output(optimizer *z) {
     z->output = a->given[OPT_output] ? pdl_str_dup(pdl_cli_written(a->value[OPT_output]))
                                      : default_output(z->o.program);
     z->o.output = pdl_str_of(z->output);
-    z->o.experiments = a->given[OPT_experiments] ? a->value[OPT_experiments]
-                                                 : PDL_STR("experiments");
+    z->o.experiments =
+        a->given[OPT_experiments] ? a->value[OPT_experiments] : PDL_STR("experiments");
     z->o.dry_run = a->given[OPT_dry_run];
     z->o.diff = a->given[OPT_diff];
     z->o.answered = a->given[OPT_yield_output] ? on_answer : NULL;
@@ -227,8 +237,8 @@ static void read_output(optimizer *z) {
         z->command = PDL_BUF;
         pdl_cli_search_command(a, &z->command);
         z->o.command_text = pdl_buf_str(&z->command);
-        z->o.begun = a->continued.n ? NULL : on_begin;
     }
+    z->o.begun = on_begin;
 }
 
 static void read_words(optimizer *z) {
@@ -239,7 +249,7 @@ static void read_words(optimizer *z) {
     z->o.metric = a->given[OPT_metric] ? a->value[OPT_metric] : PDL_STR("exact");
     z->o.method = a->given[OPT_method]  ? a->value[OPT_method]
                   : a->given[OPT_demos] ? PDL_STR("demos")
-                                            : PDL_STR("race");
+                                        : PDL_STR("race");
     z->o.demos = a->value[OPT_demos];
     z->o.proposer = a->value[OPT_proposer];
     z->o.kept = a->value[OPT_keep_rows];
@@ -294,15 +304,12 @@ static double number(pdl_vref d, const char *key) {
 }
 
 static void put_estimate(pdl_vref r, pdl_buf *out) {
-    pdl_buf_putf(out, "%.0f candidates", number(r, "candidates"));
-    if (number(r, "combinations") > number(r, "candidates"))
-        pdl_buf_putf(out, ", drawn from %.0f combinations", number(r, "combinations"));
+    pdl_optimize_put_candidates(r, out);
     pdl_buf_putf(out,
                  "; %.0f rows for training, %.0f for validation, %.0f for the test\n"
                  "at most %.0f evaluations: %.0f calls, %.0f tokens of prompts",
-                 number(r, "train"), number(r, "validation"),
-                 number(r, "test"), number(r, "evaluations"), number(r, "calls"),
-                 number(r, "prompt_tokens"));
+                 number(r, "train"), number(r, "validation"), number(r, "test"),
+                 number(r, "evaluations"), number(r, "calls"), number(r, "prompt_tokens"));
     if (number(r, "answer_tokens") > 0)
         pdl_buf_putf(out, ", at most %.0f of answers", number(r, "answer_tokens"));
     if (number(r, "cost") > 0) pdl_buf_putf(out, ", cost %.4g", number(r, "cost"));
@@ -313,6 +320,11 @@ static void put_estimate(pdl_vref r, pdl_buf *out) {
         pdl_buf_putf(out, " proposed by %.*s: what these use is estimated\n",
                      PDL_FMT(pdl_str_get(by)));
     }
+    if (number(r, "selections") > 0)
+        pdl_buf_putf(out,
+                     "at most %.0f selections of demonstrations are drawn; prompts with them are "
+                     "longer than that\n",
+                     number(r, "selections"));
     if (pdl_bool_of(pdl_dict_getz(r, "depends")))
         PDL_PUT(out, "and calls that depend on answers, which cannot be counted before\n");
 }
@@ -354,7 +366,10 @@ static int run(optimizer *z) {
     if (code) return code;
     bool ok = pdl_cli_each_read(&m, z->o.program, &err);
     z->o.budget = m.budget;
-    if (!a->given[OPT_config]) z->o.variables = m.variables;
+    if (!a->given[OPT_config]) {
+        z->o.variables = m.variables;
+        z->o.giver = m.giver;
+    }
     ok = ok && pdl_optimize_run(&z->o, &result, &err);
     pdl_cli_rows_line_clear(&z->line);
     if (!pdl_is_absent(result)) code = put_result(z, result);

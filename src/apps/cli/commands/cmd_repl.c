@@ -20,7 +20,7 @@
 #include "base/termsafe.h"
 #include "cli/cli.h"
 #include "cli/repl.h"
-#include "cli/term.h"
+#include "cli/run_output.h"
 #include "io/file.h"
 #include "value/json_write.h"
 
@@ -462,7 +462,7 @@ static void converse(repl *r) {
     pdl_buf entry = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     struct sigaction act = {.sa_handler = on_interrupt},
                      /* this is without SA_RESTART, so that a signal ends the reading of a line */
-                     before;
+        before;
     sigaction(SIGINT, &act, &before);
     if (pdl_tty_is(STDIN_FILENO))
         pdl_cli_note("PDL %s. :help says what can be typed, Ctrl-D leaves.", pdl_version());

@@ -1,5 +1,4 @@
-/* cmd_resume.c -- pdl resume continues a durable run, and pdl answer answers a question of a
- * durable run.
+/* cmd_resume.c -- pdl resume continues a durable run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,16 +6,8 @@
 #include "cli/cli.h"
 #include "cli/json_rows.h"
 #include "cli/search_again.h"
-#include "io/file.h"
 
 #include "base/banned.h"
-
-static int fail(pdl_err *err) {
-    pdl_cli_print_error(err, NULL);
-    int code = err->kind == PDL_E_usage ? 2 : 1;
-    pdl_err_fini(err);
-    return code;
-}
 
 /* Continues an inference. The program, the variables and the way of weighing are those in its
  * journal. given: this command line; a: the same command line with the options of the journal
@@ -45,7 +36,7 @@ static int resume_run(const arguments *given, pdl_durable_use use) {
     pdl_err err = {0};
     bool ok = pdl_cli_durable_open(&l, &a, use, &err);
     bool infers = ok && pdl_cli_is_inference(pdl_durable_get_facts(l.run));
-    int code = !ok      ? fail(&err)
+    int code = !ok      ? pdl_cli_fail(&err)
                : infers ? resume_inference(given, &a, &l)
                         : pdl_cli_run_durable(&a, &l);
     pdl_cli_durable_fini(&l);
@@ -59,7 +50,7 @@ static int check_run(const arguments *a) {
     pdl_buf out = PDL_BUF;
     pdl_err err = {0};
     char *path = NULL;
-    if (!pdl_cli_durable_path(a->files.p[0], &path, &err)) return fail(&err);
+    if (!pdl_cli_durable_path(a->files.p[0], &path, &err)) return pdl_cli_fail(&err);
     pdl_free(path);
     pdl_cli_forecast(a, false, &f);
     if (a->given[OPT_json]) {
@@ -86,25 +77,4 @@ int pdl_cli_cmd_resume(const arguments *a) {
         return pdl_cli_refuse(a, "--check and --dry-run exclude each other");
     if (a->given[OPT_resume_check]) return check_run(a);
     return resume_run(a, a->given[OPT_dry_run] ? PDL_DURABLE_CHECK : PDL_DURABLE_CONTINUE);
-}
-
-static bool read_text(pdl_str text, pdl_buf *out, pdl_err *err) {
-    if (!pdl_str_is(text, "-")) return pdl_buf_add(out, text, err);
-    if (!pdl_file_read_fd(0, out, err)) return false;
-    if (out->len && out->p[out->len - 1] == '\n') pdl_buf_cut(out, out->len - 1);
-    return true;
-}
-
-int pdl_cli_cmd_answer(const arguments *a) {
-    pdl_err err = {0};
-    pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
-    char *path = NULL;
-    if (a->files.n < 2)
-        return pdl_cli_refuse(a, "the following arguments are required: ID or FILE, TEXT");
-    bool ok = read_text(a->files.p[1], &text, &err) &&
-              pdl_cli_durable_path(a->files.p[0], &path, &err) &&
-              pdl_durable_answer(pdl_str_of(path), a->value[OPT_at], pdl_buf_str(&text), &err);
-    pdl_buf_fini(&text);
-    pdl_free(path);
-    return ok ? 0 : fail(&err);
 }

@@ -1,5 +1,6 @@
 /* cmd_run.c -- pdl FILE: runs a program, and shows or writes what it prints, its result and its
- * trace.
+ * trace. The options decide what kind of run it is: a new one, a durable one, a resume, a replay,
+ * or a check that sends nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,11 +14,11 @@
 
 #include "api/session.h"
 #include "base/pool.h"
-#include "cli/cli.h"
 #include "cli/check_runs.h"
+#include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/run_output.h"
 #include "cli/show_live.h"
-#include "cli/term.h"
 #include "cli/terminal/progress_line.h"
 #include "io/file.h"
 #include "lang/walk.h"
@@ -91,6 +92,7 @@ typedef struct runner {
     progress progress;
     durable_command *durable; /* NULL when the run is not durable */
     pdl_vref inputs;
+    pdl_signals *watch; /* NULL until the run begins, or its journal is made */
     char *own_files[3]; /* owned: the files of --trace and of a durable run; NULL-terminated */
 } runner;
 
@@ -143,7 +145,8 @@ static int finish(runner *r, pdl_step step) {
     pdl_cli_term_flush(&r->term);
     bool ends = step != PDL_STEP_FAIL || r->durable;
     if (ends && !pdl_session_finish(r->session, &err)) {
-        if (step != PDL_STEP_FAIL) pdl_cli_print_error(&err, r->session);
+        bool is_own = step != PDL_STEP_FAIL || strcmp(pdl_run_error(run)->msg, err.msg) != 0;
+        if (is_own) pdl_cli_print_error(&err, r->session); /* it was not the end of the run */
         pdl_err_fini(&err);
         code = 1;
     }
@@ -226,10 +229,7 @@ static int failed(const runner *r, pdl_err *err) {
         pdl_err_fini(err);
         return 0;
     }
-    pdl_cli_print_option_error(r->a, err, r->session);
-    int code = err->kind == PDL_E_usage ? 2 : 1;
-    pdl_err_fini(err);
-    return code;
+    return pdl_cli_fail_option(r->a, err, r->session);
 }
 
 /* Makes a forecast which says that the program cannot be loaded. */
@@ -245,22 +245,33 @@ static int refuse_program(const runner *r, const pdl_program *p) {
     return failed(r, &err);
 }
 
-/* Makes the journal, when the run has one. */
+static void watch_signals(runner *r) {
+    if (!r->watch) r->watch = pdl_cli_watch_signals(pdl_session_loop(r->session), on_signal, r);
+}
+
+static void stop_watching(runner *r) {
+    if (r->watch) pdl_signals_stop(r->watch);
+    r->watch = NULL;
+}
+
+/* Makes or continues the journal, when the run has one. A signal meanwhile ends the run before its
+ * first step, and the journal is whole. */
 static bool make_durable(runner *r, pdl_str text, pdl_err *err) {
     if (!r->durable) return true;
-    if (!r->durable->resumes &&
-        !pdl_cli_durable_begin(r->durable, r->a, r->session, text, r->inputs, err))
-        return false;
-    return pdl_cli_durable_attach(r->durable, r->a, r->session, r->inputs, &r->term, err);
+    watch_signals(r);
+    r->durable->term = &r->term;
+    if (r->durable->resumes)
+        return pdl_cli_durable_resume(r->durable, r->a, r->session, r->inputs, err);
+    return pdl_cli_durable_begin(r->durable, r->a, r->session, text, r->inputs, err);
 }
 
 static int run_loaded(runner *r) {
-    pdl_signals *watch = pdl_cli_watch_signals(pdl_session_loop(r->session), on_signal, r);
+    watch_signals(r);
     r->term.on_broken = on_broken;
     r->term.user = r;
     pdl_step step = pdl_cli_progress_run(&r->progress, r->session);
     int code = r->a->given[OPT_dry_run] ? report_check(r, step) : finish(r, step);
-    pdl_signals_stop(watch);
+    stop_watching(r);
     return code;
 }
 
@@ -337,6 +348,7 @@ static int run_program(runner *r) {
         warn_of_trace(r->a);
         code = run_shown(r, pdl_buf_str(&text));
     }
+    stop_watching(r);
     pdl_buf_fini(&text);
     return code;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/nanos.h"
 #include "cli/check_runs.h"
 #include "cli/cli.h"
 #include "cli/json_rows.h"
@@ -26,7 +27,7 @@ typedef struct runs_list {
 static void put_time(double seconds, pdl_buf *out) {
     char text[32] = "";
     struct tm tm;
-    time_t t = (time_t)seconds;
+    time_t t = pdl_time_of(seconds);
     if (seconds > 0 && localtime_r(&t, &tm))
         (void)strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &tm);
     pdl_buf_putf(out, "%-19s", text);
@@ -167,8 +168,7 @@ static const char *stray(const arguments *a) {
     if (a->given[OPT_redact] && !pdl_str_is(action, "export")) return "--redact is for export";
     bool lists = !action.n || pdl_str_is(action, "list") || pdl_str_is(action, "show");
     if (a->given[OPT_runs_check] && a->files.n) return "--check takes no action";
-    if (a->given[OPT_json] && !lists)
-        return "--json is for the list and for show";
+    if (a->given[OPT_json] && !lists) return "--json is for the list and for show";
     return NULL;
 }
 
@@ -211,10 +211,5 @@ int pdl_cli_cmd_runs(const arguments *a) {
     int code = a->given[OPT_runs_check] ? pdl_cli_check_runs(a, note_unreadable, &err)
                : a->files.n             ? act(a, &err)
                                         : list(a, &err);
-    if (err.kind) {
-        pdl_cli_print_error(&err, NULL);
-        code = err.kind == PDL_E_usage ? 2 : 1;
-        pdl_err_fini(&err);
-    }
-    return code;
+    return err.kind ? pdl_cli_fail(&err) : code;
 }

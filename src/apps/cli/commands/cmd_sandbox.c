@@ -65,7 +65,7 @@ int pdl_cli_cmd_sandbox(const arguments *a) {
     pdl_buf self = PDL_BUF;
     bool known = pdl_file_put_self(&self);
     int code = a->given[OPT_show_machine] ? check(pdl_buf_z(&self), a->given[OPT_json])
-               : a->files.n                ? try_command(a, known ? pdl_buf_z(&self) : NULL)
+               : a->files.n               ? try_command(a, known ? pdl_buf_z(&self) : NULL)
                             : pdl_cli_refuse(a, "the following arguments are required: COMMAND");
     pdl_buf_fini(&self);
     return code;

@@ -81,7 +81,7 @@ static void run_named(tester *t, pdl_str name) {
             pdl_cli_print_error(&err, NULL);
             t->broken = true;
         }
-    } else if (pdl_str_ends(name, PDL_STR(".pdl"))) {
+    } else if (pdl_str_ends(name, PDL_STR(".pdl")) && pdl_file_kind_of(path) != PDL_FILE_NONE) {
         pdl_buf_putf(&file, "%.*s.test.yaml", (int)(name.n - 4), name.p);
         (void)run_file(t, pdl_buf_str(&file));
     } else if (pdl_str_ends(name, PDL_STR(".test.yaml"))) {

@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <math.h>
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -39,14 +39,14 @@ bool pdl_cli_trace_run(pdl_durable *run, const trace_wish *w, pdl_err *err) {
     };
     if (w->files) pdl_view_files_listen(w->files, &o.reports.sink);
     if (!pdl_session_new(&o, &s, err)) return false;
-    pdl_session_name_keys(s, run);
-    bool ok = pdl_durable_inputs(run, &inputs, err);
-    if (ok && !pdl_session_load(s, f->text, &p)) {
+    bool ok = pdl_session_load(s, f->text, &p);
+    if (!ok) {
         pdl_cli_print_load_errors(p, s);
-        ok = pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "the program in the journal has errors");
+        pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "the program in the journal has errors");
     }
+    ok = ok &&
+         pdl_session_resume_durable(s, run, &(pdl_durable_options){0}, pdl_absent(), &inputs, err);
     if (ok) {
-        pdl_session_attach(s, run, &(pdl_durable_options){0}, inputs);
         if (pdl_session_run(s) == PDL_STEP_WAIT) pdl_session_stop(s);
         ok = pdl_session_trace(s, w->put, w->user, err);
     }
@@ -75,9 +75,12 @@ bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edite
                         pdl_view_run **out, pdl_err *err) {
     const pdl_durable_facts *f = pdl_durable_get_facts(run);
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
-    pdl_view_program program = {text.p ? file : f->file, text.p ? text : f->text,
-                                pdl_view_files_open, pdl_view_files_new(),
-                                edited ? NULL : pdl_session_redact_program, false};
+    pdl_view_program program = {text.p ? file : f->file,
+                                text.p ? text : f->text,
+                                pdl_view_files_open,
+                                pdl_view_files_new(),
+                                edited ? NULL : pdl_session_redact_program,
+                                false};
     const trace_wish wish = {.files = program.user, .put = pdl_fold_put_buf, .user = &trace};
     bool ok = pdl_cli_trace_run(run, &wish, err) &&
               pdl_view_run_new(f->id, pdl_buf_str(&trace), &program, out, err);
@@ -195,9 +198,7 @@ int pdl_cli_cmd_trace(const arguments *a) {
         code = pdl_cli_write_failed(EPIPE);
         pdl_err_fini(&err);
     } else if (!ok) {
-        pdl_cli_print_error(&err, NULL);
-        code = err.kind == PDL_E_usage ? 2 : 1;
-        pdl_err_fini(&err);
+        code = pdl_cli_fail(&err);
     }
     pdl_free(path);
     return code;

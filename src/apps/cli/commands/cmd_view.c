@@ -1,4 +1,6 @@
-/* cmd_view.c -- pdl view RUN [RUN]: shows a run in a browser, or writes it as one HTML file.
+/* cmd_view.c -- pdl view RUN [RUN]: shows a run in a browser, or writes it as one HTML file. The
+ * run may be a trace, a recording, a durable run or a search, and each becomes the same kind of
+ * page. With --run, the page can start the program again with changes (run_again.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "api/find.h"
+#include "api/import_search.h"
 #include "api/session.h"
 #include "base/os.h"
 #include "cli/cli.h"
@@ -108,16 +110,21 @@ static const char *state_words(pdl_run_state state) {
     return words[state];
 }
 
-/* Shows the runs of a durable inference, with the requests of each. */
+/* Shows the runs of a durable inference, with the requests of each, and its distribution when it
+ * has ended. */
 static bool open_inference(shower *s, pdl_durable *run, pdl_str path, pdl_err *err) {
     pdl_durable_summary summary;
     pdl_view_run *view = NULL;
+    pdl_val result = pdl_absent();
     if (!pdl_durable_summary_read(path, &summary, err)) return false;
+    pdl_err no_result = {0};
+    if (!pdl_durable_result(run, &result, &no_result)) pdl_err_fini(&no_result);
     pdl_view_inference *x = pdl_view_inference_begin();
     bool read = pdl_durable_each(path, add_asked, x, err);
     pdl_err ignored = {0};
-    bool ok = pdl_view_inference_end(x, pdl_durable_get_facts(run)->file,
-                                     state_words(summary.state), &view, read ? err : &ignored);
+    pdl_view_ended ended = {pdl_durable_get_facts(run)->file, state_words(summary.state), result};
+    bool ok = pdl_view_inference_end(x, &ended, &view, read ? err : &ignored);
+    pdl_drop(result);
     if (!read) pdl_err_fini(&ignored);
     if (ok) *pdl_vec_push(&s->runs) = view;
     pdl_durable_summary_fini(&summary);
@@ -176,8 +183,7 @@ static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str sou
     pdl_session_options o = {.program = {.file = file, .dir = pdl_file_folder(file)},
                              .run.purpose = PDL_FOR_TEXT};
     pdl_finder finder = {.file = file};
-    pdl_view_program p = {file, source, pdl_find_open, &finder, pdl_session_redact_program,
-                          false};
+    pdl_view_program p = {file, source, pdl_find_open, &finder, pdl_session_redact_program, false};
     pdl_session *session;
     if (!pdl_session_new(&o, &session, err)) return false;
     finder.path = pdl_session_path(session, &finder.n_path);
@@ -477,19 +483,15 @@ static int start(shower *s, int64_t port) {
     bool ok = pdl_viewer_start(&o, &s->viewer, &err);
     if (ok && s->again) pdl_cli_run_again_serve(s->again, s->viewer);
     ok = ok && (!s->a->given[OPT_open] || start_browser(s, &err));
-    if (ok) {
-        serve(s);
-    } else {
-        pdl_cli_print_option_error(s->a, &err, NULL);
-        pdl_err_fini(&err);
-    }
+    int code = ok ? 0 : pdl_cli_fail_option(s->a, &err, NULL);
+    if (ok) serve(s);
     remove_opener(s);
     pdl_viewer_free(s->viewer);
     if (!s->again) pdl_loop_free(s->loop);
     pdl_cli_run_again_close(s->again);
     s->again = NULL;
     pdl_free(host);
-    return ok ? 0 : 1;
+    return code;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -501,8 +503,8 @@ static int show(shower *s, int64_t port) {
     for (size_t i = 0; ok && i < s->a->files.n; i++) ok = open_run(s, s->a->files.p[i], &err);
     ok = ok && write_one(s, OPT_html, pdl_view_html, &err) &&
          write_one(s, OPT_svg, pdl_view_svg, &err) &&
-         write_one(s, OPT_md,
-                   s->a->given[OPT_all] ? pdl_view_markdown_all : pdl_view_markdown, &err) &&
+         write_one(s, OPT_md, s->a->given[OPT_all] ? pdl_view_markdown_all : pdl_view_markdown,
+                   &err) &&
          write_one(s, OPT_text, pdl_view_text, &err);
     if (ok) return files ? 0 : start(s, port);
     if (err.kind) pdl_cli_print_option_error(s->a, &err, NULL);
@@ -516,14 +518,14 @@ static bool is_every_address(pdl_str host) {
            pdl_str_is(host, "[::]") || pdl_str_is(host, "*");
 }
 
-/* Returns an option that is useful only when a program is run, and none is; NULL when there is no
- * such option. */
+/* Called when no program is run. Returns an option that is useful only when a program is run; NULL
+ * when there is no such option. */
 static const char *idle_option(const arguments *a) {
-    static const opt_id of_runs[] = {OPT_cache,   OPT_jobs,    OPT_timeout, OPT_budget,
-                                     OPT_cache_marks, OPT_prefix_first,
-                                     OPT_prices,  OPT_max_rps, OPT_max_tpm, OPT_wire,
-                                     OPT_policy,  OPT_sandbox, OPT_no_sandbox, OPT_sandbox_min,
-                                     OPT_otlp,    OPT_otlp_content, OPT_otlp_all};
+    static const opt_id of_runs[] = {
+        OPT_cache,        OPT_jobs,    OPT_timeout,    OPT_budget,      OPT_cache_marks,
+        OPT_prefix_first, OPT_prices,  OPT_max_rps,    OPT_max_tpm,     OPT_wire,
+        OPT_policy,       OPT_sandbox, OPT_no_sandbox, OPT_sandbox_min, OPT_otlp,
+        OPT_otlp_content, OPT_otlp_all};
     for (size_t i = 0; !a->given[OPT_view_run] && i < sizeof of_runs / sizeof *of_runs; i++)
         if (a->given[of_runs[i]]) return pdl_cli_option_of(of_runs[i])->name;
     return NULL;

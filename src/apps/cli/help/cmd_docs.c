@@ -3,11 +3,13 @@
  * the most are listed.
  *
  * Words in a heading weigh more than words in a text, and a text weighs more when a larger part of
- * it is these words. A word that many sections have weighs less, and when it is in most of them, as
- * "how" and "a" are, a section may lack it.
+ * it is these words. A word that many sections have weighs less. A word that most sections have,
+ * such as "how" or "a", may be missing in a section. The section that the glossary names for a word
+ * of other tools comes first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "cli/cli.h"
 #include "cli/manual.h"
@@ -32,8 +34,9 @@ typedef struct sought {
 
 typedef struct query_words {
     PDL_VEC(sought) v;
-    size_t sections; /* the number of sections in the manual */
-    size_t rare;     /* the number of words that a section must have */
+    size_t sections;     /* the number of sections in the manual */
+    size_t rare;         /* the number of words that a section must have */
+    manual_place called; /* where the glossary leads from the whole query */
 } query_words;
 
 /* Divides the operands into words at blanks. */
@@ -101,7 +104,9 @@ static size_t score_of_word(const manual_section *s, const query_words *all, con
 /* Returns 0 for a section that has fewer of the required words than `least`. */
 static size_t score_of(const manual_section *s, const query_words *all, pdl_str query,
                        size_t least) {
+    if (pdl_manual_is_at(s, &all->called)) return NAMED + 1;
     if (is_named(s, query)) return NAMED;
+    if (pdl_manual_has_called(s)) return 0; /* this section only leads to others */
     size_t score = 0, found = 0;
     for (size_t i = 0; i < all->v.n; i++) {
         size_t more = score_of_word(s, all, &all->v.p[i]);
@@ -184,19 +189,21 @@ bool pdl_cli_docs_show(pdl_str word, int *code) {
     scored_section best[MAX_OTHERS + 1];
     *pdl_vec_push(&all.v) = (sought){word, 0};
     weigh(&all);
+    (void)pdl_manual_called(word, &all.called);
     size_t n = find(&all, word, 1, best);
     if (n) *code = show(best, n);
     pdl_vec_fini(&all.v);
     return n > 0;
 }
 
-/* Lists the sections that have the most of the words, after a line that says so. */
-static int show_nearest(const query_words *all, pdl_str query) {
+/* Lists the sections that have the most words, at most `most`, after an error that says what was
+ * not found. */
+static int list_nearest(const query_words *all, pdl_str query, size_t most, const char *missing) {
     scored_section best[MAX_OTHERS + 1];
-    size_t least = required(all), n = 0;
-    while (!n && least > 1) n = find(all, query, --least, best);
+    size_t n = 0;
+    for (size_t least = most; !n && least; least--) n = find(all, query, least, best);
     pdl_err err = {0};
-    (void)pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "no section of the manual has %.*s; %s",
+    (void)pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "%s %.*s; %s", missing,
                       PDL_FMT(pdl_cli_visible(query)),
                       n ? "these have some of it" : "pdl docs lists its pages");
     pdl_cli_print_error(&err, NULL);
@@ -206,6 +213,36 @@ static int show_nearest(const query_words *all, pdl_str query) {
     if (n) (void)pdl_cli_put_stdout(pdl_buf_str(&out));
     pdl_buf_fini(&out);
     return 1;
+}
+
+static int show_nearest(const query_words *all, pdl_str query) {
+    size_t all_words = required(all);
+    return list_nearest(all, query, all_words ? all_words - 1 : 0, "no section of the manual has");
+}
+
+/* Returns a word without the punctuation around it. The result is empty for a name, path or number
+ * of a program, which the manual cannot have. */
+static pdl_str plain_word(pdl_str word) {
+    while (word.n && !pdl_cp_is_alnum((unsigned char)word.p[0]))
+        word = pdl_str_sub(word, 1, word.n);
+    while (word.n && !pdl_cp_is_alnum((unsigned char)word.p[word.n - 1])) word.n--;
+    for (size_t i = 0; i < word.n; i++)
+        if (word.p[i] != '-' && (pdl_lower(word.p[i]) < 'a' || pdl_lower(word.p[i]) > 'z'))
+            return (pdl_str){0};
+    return word;
+}
+
+int pdl_cli_docs_nearest(pdl_str message) {
+    query_words all = {0};
+    for (pdl_str rest = message; rest.n && all.v.n < MAX_WORDS;) {
+        pdl_str word = plain_word(pdl_str_take(&rest, PDL_STR(" ")));
+        if (word.n) *pdl_vec_push(&all.v) = (sought){word, 0};
+    }
+    weigh(&all);
+    const char *missing = "no section of the manual shows the message";
+    int code = list_nearest(&all, message, required(&all), missing);
+    pdl_vec_fini(&all.v);
+    return code;
 }
 
 int pdl_cli_cmd_docs(const arguments *a) {
@@ -219,6 +256,7 @@ int pdl_cli_cmd_docs(const arguments *a) {
         code = pdl_cli_refuse(a, "at most 16 words are looked for");
     } else {
         weigh(&all);
+        (void)pdl_manual_called(pdl_buf_str(&query), &all.called);
         size_t n = find(&all, pdl_buf_str(&query), required(&all), best);
         code = n ? show(best, n) : show_nearest(&all, pdl_buf_str(&query));
     }

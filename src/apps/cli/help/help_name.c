@@ -1,6 +1,7 @@
-/* help_name.c -- pdl help NAME for a name that is no command: a rule of pdl check or a message with
- * its section of the manual, a field or a builtin with its row, an option with the commands that
- * have it, a kind of error.
+/* help_name.c -- pdl help NAME, for a name that is not a command. A rule of pdl check and a message
+ * are shown with their section of the manual. A field and a builtin are shown with their row, an
+ * option with the commands that have it, and a kind of error with its exit code. The names in a
+ * message are shown after its sections.
  *
  * Sections and rows come from the pages of the manual that are inside the command; everything else
  * comes from the tables.
@@ -8,6 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/err.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "cli/manual.h"
 #include "cli/options.h"
@@ -23,9 +25,9 @@ typedef struct given_words {
     size_t n;
 } given_words;
 
-/* The sections of messages that are shown. When `run` is set, these are the sections whose longest
- * run of shared words has this length. Otherwise the heading is the name, or a message has this
- * form. */
+/* Selects the sections of messages that are shown. When `run` is set, these are the sections whose
+ * longest run of shared words has this length. Otherwise, these are the sections whose heading is
+ * `name`, or in which a message has the form `form`. */
 typedef struct section_filter {
     pdl_str name, form;
     const given_words *words;
@@ -147,8 +149,8 @@ static bool put_sections(section_filter what, pdl_buf *out) {
     return n > 0;
 }
 
-/* Writes the sections of all pages that show the message with the longest run of the same words.
- * This run is the part between two names that come from the program. */
+/* Writes the sections of all pages that show the message with the longest run of the same words. A
+ * run ends where the message has a name that comes from the program. */
 static bool put_nearest_message(pdl_str message, pdl_buf *out) {
     given_words given = words_of(message);
     size_t best = 0;
@@ -160,9 +162,9 @@ static bool put_nearest_message(pdl_str message, pdl_buf *out) {
     return best >= MIN_RUN && put_sections((section_filter){.words = &given, .run = best}, out);
 }
 
-/* A message is found by all its words, by the words before its colon, because the text after the
- * colon comes from the program, or by a run of words. A single word is not searched, since too many
- * messages have it. */
+/* Searches a message in three ways: by all its words, by the words before its colon, and by a run
+ * of words. The text after the colon usually comes from the program. A single word is not searched,
+ * because too many messages have it. */
 static bool put_message(pdl_str name, pdl_buf *out) {
     pdl_buf form = PDL_BUF;
     pdl_str message = message_of(name);
@@ -229,8 +231,8 @@ static bool put_error(pdl_str name, pdl_buf *out) {
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (!pdl_str_is(name, kinds[i].name)) continue;
-        pdl_buf_putf(out, "%s, a kind of error (exit code %d)\n%s.\n", kinds[i].name,
-                     kinds[i].code, kinds[i].doc);
+        pdl_buf_putf(out, "%s, a kind of error (exit code %d)\n%s.\n", kinds[i].name, kinds[i].code,
+                     kinds[i].doc);
         return true;
     }
     return false;
@@ -298,9 +300,9 @@ static bool put_rows(pdl_str name, pdl_buf *out) {
     size_t begin = out->len;
     manual_walk w = {0};
     for (manual_section s; pdl_manual_next(&w, &s);) {
-        bool is_field = pdl_str_is(s.page, "docs/manual/quick-reference.md") &&
-                        (pdl_str_is(s.heading, "Blocks") ||
-                         pdl_str_starts(s.heading, PDL_STR("Fields of ")));
+        bool is_field =
+            pdl_str_is(s.page, "docs/manual/quick-reference.md") &&
+            (pdl_str_is(s.heading, "Blocks") || pdl_str_starts(s.heading, PDL_STR("Fields of ")));
         if (is_field || pdl_str_is(s.page, "docs/manual/builtins.md")) put_rows_of(&s, name, out);
     }
     return out->len > begin;
@@ -314,8 +316,49 @@ static pdl_str option_name(pdl_str word) {
     return pdl_str_sub(word, begin, end);
 }
 
+/* Returns the part of a word of a message that may be an option: --data of "-d/--data:". */
+static pdl_str option_in(pdl_str word) {
+    size_t begin = pdl_str_find(word, PDL_STR("--"), 0);
+    if (begin == PDL_NOT_FOUND) return (pdl_str){0};
+    size_t end = begin;
+    while (end < word.n && (word.p[end] == '-' || pdl_cp_is_alnum((unsigned char)word.p[end])))
+        end++;
+    return pdl_str_sub(word, begin, end);
+}
+
+/* Returns the name between backticks in a word of a message, such as a field. */
+static pdl_str quoted_in(pdl_str word) {
+    size_t begin = pdl_str_find(word, PDL_STR("`"), 0);
+    size_t end = begin == PDL_NOT_FOUND ? begin : pdl_str_find(word, PDL_STR("`"), begin + 1);
+    return end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(word, begin + 1, end);
+}
+
+/* Writes the rows of each option, field and builtin that a message names. */
+static bool put_names_in(pdl_str message, pdl_buf *out) {
+    pdl_buf rows = PDL_BUF;
+    given_words given = words_of(message);
+    pdl_str shown[MAX_WORDS];
+    size_t n = 0;
+    for (size_t i = 0; i < given.n; i++) {
+        pdl_str opt = option_in(given.p[i]), name = opt.n ? opt : quoted_in(given.p[i]);
+        bool is_shown = false;
+        for (size_t k = 0; k < n; k++) is_shown |= pdl_str_eq(shown[k], name);
+        if (is_shown || !name.n) continue;
+        if (opt.n ? put_option(option_name(opt), &rows) : put_rows(name, &rows)) shown[n++] = name;
+    }
+    if (n)
+        pdl_buf_putf(out, "%sNames in this message:\n\n%.*s", out->len ? "\n" : "",
+                     PDL_FMT(pdl_buf_str(&rows)));
+    pdl_buf_fini(&rows);
+    return n > 0;
+}
+
 bool pdl_cli_help_name(pdl_str name, pdl_buf *out) {
     if (!name.n) return false;
+    if (pdl_str_find(name, PDL_STR(" "), 0) != PDL_NOT_FOUND) {
+        bool has_section = put_message(name, out);
+        return put_names_in(name, out) || has_section;
+    }
     if (name.p[0] == '-') return put_option(option_name(name), out);
     bool is_of_language = put_rows(name, out);
     return put_rule(name, out) || put_option(name, out) || is_of_language || put_error(name, out) ||

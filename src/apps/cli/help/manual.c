@@ -15,6 +15,8 @@ extern const size_t pdl_manual_text_len;
 enum { WHOLE_WORD = 3 };
 
 static const pdl_str page_mark = {"<!-- docs/", 10}, mark_end = {" -->", 4};
+/* A line of code has this indentation when no fence is around it. */
+static const pdl_str indentation = {"    ", 4};
 
 pdl_str pdl_manual_take_line(pdl_str *text) {
     size_t n = pdl_str_find(*text, PDL_STR("\n"), 0);
@@ -106,9 +108,18 @@ void pdl_manual_put_plain(pdl_str text, pdl_buf *out) {
     }
 }
 
+/* Returns a text without the empty lines before it and the blanks and line ends after it.
+ * Its first line keeps its indentation, which makes it a line of code. */
+static pdl_str without_empty_lines(pdl_str text) {
+    pdl_str trimmed = pdl_str_trim(text);
+    size_t begin = (size_t)(trimmed.p - text.p), end = begin + trimmed.n;
+    while (begin && text.p[begin - 1] != '\n') begin--;
+    return pdl_str_sub(text, begin, end);
+}
+
 void pdl_manual_put(pdl_str body, pdl_buf *out) {
     bool is_code = false, blank = true;
-    body = pdl_str_trim(body);
+    body = without_empty_lines(body);
     while (body.n) {
         pdl_str line = pdl_manual_take_line(&body);
         if (is_fence(line)) {
@@ -118,8 +129,8 @@ void pdl_manual_put(pdl_str body, pdl_buf *out) {
         }
         if (!line.n && blank) continue;
         blank = !line.n;
-        if (is_code && line.n) PDL_PUT(out, "    ");
-        if (is_code) {
+        if (is_code && line.n) pdl_buf_put(out, indentation);
+        if (is_code || pdl_str_starts(line, indentation)) {
             pdl_buf_put(out, line);
         } else {
             put_line(line, out);

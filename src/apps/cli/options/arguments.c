@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/word_list.h"
 #include "cli/options.h"
 
 #include "base/banned.h"
@@ -47,9 +48,7 @@ static bool needs_text(const option *o) {
     static const char *const texts[] = {"FILE",    "PROGRAM",    "ROWS",   "OUT",
                                         "PROFILE", "NAME=LEVEL", "COLUMN", "PLACE",
                                         "ADDRESS", "URL",        "NAME",   "GLOB"};
-    for (size_t i = 0; o->value && i < sizeof texts / sizeof *texts; i++)
-        if (strcmp(o->value, texts[i]) == 0) return true;
-    return false;
+    return PDL_STR_IN(pdl_str_of(o->value), texts);
 }
 
 static bool take(arguments *a, const option *o, pdl_str value, char **message) {
@@ -77,6 +76,16 @@ static const struct {
                {pdl_cli_cmd_cache, "format", "json"},
                {pdl_cli_cmd_cache, "keep", "older-than"}};
 
+/* Returns true for the name of an option that commands have, or that most commands of other
+ * programs have. It is hardly a variable of the program. */
+static bool is_option_elsewhere(pdl_str name) {
+    static const char *const usual[] = {"quiet", "silent", "debug", "config", "log-level", "force"};
+    if (PDL_STR_IN(name, usual)) return true;
+    for (int id = 0; id < OPT_COUNT; id++)
+        if (pdl_str_is(name, pdl_cli_option_of((opt_id)id)->name)) return true;
+    return false;
+}
+
 static pdl_str now_called(const command *c, pdl_str name) {
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
         if (renamed[i].run == c->run && pdl_str_is(name, renamed[i].old))
@@ -84,14 +93,16 @@ static pdl_str now_called(const command *c, pdl_str name) {
     return (pdl_str){0};
 }
 
-/* Names that options have in the reference's command of the same kind. A user must write such a
- * name in full. */
+/* Names that options have in the reference's command of the same kind, and in the commands beside
+ * this one. A user must write such a name in full. */
 static const struct {
     int (*run)(const arguments *a);
     const char *name;
+    char letter;
     opt_id id;
-} also_called[] = {{pdl_cli_cmd_infer, "num-particles", OPT_particles},
-                   {pdl_cli_cmd_infer, "viz", OPT_bars}};
+} also_called[] = {{pdl_cli_cmd_infer, "num-particles", 0, OPT_particles},
+                   {pdl_cli_cmd_infer, "viz", 0, OPT_bars},
+                   {pdl_cli_cmd_optimize, "input", 'i', OPT_data_rows}};
 
 static const option *find_by_other_name(const command *c, pdl_str name) {
     for (size_t i = 0; i < sizeof also_called / sizeof *also_called; i++)
@@ -122,18 +133,22 @@ static const option *find_long(const command *c, pdl_str name, char **message) {
     if (found) return found;
     pdl_str near = now_called(c, name);
     if (!near.p) near = pdl_str_nearest(name, names, n);
+    bool may_be_variable = c->run == pdl_cli_cmd_run && !is_option_elsewhere(name);
     if (near.p)
         wrong(message, "unrecognized arguments: --%.*s; did you mean --%.*s?", PDL_FMT(name),
               PDL_FMT(near));
     else
         wrong(message, "unrecognized arguments: --%.*s%s", PDL_FMT(name),
-              c->run == pdl_cli_cmd_run ? " (a variable of the program: -d NAME=VALUE)" : "");
+              may_be_variable ? " (a variable of the program: -d NAME=VALUE)" : "");
     return NULL;
 }
 
 static const option *find_letter(const command *c, char letter) {
     for (const opt_id *id = c->options; *id != OPT_COUNT; id++)
         if (pdl_cli_option_of(*id)->letter == letter) return pdl_cli_option_of(*id);
+    for (size_t i = 0; i < sizeof also_called / sizeof *also_called; i++)
+        if (also_called[i].run == c->run && also_called[i].letter == letter)
+            return pdl_cli_option_of(also_called[i].id);
     return NULL;
 }
 
@@ -155,8 +170,8 @@ static bool take_with_value(arguments *a, const option *o, pdl_str attached, wor
     const char *next = w->at + 1 < w->argc ? w->argv[w->at + 1] : NULL;
     bool is_dashed = next && next[0] == '-' && next[1] != 0,
          is_number = is_dashed && next[1] >= '0' && next[1] <= '9';
-    bool is_value = next && (!is_dashed || (option_needs_value(o) &&
-                                            (is_number || strchr(next, ' '))));
+    bool is_value =
+        next && (!is_dashed || (option_needs_value(o) && (is_number || strchr(next, ' '))));
     if (is_value) return take(a, o, pdl_str_of(w->argv[++w->at]), message);
     if (o->kind == OPT_MAYBE) return take(a, o, attached, message);
     if (!o->letter) return wrong(message, "argument --%s: expected one argument", o->name);
@@ -217,6 +232,7 @@ bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **
         for (size_t k = 0; k < n; k++)
             if (table[k].run == pdl_cli_cmd_infer) {
                 out->command = &table[k];
+                out->is_reference = true;
                 *word = NULL;
                 i = 1;
             }

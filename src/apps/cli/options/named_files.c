@@ -5,6 +5,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "cli/cli.h"
 #include "cli/search_again.h"
 #include "io/file.h"
@@ -12,11 +15,9 @@
 #include "base/banned.h"
 
 /* Options whose value is the name of a file that is read. */
-static const opt_id reading[] = {OPT_data_file,  OPT_replay,  OPT_prices,
-                                 OPT_token_file, OPT_replies, OPT_source,
-                                 OPT_judge,      OPT_against, OPT_view_run,
-                                 OPT_runs_check, OPT_candidates,
-                                 OPT_command};
+static const opt_id reading[] = {OPT_data_file, OPT_replay,     OPT_prices,     OPT_token_file,
+                                 OPT_replies,   OPT_source,     OPT_judge,      OPT_against,
+                                 OPT_view_run,  OPT_runs_check, OPT_candidates, OPT_command};
 
 /* Commands all of whose operands are programs, or whose first operand is a program. */
 static const struct {
@@ -48,9 +49,8 @@ static pdl_file_kind kind_of(pdl_str name) {
 
 /* Options that name a file to be written, whose folder must exist. --trace is not among them,
  * because a trace that cannot be written does not end the run, as in the reference. */
-static const opt_id writing[] = {OPT_output, OPT_junit, OPT_html,   OPT_svg,
-                                 OPT_md,     OPT_text,
-                                 OPT_wire,   OPT_log,    OPT_report, OPT_record, OPT_cache};
+static const opt_id writing[] = {OPT_output, OPT_junit, OPT_html,   OPT_svg,    OPT_md,   OPT_text,
+                                 OPT_wire,   OPT_log,   OPT_report, OPT_record, OPT_cache};
 
 static bool is_one_of(opt_id id, const opt_id *ids, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -81,6 +81,59 @@ static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
     return is_one_of(id, reading, sizeof reading / sizeof *reading) ? value : (pdl_str){0};
 }
 
+static const char journal[] = "journal"; /* such an operand may be the name of a run */
+
+/* Options, and commands with the index of the operand, whose files are databases. */
+static const struct {
+    opt_id id;
+    int (*run)(const arguments *a);
+    size_t operand;
+    const char *what;
+} databases[] = {
+    {OPT_replay, NULL, 0, "recording"},         {OPT_cache, NULL, 0, "cache"},
+    {OPT_COUNT, pdl_cli_cmd_trace, 0, journal}, {OPT_COUNT, pdl_cli_cmd_resume, 0, journal},
+    {OPT_COUNT, pdl_cli_cmd_runs, 1, journal},  {OPT_COUNT, pdl_cli_cmd_answer, 0, journal},
+    {OPT_COUNT, pdl_cli_cmd_cache, 1, "cache"}};
+
+/* Returns the file that an operand names. Where operands are runs, the run with this name comes
+ * before a file with this name. Owned; NULL when there is neither. */
+static char *file_of(const arguments *a, pdl_str operand) {
+    pdl_err ignored = {0};
+    char *path;
+    bool is_run = false;
+    for (size_t i = 0; i < sizeof databases / sizeof *databases; i++)
+        is_run = is_run || (databases[i].run == a->command->run && databases[i].what == journal);
+    if (!is_run) return pdl_str_dup(operand);
+    if (!pdl_cli_durable_path(operand, &path, &ignored)) path = NULL;
+    pdl_err_fini(&ignored);
+    return path;
+}
+
+/* Returns true for a file of another kind. In a damaged database some bytes of the beginning are
+ * still right. */
+static bool is_of_another_kind(pdl_str name) {
+    static const char start[] = "SQLite format 3";
+    char bytes[sizeof start];
+    size_t right = 0, n = 0;
+    if (kind_of(name) != PDL_FILE_REGULAR) return false;
+    char *path = pdl_str_dup(name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t got = read(fd, bytes, sizeof bytes);
+        n = got > 0 ? (size_t)got : 0;
+        close(fd);
+    }
+    pdl_free(path);
+    for (size_t i = 0; i < n; i++) right += bytes[i] == start[i];
+    return n > 0 && right < n / 2;
+}
+
+/* Appends the problem with a file that is no database. */
+static void put_other_kind(pdl_str name, const char *what, pdl_buf *out) {
+    if (is_of_another_kind(name))
+        pdl_buf_putf(out, "'%.*s' is no %s: it is a file of another kind", PDL_FMT(name), what);
+}
+
 static void put_is_folder(pdl_str name, pdl_buf *out) {
     pdl_buf_putf(out, "'%.*s' is a folder, not a file", PDL_FMT(name));
 }
@@ -95,6 +148,9 @@ static void put_fault(const arguments *a, opt_id id, pdl_str value, pdl_buf *out
         pdl_buf_putf(out, "there is no %s '%.*s'", writes ? "folder" : "file", PDL_FMT(file));
     else if (kind_of(named) == PDL_FILE_DIR)
         put_is_folder(named, out);
+    for (size_t i = 0; i < sizeof databases / sizeof *databases && !out->len; i++)
+        if (databases[i].id == id && !databases[i].run)
+            put_other_kind(named, databases[i].what, out);
 }
 
 static bool has_options(const arguments *a, char **message) {
@@ -112,10 +168,14 @@ static bool has_options(const arguments *a, char **message) {
     return true;
 }
 
-/* Returns true when the operand is a folder and a file is needed. But the folder of a search can be
- * shown and resumed. */
-static bool is_wrong_folder(pdl_str operand) {
+/* Returns true when the operand is a folder in place of a file. The folder of a search is allowed,
+ * because it can be shown and resumed. */
+static bool is_wrong_folder(const arguments *a, pdl_str operand) {
     if (!is_path_name(operand) || kind_of(operand) != PDL_FILE_DIR) return false;
+    char *file = file_of(a, operand);
+    bool is_folder = file && pdl_file_kind_of(file) == PDL_FILE_DIR;
+    pdl_free(file);
+    if (!is_folder) return false;
     char *search = pdl_cli_search_folder(operand, PDL_SEARCH_STATE);
     pdl_free(search);
     return !search;
@@ -125,7 +185,7 @@ static bool has_journals(const arguments *a, char **message) {
     for (size_t i = 0; i < sizeof journals / sizeof *journals; i++) {
         if (journals[i].run != a->command->run) continue;
         for (size_t k = journals[i].from; k < a->files.n; k++) {
-            if (!is_wrong_folder(a->files.p[k])) continue;
+            if (!is_wrong_folder(a, a->files.p[k])) continue;
             pdl_buf b = PDL_BUF;
             put_is_folder(a->files.p[k], &b);
             *message = pdl_buf_take(&b);
@@ -133,6 +193,20 @@ static bool has_journals(const arguments *a, char **message) {
         }
     }
     return true;
+}
+
+static bool has_databases(const arguments *a, char **message) {
+    pdl_buf fault = PDL_BUF;
+    for (size_t i = 0; i < sizeof databases / sizeof *databases; i++) {
+        size_t k = databases[i].operand;
+        if (databases[i].run != a->command->run || k >= a->files.n) continue;
+        char *file = file_of(a, a->files.p[k]);
+        if (file) put_other_kind(pdl_str_of(file), databases[i].what, &fault);
+        pdl_free(file);
+    }
+    if (fault.len) *message = pdl_str_dup(pdl_buf_str(&fault));
+    pdl_buf_fini(&fault);
+    return !*message;
 }
 
 /* Returns true for an option that only prints something and needs no program. */
@@ -154,5 +228,5 @@ bool pdl_cli_finds_files(const arguments *a, char **message) {
             return false;
         }
     }
-    return has_journals(a, message) && has_options(a, message);
+    return has_journals(a, message) && has_databases(a, message) && has_options(a, message);
 }

@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
+#include "base/word_list.h"
 #include "cli/cli.h"
 
 #include "base/banned.h"
@@ -58,9 +59,8 @@ static bool is_named(pdl_str text, const char *name) {
  * message may contain such words. */
 static bool is_read_later(const option *o) {
     static const char *const others[] = {"N", "K", "MS", "NAME", "COLUMN", "COLUMN=VARIABLE"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!o->value || strcmp(o->value, others[i]) == 0) return false;
-    return !o->choices && o->id != OPT_eval;
+    return o->value && !PDL_STR_IN(pdl_str_of(o->value), others) && !o->choices &&
+           o->id != OPT_eval;
 }
 
 static const option *option_of_error(const arguments *a, pdl_str text,
@@ -101,6 +101,13 @@ void pdl_cli_print_option_error(const arguments *a, const pdl_err *err, const pd
     if (err->hint) pdl_err_hint(&named, "%s", err->hint);
     pdl_cli_print_error(&named, s);
     pdl_err_fini(&named);
+}
+
+int pdl_cli_fail_option(const arguments *a, pdl_err *err, const pdl_session *s) {
+    pdl_cli_print_option_error(a, err, s);
+    int code = err->kind == PDL_E_usage ? 2 : 1;
+    pdl_err_fini(err);
+    return code;
 }
 
 /* Returns the last value of the option NAME for a message "argument --NAME: ..."; NULL when the

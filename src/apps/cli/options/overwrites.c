@@ -13,9 +13,8 @@
 #include "base/banned.h"
 
 /* Options that name a file which is replaced or appended to. */
-static const opt_id written[] = {OPT_trace, OPT_output, OPT_wire,   OPT_log,   OPT_html,
-                                 OPT_svg,   OPT_md,     OPT_text,   OPT_junit,
-                                 OPT_report};
+static const opt_id written[] = {OPT_trace, OPT_output, OPT_wire, OPT_log,   OPT_html,
+                                 OPT_svg,   OPT_md,     OPT_text, OPT_junit, OPT_report};
 
 /* Returns true for a table that the batch itself compares: rows may come from one table of a file
  * and go to another table of the same file. */
@@ -56,9 +55,9 @@ static void add_name(pdl_str value, pdl_cli_names *out) {
 }
 
 /* Options that name files which are read, and which decide what a run does or how it is judged. */
-static const opt_id inputs[] = {OPT_input, OPT_data_file, OPT_judge,      OPT_against,
-                                OPT_config, OPT_data_rows, OPT_candidates, OPT_keep_rows,
-                                OPT_method};
+static const opt_id inputs[] = {OPT_input,      OPT_data_file, OPT_judge,
+                                OPT_against,    OPT_config,    OPT_data_rows,
+                                OPT_candidates, OPT_keep_rows, OPT_method};
 
 void pdl_cli_input_files(const arguments *a, pdl_cli_names *out) {
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) add_name(a->value[inputs[i]], out);
@@ -72,7 +71,7 @@ void pdl_cli_input_files(const arguments *a, pdl_cli_names *out) {
 
 void pdl_cli_written_files(const arguments *a, pdl_cli_names *out) {
     for (size_t i = 0; i < sizeof written / sizeof *written; i++)
-        add_name(a->value[written[i]], out); /* the last value, or that of a resumed run */
+        add_name(a->value[written[i]], out); /* the last value, or the value of the resumed run */
     for (size_t i = 0; i < a->values.n; i++)
         if (names_written(a->values.p[i].id)) add_name(a->values.p[i].value, out);
 }

@@ -152,8 +152,21 @@ static bool read_stdin(pdl_buf *out, pdl_err *err) {
                                          "cannot read standard input: %s", strerror(errno));
 }
 
+/* The words by which other tools have these commands. */
+static const struct {
+    const char *word, *name;
+} other_words[] = {{"lint", "check"},      {"validate", "check"}, {"typecheck", "check"},
+                   {"format", "fmt"},      {"init", "new"},       {"create", "new"},
+                   {"exec", "run"},        {"start", "run"},      {"execute", "run"},
+                   {"evaluate", "eval"},   {"benchmark", "eval"}, {"debug", "dap"},
+                   {"history", "runs"},    {"ls", "runs"},        {"list", "runs"},
+                   {"build", "pack"},      {"compile", "pack"},   {"shell", "repl"},
+                   {"continue", "resume"}, {"server", "serve"},   {"ui", "view"}};
+
 /* Returns the command that the user may have meant by a word; empty when there is none. */
 static pdl_str similar_command(pdl_str word) {
+    for (size_t i = 0; i < sizeof other_words / sizeof *other_words; i++)
+        if (pdl_str_is(word, other_words[i].word)) return pdl_str_of(other_words[i].name);
     enum { MAX_NAMES = 64 };
     pdl_str names[MAX_NAMES];
     size_t n, shown = 0;

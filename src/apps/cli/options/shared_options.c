@@ -178,7 +178,10 @@ int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_sessi
     if (a->given[OPT_timeout] && !a->value[OPT_timeout].n)
         return refuse_with(a, "timeout", "expected seconds, or connect=S,first=S,idle=S,total=S");
     if (a->given[OPT_budget] && !pdl_budget_read(a->value[OPT_budget], l->budget, &err)) {
-        int code = refuse_with(a, "budget", err.msg);
+        pdl_buf text = PDL_BUF;
+        pdl_buf_putf(&text, "%s%s%s", err.msg, err.hint ? "\n  " : "", err.hint ? err.hint : "");
+        int code = refuse_with(a, "budget", pdl_buf_z(&text));
+        pdl_buf_fini(&text);
         pdl_err_fini(&err);
         return code;
     }

@@ -13,11 +13,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "api/find.h"
+#include "api/import_search.h"
 #include "api/policy.h"
 #include "api/policy_check.h"
 #include "base/libraries.h"
-#include "base/packed.h"
+#include "base/packed_files.h"
+#include "base/plural.h"
 #include "check/report.h"
 #include "cli/cli.h"
 #include "cli/pack.h"
@@ -311,7 +312,7 @@ static void say_needs_of_run(const packer *k) {
 }
 
 static void say_needs(const packer *k, const char *path, size_t size) {
-    pdl_cli_note("pdl: %s: %zu part%s, %.1f MB", path, k->parts.n, k->parts.n == 1 ? "" : "s",
+    pdl_cli_note("pdl: %s: %zu part%s, %.1f MB", path, k->parts.n, PDL_PLURAL(k->parts.n),
                  (double)size / 1e6);
     if (!k->a->given[OPT_replay]) say_needs_of_run(k);
     if (!k->is_static)

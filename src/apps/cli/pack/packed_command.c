@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/find.h"
+#include "api/import_search.h"
 #include "base/os.h"
-#include "base/packed.h"
+#include "base/packed_files.h"
 #include "cli/cli.h"
 #include "cli/pack.h"
 
@@ -101,8 +101,7 @@ static void add_words(packed *x, const char *word, pdl_str name) {
 /* Takes the part that a line of the index describes. parts: the bytes that are left. */
 static bool add_part(packed *x, pdl_str line, pdl_str *parts) {
     pdl_str role, hash, size;
-    if (!take(&line, ' ', &role) || !take(&line, ' ', &hash) || !take(&line, ' ', &size) ||
-        !line.n)
+    if (!take(&line, ' ', &role) || !take(&line, ' ', &hash) || !take(&line, ' ', &size) || !line.n)
         return false;
     if (pdl_str_is(role, "policy") || pdl_str_is(role, "replay")) {
         add_words(x, pdl_str_is(role, "policy") ? "--policy" : "--replay", line);

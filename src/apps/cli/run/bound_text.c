@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/plural.h"
 #include "value/int.h"
 #include "value/member.h"
 
@@ -35,7 +36,7 @@ static void put_site(pdl_vref s, pdl_buf *out) {
     if (calls < 0)
         PDL_PUT(out, "any number of calls");
     else
-        pdl_buf_putf(out, "%lld call%s", (long long)calls, calls == 1 ? "" : "s");
+        pdl_buf_putf(out, "%lld call%s", (long long)calls, PDL_PLURAL(calls));
     if (answer >= 0) pdl_buf_putf(out, ", %lld tokens of answers", (long long)answer);
     PDL_PUT(out, "\n");
 }
@@ -45,7 +46,7 @@ static void put_first_line(pdl_vref bound, pdl_buf *out) {
     int64_t calls = number(bound, "calls"), prompt = number(tokens, "prompt"),
             answer = number(tokens, "answer");
     if (calls < 0) return;
-    pdl_buf_putf(out, "at most %lld call%s", (long long)calls, calls == 1 ? "" : "s");
+    pdl_buf_putf(out, "at most %lld call%s", (long long)calls, PDL_PLURAL(calls));
     if (answer >= 0) pdl_buf_putf(out, ", %lld tokens of answers", (long long)answer);
     if (prompt >= 0) pdl_buf_putf(out, ", about %lld tokens of prompts", (long long)prompt);
     if (pdl_is(cost, PDL_V_FLOAT)) pdl_buf_putf(out, ", about $%.6g", pdl_float_of(cost));

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "cli/check_runs.h"
-#include "io/file.h"
 #include "cli/json_rows.h"
 #include "cli/search_again.h"
+#include "io/file.h"
 
 #include "base/banned.h"
 
@@ -47,8 +47,8 @@ void pdl_cli_forecast(const arguments *given, bool quiet, pdl_forecast *out) {
 }
 
 int pdl_cli_verdict_code(pdl_verdict v) {
-    static const int codes[] = {[PDL_VERDICT_CONTINUES] = 0, [PDL_VERDICT_ASKS] = 3,
-                                [PDL_VERDICT_STOPS] = 4};
+    static const int codes[] = {
+        [PDL_VERDICT_CONTINUES] = 0, [PDL_VERDICT_ASKS] = 3, [PDL_VERDICT_STOPS] = 4};
     return codes[v];
 }
 
@@ -105,8 +105,7 @@ void pdl_cli_forecast_text(const pdl_forecast *f, pdl_buf *out) {
         put_cost(r->cost, out);
         pdl_buf_putc(out, '\n');
     }
-    if (f->asked > f->requests.n)
-        pdl_buf_putf(out, "  and %zu more\n", f->asked - f->requests.n);
+    if (f->asked > f->requests.n) pdl_buf_putf(out, "  and %zu more\n", f->asked - f->requests.n);
     for (size_t i = 0; i < f->gone.n; i++)
         pdl_buf_putf(out, "  not reached: the answer recorded at %s\n", f->gone.p[i]);
 }

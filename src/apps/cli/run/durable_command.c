@@ -1,5 +1,7 @@
 /* durable_command.c -- makes and resumes durable runs for `pdl`: chooses the journal, stores and
- * restores options, and prints messages.
+ * restores options, and prints messages. The options that shape a run are kept in its journal, and
+ * a resume takes them from there. Keys, prices and addresses come from the command line and the
+ * environment of the resume.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +16,8 @@
 
 #include "base/utf8.h"
 #include "cli/cli.h"
+#include "cli/run_output.h"
 #include "cli/search_again.h"
-#include "cli/term.h"
 #include "io/file.h"
 #include "journal/runs.h"
 #include "value/json_read.h"
@@ -69,8 +71,7 @@ static pdl_val options_of(const arguments *a, uint64_t seed) {
         pdl_str v = a->value[id];
         d = pdl_dict_putz(d, pdl_cli_option_of(id)->name, v.p ? pdl_text(v) : pdl_bool(true));
     }
-    if (a->command->run == pdl_cli_cmd_infer)
-        d = pdl_cli_infer_put_words(d, a, seed);
+    if (a->command->run == pdl_cli_cmd_infer) d = pdl_cli_infer_put_words(d, a, seed);
     return d;
 }
 
@@ -170,6 +171,27 @@ bool pdl_cli_syncs_fully(const arguments *a) {
     return !a->given[OPT_sync] || pdl_str_is(a->value[OPT_sync], "full");
 }
 
+static void release(void *user) { pdl_session_flush(user); }
+
+/* Returns how the run is durable, and lets the terminal hold its output back until its rows are
+ * written. */
+static pdl_durable_options join_terminal(const arguments *a, pdl_session *s, term *t) {
+    if (!t) return (pdl_durable_options){0};
+    const pdl_held_output held = {t, pdl_cli_term_has_held, pdl_cli_term_write};
+    t->holds = true;
+    t->held = PDL_BUF;
+    t->provisional = t->tty || a->given[OPT_provisional];
+    t->release = release;
+    t->release_user = s;
+    if (!a->given[OPT_dry_run]) pdl_session_hold_output(s, &held);
+    return (pdl_durable_options){
+        .provisional = t->provisional,
+        .park = a->given[OPT_park],
+        .changed_fails = a->given[OPT_changed] && pdl_str_is(a->value[OPT_changed], "fail"),
+        .rebuild = a->given[OPT_rebuild],
+    };
+}
+
 bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_session *s, pdl_str text,
                            pdl_vref inputs, pdl_err *err) {
     pdl_buf note = PDL_BUF, options = PDL_BUF;
@@ -182,7 +204,8 @@ bool pdl_cli_durable_begin(durable_command *l, const arguments *a, pdl_session *
                          .file = a->files.p[0],
                          .text = text,
                          .options = pdl_buf_str(&options),
-                         .inputs = inputs};
+                         .inputs = inputs,
+                         .how = join_terminal(a, s, l->term)};
     if (ok && !pdl_session_begin_durable(s, &n, &l->run, &note, err)) {
         if (!l->run) /* otherwise the file was made, so no other run had the name */
             reword_taken(l, a, err);
@@ -335,37 +358,16 @@ static void continue_input(const durable_command *l) {
     pdl_buf_fini(&x.all);
 }
 
-/* --- the run ---------------------------------------------------------------------------------- */
-
-static void release(void *user) { pdl_session_flush(user); }
-
-bool pdl_cli_durable_attach(durable_command *l, const arguments *a, pdl_session *s, pdl_vref given,
-                            term *t, pdl_err *err) {
-    pdl_durable_options o = {
-        .provisional = t->tty || a->given[OPT_provisional],
-        .park = a->given[OPT_park],
-        .changed_fails = a->given[OPT_changed] && pdl_str_is(a->value[OPT_changed], "fail"),
-        .rebuild = a->given[OPT_rebuild],
-    };
-    const pdl_held_output held = {t, pdl_cli_term_has_held, pdl_cli_term_write};
-    if (l->resumes) {
-        pdl_session_name_keys(s, l->run);
-        if (!pdl_durable_resume_inputs(l->run, given, &l->inputs, err)) return false;
-        if (pdl_durable_asks(l->run)) continue_input(l);
-    }
-    t->holds = true;
-    t->held = PDL_BUF;
-    t->provisional = o.provisional;
-    t->release = release;
-    t->release_user = s;
-    if (a->given[OPT_only_new] || (l->resumes && a->given[OPT_output] && !l->fresh_output))
-        t->skip = pdl_durable_printed(l->run);
-    if (!a->given[OPT_dry_run]) pdl_session_hold_output(s, &held);
-    pdl_session_attach(s, l->run, &o, l->inputs);
-    bool replaces = l->resumes && !pdl_is_absent(given) && !a->given[OPT_dry_run];
-    return pdl_durable_prepare(l->run, err) &&
-           (!replaces || pdl_durable_replace_inputs(l->run, l->inputs, err));
+bool pdl_cli_durable_resume(durable_command *l, const arguments *a, pdl_session *s, pdl_vref given,
+                            pdl_err *err) {
+    pdl_durable_options how = join_terminal(a, s, l->term);
+    if (pdl_durable_asks(l->run)) continue_input(l);
+    if (a->given[OPT_only_new] || (a->given[OPT_output] && !l->fresh_output))
+        l->term->skip = pdl_durable_printed(l->run);
+    return pdl_session_resume_durable(s, l->run, &how, given, &l->inputs, err);
 }
+
+/* --- after the run ---------------------------------------------------------------------------- */
 
 struct shown_questions {
     const durable_command *l;
@@ -383,11 +385,16 @@ static void print_question(void *user, pdl_str place, pdl_str text) {
 
 void pdl_cli_durable_note(const durable_command *l, const arguments *a, pdl_session *s) {
     const pdl_err *e = pdl_run_error(pdl_session_get(s));
+    int sig = *pdl_cli_signal_received();
+    bool is_interrupted = sig && pdl_err_exit_code(e) == pdl_signal_exit_status(sig);
+    if (pdl_file_kind_of(l->path) != PDL_FILE_REGULAR) return; /* an error says it */
     if (e->kind == PDL_E_parked) {
         pdl_cli_note("pdl: run %s waits for an answer:", l->id);
         struct shown_questions q = {l, s};
         pdl_durable_questions(l->run, print_question, &q);
         pdl_cli_note("  then: pdl resume %s", l->id);
+    } else if (is_interrupted && !a->given[OPT_dry_run]) {
+        pdl_cli_note("pdl: pdl resume %s continues the run", l->is_listed ? l->id : l->path);
     }
     if (l->resumes && !a->given[OPT_dry_run] && pdl_durable_has_changes(l->run)) {
         pdl_buf b = PDL_BUF;

@@ -10,6 +10,7 @@ int pdl_cli_each_begin(each_run *m, const arguments *a, pdl_session_options *ses
     *m = (each_run){.a = a, .session = session, .variables = pdl_absent()};
     int code = pdl_cli_shared_options_read(a, &m->limits, session);
     if (code) return code;
+    m->giver = pdl_cli_data_giver(a);
     m->budget = session->run.budget;
     session->run.budget = NULL;
     m->config.arena = pdl_arena_make();
@@ -17,8 +18,8 @@ int pdl_cli_each_begin(each_run *m, const arguments *a, pdl_session_options *ses
 }
 
 bool pdl_cli_each_read(each_run *m, pdl_str program, pdl_err *err) {
-    bool ok = pdl_cli_read_data(m->a, &m->variables, err) &&
-              pdl_config_read(program, &m->config, err);
+    bool ok =
+        pdl_cli_read_data(m->a, &m->variables, err) && pdl_config_read(program, &m->config, err);
     pdl_config_use(&m->config, m->session);
     return ok;
 }

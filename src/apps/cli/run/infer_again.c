@@ -14,7 +14,7 @@
 /* The members of the options in the journal that have the words and the seed. The seed is stored
  * separately. A seed that the user gave is also among the words, and is sent to models. */
 #define WORDS "infer"
-#define SEED "infer-seed"
+#define SEED  "infer-seed"
 
 pdl_val pdl_cli_infer_put_words(pdl_val options, const arguments *a, uint64_t seed) {
     options = pdl_dict_putz(options, WORDS, pdl_cli_words_of(a, KEPT_INFER));

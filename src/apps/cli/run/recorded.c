@@ -51,8 +51,7 @@ static arguments arguments_of(const arguments *a, const recorded *r, pdl_str rec
     return own;
 }
 
-static bool run(pdl_session *s, durable_command *l, pdl_vref inputs, pdl_err *err) {
-    pdl_session_attach(s, l->run, &(pdl_durable_options){0}, inputs);
+static bool run(pdl_session *s, durable_command *l, pdl_err *err) {
     pdl_session_run(s);
     const pdl_err *why = pdl_run_error(pdl_session_get(s));
     return pdl_durable_finish(l->run, why->kind ? why : NULL, err);
@@ -72,8 +71,9 @@ bool pdl_cli_recorded_open(const arguments *a, pdl_str recording, pdl_str file, 
     if (!make_place(out, err)) return false;
     arguments own = arguments_of(a, out, recording, &file);
     if (!pdl_cli_recording_open(a, recording, file, &p, err)) return false;
+    o.program.variables = p.inputs;
     bool ok = pdl_session_new(&o, &s, err) && pdl_cli_recording_load(s, text, err) &&
-              pdl_cli_durable_begin(&l, &own, s, text, p.inputs, err) && run(s, &l, p.inputs, err);
+              pdl_cli_durable_begin(&l, &own, s, text, p.inputs, err) && run(s, &l, err);
     pdl_session_free(s);
     pdl_cli_durable_fini(&l);
     pdl_journal_program_fini(&p);

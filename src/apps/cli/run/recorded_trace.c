@@ -77,9 +77,12 @@ bool pdl_cli_recording_view(const arguments *a, pdl_str journal, pdl_str source,
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     if (!pdl_cli_recording_open(a, journal, source, &p, err)) return false;
     bool edited = a && a->given[OPT_view_run];
-    pdl_view_program shown = {pdl_buf_str(&p.file), pdl_buf_str(&p.text), pdl_view_files_open,
+    pdl_view_program shown = {pdl_buf_str(&p.file),
+                              pdl_buf_str(&p.text),
+                              pdl_view_files_open,
                               pdl_view_files_new(),
-                              edited ? NULL : pdl_session_redact_program, false};
+                              edited ? NULL : pdl_session_redact_program,
+                              false};
     const trace_wish wish = {.files = shown.user, .put = pdl_fold_put_buf, .user = &trace};
     bool ok = pdl_cli_recording_trace(&p, journal, &wish, err) &&
               pdl_view_run_new(journal, pdl_buf_str(&trace), &shown, out, err);

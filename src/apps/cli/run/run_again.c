@@ -196,8 +196,9 @@ static pdl_view_run *view_so_far(void *user) {
     const run_again *r = user;
     pdl_session *session = pdl_rerun_session(r->runs);
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
-    pdl_view_program p = {r->file, pdl_buf_str(&r->program), pdl_view_files_open,
-                          pdl_live_files(r->live), NULL, true};
+    pdl_view_program p = {
+        r->file, pdl_buf_str(&r->program), pdl_view_files_open, pdl_live_files(r->live), NULL,
+        true};
     pdl_view_run *run = NULL;
     pdl_err ignored = {0};
     if (!session || !pdl_session_trace_so_far(session, &trace, &ignored) ||
@@ -219,8 +220,9 @@ void pdl_cli_run_again_offer(run_again *r, pdl_viewer_options *o) {
 static pdl_view_run *take_result(run_again *r) {
     pdl_session *session = pdl_rerun_session(r->runs);
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
-    pdl_view_program p = {r->file, pdl_buf_str(&r->program), pdl_view_files_open,
-                          pdl_live_files(r->live), NULL, false};
+    pdl_view_program p = {
+        r->file, pdl_buf_str(&r->program), pdl_view_files_open, pdl_live_files(r->live), NULL,
+        false};
     pdl_view_run *run = NULL;
     pdl_err err = {0};
     const pdl_err *why = pdl_run_error(pdl_session_get(session));

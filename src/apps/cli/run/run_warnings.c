@@ -56,8 +56,7 @@ pdl_val pdl_cli_list_problems(const arguments *a, const pdl_session *s, const pd
     pdl_program *checked = is_off(a) ? NULL : pdl_session_check(s, p);
     for (size_t i = 0; checked && i < checked->diags.n; i++)
         if (!checked->diags.p[i].reference_only)
-            list =
-                pdl_list_push(list, pdl_report_value(&checked->diags.p[i], a->files.p[0], true));
+            list = pdl_list_push(list, pdl_report_value(&checked->diags.p[i], a->files.p[0], true));
     pdl_program_drop(checked);
     return list;
 }

@@ -21,7 +21,6 @@
 
 #include "base/banned.h"
 
-
 static pdl_val with_word(pdl_val list, const option *o, pdl_str value) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "--%s", o->name);
@@ -141,8 +140,7 @@ static bool read_state(const char *folder, pdl_val *out, pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), filled = PDL_BUF, name = PDL_BUF;
     pdl_buf_putf(&name, "%s/" PDL_SEARCH_STATE, folder);
     const char *path = pdl_buf_z(&name);
-    bool ok = pdl_file_read(path, &text, err) &&
-              enter_home(path, pdl_buf_str(&text), err) &&
+    bool ok = pdl_file_read(path, &text, err) && enter_home(path, pdl_buf_str(&text), err) &&
               fill_keys(path, pdl_buf_str(&text), &filled, err) &&
               read_words(path, pdl_buf_str(&filled), out, err);
     pdl_buf_fini(&text);

@@ -3,7 +3,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <stdarg.h>
+#include <string.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -22,6 +25,36 @@ void pdl_cli_end_after(unsigned ms) {
     if (ms) (void)sigaction(SIGPROF, &act, NULL);
     (void)setitimer(ITIMER_PROF, &t, NULL);
     if (!ms && received == SIGPROF) received = 0;
+}
+
+/* Printed by on_interrupt, which may only call functions that are safe in a handler. */
+static char last_words[512];
+static size_t n_last_words;
+
+static void on_interrupt(int sig) {
+    ssize_t ignored = write(STDERR_FILENO, last_words, n_last_words);
+    (void)ignored;
+    (void)raise(sig); /* SA_RESETHAND: it ends the process */
+}
+
+void pdl_cli_say_at_interrupt(const char *fmt, ...) {
+    static const int signals[] = {SIGINT, SIGTERM};
+    struct sigaction act = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, old;
+    pdl_buf b = PDL_BUF;
+    va_list args;
+    if (isatty(STDERR_FILENO)) PDL_PUT(&b, "\r\033[K"); /* a line of progress may be there */
+    PDL_PUT(&b, "pdl: interrupted; ");
+    va_start(args, fmt);
+    pdl_buf_vputf(&b, fmt, args);
+    va_end(args);
+    pdl_buf_putc(&b, '\n');
+    n_last_words = b.len < sizeof last_words ? b.len : sizeof last_words;
+    memcpy(last_words, b.p, n_last_words);
+    pdl_buf_fini(&b);
+    sigemptyset(&act.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            (void)sigaction(signals[i], &act, NULL);
 }
 
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user) {

@@ -6,6 +6,7 @@
 #include "cli/prefix_report.h"
 #include "cli/search_again.h"
 
+#include "base/plural.h"
 #include "io/file.h"
 #include "journal/journal.h"
 #include "value/int.h"
@@ -57,7 +58,7 @@ static void put_seconds(int64_t s, pdl_buf *out) {
     while (i + 1 < sizeof units / sizeof *units && (s < units[i].seconds || s % units[i].seconds))
         i++;
     int64_t n = s / units[i].seconds;
-    pdl_buf_putf(out, "%lld %s%s", (long long)n, units[i].name, n == 1 ? "" : "s");
+    pdl_buf_putf(out, "%lld %s%s", (long long)n, units[i].name, PDL_PLURAL(n));
 }
 
 static void put_expired(pdl_vref e, pdl_buf *out) {
@@ -114,7 +115,7 @@ static void put_expired_total(pdl_vref e, pdl_buf *out) {
     if (calls <= 0) return;
     pdl_buf_putf(out, "; expired: about %lld tokens", (long long)number(e, "tokens"));
     if (pdl_is(cost, PDL_V_FLOAT)) pdl_buf_putf(out, ", $%.6g", pdl_float_of(cost));
-    pdl_buf_putf(out, " in %lld call%s", (long long)calls, calls == 1 ? "" : "s");
+    pdl_buf_putf(out, " in %lld call%s", (long long)calls, PDL_PLURAL(calls));
 }
 
 void pdl_cli_put_prefixes(pdl_vref report, pdl_buf *out) {
@@ -126,7 +127,7 @@ void pdl_cli_put_prefixes(pdl_vref report, pdl_buf *out) {
         return;
     }
     pdl_buf_putf(out, "total: %lld call%s, %lld bytes, %d %% shared", (long long)number(t, "calls"),
-                 number(t, "calls") == 1 ? "" : "s", (long long)number(t, "bytes"),
+                 PDL_PLURAL(number(t, "calls")), (long long)number(t, "bytes"),
                  percent(number(t, "shared_bytes"), number(t, "bytes")));
     if (number(t, "cached_tokens") >= 0)
         pdl_buf_putf(out, ", %lld tokens found by the service",
@@ -170,12 +171,9 @@ static bool replay_run(const arguments *a, pdl_str path, pdl_prefix *p, pdl_val 
     pdl_session_options o = options_of(a, p, f->file);
     o.files.offline = true;
     bool ok = pdl_session_new(&o, &s, err);
-    if (ok) pdl_session_name_keys(s, run);
-    ok = ok && pdl_durable_inputs(run, &inputs, err) && pdl_cli_recording_load(s, f->text, err);
-    if (ok) {
-        pdl_session_attach(s, run, &(pdl_durable_options){0}, inputs);
-        replay(s, p, out);
-    }
+    ok = ok && pdl_cli_recording_load(s, f->text, err) &&
+         pdl_session_resume_durable(s, run, &(pdl_durable_options){0}, pdl_absent(), &inputs, err);
+    if (ok) replay(s, p, out);
     pdl_session_free(s);
     pdl_drop(inputs);
     pdl_durable_close(run);
@@ -190,8 +188,8 @@ static bool replay_recording(const arguments *a, pdl_str path, pdl_prefix *p, pd
     pdl_session_options o = options_of(a, p, pdl_buf_str(&program.file));
     o.program.variables = program.inputs;
     o.files.replay = path;
-    bool ok = pdl_session_new(&o, &s, err) &&
-              pdl_cli_recording_load(s, pdl_buf_str(&program.text), err);
+    bool ok =
+        pdl_session_new(&o, &s, err) && pdl_cli_recording_load(s, pdl_buf_str(&program.text), err);
     if (ok) replay(s, p, out);
     pdl_session_free(s);
     pdl_journal_program_fini(&program);

@@ -1,10 +1,9 @@
 /* progress_line.c -- draws one line of progress; see progress_line.h.
  *
- * The line is written to standard error, and has a row of the terminal for itself: it is drawn only
- * while the cursor is at the beginning of a row, and every function that writes to the terminal
- * removes it first. So it never mixes with output, and nothing of it remains. The run is stepped
- * with a limit of time, because a call that takes a minute sends no event that could redraw the
- * line.
+ * The line is written to standard error, and has a row of the terminal for itself. It is drawn only
+ * while the cursor is at the beginning of a row. Every function that writes to the terminal removes
+ * the line first. So it never mixes with output, and nothing of it remains. The run is stepped with
+ * a limit of time, because a call that takes a minute sends no event that could redraw the line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -6,10 +6,10 @@
 #ifndef PDL_CLI_PROGRESS_LINE_H
 #define PDL_CLI_PROGRESS_LINE_H
 
-#include "api/prefix.h"
+#include "api/prefix_report.h"
 #include "api/session.h"
 #include "cli/options.h"
-#include "cli/term.h"
+#include "cli/run_output.h"
 #include "trace/progress.h"
 
 typedef struct progress {
@@ -22,7 +22,7 @@ typedef struct progress {
     bool has_line, has_steps;
     /* compares the calls that steps show; NULL when no steps are shown */
     pdl_prefix *prefix;
-    pdl_buf drawn;               /* the text of the line */
+    pdl_buf drawn; /* the text of the line */
     /* the time at which the run began, and the delay after which the line appears */
     uint64_t start_ns, delay_ns;
 } progress;

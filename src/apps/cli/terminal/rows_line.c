@@ -4,6 +4,7 @@
  */
 #include "cli/rows_line.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -21,12 +22,14 @@ void pdl_cli_put_count(pdl_buf *out, uint64_t n, const char *one, const char *ma
 
 /* Appends a number of seconds in the form that people use. */
 void pdl_cli_put_time(pdl_buf *out, double s) {
+    static const double longest = 1e12;
+    if (!(s < longest)) s = longest;
     if (s < 60)
         pdl_buf_putf(out, "%.0f s", s);
     else if (s < 3600)
         pdl_buf_putf(out, "%d min %02d s", (int)(s / 60), (int)s % 60);
     else
-        pdl_buf_putf(out, "%d h %02d min", (int)(s / 3600), (int)(s / 60) % 60);
+        pdl_buf_putf(out, "%.0f h %02d min", floor(s / 3600), (int)fmod(s / 60, 60));
 }
 
 /* Appends an estimate of the time that is left. Only the part of the input that was read is known,

@@ -32,13 +32,22 @@ static bool give_answer(void *user, uint32_t effect, pdl_str text) {
     return pdl_session_answer_input(*s->session, effect, text);
 }
 
+/* Returns the program as the page shows it, beside the run in progress or beside its trace. */
+static pdl_view_program program_of(const show_live *s, bool is_live) {
+    return (pdl_view_program){s->name,
+                              s->program,
+                              pdl_view_files_open,
+                              pdl_live_files(s->live),
+                              pdl_session_redact_program,
+                              is_live};
+}
+
 /* Makes the view of the run in progress. */
 static pdl_view_run *view_so_far(void *user) {
     const show_live *s = user;
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err ignored = {0};
-    pdl_view_program p = {s->name, s->program, pdl_view_files_open, pdl_live_files(s->live),
-                          pdl_session_redact_program, true};
+    pdl_view_program p = program_of(s, true);
     pdl_view_run *run = NULL;
     if (!pdl_session_trace_so_far(*s->session, &trace, &ignored) ||
         !pdl_view_run_new(s->name, pdl_buf_str(&trace), &p, &run, &ignored))
@@ -88,8 +97,7 @@ static void show_trace(void *user) {
     show_live *s = user;
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
-    pdl_view_program p = {s->name, s->program, pdl_view_files_open, pdl_live_files(s->live),
-                          pdl_session_redact_program, false};
+    pdl_view_program p = program_of(s, false);
     bool ok = pdl_session_trace(*s->session, pdl_fold_put_buf, &trace, &err) &&
               pdl_view_run_new(s->name, pdl_buf_str(&trace), &p, &s->run, &err);
     pdl_buf_fini(&trace);

@@ -132,34 +132,92 @@ static bool is_excluded(const pdl_node *map, const pdl_field *f) {
     return has_forms;
 }
 
-/* Returns true when an earlier row has the key. As long as the kind is not decided, each key is
- * proposed only once. */
-static bool is_repeated(const pdl_field *all, size_t i) {
-    for (size_t k = 0; k < i; k++)
-        if (strcmp(all[k].key, all[i].key) == 0 && all[k].need != PDL_NEED_OLD) return true;
+static bool is_offered(const lsp_spot *p, const pdl_field *f) {
+    return f->key[0] && f->need != PDL_NEED_OLD && !has_key(p->node, f->key);
+}
+
+/* Adds the keys of a block whose kind is known. */
+static void add_kind_keys(lsp_completer *c, const lsp_spot *p) {
+    size_t n;
+    const pdl_field *f = pdl_fields(&n);
+    for (size_t i = 0; i < n; i++)
+        if (f[i].kind == (int)p->kind && is_offered(p, &f[i]) && !is_excluded(p->node, &f[i]))
+            add_field(c, &f[i], f[i].need == PDL_NEED_REQ ? '0' : '1');
+}
+
+/* Returns true when a field of some kind has the key; with a kind, when a field of this one has. */
+static bool is_field(pdl_str key, int kind) {
+    size_t n;
+    const pdl_field *f = pdl_fields(&n);
+    for (size_t i = 0; i < n; i++)
+        if ((kind < 0 || f[i].kind == kind) && pdl_str_is(key, f[i].key)) return true;
     return false;
 }
 
-/* Adds the keys of a block. When its kind is known, these are the keys of that kind; otherwise they
- * are the keys that determine a kind. */
-static void add_block_keys(lsp_completer *c, const lsp_spot *p) {
+/* Returns the number of keys of the mapping that are fields of some kinds of blocks alone. Sets
+ * *fits to whether the given kind has them all. */
+static size_t count_fields(const pdl_node *map, int kind, bool *fits) {
+    size_t count = 0;
+    *fits = true;
+    for (uint32_t i = 0; map->kind == PDL_NODE_MAP && i < map->n; i++) {
+        const pdl_node *key = map->pairs[i].key;
+        if (!pdl_node_is_str(key) || !is_field(key->text, -1)) continue;
+        *fits = *fits && is_field(key->text, kind);
+        count++;
+    }
+    return count;
+}
+
+/* Returns true when the key decides on the kind of a block. */
+static bool is_selecting(const pdl_field *f) {
+    size_t n;
+    const pdl_select_row *rows = pdl_selecting_keys(&n);
+    for (size_t i = 0; i < n; i++)
+        if ((int)rows[i].kind == f->kind && strcmp(rows[i].key, f->key) == 0) return true;
+    return false;
+}
+
+/* Adds the keys of a block whose kind is not decided. When it has fields of some kinds, these are
+ * the fields of the kinds that have them all. Otherwise they are the keys that decide on a kind,
+ * and those that the table has before them, such as `for` and `lang`. */
+static void add_first_keys(lsp_completer *c, const lsp_spot *p) {
     size_t n;
     const pdl_field *f = pdl_fields(&n);
-    bool fresh = !p->has_kind;
-    for (size_t i = 0; i < n; i++) {
-        if (!f[i].key[0] || f[i].need == PDL_NEED_OLD || has_key(p->node, f[i].key)) continue;
-        if (fresh ? f[i].kind == PDL_BLOCK_error : f[i].kind != (int)p->kind) continue;
-        if (fresh && is_repeated(f, i)) continue;
-        bool decides = f[i].need == PDL_NEED_REQ;
-        if (!fresh && is_excluded(p->node, &f[i])) continue;
-        add_field(c, &f[i], fresh ? (decides ? '1' : '3') : (decides ? '0' : '1'));
+    PDL_VEC(const pdl_field *) offered = {0};
+    size_t count = 0;
+    bool decided = false, fits = true;
+    for (size_t i = 0; i < n; i++) { /* the rows of a kind follow each other */
+        if (!i || f[i].kind != f[i - 1].kind) {
+            decided = false;
+            count = count_fields(p->node, f[i].kind, &fits);
+        }
+        bool selects = is_selecting(&f[i]), again = false, begins = selects || !decided;
+        decided = decided || selects;
+        if (f[i].kind == PDL_BLOCK_error || !fits || !(count || begins) || !is_offered(p, &f[i]))
+            continue;
+        for (size_t k = 0; k < offered.n; k++)
+            again = again || strcmp(offered.p[k]->key, f[i].key) == 0;
+        if (again) continue;
+        *pdl_vec_push(&offered) = &f[i];
+        add_field(c, &f[i], f[i].need == PDL_NEED_REQ ? '1' : '3');
     }
-    f = pdl_common_fields(&n);
+    pdl_vec_fini(&offered);
+}
+
+/* Adds the keys that a block may have. */
+static void add_block_keys(lsp_completer *c, const lsp_spot *p) {
+    size_t n;
+    bool fresh = !p->has_kind, fits;
+    if (fresh)
+        add_first_keys(c, p);
+    else
+        add_kind_keys(c, p);
+    const pdl_field *f = pdl_common_fields(&n);
     for (size_t i = 0; i < n; i++)
         if (!has_key(p->node, f[i].key) &&
             pdl_field_allowed(fresh ? PDL_BLOCK_empty : p->kind, &f[i]))
             add_field(c, &f[i], '2');
-    if (fresh) add_snippets(c);
+    if (fresh && !count_fields(p->node, -1, &fits)) add_snippets(c);
 }
 
 static void add_words(lsp_completer *c, const lsp_spot *p, bool keys) {
@@ -238,7 +296,7 @@ static void add_args(lsp_completer *c, const lsp_spot *p) {
 
 /* Completes the key at the marker. p is the mapping of the key. The function is a flat switch. */
 static void complete_key(lsp_completer *c, const lsp_spot *p) {
-    switch ((int)p->role) {
+    switch (p->role) {
     case ROLE_BLOCK: add_block_keys(c, p); return;
     case ROLE_BLOCKS:
     case ROLE_NAMED_BLOCKS: add_block_keys(c, p); return;
@@ -255,7 +313,23 @@ static void complete_key(lsp_completer *c, const lsp_spot *p) {
         return;
     case ROLE_PARAMETERS: add_parameters(c, p); return;
     case ROLE_ARGS: add_args(c, p); return;
-    default: return;
+    case ROLE_NONE:
+    case ROLE_DEFS:
+    case ROLE_DATA:
+    case ROLE_RAW:
+    case ROLE_TEXT:
+    case ROLE_NAME:
+    case ROLE_FILE:
+    case ROLE_GET:
+    case ROLE_MODEL:
+    case ROLE_CALLEE:
+    case ROLE_CODE:
+    case ROLE_TYPE_FIELDS:
+    case ROLE_PARAMS:
+    case ROLE_FORS:
+    case ROLE_CASES:
+    case ROLE_PATTERNS:
+    case ROLE_PATTERN_FIELDS: return;
     }
 }
 
@@ -378,7 +452,7 @@ static void add_exceptions(lsp_completer *c) {
 
 /* Completes the value at the marker, which is p. The function is a flat switch. */
 static void complete_value(lsp_completer *c, const lsp_spot *p) {
-    switch ((int)p->role) {
+    switch (p->role) {
     case ROLE_WORD:
         add_words(c, p, false);
         if (p->group == PDL_WORDS_TARGET) add_aggregators(c);
@@ -396,7 +470,25 @@ static void complete_value(lsp_completer *c, const lsp_spot *p) {
         if (is_exception(p)) add_exceptions(c);
         if (p->field && (p->field->type == PDL_FT_XBOOL)) add_group(c, p, PDL_WORDS_FLAG, false);
         return;
-    default: return;
+    case ROLE_NONE:
+    case ROLE_BLOCK:
+    case ROLE_BLOCKS:
+    case ROLE_NAMED_BLOCKS:
+    case ROLE_DEFS:
+    case ROLE_RAW:
+    case ROLE_TEXT:
+    case ROLE_NAME:
+    case ROLE_PARAMETERS:
+    case ROLE_ARGS:
+    case ROLE_CODE:
+    case ROLE_TYPE_FIELDS:
+    case ROLE_PARAMS:
+    case ROLE_FORS:
+    case ROLE_WORDS:
+    case ROLE_RECORD:
+    case ROLE_CASES:
+    case ROLE_PATTERNS:
+    case ROLE_PATTERN_FIELDS: return;
     }
 }
 

@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/word_list.h"
 #include "lsp/complete/complete.h"
 #include "lsp/features.h"
 #include "lsp/symtype.h"
@@ -35,8 +36,7 @@ bool pdl_lsp_complete_function(lsp_completer *c, const pdl_node *call, lsp_thing
 static bool is_plain(pdl_str s) {
     static const char *const words[] = {"true", "false", "yes", "no",   "on",
                                         "off",  "y",     "n",   "null", "none"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (pdl_str_eq_nocase(s, pdl_str_of(words[i]))) return false;
+    if (PDL_STR_IN_NOCASE(s, words)) return false;
     for (size_t i = 0; i < s.n; i++)
         if (!pdl_lsp_is_word(s.p[i]) && (i == 0 || s.p[i] != '-')) return false;
     return s.n && !(s.p[0] >= '0' && s.p[0] <= '9');

@@ -9,6 +9,7 @@
  */
 #include <stdio.h>
 
+#include "base/word_list.h"
 #include "lang/fields.h"
 #include "lsp/complete/complete.h"
 #include "lsp/features.h"
@@ -413,17 +414,9 @@ static const char *const predefined[] = {"pdl_context", "pdl_usage", "stdlib",
 static const char *const words[] = {"and", "or",   "not",  "in",    "is",
                                     "if",  "else", "true", "false", "none"};
 
-bool pdl_lsp_is_predefined(pdl_str name) {
-    for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
-        if (pdl_str_is(name, predefined[i])) return true;
-    return false;
-}
+bool pdl_lsp_is_predefined(pdl_str name) { return PDL_STR_IN(name, predefined); }
 
-bool pdl_lsp_is_operator(pdl_str name) {
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (pdl_str_is(name, words[i])) return true;
-    return false;
-}
+bool pdl_lsp_is_operator(pdl_str name) { return PDL_STR_IN(name, words); }
 
 static void complete_operand(lsp_completer *c, pdl_str before) {
     add_arguments(c, before);
@@ -515,10 +508,10 @@ void pdl_lsp_complete_expr(lsp_completer *c, pdl_str prefix) {
 }
 
 void pdl_lsp_complete_statement(lsp_completer *c, pdl_str prefix) {
-    static const char *const tags[] = {"if",       "elif",    "else",  "endif",   "for",
-                                       "endfor",   "set",     "endset", "macro",  "endmacro",
-                                       "call",     "endcall", "filter", "endfilter", "with",
-                                       "endwith",  "raw",     "endraw"};
+    static const char *const tags[] = {"if",      "elif",    "else",   "endif",     "for",
+                                       "endfor",  "set",     "endset", "macro",     "endmacro",
+                                       "call",    "endcall", "filter", "endfilter", "with",
+                                       "endwith", "raw",     "endraw"};
     size_t typed = c->off - c->from;
     pdl_str before = pdl_str_trim(pdl_str_sub(prefix, 0, prefix.n > typed ? prefix.n - typed : 0));
     if (before.n && !pdl_str_is(before, "-")) {

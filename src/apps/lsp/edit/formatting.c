@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/word_list.h"
 #include "fmt/fmt.h"
 #include "lsp/features.h"
 
@@ -60,9 +61,9 @@ static size_t indent_of(pdl_str line) {
     return n;
 }
 
-/* Returns the indentation of the next line. It is two more than that of the key when the key has no
- * value on its line or begins a block scalar; otherwise it is that of this line. For `- key:` the
- * column of the key counts. */
+/* Returns the indentation of the next line, which usually is the indentation of this line. In `-
+ * key:` the column of the key counts. When the key has no value or begins a block scalar, the next
+ * line is two columns further to the right, unless it is an item of a list. */
 static size_t indent_after(pdl_str line) {
     size_t at = indent_of(line);
     pdl_str rest = pdl_str_trim(line);
@@ -76,10 +77,8 @@ static size_t indent_after(pdl_str line) {
     if (!opens || pdl_str_starts(rest, PDL_STR("#"))) return at;
     static const char *const lists[] = {
         "text:", "lastOf:", "array:", "sequence:", "with:", "expectations:"};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        /* the items of these lists begin in the same column as the key of the list */
-        if (pdl_str_is(rest, lists[i])) return at;
-    return at + 2;
+    /* the items of these lists begin in the same column as the key of the list */
+    return PDL_STR_IN(rest, lists) ? at : at + 2;
 }
 
 /* Indents a new line after the user has typed its line end. */

@@ -10,7 +10,7 @@
 #include "check/check.h"
 #include "lang/load.h"
 #include "lsp/features.h"
-#include "lsp/serve/broken.h"
+#include "lsp/serve/invalid_file.h"
 
 #include "base/banned.h"
 

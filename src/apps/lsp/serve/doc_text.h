@@ -1,8 +1,9 @@
 /* doc_text.h -- the text of an open file, and positions in it. Private to lsp.
  *
  * Clients count characters in UTF-16 units unless they agreed to UTF-8, and lines by any of LF, CR
- * LF and CR. The server counts bytes. The text is kept with LF line ends, so that offsets are those
- * of the trees that are read from it; lines and characters of positions are the same in both forms.
+ * LF and CR. The server counts bytes. The text is kept with LF line ends, because trees are read
+ * from this form and have its offsets. Other line ends change only offsets, and no position of the
+ * client.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,7 +49,7 @@ bool pdl_lsp_text_ok(const lsp_text *t);
 static inline pdl_str pdl_lsp_text_str(const lsp_text *t) { return pdl_buf_str(&t->b); }
 
 /* Returns the offset of a position. A position beyond the end of a line or of the text means that
- * end; one inside a character means its start. */
+ * end; a position inside a character means the start of the character. */
 size_t pdl_lsp_text_offset(const lsp_text *t, lsp_pos pos);
 lsp_pos pdl_lsp_text_pos(const lsp_text *t, size_t off);
 static inline lsp_range pdl_lsp_text_range(const lsp_text *t, size_t from, size_t to) {

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "api/find.h"
+#include "api/import_search.h"
 #include "base/url.h"
 #include "base/utf8.h"
 #include "io/file.h"

@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "api/config.h"
+#include "api/project_config.h"
 #include "io/file.h"
 #include "lsp/server.h"
 

@@ -1,5 +1,5 @@
-/* rpc.c -- reads and writes the messages of the protocol; see server.h. Forms that depend on the
- * client (Markdown, line ends) are decided here.
+/* rpc.c -- reads and writes the messages of the protocol; see server.h. What depends on the client,
+ * such as Markdown and line ends, is decided here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

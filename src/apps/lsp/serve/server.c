@@ -39,9 +39,14 @@ pdl_lsp *pdl_lsp_new(const pdl_lsp_options *options) {
     return s;
 }
 
+static void forget(lsp_waiting *w) {
+    pdl_drop(w->m);
+    pdl_free(w->no_json);
+}
+
 void pdl_lsp_free(pdl_lsp *s) {
     if (!s) return;
-    for (size_t i = s->queue_head; i < s->queue.n; i++) pdl_drop(s->queue.p[i]);
+    for (size_t i = s->queue_head; i < s->queue.n; i++) forget(&s->queue.p[i]);
     for (size_t i = 0; i < s->roots.n; i++) pdl_free(s->roots.p[i]);
     for (size_t i = 0; i < s->to_scan.n; i++) pdl_free(s->to_scan.p[i]);
     pdl_check_library_fini(&s->library);
@@ -159,8 +164,7 @@ static void read_client(pdl_lsp *s, pdl_vref caps) {
     s->has_code_links =
         pdl_member_bool(pdl_member(text, "publishDiagnostics"), "codeDescriptionSupport");
     s->has_snippets = pdl_member_bool(item, "snippetSupport");
-    s->has_markdown =
-        has_word(pdl_member(pdl_member(text, "hover"), "contentFormat"), "markdown");
+    s->has_markdown = has_word(pdl_member(pdl_member(text, "hover"), "contentFormat"), "markdown");
 }
 
 static void add_root(pdl_lsp *s, pdl_str uri) {
@@ -411,11 +415,11 @@ static bool is_id(pdl_vref id) {
 /* Handles a cancellation. A request that is still in the queue is removed and answered. */
 static void cancel(pdl_lsp *s, pdl_vref id) {
     for (size_t i = s->queue_head; i < s->queue.n; i++) {
-        pdl_vref m = s->queue.p[i];
+        pdl_vref m = s->queue.p[i].m;
         if (!is_request(m) || !is_id(id) || !pdl_val_eq(pdl_member(m, "id"), id)) continue;
         pdl_lsp_refuse(s, id, LSP_CANCELLED, "cancelled");
-        pdl_drop(s->queue.p[i]);
-        s->queue.p[i] = pdl_absent();
+        pdl_drop(s->queue.p[i].m);
+        s->queue.p[i].m = pdl_absent();
         return;
     }
 }
@@ -425,8 +429,11 @@ void pdl_lsp_receive(pdl_lsp *s, pdl_str message) {
     pdl_val m;
     if (pdl_utf8_check(message) != PDL_NOT_FOUND ||
         !pdl_json_read_document(message, PDL_JSON_PYTHON, &m, &err)) {
+        pdl_buf why = PDL_BUF;
+        pdl_buf_putf(&why, "the message is not JSON: %s", err.kind ? err.msg : "it is not UTF-8");
+        *pdl_vec_push(&s->queue) = (lsp_waiting){pdl_absent(), pdl_buf_take(&why)};
+        s->queue_bytes += message.n;
         pdl_err_fini(&err);
-        pdl_lsp_refuse(s, pdl_null(), LSP_PARSE_ERROR, "the message is not JSON");
         return;
     }
     if (pdl_str_is(pdl_member_str(m, "method"), "$/cancelRequest")) {
@@ -434,7 +441,7 @@ void pdl_lsp_receive(pdl_lsp *s, pdl_str message) {
         pdl_drop(m);
         return;
     }
-    *pdl_vec_push(&s->queue) = m;
+    *pdl_vec_push(&s->queue) = (lsp_waiting){m, NULL};
     s->queue_bytes += message.n;
 }
 
@@ -445,8 +452,8 @@ bool pdl_lsp_is_full(const pdl_lsp *s) {
 /* Returns true when the invariants hold between messages: each document is found by its key, no
  * document waits twice for its index, and no failure of a request is left. */
 static inline bool server_ok(const pdl_lsp *s) {
-    return s->queue_head <= s->queue.n && s->by_key.n == s->docs.n &&
-           s->to_index.n <= s->docs.n && !s->failure.message;
+    return s->queue_head <= s->queue.n && s->by_key.n == s->docs.n && s->to_index.n <= s->docs.n &&
+           !s->failure.message;
 }
 
 static void end(pdl_lsp *s) {
@@ -504,9 +511,12 @@ bool pdl_lsp_step(pdl_lsp *s) {
         s->queue.n = s->queue_head = s->queue_bytes = 0;
         return false;
     }
-    pdl_val m = s->queue.p[s->queue_head++];
-    if (!pdl_is_absent(m)) handle(s, m); /* a cancelled request was answered before */
-    pdl_drop(m);
+    lsp_waiting next = s->queue.p[s->queue_head++];
+    if (next.no_json)
+        pdl_lsp_refuse(s, pdl_null(), LSP_PARSE_ERROR, next.no_json);
+    else if (!pdl_is_absent(next.m)) /* a cancelled request was answered before */
+        handle(s, next.m);
+    forget(&next);
     return true;
 }
 

@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/word_list.h"
 #include "io/file.h"
 #include "lsp/server.h"
 
@@ -17,9 +18,7 @@ enum { MAX_FILES = 50000, MAX_DEPTH = 40, MAX_ROOTS = 1000 };
 static bool is_skipped(pdl_str name) {
     static const char *const skipped[] = {"node_modules", "__pycache__", "build", "dist", "venv"};
     if (!name.n || name.p[0] == '.') return true;
-    for (size_t i = 0; i < sizeof skipped / sizeof *skipped; i++)
-        if (pdl_str_is(name, skipped[i])) return true;
-    return false;
+    return PDL_STR_IN(name, skipped);
 }
 
 static size_t depth_of(pdl_str path) {
@@ -50,8 +49,7 @@ static void on_entry(void *user, const char *entry, pdl_file_kind kind) {
     pdl_str name = pdl_str_of(entry);
     pdl_buf path = PDL_BUF;
     pdl_buf_putf(&path, "%.*s/%s", PDL_FMT(c->folder), entry);
-    if (kind == PDL_FILE_REGULAR && pdl_str_ends(name, PDL_STR(".pdl")) &&
-        c->s->docs.n < MAX_FILES)
+    if (kind == PDL_FILE_REGULAR && pdl_str_ends(name, PDL_STR(".pdl")) && c->s->docs.n < MAX_FILES)
         add_file(c->s, pdl_buf_str(&path));
     if (kind == PDL_FILE_DIR && !is_skipped(name) && depth_of(pdl_buf_str(&path)) < MAX_DEPTH)
         *pdl_vec_push(&c->s->to_scan) = pdl_str_dup(pdl_buf_str(&path));
@@ -59,9 +57,7 @@ static void on_entry(void *user, const char *entry, pdl_file_kind kind) {
 }
 
 static bool has_path(char *const *paths, size_t n, pdl_str path) {
-    for (size_t i = 0; i < n; i++)
-        if (pdl_str_is(path, paths[i])) return true;
-    return false;
+    return pdl_str_in(path, (const char *const *)paths, n);
 }
 
 void pdl_lsp_workspace_add(pdl_lsp *s, pdl_str root) {
@@ -70,8 +66,7 @@ void pdl_lsp_workspace_add(pdl_lsp *s, pdl_str root) {
         if (s->roots.n >= MAX_ROOTS) return;
         *pdl_vec_push(&s->roots) = pdl_str_dup(root);
     }
-    if (!has_path(s->to_scan.p, s->to_scan.n, root))
-        *pdl_vec_push(&s->to_scan) = pdl_str_dup(root);
+    if (!has_path(s->to_scan.p, s->to_scan.n, root)) *pdl_vec_push(&s->to_scan) = pdl_str_dup(root);
 }
 
 static bool is_below(const lsp_doc *d, pdl_str root) {

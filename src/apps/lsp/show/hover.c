@@ -105,8 +105,8 @@ static bool put_field(hoverer *h, const pdl_xnode *x) {
     bool named = pdl_lsp_put_chain(x, &chain) != NULL && index;
     pdl_str rest = pdl_buf_str(&chain), shown = {0};
     lsp_thing t;
-    if (named && pdl_lsp_follow(h->s, h->d, pdl_lsp_index_region(index, (uint32_t)h->off), &rest,
-                                &t)) {
+    if (named &&
+        pdl_lsp_follow(h->s, h->d, pdl_lsp_index_region(index, (uint32_t)h->off), &rest, &t)) {
         pdl_lsp_put_type(h->s, t.doc, pdl_lsp_thing_sym(h->s, &t), &type);
         shown = pdl_lsp_shown_member(pdl_buf_str(&type), rest);
     }
@@ -234,10 +234,16 @@ static bool hover_native(hoverer *h, const lsp_spot *p) {
 
 /* --- models ----------------------------------------------------------------------------------- */
 
+static bool has_table(const pdl_lsp *s) { return s->opt.price_table && s->opt.price_table->n; }
+
 /* Reads the table of prices. Returns NULL, with an error, when the table cannot be read. */
 static pdl_prices *read_prices(const pdl_lsp *s, pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT(64 << 20);
     pdl_prices *prices = NULL;
+    if (has_table(s)) {
+        bool ok = pdl_prices_read(*s->opt.price_table, "(option prices)", &prices, err);
+        return ok ? prices : NULL;
+    }
     if (pdl_file_read(s->opt.prices, &text, err) &&
         !pdl_prices_read(pdl_buf_str(&text), s->opt.prices, &prices, err))
         prices = NULL;
@@ -247,7 +253,7 @@ static pdl_prices *read_prices(const pdl_lsp *s, pdl_err *err) {
 
 static void put_price(const pdl_lsp *s, pdl_str model, pdl_buf *out) {
     pdl_err err = {0};
-    pdl_prices *prices = s->opt.prices ? read_prices(s, &err) : NULL;
+    pdl_prices *prices = s->opt.prices || has_table(s) ? read_prices(s, &err) : NULL;
     pdl_price price;
     if (prices && pdl_price_find(prices, model, pdl_absent(), &price))
         pdl_buf_putf(out, "\n\nA million tokens: $%g in, $%g out", price.input * 1e6,
@@ -260,8 +266,7 @@ void pdl_lsp_check_prices(pdl_lsp *s) {
     if (!s->opt.prices) return;
     pdl_err err = {0};
     pdl_prices *prices = read_prices(s, &err);
-    if (!prices)
-        pdl_lsp_show_problem(s, pdl_textf("prices of models are not shown: %s", err.msg));
+    if (!prices) pdl_lsp_show_problem(s, pdl_textf("prices of models are not shown: %s", err.msg));
     pdl_prices_free(prices);
     pdl_err_fini(&err);
 }
@@ -347,7 +352,7 @@ static bool hover_block_key(hoverer *h, const lsp_spot *p) {
 static bool hover_key(hoverer *h, const lsp_spot *p) {
     if (p->key->kind != PDL_NODE_SCALAR) return false;
     about(h, p->key);
-    switch ((int)p->up->role) {
+    switch (p->up->role) {
     case ROLE_BLOCK:
     case ROLE_BLOCKS: return hover_block_key(h, p);
     case ROLE_WORDS: return put_word(h, pdl_word_find(p->up->group, p->key->text));
@@ -355,8 +360,28 @@ static bool hover_key(hoverer *h, const lsp_spot *p) {
     case ROLE_TYPE: return put_type_word(h, pdl_word_find(PDL_WORDS_TYPE_KEY, p->key->text));
     case ROLE_RECORD: return hover_record_key(h, p);
     case ROLE_PARAMETERS: return hover_parameter(h, p->key->text);
-    default: return false;
+    case ROLE_NONE:
+    case ROLE_NAMED_BLOCKS:
+    case ROLE_DEFS:
+    case ROLE_DATA:
+    case ROLE_RAW:
+    case ROLE_TEXT:
+    case ROLE_WORD:
+    case ROLE_NAME:
+    case ROLE_FILE:
+    case ROLE_GET:
+    case ROLE_MODEL:
+    case ROLE_CALLEE:
+    case ROLE_ARGS:
+    case ROLE_CODE:
+    case ROLE_TYPE_FIELDS:
+    case ROLE_PARAMS:
+    case ROLE_FORS:
+    case ROLE_CASES:
+    case ROLE_PATTERNS:
+    case ROLE_PATTERN_FIELDS: break;
     }
+    return false;
 }
 
 static bool hover_file(hoverer *h, const lsp_spot *p) {
@@ -375,15 +400,12 @@ static bool hover_file(hoverer *h, const lsp_spot *p) {
 static bool hover_value(hoverer *h, const lsp_spot *p) {
     if (p->node->kind != PDL_NODE_SCALAR) return false;
     about(h, p->node);
-    switch ((int)p->role) {
-    case ROLE_WORD: return put_word(h, pdl_word_find(p->group, p->node->text));
-    case ROLE_TYPE:
-        put_type_word(h, pdl_word_find(PDL_WORDS_TYPE, p->node->text));
-        return hover_spec(h, p->node) || h->text.len > 0;
-    case ROLE_MODEL: return hover_model(h, p);
-    case ROLE_FILE: return hover_file(h, p);
-    default: return false;
-    }
+    if (p->role == ROLE_WORD) return put_word(h, pdl_word_find(p->group, p->node->text));
+    if (p->role == ROLE_MODEL) return hover_model(h, p);
+    if (p->role == ROLE_FILE) return hover_file(h, p);
+    if (p->role != ROLE_TYPE) return false;
+    put_type_word(h, pdl_word_find(PDL_WORDS_TYPE, p->node->text));
+    return hover_spec(h, p->node) || h->text.len > 0;
 }
 
 static bool hover(hoverer *h) {

@@ -29,8 +29,8 @@ typedef struct indexer {
 } indexer;
 
 const char *pdl_lsp_sym_kind_name(lsp_sym_kind k) {
-    static const char *const names[] = {"variable",      "function",      "module",
-                                        "parameter",     "loop variable", "variable of a pattern",
+    static const char *const names[] = {"variable",       "function",      "module",
+                                        "parameter",      "loop variable", "variable of a pattern",
                                         "model response", "field"};
     return names[k];
 }
@@ -305,7 +305,7 @@ static void walk_children(indexer *w, const lsp_spot *p) {
     }
 }
 
-/* Walks data. Its keys may be expressions, too. */
+/* Walks data. The keys of the data may be expressions, too. */
 static void walk_data(indexer *w, const lsp_spot *p) {
     if (p->node->kind == PDL_NODE_SCALAR) {
         add_text(w, p->node, false);

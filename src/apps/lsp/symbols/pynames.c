@@ -12,6 +12,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "base/word_list.h"
 
 #include "base/banned.h"
 
@@ -44,14 +45,12 @@ static char at(pdl_str s, size_t i) { return i < s.n ? s.p[i] : 0; }
  * later give another value to its name. */
 static bool is_builtin(pdl_str name) {
     static const char *const names[] = {
-        "abs",   "all",   "any",  "bool",   "chr",   "dict",  "enumerate", "filter",
-        "float", "format", "hash", "id",    "input", "int",   "iter",      "len",
-        "list",  "map",   "max",  "min",    "next",  "open",  "ord",       "pow",
-        "print", "range", "repr", "reversed", "round", "set", "slice",     "sorted",
-        "str",   "sum",   "tuple", "type",  "vars",  "zip"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (pdl_str_is(name, names[i])) return true;
-    return false;
+        "abs",   "all",    "any",   "bool",     "chr",   "dict", "enumerate", "filter",
+        "float", "format", "hash",  "id",       "input", "int",  "iter",      "len",
+        "list",  "map",    "max",   "min",      "next",  "open", "ord",       "pow",
+        "print", "range",  "repr",  "reversed", "round", "set",  "slice",     "sorted",
+        "str",   "sum",    "tuple", "type",     "vars",  "zip"};
+    return PDL_STR_IN(name, names);
 }
 
 static void bind(scanner *s, pdl_str name) { pdl_map_put(&s->bound, name, s); }
@@ -92,8 +91,8 @@ static size_t skip_text(scanner *s, size_t i, size_t end, bool is_format) {
         char c = s->code.p[i];
         if (c == '\\' && at(s->code, i + 1) != '$') {
             i++;
-        } else if (c == quote && (!triple || (at(s->code, i + 1) == quote &&
-                                              at(s->code, i + 2) == quote))) {
+        } else if (c == quote &&
+                   (!triple || (at(s->code, i + 1) == quote && at(s->code, i + 2) == quote))) {
             return i + (triple ? 3 : 1);
         } else if (c == '\n' && !triple) {
             return i;
@@ -116,8 +115,7 @@ static size_t skip_text(scanner *s, size_t i, size_t end, bool is_format) {
 static bool take_keyword(scanner *s, pdl_str word) {
     static const char *const binding[] = {"for",   "import", "as",       "def",
                                           "class", "global", "nonlocal", "from"};
-    for (size_t i = 0; i < sizeof binding / sizeof *binding; i++)
-        if (pdl_str_is(word, binding[i])) return s->binds = true;
+    if (PDL_STR_IN(word, binding)) return s->binds = true;
     if (pdl_str_is(word, "in")) {
         s->binds = false;
         return true;
@@ -142,8 +140,7 @@ static void take_word(scanner *s, size_t from, size_t to, size_t end) {
         s->is_lambda = false;
         s->params_depth = s->depth + 1;
     }
-    if (s->binds || s->params || walrus ||
-        (assigns && !s->depth && !pdl_map_find(&s->seen, word)))
+    if (s->binds || s->params || walrus || (assigns && !s->depth && !pdl_map_find(&s->seen, word)))
         bind(s, word);
     if (c == '(') s->binds = false;
     pdl_map_put(&s->seen, word, s);

@@ -4,7 +4,7 @@
  */
 #include "lsp/symtype.h"
 
-#include "lsp/spot.h"
+#include "lsp/node_roles.h"
 #include "types/type.h"
 
 #include "base/banned.h"
@@ -27,14 +27,21 @@ void pdl_lsp_show_spec(const pdl_node *spec, pdl_arena *scratch, pdl_buf *out) {
 /* --- literal data ----------------------------------------------------------------------------- */
 
 static const char *scalar_type(const pdl_node *n) {
-    switch ((int)n->type) {
+    switch (n->type) {
     case PDL_NT_NULL: return "null";
     case PDL_NT_BOOL: return "boolean";
     case PDL_NT_INT: return "integer";
     case PDL_NT_FLOAT: return "number";
     case PDL_NT_STR: return pdl_str_starts(pdl_str_trim(n->text), PDL_STR("${")) ? "" : "string";
-    default: return "";
+    case PDL_NT_TIMESTAMP:
+    case PDL_NT_BINARY:
+    case PDL_NT_SEQ:
+    case PDL_NT_MAP:
+    case PDL_NT_SET:
+    case PDL_NT_OMAP:
+    case PDL_NT_PAIRS: break;
     }
+    return "";
 }
 
 static void show_data(const pdl_node *n, unsigned depth, pdl_buf *out) {

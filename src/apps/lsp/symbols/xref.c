@@ -82,7 +82,8 @@ bool pdl_lsp_follow(pdl_lsp *s, lsp_doc *d, uint32_t region, pdl_str *chain, lsp
     return true;
 }
 
-/* Finds the thing to which all names of a chain lead. */
+/* Finds the variable or member that a whole chain of names means. Returns false when a name of the
+ * chain is unknown. */
 static bool find_chain(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out) {
     pdl_str chain = r->chain;
     return chain.n && pdl_lsp_follow(s, d, r->region, &chain, out) && !chain.n;

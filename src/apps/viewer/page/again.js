@@ -2,7 +2,7 @@
 // answer that the box got. The run continues from that box, and earlier requests get their recorded answers. The page
 // sends only the changed lines and answers; the server runs the user's own files, whose hashes are shown.
 // SPDX-License-Identifier: Apache-2.0
-import { make } from "./dom.js";
+import { make, makeButton } from "./dom.js";
 import { filesOf, linesOf } from "./code.js";
 
 // The user's changes, which are kept when the page is loaded again: lines of files, as {file: [[first line, last line,
@@ -103,7 +103,7 @@ function otherChanges(list) {
   if (!list.length) return null;
   return make("ul", {}, list.map(([name, undo]) => {
     const item = make("li", {}, `${name} is changed, too `,
-      make("button", { type: "button", onclick: () => (undo(), item.remove()) }, "Undo"));
+      makeButton({ onclick: () => (undo(), item.remove()) }, "Undo"));
     return item;
   }));
 }
@@ -116,7 +116,7 @@ export async function againForm(run, box, again) {
   if (!own && !answer) return null;
   const changes = new Changes(again.hash);
   const parts = [own ? linesEditor(changes, box, file, files) : null, answer ? answerEditor(changes, box, answer) : null].filter(Boolean);
-  const foreign = own ? null : make("p", { class: "hint" }, `${files[file]?.source_name ?? "The file of this box"} is not as it was when it ran: its lines cannot be changed here.`);
+  const foreign = own ? null : make("p.hint", {}, `${files[file]?.source_name ?? "The file of this box"} is not as it was when it ran: its lines cannot be changed here.`);
   const fresh = make("input", { type: "checkbox" });
   const message = make("p", { role: "alert" });
   const send = (e) => {
@@ -130,13 +130,13 @@ export async function againForm(run, box, again) {
     otherChanges(changes.others(files.map((f) => f.source_name), own ? file : -1, box.line ?? 0, box.to ?? box.line ?? 0, box.id)),
     make("label", {}, fresh, " ask again from here on, also what has not changed"),
     make("button", {}, "Run from here"),
-    make("p", { class: "hint" }, `Runs ${again.file} with these changes; ${name || again.file} has the sha256 ${hash.slice(0, 12)}. Files and the journal stay as they ` +
+    make("p.hint", {}, `Runs ${again.file} with these changes; ${name || again.file} has the sha256 ${hash.slice(0, 12)}. Files and the journal stay as they ` +
       "are; what is asked as before is answered from the journal, everything else really happens."),
     message);
 }
 
 // Makes the button that ends the run that was started.
 export function stopButton() {
-  const button = make("button", { type: "button", id: "stop", onclick: () => postJson("/api/again/stop", {}).catch(() => (button.disabled = true)) }, "Stop");
+  const button = makeButton({ id: "stop", onclick: () => postJson("/api/again/stop", {}).catch(() => (button.disabled = true)) }, "Stop");
   return button;
 }

@@ -86,7 +86,7 @@ export class CodePane {
     list.append(...this.lines);
     reach(list);
     clear(this.element).append(make("h2", {}, name || "Program"), this.chooser(),
-      written ? make("p", { class: "hint" }, WRITTEN) : "", list);
+      written ? make("p.hint", {}, WRITTEN) : "", list);
   }
 
   // Makes the list of files, when there are several.
@@ -148,7 +148,7 @@ export class CodeComparison {
       changed += gone.length + come.length;
     }
     reach(list);
-    return [make("h2", {}, name || "Program"), make("p", { class: "hint" }, changed ? `${changed} lines differ` : "the same in both runs"), list];
+    return [make("h2", {}, name || "Program"), make("p.hint", {}, changed ? `${changed} lines differ` : "the same in both runs"), list];
   }
 
   async load() {

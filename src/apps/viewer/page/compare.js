@@ -1,12 +1,12 @@
 // compare.js -- shows two runs side by side. Boxes with the same place are beside each other. Changed words are marked,
 // and boxes that the other run does not have are marked, too.
 // SPDX-License-Identifier: Apache-2.0
-import { make, duration, scrollText, timeOf } from "./dom.js";
+import { make, makeButton, took, scrollText, timeOf } from "./dom.js";
 import { wayTo } from "./data.js";
 import { wordChanges } from "./text.js";
 import { showMoment } from "./time.js";
 
-const PAIRS_AT_ONCE = 200; // number of children of two boxes that are paired in one step
+const PAIRS_AT_ONCE = 200; // number of pairs of children that are shown in one step
 const PAIRS_AT_FIRST = 300;
 const CHILDREN_AT_ONCE = 500;
 const MAX_CHILDREN = 20000; // longer lists of children are not aligned
@@ -50,7 +50,7 @@ function aligned(left, right) {
 
 function numbers(box) {
   const time = box.end > box.start ? timeOf(box) : "";
-  return make("span", { class: "numbers" }, `${box.tokens ? `${box.tokens} tokens ` : ""}${time}`);
+  return make("span.numbers", {}, `${box.tokens ? `${box.tokens} tokens ` : ""}${time}`);
 }
 
 export class Comparison {
@@ -121,12 +121,12 @@ export class Comparison {
       role: "treeitem", class: `box ${state}`, tabindex: "-1", "aria-label": name, "aria-selected": "false",
       "aria-level": (box ?? other).depth + 1, "data-kind": box?.kind, "data-state": box?.state,
       "data-side": side, "data-id": box?.id, onclick: (e) => this.onClick(cell, e),
-    }, make("div", { class: "title" },
-      make("span", { class: "kind" }, box ? box.kind : "missing"),
-      make("span", { class: "def" }, (box ?? other).def ?? ""),
-      box?.model ? make("span", { class: "model" }, box.model) : null,
-      box && box.state !== "done" ? make("strong", { class: "state" }, box.state) : null, box ? numbers(box) : null),
-    text && box ? make("div", { class: "result" }, text) : null);
+    }, make("div.title", {},
+      make("span.kind", {}, box ? box.kind : "missing"),
+      make("span.def", {}, (box ?? other).def ?? ""),
+      box?.model ? make("span.model", {}, box.model) : null,
+      box && box.state !== "done" ? make("strong.state", {}, box.state) : null, box ? numbers(box) : null),
+    text && box ? make("div.result", {}, text) : null);
     cell.box = box;
     cell.other = other;
     if (box) showMoment(cell, box, this.moment);
@@ -144,7 +144,7 @@ export class Comparison {
     this.shown++;
     if (pair[0]?.n || pair[1]?.n) {
       this.setOpen(row, false);
-      row.append(make("button", { type: "button", class: "rest", onclick: () => this.open(row) }, "Open"));
+      row.append(makeButton({ class: "rest", onclick: () => this.open(row) }, "Open"));
     }
     return row;
   }
@@ -182,7 +182,7 @@ export class Comparison {
     row.append(rows);
     await this.more(rows, await this.pairs(row.pair));
     const rest = Math.max(...row.pair.map((b) => (b?.n ?? 0) - MAX_CHILDREN));
-    if (rest > 0) rows.append(make("p", { class: "hint" }, `${rest} more are not compared`));
+    if (rest > 0) rows.append(make("p.hint", {}, `${rest} more are not compared`));
   }
 
   async more(rows, pairs) {
@@ -191,7 +191,7 @@ export class Comparison {
     rows.append(...fresh);
     const rest = pairs.slice(PAIRS_AT_ONCE);
     if (!rest.length) return;
-    const button = make("button", { type: "button", class: "rest" }, `${rest.length} more`);
+    const button = makeButton({ class: "rest" }, `${rest.length} more`);
     button.showMore = async () => (button.remove(), this.more(rows, rest));
     button.addEventListener("click", button.showMore);
     rows.append(button);
@@ -298,16 +298,16 @@ export class Comparison {
 
 // Shows, below the details of a box, how its block and its numbers differ from those of the other run.
 export async function otherRun(runs, side, box, other) {
-  if (!other) return make("p", { class: "hint" }, "The other run has no such box.");
+  if (!other) return make("p.hint", {}, "The other run has no such box.");
   const [mine, its] = await Promise.all([runs[side].details(box.id), runs[1 - side].details(other.id)]);
   const pair = side ? [its, mine] : [mine, its];
   const cells = (title, of) => (pair.some(of) ? make("tr", {}, make("th", { scope: "row" }, title), pair.map((b) => make("td", {}, of(b) || "–"))) : null);
   const usage = (b, name) => String(b.members.find((m) => m.name === "pdl__usage")?.value?.[name] ?? "");
   const time = (b) => (b.end > b.start ? timeOf(b) : "");
   const table = make("table", {}, make("tr", {}, make("td"), runs.map((r) => make("th", { scope: "col" }, r.summary.name))),
-    cells("Time", time), cells("First token", (b) => duration(b.answers)), cells("Prompt tokens", (b) => usage(b, "prompt_tokens")),
+    cells("Time", time), cells("First token", (b) => took(b.answers)), cells("Prompt tokens", (b) => usage(b, "prompt_tokens")),
     cells("Answer tokens", (b) => usage(b, "completion_tokens")), cells("Cost", (b) => usage(b, "cost")));
-  const code = pair[0].program === pair[1].program ? make("p", { class: "hint" }, "The block is the same in both runs.")
+  const code = pair[0].program === pair[1].program ? make("p.hint", {}, "The block is the same in both runs.")
     : wordChanges(...pair.map((b) => b.program)).map((nodes) => make("pre", {}, nodes));
   return make("section", { class: "member", "data-member": "other" }, make("h3", {}, "In both runs"), table, make("h3", {}, "Block"), code);
 }

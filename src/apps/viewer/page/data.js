@@ -4,8 +4,10 @@
 // writes it and describes its members.
 // SPDX-License-Identifier: Apache-2.0
 import { byId } from "./dom.js";
+import { findIn } from "./box_search.js";
 
 const RETRY_MS = 2000;
+const PREVIEW = 600; // number of characters of a result that a box shows at first
 const ENDED = "The server does not answer: it has ended. What was loaded is shown; pdl view starts another one.";
 const OTHER = "Another pdl view answers here now. Open the address that it printed: this page then shows its run.";
 let waits = false;
@@ -47,8 +49,16 @@ export class ServedRun {
     this.boxes = new Map();
   }
 
+  ask(path, body) {
+    return askJson(`${this.base}/${path}`, body);
+  }
+
+  async askText(path) {
+    return (await ask(`${this.base}/${path}`)).text();
+  }
+
   async range(from, n) {
-    const list = await askJson(`${this.base}/boxes/${from}/${n}`);
+    const list = await this.ask(`boxes/${from}/${n}`);
     for (const box of list) this.boxes.set(box.id, box);
     return list;
   }
@@ -63,66 +73,71 @@ export class ServedRun {
   }
 
   details(id) {
-    return askJson(`${this.base}/details/${id}`);
+    return this.ask(`details/${id}`);
   }
 
-  async text(id) {
-    return (await ask(`${this.base}/text/${id}`)).text();
+  text(id) {
+    return this.askText(`text/${id}`);
   }
 
   source() {
-    return askJson(`${this.base}/source`);
+    return this.ask("source");
   }
 
-  async trace() {
-    return (await ask(`${this.base}/trace`)).text();
+  trace() {
+    return this.askText("trace");
   }
 
-  async markdown() {
-    return (await ask(`${this.base}/markdown`)).text();
+  markdown() {
+    return this.askText("markdown");
   }
 
   boxesOfLine(line, file = 0) {
-    return askJson(`${this.base}/line/${line}/${file}`);
+    return this.ask(`line/${line}/${file}`);
   }
 
   lanes() {
-    return askJson(`${this.base}/lanes`);
+    return this.ask("lanes");
   }
 
   find(query) {
-    return askJson(`${this.base}/find`, query);
+    return this.ask("find", query);
   }
 
   // Returns items of the document: {items, total}.
   document(from, n) {
-    return askJson(`${this.base}/document/${from}/${n}`);
+    return this.ask(`document/${from}/${n}`);
   }
 
   inside(id, from, n) {
-    return askJson(`${this.base}/inside/${id}/${from}/${n}`);
+    return this.ask(`inside/${id}/${from}/${n}`);
   }
 
   call(number) {
-    return askJson(`${this.base}/call/${number}`);
+    return this.ask(`call/${number}`);
+  }
+
+  // Returns two hashes for each call, of its messages and of its model and parameters.
+  asked() {
+    return this.ask("asked");
   }
 
   calls(sort = "") {
-    return askJson(`${this.base}/calls?sort=${sort}`);
+    return this.ask(`calls?sort=${sort}`);
   }
 
   // Returns rows of a map. query: {sort, where}.
   rows(id, from, n, query = {}) {
-    return askJson(`${this.base}/rows/${id}/${from}/${n}?${new URLSearchParams(query)}`);
+    return this.ask(`rows/${id}/${from}/${n}?${new URLSearchParams(query)}`);
   }
 
   origin(id) {
-    return askJson(`${this.base}/origin/${id}`);
+    return this.ask(`origin/${id}`);
   }
 
   // Returns the items of the document that fit the query, each with the items around it: {items, total}.
   findItems(query) {
-    return askJson(`${this.base}/find?${new URLSearchParams(query)}`);
+    return this.ask(`find?${new URLSearchParams(query)}`);
   }
 }
 
@@ -135,8 +150,8 @@ function besides(list, at, end, from, n) {
   return { items, total };
 }
 
-// A run whose newest items are in the page. A run that is not very long has all its items here; other items are
-// requested.
+// A run of which the browser has the newest items. These are all items, unless the run is very long. Everything else is
+// requested from the server when it is needed.
 export class FlatRun extends ServedRun {
   constructor(number, summary) {
     super(number, summary);
@@ -164,7 +179,7 @@ export class FlatRun extends ServedRun {
   }
 
   source() {
-    return askJson(`${this.base}/program`);
+    return this.ask("program");
   }
 }
 
@@ -187,43 +202,30 @@ export function lanesOf(list, boxOf, most = MAX_BARS_AT_ONCE) {
     });
 }
 
-function fits(box, query) {
-  const has = (text, part) => (text ?? "").toLowerCase().includes(part.toLowerCase());
-  const known = box.members ? JSON.stringify(box.members) : box.text;
-  return (
-    (!query.kind || box.kind === query.kind) &&
-    (!query.place || box.place === query.place) &&
-    (!query.role || box.role === query.role) &&
-    (!query.state || box.state === query.state) &&
-    (!query.micros || box.end - box.start >= query.micros) &&
-    (!query.tokens || (box.tokens ?? 0) >= query.tokens) &&
-    (!query.variable || box.def === query.variable || box.defines?.includes(query.variable)) &&
-    (!query.model || has(box.model, query.model)) &&
-    (!query.text || has(box.place, query.text) || has(known, query.text))
-  );
-}
-
-// Returns the boxes that fit the query, in the order of their numbers, each with the numbers of the boxes around it.
-// When a text is searched, only the innermost boxes are returned.
-export function findIn(list, boxOf, query) {
-  const inside = new Set();
-  const found = [];
-  for (const box of list.toReversed()) {
-    if (inside.has(box.id) || !fits(box, query)) continue;
-    const way = [box.id];
-    for (let b = box; b.parent !== undefined; b = boxOf(b.parent)) way.push(b.parent);
-    found.push(way);
-    if (query.text) way.forEach((id) => inside.add(id));
-  }
-  return { boxes: found.toReversed().slice(0, 1000), found: found.length };
-}
-
-// Returns a member of a box with its whole list, when it has only the messages that are new.
+// Returns a member of a box. When the member has only the messages that are new, the earlier messages are added from the boxes before it.
 function wholeMember(list, member) {
   const parts = [];
   // bounds the walk, because in a hostile trace blocks may name each other in a circle
   for (let m = member; Array.isArray(m?.value) && parts.length < 2 * list.length; m = list[m.continues]?.members.find((x) => x.name === m.of)) parts.push(m.value);
   return member.continues === undefined ? member : { ...member, value: parts.reverse().flat() };
+}
+
+// Puts shared values in the place of their numbers (shared_values.h). The result contains the shared values themselves, so it
+// must not be changed.
+function unshared(x, values) {
+  if (Array.isArray(x)) return x.map((y) => unshared(y, values));
+  if (typeof x !== "object" || !x) return x;
+  if (x["@"] !== undefined) return values[x["@"]];
+  return Object.fromEntries(Object.entries(x).map(([k, y]) => [k.replace(/^@/, ""), unshared(y, values)]));
+}
+
+// Completes a box with the text and the whole place that the file has only in the details of the box.
+function complete(box, _, list) {
+  if (box.place?.startsWith(".")) box.place = (list[box.parent]?.place ?? "") + box.place; // the boxes before this one have their whole places already
+  const result = box.text === undefined ? box.members.find((m) => m.name === "pdl__result") ?? box.members.find((m) => m.name === "msg") : null;
+  if (typeof result?.value !== "string") return;
+  box.text = result.value.slice(0, PREVIEW);
+  if (result.value.length > PREVIEW) box.cut = true;
 }
 
 // A run inside the page. Each part of it is in a separate element, which is parsed when the part is requested. Parts
@@ -232,12 +234,29 @@ export class EmbeddedRun {
   constructor() {
     this.summary = JSON.parse(byId("run").textContent);
     this.parts = {};
+    this.first = JSON.parse(byId("run-first")?.textContent ?? "{}");
+  }
+
+  // Returns one of the lists of the first screen, which a long document has before its items (first_lists.h); null when
+  // this is not one of them.
+  early(list, from, n) {
+    const x = this.first[`${list}/${from}`];
+    return x && (x.items.length >= n || from + x.items.length >= x.total) ? { ...x, items: x.items.slice(0, n) } : null;
   }
 
   async part(name) {
     const isThere = () => document.readyState !== "loading" || byId(`run-${name}`)?.nextElementSibling;
     if (!isThere()) await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve, { once: true }));
-    this.parts[name] ??= JSON.parse(byId(`run-${name}`).textContent);
+    if (!this.parts[name]) {
+      let part = JSON.parse(byId(`run-${name}`).textContent);
+      if (name === "list") {
+        const { boxes, values } = part;
+        for (const i of values.keys()) values[i] = unshared(values[i], values); // a value refers only to values before it
+        part = boxes.map((b) => unshared(b, values));
+        part.forEach(complete);
+      }
+      this.parts[name] = part;
+    }
     return this.parts[name];
   }
 
@@ -281,11 +300,15 @@ export class EmbeddedRun {
   }
 
   async document(from, n) {
+    const early = this.early("document", from, n);
+    if (early) return early;
     const all = await this.part("items");
     return besides(all, 0, all.length, from, n);
   }
 
   async inside(id, from, n) {
+    const early = this.early(id, from, n);
+    if (early) return early;
     const all = await this.part("items");
     return besides(all, id + 1, id + 1 + (all[id].inside ?? 0), from, n);
   }
@@ -298,7 +321,11 @@ export class EmbeddedRun {
   }
 
   async call(number) {
-    return (await this.part("sent"))[number - 1];
+    const sent = await this.part("sent");
+    const call = sent[number - 1];
+    const way = [];
+    for (let c = call; c && way.length < sent.length; c = c.same ? sent[c.same_call - 1] : null) way.unshift(c);
+    return { ...call, messages: way.reduce((list, c) => [...list.slice(0, c.same ?? 0), ...c.messages], []) };
   }
 
   async calls(sort = "") {
@@ -308,6 +335,8 @@ export class EmbeddedRun {
   }
 
   async rows(id, from, n, { sort = "", where = "" } = {}) {
+    const early = sort || where ? null : this.early(`rows/${id}`, from, n);
+    if (early) return early;
     const all = (await this.part("rows"))[id];
     const column = all.columns.findIndex((c) => c.name === sort.replace(/^-/, ""));
     const of = { time: (r) => r.took ?? 0, tokens: (r) => (r.tokens_in ?? 0) + (r.tokens_out ?? 0), state: (r) => (r.state ? 1 : 0) }[sort.replace(/^-/, "")] ?? ((r) => r.cells[column]);

@@ -1,9 +1,9 @@
 // details.js -- shows everything that is known about the chosen box.
 // SPDX-License-Identifier: Apache-2.0
-import { make, clear, duration, saveFile, timeOf } from "./dom.js";
+import { make, makeButton, clear, fromOf, inOneLine, took, saveFile, timeOf } from "./dom.js";
 import { wayTo } from "./data.js";
 import { filesOf, linesOf } from "./code.js";
-import { chat, content, jsonTree, markdown } from "./text.js";
+import { chat, content, curl, jsonTree, markdown, requestOf } from "./text.js";
 
 // Members of a block that have a separate title and form, in the order in which they are
 // shown; all others follow under their own names.
@@ -38,9 +38,9 @@ function facts(box) {
   if (box.role) rows.push(row("Role", box.role));
   if (box.def) rows.push(row("Variable", make("code", {}, box.def)));
   if (box.defines.length) rows.push(row("Defines", make("code", {}, box.defines.join(", "))));
-  if (box.end !== undefined)
-    rows.push(row("Time", `${timeOf(box)}, from ${duration(box.start)}`));
-  if (box.answers !== undefined) rows.push(row("First token", `after ${duration(box.answers)}`));
+  const time = box.end === undefined ? "" : inOneLine(timeOf(box), fromOf(box));
+  if (time) rows.push(row("Time", time));
+  if (took(box.answers)) rows.push(row("First token", `after ${took(box.answers)}`));
   if (box.tokens) rows.push(row("Tokens", String(box.tokens)));
   return make("dl", {}, rows.flat());
 }
@@ -56,7 +56,7 @@ function value(member) {
 
 // Shows where values came from: the name of a field or of a part of the result, and its origins.
 function origins(names) {
-  return make("dl", { class: "origins" }, Object.entries(names).flatMap(([name, from]) =>
+  return make("dl.origins", {}, Object.entries(names).flatMap(([name, from]) =>
     row(make("code", {}, name), Array.isArray(from) ? from.join(", ") : String(from))));
 }
 
@@ -64,13 +64,13 @@ function origins(names) {
 function decisions(list) {
   const line = (d) => make("li", { "data-outcome": d?.outcome }, make("b", {}, String(d?.outcome)), ` ${d?.sink ?? ""} ${d?.name ?? ""}`,
     d?.policy ? ` (${d.policy}${d.line ? `, line ${d.line}` : ""})` : null, d?.arguments ? jsonTree(d.arguments) : null);
-  return make("ul", { class: "decisions" }, list.map(line));
+  return make("ul.decisions", {}, list.map(line));
 }
 
 function section(member) {
   const parts = [make("h3", {}, TITLES.get(member.name) ?? member.name), value(member)];
   if (member.code !== undefined && member.code !== member.value)
-    parts.push(make("div", { class: "written" }, "written as ", make("code", {},
+    parts.push(make("div.written", {}, "written as ", make("code", {},
       typeof member.code === "string" ? member.code : JSON.stringify(member.code))));
   return make("section", { class: "member", "data-member": member.name }, parts);
 }
@@ -81,48 +81,34 @@ function inOrder(members) {
   return members.toSorted((a, b) => place(a) - place(b));
 }
 
-// Returns a word for a shell, in single quotes.
-function quoted(s) {
-  return `'${s.replaceAll("'", "'\\''")}'`;
-}
-
-function requestOf(box) {
+function requestIn(box) {
   const of = (name) => box.members.find((m) => m.name === name)?.value;
   const messages = of("pdl__model_input");
   if (!Array.isArray(messages)) return null;
   const parameters = of("parameters");
-  const model = String(box.model ?? "model").replace(/^[^/]*\//, "");
-  return { ...(parameters && typeof parameters === "object" ? parameters : {}), model, messages };
-}
-
-// Returns the request as a curl command for a server with the interface of OpenAI. The key is named as a variable and
-// not shown.
-function curl(request) {
-  return `curl "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" \\\n` +
-    `  -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(request))}\n`;
+  return requestOf(parameters && typeof parameters === "object" ? parameters : {}, box.model, messages);
 }
 
 function buttons(run, box) {
   const save = (name, type, text) => () => saveFile(`${box.place || "box"}.${name}`, type, text);
   const all = async (f) => f(await run.text(box.id));
   const list = [
-    make("button", { type: "button", onclick: () => all((t) => saveFile("result.txt", "text/plain", t)) },
+    makeButton({ onclick: () => all((t) => saveFile("result.txt", "text/plain", t)) },
       "Save text"),
   ];
   if (typeof box.text === "string" && !box.json)
-    list.push(make("button", { type: "button", onclick: (e) => all((t) => {
+    list.push(makeButton({ onclick: (e) => all((t) => {
       const shown = e.target.closest("#details")?.querySelector('[data-member="pdl__result"]');
       shown?.replaceChildren(make("h3", {}, "Result"), markdown(t));
     }) }, "Markdown"));
-  const request = requestOf(box);
+  const request = requestIn(box);
   if (request) {
-    list.push(make("button", { type: "button",
-      onclick: save("messages.json", "application/json", JSON.stringify(request.messages, null, 2)) },
+    list.push(makeButton({ onclick: save("messages.json", "application/json", JSON.stringify(request.messages, null, 2)) },
       "Save messages"));
-    list.push(make("button", { type: "button", onclick: save("sh", "text/x-shellscript", curl(request)) },
+    list.push(makeButton({ onclick: save("sh", "text/x-shellscript", curl(request)) },
       "Save as curl"));
   }
-  return make("div", { class: "actions" }, list);
+  return make("div.actions", {}, list);
 }
 
 // Kinds of blocks that run program text which is elsewhere.
@@ -138,10 +124,9 @@ async function whereItFailed(element, run, box) {
   const line = linesOf(files[box.file ?? 0]?.source ?? "")[box.line - 1] ?? "";
   const gap = " ".repeat(String(box.line).length);
   const caret = box.width ? `\n${gap} | ${" ".repeat(box.column - 1)}${"^".repeat(Math.min(box.width, 200))}` : "";
-  const way = boxes.filter((b) => CALLS.has(b.kind) && b.line).map((b) => make("li", {}, make("button", { type: "button",
-    onclick: () => element.dispatchEvent(new CustomEvent("choose", { detail: b.id })) }, `${b.kind} at ${placeIn(files, b)}`)));
+  const way = boxes.filter((b) => CALLS.has(b.kind) && b.line).map((b) => make("li", {}, makeButton({ onclick: () => element.dispatchEvent(new CustomEvent("choose", { detail: b.id })) }, `${b.kind} at ${placeIn(files, b)}`)));
   return make("section", { class: "member", "data-member": "where" }, make("h3", {}, "Where"),
-    make("pre", { class: "caret" }, `${placeIn(files, box)}\n${box.line} | ${line}${caret}`),
+    make("pre.caret", {}, `${placeIn(files, box)}\n${box.line} | ${line}${caret}`),
     way.length ? [make("h3", {}, "Reached through"), make("ol", {}, way)] : null);
 }
 

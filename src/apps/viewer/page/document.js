@@ -1,23 +1,19 @@
-// document.js -- shows the run as a document: its text, and between the lines of the text how these were made.
+// document.js -- shows the run as a document: its text and, between the lines, what made them.
 // reading_json.c writes the items, and describes their members. Items are requested when they are shown.
 // SPDX-License-Identifier: Apache-2.0
-import { byId, clear, make } from "./dom.js";
+import { byId, clear, counted, make, makeButton, took } from "./dom.js";
 import { Outline } from "./outline.js";
-import { Lines, took } from "./margin.js";
+import { Lines } from "./margin.js";
 import { Marks } from "./marks.js";
 import { AT_ONCE, arriving, piece, tookOf } from "./rounds.js";
 import { callPanel, inBoxes, piecePanel } from "./opened.js";
-import { laidOut, shortened, wordsOf } from "./long_text.js";
+import { beginningOf, laidOut, shortened, wordsOf } from "./long_text.js";
 
-const SOURCE_LINE = 19.2; // height of a line in the margin, in px
 const FEW = 12; // a work with more parts is closed at first
+const ONE_LINE = 250; // characters; a longer result of a tool is shown below the arguments, in separate lines
 
-// a longer result of a tool is scrolled on a phone, so the Tab key must reach it
-const FITS = { characters: 250, lines: 6 };
-
-function isLong(text) {
-  return text.length > FITS.characters || text.split("\n").length > FITS.lines;
-}
+// the elements through which the keys j and k move
+const WALKED = ".fold summary, .piece[role=button], .call, .work-head, .quiet, .between button, button.between, .show-all, .grid tbody .n";
 
 // Groups items as they are drawn: texts that follow one another are one group, and every other item is a group.
 export function groupsOf(items) {
@@ -46,13 +42,20 @@ function toolCallOf(text) {
   }
 }
 
+// Returns the message of a failure without the expression, when the line below it marks that expression.
+function withoutExpression(text, marked) {
+  const expression = marked.replace(/^(["'])(.*)\1$/s, "$2");
+  const before = `Error during the evaluation of ${expression}: `;
+  return expression && text.startsWith(before) ? text.slice(before.length) : text;
+}
+
 function argsOf(list) {
-  return list.map((a) => make("span", { class: "arg" }, make("i", {}, a.name), " ", a.text));
+  return list.map((a) => make("span.arg", {}, make("i", {}, a.name), " ", a.text));
 }
 
 export function number(item) {
   if (!item.call) return null;
-  return make("button", { type: "button", class: "call", "data-call": item.call, "aria-expanded": "false",
+  return makeButton({ class: "call", "data-call": item.call, "aria-expanded": "false",
     "aria-label": `call ${item.call}, ${(item.text ?? "").slice(0, 80)}` }, String(item.call));
 }
 
@@ -89,8 +92,11 @@ export class DocumentView extends Marks {
       if (isAbove && !head.closest(".work").querySelector(".fault")) this.setOpen(head, false);
     }
     const isFull = last && last.getBoundingClientRect().bottom > innerHeight;
-    for (const row of isFull ? this.article.querySelectorAll(".row:has(> .source)") : [])
-      row.lastElementChild.style.maxHeight = `calc(${Math.max(2, Math.floor(row.firstElementChild.offsetHeight / SOURCE_LINE))} * ${SOURCE_LINE}px)`;
+    for (const { firstElementChild: shown, lastElementChild: source } of isFull ? this.article.querySelectorAll(".row:has(> .source)") : []) {
+      const ends = [...source.querySelectorAll(".code-line")].map((e) => e.getBoundingClientRect().bottom - source.getBoundingClientRect().top);
+      const end = ends.findLast((y) => y <= shown.offsetHeight) ?? ends[0]; // no line is cut
+      if (end) source.style.maxHeight = `${end}px`;
+    }
     this.fillOutline(); // the outline does not list closed works
     const fault = this.article.querySelector(".fault");
     if (fault && fault.getBoundingClientRect().bottom > innerHeight && !location.hash) fault.scrollIntoView({ block: "end" });
@@ -99,11 +105,13 @@ export class DocumentView extends Marks {
   setOpen(head, on) {
     head.closest(".work").querySelector(".work-body").hidden = !on;
     head.setAttribute("aria-expanded", String(on));
+    const source = on && head.closest(".row")?.querySelector(":scope > .source");
+    if (source) source.style.maxHeight = ""; // fit() may have cut its lines to the height of the closed work
   }
 
   rest(from, total) {
     if (from >= total) return;
-    const button = make("button", { type: "button", class: "between" }, `${(total - from).toLocaleString("en")} more`);
+    const button = makeButton({ class: "between" }, `${counted(total - from)} more`);
     button.addEventListener("click", async () => {
       button.remove();
       const { items } = await this.run.document(from, AT_ONCE);
@@ -128,7 +136,7 @@ export class DocumentView extends Marks {
       if (item.shape === "note") continue; // notes are shown at the top of the page instead
       if (item.shape === "piece" || item.shape === "typed") {
         if (!paper) text = [];
-        paper ??= make("div", { class: "paper" });
+        paper ??= make("div.paper", {});
         paper.append(...(item.shape === "piece" ? laidOut(item, piece(item)) : [this.typed(item)]));
         text.push(item);
         continue;
@@ -144,7 +152,7 @@ export class DocumentView extends Marks {
     // the row before this one has the same source
     const isAgain = source?.textContent && source.textContent === this.margin;
     this.margin = source?.textContent || this.margin;
-    const row = make("div", { class: "row" }, element, (!isAgain && source) || make("div", { class: "source" }));
+    const row = make("div.row", {}, element, (!isAgain && source) || make("div.source", {}));
     this.article.append(row);
     return row;
   }
@@ -158,12 +166,12 @@ export class DocumentView extends Marks {
   }
 
   typed(item) {
-    return make("div", { class: "typed" }, make("span", { class: "who" }, item.title ?? "You"), make("span", { class: "piece", "data-maker": "person" }, item.text ?? ""));
+    return make("div.typed", {}, make("span.who", {}, item.title ?? "You"), item.text ? make("span", { class: "piece", "data-maker": "person" }, item.text) : null);
   }
 
   // Makes the form for a question. Only a run in progress has a question that can be answered.
   question(item) {
-    return make("p", { class: "quiet" }, item.title);
+    return make("p.quiet", {}, item.title);
   }
 
   fold(summary, kids, open = false) {
@@ -173,7 +181,7 @@ export class DocumentView extends Marks {
 
   setup(item) {
     const [name, rest] = (item.title ?? "").split(/: (.*)/);
-    const box = this.fold([make("span", { class: "fold-name" }, name), rest ?? ""], [make("ul", { class: "set" })]);
+    const box = this.fold([make("span.fold-name", {}, name), " ", rest ?? ""], [make("ul.set", {})]);
     box.id = `item-${item.id}`;
     box.addEventListener("toggle", async () => {
       const list = box.querySelector("ul");
@@ -189,12 +197,12 @@ export class DocumentView extends Marks {
   async work(item) {
     const rest = /^(How )?(.*?)( came about)?: (.*)$/.exec(item.title ?? "") ?? [];
     const isOpen = !item.inside || (await this.run.inside(item.id, 0, 1)).total <= FEW;
-    const head = make("button", { type: "button", class: "work-head", "aria-expanded": String(isOpen) },
+    const head = makeButton({ class: "work-head", "aria-expanded": String(isOpen) },
       make("span", {}, rest[1], item.name ? make("code", {}, rest[2]) : rest[2], rest[3]), make("small", {}, rest[4] ?? ""));
     const body = make("div", { class: "work-body", hidden: !isOpen });
-    if (item.unused && !this.isLive && !this.article.querySelector(".also")) this.article.append(make("h2", { class: "also" }, "Also ran"));
-    const section = make("section", { class: "work", id: `item-${item.id}`, "data-title": `${rest[1] ?? ""}${rest[2]}`, "data-took": took(item.took) || null }, make("h2", {}, head), body);
-    const task = item.task ? [make("div", { class: "turn" }, make("span", { class: "label" }, "Task"), make("p", { class: "said" }, item.task))] : [];
+    if (item.unused && !this.isLive && !this.article.querySelector(".also")) this.article.append(make("h2.also", {}, "Also ran"));
+    const section = make("section", { class: "work", id: `item-${item.id}`, "data-title": `${rest[1] ?? ""}${rest[2]}`, "data-took": took(item.took) || null, "data-for": [...(this.article.lastElementChild?.querySelectorAll(".paper .piece") ?? [])].at(-1)?.textContent.slice(0, 80) }, make("h2", {}, head), body);
+    const task = item.task ? [make("div.turn", {}, make("span.label", {}, "Task"), make("p.said", {}, item.task))] : [];
     const fill = async () => body.childElementCount || body.append(...task, ...(await this.inside(item)));
     if (isOpen) await fill();
     this.row(section, this.lines.of([item, ...(isOpen ? await this.toolsIn(item) : [])]));
@@ -227,7 +235,7 @@ export class DocumentView extends Marks {
   }
 
   more(item, from, total) {
-    const button = make("button", { type: "button", class: "between" }, `${(total - from).toLocaleString("en")} more`);
+    const button = makeButton({ class: "between" }, `${counted(total - from)} more`);
     button.addEventListener("click", async () => button.replaceWith(...(await this.inside(item, from))));
     return button;
   }
@@ -245,40 +253,42 @@ export class DocumentView extends Marks {
   }
 
   async turn(item) {
-    return make("div", { class: "turn", "data-title": item.title }, make("span", { class: "label" }, item.title), tookOf(item), ...(await this.inside(item)));
+    return make("div", { class: "turn", "data-title": item.title }, make("span.label", {}, item.title), tookOf(item), ...(await this.inside(item)));
   }
 
   async step(item) {
     const runs = item.state === "running";
     if (runs && item.kind === "model") return make("div", { class: "line", "data-item": item.id }, number(item), arriving(item));
     const call = item.kind === "model" && !item.cut ? toolCallOf(item.text) : null;
-    if (call) return make("div", { class: "line use", "data-item": item.id }, number(item), make("b", { class: "fn" }, call.name), argsOf(call.args));
-    const text = make("span", { class: item.json ? "value" : "saying" }, (item.text ?? "").trim() || (runs ? "runs" : item.empty ?? "no text"), item.cut ? " …" : "");
-    const maker = item.kind === "model" ? null : make("b", { class: "maker", "data-maker": item.kind }, item.title ?? "");
+    if (call) return make("div", { class: "line use", "data-item": item.id }, number(item), make("b.fn", {}, call.name), argsOf(call.args));
+    const text = make("span", { class: item.json ? "value" : "saying" }, ...beginningOf((item.text ?? "").trim() || (runs ? "runs" : item.empty ?? "no text"), item));
+    const maker = item.kind === "model" || !item.title ? null : make("b", { class: "maker", "data-maker": item.kind }, item.title);
     const line = make("div", { class: "line", "data-item": item.id }, number(item), maker, text);
     const kids = await this.inside(item);
-    return kids.length ? make("div", {}, line, make("div", { class: "inside" }, ...kids)) : line;
+    return kids.length ? make("div", {}, line, make("div.inside", {}, ...kids)) : line;
   }
 
   async tool(item) {
     const kids = await this.inside(item);
     const said = [...this.items.values()].findLast((x) => x.id > item.id && x.id <= item.id + (item.inside ?? 0));
     const isSaid = said?.text?.trim() === item.text?.trim(); // the last item inside has the same text
-    const use = make("div", { class: "line use", "data-item": item.id }, number(item), make("b", { class: "fn" }, item.name),
+    const use = make("div", { class: "line use", "data-item": item.id }, number(item), make("b.fn", {}, item.name),
       argsOf(item.args ?? []),
-      item.text && !isSaid ? make("span", { class: "gives", tabindex: isLong(item.text) ? "0" : null }, item.text.trim(), item.cut ? " …" : "") : null, tookOf(item));
+      item.text && !isSaid ? make("span", { class: item.text.length > ONE_LINE ? "gives long" : "gives" }, ...beginningOf(item.text.trim(), item)) : null, tookOf(item));
     if (!kids.length) return use;
-    return make("div", { class: "tool", id: `item-${item.id}`, "data-title": item.name }, use, make("div", { class: "inside" }, ...kids));
+    return make("div", { class: "tool", id: `item-${item.id}`, "data-title": item.name }, use, make("div.inside", {}, ...kids));
   }
 
   failure(item) {
     const handled = item.title !== "Failed";
-    if (handled) return make("p", { class: "quiet" }, item.title);
+    if (handled) return make("p.quiet", {}, item.title);
     const known = (item.values ?? []).flatMap((v) => [make("dt", {}, v.name), make("dd", {}, v.text, v.cut ? " …" : "")]);
-    const way = (item.way ?? []).map((w) => make("li", {}, w));
-    return make("section", { class: "fault", id: `item-${item.id}`, "aria-label": "Failed" }, make("b", {}, "Failed: "), make("span", {}, item.text ?? ""),
-      this.lines.fault(item), known.length ? make("dl", { class: "known" }, ...known) : null, way.length ? make("ul", { class: "way" }, ...way) : null,
-      make("div", { class: "acts" }, inBoxes(item.box, this.again ? "Try again from here" : "Its box")));
+    const way = (item.way ?? []).map((w) => make("li", {}, inBoxes(w.box, w.text)));
+    const line = this.lines.fault(item);
+    const said = withoutExpression(item.text ?? "", line?.querySelector("u").textContent ?? "");
+    return make("section", { class: "fault", id: `item-${item.id}`, "aria-label": "Failed" }, make("b", {}, "Failed: "), make("span", {}, said),
+      line, known.length ? make("dl.known", {}, ...known) : null, way.length ? make("ul.way", {}, ...way) : null,
+      make("div.acts", {}, inBoxes(item.box, this.again ? "Try again from here" : "Its box")));
   }
 
   // --- what is opened in place ---
@@ -291,6 +301,7 @@ export class DocumentView extends Marks {
     row?.classList.remove("opened");
     button.setAttribute("aria-expanded", "false");
     this.opened = null;
+    this.address("");
   }
 
   // Handles a press on a line, a sheet or a bar. Below the pressed element it shows how that element was made.
@@ -299,13 +310,15 @@ export class DocumentView extends Marks {
       const button = this.opened?.button;
       this.close();
       button?.focus();
-      return;
+      return null;
     }
+    const rest = target.closest(".more");
+    if (rest) return this.complete(rest);
     const button = target.closest("[data-call], .piece[data-item]");
-    if (!button || !this.element.contains(button)) return;
+    if (!button || !this.element.contains(button)) return null;
     const again = this.opened?.button === button;
     this.close();
-    if (!again) await this.open(button);
+    return again ? null : this.open(button);
   }
 
   async open(button) {
@@ -341,7 +354,7 @@ export class DocumentView extends Marks {
 
   address(hash) {
     try {
-      history.replaceState(null, "", `#${hash}`);
+      history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
     } catch {
       // in some frames the address cannot be changed
     }
@@ -357,7 +370,7 @@ export class DocumentView extends Marks {
 
   // Returns the items through which the keys move.
   walk(by) {
-    const all = [...this.element.querySelectorAll(".piece[role=button], .call, .work-head, .quiet")].filter((x) => x.offsetParent);
+    const all = [...this.element.querySelectorAll(WALKED)].filter((x) => x.offsetParent);
     const at = all.indexOf(document.activeElement);
     const next = all[Math.max(0, Math.min(all.length - 1, at + by))];
     next?.focus();

@@ -1,16 +1,29 @@
 // dom.js -- makes elements. Everything that comes from a run is put in as text, never as markup.
 // SPDX-License-Identifier: Apache-2.0
 
-// Makes an element with attributes and children. A child is an element or a text; null is skipped.
+// Makes an element with attributes and children. A tag such as "p.hint" has a class. A child is an element or a text;
+// null is skipped.
 export function make(tag, attributes = {}, ...children) {
-  const e = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
+  const [name, style] = tag.split(".");
+  const e = document.createElement(name);
+  if (style) e.className = style;
+  for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) e.addEventListener(name.slice(2), value);
-    else e.setAttribute(name, value === true ? "" : String(value));
+    if (key.startsWith("on")) e.addEventListener(key.slice(2), value);
+    else e.setAttribute(key, value === true ? "" : String(value));
   }
   e.append(...children.flat().filter((c) => c !== null && c !== undefined));
   return e;
+}
+
+export function makeButton(attributes, ...children) {
+  return make("button", { type: "button", ...attributes }, ...children);
+}
+
+// Makes the button after the element with a text of which the server has sent only the beginning. document.js loads the
+// whole text.
+export function restOf(item) {
+  return makeButton({ class: "show-all more", "data-box": item.box }, item.words ? `… Show all ${plural(item.words, "word")}` : "… Show all");
 }
 
 export function byId(id) {
@@ -27,24 +40,44 @@ export function clear(e) {
   return e;
 }
 
+// Returns microseconds as people read them: 670000 becomes 0.67 s. For less than a millisecond the
+// text is empty.
+export function took(micros) {
+  if (micros === undefined || micros < 1000) return "";
+  if (micros < 1e5) return `${Math.round(micros / 1e3)} ms`;
+  if (micros < 1e7) return `${(Math.round(micros / 1e4) / 100).toFixed(2)} s`;
+  if (micros < 12e7) return `${(Math.round(micros / 1e5) / 10).toFixed(1)} s`;
+  const seconds = Math.round(micros / 1e6);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
 // Returns the duration of a box or bar. For a model call it is the time on the network; the time during which the call
 // waited is shown separately.
 export function timeOf(b) {
-  const time = duration(b.end - b.start - (b.waited ?? 0));
-  return b.waited ? `${time}, waited ${duration(b.waited)}` : time;
+  return inOneLine(took(b.end - b.start - (b.waited ?? 0)), took(b.waited) && `waited ${took(b.waited)}`);
 }
 
-// Returns microseconds as people read them: 1234567 becomes 1.23 s.
-export function duration(micros) {
-  if (micros === undefined) return "";
-  if (micros < 1000) return `${micros} µs`;
-  if (micros < 1e6) return `${(micros / 1e3).toPrecision(3)} ms`;
-  if (micros < 6e7) return `${(micros / 1e6).toPrecision(3)} s`;
-  return `${Math.floor(micros / 6e7)} min ${Math.round((micros % 6e7) / 1e6)} s`;
+export function fromOf(b) {
+  return took(b.start) && `from ${took(b.start)}`;
+}
+
+// Returns the texts that are not empty, with commas between them.
+export function inOneLine(...texts) {
+  return texts.filter(Boolean).join(", ");
+}
+
+// Returns a number as people read it, such as 1,234.
+export function counted(n) {
+  return n.toLocaleString("en");
+}
+
+// Returns a number of tokens; nothing when the service has not counted them.
+export function countOf(n) {
+  return n ? counted(n) : "";
 }
 
 export function plural(n, word) {
-  return `${n} ${word}${n === 1 ? "" : "s"}`;
+  return `${counted(n)} ${word}${n === 1 ? "" : "s"}`;
 }
 
 // Makes the elements that the selector finds reachable: the Tab key reaches one of them, arrow keys move from it to the
@@ -67,6 +100,19 @@ export function makeWalkable(element, selector, onEnter) {
     if (to) to.focus();
     else onEnter(now);
   });
+}
+
+// Makes a slider for the moments of a run. show(micros) is called when it moves; null means the end.
+export function momentSlider(whole, show) {
+  const inWords = (micros) => took(micros) || "0";
+  const shown = make("output", {}, inWords(whole));
+  const field = make("input", { type: "range", min: 0, max: 1000, value: 1000, "aria-label": "moment of the run", "aria-valuetext": inWords(whole), oninput: () => {
+    const moment = Math.round((whole * field.value) / 1000);
+    shown.textContent = inWords(moment);
+    field.setAttribute("aria-valuetext", shown.textContent);
+    show(field.value === "1000" ? null : moment);
+  } });
+  return make("div.slider", {}, field, shown);
 }
 
 // Scrolls the text of a box when a paging key is pressed. Returns true when the box has such a text.

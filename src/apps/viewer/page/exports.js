@@ -1,6 +1,6 @@
 // exports.js -- the files that a person can download from a run: its text, the document as Markdown, its trace.
 // SPDX-License-Identifier: Apache-2.0
-import { byId, clear, make, saveFile } from "./dom.js";
+import { byId, clear, makeButton, saveFile } from "./dom.js";
 
 // Exports of one whole run.
 function exportsOf(run) {
@@ -13,5 +13,5 @@ function exportsOf(run) {
 export function fillExport(runs, report) {
   const name = (run) => (runs.length > 1 ? ` of ${run.summary.name}` : "");
   clear(byId("export")).append(...runs.flatMap((run) => exportsOf(run).map(([title, save]) =>
-    make("button", { type: "button", onclick: () => save().catch((e) => report(e.message)) }, title + name(run)))));
+    makeButton({ onclick: () => save().catch((e) => report(e.message)) }, title + name(run)))));
 }

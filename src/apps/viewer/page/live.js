@@ -1,8 +1,9 @@
 // live.js -- shows a run in progress. Boxes arrive when they change, and the page scrolls to the newest one until the
 // person scrolls away. When the run is over, the page is loaded again and shows its trace.
 // SPDX-License-Identifier: Apache-2.0
-import { make, say } from "./dom.js";
-import { awaitServer, findIn, lanesOf, wayTo } from "./data.js";
+import { make, makeButton, say } from "./dom.js";
+import { findIn } from "./box_search.js";
+import { awaitServer, lanesOf, wayTo } from "./data.js";
 import { Tree } from "./tree.js";
 
 const MAX_BARS = 500; // maximum number of bars in lanes, which are redrawn often
@@ -163,7 +164,7 @@ export class LiveTree extends Tree {
   // Makes the button that shows the children of a box from the first one on.
   offerEarlier(item) {
     const there = item.group.querySelectorAll(":scope > [role=treeitem]").length;
-    const button = item.group.querySelector(":scope > .earlier") ?? make("button", { type: "button", class: "rest earlier" });
+    const button = item.group.querySelector(":scope > .earlier") ?? makeButton({ class: "rest earlier" });
     button.textContent = `${item.box.n - there} earlier`;
     button.onclick = () => {
       this.shown -= item.group.querySelectorAll("[role=treeitem]").length;
@@ -258,7 +259,7 @@ export function question(box) {
 // form says so, and keeps the typed text.
 export function leftOf(form) {
   const typed = form.firstChild.value;
-  const left = make("p", { class: "answered" });
+  const left = make("p.answered", {});
   Promise.resolve(form.taken).then((taken) => {
     if (taken || answeredHere.has(form.dataset.asks)) return left.remove();
     const text = "This was answered in another window or on the terminal.";

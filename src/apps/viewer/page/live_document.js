@@ -2,7 +2,7 @@
 // and questions of the program. The page requests the document when something has happened, at most a few times a
 // second.
 // SPDX-License-Identifier: Apache-2.0
-import { make, say } from "./dom.js";
+import { make, makeButton, say } from "./dom.js";
 import { FlatRun } from "./data.js";
 import { DocumentView, groupsOf } from "./document.js";
 import { question, leftOf } from "./live.js";
@@ -22,8 +22,8 @@ export class LiveDocument extends DocumentView {
     this.closed = new Map(); // title of a work -> whether the person has closed it
     this.follows = true;
     this.isLive = true;
-    this.notes = make("div", { class: "notes" });
-    this.below = make("button", { type: "button", class: "below", hidden: true, onclick: () => this.toEnd() }, "New text below");
+    this.notes = make("div.notes", {});
+    this.below = makeButton({ class: "below", hidden: true, onclick: () => this.toEnd() }, "New text below");
     document.addEventListener("scroll", () => {
       this.follows = this.isAtEnd();
       if (this.follows) this.below.hidden = true;
@@ -83,10 +83,10 @@ export class LiveDocument extends DocumentView {
   }
 
   later(ms = MIN_MS) {
-    this.timer ??= setTimeout(() => this.again(), ms);
+    this.timer ??= setTimeout(() => this.renew(), ms);
   }
 
-  async again() {
+  async renew() {
     const start = performance.now();
     let ok = false;
     try {
@@ -108,7 +108,8 @@ export class LiveDocument extends DocumentView {
 
   // Redraws the groups from the first one that has changed.
   async show() {
-    const { items } = await this.run.document(0, Infinity);
+    const all = (await this.run.document(0, Infinity)).items;
+    const items = all.filter((x) => x.shape !== "question" || this.asked.has(x.place)); // the others wait for their turn
     if (!this.lines.files.length || items.some((x) => x.source && !this.lines.files[x.source.file])) await this.lines.load();
     const groups = groupsOf(items);
     const keys = groups.map((g) => this.keyOf(g));
@@ -138,7 +139,7 @@ export class LiveDocument extends DocumentView {
   // Makes a question. The field for the answer is kept while the question is open, because the user may be typing.
   question(item) {
     const box = this.asked.get(item.place);
-    if (!box) return make("p", { class: "quiet" }, item.title);
+    if (!box) return make("p.quiet", {}, item.title);
     const asks = String(box.asks);
     let form = this.forms.get(asks);
     this.forms.delete(asks);
@@ -148,6 +149,6 @@ export class LiveDocument extends DocumentView {
       say(`The program asks: ${box.text || "for input"}`);
       setTimeout(() => document.activeElement === document.body && form.querySelector("input, textarea").focus({ preventScroll: true }));
     }
-    return make("div", { class: "asks" }, make("p", { class: "asked" }, box.text || "The program waits for your input."), form);
+    return make("div.asks", {}, make("p.asked", {}, box.text || "The program waits for your input."), form);
   }
 }

@@ -1,12 +1,13 @@
 // long_text.js -- shortens long texts of a document to their first lines. It shows the Markdown of a model as laid-out
 // text when it shares no line with other text.
 // SPDX-License-Identifier: Apache-2.0
-import { make } from "./dom.js";
+import { counted, make, makeButton, plural, restOf } from "./dom.js";
 import { content, jsonTree, markdown } from "./text.js";
 
 const LINES = 24; // a long text first shows this many lines
 const MAX_ROWS = 200; // a list with more objects is shown as a tree
-const SPARED = 6; // a text that is longer by fewer lines than this is shown whole
+const SPARED = 6; // a text with fewer lines than this after its first lines is shown whole
+const BRIEF = { characters: 600, lines: 8, spared: 100 }; // limits for a text inside a line; when fewer than `spared` characters are left, all are shown
 const MARKS = /^#{1,6} \S|^ *[-*+] \S|^ *\d+[.)] \S|^```|^> \S|\*\*\S[^*\n]*\*\*/m;
 
 function lineEnds(text, from = 0) {
@@ -33,13 +34,30 @@ export function shortened(paper, words) {
   range.setStart(...endOfLines(short, LINES));
   range.setEndAfter(short.lastChild);
   range.deleteContents();
-  const all = make("button", { type: "button", class: "show-all" }, `Show all ${words.toLocaleString("en")} words`);
+  const all = makeButton({ class: "show-all" }, `Show all ${counted(words)} words`);
   all.addEventListener("click", (e) => {
     e.stopPropagation();
     short.replaceWith(paper);
+    for (const rest of paper.querySelectorAll(".more")) rest.click();
   });
-  short.append(make("div", { class: "rest-of-text" }, all));
+  short.append(make("div.rest-of-text", {}, all));
   return short;
+}
+
+// Returns the nodes of a text in a line of the document. A long text begins with its first lines, and a button shows the
+// other lines. No line is cut in the middle of a word. item: the item that has the text.
+export function beginningOf(text, item) {
+  const lines = text.split("\n").slice(0, BRIEF.lines).join("\n");
+  const end = lines.length > BRIEF.characters ? lines.slice(0, BRIEF.characters).replace(/\s+\S*$/, "") : lines;
+  if (text.length - end.length < BRIEF.spared) return item.cut ? [make("span", {}, text), restOf(item)] : [text];
+  const more = makeButton({ class: "show-all" }, `Show all ${plural(item.cut && item.words ? item.words : wordsOf([{ text }]), "word")}`);
+  const begin = make("span", {}, end, " … ", more);
+  more.addEventListener("click", () => {
+    const rest = item.cut ? restOf(item) : "";
+    begin.replaceWith(make("span", {}, text), rest);
+    if (rest) rest.click();
+  });
+  return [begin];
 }
 
 export function wordsOf(items) {
@@ -52,7 +70,7 @@ const isObject = (x) => x?.constructor === Object;
 function tableOf(list) {
   const names = [...new Set(list.flatMap((x) => Object.keys(x)))];
   const cell = (v) => make("td", {}, v === undefined ? "" : typeof v === "object" && v ? jsonTree(v) : String(v));
-  return make("div", { class: "value-table" }, make("table", { class: "grid" }, make("thead", {}, make("tr", {}, ...names.map((n) => make("th", { scope: "col" }, n)))),
+  return make("div.value-table", {}, make("table.grid", {}, make("thead", {}, make("tr", {}, ...names.map((n) => make("th", { scope: "col" }, n)))),
     make("tbody", {}, ...list.map((x) => make("tr", {}, ...names.map((n) => cell(x[n])))))));
 }
 
@@ -86,8 +104,8 @@ export function laidOut(item, made) {
   // these headings are not a part of the page's outline
   for (const heading of laid.querySelectorAll("h3, h4, h5, h6")) heading.setAttribute("role", "presentation");
   laid.classList.add("laid-out");
-  const box = make("div", { class: "answer" });
-  const flip = make("button", { type: "button", class: "flip", onclick: (e) => {
+  const box = make("div.answer", {});
+  const flip = makeButton({ class: "flip", onclick: (e) => {
     const isLaid = box.contains(laid);
     (isLaid ? laid : exact).replaceWith(isLaid ? exact : laid);
     e.currentTarget.textContent = isLaid ? "Laid out" : "As written";
@@ -98,12 +116,12 @@ export function laidOut(item, made) {
 
 // Shows the whole value of an item: a tree, a message with images, or its text.
 export function valueOf(text, isJson) {
-  if (!isJson) return make("pre", { class: "made" }, text);
+  if (!isJson) return make("pre.made", {}, text);
   try {
     const value = JSON.parse(text);
     const hasParts = Array.isArray(value) && value.some((x) => x?.image_url || x?.type === "text");
-    return make("div", { class: "made" }, hasParts ? content(value) : jsonTree(value));
+    return make("div.made", {}, hasParts ? content(value) : jsonTree(value));
   } catch {
-    return make("pre", { class: "made" }, text);
+    return make("pre.made", {}, text);
   }
 }

@@ -1,6 +1,6 @@
 // main.js -- starts the page: opens the run or the two runs, and connects buttons, keys and panes.
 // SPDX-License-Identifier: Apache-2.0
-import { byId, clear, duration, make, plural, say } from "./dom.js";
+import { byId, clear, took, make, makeButton, plural, say } from "./dom.js";
 import { FlatRun, awaitServer, openRuns } from "./data.js";
 import { isShown, showDetails } from "./details.js";
 import { CodeComparison, CodePane } from "./code.js";
@@ -9,15 +9,15 @@ import { TimePane } from "./time.js";
 import { Tree } from "./tree.js";
 import { Comparison, otherRun } from "./compare.js";
 import { LiveRun, LiveTree, follow } from "./live.js";
-import { Finder } from "./find.js";
+import { Finder } from "./box_search.js";
 import { fillHelp } from "./help.js";
 import { fillExport } from "./exports.js";
-import { Seeker } from "./seek.js";
+import { Seeker } from "./document_search.js";
 import { callTable } from "./tables.js";
 import { DocumentView } from "./document.js";
 import { LiveDocument } from "./live_document.js";
 import { DocumentComparison } from "./compare_document.js";
-import { fillStrip } from "./strip.js";
+import { fillStrip, hasManyCalls } from "./strip.js";
 
 function report(text) {
   const notice = byId("notice");
@@ -29,19 +29,22 @@ function totals(s) {
   if (s.live) return ["running", s.failed ? `${s.failed} failed` : null].filter(Boolean).join(" · ");
   const tokens = s.prompt_tokens + s.completion_tokens;
   return [plural(s.boxes, "box").replace("boxs", "boxes"),
-    s.micros !== undefined ? duration(s.micros) : null,
+    took(s.micros),
     s.calls ? plural(s.calls, "model call") : null, tokens ? plural(tokens, "token") : null,
     s.failed ? `${s.failed} failed` : null].filter(Boolean).join(" · ");
 }
 
 // Connects a button with the pane that it shows and hides.
 function toggles(button, element, onShow) {
+  let before = null; // the element that had the focus
   const set = (on) => {
     const hadFocus = !on && element.contains(document.activeElement);
+    if (on && !element.contains(document.activeElement)) before = document.activeElement;
     element.hidden = !on;
     byId(button).setAttribute("aria-pressed", String(on));
     if (on) onShow?.();
-    if (hadFocus) document.querySelector("#tree [role=treeitem][tabindex='0']")?.focus({ preventScroll: true });
+    const back = before?.checkVisibility() && before !== document.body ? before : document.querySelector("#tree [role=treeitem][tabindex='0']");
+    if (hadFocus) back?.focus({ preventScroll: true });
   };
   byId(button).addEventListener("click", () => set(element.hidden));
   return { set, toggle: () => set(element.hidden) };
@@ -69,6 +72,12 @@ function errorStepper(runs, choose) {
     at = (at + 1) % list.length;
     await choose(list[at].way[0], list[at].side);
   };
+}
+
+function panesOf(runs, finder, time, showCode) {
+  const of = (name, onShow) => [name, toggles(`show-${name}`, byId(name), onShow)];
+  return Object.fromEntries([of("code", showCode), of("time", () => time.load()), of("find", () => finder.form.elements.text.focus()),
+    of("export", () => fillExport(runs, report)), of("help", fillHelp)]);
 }
 
 // Connects the buttons and keys with the panes that exist.
@@ -161,13 +170,7 @@ async function startOne(run, again) {
   const finder = new Finder(byId("find"), [run], choose);
   const time = new TimePane(byId("time"), [run], choose, (moment) => tree.setMoment(moment));
   code = new CodePane(byId("code"), run, choose);
-  const panes = {
-    code: toggles("show-code", byId("code"), () => code.load().then(() => tree.chosen && code.mark(tree.chosen.box))),
-    time: toggles("show-time", byId("time"), () => time.load()),
-    find: toggles("show-find", byId("find"), () => finder.form.elements.text.focus()),
-    export: toggles("show-export", byId("export"), () => fillExport([run], report)),
-    help: toggles("show-help", byId("help"), fillHelp),
-  };
+  const panes = panesOf([run], finder, time, () => code.load().then(() => tree.chosen && code.mark(tree.chosen.box)));
   byId("next-error").hidden = !run.summary.failed;
   const doc = run.summary.live ? await startLiveDocument(run) : await startDocument(run, again, showBoxes);
   connect(panes, nextError, doc ? documentKeys(doc, panes, nextError) : {});
@@ -203,13 +206,7 @@ async function startTwo(runs, again) {
   const time = new TimePane(byId("time"), runs, choose, (moment) => comparison.setMoment(moment));
   const code = new CodeComparison(byId("code"), runs, (side, id) => choose(id, side));
   const difference = () => comparison.nextDifference().then((text) => text && report(text));
-  const panes = {
-    code: toggles("show-code", byId("code"), () => code.load().then(() => chosen && code.mark(chosen.side, chosen.box))),
-    time: toggles("show-time", byId("time"), () => time.load()),
-    find: toggles("show-find", byId("find"), () => finder.form.elements.text.focus()),
-    export: toggles("show-export", byId("export"), () => fillExport(runs, report)),
-    help: toggles("show-help", byId("help"), fillHelp),
-  };
+  const panes = panesOf(runs, finder, time, () => code.load().then(() => chosen && code.mark(chosen.side, chosen.box)));
   byId("next-difference").hidden = false;
   byId("next-error").hidden = !runs.some((r) => r.summary.failed);
   const documents = new DocumentComparison(byId("document"), runs.map((r) => new FlatRun(r.number, r.summary)));
@@ -251,7 +248,7 @@ const isDocument = () => document.body.dataset.view === "document";
 // that number opens no table.
 function sortOf(fact) {
   if (/ model calls?$/.test(fact)) return "";
-  if (/ tokens in, /.test(fact)) return "tokens";
+  if (/ tokens? in, /.test(fact)) return "tokens";
   if (/^\$/.test(fact)) return "cost";
   return /^[\d.]+ (ms|s|min .*)$/.test(fact) ? "took" : null;
 }
@@ -261,7 +258,7 @@ let showCalls = () => null; // set when a document is shown
 // Shows the name of the run. The document shows its title, and the boxes show the file.
 function showHead(runs) {
   const s = runs[0].summary;
-  byId("name").textContent = isDocument() && runs.length > 1 ? [...new Set(runs.map((r) => r.summary.title))].join(" and ") : isDocument() ? s.title : runs.map((r) => r.summary.name).join(" and ");
+  byId("name").textContent = isDocument() && runs.length > 1 ? [...new Set(runs.map((r) => r.summary.title))].join(" and ") : isDocument() ? s.title : runs.map((r) => r.summary.name.replace(/^.*\//, "")).join(" and "); // no path
   document.title = byId("name").textContent;
   if (!isDocument()) {
     byId("totals").textContent = runs.map((r) => totals(r.summary)).join(" | ");
@@ -276,7 +273,7 @@ function showHead(runs) {
   const facts = s.facts.split("\n").concat(s.live && s.failed ? [`${s.failed} failed`] : []);
   clear(byId("totals")).append(...facts.map((f, i) => {
     const sort = sortOf(f);
-    const text = sort === null ? f : make("button", { type: "button", onclick: () => showCalls(sort) }, f);
+    const text = sort === null ? f : makeButton({ onclick: () => showCalls(sort) }, f);
     return make("span", { class: kinds[f] ?? (i === 1 && /\.\w+$/.test(f) ? "file" : null) }, text);
   }));
 }
@@ -304,7 +301,8 @@ async function startDocument(run, again, showBoxes) {
   const parts = partsOfDocument(view);
   // the document is invisible until works are closed, so that no visible text moves
   byId("document").style.visibility = "hidden";
-  await fillStrip(byId("strip"), run, (call) => view.openCall(call), view);
+  const strip = fillStrip(byId("strip"), run, (call) => view.openCall(call), view);
+  if (!hasManyCalls(run)) await strip;
   view.fit();
   byId("document").style.visibility = "";
   document.addEventListener("boxes", (e) => {
@@ -317,7 +315,7 @@ async function startDocument(run, again, showBoxes) {
     if (what === "item") (byId(`item-${n}`) ?? document.querySelector(`[data-item="${n}"]`))?.scrollIntoView({ block: "center" });
   };
   window.addEventListener("hashchange", goTo);
-  await goTo();
+  await Promise.all([strip, goTo()]);
   return { switchView, view, ...parts };
 }
 

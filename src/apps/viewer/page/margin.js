@@ -1,20 +1,9 @@
-// margin.js -- shows program lines beside the items of a document, and writes times as people read them.
+// margin.js -- shows program lines beside the items of a document.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 
 const MAX_LINES = 14; // maximum number of lines beside one row
 const WHOLE = 34; // an expression with more characters may be broken at the end of a line
-
-// Returns microseconds as people read them: 670000 becomes 0.67 s. For less than a millisecond the
-// text is empty.
-export function took(micros) {
-  if (micros === undefined || micros < 1000) return "";
-  if (micros < 1e5) return `${Math.round(micros / 1e3)} ms`;
-  if (micros < 1e7) return `${(Math.round(micros / 1e4) / 100).toFixed(2)} s`;
-  if (micros < 12e7) return `${(Math.round(micros / 1e5) / 10).toFixed(1)} s`;
-  const seconds = Math.round(micros / 1e6);
-  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-}
 
 // Makes the elements of a line of the program, in which keys and expressions are marked.
 export function lineOf(text) {
@@ -26,7 +15,7 @@ export function lineOf(text) {
 // Makes the element of a line. A line that is too long continues two characters to the right of its
 // beginning.
 function codeLine(text) {
-  const line = make("span", { class: "code-line" }, ...lineOf(text), "\n");
+  const line = make("span.code-line", {}, ...lineOf(text), "\n");
   const inner = /^ */.exec(text)[0].length + 2;
   line.style.paddingLeft = `${inner}ch`;
   line.style.textIndent = `-${inner}ch`;
@@ -71,10 +60,10 @@ export class Lines {
     let room = MAX_LINES;
     for (const r of ranges) {
       if (room <= 0) break;
-      few.push(make("span", { class: "place" }, `${r.name || "program"}, line ${r.line}`), this.code(r.file, r.line, Math.min(r.to, r.line + room - 1)));
+      few.push(make("span.place", {}, `${r.name || "program"}, line ${r.line}`), this.code(r.file, r.line, Math.min(r.to, r.line + room - 1)));
       room -= r.to - r.line + 2;
     }
-    return make("div", { class: "source" }, ...few);
+    return make("div.source", {}, ...few);
   }
 
   // Returns the line of a failure, with a mark below it.
@@ -84,7 +73,7 @@ export class Lines {
     if (text === undefined || text === null || !source) return null;
     const at = (source.column ?? 1) - 1;
     const width = source.width || text.length;
-    return make("pre", {}, make("span", { class: "place" }, `${source.name || "program"}, line ${source.line}`),
+    return make("pre", {}, make("span.place", {}, `${source.name || "program"}, line ${source.line}`),
       text.slice(0, at), make("u", {}, text.slice(at, at + width)), text.slice(at + width));
   }
 }

@@ -24,23 +24,31 @@ export class Outline {
   constructor(element) {
     this.element = element;
     element.setAttribute("role", "tree");
+    element.setAttribute("aria-label", "Contents of the document");
     makeWalkable(element, "[role=treeitem]", (item) => item.click());
     document.addEventListener("scroll", () => (this.frame ??= requestAnimationFrame(() => this.mark())), { passive: true });
   }
 
   fill(article) {
     this.entries = [];
+    const works = new Map(); // title of a work -> number of works with this title
     for (const e of article.querySelectorAll(`.fold, ${SAID}, .work:not(.attempt), .work-body:not([hidden]) [data-title], .fault`)) {
       const said = e.matches(SAID);
       if (said && this.entries.some((x) => x.said)) continue;
       let depth = 1;
       for (let up = e.parentElement.closest("[data-title]"); up; up = up.parentElement.closest("[data-title]")) depth++;
       const [kind, text] = entryOf(e);
+      if (kind === "work") works.set(text, (works.get(text) ?? 0) + 1);
       this.entries.push({ e, kind, text, depth: Math.min(depth, 4), said, time: e.dataset.took || e.querySelector(":scope > .took, :scope > .use .took")?.textContent });
       if (this.entries.length >= MAX_ENTRIES) break;
     }
+    const seen = new Map();
+    for (const x of this.entries.filter((y) => works.get(y.text) > 1)) {
+      seen.set(x.text, (seen.get(x.text) ?? 0) + 1);
+      x.text += ` ${seen.get(x.text)}${x.e.dataset.for ? `: ${x.e.dataset.for}` : ""}`;
+    }
     const items = this.entries.map(({ e, kind, text, depth, time }, i) => make("a", { role: "treeitem", "aria-level": depth, "aria-label": `${kind} ${text}${time ? `, ${time}` : ""}`, "data-depth": depth - 1, href: `#${e.id}`, tabindex: i ? "-1" : "0",
-      onclick: (x) => (x.preventDefault(), e.scrollIntoView({ block: "start" })) }, make("span", { class: "what" }, shownOf(e, text)), time ? make("span", { class: "t" }, time) : null));
+      onclick: (x) => (x.preventDefault(), e.scrollIntoView({ block: "start" })) }, make("span.what", {}, shownOf(e, text)), time ? make("span.t", {}, time) : null));
     clear(this.element).append(...items);
     this.mark();
   }

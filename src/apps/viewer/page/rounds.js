@@ -1,7 +1,6 @@
 // rounds.js -- makes the pieces of a run's text, and the items that have many parts: loops and maps.
 // SPDX-License-Identifier: Apache-2.0
-import { make } from "./dom.js";
-import { took } from "./margin.js";
+import { counted, inOneLine, make, makeButton, restOf, took } from "./dom.js";
 import { RowTable } from "./tables.js";
 
 export const AT_ONCE = 100; // how many items are requested at once
@@ -11,7 +10,7 @@ const ROWS = 20; // how many further rounds are shown at once
 
 export function tookOf(item) {
   const text = took(item.took);
-  return text ? make("span", { class: "took" }, text) : null;
+  return text ? make("span.took", {}, text) : null;
 }
 
 // Makes an answer that is arriving; live_document.js adds its text.
@@ -22,8 +21,9 @@ export function arriving(item) {
 
 // Returns the text that a screen reader reads for a piece: its maker, then its text.
 function labelOf(item, text) {
-  const made = item.parts?.filter((p) => p.kind).toSorted((x, y) => y.text.length - x.text.length)[0] ?? item;
-  const maker = [[made.kind, item.model].filter(Boolean).join(" "), made.call || item.call ? `call ${made.call ?? item.call}` : null].filter(Boolean).join(", ");
+  const made = item.parts?.filter((p) => p.kind && p.kind !== "expression").toSorted((x, y) => y.text.length - x.text.length)[0] ?? item;
+  const call = made.call ?? item.call;
+  const maker = inOneLine([made.kind, item.model].filter(Boolean).join(" "), call && `call ${call}`);
   return `${maker}: ${text.slice(0, 200)}`;
 }
 
@@ -41,20 +41,21 @@ function partsOf(item, text) {
 export function piece(item) {
   if (item.state === "running" && item.place) return [arriving(item)];
   const [, before, text, after] = /^(\s*)([^]*?)(\s*)$/.exec(item.text ?? "");
-  if (!item.kind || !text) return [item.text ?? ""];
-  return [before, make("span", { role: "button", tabindex: "0", class: item.parts ? "piece mixed" : "piece", "data-maker": item.kind, "data-item": item.id,
+  if (!item.kind || !text) return item.cut ? [make("span", {}, item.text), restOf(item)] : [item.text ?? ""];
+  const who = item.kind === "person" && item.title ? make("span.who", {}, item.title) : null;
+  return [before, ...(who ? [who] : []), make("span", { role: "button", tabindex: "0", class: item.parts ? "piece mixed" : "piece", "data-maker": item.kind, "data-item": item.id,
     "data-call": item.kind === "model" ? item.call ?? null : null, "aria-expanded": "false", "aria-label": labelOf(item, text) }, ...partsOf(item, text)),
-  ...(item.cut ? [make("span", { class: "more" }, " …")] : []), after];
+  ...(item.cut ? [restOf(item)] : []), after];
 }
 
 // Makes the rows of loops and maps for document.js, which passes its run and two of its functions, know and part.
 export class Rounds {
   async round(loop, x) {
-    const body = make("div", { class: "round-text" });
+    const body = make("div.round-text", {});
     const { items } = await this.run.inside(x.id, 0, AT_ONCE);
     this.know(items);
     for (const y of items) body.append(...(y.shape === "piece" ? piece(y) : [await this.part(y)]));
-    return make("div", { class: "round", id: `item-${x.id}` }, make("span", { class: "n" }, String(x.number)), body, tookOf(x) ?? make("span"));
+    return make("div", { class: "round", id: `item-${x.id}` }, make("span.n", {}, String(x.number)), body, tookOf(x) ?? make("span"));
   }
 
   async rounds(item, from, count) {
@@ -81,26 +82,26 @@ export class Rounds {
   // Makes a column for each round, whose height shows how long the round took. Without times there are no columns.
   heights(item) {
     const most = Math.max(...(item.heights ?? []), 0);
-    const head = make("p", { class: "loop-head" }, item.title ?? "");
+    const head = make("p.loop-head", {}, item.title ?? "");
     if (most < 1000) return head;
     const columns = item.heights.map((h) => {
       const column = make("i");
       column.style.height = `${Math.max(4, (100 * h) / most)}%`;
       return column;
     });
-    return make("div", {}, head, make("div", { class: "spark", role: "img", "aria-label": `Time of each of ${item.number} rounds, ${took(most)} at most` }, ...columns));
+    return make("div", {}, head, make("div", { class: "spark", role: "img", "aria-label": `Time of each of ${counted(item.number)} iterations, ${took(most)} at most` }, ...columns));
   }
 
   between(item, from, to) {
-    const box = make("p", { class: "between" });
+    const box = make("p.between", {});
     const show = async (at) => {
       const rounds = await this.rounds(item, at, Math.min(ROWS, to - at));
       box.replaceWith(...(at > from ? [this.between(item, from, at)] : []), ...rounds, ...(at + ROWS < to ? [this.between(item, at + ROWS, to)] : []));
       rounds[0]?.scrollIntoView({ block: "nearest" });
     };
-    const field = make("input", { type: "number", min: from + 1, max: to, "aria-label": `Round, ${from + 1} to ${to}` });
+    const field = make("input", { type: "number", min: from + 1, max: to, "aria-label": `Iteration, ${from + 1} to ${to}` });
     field.addEventListener("change", () => field.value >= from + 1 && field.value <= to && show(Number(field.value) - 1));
-    box.append(make("button", { type: "button", onclick: () => show(from) }, `${(to - from).toLocaleString("en")} rounds, ${from + 1} to ${to}`), " ", field);
+    box.append(makeButton({ onclick: () => show(from) }, `${counted(to - from)} iterations, ${from + 1} to ${to}`), " ", field);
     return box;
   }
 

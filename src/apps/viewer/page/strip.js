@@ -3,8 +3,7 @@
 // the strip is expanded, it marks the calls on which the end of the run depended, and shows the run as it was at a
 // chosen moment.
 // SPDX-License-Identifier: Apache-2.0
-import { clear, make } from "./dom.js";
-import { took } from "./margin.js";
+import { clear, counted, inOneLine, make, makeButton, momentSlider, took } from "./dom.js";
 
 const MAX_SINGLE_BARS = 200;
 const LANES = 4; // number of lanes of a strip that is not expanded
@@ -22,8 +21,8 @@ function place(e, left, width) {
   return e;
 }
 
-// Returns the lane of each call. The calls of one agent or variable share lanes; calls that overlap are in different
-// lanes. isFull: some would need more lanes than `most`, and cover each other.
+// Returns the lane of each call. The calls of one agent or variable share lanes; calls that overlap are in different lanes. isFull: more lanes than
+// `most` would be needed, so some calls cover each other.
 function lanesOf_(calls, most) {
   const names = [...new Set(calls.map((c) => c.who ?? ""))];
   const few = names.length > 1 && names.length <= most;
@@ -57,8 +56,8 @@ function thinLanes(calls) {
 function barOf(c, lane, px, whole) {
   const time = c.isOpen ? "" : took(c.took ?? c.end - c.start);
   const waited = took(c.waited);
-  const name = [`call ${c.call}`, time, waited && `waited ${waited}`].filter(Boolean).join(", ");
-  const bar = make("button", { type: "button", class: c.isOpen ? "bar open" : "bar", "data-call": c.call, "aria-label": name, title: name }, ...(px < LANE_PX ? [] : [String(c.call), time ? make("small", {}, time) : null]));
+  const name = inOneLine(`call ${c.call}`, time, waited && `waited ${waited}`);
+  const bar = makeButton({ class: c.isOpen ? "bar open" : "bar", "data-call": c.call, "aria-label": name, title: name }, ...(px < LANE_PX ? [] : [String(c.call), time ? make("small", {}, time) : null]));
   if (c.waited && c.end > c.start) bar.style.setProperty("--waited", `${(100 * c.waited) / (c.end - c.start)}%`);
   bar.style.top = `${4 + lane * px}px`;
   if (px < LANE_PX) bar.style.height = `${px - 1}px`;
@@ -83,7 +82,7 @@ function density(calls, whole) {
     for (let i = Math.min(COLUMNS - 1, Math.floor((c.start / whole) * COLUMNS)); i <= last; i++) open[i]++;
   }
   const most = Math.max(...open, 1);
-  return make("div", { class: "density", role: "img", "aria-label": `${calls.length} calls of models; at most ${most} at a time` },
+  return make("div", { class: "density", role: "img", "aria-label": `${counted(calls.length)} calls of models; at most ${most} at a time` },
     ...open.map((n) => {
       const i = make("i");
       i.style.height = `${(n / most) * 100}%`;
@@ -103,21 +102,14 @@ function critical(calls) {
   return out;
 }
 
-// Makes the slider. Items that had not begun at the chosen moment are dimmed. At the end of the slider, no item is
-// dimmed.
-function slider(whole, view) {
-  const shown = make("output", {}, took(whole));
-  const field = make("input", { type: "range", min: 0, max: 1000, value: 1000, "aria-label": "moment of the run", "aria-valuetext": took(whole), oninput: () => {
-    const moment = field.value === "1000" ? null : (whole * field.value) / 1000;
-    shown.textContent = took(moment ?? whole) || "0";
-    field.setAttribute("aria-valuetext", shown.textContent);
-    view.setMoment(moment);
-  } });
-  return make("div", { class: "slider" }, field, shown);
+export function hasManyCalls(run) {
+  return run.summary.calls > MAX_SINGLE_BARS;
 }
 
 // Fills the strip. choose(number) opens a call.
 export async function fillStrip(element, run, choose, view) {
+  if (hasManyCalls(run) && !element.childElementCount) element.append(make("div.lanes", {})); // keeps the place of the curve
+  element.hidden = !element.childElementCount;
   const { items, tools = [] } = await run.calls();
   const begun = items.filter((c) => c.start !== undefined).toSorted((a, b) => a.start - b.start || a.call - b.call);
   const whole = Math.max(run.summary.micros ?? 0, ...begun.map((c) => c.end ?? c.start), 1);
@@ -125,7 +117,7 @@ export async function fillStrip(element, run, choose, view) {
   const isTall = element.classList.contains("tall");
   element.hidden = !calls.length || whole < 1000;
   if (element.hidden) return;
-  const lanes = make("div", { class: "lanes" });
+  const lanes = make("div.lanes", {});
   const step = TICKS.find((t) => whole / t <= 6) ?? whole;
   for (let t = 0; t < whole; t += step) lanes.append(place(make("span", { class: t / whole > LAST_TICKS ? "tick before" : "tick" }, t ? took(t) : "0"), t / whole));
   const shown = calls.slice(0, isTall ? 2000 : MAX_SINGLE_BARS);
@@ -139,7 +131,7 @@ export async function fillStrip(element, run, choose, view) {
     lanes.style.height = `${18 + made.px * made.lanes.length}px`;
     lanes.classList.toggle("named", isNamed);
     for (const [i, lane] of isNamed ? made.lanes.entries() : []) {
-      const name = make("span", { class: "lane-name" }, lane.name);
+      const name = make("span.lane-name", {}, lane.name);
       name.style.top = `${4 + i * LANE_PX}px`;
       lanes.append(name);
     }
@@ -151,5 +143,5 @@ export async function fillStrip(element, run, choose, view) {
     }
   }
   lanes.addEventListener("click", (e) => e.target.closest(".bar") && choose(Number(e.target.closest(".bar").dataset.call)));
-  clear(element).append(lanes, ...(isTall && view ? [slider(whole, view)] : []));
+  clear(element).append(lanes, ...(isTall && view ? [momentSlider(whole, (moment) => view.setMoment(moment))] : []));
 }

@@ -16,7 +16,7 @@ export function jsonTree(value, depth = 0) {
   const fill = () => {
     if (details.childElementCount > 1) return;
     const rows = entries.slice(0, 500).map(([k, v]) =>
-      make("li", {}, make("span", { class: "json-key" }, `${k}: `), jsonTree(v, depth + 1)));
+      make("li", {}, make("span.json-key", {}, `${k}: `), jsonTree(v, depth + 1)));
     if (entries.length > 500) rows.push(make("li", {}, `… ${entries.length - 500} more`));
     details.append(make("ul", {}, rows));
   };
@@ -42,7 +42,7 @@ function inline(text) {
 
 // Shows paragraphs, headings, lists, quotes and code of Markdown. Nothing else in the text becomes markup.
 export function markdown(text) {
-  const out = make("div", { class: "markdown" });
+  const out = make("div.markdown", {});
   let list = null;
   let code = null;
   for (const line of text.split("\n")) {
@@ -75,25 +75,36 @@ const IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/;
 
 // Shows the content of a message: a text, or parts, some of which are images.
 export function content(value) {
-  if (typeof value === "string") return make("div", { class: "plain" }, value);
+  if (typeof value === "string") return make("div.plain", {}, value);
   if (!Array.isArray(value)) return jsonTree(value);
   return make("div", {}, value.map((part) => {
     const url = part?.image_url?.url ?? part?.image_url;
     if (typeof url === "string")
       return IMAGE.test(url)
         ? make("img", { src: url, alt: "image of the message" })
-        : make("div", { class: "link" }, `image at ${url}`);
+        : make("div.link", {}, `image at ${url}`);
     return typeof part?.text === "string" ? content(part.text) : jsonTree(part);
   }));
 }
 
 // Makes a list of messages, shown as a chat.
 export function chat(messages) {
-  return make("ol", { class: "chat" }, messages.map((m) =>
+  return make("ol.chat", {}, messages.map((m) =>
     make("li", { class: "message", "data-role": m?.role ?? "" },
-      make("span", { class: "role" }, String(m?.role ?? "message")),
+      make("span.role", {}, String(m?.role ?? "message")),
       content(m?.content ?? ""),
       m?.tool_calls ? jsonTree(m.tool_calls) : null)));
+}
+
+// Returns the request that was sent, in the form of OpenAI.
+export function requestOf(settings, model, messages) {
+  return { ...settings, model: String(model ?? "model").replace(/^[^/]*\//, ""), messages };
+}
+
+// Returns the request as a curl command. The key is named as a variable and not shown.
+export function curl(request) {
+  const body = JSON.stringify(request).replaceAll("'", "'\\''");
+  return `curl "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" \\\n  -H 'Content-Type: application/json' -d '${body}'\n`;
 }
 
 const MAX_COMPARED = 2000; // maximum number of words or lines that are aligned; a longer text is shown as replaced
@@ -136,7 +147,7 @@ export function listChanges(a, b) {
 
 // Returns two texts as lists of nodes: words that only the first text has are in del, words that only the second has are in ins.
 export function wordChanges(before, after) {
-  const split = (s) => s.split(/(\s+)/).filter((w) => w !== "");
+  const split = (s) => s.match(/\s+|[\p{L}\p{M}\p{N}_]+|[^\s\p{L}\p{M}\p{N}_]/gu) ?? [];
   const left = [];
   const right = [];
   for (const [both, gone, come] of listChanges(split(before), split(after))) {

@@ -2,7 +2,7 @@
 // it was at a moment: which boxes had begun and had no result yet, and which had not begun. The lanes of two runs are
 // below each other on one scale, which begins with the start of each run.
 // SPDX-License-Identifier: Apache-2.0
-import { make, clear, duration, makeWalkable, timeOf } from "./dom.js";
+import { make, makeButton, clear, fromOf, inOneLine, took, makeWalkable, momentSlider, timeOf } from "./dom.js";
 
 const LANE = 14;
 
@@ -19,10 +19,9 @@ export class TimePane {
   }
 
   bar(b, side, total) {
-    const e = make("button", {
-      type: "button", class: "bar", tabindex: "-1", "data-kind": b.kind, "data-box": b.id,
-      title: `${b.kind}, ${timeOf(b)}`,
-      "aria-label": `${b.kind}, ${timeOf(b)}, from ${duration(b.start)}`,
+    const e = makeButton({ class: "bar", tabindex: "-1", "data-kind": b.kind, "data-box": b.id,
+      title: inOneLine(b.kind, timeOf(b)),
+      "aria-label": inOneLine(b.kind, timeOf(b), fromOf(b)),
       onclick: () => this.choose(b.id, side),
     });
     e.style.left = `${(100 * b.start) / total}%`;
@@ -36,8 +35,8 @@ export class TimePane {
     const { name, micros } = this.runs[side].summary;
     const lanes = make("div", { class: "lanes", role: "group", "aria-label": `Time of ${name}` }, bars.map((b) => this.bar(b, side, total)));
     lanes.style.height = `${LANE * (1 + Math.max(0, ...bars.map((b) => b.lane)))}px`;
-    const title = this.runs.length > 1 ? make("h3", {}, `${name}: ${duration(micros ?? 0)}`) : null;
-    return [title, make("div", { class: "scroll" }, lanes)];
+    const title = this.runs.length > 1 ? make("h3", {}, [name, took(micros)].filter(Boolean).join(": ")) : null;
+    return [title, make("div.scroll", {}, lanes)];
   }
 
   // Draws the lanes. During a run they are drawn again and again, unless the user has chosen an earlier moment.
@@ -49,18 +48,11 @@ export class TimePane {
     this.loaded = true;
     const lists = await Promise.all(this.runs.map((r) => r.lanes()));
     const total = Math.max(1, ...this.runs.map((r) => r.summary.micros ?? 1), ...lists.flat().map((b) => b.end));
-    const shown = make("output", {}, duration(total));
-    const slider = make("input", {
-      type: "range", min: 0, max: 1000, value: 1000, "aria-label": "moment of the run", "aria-valuetext": duration(total),
-      oninput: () => {
-        const moment = (total * slider.value) / 1000;
-        shown.textContent = duration(Math.round(moment));
-        slider.setAttribute("aria-valuetext", shown.textContent);
-        this.moment = slider.value === "1000" ? null : moment;
-        this.onMoment(this.moment);
-      },
+    const slider = momentSlider(total, (moment) => {
+      this.moment = moment;
+      this.onMoment(moment);
     });
-    clear(this.element).append(make("div", { class: "slider" }, slider, shown),
+    clear(this.element).append(slider,
       ...lists.flatMap((bars, side) => this.lanes(bars, side, total)).filter(Boolean));
     const first = this.element.querySelector(".bar");
     if (first) first.tabIndex = 0;

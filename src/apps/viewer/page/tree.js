@@ -3,7 +3,7 @@
 // readers expect of a tree: up and down among the boxes that are shown, right opens a box or goes into it, left closes
 // it or leaves it.
 // SPDX-License-Identifier: Apache-2.0
-import { make, scrollText, timeOf } from "./dom.js";
+import { make, makeButton, scrollText, timeOf } from "./dom.js";
 import { wayTo } from "./data.js";
 import { showMoment } from "./time.js";
 
@@ -27,13 +27,13 @@ function label(box) {
 }
 
 function title(box) {
-  return make("div", { class: "title" },
-    make("span", { class: "kind" }, box.kind),
-    nameOf(box) ? make("span", { class: "def" }, nameOf(box)) : null,
-    box.model ? make("span", { class: "model" }, box.model) : null,
-    box.role ? make("span", { class: "role" }, box.role) : null,
-    box.state !== "done" ? make("strong", { class: "state" }, box.state) : null,
-    make("span", { class: "numbers" },
+  return make("div.title", {},
+    make("span.kind", {}, box.kind),
+    nameOf(box) ? make("span.def", {}, nameOf(box)) : null,
+    box.model ? make("span.model", {}, box.model) : null,
+    box.role ? make("span.role", {}, box.role) : null,
+    box.state !== "done" ? make("strong.state", {}, box.state) : null,
+    make("span.numbers", {},
       box.tokens ? `${box.tokens} tokens ` : "",
       box.end > box.start ? timeOf(box) : ""));
 }
@@ -43,8 +43,8 @@ function title(box) {
 function shownText(box) {
   if (box.text === undefined) return null;
   return make("div", { class: box.json ? "result json" : "result" },
-    box.tail ? make("span", { class: "more" }, "… ") : null, box.text,
-    box.cut ? make("span", { class: "more" }, " …") : null);
+    box.tail ? make("span.more", {}, "… ") : null, box.text,
+    box.cut ? make("span.more", {}, " …") : null);
 }
 
 export class Tree {
@@ -93,7 +93,7 @@ export class Tree {
 
   // Makes the button that draws the tree from another box on.
   deeper(text, go) {
-    const button = make("button", { type: "button", class: "rest deeper" }, text);
+    const button = makeButton({ class: "rest deeper" }, text);
     button.addEventListener("click", (e) => {
       e.stopPropagation();
       go();
@@ -154,7 +154,7 @@ export class Tree {
 
   // Makes the button that shows the children from a number on.
   rest(item, next) {
-    const rest = make("button", { type: "button", class: "rest" }, `${item.box.n - next} more`);
+    const rest = makeButton({ class: "rest" }, `${item.box.n - next} more`);
     rest.next = next;
     rest.addEventListener("click", async (e) => {
       e.stopPropagation();

@@ -7,6 +7,7 @@
 #include "viewer/box_json.h"
 #include "viewer/reading/failed_attempts.h"
 #include "viewer/reading/policy_answers.h"
+#include "viewer/reading/printing.h"
 
 #include "base/banned.h"
 
@@ -43,8 +44,8 @@ pdl_str pdl_box_tool(const pdl_box *b) {
 
 pdl_vref pdl_box_tool_arguments(const pdl_box *b) {
     pdl_vref args = pdl_box_arguments(b);
-    pdl_vref inner = is_of_server(b) && pdl_is_dict(args) ? pdl_dict_getz(args, "arguments")
-                                                          : pdl_absent();
+    pdl_vref inner =
+        is_of_server(b) && pdl_is_dict(args) ? pdl_dict_getz(args, "arguments") : pdl_absent();
     return pdl_is_dict(inner) ? inner : args;
 }
 
@@ -66,6 +67,8 @@ static void count_one(const pdl_box *b, bool model, pdl_digest *g) {
     g->runs += pdl_box_is_run(b) && !g->runs; /* a run that contains other runs is not counted */
     g->tools += pdl_box_tool(b).n > 0;
     g->functions += pdl_box_is_kind(b, "function");
+    g->loops += (pdl_box_is_kind(b, "repeat") && g->rows >= PDL_LONG_LOOP) ||
+                (pdl_box_is_kind(b, "map") && g->rows >= PDL_LONG_MAP);
     g->tokens_in += pdl_usage_count(pdl_box_get(b, "pdl__usage"), "prompt_tokens");
     g->tokens_out += pdl_usage_count(pdl_box_get(b, "pdl__usage"), "completion_tokens");
     if (b->start && (!g->start || b->start < g->start)) g->start = b->start;
@@ -95,7 +98,10 @@ pdl_digest *pdl_digests_new(const pdl_doc *d) {
     for (size_t i = d->boxes.n; i-- > 0;) {
         const pdl_box *b = &d->boxes.p[i];
         count_one(b, pdl_box_is_model_call(d, (uint32_t)i), &all[i]);
-        if (i) add(&all[b->parent], &all[i], pdl_box_tool(b).n > 0);
+        if (!i) break;
+        add(&all[b->parent], &all[i], pdl_box_tool(b).n > 0);
+        if (!pdl_box_is_kind(b, "call")) all[b->parent].loops += all[i].loops;
+        all[b->parent].rows += pdl_step_is_in(b, "repeat") || pdl_step_is_in(b, "map");
     }
     return all;
 }

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "value/json_put.h"
 #include "value/json_write.h"
+#include "value/member.h"
 #include "value/text.h"
 #include "viewer/box_json.h"
 #include "viewer/reading/printing.h"
@@ -35,7 +36,7 @@ static const char *body_of(const pdl_box *loop) {
     return pdl_box_is_kind(loop, "map") ? "map" : NULL;
 }
 
-/* Returns the value of a variable of `for` in the round with the box of child i. */
+/* Returns the value that a variable of `for` had in the round of the loop in which box i is. */
 static pdl_vref loop_value(const pdl_reading *r, const pdl_box *loop, uint32_t i, pdl_str name) {
     pdl_vref all = pdl_box_loop_lists(loop);
     pdl_vref list = pdl_is_dict(all) ? pdl_dict_gets(all, name) : pdl_absent();
@@ -125,8 +126,8 @@ static void names_of(const pdl_reading *r, uint32_t box, pdl_vref v, unsigned de
         }
         for (size_t i = 0; i < pdl_dict_len(v); i++) {
             pdl_vref key = pdl_dict_key_at(v, i);
-            bool skip = pdl_is_str(key) && (pdl_doc_is_fact(pdl_str_get(key)) ||
-                                            pdl_text_is(key, "defs"));
+            bool skip =
+                pdl_is_str(key) && (pdl_doc_is_fact(pdl_str_get(key)) || pdl_text_is(key, "defs"));
             if (!skip) names_of(r, box, pdl_dict_val_at(v, i), depth + 1, f);
         }
     }
@@ -157,6 +158,15 @@ static pdl_vref inner_block(const pdl_box *b) {
     return pdl_is_dict(program) ? program : b->block;
 }
 
+void pdl_put_failure_text(const pdl_box *b, pdl_buf *out) {
+    pdl_str text = pdl_str_get(pdl_box_get(b, "msg"));
+    bool is_read = !pdl_is_absent(pdl_member(inner_block(b), "read"));
+    if (is_read && pdl_str_eq(text, PDL_STR("EOF")))
+        PDL_PUT(out, "The input ended before this question was answered");
+    else
+        pdl_buf_put(out, text);
+}
+
 void pdl_put_values(const pdl_reading *r, uint32_t box, pdl_buf *out) {
     found_names f = {.n = 0};
     pdl_vref program = pdl_box_get(box_at(r, box), "program");
@@ -185,8 +195,8 @@ static void put_place(const pdl_view_source *s, uint32_t box, pdl_buf *out) {
     pdl_buf_putf(out, " line %u", l->first);
 }
 
-/* Appends a text such as "called at line 17" or "round 2". Appends nothing for a block that adds no
- * information. i: the box inside `up` that contains the failure. */
+/* Appends a text such as "called at line 17" or "iteration 2". Appends nothing for a block that
+ * adds no information. i: the box inside `up` that contains the failure. */
 static void put_step(const pdl_reading *r, const pdl_view_source *s, uint32_t up, uint32_t i,
                      pdl_buf *out) {
     const pdl_box *b = box_at(r, up);
@@ -197,21 +207,26 @@ static void put_step(const pdl_reading *r, const pdl_view_source *s, uint32_t up
         pdl_buf_put(out, pdl_box_is_kind(b, "include") ? PDL_STR("included") : PDL_STR("imported"));
         put_place(s, up, out);
     } else if (body_of(b) && pdl_step_is_in(box_at(r, i), body_of(b))) {
-        pdl_buf_putf(out, "%s %u", pdl_box_is_kind(b, "map") ? "row" : "round",
+        pdl_buf_putf(out, "%s %u", pdl_box_is_kind(b, "map") ? "row" : "iteration",
                      round_of(r, i, body_of(b)) + 1);
     }
 }
 
 void pdl_put_failure(const pdl_reading *r, const pdl_view_source *s, uint32_t box, pdl_buf *out) {
-    size_t n = 0;
+    size_t n = 0; /* number of steps that were appended */
     pdl_put_values(r, box, out);
     pdl_json_put_key(out, "way");
     pdl_json_open(out, '[');
     for (uint32_t i = box; i && n < MAX_WAY; i = box_at(r, i)->parent) {
         pdl_buf text = PDL_BUF;
         put_step(r, s, box_at(r, i)->parent, i, &text);
-        if (text.len && n++) pdl_buf_putc(out, ',');
-        if (text.len) pdl_json_quote(pdl_buf_str(&text), 0, out);
+        if (text.len) {
+            n++;
+            pdl_json_open(out, '{');
+            pdl_json_put_text(out, "text", pdl_buf_str(&text));
+            pdl_json_put_int(out, "box", box_at(r, i)->parent);
+            pdl_buf_putc(out, '}');
+        }
         pdl_buf_fini(&text);
     }
     pdl_buf_putc(out, ']');

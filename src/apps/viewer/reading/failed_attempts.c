@@ -1,4 +1,7 @@
-/* failed_attempts.c -- see failed_attempts.h. A trace has the attempts in the member
+/* failed_attempts.c -- finds attempts of a block that failed before a retry or a fallback; see
+ * failed_attempts.h.
+ *
+ * A trace has the attempts in the member
  * `pdl__abandoned` of their block, each as an error block.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -12,9 +15,7 @@
 
 enum { DEEPEST = 64 };
 
-bool pdl_box_is_attempt(const pdl_box *b) {
-    return b->abandoned && pdl_step_is_in(b, "abandoned");
-}
+bool pdl_box_is_attempt(const pdl_box *b) { return b->abandoned && pdl_step_is_in(b, "abandoned"); }
 
 uint32_t pdl_box_attempts(const pdl_doc *d, uint32_t i) {
     const pdl_box *b = &d->boxes.p[i];

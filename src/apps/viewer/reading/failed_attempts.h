@@ -8,7 +8,7 @@
 #define PDL_VIEWER_FAILED_ATTEMPTS_H
 
 #include "base/buf.h"
-#include "viewer/doc.h"
+#include "viewer/boxes.h"
 
 /* Returns true when the box is a failed attempt of the block around it. */
 bool pdl_box_is_attempt(const pdl_box *b);

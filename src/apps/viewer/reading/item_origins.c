@@ -6,6 +6,7 @@
 
 #include "value/json_put.h"
 #include "viewer/reading/failed.h"
+#include "viewer/reading/printing.h"
 
 #include "base/banned.h"
 
@@ -98,7 +99,9 @@ static void put_part(const pdl_reading *r, size_t from, size_t to, const pdl_tex
     pdl_put_unescaped(pdl_str_sub(pdl_buf_str(&r->text), from, to), &text);
     pdl_json_open(out, '{');
     pdl_json_put_text(out, "text", pdl_buf_str(&text));
-    if (p) {
+    if (p && p->maker == PDL_MADE_BY_expression) {
+        pdl_json_put_text(out, "kind", pdl_str_of(pdl_maker_name((pdl_maker)p->maker)));
+    } else if (p) {
         item_source s = source_of(r, p);
         uint32_t call = s.item ? r->calls[r->items.p[s.item - 1].call_box] : 0;
         pdl_json_put_text(out, "kind", pdl_str_of(pdl_maker_name(s.maker)));
@@ -109,24 +112,60 @@ static void put_part(const pdl_reading *r, size_t from, size_t to, const pdl_tex
     pdl_buf_fini(&text);
 }
 
-void pdl_put_origins(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+/* Appends the values in a piece that expressions made, in their order. Those with known makers are
+ * from the stored parts. */
+static void list_parts(const pdl_reading *r, uint32_t i, pdl_text_parts *out) {
     const pdl_provenance *o = &r->origins;
     const pdl_item *x = &r->items.p[i];
-    size_t first = pdl_provenance_parts_at(o, i), at = x->from;
+    pdl_text_parts all = {0};
+    /* the printed text of the box; the piece may also have white space of other blocks */
+    pdl_buf text = PDL_BUF;
+    if (x->maker == PDL_MADE_BY_expression) {
+        pdl_box_print(r->doc, x->box, &text);
+        (void)pdl_text_divide(r->doc->boxes.p[x->box].block, pdl_buf_str(&text), x->from, &all);
+    }
+    size_t k = pdl_provenance_parts_at(o, i), n = 0;
+    for (; k < o->parts.n && o->parts.p[k].item == i; k++) {
+        for (; n < all.n && all.p[n].from < o->parts.p[k].from; n++) *pdl_vec_push(out) = all.p[n];
+        n += n < all.n;
+        *pdl_vec_push(out) = o->parts.p[k];
+    }
+    for (; n < all.n; n++) *pdl_vec_push(out) = all.p[n];
+    pdl_vec_fini(&all);
+    pdl_buf_fini(&text);
+}
+
+/* Returns true when the piece has one part, which is all of the piece but white space, and an
+ * expression made it. */
+static bool is_whole(const pdl_reading *r, uint32_t i, const pdl_text_parts *parts) {
+    const pdl_item *x = &r->items.p[i];
+    pdl_str all = pdl_str_sub(pdl_buf_str(&r->text), x->from, x->to);
+    if (parts->n != 1 || parts->p[0].maker != PDL_MADE_BY_expression) return false;
+    pdl_str part = pdl_str_sub(pdl_buf_str(&r->text), parts->p[0].from, parts->p[0].to);
+    return pdl_str_trim(all).n == pdl_str_trim(part).n;
+}
+
+void pdl_put_origins(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    const pdl_item *x = &r->items.p[i];
+    size_t at = x->from;
+    pdl_text_parts parts = {0};
     item_list from = {.n = 0};
     if (x->shape != PDL_SHAPE_piece) return;
     list_origins(r, i, &from);
     if (from.n) put_list("from", &from, out);
-    if (first == o->parts.n || o->parts.p[first].item != i || x->to - x->from > MAX_TEXT) return;
-    pdl_json_put_key(out, "parts");
-    pdl_json_open(out, '[');
-    for (size_t k = first; k < o->parts.n && o->parts.p[k].item == i; k++) {
-        put_part(r, at, o->parts.p[k].from, NULL, out);
-        put_part(r, o->parts.p[k].from, o->parts.p[k].to, &o->parts.p[k], out);
-        at = o->parts.p[k].to;
+    if (x->to - x->from <= MAX_TEXT) list_parts(r, i, &parts);
+    if (parts.n && !is_whole(r, i, &parts)) {
+        pdl_json_put_key(out, "parts");
+        pdl_json_open(out, '[');
+        for (size_t k = 0; k < parts.n; k++) {
+            put_part(r, at, parts.p[k].from, NULL, out);
+            put_part(r, parts.p[k].from, parts.p[k].to, &parts.p[k], out);
+            at = parts.p[k].to;
+        }
+        put_part(r, at, x->to, NULL, out);
+        pdl_buf_putc(out, ']');
     }
-    put_part(r, at, x->to, NULL, out);
-    pdl_buf_putc(out, ']');
+    pdl_vec_fini(&parts);
 }
 
 /* --- words ------------------------------------------------------------------------------------ */

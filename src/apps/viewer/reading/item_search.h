@@ -9,8 +9,8 @@
 
 /* A description of the items that are searched. An empty member fits every item. */
 typedef struct pdl_item_query {
-    pdl_str text; /* a part of the text that the item shows; the case of letters does not matter */
-    pdl_str kind; /* the name of a maker or a shape */
+    pdl_str text;  /* a part of the text that the item shows; the case of letters does not matter */
+    pdl_str kind;  /* the name of a maker or a shape */
     pdl_str model; /* a part of the name of the item's model */
     bool failed;
     bool slow;   /* the item is one of the slowest tenth of the calls */

@@ -48,8 +48,7 @@ static pdl_vref result_of(const row_table *t, uint32_t item) {
 static void add_column(row_table *t, pdl_str name, pdl_vref list, bool whole) {
     for (size_t i = 0; i < t->n_columns; i++)
         if (pdl_str_eq(t->columns[i].name, name) && !whole) return;
-    if (t->n_columns < MAX_COLUMNS)
-        t->columns[t->n_columns++] = (row_column){name, list, whole};
+    if (t->n_columns < MAX_COLUMNS) t->columns[t->n_columns++] = (row_column){name, list, whole};
 }
 
 static void add_variables(row_table *t) {

@@ -123,10 +123,12 @@ static void put_call_facts(const paper *p, uint32_t box) {
         PDL_PUT(p->out, ", ");
         pdl_put_time(b->end - b->start, p->out);
     }
-    if (pdl_usage_tokens(usage))
-        pdl_buf_putf(p->out, ", %lld tokens in, %lld out",
-                     (long long)pdl_usage_count(usage, "prompt_tokens"),
-                     (long long)pdl_usage_count(usage, "completion_tokens"));
+    if (!pdl_usage_tokens(usage)) return;
+    PDL_PUT(p->out, ", ");
+    pdl_put_number((uint64_t)pdl_usage_count(usage, "prompt_tokens"), p->out);
+    PDL_PUT(p->out, " tokens in, ");
+    pdl_put_number((uint64_t)pdl_usage_count(usage, "completion_tokens"), p->out);
+    PDL_PUT(p->out, " out");
 }
 
 /* Writes the messages that were sent to the model. */
@@ -223,7 +225,7 @@ static uint32_t put_text_loop(paper *p, uint32_t i, uint32_t depth) {
     }
     put_text_of(p, i, first, depth);
     put_indent(p->out, depth);
-    pdl_buf_putf(p->out, "%u rounds, %d to %u\n\n", x->number - FIRST_LINES - LAST_LINES,
+    pdl_buf_putf(p->out, "%u iterations, %d to %u\n\n", x->number - FIRST_LINES - LAST_LINES,
                  FIRST_LINES + 1, x->number - LAST_LINES);
     put_text_of(p, last, x->end, depth);
     return x->end;
@@ -284,12 +286,12 @@ static void put_attempt(const paper *p, uint32_t i) {
 static void put_saying(const paper *p, uint32_t i) {
     const pdl_item *x = &p->r->items.p[i];
     put_number(p, i);
-    switch ((int)x->shape) {
+    size_t start = p->out->len;
+    switch (x->shape) {
     case PDL_SHAPE_step:
         if (x->maker != PDL_MADE_BY_model) put_title(p, i);
-        if (x->maker != PDL_MADE_BY_model) PDL_PUT(p->out, ": ");
-        if (!put_text_after(p, i, ""))
-            pdl_buf_put(p->out, pdl_str_of(pdl_item_no_text(p->r, i)));
+        if (p->out->len > start) PDL_PUT(p->out, ": ");
+        if (!put_text_after(p, i, "")) pdl_buf_put(p->out, pdl_str_of(pdl_item_no_text(p->r, i)));
         return;
     case PDL_SHAPE_tool:
         put_title(p, i);
@@ -303,9 +305,7 @@ static void put_saying(const paper *p, uint32_t i) {
         put_place(p, i);
         (void)put_text_after(p, i, ": ");
         return;
-    case PDL_SHAPE_attempt:
-        put_attempt(p, i);
-        return;
+    case PDL_SHAPE_attempt: put_attempt(p, i); return;
     case PDL_SHAPE_typed:
     case PDL_SHAPE_shown:
     case PDL_SHAPE_approval:
@@ -314,10 +314,21 @@ static void put_saying(const paper *p, uint32_t i) {
         PDL_PUT(p->out, "**");
         (void)put_text_after(p, i, ": ");
         return;
-    default:
+    case PDL_SHAPE_piece:
+    case PDL_SHAPE_quiet:
+    case PDL_SHAPE_setup:
+    case PDL_SHAPE_work:
+    case PDL_SHAPE_turn:
+    case PDL_SHAPE_loop:
+    case PDL_SHAPE_map:
+    case PDL_SHAPE_row:
+    case PDL_SHAPE_question:
+    case PDL_SHAPE_note:
+    case PDL_SHAPE_COUNT:
         put_title(p, i);
         if (x->shape == PDL_SHAPE_note || (x->shape == PDL_SHAPE_quiet && p->all))
             (void)put_text_after(p, i, x->shape == PDL_SHAPE_note ? "> " : ": ");
+        if (x->shape == PDL_SHAPE_row && x->end == i + 1) (void)put_text_after(p, i, ": ");
     }
 }
 
@@ -379,7 +390,7 @@ static uint32_t skip_rounds(const paper *p, uint32_t i, uint32_t depth) {
         last = p->r->items.p[i].number;
     put_indent(p->out, depth);
     pdl_buf_putf(p->out, "- %u %s, %u to %u\n", last - first + 1,
-                 up->shape == PDL_SHAPE_map ? "rows" : "rounds", first, last);
+                 up->shape == PDL_SHAPE_map ? "rows" : "iterations", first, last);
     return i;
 }
 

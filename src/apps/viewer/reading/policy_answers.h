@@ -6,7 +6,7 @@
 #define PDL_VIEWER_POLICY_ANSWERS_H
 
 #include "base/buf.h"
-#include "viewer/doc.h"
+#include "viewer/boxes.h"
 
 /* Returns true when a person was asked whether the action of the box may happen, and answered. */
 bool pdl_box_was_approved(const pdl_box *b);

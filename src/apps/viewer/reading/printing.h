@@ -9,7 +9,7 @@
 #define PDL_VIEWER_PRINTING_H
 
 #include "base/buf.h"
-#include "viewer/doc.h"
+#include "viewer/boxes.h"
 
 typedef enum {
     PDL_PRINTS_NOTHING,

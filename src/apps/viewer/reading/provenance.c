@@ -114,29 +114,40 @@ static size_t value_end(pdl_str text, size_t at, pdl_str s, size_t i) {
     return is_certain ? pdl_str_find(text, words, at) : PDL_NOT_FOUND;
 }
 
-static void add_part(pdl_provenance *o, uint32_t item, pdl_str expr, size_t from, size_t to) {
-    const pdl_named_value *v = value_in(o, expr);
-    if (v && to > from)
-        *pdl_vec_push(&o->parts) = (pdl_text_part){item, v->box, v->maker, from, to, expr};
-}
-
-void pdl_provenance_cut(pdl_provenance *o, uint32_t item, pdl_vref block, pdl_str text,
-                        size_t from) {
+bool pdl_text_divide(pdl_vref block, pdl_str text, size_t from, pdl_text_parts *out) {
     pdl_str s = expression_of(block), words = words_at(s, 0);
-    size_t i = words.n, at = words.n, before = o->parts.n;
+    size_t i = words.n, at = words.n, before = out->n;
     bool has_statements = pdl_str_find(s, PDL_STR("{%"), 0) != PDL_NOT_FOUND;
-    if (!o->values.n || has_statements || !pdl_str_starts(text, words)) return;
+    if (has_statements || !pdl_str_starts(text, words)) return false;
     while (i < s.n) {
         size_t next = expression_end(s, i);
         if (!next) break;
         words = words_at(s, next);
         size_t end = value_end(text, at, s, next);
         if (end == PDL_NOT_FOUND) break;
-        add_part(o, item, pdl_str_sub(s, i, next), from + at, from + end);
+        *pdl_vec_push(out) = (pdl_text_part){.maker = PDL_MADE_BY_expression,
+                                             .from = from + at,
+                                             .to = from + end,
+                                             .expr = pdl_str_sub(s, i, next)};
         at = end + words.n;
         i = next + words.n;
     }
-    if (i < s.n) o->parts.n = before; /* the text cannot be divided with certainty */
+    if (i < s.n) out->n = before;
+    return i >= s.n;
+}
+
+void pdl_provenance_cut(pdl_provenance *o, uint32_t item, pdl_vref block, pdl_str text,
+                        size_t from) {
+    pdl_text_parts all = {0};
+    if (o->values.n) (void)pdl_text_divide(block, text, from, &all);
+    for (size_t i = 0; i < all.n; i++) {
+        pdl_text_part *p = &all.p[i];
+        const pdl_named_value *v = value_in(o, p->expr);
+        if (v && p->to > p->from)
+            *pdl_vec_push(&o->parts) =
+                (pdl_text_part){item, v->box, v->maker, p->from, p->to, p->expr};
+    }
+    pdl_vec_fini(&all);
 }
 
 /* --- lists ------------------------------------------------------------------------------------ */

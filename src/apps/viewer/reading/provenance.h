@@ -10,7 +10,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "viewer/doc.h"
+#include "viewer/boxes.h"
 
 /* The value of an expression in a piece. */
 typedef struct pdl_text_part {
@@ -20,6 +20,8 @@ typedef struct pdl_text_part {
     size_t from, to; /* the part of the printed text, in bytes */
     pdl_str expr;    /* borrowed */
 } pdl_text_part;
+
+typedef PDL_VEC(pdl_text_part) pdl_text_parts;
 
 /* A work or call that an item needed. */
 typedef struct pdl_need {
@@ -32,17 +34,21 @@ typedef struct pdl_named_value {
     int maker;
 } pdl_named_value;
 
-/* It is empty when all members are zero. Parts and needs are in the order of their items. */
+/* The origins of the texts of a document. A struct whose members are all zero is empty. Parts and
+ * needs are in the order of their items. */
 typedef struct pdl_provenance {
     pdl_map names; /* name -> number of its value + 1 */
     PDL_VEC(pdl_named_value) values;
-    PDL_VEC(pdl_text_part) parts;
+    pdl_text_parts parts;
     PDL_VEC(pdl_need) needs;
 } pdl_provenance;
 
 /* From now on, the name (which must outlive o) means the value of this box. When an expression made
  * the value, the makers of the names in it count as its makers. */
 void pdl_provenance_name(pdl_provenance *o, pdl_str name, uint32_t box, int maker, pdl_vref block);
+/* Appends the values of all expressions in a text that the block printed, from this byte on.
+ * Returns false when the text cannot be divided with certainty; then nothing is appended. */
+bool pdl_text_divide(pdl_vref block, pdl_str text, size_t from, pdl_text_parts *out);
 /* Finds the values in a text that a box printed, from this byte on, and notes them for item number
  * `item`. */
 void pdl_provenance_cut(pdl_provenance *o, uint32_t item, pdl_vref block, pdl_str text,

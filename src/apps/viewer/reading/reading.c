@@ -16,23 +16,15 @@
 #include "viewer/reading/reading.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "value/member.h"
 #include "viewer/box_json.h"
-#include "viewer/reading/policy_answers.h"
 #include "viewer/reading/failed_attempts.h"
+#include "viewer/reading/policy_answers.h"
 #include "viewer/reading/printing.h"
 #include "viewer/reading/uses.h"
 
 #include "base/banned.h"
-
-enum {
-    /* Minimum number of rounds with which a loop becomes an item. Of such a loop, the first three
-     * and the last three rounds are shown. */
-    LONG_LOOP = 7,
-    LONG_MAP = 4, /* minimum number of rows with which a map becomes an item */
-};
 
 /* An aside is an item that is shown beside the text, after the line is complete. */
 typedef struct aside {
@@ -57,6 +49,7 @@ typedef struct reading_frame {
     bool rounds;     /* the parts of the box become items */
     bool has_item;   /* an item ends together with the box */
     bool is_tool;    /* the box is the frame of a tool */
+    bool plain;      /* the box belongs to a work that called nothing outside */
 } reading_frame;
 
 typedef struct reading_walk {
@@ -72,12 +65,16 @@ typedef struct reading_walk {
     /* names in `setup`; a definition that is repeated in every round becomes only one item */
     pdl_map defined;
     uint32_t n_pieces, last_piece; /* number of pieces so far; the item of the last piece */
-    uint32_t n_tools;        /* number of tools whose items have not ended */
+    uint32_t n_tools;              /* number of tools whose items have not ended */
     bool typed;   /* a person has pressed Enter since the last piece, which ended its line */
     bool stopped; /* a block that prints has failed, so the run printed nothing more */
     pdl_uses uses;
-    bool needs; /* works that are used at this time are needed by the item `needing` */
+    bool needs; /* works that are used while this is set are needed by the item `needing` */
     uint32_t needing;
+    /* 1 + the box that is visited again to print its text, or the rest of its text; 0 when there is
+     * none */
+    uint32_t again;
+    size_t printed; /* how many bytes of its text were printed before */
 } walk;
 
 static const pdl_box *box_at(const walk *w, uint32_t i) { return &w->doc->boxes.p[i]; }
@@ -110,8 +107,9 @@ static void close_item(walk *w) {
 }
 
 static reading_frame *push(walk *w, uint32_t box, bool prints) {
+    bool plain = w->stack.n && w->stack.p[w->stack.n - 1].plain;
     reading_frame *f = pdl_vec_push(&w->stack);
-    *f = (reading_frame){.box = box, .prints = prints};
+    *f = (reading_frame){.box = box, .prints = prints, .plain = plain};
     return f;
 }
 
@@ -169,6 +167,21 @@ static void keep_setup(walk *w, uint32_t box) {
     *pdl_vec_push(&w->setup) = (pdl_item){.shape = PDL_SHAPE_setup, .box = box, .name = name};
 }
 
+/* Returns true when the box called nothing outside and has a long loop or map, whose iterations are
+ * worth showing. */
+static bool is_plain_work(const walk *w, uint32_t box) {
+    const pdl_digest *g = digest_of(w, box);
+    return g->loops && !g->asked && !g->failed;
+}
+
+/* Keeps a definition until a piece uses its name. Most definitions are only listed. */
+static void keep_definition(walk *w, uint32_t box) {
+    if (is_plain_work(w, box))
+        keep_work(w, box);
+    else
+        keep_setup(w, box);
+}
+
 /* Shows the output that the box wrote while the run continued, and the actions of the boxes inside
  * it. */
 static void put_shown(walk *w, uint32_t box, bool with_parts) {
@@ -205,8 +218,8 @@ static pdl_maker maker_of(const walk *w, uint32_t i) {
     if (b->n_children && g->models) return PDL_MADE_BY_model;
     pdl_vref data = pdl_box_get(b, "data");
     if (pdl_is_dict(data)) data = pdl_dict_getz(data, "pdl__expr");
-    bool is_plain = pdl_is_str(data) && pdl_str_find(pdl_str_get(data), PDL_STR("${"), 0) ==
-                                            PDL_NOT_FOUND;
+    bool is_plain =
+        pdl_is_str(data) && pdl_str_find(pdl_str_get(data), PDL_STR("${"), 0) == PDL_NOT_FOUND;
     return is_plain ? PDL_MADE_BY_literal : PDL_MADE_BY_expression;
 }
 
@@ -216,7 +229,10 @@ static void show_aside(walk *w, uint32_t i) {
     if (a.shape == PDL_SHAPE_step) x->maker = maker_of(w, a.box);
     x->name = a.name;
     x->unused = a.unused;
-    if (a.shape == PDL_SHAPE_work) push_inside(w, a.box, true, false);
+    if (a.shape == PDL_SHAPE_work) {
+        push_inside(w, a.box, true, false);
+        w->stack.p[w->stack.n - 1].plain = is_plain_work(w, a.box);
+    }
     if (a.shape == PDL_SHAPE_attempt) push_inside(w, a.box, false, false);
 }
 
@@ -279,7 +295,7 @@ static bool ends_line(pdl_str s) { return s.n && s.p[s.n - 1] == '\n'; }
 /* Returns true when the loop becomes an item: it has many rounds, and each is a separate line. */
 static bool is_long_loop(const walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
-    if (!pdl_box_is_kind(b, "repeat") || count_parts(w, i, "repeat") < LONG_LOOP) return false;
+    if (!pdl_box_is_kind(b, "repeat") || count_parts(w, i, "repeat") < PDL_LONG_LOOP) return false;
     if (w->r->text.len && !ends_line(pdl_buf_str(&w->r->text))) return false;
     if (ends_line(pdl_box_separator(b))) return true;
     for (uint32_t k = b->first; k < b->first + b->n_children; k++) {
@@ -318,14 +334,53 @@ static void use_parts(walk *w, uint32_t i) {
     for (uint32_t k = b->first; k < b->first + b->n_children; k++) use(w, k);
 }
 
+static bool at_line_start(const walk *w) {
+    return !w->r->text.len || w->typed || ends_line(pdl_buf_str(&w->r->text));
+}
+
+/* Visits a box that prints once more, after the items that are due were shown. printed: how many
+ * bytes of its text were printed already. */
+static void visit_again(walk *w, uint32_t i, size_t printed) {
+    w->again = i + 1;
+    w->printed = printed;
+    push(w, i, true)->one = true;
+}
+
+/* Notes what the box showed while its text was made, since that comes before the text. Returns
+ * false when the box showed nothing, or was visited again. */
+static bool shows_first(walk *w, uint32_t i) {
+    if (!digest_of(w, i)->shown || w->again == i + 1) return false;
+    put_shown(w, i, true);
+    visit_again(w, i, 0);
+    return true;
+}
+
+/* Appends the text of the box. When items wait for the end of the line, a text of the author is
+ * appended only up to that end. Returns false when the rest is still to be printed. */
+static bool put_result(walk *w, uint32_t i) {
+    pdl_buf text = PDL_BUF;
+    size_t done = w->again == i + 1 ? w->printed : 0;
+    pdl_box_print(w->doc, i, &text);
+    pdl_str rest = pdl_str_sub(pdl_buf_str(&text), done, text.len);
+    bool waits =
+        w->n_shown < w->due.n && !at_line_start(w) && maker_of(w, i) == PDL_MADE_BY_literal;
+    size_t end = waits ? pdl_str_find(rest, PDL_STR("\n"), 0) : PDL_NOT_FOUND;
+    bool whole = end == PDL_NOT_FOUND || is_blank(pdl_str_sub(rest, end, rest.n));
+    pdl_buf_put(&w->r->text, whole ? rest : pdl_str_sub(rest, 0, end + 1));
+    if (!whole) visit_again(w, i, done + end + 1);
+    pdl_buf_fini(&text);
+    return whole;
+}
+
 /* Prints a result. The models and tools that made the result are shown below it. */
 static void print_result(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     bool leaf = pdl_box_is_kind(b, "model") || pdl_box_is_kind(b, "read") || pdl_box_is_code(b);
     size_t from = w->r->text.len;
-    pdl_box_print(w->doc, i, &w->r->text);
+    if (shows_first(w, i)) return;
+    bool whole = put_result(w, i);
     add_piece(w, i, maker_of(w, i), from);
-    put_shown(w, i, true);
+    if (!whole) return;
     if (pdl_box_is_kind(b, "model") && w->r->text.len == from) put_due(w, PDL_SHAPE_step, i);
     w->needs = w->r->items.n > 0 && w->r->items.p[w->r->items.n - 1].box == i;
     w->needing = (uint32_t)w->r->items.n - 1;
@@ -334,7 +389,8 @@ static void print_result(walk *w, uint32_t i) {
     if (pdl_box_variable(b).n) pdl_uses_follow(&w->uses, pdl_box_variable(b), b->block);
     uint32_t attempts = pdl_box_attempts(w->doc, i), asked = digest_of(w, i)->asked;
     for (uint32_t k = b->first; k < b->first + attempts; k++) asked -= digest_of(w, k)->asked;
-    if (asked > leaf) {
+    bool is_text = pdl_is_str(pdl_box_get(b, "pdl__result"));
+    if (asked > leaf || (is_plain_work(w, i) && !is_text)) {
         put_due(w, PDL_SHAPE_work, i);
         return;
     }
@@ -380,7 +436,7 @@ static void print(walk *w, uint32_t i) {
         if (digest_of(w, i)->asked)
             keep_work(w, i);
         else
-            keep_setup(w, i);
+            keep_definition(w, i);
     } else if (fell_back(w, i)) {
         put_shown(w, i, false);
         put_approval(w, i);
@@ -401,12 +457,19 @@ static void print(walk *w, uint32_t i) {
     }
 }
 
-/* Returns true for a value that deserves a line. An empty list does not, and white
- * space does not. */
+/* Returns true for a value that deserves a line. An empty list and white space deserve none. */
 static bool says_something(const pdl_box *b) {
     pdl_vref v = pdl_box_get(b, "pdl__result");
     if (pdl_is_list(v)) return pdl_list_len(v) > 0;
     return pdl_is_str(v) ? !is_blank(pdl_str_get(v)) : !pdl_is_absent(v) && !pdl_is_null(v);
+}
+
+/* Returns true for code or a file whose result was shown, and that nothing else needs. */
+static bool is_only_shown(const walk *w, uint32_t i) {
+    const pdl_box *b = box_at(w, i);
+    const pdl_digest *g = digest_of(w, i);
+    return pdl_box_is_shown(b) && g->asked == 1 && !g->failed && !pdl_box_variable(b).n &&
+           (pdl_box_is_code(b) || pdl_box_reads_file(b)) && !pdl_box_was_approved(b);
 }
 
 /* Handles a block whose result is not a part of the text. */
@@ -416,6 +479,7 @@ static void leave_out(walk *w, uint32_t i) {
     note_name(w, i);
     put_shown(w, i, true);
     if (pdl_box_is_shown(b) && says_something(b)) put_due(w, PDL_SHAPE_shown, i);
+    if (is_only_shown(w, i) && pdl_box_adds_no_messages(b)) return;
     if (pdl_box_is_kind(b, "read") && !pdl_box_reads_file(b))
         put_due(w, is_question(b) ? PDL_SHAPE_question : PDL_SHAPE_typed, i);
     else if ((g->asked || g->failed) && !pdl_box_adds_no_messages(b) && !pdl_box_variable(b).n)
@@ -423,7 +487,7 @@ static void leave_out(walk *w, uint32_t i) {
     else if (g->asked || g->failed)
         keep_work(w, i);
     else if (pdl_box_adds_no_messages(b))
-        keep_setup(w, i);
+        keep_definition(w, i);
     else if (says_something(b) && !pdl_box_is_shown(b))
         put_due(w, PDL_SHAPE_quiet, i);
 }
@@ -436,7 +500,7 @@ static void pass_by(walk *w, uint32_t i) {
     note_name(w, i);
     put_shown(w, i, true);
     if (!g->asked && !g->failed) {
-        if (is_definition) keep_setup(w, i);
+        if (is_definition) keep_definition(w, i);
     } else if (is_definition) {
         keep_work(w, i);
     } else {
@@ -517,10 +581,11 @@ static bool visit_loop(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     bool repeats = pdl_box_is_kind(b, "repeat"), maps = pdl_box_is_kind(b, "map");
     uint32_t n = repeats ? count_parts(w, i, "repeat") : maps ? count_parts(w, i, "map") : 0;
-    bool is_long = n >= (repeats ? (uint32_t)LONG_LOOP : (uint32_t)LONG_MAP) ||
+    bool is_long = n >= (repeats ? (uint32_t)PDL_LONG_LOOP : (uint32_t)PDL_LONG_MAP) ||
                    (maps && n && pdl_box_is_run(box_at(w, b->first)));
-    if (!n || (maps && !is_long) || (repeats && !digest_of(w, i)->models)) return false;
-    if (!is_long && w->n_tools) return false;
+    bool plain = w->stack.p[w->stack.n - 1].plain;
+    if (!n || (maps && !is_long) || (repeats && !digest_of(w, i)->models && !plain)) return false;
+    if (!is_long && (w->n_tools || plain)) return false;
     if (is_long) {
         add_item(w, repeats ? PDL_SHAPE_loop : PDL_SHAPE_map, i)->number = n;
         push_inside(w, i, false, false);
@@ -534,8 +599,9 @@ static bool visit_loop(walk *w, uint32_t i) {
 static void visit_in_work(walk *w, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     const pdl_digest *g = digest_of(w, i);
+    bool plain = w->stack.p[w->stack.n - 1].plain && g->loops;
     use(w, i); /* the works that the loop uses are shown after it */
-    if (!g->asked && !g->failed) return;
+    if (!g->asked && !g->failed && !plain) return;
     if (pdl_box_was_approved(b)) add_item(w, PDL_SHAPE_approval, i);
     if (pdl_box_is_kind(b, "model") || pdl_box_is_code(b) || pdl_box_reads_file(b))
         visit_step(w, i, PDL_SHAPE_step);
@@ -558,6 +624,14 @@ static uint32_t turns_before(const walk *w) {
     return 0;
 }
 
+/* Handles a round that called nothing. The round has a single item inside it, with its value. */
+static void visit_plain_round(walk *w, uint32_t i, uint32_t number) {
+    add_item(w, PDL_SHAPE_turn, i)->number = number;
+    open_item(w);
+    add_item(w, PDL_SHAPE_step, i)->maker = maker_of(w, i);
+    close_item(w);
+}
+
 static void visit_of_work(walk *w, reading_frame *f, uint32_t i) {
     const pdl_box *b = box_at(w, i);
     if (pdl_box_is_attempt(b)) {
@@ -569,7 +643,9 @@ static void visit_of_work(walk *w, reading_frame *f, uint32_t i) {
          is_round = f->rounds && pdl_step_is_in(b, "repeat");
     if (is_round && f->parts == 0 && !f->has_item) f->before = turns_before(w);
     uint32_t number = is_row || is_round ? f->before + ++f->parts : 0;
-    if (is_row || (is_round && digest_of(w, i)->models)) {
+    if (is_round && f->plain && !digest_of(w, i)->loops) {
+        visit_plain_round(w, i, number);
+    } else if (is_row || (is_round && (digest_of(w, i)->models || f->plain))) {
         add_item(w, is_row ? PDL_SHAPE_row : PDL_SHAPE_turn, i)->number = number;
         push_inside(w, i, true, false);
     } else {
@@ -578,10 +654,6 @@ static void visit_of_work(walk *w, reading_frame *f, uint32_t i) {
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */
-
-static bool at_line_start(const walk *w) {
-    return !w->r->text.len || w->typed || ends_line(pdl_buf_str(&w->r->text));
-}
 
 /* Returns true when it is certain that the block failed. In a damaged trace, a block without an end
  * may have ended without a failure. */
@@ -618,9 +690,7 @@ static void step(walk *w) {
 }
 
 /* Returns true inside a work. The works that this work uses are shown after it. */
-static bool is_in_work(const walk *w) {
-    return w->stack.n && !w->stack.p[w->stack.n - 1].prints;
-}
+static bool is_in_work(const walk *w) { return w->stack.n && !w->stack.p[w->stack.n - 1].prints; }
 
 /* Walks through all boxes. Items that are due are shown when a line is complete, or when the text
  * is over. */
@@ -634,37 +704,6 @@ static void run(walk *w, bool over) {
         else
             return;
     }
-}
-
-/* Moves the definitions before all other items except a note. */
-static void put_setup_first(walk *w) {
-    pdl_reading *r = w->r;
-    uint32_t n = (uint32_t)w->setup.n + 1;
-    uint32_t first = r->items.n && r->items.p[0].shape == PDL_SHAPE_note;
-    PDL_VEC(pdl_item) all = {0};
-    if (!w->setup.n) return;
-    pdl_vec_expect(&all, n + r->items.n);
-    for (uint32_t i = 0; i < first; i++) *pdl_vec_push(&all) = r->items.p[i];
-    *pdl_vec_push(&all) = (pdl_item){
-        .shape = PDL_SHAPE_setup, .parent = first, .end = first + n, .number = n - 1};
-    for (uint32_t i = 0; i < w->setup.n; i++) {
-        pdl_item x = w->setup.p[i];
-        x.parent = first;
-        x.depth = 1;
-        x.end = first + i + 2;
-        *pdl_vec_push(&all) = x;
-    }
-    for (size_t i = first; i < r->items.n; i++) {
-        pdl_item x = r->items.p[i];
-        x.parent += n;
-        x.end += n;
-        *pdl_vec_push(&all) = x;
-    }
-    pdl_provenance_shift(&r->origins, n);
-    pdl_vec_fini(&r->items);
-    r->items.p = all.p;
-    r->items.n = all.n;
-    r->items.cap = all.cap;
 }
 
 /* Finds for each box the first item about it. */
@@ -683,12 +722,16 @@ static void walk_all(pdl_reading *r) {
     run(&w, true);
     for (uint32_t i = 0; i < w.asides.n; i++) {
         if (w.asides.p[i].begun) continue;
+        if (is_plain_work(&w, w.asides.p[i].box)) {
+            keep_setup(&w, w.asides.p[i].box);
+            continue;
+        }
         w.asides.p[i].unused = true;
         make_due(&w, i);
     }
     run(&w, true);
     assert(!w.open.n && !w.stack.n);
-    put_setup_first(&w);
+    pdl_reading_put_setup(r, w.setup.p, (uint32_t)w.setup.n);
     find_items(r);
     pdl_vec_fini(&w.stack);
     pdl_vec_fini(&w.open);
@@ -697,35 +740,6 @@ static void walk_all(pdl_reading *r) {
     pdl_vec_fini(&w.setup);
     pdl_map_fini(&w.defined);
     pdl_uses_fini(&w.uses);
-}
-
-/* --- numbers of calls ------------------------------------------------------------------------- */
-
-typedef struct begun {
-    int64_t start;
-    uint32_t box;
-} begun;
-
-static int by_start(const void *a, const void *b) {
-    const begun *x = a, *y = b;
-    if (x->start != y->start) return x->start < y->start ? -1 : 1;
-    return (x->box > y->box) - (x->box < y->box);
-}
-
-static void number_calls(pdl_reading *r) {
-    PDL_VEC(begun) calls = {0};
-    r->calls = PDL_NEW_N(uint32_t, r->doc->boxes.n);
-    for (uint32_t i = 0; i < r->doc->boxes.n; i++)
-        if (pdl_box_is_model_call(r->doc, i))
-            *pdl_vec_push(&calls) = (begun){r->doc->boxes.p[i].start, i};
-    if (calls.n) qsort(calls.p, calls.n, sizeof *calls.p, by_start);
-    r->by_number = PDL_NEW_N(uint32_t, calls.n + 1);
-    for (uint32_t i = 0; i < calls.n; i++) {
-        r->by_number[i] = calls.p[i].box;
-        r->calls[calls.p[i].box] = i + 1;
-    }
-    r->n_calls = (uint32_t)calls.n;
-    pdl_vec_fini(&calls);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -738,7 +752,7 @@ pdl_reading *pdl_reading_new(const pdl_doc *d) {
     r->comparison->report = pdl_absent();
     r->arena = pdl_arena_make();
     r->digests = pdl_digests_new(d);
-    number_calls(r);
+    pdl_reading_number_calls(r);
     walk_all(r);
     assert(pdl_reading_ok(r));
     return r;
@@ -759,40 +773,9 @@ void pdl_reading_free(pdl_reading *r) {
     pdl_free(r);
 }
 
-bool pdl_reading_ok(const pdl_reading *r) {
-    size_t text = 0;
-    for (uint32_t i = 0; i < r->items.n; i++) {
-        const pdl_item *x = &r->items.p[i];
-        if (x->box >= r->doc->boxes.n || x->parent > i || x->end <= i || x->end > r->items.n)
-            return false;
-        if (x->depth && x->end > r->items.p[x->parent].end) return false;
-        if (x->shape != PDL_SHAPE_piece) continue;
-        bool arrives = r->doc->boxes.p[x->box].state == PDL_BOX_RUNNING;
-        if (x->from != text || x->to < x->from + !arrives) return false;
-        text = x->to;
-    }
-    return text == r->text.len;
-}
-
 void pdl_reading_text(const pdl_reading *r, pdl_buf *out) {
     pdl_str text = pdl_buf_str(&r->text);
     bool failed = r->doc->boxes.p[0].state == PDL_BOX_FAILED;
     pdl_buf_put(out, text);
     if (!failed || (text.n && !ends_line(text))) pdl_buf_putc(out, '\n');
-}
-
-const char *pdl_shape_name(pdl_shape s) {
-    static const char *const names[] = {
-#define SHAPE(id, name, doc) name,
-#include "viewer/reading/shapes.def"
-    };
-    return names[s];
-}
-
-const char *pdl_maker_name(pdl_maker m) {
-    static const char *const names[] = {
-#define MAKER(id, name) name,
-#include "viewer/reading/makers.def"
-    };
-    return names[m];
 }

@@ -1,10 +1,10 @@
 /* reading.h -- private to viewer: makes a document of a run, in the order in which a person reads
  * it. A trace is nested like its program, but a person reads text from top to bottom. So the
- * reading is a flat list of items: the printed text, cut where its maker changes, and between the
- * printed lines everything else that happened, at the place where it helps to understand the text.
- * Items are in preorder: the items inside of an item follow it, up to its `end`. The texts of the
- * pieces together are what the run printed, byte for byte. The page, Markdown and comparisons are
- * made from this list alone.
+ * reading is a flat list of items. These are the printed text, cut where its maker changes, and
+ * everything else that happened. The latter is between the printed lines, where it helps to
+ * understand the text. Items are in preorder: the items inside of an item follow it, up to its
+ * `end`. The texts of the pieces together are what the run printed, byte for byte. The page,
+ * Markdown and comparisons are made from this list alone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "viewer/doc.h"
+#include "viewer/boxes.h"
 #include "viewer/program_text.h"
 #include "viewer/reading/digest.h"
 #include "viewer/reading/provenance.h"
@@ -39,10 +39,10 @@ typedef struct pdl_item {
     uint32_t end;    /* number of the first item that is not inside it any more */
     /* number of a turn, round or row, from 1; for a setup, loop or map, the number of its parts */
     uint32_t number;
-    size_t from, to; /* the text of a piece, as offsets into the printed text */
+    size_t from, to;   /* the text of a piece, as offsets into the printed text */
     uint32_t call_box; /* box of the model call that made the item, or else its own box */
-    pdl_str name;    /* the variable or tool that the item is about; may be empty. Borrowed */
-    bool unused;     /* no piece uses the result of this work */
+    pdl_str name;      /* the variable or tool that the item is about; may be empty. Borrowed */
+    bool unused;       /* no piece uses the result of this work */
 } pdl_item;
 
 /* A report on how much the calls of a run share at their beginnings. It is computed when the first
@@ -57,18 +57,18 @@ typedef struct pdl_comparison {
 typedef struct pdl_reading {
     const pdl_doc *doc;
     PDL_VEC(pdl_item) items;
-    pdl_buf text; /* the printed text, without a line end at the end of the run */
+    pdl_buf text;        /* the printed text, without a line end at the end of the run */
     pdl_digest *digests; /* indexed by box */
     /* indexed by box: the number of its model call, from 1; 0 when it is no model call */
     uint32_t *calls;
     uint32_t n_calls;
-    uint32_t *by_number; /* the boxes of the calls; call n is at index n - 1 */
+    uint32_t *by_number;    /* the boxes of the calls; call n is at index n - 1 */
     pdl_provenance origins; /* where the pieces came from */
     /* indexed by box: the number of the item about it + 1; 0 when there is none */
     uint32_t *item_of;
     /* the name by which users refer to the run: a file or an id; may be empty. Borrowed */
     pdl_str name;
-    pdl_arena *arena; /* holds the names */
+    pdl_arena *arena;           /* holds the names */
     pdl_comparison *comparison; /* never NULL */
 } pdl_reading;
 
@@ -84,6 +84,13 @@ const char *pdl_maker_name(pdl_maker m);
 
 /* Appends the standard output of the run, its last line end included. */
 void pdl_reading_text(const pdl_reading *r, pdl_buf *out);
+
+/* call_numbers.c. Numbers the model calls of the run in the order in which they began. */
+void pdl_reading_number_calls(pdl_reading *r);
+
+/* setup_item.c. Puts one item with the definitions inside it before all other items except a
+ * note. */
+void pdl_reading_put_setup(pdl_reading *r, const pdl_item *setup, uint32_t n_setup);
 
 /* --- titles.c: what the document says around the text of the run ------------------------------ */
 
@@ -115,6 +122,8 @@ const char *pdl_reading_state(const pdl_reading *r);
 void pdl_item_place(const pdl_reading *r, const pdl_view_source *s, uint32_t i, pdl_buf *out);
 /* Appends s without the sequences that control a terminal. */
 void pdl_put_unescaped(pdl_str s, pdl_buf *out);
+/* Appends a number for people, such as "1,234". The page writes numbers in the same way. */
+void pdl_put_number(uint64_t n, pdl_buf *out);
 /* Appends a time for people, such as "0.38 s" or "12 ms"; nothing when it is below a
  * millisecond. */
 void pdl_put_time(int64_t nanos, pdl_buf *out);

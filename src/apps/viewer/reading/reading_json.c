@@ -56,8 +56,8 @@ static void put_text(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     pdl_buf text = PDL_BUF;
     pdl_item_text(r, i, &text);
     if (text.len) put_cut("text", pdl_buf_str(&text), out);
-    bool is_reply = r->items.p[i].shape == PDL_SHAPE_step &&
-                    r->items.p[i].maker == PDL_MADE_BY_model;
+    bool is_reply =
+        r->items.p[i].shape == PDL_SHAPE_step && r->items.p[i].maker == PDL_MADE_BY_model;
     if (is_reply && !pdl_str_trim(pdl_buf_str(&text)).n)
         pdl_json_put_text(out, "empty", pdl_str_of(pdl_item_no_text(r, i)));
     if (text.len > PDL_ITEM_TEXT_BYTES) put_words(pdl_buf_str(&text), out);
@@ -123,9 +123,7 @@ static bool shows_source(const pdl_reading *r, const pdl_item *x) {
 
 /* Marks an item that is in progress. By the place of the item, the page finds the text that is
  * arriving. */
-static void put_running(pdl_buf *out) {
-    pdl_json_put_text(out, "state", PDL_STR("running"));
-}
+static void put_running(pdl_buf *out) { pdl_json_put_text(out, "state", PDL_STR("running")); }
 
 /* Appends the name of the model without its provider. */
 static void put_model(const pdl_box *b, pdl_buf *out) {
@@ -254,8 +252,7 @@ void pdl_reading_json_inside(const pdl_reading *r, const pdl_view_source *s, uin
     put_range(r, s, i + 1, r->items.p[i].end, (page){from, n}, out);
 }
 
-static void put_flat(const pdl_reading *r, const pdl_view_source *s, uint32_t from,
-                     pdl_buf *out) {
+static void put_flat(const pdl_reading *r, const pdl_view_source *s, uint32_t from, pdl_buf *out) {
     pdl_json_open(out, '[');
     for (uint32_t i = from; i < r->items.n; i++) put_item(r, s, i, out);
     pdl_buf_putc(out, ']');
@@ -278,8 +275,7 @@ void pdl_reading_json_newest(const pdl_reading *r, const pdl_view_source *s, uin
     pdl_json_put_int(out, "skipped", skipped);
     pdl_json_put_bool(out, "late", late);
     if (r->digests[0].start)
-        pdl_json_put_int(out, "now",
-                         (pdl_clock_wall_ns() - r->digests[0].start) / NANOS_PER_MICRO);
+        pdl_json_put_int(out, "now", (pdl_clock_wall_ns() - r->digests[0].start) / NANOS_PER_MICRO);
     pdl_doc_json_totals(r->doc, out);
     pdl_reading_json_head(r, s, out);
     pdl_buf_putc(out, '}');
@@ -299,17 +295,33 @@ void pdl_reading_json_head(const pdl_reading *r, const pdl_view_source *s, pdl_b
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
+/* Returns true when the messages of this call begin with its context. */
+static bool begins_with_context(const pdl_doc *d, uint32_t box) {
+    uint32_t at = box;
+    pdl_str member = PDL_STR("pdl__model_input");
+    pdl_vref v = pdl_box_get(&d->boxes.p[box], "pdl__model_input");
+    return pdl_doc_continues(d, &at, &member, v) && at == box && pdl_str_is(member, "pdl__context");
+}
+
 /* Returns the number of the earlier call whose messages are the first messages of this call, and
  * sets *n_same to the number of these messages. Returns 0 when no earlier call has them. */
 static uint32_t same_as(const pdl_reading *r, uint32_t box, size_t n_messages, size_t *n_same) {
-    pdl_vref v = pdl_box_get(&r->doc->boxes.p[box], "pdl__model_input");
-    if (pdl_is_dict(v) && pdl_text_is(pdl_dict_getz(v, "pdl__same"), "")) return 0;
-    pdl_vref more = pdl_is_dict(v) ? pdl_dict_getz(v, "pdl__more") : pdl_absent();
-    pdl_vref id = pdl_is_dict(v) ? pdl_dict_getz(v, "pdl__same") : pdl_absent();
-    if (!pdl_is_list(more) || !pdl_is_str(id) || pdl_list_len(more) > n_messages) return 0;
-    uint32_t other = pdl_doc_model_at(r->doc, pdl_str_get(id));
-    *n_same = n_messages - pdl_list_len(more);
-    return other < r->doc->boxes.n && other != box ? r->calls[other] : 0;
+    /* the messages may continue the context of this call, which continues a list of the earlier
+     * call */
+    enum { STEPS = 2 };
+    uint32_t at = box;
+    pdl_str member = PDL_STR("pdl__model_input");
+    size_t more = 0;
+    for (size_t i = 0; i < STEPS && at == box; i++) {
+        pdl_vref v = pdl_dict_gets(r->doc->boxes.p[at].block, member);
+        if (!pdl_doc_continues(r->doc, &at, &member, v)) return 0;
+        pdl_vref rest = pdl_dict_getz(v, "pdl__more");
+        more += pdl_is_list(rest) ? pdl_list_len(rest) : 0;
+    }
+    if (at == box || more > n_messages) return 0;
+    if (pdl_str_is(member, "pdl__context") && !begins_with_context(r->doc, at)) return 0;
+    *n_same = n_messages - more;
+    return r->calls[at];
 }
 
 static void put_message(pdl_vref m, pdl_buf *out) {
@@ -330,16 +342,18 @@ static void put_message(pdl_vref m, pdl_buf *out) {
     pdl_buf_fini(&shown);
 }
 
-static void put_messages(const pdl_reading *r, uint32_t box, pdl_buf *out) {
+/* is_short: messages that an earlier call had are left out. */
+static void put_messages(const pdl_reading *r, uint32_t box, bool is_short, pdl_buf *out) {
     pdl_str member = PDL_STR("pdl__model_input");
     pdl_val sent = pdl_doc_messages(r->doc, box, member,
                                     pdl_box_get(&r->doc->boxes.p[box], "pdl__model_input"));
     size_t n = pdl_is_list(sent) ? pdl_list_len(sent) : 0, n_same = 0;
     pdl_json_put_key(out, "messages");
     pdl_json_open(out, '[');
-    for (size_t i = 0; i < n; i++) put_message(pdl_list_at(sent, i), out);
-    pdl_buf_putc(out, ']');
     uint32_t other = same_as(r, box, n, &n_same);
+    size_t first = is_short && other ? n_same : 0;
+    for (size_t i = first; i < n; i++) put_message(pdl_list_at(sent, i), out);
+    pdl_buf_putc(out, ']');
     if (other && n_same) {
         pdl_json_put_int(out, "same_call", other);
         pdl_json_put_int(out, "same", (int64_t)n_same);
@@ -359,8 +373,7 @@ static void put_call_times(const pdl_reading *r, uint32_t box, pdl_buf *out) {
     if (waited) pdl_json_put_int(out, "waited", waited / NANOS_PER_MICRO);
     if (pdl_is(first, PDL_V_INT) && pdl_int_of(first) > b->start + waited &&
         pdl_int_of(first) <= b->end)
-        pdl_json_put_int(out, "first",
-                         (pdl_int_of(first) - b->start - waited) / NANOS_PER_MICRO);
+        pdl_json_put_int(out, "first", (pdl_int_of(first) - b->start - waited) / NANOS_PER_MICRO);
 }
 
 /* Appends the reasons why attempts failed: "tries": [text]. */
@@ -400,7 +413,7 @@ static void put_prefix(const pdl_reading *r, uint32_t number, pdl_str place, pdl
 }
 
 void pdl_reading_json_call(const pdl_reading *r, const pdl_view_source *s, uint32_t number,
-                           pdl_buf *out) {
+                           bool is_short, pdl_buf *out) {
     uint32_t box = r->by_number[number - 1];
     const pdl_box *b = &r->doc->boxes.p[box];
     pdl_vref model = value_of(b, "model"), parameters = value_of(b, "parameters");
@@ -412,7 +425,7 @@ void pdl_reading_json_call(const pdl_reading *r, const pdl_view_source *s, uint3
     pdl_json_put_int(out, "call", number);
     pdl_json_put_int(out, "box", box);
     if (pdl_is_str(model)) pdl_json_put_text(out, "model", pdl_str_get(model));
-    put_messages(r, box, out);
+    put_messages(r, box, is_short, out);
     pdl_json_put_text(out, "reply", pdl_buf_str(&shown));
     if (b->state == PDL_BOX_RUNNING)
         put_running(out);

@@ -30,8 +30,9 @@ void pdl_reading_json_newest(const pdl_reading *r, const pdl_view_source *s, uin
                              bool late, pdl_buf *out);
 /* Appends all items as a list. */
 void pdl_reading_json_all(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out);
-/* Appends a model call with its messages. number: from 1 to r->n_calls. */
+/* Appends a model call with its messages. number: from 1 to r->n_calls. is_short: the messages that
+ * an earlier call had too are left out; "same_call" and "same" say which. */
 void pdl_reading_json_call(const pdl_reading *r, const pdl_view_source *s, uint32_t number,
-                           pdl_buf *out);
+                           bool is_short, pdl_buf *out);
 
 #endif

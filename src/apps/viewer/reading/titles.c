@@ -8,8 +8,9 @@
 #include "value/member.h"
 #include "value/text.h"
 #include "viewer/box_json.h"
-#include "viewer/reading/policy_answers.h"
+#include "viewer/reading/failed.h"
 #include "viewer/reading/failed_attempts.h"
+#include "viewer/reading/policy_answers.h"
 #include "viewer/reading/printing.h"
 #include "viewer/reading/reading.h"
 
@@ -46,8 +47,20 @@ void pdl_put_time(int64_t nanos, pdl_buf *out) {
         pdl_buf_putf(out, "%lld min %lld s", (long long)(seconds / 60), (long long)(seconds % 60));
 }
 
+void pdl_put_number(uint64_t n, pdl_buf *out) {
+    uint64_t unit = 1;
+    while (n / unit >= 1000) unit *= 1000;
+    pdl_buf_putf(out, "%u", (unsigned)(n / unit));
+    while (unit > 1) {
+        n %= unit;
+        unit /= 1000;
+        pdl_buf_putf(out, ",%03u", (unsigned)(n / unit));
+    }
+}
+
 static void put_count(uint64_t n, const char *one, const char *many, pdl_buf *out) {
-    pdl_buf_putf(out, "%llu %s", (unsigned long long)n, n == 1 ? one : many);
+    pdl_put_number(n, out);
+    pdl_buf_putf(out, " %s", n == 1 ? one : many);
 }
 
 /* Appends a separator, unless nothing was appended since `start`. */
@@ -167,7 +180,7 @@ void pdl_item_text(const pdl_reading *r, uint32_t i, pdl_buf *out) {
         pdl_buf_put(&text, pdl_str_of(r->doc->notice));
     else if ((x->shape == PDL_SHAPE_failure || x->shape == PDL_SHAPE_attempt) &&
              pdl_is_str(pdl_box_get(b, "msg")))
-        pdl_buf_put(&text, pdl_str_get(pdl_box_get(b, "msg")));
+        pdl_put_failure_text(b, &text);
     else if (x->shape == PDL_SHAPE_quiet)
         put_messages(r, x->box, &text);
     else if (x->shape == PDL_SHAPE_tool)
@@ -223,11 +236,27 @@ static uint32_t count_turns(const pdl_reading *r, uint32_t i) {
     return n;
 }
 
+/* Appends what the work is made of when it called nothing outside, such as "a map of 6 rows". */
+static void put_loops(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    enum { MAX_LOOPS = 3 };
+    size_t start = out->len, n = 0;
+    for (uint32_t k = i + 1; k < r->items.p[i].end; k = r->items.p[k].end) {
+        bool is_map = r->items.p[k].shape == PDL_SHAPE_map;
+        if (!is_map && r->items.p[k].shape != PDL_SHAPE_loop) continue;
+        if (n++ >= MAX_LOOPS) continue;
+        put_between(start, PDL_STR(", "), out);
+        pdl_buf_put(out, is_map ? PDL_STR("a map of ") : PDL_STR("a loop of "));
+        put_count(r->items.p[k].number, is_map ? "row" : "iteration",
+                  is_map ? "rows" : "iterations", out);
+    }
+    if (n > MAX_LOOPS) PDL_PUT(out, " and more");
+}
+
 static void put_how(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     const pdl_digest *g = digest_of(r, i);
     const pdl_box *b = box_of(r, i);
     size_t start = out->len;
-    uint32_t turns = count_turns(r, i);
+    uint32_t turns = g->asked ? count_turns(r, i) : 0;
     pdl_str comma = PDL_STR(", ");
     if (turns && g->tools) PDL_PUT(out, "an agent");
     if (turns) {
@@ -243,8 +272,13 @@ static void put_how(const pdl_reading *r, uint32_t i, pdl_buf *out) {
         put_between(start, comma, out);
         put_count(g->runs, "run", "runs", out);
     }
-    if (out->len == start)
-        pdl_buf_put(out, pdl_box_reads_file(b) ? PDL_STR("a file") : PDL_STR("code"));
+    if (!g->asked) put_loops(r, i, out);
+    if (out->len == start) {
+        bool asks = pdl_box_is_kind(b, "read") && !pdl_box_reads_file(b);
+        pdl_buf_put(out, asks                    ? PDL_STR("a question")
+                         : pdl_box_reads_file(b) ? PDL_STR("a file")
+                                                 : PDL_STR("code"));
+    }
     put_took(g, comma, out);
 }
 
@@ -261,8 +295,8 @@ static uint32_t first_call(const pdl_reading *r, uint32_t i) {
 
 void pdl_item_task(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     enum { MAX_TASK = 400 };
-    bool is_agent = r->items.p[i].shape == PDL_SHAPE_work && digest_of(r, i)->tools &&
-                    count_turns(r, i);
+    bool is_agent =
+        r->items.p[i].shape == PDL_SHAPE_work && digest_of(r, i)->tools && count_turns(r, i);
     uint32_t box = is_agent ? first_call(r, i) : (uint32_t)r->doc->boxes.n;
     if (box >= r->doc->boxes.n) return;
     pdl_str member = PDL_STR("pdl__model_input");
@@ -379,8 +413,7 @@ static void put_quiet(const pdl_reading *r, uint32_t i, pdl_buf *out) {
     pdl_vref role = role_of(r->doc, box_of(r, i));
     pdl_buf text = PDL_BUF;
     pdl_item_text(r, i, &text);
-    if (pdl_text_is(role, "system"))
-        PDL_PUT(out, "System, ");
+    if (pdl_text_is(role, "system")) PDL_PUT(out, "System, ");
     put_count(count_words(pdl_buf_str(&text)), "word", "words", out);
     PDL_PUT(out, ", seen by the model and not printed");
     pdl_buf_fini(&text);
@@ -398,6 +431,16 @@ static void put_question(const pdl_box *b, pdl_buf *out) {
     PDL_PUT(out, " (");
     pdl_put_unescaped(s, out);
     PDL_PUT(out, ")");
+}
+
+/* Appends who wrote a piece. An answer within a line has no title, because nothing may come between
+ * the pieces of one line. */
+static void put_person(const pdl_reading *r, uint32_t i, pdl_buf *out) {
+    const pdl_item *x = &r->items.p[i];
+    bool begins = !x->from || r->text.p[x->from - 1] == '\n' || r->text.p[x->from] == '\n';
+    if (x->maker != PDL_MADE_BY_person || !begins) return;
+    PDL_PUT(out, "You");
+    put_question(box_of(r, i), out);
 }
 
 static void put_failure(const pdl_box *b, pdl_buf *out) {
@@ -422,10 +465,10 @@ void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out) {
         put_how(r, i, out);
         return;
     case PDL_SHAPE_turn:
-        pdl_buf_putf(out, "%s %u", digest_of(r, i)->models ? "Turn" : "Round", x->number);
+        pdl_buf_putf(out, "%s %u", digest_of(r, i)->models ? "Turn" : "Iteration", x->number);
         return;
     case PDL_SHAPE_row: pdl_buf_putf(out, "Row %u", x->number); return;
-    case PDL_SHAPE_loop: put_count(x->number, "round", "rounds", out); break;
+    case PDL_SHAPE_loop: put_count(x->number, "iteration", "iterations", out); break;
     case PDL_SHAPE_map: put_count(x->number, "row", "rows", out); break;
     case PDL_SHAPE_tool:
         pdl_put_unescaped(x->name, out);
@@ -444,8 +487,11 @@ void pdl_item_title(const pdl_reading *r, uint32_t i, pdl_buf *out) {
         PDL_PUT(out, "Question");
         put_question(box_of(r, i), out);
         return;
-    case PDL_SHAPE_step: pdl_buf_put(out, pdl_str_of(pdl_maker_name(x->maker))); return;
-    case PDL_SHAPE_piece:
+    case PDL_SHAPE_step:
+        if (x->maker != PDL_MADE_BY_literal && x->maker != PDL_MADE_BY_expression)
+            pdl_buf_put(out, pdl_str_of(pdl_maker_name(x->maker)));
+        return;
+    case PDL_SHAPE_piece: put_person(r, i, out); return;
     case PDL_SHAPE_note:
     case PDL_SHAPE_COUNT: return;
     }
@@ -507,9 +553,7 @@ static void put_first_sentence(pdl_str s, pdl_buf *out) {
 }
 
 /* Returns the name of the program's file; empty when the program was made from the trace. */
-static pdl_str file_of(const pdl_view_source *s) {
-    return pdl_file_name(s->files.p[0].name);
-}
+static pdl_str file_of(const pdl_view_source *s) { return pdl_file_name(s->files.p[0].name); }
 
 void pdl_reading_title(const pdl_reading *r, const pdl_view_source *s, pdl_buf *out) {
     pdl_vref description = pdl_box_get(&r->doc->boxes.p[0], "description");
@@ -544,7 +588,9 @@ static void put_usage(const pdl_reading *r, size_t start, pdl_str between, pdl_b
     }
     if (in || made) {
         put_between(start, between, out);
-        pdl_buf_putf(out, "%lld tokens in, %lld out", (long long)in, (long long)made);
+        put_count((uint64_t)in, "token in, ", "tokens in, ", out);
+        pdl_put_number((uint64_t)made, out);
+        PDL_PUT(out, " out");
     }
     if (cost > 0) {
         put_between(start, between, out);

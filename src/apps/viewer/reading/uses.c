@@ -61,16 +61,14 @@ static void find_in_value(const search *s, pdl_vref v, unsigned depth) {
     if (depth > DEEPEST) return;
     if (pdl_is_str(v)) find_in_template(s, pdl_str_get(v));
     if (pdl_is_list(v))
-        for (size_t i = 0; i < pdl_list_len(v); i++)
-            find_in_value(s, pdl_list_at(v, i), depth + 1);
+        for (size_t i = 0; i < pdl_list_len(v); i++) find_in_value(s, pdl_list_at(v, i), depth + 1);
     if (!pdl_is_dict(v) || pdl_doc_is_block(v)) return;
     pdl_vref expr = pdl_dict_getz(v, "pdl__expr");
     if (!pdl_is_absent(expr)) {
         find_in_value(s, expr, depth + 1);
         return;
     }
-    for (size_t i = 0; i < pdl_dict_len(v); i++)
-        find_in_value(s, pdl_dict_val_at(v, i), depth + 1);
+    for (size_t i = 0; i < pdl_dict_len(v); i++) find_in_value(s, pdl_dict_val_at(v, i), depth + 1);
 }
 
 void pdl_uses_find(const pdl_uses *u, pdl_vref block, void (*found)(void *user, uint32_t work),

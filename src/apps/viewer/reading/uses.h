@@ -8,7 +8,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "viewer/doc.h"
+#include "viewer/boxes.h"
 
 /* A work that a name means. next: number of the next link for the same name, + 1; 0 when there is
  * none. */

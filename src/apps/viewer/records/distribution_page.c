@@ -14,18 +14,22 @@
 
 #include "base/banned.h"
 
+bool pdl_is_distribution(pdl_vref d) {
+    pdl_vref values = pdl_member(d, "values"), probs = pdl_member(d, "probs");
+    return pdl_is_absent(pdl_member(d, "kind")) && pdl_is_list(values) && pdl_is_list(probs) &&
+           pdl_list_len(values) == pdl_list_len(probs) && pdl_member_str(d, "algorithm").n;
+}
+
 /* Returns the distribution, owned. Returns absent when the text has another form. */
 static pdl_val read_distribution(pdl_str text) {
     pdl_val d;
     pdl_err ignored = {0};
+    if (!pdl_may_have_member(text, "\"probs\"")) return pdl_absent();
     if (!pdl_json_read(text, PDL_JSON_PYTHON, &d, NULL, &ignored)) {
         pdl_err_fini(&ignored);
         return pdl_absent();
     }
-    pdl_vref values = pdl_member(d, "values"), probs = pdl_member(d, "probs");
-    bool is = pdl_is_absent(pdl_member(d, "kind")) && pdl_is_list(values) && pdl_is_list(probs) &&
-              pdl_list_len(values) == pdl_list_len(probs) && pdl_member_str(d, "algorithm").n;
-    if (is) return d;
+    if (pdl_is_distribution(d)) return d;
     pdl_drop(d);
     return pdl_absent();
 }
@@ -51,6 +55,11 @@ static void put_known(const char *what, double x, pdl_buf *out) {
     if (!isnan(x)) pdl_buf_putf(out, ", %s %.4g", what, x);
 }
 
+static uint64_t count_in(pdl_vref d, const char *key) {
+    int64_t n = pdl_member_int(d, key, 0);
+    return n > 0 ? (uint64_t)n : 0;
+}
+
 /* Appends the sample, and the facts about the inference. */
 static void put_text(pdl_vref d, pdl_buf *out) {
     pdl_vref ess = pdl_member(d, "ess"), usage = pdl_member(d, "usage");
@@ -58,18 +67,20 @@ static void put_text(pdl_vref d, pdl_buf *out) {
     pdl_vref sample = pdl_member(d, "sample");
     if (!pdl_is_absent(sample)) put_value(sample, out);
     if (out->len) PDL_PUT(out, "\n\n");
-    pdl_buf_putf(out, "%lld runs (algorithm: %.*s)", (long long)pdl_member_int(d, "runs", 0),
-                 PDL_FMT(pdl_member_str(d, "algorithm")));
-    int64_t failed = pdl_member_int(d, "failures", 0);
-    if (failed) pdl_buf_putf(out, ", %lld failed", (long long)failed);
+    pdl_put_counted("", count_in(d, "runs"), " runs (algorithm: ", out);
+    pdl_buf_putf(out, "%.*s)", PDL_FMT(pdl_member_str(d, "algorithm")));
+    uint64_t failed = count_in(d, "failures");
+    if (failed) pdl_put_counted(", ", failed, " failed", out);
     if (rounds) put_known("effective number of runs", number_at(ess, rounds - 1), out);
     if (rounds > 1) pdl_buf_putf(out, " in the last of %zu rounds", rounds);
     put_known("log evidence", pdl_record_number(d, "log_evidence"), out);
-    int64_t calls = pdl_member_int(usage, "model_calls", 0);
-    if (calls)
-        pdl_buf_putf(out, ", %lld model calls, %lld tokens in, %lld out", (long long)calls,
-                     (long long)pdl_member_int(usage, "prompt_tokens", 0),
-                     (long long)pdl_member_int(usage, "completion_tokens", 0));
+    uint64_t calls = count_in(usage, "model_calls");
+    if (calls) {
+        uint64_t in = count_in(usage, "prompt_tokens");
+        pdl_put_counted(", ", calls, calls == 1 ? " model call" : " model calls", out);
+        pdl_put_counted(", ", in, in == 1 ? " token in" : " tokens in", out);
+        pdl_put_counted(", ", count_in(usage, "completion_tokens"), " out", out);
+    }
     double cost = pdl_record_number(usage, "cost");
     if (cost > 0) put_known("cost", cost, out);
     if (!isnan(pdl_record_number(d, "seed")))
@@ -79,7 +90,8 @@ static void put_text(pdl_vref d, pdl_buf *out) {
 
 /* Returns, for each value, the table of the runs that gave it. Runs are numbered in the order of
  * their lineage. */
-static pdl_run_table *runs_of(pdl_vref d, size_t n_values, size_t *counts) {
+static pdl_run_table *runs_of(pdl_vref d, const pdl_distribution_parts *parts, size_t n_values,
+                              size_t *counts) {
     pdl_vref particles = pdl_member(d, "particles"), which = pdl_member(particles, "value"),
              logits = pdl_member(particles, "logit");
     pdl_run_table *tables = PDL_NEW_N(pdl_run_table, n_values + 1);
@@ -95,8 +107,9 @@ static pdl_run_table *runs_of(pdl_vref d, size_t n_values, size_t *counts) {
         else
             pdl_buf_putf(&said, "log weight %.6g", logit);
         pdl_run_table_given(&tables[(size_t)i], PDL_STR("run"), pdl_int((int64_t)k + 1));
+        pdl_val asked = parts->requests ? parts->requests(parts->user, k, &weight) : pdl_absent();
         pdl_run_table_add(&tables[(size_t)i], pdl_buf_str(&name), pdl_absent(), pdl_buf_str(&said),
-                          weight, pdl_absent());
+                          weight, asked);
         counts[(size_t)i]++;
         pdl_buf_fini(&name);
         pdl_buf_fini(&said);
@@ -104,16 +117,15 @@ static pdl_run_table *runs_of(pdl_vref d, size_t n_values, size_t *counts) {
     return tables;
 }
 
-bool pdl_view_distribution_new(pdl_str name, pdl_str json, pdl_view_run **out, pdl_err *err) {
-    pdl_val d = read_distribution(json);
-    if (pdl_is_absent(d))
-        return pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "no output of pdl infer --json");
+bool pdl_distribution_page(pdl_vref d, const pdl_distribution_parts *parts, pdl_view_run **out,
+                           pdl_err *err) {
     pdl_vref values = pdl_member(d, "values"), probs = pdl_member(d, "probs");
     size_t n = pdl_list_len(values);
     size_t *counts = PDL_NEW_N(size_t, n + 1);
-    pdl_run_table t = pdl_run_table_begin(), *runs = runs_of(d, n, counts);
+    pdl_run_table t = pdl_run_table_begin(), *runs = runs_of(d, parts, n, counts);
     pdl_buf text = PDL_BUF;
     put_text(d, &text);
+    pdl_buf_put(&text, parts->text);
     for (size_t i = 0; i < n; i++) {
         pdl_buf said = PDL_BUF;
         put_value(pdl_list_at(values, i), &said);
@@ -124,11 +136,21 @@ bool pdl_view_distribution_new(pdl_str name, pdl_str json, pdl_view_run **out, p
                           pdl_run_table_take(&runs[i], "runs"));
         pdl_buf_fini(&said);
     }
-    pdl_many_runs m = {name, PDL_STR("Distribution"), pdl_buf_str(&text), "values", false};
+    if (parts->rest) parts->rest(parts->user, &t);
+    pdl_many_runs m = {parts->file, parts->title, pdl_buf_str(&text), "values", false};
     bool ok = pdl_many_runs_new(&m, pdl_run_table_take(&t, "values"), out, err);
-    pdl_drop(d);
     pdl_free(counts);
     pdl_free(runs);
     pdl_buf_fini(&text);
+    return ok;
+}
+
+bool pdl_view_distribution_new(pdl_str name, pdl_str json, pdl_view_run **out, pdl_err *err) {
+    pdl_val d = read_distribution(json);
+    if (pdl_is_absent(d))
+        return pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "no output of pdl infer --json");
+    pdl_distribution_parts parts = {.file = name, .title = PDL_STR("Distribution")};
+    bool ok = pdl_distribution_page(d, &parts, out, err);
+    pdl_drop(d);
     return ok;
 }

@@ -11,6 +11,7 @@
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/member.h"
+#include "viewer/reading/reading.h"
 
 #include "base/banned.h"
 
@@ -25,6 +26,12 @@ static pdl_val new_block(const char *kind) {
 static pdl_val evaluated(const char *expr, pdl_val v) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "pdl__expr", pdl_textz(expr));
     return pdl_dict_putz(d, "pdl__result", v);
+}
+
+void pdl_put_counted(const char *before, uint64_t n, const char *after, pdl_buf *out) {
+    pdl_buf_put(out, pdl_str_of(before));
+    pdl_put_number(n, out);
+    pdl_buf_put(out, pdl_str_of(after));
 }
 
 pdl_run_table pdl_run_table_begin(void) {
@@ -93,6 +100,10 @@ bool pdl_many_runs_new(const pdl_many_runs *m, pdl_val table, pdl_view_run **out
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
+
+bool pdl_may_have_member(pdl_str json, const char *quoted) {
+    return pdl_str_find(json, pdl_str_of(quoted), 0) != PDL_NOT_FOUND;
+}
 
 pdl_val pdl_next_record(pdl_str *rest) {
     while (rest->n) {

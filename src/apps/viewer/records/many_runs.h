@@ -15,8 +15,8 @@
 #ifndef PDL_VIEWER_MANY_RUNS_H
 #define PDL_VIEWER_MANY_RUNS_H
 
-#include "base/err.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "value/val.h"
 #include "viewer/viewer.h"
 
@@ -25,6 +25,9 @@ typedef struct pdl_run_table {
     pdl_val lists; /* the values that the runs were given: name of a column -> list */
     pdl_val rows;  /* blocks */
 } pdl_run_table;
+
+/* Appends a number between words, such as ", 1,234 failed". */
+void pdl_put_counted(const char *before, uint64_t n, const char *after, pdl_buf *out);
 
 pdl_run_table pdl_run_table_begin(void);
 /* Adds a value to a column of `lists`. Takes v. A row that has no value in a column gets null. */
@@ -50,6 +53,25 @@ typedef struct pdl_many_runs {
 PDL_MUST bool pdl_many_runs_new(const pdl_many_runs *m, pdl_val table, pdl_view_run **out,
                                 pdl_err *err);
 
+/* Returns true when d has the form of the output of pdl infer --json. */
+bool pdl_is_distribution(pdl_vref d);
+/* Returns what run number `run` of an inference asked: a list of blocks, owned, or absent. Adds
+ * columns to *row, the row of the run. */
+typedef pdl_val pdl_requests_fn(void *user, size_t run, pdl_val *row);
+/* The parts of the document of a distribution that are not in the distribution. Borrowed. */
+typedef struct pdl_distribution_parts {
+    pdl_str file, title, text; /* text: what is said below the facts; may be empty */
+    pdl_requests_fn *requests; /* NULL when what the runs asked is unknown */
+    void (*rest)(void *user, pdl_run_table *t); /* adds rows after those of the values; or NULL */
+    void *user;
+} pdl_distribution_parts;
+/* Makes the document of the distribution d. */
+PDL_MUST bool pdl_distribution_page(pdl_vref d, const pdl_distribution_parts *parts,
+                                    pdl_view_run **out, pdl_err *err);
+
+/* Returns false when no object in the JSON text has this key, which is written with its quotes. A
+ * trace of a hundred megabytes is not parsed to see that it is no record. */
+bool pdl_may_have_member(pdl_str json, const char *quoted);
 /* Returns the next line of *rest as JSON, owned, or absent when there is none. Lines that are no
  * JSON object are left out. */
 pdl_val pdl_next_record(pdl_str *rest);

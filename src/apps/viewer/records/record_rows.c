@@ -2,10 +2,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "viewer/records/record_rows.h"
+
+#include "base/word_list.h"
 #include "value/json_write.h"
 #include "value/member.h"
 #include "value/text.h"
-#include "viewer/records/record_rows.h"
 
 #include "base/banned.h"
 
@@ -14,9 +16,7 @@ static const char *const added[] = {"program", "candidate", "row",   "part",  "r
                                     "error",   "place",     "score", "right", "feedback"};
 
 static bool is_added(pdl_vref key) {
-    bool is = false;
-    for (size_t i = 0; i < sizeof added / sizeof *added; i++) is = is || pdl_text_is(key, added[i]);
-    return is;
+    return pdl_is_str(key) && PDL_STR_IN(pdl_str_get(key), added);
 }
 
 static pdl_val given_of(pdl_vref record) {
@@ -67,6 +67,7 @@ void pdl_record_rows_add(pdl_run_table *t, pdl_vref record) {
 
 bool pdl_view_are_rows(pdl_str text) {
     pdl_str first = pdl_str_take(&text, PDL_STR("\n"));
+    if (!pdl_may_have_member(first, "\"score\"")) return false;
     pdl_val record = pdl_next_record(&first);
     bool are = !pdl_is_absent(record) && pdl_is_absent(pdl_member(record, "kind")) &&
                pdl_member_str(record, "program").n && !pdl_is_absent(pdl_member(record, "score"));
@@ -92,10 +93,11 @@ static void count(row_sums *s, pdl_vref record) {
 }
 
 static void put_sums(pdl_vref program, const row_sums *s, pdl_buf *out) {
-    pdl_buf_putf(out, "%.*s: %llu of %llu right", PDL_FMT(pdl_str_get(program)),
-                 (unsigned long long)s->right, (unsigned long long)s->rows);
+    pdl_buf_putf(out, "%.*s", PDL_FMT(pdl_str_get(program)));
+    pdl_put_counted(": ", s->right, " of ", out);
+    pdl_put_counted("", s->rows, " right", out);
     if (s->scored) pdl_buf_putf(out, ", mean score %.3f", s->score / (double)s->scored);
-    if (s->failed) pdl_buf_putf(out, ", %llu failed", (unsigned long long)s->failed);
+    if (s->failed) pdl_put_counted(", ", s->failed, " failed", out);
     pdl_buf_putc(out, '\n');
 }
 

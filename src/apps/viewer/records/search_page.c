@@ -130,8 +130,8 @@ static pdl_val columns_of(const reading_search *s, pdl_vref c, size_t i, const c
 static void put_said(pdl_vref c, pdl_buf *out) {
     pdl_vref validation = pdl_member(c, "validation");
     double score = pdl_record_number(validation, "score");
-    if (!isnan(score)) pdl_buf_putf(out, "score %.3f on %.0f rows", score,
-                                    pdl_record_number(validation, "rows"));
+    if (!isnan(score))
+        pdl_buf_putf(out, "score %.3f on %.0f rows", score, pdl_record_number(validation, "rows"));
     pdl_str why = pdl_member_str(c, "first_error");
     if (why.n) pdl_buf_putf(out, "\n\n%.*s", PDL_FMT(why));
 }
@@ -156,24 +156,25 @@ static void add_candidate(reading_search *s, pdl_run_table *t, pdl_vref c, bool 
 
 /* --- the text --------------------------------------------------------------------------------- */
 
-/* Appends the sentences of the report, without its headings and tables, which are shown below. */
+/* Appends the sentences of the report, without its headings, its tables and the lines that
+ * introduce a table, because the page shows the candidates below. */
 static void put_sentences(pdl_str report, pdl_buf *out) {
     while (report.n) {
         pdl_str line = pdl_str_take(&report, PDL_STR("\n"));
-        if (!line.n || line.p[0] == '#' || line.p[0] == '|') continue;
+        if (!line.n || line.p[0] == '#' || line.p[0] == '|' || line.p[line.n - 1] == ':') continue;
         pdl_buf_put(out, line);
         pdl_buf_putc(out, '\n');
     }
 }
 
-/* Appends the sentences of the report: first the sentences after the tables, which are the verdict,
- * and then those before the tables. */
+/* Appends the sentences of the report: first those of its last section, which has the verdict, and
+ * then those before it. */
 static void put_report(pdl_str report, pdl_buf *out) {
-    size_t tables = pdl_str_find(report, PDL_STR("\n## "), 0);
-    if (tables == PDL_NOT_FOUND) tables = report.n;
-    put_sentences(pdl_str_sub(report, tables, report.n), out);
+    size_t last = report.n, next = 0;
+    while ((next = pdl_str_find(report, PDL_STR("\n## "), next)) != PDL_NOT_FOUND) last = next++;
+    put_sentences(pdl_str_sub(report, last, report.n), out);
     if (out->len) pdl_buf_putc(out, '\n');
-    put_sentences(pdl_str_sub(report, 0, tables), out);
+    put_sentences(pdl_str_sub(report, 0, last), out);
 }
 
 /* Returns the first heading of the report. */
@@ -197,8 +198,9 @@ bool pdl_view_search_new(pdl_str name, const pdl_view_search *files, pdl_view_ru
     }
     put_report(files->report, &text);
     if (!has_ended)
-        pdl_buf_putf(&text, "The search has not ended: %llu evaluations so far.\n",
-                     (unsigned long long)s.evaluations);
+        pdl_put_counted("The search has not ended: ", s.evaluations,
+                        s.evaluations == 1 ? " evaluation so far.\n" : " evaluations so far.\n",
+                        &text);
     pdl_many_runs m = {name, heading_of(files->report), pdl_buf_str(&text), "candidates",
                        !has_ended};
     bool ok = pdl_many_runs_new(&m, pdl_run_table_take(&t, "candidates"), out, err);

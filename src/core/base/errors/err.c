@@ -42,7 +42,7 @@ PDL_PRINTF(1, 0) static char *format(const char *fmt, va_list ap) {
     va_copy(again, ap);
     int n = vsnprintf(first, SHORT, fmt, ap);
     if (n < 0) PDL_BUG("bad format %s", fmt);
-    bool is_short = n < SHORT, is_cut = n > PDL_MAX_MESSAGE_BYTES;
+    bool is_short = n<SHORT, is_cut = n> PDL_MAX_MESSAGE_BYTES;
     size_t len = is_cut ? PDL_MAX_MESSAGE_BYTES : (size_t)n;
     pdl_buf b = PDL_BUF;
     if (is_short)

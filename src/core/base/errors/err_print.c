@@ -1,4 +1,6 @@
-/* err_print.c -- pdl_err_print of err.h: the only code that lays out an error for people.
+/* err_print.c -- pdl_err_print of err.h: the only code that lays out an error for people. The first
+ * line has the form FILE:LINE - MESSAGE, which tools for the reference match. Everything that
+ * libpdl adds to it is on indented lines below.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -113,7 +115,7 @@ static void put_window(pdl_str line, marked *m, pdl_buf *out) {
     }
 }
 
-/* Returns the end of s, which has at most n bytes and begins with a whole character. */
+/* Returns the last n bytes of s, or fewer, so that the result begins with a whole character. */
 static pdl_str end_of(pdl_str s, size_t n) {
     size_t from = s.n > n ? s.n - n : 0;
     while (from < s.n && ((unsigned char)s.p[from] & 0xc0) == 0x80) from++;
@@ -250,10 +252,21 @@ static void put_times(size_t n, size_t times, bool at_end, pdl_buf *out) {
     pdl_buf_putf(out, "%zu times%s)", times, at_end ? " or more" : "");
 }
 
+/* Returns the index of the first frame that is printed. Of an error in a library these are the
+ * frames around the call of the library, whose line is the excerpt. */
+static size_t first_frame(const pdl_err *err) {
+    size_t i = 0;
+    if (!err->skips_library) return 0;
+    while (i < err->n_frames &&
+           (err->frames[i].loc.src != err->loc.src || err->frames[i].loc.start != err->loc.start))
+        i++;
+    return i < err->n_frames ? i + 1 : i;
+}
+
 /* A recursion without an end fills the list with the same few frames. They are shown once, with the
  * number of repetitions. */
 static void put_frames(const pdl_err *err, pdl_buf *out) {
-    size_t i = 0;
+    size_t i = first_frame(err);
     for (size_t shown = 0; i < err->n_frames && shown < SHOWN_FRAMES;) {
         size_t n = 1, times = 1;
         while (n <= LONGEST_CYCLE && (times = count_repeats(err, i, n)) < REPEATS) n++;
@@ -269,8 +282,8 @@ static void put_frames(const pdl_err *err, pdl_buf *out) {
     if (i < err->n_frames) pdl_buf_putf(out, "  ... %zu more\n", err->n_frames - i);
 }
 
-/* Writes the call of the tool that failed above the message. Nothing below the message names that
- * call, since a failure in a library is printed without its source line and call stack. */
+/* When a call of a tool failed, writes this call above the message. Nothing below the message names
+ * the call, since the frames inside of a library are not printed. */
 static void put_tool(const pdl_err *err, pdl_buf *out) {
     for (size_t i = 0; i < err->n_frames; i++) {
         if (!err->frames[i].is_tool) continue;
@@ -292,7 +305,7 @@ void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out) {
         pdl_buf_put(out, text);
         pdl_buf_putc(out, '\n');
     }
-    if (!rich || err->no_excerpt) return;
+    if (!rich) return;
     pdl_loc mark = err->mark.src ? err->mark : err->loc;
     if (mark.src)
         put_excerpt(err, mark, out);

@@ -1,10 +1,11 @@
 /* pool.c -- see pool.h. Regions of 2 MB are cut into slabs of 64 KB, a slab into blocks of one
  * size.
  *
- * A slab of a pool is in one of four states: free (its bit in region.vacant is set), current
+ * A slab of a pool is in one of four states. It is free (its bit in region.vacant is set), current
  * (blocks of its class are taken from it), waiting (it has free blocks and is in the list of its
- * class), full (in no list; releasing one of its blocks makes it wait again). The headers of a
- * region's slabs are adjacent, so that they do not compete for one set of the processor's cache.
+ * class), or full (it is in no list). Releasing a block of a full slab makes it wait again. The
+ * headers of a region's slabs are adjacent, so that they do not compete for one set of the
+ * processor's cache.
  *
  * The warm list of each class holds the blocks that were released last. They are handed out before
  * blocks of a slab, the last one first, because they are still in the processor's cache. Without

@@ -21,7 +21,7 @@ typedef enum {
     PART_SET,     /* [abc] */
     PART_STAR,    /* the * of a path: any characters of a name */
     PART_DEEP,    /* any characters */
-    PART_FOLDERS, /* the ** of a/ ** /b, which matches nothing, or any characters up to a slash */
+    PART_FOLDERS, /* ** between slashes: nothing, or any characters up to and with a slash */
     PART_INSIDE   /* one of the characters that PART_FOLDERS matches */
 } part_kind;
 
@@ -78,7 +78,7 @@ static int order_of(pdl_str a, pdl_str b) {
 /* Returns true when c is in the set, which is the text between the brackets. */
 static bool in_set(pdl_str set, pdl_str c) {
     bool not = set.n && set.p[0] == '!', hit = false;
-    for (size_t i = not; i < set.n;) {
+    for (size_t i = not ; i < set.n;) {
         pdl_str low = next_character(set, i), high = low;
         i += low.n;
         if (i + 1 < set.n && set.p[i] == '-') {
@@ -87,7 +87,7 @@ static bool in_set(pdl_str set, pdl_str c) {
         }
         hit = hit || (order_of(low, c) <= 0 && order_of(c, high) <= 0);
     }
-    return hit != not;
+    return hit != not ;
 }
 
 /* Adds the places after one more character of the text. */
@@ -125,8 +125,8 @@ static size_t set_end(pdl_str pattern, size_t k) {
 
 /* Reads the part at k, which does not begin with a star. Returns the offset of the next part. */
 static size_t read_one(pdl_str pattern, size_t k, unsigned special, glob_part *out) {
-    size_t end = special & PDL_GLOB_SETS && pattern.p[k] == '[' ? set_end(pattern, k + 1)
-                                                                : PDL_NOT_FOUND;
+    size_t end =
+        special & PDL_GLOB_SETS && pattern.p[k] == '[' ? set_end(pattern, k + 1) : PDL_NOT_FOUND;
     if (end != PDL_NOT_FOUND) {
         *out = (glob_part){PART_SET, pdl_str_sub(pattern, k + 1, end)};
         return end + 1;
@@ -199,8 +199,7 @@ static bool has_only_stars(pdl_str pattern, unsigned special) {
 static bool follow_stars(pdl_str pattern, pdl_str text) {
     size_t first = pdl_str_find(pattern, PDL_STR("*"), 0),
            last = pdl_str_rfind(pattern, PDL_STR("*"));
-    pdl_str head = pdl_str_sub(pattern, 0, first),
-            tail = pdl_str_sub(pattern, last + 1, pattern.n);
+    pdl_str head = pdl_str_sub(pattern, 0, first), tail = pdl_str_sub(pattern, last + 1, pattern.n);
     if (text.n < head.n + tail.n || !pdl_str_starts(text, head) || !pdl_str_ends(text, tail))
         return false;
     text = pdl_str_sub(text, head.n, text.n - tail.n);

@@ -44,12 +44,11 @@ static bool next_flag(pdl_rx_scan *s, const char *ends, const char *missing, con
     *c = t.cp;
     if (t.cp < 0) return pdl_rx_fail(s, s->next.pos, "%s", at_end);
     if (flag_of(t.cp) || (t.cp < 0x80 && t.cp != 0 && strchr(ends, (int)t.cp))) return true;
-    return pdl_rx_fail(s, t.pos, "%s",
-                       pdl_cp_is_alpha((uint32_t)t.cp) ? "unknown flag" : missing);
+    return pdl_rx_fail(s, t.pos, "%s", pdl_cp_is_alpha((uint32_t)t.cp) ? "unknown flag" : missing);
 }
 
-/* Reads flags up to a minus, a colon or a parenthesis. *c is the first flag when this begins, and
- * that sign when it ends. */
+/* Reads flags up to a minus, a colon or a parenthesis. Before the call, *c is the first flag;
+ * afterwards, it is the sign after the flags. */
 static bool read_added(pdl_rx_scan *s, int32_t *c, unsigned *added) {
     static const char missing[] = "missing -, : or )";
     while (*c != ')' && *c != '-' && *c != ':') {

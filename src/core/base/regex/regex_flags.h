@@ -20,7 +20,7 @@ bool pdl_rx_is_flag(int32_t c);
  * first letter, which was read before. */
 typedef struct pdl_rx_flags {
     unsigned added, removed; /* PDL_RX_*, and bits of letters that change nothing else */
-    bool for_all;            /* `)` ends the flags, so they are not for a group */
+    bool for_all;            /* `)` ends the flags, so they are for the whole pattern */
 } pdl_rx_flags;
 PDL_MUST bool pdl_rx_read_flags(pdl_rx_scan *s, int32_t c, pdl_rx_flags *out);
 

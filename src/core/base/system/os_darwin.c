@@ -98,9 +98,7 @@ size_t pdl_os_self(char *out, size_t size) {
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static int64_t nanoseconds(struct timespec t) {
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
+static int64_t nanoseconds(struct timespec t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
 
 int64_t pdl_os_modified_ns(const struct stat *st) { return nanoseconds(st->st_mtimespec); }
 int64_t pdl_os_changed_ns(const struct stat *st) { return nanoseconds(st->st_ctimespec); }

@@ -148,9 +148,7 @@ size_t pdl_os_self(char *out, size_t size) {
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static int64_t nanoseconds(struct timespec t) {
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
+static int64_t nanoseconds(struct timespec t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
 
 int64_t pdl_os_modified_ns(const struct stat *st) { return nanoseconds(st->st_mtim); }
 int64_t pdl_os_changed_ns(const struct stat *st) { return nanoseconds(st->st_ctim); }
@@ -178,9 +176,8 @@ bool pdl_os_name(int fd, const char *path) {
 const int pdl_os_only_found = O_PATH;
 
 static int open_by(int dir, const char *path, int flags, unsigned mode, uint64_t resolve) {
-    struct open_how how = {.flags = (uint64_t)(unsigned)flags,
-                           .mode = flags & O_CREAT ? mode : 0,
-                           .resolve = resolve};
+    struct open_how how = {
+        .flags = (uint64_t)(unsigned)flags, .mode = flags & O_CREAT ? mode : 0, .resolve = resolve};
     return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
 }
 

@@ -8,12 +8,11 @@
 #include "base/libraries.h"
 #include "base/os.h"
 
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-/* This file does not include base/banned.h, because it allocates and frees regions, whose alignment
- * pdl_alloc does not promise. */
+#include "base/banned.h"
 
 /* The host gives at most 256 bytes at a time. */
 bool pdl_os_random(void *out, size_t n, bool may_wait) {
@@ -32,15 +31,57 @@ void pdl_os_wipe(void *p, size_t n) {
     while (n--) *at++ = 0;
 }
 
+/* --- regions ---------------------------------------------------------------------------------- */
+
+enum {
+    PAGE = 1 << 16,
+    /* number of regions by which memory grows, because each growth costs the host a millisecond */
+    AT_A_TIME = 4,
+};
+
+/* A region that is not in use. All regions have one size, that of base/alloc.h. */
+typedef struct spare {
+    struct spare *next;
+} spare;
+
+static spare *spares;
+
+/* Grows the memory by n bytes, a multiple of PAGE. Returns the address of the first one; 0 when
+ * there is no memory. */
+static uintptr_t grown(size_t n) {
+    size_t before = __builtin_wasm_memory_grow(0, n / PAGE);
+    return before == SIZE_MAX ? 0 : (uintptr_t)before * PAGE;
+}
+
+/* Makes spare regions of n bytes, which begin at a multiple of n. */
+static void add_spares(size_t count, size_t n) {
+    uintptr_t end = (uintptr_t)__builtin_wasm_memory_size(0) * PAGE;
+    size_t gap = (n - end % n) % n;
+    uintptr_t at = grown(gap + count * n);
+    if (!at) return;
+    for (at = (at + n - 1) / n * n; count--; at += n) {
+        spare *s = (void *)at;
+        s->next = spares;
+        spares = s;
+    }
+}
+
+/* Memory that the host gave is zero, and so is a region that comes back. */
 void *pdl_os_map(size_t n) {
-    void *p = aligned_alloc(n, n);
-    if (p) memset(p, 0, n);
-    return p;
+    if (!spares) add_spares(AT_A_TIME, n);
+    if (!spares) add_spares(1, n);
+    spare *s = spares;
+    if (!s) return NULL;
+    spares = s->next;
+    s->next = NULL;
+    return s;
 }
 
 void pdl_os_unmap(void *p, size_t n) {
-    (void)n;
-    free(p);
+    spare *s = p;
+    memset(p, 0, n);
+    s->next = spares;
+    spares = s;
 }
 
 void pdl_os_use_large_pages(void *p, size_t n) { (void)p, (void)n; }

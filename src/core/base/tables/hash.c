@@ -98,9 +98,7 @@ const uint32_t pdl_sha_rounds[64] = {
 static uint32_t rotr(uint32_t x, int k) { return x >> k | x << (32 - k); }
 
 static uint32_t choose(uint32_t e, uint32_t f, uint32_t g) { return (e & f) ^ (~e & g); }
-static uint32_t most_of(uint32_t a, uint32_t b, uint32_t c) {
-    return (a & b) ^ (a & c) ^ (b & c);
-}
+static uint32_t most_of(uint32_t a, uint32_t b, uint32_t c) { return (a & b) ^ (a & c) ^ (b & c); }
 
 static void schedule(const unsigned char block[64], uint32_t w[64]) {
     for (size_t i = 0; i < 16; i++)

@@ -1,4 +1,5 @@
-/* intern.c -- see intern.h. Open addressing over a power of two; texts in an arena.
+/* intern.c -- see intern.h. The table uses open addressing, and its size is a power of two. The
+ * texts are in an arena.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -24,9 +24,10 @@ bool pdl_ident_is_in(pdl_str code, pdl_str name) {
 /* Each start calls this for every variable of the environment, so a word is compared only where its
  * first letter is found. */
 bool pdl_ident_says_secret(pdl_str name) {
-#define WORD(text) {text, sizeof text - 1}
-    static const pdl_str words[] = {WORD("key"),    WORD("token"),      WORD("secret"),
-                                    WORD("password"), WORD("passwd"),   WORD("credential"),
+#define WORD(text)                                                                                 \
+    { text, sizeof text - 1 }
+    static const pdl_str words[] = {WORD("key"),          WORD("token"),  WORD("secret"),
+                                    WORD("password"),     WORD("passwd"), WORD("credential"),
                                     WORD("authorization")};
 #undef WORD
     for (size_t at = 0; at < name.n; at++) {

@@ -138,7 +138,9 @@ pdl_str pdl_str_trim(pdl_str s) {
 }
 
 pdl_str pdl_str_take(pdl_str *list, pdl_str separators) {
-    size_t n = 0;
+    bool is_one = separators.n == 1 && list->n;
+    const char *end = is_one ? memchr(list->p, separators.p[0], list->n) : NULL;
+    size_t n = end ? (size_t)(end - list->p) : is_one ? list->n : 0;
     while (n < list->n && !pdl_byte_in(list->p[n], separators)) n++;
     pdl_str one = pdl_str_trim(pdl_str_sub(*list, 0, n));
     *list = n < list->n ? pdl_str_sub(*list, n + 1, list->n) : (pdl_str){0};

@@ -25,8 +25,8 @@ static bool wrong(pdl_err *err, pdl_str text, const char *why) {
     if (cut) shown.n = MAX_SHOWN;
     for (size_t i = 0; i < shown.n; i++)
         pdl_buf_putc(&b, shown.p[i] >= ' ' && shown.p[i] < 127 ? shown.p[i] : '?');
-    pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "the address '%s%s' %s", pdl_buf_z(&b),
-                cut ? "..." : "", why);
+    pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "the address '%s%s%s' %s",
+                at == PDL_NOT_FOUND ? "" : "***", pdl_buf_z(&b), cut ? "..." : "", why);
     pdl_buf_fini(&b);
     return false;
 }
@@ -78,8 +78,7 @@ static bool put_host(pdl_str whole, pdl_str host, pdl_buf *out, pdl_err *err) {
             return wrong(err, whole,
                          "has a host with letters beyond ASCII: write its form that begins "
                          "with xn--");
-        if (!(ipv6 ? edge || hex : is_host_char(c)))
-            return wrong(err, whole, "has no valid host");
+        if (!(ipv6 ? edge || hex : is_host_char(c))) return wrong(err, whole, "has no valid host");
         pdl_buf_putc(out, c >= 'A' && c <= 'Z' ? (char)(c | 32) : c);
     }
     if (pdl_str_starts(host, PDL_STR(".")) || pdl_str_find(host, PDL_STR(".."), 0) != PDL_NOT_FOUND)

@@ -85,8 +85,8 @@ static pdl_val seq_of(pdl_tag tag, const pdl_val *items, size_t n) {
         flags |= items[i].flags;
         label = pdl_label_gathered(label, pdl_label_of(items[i]));
     }
-    return pdl_with_part_label(
-        pdl_from_obj(tag, &l->head, (flags & PDL_F_INHERITED) | PDL_F_PARTS), label);
+    return pdl_with_part_label(pdl_from_obj(tag, &l->head, (flags & PDL_F_INHERITED) | PDL_F_PARTS),
+                               label);
 }
 
 pdl_val pdl_tuple_new(const pdl_val *items, size_t n) { return seq_of(PDL_V_TUPLE, items, n); }

@@ -5,7 +5,9 @@
 #include "value/parts_text.h"
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "value/member.h"
+#include "value/text.h"
 
 #include "base/banned.h"
 
@@ -24,10 +26,17 @@ bool pdl_put_parts_text(pdl_vref content, pdl_buf *out) {
 static void put_part(pdl_vref part, pdl_buf *out) {
     pdl_vref resource = pdl_member(part, "resource"),
              about = pdl_is_dict(resource) ? resource : part;
+    pdl_vref other = pdl_member(about, "text");
+    pdl_err err = {0};
     pdl_str text = pdl_is_str(part) ? pdl_str_get(part) : pdl_member_str(about, "text");
     if (out->len) pdl_buf_putc(out, '\n');
     if (text.p) {
         pdl_buf_put(out, text);
+        return;
+    }
+    if (!pdl_is_absent(other) && !pdl_is_null(other)) {
+        /* some servers send a number or an object as a text */
+        if (!pdl_stringify(other, out, &err)) pdl_err_fini(&err);
         return;
     }
     pdl_str type = pdl_member_str(part, "type"), mime = pdl_member_str(about, "mimeType"),

@@ -55,9 +55,9 @@ static pdl_val without_parameters(pdl_vref function) {
 static pdl_val whole_tool(pdl_vref tool) {
     pdl_vref f = pdl_member(tool, "function"), schema = pdl_member(f, "parameters");
     if (pdl_is_absent(schema) || is_whole(schema)) return pdl_keep(tool);
-    pdl_val whole = pdl_is_null(schema) ? without_parameters(f)
-                                        : pdl_dict_putz(pdl_keep(f), "parameters",
-                                                        pdl_tool_schema_whole(schema));
+    pdl_val whole = pdl_is_null(schema)
+                        ? without_parameters(f)
+                        : pdl_dict_putz(pdl_keep(f), "parameters", pdl_tool_schema_whole(schema));
     return pdl_dict_putz(pdl_keep(tool), "function", whole);
 }
 

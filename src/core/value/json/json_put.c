@@ -42,6 +42,18 @@ void pdl_json_put_bool(pdl_buf *out, const char *name, bool value) {
     pdl_buf_put(out, value ? PDL_STR("true") : PDL_STR("false"));
 }
 
+void pdl_json_put_hex(pdl_buf *out, const char *name, pdl_str bytes) {
+    static const char digits[] = "0123456789abcdef";
+    pdl_json_put_key(out, name);
+    pdl_buf_putc(out, '"');
+    for (size_t i = 0; i < bytes.n; i++) {
+        unsigned char c = (unsigned char)bytes.p[i];
+        pdl_buf_putc(out, digits[c >> 4]);
+        pdl_buf_putc(out, digits[c & 15]);
+    }
+    pdl_buf_putc(out, '"');
+}
+
 void pdl_json_put_value(pdl_buf *out, const char *name, pdl_vref v) {
     pdl_err ignored = {0};
     pdl_json_put_key(out, name);
@@ -50,4 +62,14 @@ void pdl_json_put_value(pdl_buf *out, const char *name, pdl_vref v) {
     pdl_err_fini(&ignored);
     pdl_buf_cut(out, from);
     pdl_buf_put(out, PDL_STR("null"));
+}
+
+void pdl_json_add_text(pdl_buf *out, pdl_str text) {
+    put_comma(out);
+    pdl_json_quote(text, 0, out);
+}
+
+void pdl_json_open_kind(pdl_buf *out, const char *kind) {
+    pdl_buf_putc(out, '{');
+    pdl_json_put_text(out, "$pdl", pdl_str_of(kind));
 }

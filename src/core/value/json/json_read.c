@@ -19,13 +19,13 @@
 #include <math.h>
 
 #include "base/buf.h"
+#include "base/json_plain.h"
 #include "base/limits.h"
 #include "base/num.h"
-#include "base/plain.h"
 #include "base/utf8.h"
 #include "base/word.h"
 #include "value/int.h"
-#include "value/json/json_keys.h"
+#include "value/json/json_read_cache.h"
 #include "value/obj.h"
 
 #include "base/banned.h"
@@ -215,8 +215,9 @@ static int read_exponent(const char **p, const char *end) {
     return minus ? -e : e;
 }
 
-/* Reads a fraction or an exponent at p. The number begins at `from`, and p comes after its n
- * digits. `digits` is their value, unless there are too many. */
+/* Reads the fraction or the exponent of a number. The number begins at `from` and has n digits
+ * before p, where the fraction or exponent begins. `digits` is the value of these n digits, unless
+ * there are too many of them. */
 static const char *read_float(reader *r, const char *from, const char *p, uint64_t digits, size_t n,
                               pdl_val *out) {
     ptrdiff_t exp10 = 0;

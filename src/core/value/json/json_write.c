@@ -8,9 +8,9 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/json_plain.h"
 #include "base/limits.h"
 #include "base/num.h"
-#include "base/plain.h"
 #include "base/sort.h"
 #include "base/utf8.h"
 #include "value/context.h"
@@ -49,10 +49,10 @@ static const char escapes[0x60] = {
 /* Returns true when PDL_JSON_ASCII writes c unchanged. */
 static bool is_plain(unsigned char c) { return c < sizeof escapes ? escapes[c] == 0 : c < 0x7f; }
 
-/* Returns the end of the text from p that PDL_JSON_ASCII leaves unchanged. The search for quotes
- * and control characters runs past letters outside of ASCII, which end this text. So it is done in
- * windows, each as long as the text before it: the time stays linear when such a letter comes every
- * few bytes. */
+/* Returns the end of the text from p that PDL_JSON_ASCII leaves unchanged. A letter outside of
+ * ASCII ends this text, but the search for quotes and control characters passes over such letters.
+ * So the search is done in windows, each of which is as long as the text before it. The time then
+ * stays linear, even when such a letter comes every few bytes. */
 static const char *skip_ascii(const char *p, const char *end) {
     /* A text of at most SHORT bytes, such as most keys and names, is examined byte by byte. */
     enum { FIRST = 64, SHORT = 24 };

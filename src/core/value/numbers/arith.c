@@ -78,7 +78,8 @@ static bool add_sequences(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
         const char *name = ta == PDL_V_STR ? "str" : pdl_type_name(a);
         pdl_err_host(err, "TypeError", "can only concatenate %s (not \"%s\") to %s", name,
                      pdl_type_full(b), name);
-        if (ta == PDL_V_STR) pdl_err_hint(err, "a text and another value are joined by ~: a ~ b");
+        if (ta == PDL_V_STR && pdl_tag_of(b) != PDL_V_NATIVE)
+            pdl_err_hint(err, "a text and another value are joined by ~: a ~ b");
         return false;
     }
     if (ta == PDL_V_STR) return add_strings(a, b, out, err);
@@ -93,8 +94,8 @@ static bool add_sequences(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
 
 /* --- repetition ------------------------------------------------------------------------------- */
 
-/* Reads n as a number of copies. Returns false when it is above the limit, and sets it to the
- * limit. unit: size of one copy. */
+/* Reads n as a number of copies; a negative number means no copies. Fails when the copies would be
+ * larger than max. unit: size of one copy. */
 static bool times_of(pdl_vref n, size_t unit, size_t max, size_t *out, pdl_err *err) {
     int64_t k;
     if (!pdl_int_get(n, &k))

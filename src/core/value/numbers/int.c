@@ -594,6 +594,11 @@ static bool clean_digits(pdl_str s, int base, bool after_prefix, pdl_buf *out) {
 }
 
 bool pdl_int_read(pdl_str s, int base, pdl_val *out) {
+    int64_t i;
+    if (base == 10 && pdl_num_read_int(s, &i)) { /* nearly all numbers are short */
+        *out = pdl_int(i);
+        return true;
+    }
     s = strip(s);
     bool neg = s.n && s.p[0] == '-';
     if (s.n && (s.p[0] == '-' || s.p[0] == '+')) s = pdl_str_sub(s, 1, s.n);

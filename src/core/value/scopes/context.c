@@ -3,7 +3,8 @@
  *
  * Walks keep an explicit stack. Index access makes a flat array of the messages once for each node.
  * A node that extends another node also extends its array, so that a loop that reads
- * pdl_context[-1] in every turn takes linear time.
+ * pdl_context[-1] in every turn takes linear time. The array knows how many of its first messages
+ * hold no promise, so that the trace of such a loop takes linear time, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,11 +25,14 @@ typedef enum { ONE, DEP, IND } ctx_kind;
 
 typedef struct ctx ctx;
 
-/* The messages in order, borrowed from the nodes that hold the array. n may be larger than the
- * count of a node that holds the array; such a node must not read beyond its count. */
+/* The messages in order; the array has a reference to each. n may be larger than the count of a
+ * node that holds the array; such a node must not read beyond its count. */
 typedef struct {
     uint32_t refs;
     PDL_VEC(ctx *) all;
+    size_t settled;   /* how many messages, from the first on, are known to hold no promise */
+    pdl_label label;  /* the labels of the parts of the settled messages */
+    unsigned handles; /* PDL_F_HANDLE when a part of them has it */
 } flat_list;
 
 struct ctx {
@@ -73,8 +77,19 @@ static pdl_vref child(const pdl_obj *o, size_t i) {
     return pdl_absent();
 }
 
+static pdl_val message_value(ctx *m) { return pdl_from_obj(PDL_V_CONTEXT, &m->ext.head, 0); }
+
+/* Releases the messages from the n-th on. */
+static void flat_cut(flat_list *f, size_t n) {
+    while (f->all.n > n) pdl_drop(message_value(f->all.p[--f->all.n]));
+    if (f->settled <= n) return;
+    f->settled = f->handles = 0;
+    f->label = 0;
+}
+
 static void flat_drop(flat_list *f) {
     if (!f || --f->refs) return;
+    flat_cut(f, 0);
     pdl_vec_fini(&f->all);
     pdl_free(f);
 }
@@ -243,49 +258,89 @@ static void walk_fini(walk *w) { pdl_vec_fini(&w->todo); }
 
 /* --- the flat array --------------------------------------------------------------------------- */
 
-static void append_messages(flat_list *f, ctx *c) {
+/* An array while the messages of a node are put into it: n of them are there. */
+typedef struct {
+    flat_list *f;
+    size_t n;
+} filling;
+
+static flat_list *flat_new(void) {
+    flat_list *f = PDL_NEW(flat_list);
+    f->refs = 1;
+    return f;
+}
+
+static void push_kept(flat_list *f, ctx *m) {
+    (void)pdl_keep(message_value(m));
+    *pdl_vec_push(&f->all) = m;
+}
+
+/* Puts the next message into the array. Another node may have put the same one there, as when a
+ * block sees a part of the context that continues it. When it has put another one, the array is
+ * copied. */
+static void put_message(filling *to, ctx *m) {
+    flat_list *f = to->f;
+    if (to->n < f->all.n && f->all.p[to->n] != m) {
+        to->f = flat_new();
+        for (size_t i = 0; i < to->n; i++) push_kept(to->f, f->all.p[i]);
+        flat_drop(f);
+    }
+    if (to->n == to->f->all.n) push_kept(to->f, m);
+    to->n++;
+}
+
+static void put_messages(filling *to, ctx *c) {
     if (c->flat) {
-        for (size_t i = 0; i < c->count; i++) *pdl_vec_push(&f->all) = c->flat->all.p[i];
+        for (size_t i = 0; i < c->count; i++) put_message(to, c->flat->all.p[i]);
         return;
     }
     walk w;
     ctx *at;
     walk_init(&w, c);
     for (event e; (e = walk_next(&w, &at)) != EV_END;)
-        if (e == EV_MESSAGE) *pdl_vec_push(&f->all) = at;
+        if (e == EV_MESSAGE) put_message(to, at);
     walk_fini(&w);
 }
 
-/* Returns an array that begins with the messages of base and can be extended: the array of base, or
- * a new one. */
-static flat_list *flat_from(ctx *base) {
+/* Returns an array that begins with the messages of base: that of base, or a new one. */
+static filling flat_from(ctx *base) {
     assert(ctx_ok(base));
-    flat_list *f = base->flat;
-    /* messages after these belonged to nodes that were freed */
-    if (f && f->refs == 1) f->all.n = base->count;
-    if (f && f->all.n == base->count) {
-        f->refs++;
-        return f;
+    filling to = {base->flat, base->count};
+    if (base->flat) {
+        /* the messages after these belonged to nodes that were freed */
+        if (to.f->refs == 1) flat_cut(to.f, base->count);
+        to.f->refs++;
+        return to;
     }
-    f = PDL_NEW(flat_list);
-    f->refs = 1;
-    append_messages(f, base);
-    return f;
+    to = (filling){flat_new(), 0};
+    put_messages(&to, base);
+    return to;
 }
 
+/* Returns the array of a group, or NULL for a message, which would own itself through one. */
 static flat_list *flatten(ctx *c) {
-    if (c->flat) return c->flat;
+    if (c->flat || c->kind == ONE) return c->flat;
     PDL_VEC(ctx *) rest = {0};
     ctx *base = c;
     while (!base->flat && base->kind != ONE && !pdl_is_absent(base->left)) {
         if (!pdl_is_absent(base->right)) *pdl_vec_push(&rest) = ctx_of(base->right);
         base = ctx_of(base->left);
     }
-    c->flat = flat_from(base);
-    while (rest.n) append_messages(c->flat, rest.p[--rest.n]);
+    filling to = flat_from(base);
+    while (rest.n) put_messages(&to, rest.p[--rest.n]);
     pdl_vec_fini(&rest);
+    c->flat = to.f;
+    /* c is often a branch, and the next node continues its left part */
+    ctx *left = pdl_is_absent(c->left) ? NULL : ctx_of(c->left);
+    if (left && left->kind != ONE && !left->flat) {
+        left->flat = to.f;
+        to.f->refs++;
+    }
     return c->flat;
 }
+
+/* Returns the i-th message of a node that was flattened. */
+static ctx *flat_at(ctx *c, size_t i) { return c->kind == ONE ? c : c->flat->all.p[i]; }
 
 /* Returns the i-th message. Descends a few levels of the rope first, because most look-ups are near
  * the end. */
@@ -302,8 +357,8 @@ static ctx *message_at(ctx *c, size_t i) {
             x = ctx_of(x->right);
         }
     }
-    if (!x->flat && x->kind == ONE) return x;
-    return flatten(x)->all.p[i];
+    (void)flatten(x);
+    return flat_at(x, i);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -336,9 +391,9 @@ pdl_val pdl_context_to_list(pdl_vref c) {
     size_t n = ctx_of(c)->count;
     pdl_val list = pdl_list_new(n);
     if (!n) return list;
-    flat_list *f = flatten(ctx_of(c));
+    (void)flatten(ctx_of(c));
     for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++)
-        list = pdl_list_push(list, message_dict(f->all.p[i]));
+        list = pdl_list_push(list, message_dict(flat_at(ctx_of(c), i)));
     return pdl_with_label(list, pdl_label_of(c));
 }
 
@@ -364,9 +419,9 @@ static pdl_val wire_of(ctx *c) {
 pdl_val pdl_context_messages(pdl_vref c) {
     size_t n = ctx_of(c)->count;
     pdl_val list = pdl_list_new(n);
-    flat_list *f = n ? flatten(ctx_of(c)) : NULL;
+    if (n) (void)flatten(ctx_of(c));
     for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++)
-        list = pdl_list_push(list, wire_of(f->all.p[i]));
+        list = pdl_list_push(list, wire_of(flat_at(ctx_of(c), i)));
     /* A label that no message has belongs to the context as a whole. */
     return pdl_with_label(list, pdl_label_of(c) & ~pdl_label_of(list));
 }
@@ -385,12 +440,12 @@ bool pdl_messages_are_plain(pdl_vref v) {
     return n > 0 && i == n;
 }
 
-void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), void *user) {
+void pdl_context_each_unsettled(pdl_vref c, bool (*fn)(void *user, const pdl_message *m),
+                                void *user) {
     size_t n = ctx_of(c)->count;
-    if (!n) return;
-    flat_list *f = flatten(ctx_of(c));
-    for (size_t i = 0; i < n; i++) { /* never ended early; see context.h */
-        pdl_message m = view(f->all.p[i]);
+    flat_list *f = n ? flatten(ctx_of(c)) : NULL;
+    for (size_t i = f ? f->settled : 0; i < n; i++) {
+        pdl_message m = view(flat_at(ctx_of(c), i));
         if (!fn(user, &m)) return;
     }
 }
@@ -417,9 +472,9 @@ size_t pdl_context_shared(pdl_vref c, pdl_vref base) {
     const ctx *common = common_part(x, y);
     for (size_t i = common ? common->count : 0; i < y->count; i++) {
         const ctx *a = message_at(x, i), *b = message_at(y, i);
-        bool same = a == b || (is_same_part(a->role, b->role) && a->defsite == b->defsite &&
-                               is_same_part(a->content, b->content) &&
-                               is_same_part(a->extra, b->extra));
+        bool same =
+            a == b || (is_same_part(a->role, b->role) && a->defsite == b->defsite &&
+                       is_same_part(a->content, b->content) && is_same_part(a->extra, b->extra));
         if (!same) return 0;
     }
     return y->count;
@@ -625,18 +680,33 @@ static bool resolve_part(pdl_val *part, pdl_resolve_fn *fn, void *user, pdl_labe
     return true;
 }
 
+/* Adds m to the settled messages of f when it is the next one and holds no promise. */
+static void settle(flat_list *f, size_t i, const ctx *m) {
+    if (i != f->settled || pdl_may_hold_promise(m->role) || pdl_may_hold_promise(m->content) ||
+        pdl_may_hold_promise(m->extra))
+        return;
+    f->settled++;
+    f->label |= pdl_label_of(m->role) | pdl_label_of(m->content) | pdl_label_of(m->extra);
+    f->handles |= (pdl_flags_of(m->content) | pdl_flags_of(m->extra)) & PDL_F_HANDLE;
+}
+
 bool pdl_context_resolve(pdl_vref c, pdl_resolve_fn *fn, void *user, pdl_val *out, pdl_err *err) {
     ctx *x = ctx_of(c);
     pdl_label label = pdl_label_of(c);
     flat_list *f = x->count ? flatten(x) : NULL;
     unsigned flags = pdl_flags_of(c) & PDL_F_HANDLE;
-    for (size_t i = 0; i < x->count; i++) {
-        ctx *m = f->all.p[i];
+    /* an older context has fewer messages than are settled, and may not get the labels of all */
+    bool knows = f && f->settled <= x->count;
+    if (knows) label |= f->label;
+    if (knows) flags |= f->handles;
+    for (size_t i = knows ? f->settled : 0; i < x->count; i++) {
+        ctx *m = flat_at(x, i);
         if (!resolve_part(&m->role, fn, user, &label, err) ||
             !resolve_part(&m->content, fn, user, &label, err) ||
             !resolve_part(&m->extra, fn, user, &label, err))
             return false;
         flags |= (pdl_flags_of(m->content) | pdl_flags_of(m->extra)) & PDL_F_HANDLE;
+        if (f) settle(f, i, m);
     }
     pdl_keep(c);
     *out = wrap_up(x, label, flags);

@@ -1,14 +1,14 @@
-/* calls.c -- checks calls: of functions of the program, by `call:` and from expressions; of methods
- * and functions of templates; of filters and tests.
+/* calls.c -- checks calls. These are calls of functions of the program, by `call:` or in an
+ * expression, calls of methods and functions of templates, and uses of filters and tests.
  *
  * `call:` checks its arguments against the types of the parameters before the body runs, so a wrong
- * one is an error. A call from an expression does not check them: there a wrong argument is a
- * warning, and only a wrong number of arguments is an error.
+ * argument is an error. A call in an expression does not check the types. There a wrong argument is
+ * a warning, and only a wrong number of arguments is an error.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "check/call_signature.h"
 #include "check/infer.h"
-#include "check/sig.h"
 #include "check/types/constants.h"
 #include "lang/walk.h"
 
@@ -57,8 +57,7 @@ static const pdl_ty *computed(pdl_infer *in, const pdl_native *row, const argume
                               pdl_buf *problem) {
     if (!are_known(&args->sig)) return NULL;
     pdl_err err = {0};
-    const pdl_ty *t =
-        pdl_fold_call(pdl_checker_arena(in->c), row, &args->sig, in->lenient, &err);
+    const pdl_ty *t = pdl_fold_call(pdl_checker_arena(in->c), row, &args->sig, in->lenient, &err);
     if (err.kind) pdl_buf_put(problem, pdl_str_of(err.msg));
     pdl_err_fini(&err);
     return t && t->has_value ? t : NULL;
@@ -183,8 +182,8 @@ static bool fits_param(pdl_checker *c, const pdl_ty_function *f, uint32_t i, con
     return pdl_ty_may_fit(pdl_checker_arena(c), t, f->block->params.types[i], problem);
 }
 
-/* Returns the span of a keyword, whose name is a part of the expression's source; else the span of
- * the call. */
+/* Returns the span of the name of a keyword argument when this name is in the expression's source.
+ * Otherwise returns the span of the call. */
 static pdl_xnode keyword_node(const pdl_infer *in, const pdl_xnode *call, pdl_str name) {
     const pdl_str source = in->e->source;
     if (name.p < source.p || name.p + name.n > source.p + source.n)
@@ -359,8 +358,8 @@ static void check_args(pdl_checker *c, const pdl_b_call *b, const pdl_ty_functio
             check_arg(c, b, f, args->fields[i].name, args->fields[i].type);
 }
 
-/* Reports a field whose value is of the wrong type. The message has the right type and the present
- * one. */
+/* Reports a field whose value is of the wrong type. The message names the right type and the type
+ * of the value. */
 static pdl_diag *wrong_type(pdl_checker *c, pdl_rule_id rule, const pdl_b_call *b,
                             const char *field, const char *should, const pdl_ty *t) {
     pdl_buf shown = PDL_BUF;

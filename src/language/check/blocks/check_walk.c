@@ -3,8 +3,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "lang/walk.h"
+#include <assert.h>
+
 #include "check/checker.h"
+#include "lang/walk.h"
 
 #include "base/banned.h"
 
@@ -54,7 +56,7 @@ static PDL_NOINLINE void check_record(pdl_checker *c, pdl_record record, const v
     for (size_t i = 0; i < n; i++) pdl_checker_tree(c, pdl_record_part_at(base, &parts[i]));
 }
 
-/* Checks `endorse`. Its expressions, and no others, see the tested result as pdl_value.
+/* Checks `endorse`. Only the expressions of this field can read the tested result, as pdl_value.
  */
 static PDL_NOINLINE void check_endorse(pdl_checker *c, const pdl_endorse_field *endorse) {
     size_t mark = pdl_scope_mark(&c->scope);
@@ -197,6 +199,10 @@ static void leave_causes(pdl_program *p) {
     p->diags.n = kept;
 }
 
+bool pdl_checker_ok(const pdl_checker *c) {
+    return !c->spine.n && !c->in_code && !c->in_jinja && !c->local;
+}
+
 void pdl_program_check(pdl_program *p, const pdl_check_options *opt) {
     if (!p->main) {
         leave_causes(p);
@@ -217,11 +223,12 @@ void pdl_program_check(pdl_program *p, const pdl_check_options *opt) {
         pdl_checker_lint_program(&c, p->main);
     }
     pdl_checker_block(&c, p->main, (pdl_str){0});
+    assert(pdl_checker_ok(&c) && c.sure && !c.dead && !c.caught);
     pdl_checker_modules_fini(&modules, p);
     pdl_scope_state_fini(&c.scope);
     pdl_arena_free(c.scope.arena);
     pdl_vec_fini(&c.spine);
-    pdl_vec_fini(&c.changing);
+    pdl_checker_forget_prompts(&c);
     pdl_checker_settle(p, opt);
     pdl_program_sort_diags(p);
 }

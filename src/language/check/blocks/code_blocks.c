@@ -1,8 +1,10 @@
 /* code_blocks.c -- code blocks and calls of models, as far as they can be checked without running
- * them.
+ * them. Python code is compiled by a Python process of the caller (pdl_check_options.python), and
+ * templates are read here. Models are looked up in the tables of providers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/word_list.h"
 #include "check/infer.h"
 #include "lang/walk.h"
 
@@ -56,8 +58,7 @@ static bool has_variable(pdl_checker *c, const pdl_ty *scope, pdl_str name) {
 static void define_variables(pdl_checker *c, const pdl_ty *scope, const pdl_expr *e) {
     for (uint32_t i = 0; i < e->n_free; i++) {
         bool known;
-        const pdl_ty *t =
-            pdl_ty_field_of(pdl_checker_arena(c), scope, e->free_names[i], &known);
+        const pdl_ty *t = pdl_ty_field_of(pdl_checker_arena(c), scope, e->free_names[i], &known);
         if (t || !is_complete(scope))
             pdl_scope_define(&c->scope, PDL_DEF_VARIABLE, e->free_names[i], t ? t : &pdl_ty_any,
                              (pdl_loc){0})
@@ -134,8 +135,8 @@ static void report_broken(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t
 
 /* Reports a name as a warning when it is read in a branch, or in a function that may never be
  * called. */
-static void report_name(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t,
-                        const pdl_ty *scope, pdl_vref row) {
+static void report_name(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t, const pdl_ty *scope,
+                        pdl_vref row) {
     pdl_str name = pdl_str_get(pdl_list_at(row, 0));
     uint32_t from = (uint32_t)pdl_int_of(pdl_list_at(row, 1)),
              to = (uint32_t)pdl_int_of(pdl_list_at(row, 2));
@@ -206,9 +207,7 @@ static pdl_str known_text(pdl_checker *c, const pdl_tree *t) {
 static bool is_block_field(pdl_str key) {
     static const char *const fields[] = {"fallback", "retry", "parser", "spec",
                                          "def",      "defs",  "budget", "contribute"};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (pdl_str_is(key, fields[i])) return true;
-    return false;
+    return PDL_STR_IN(key, fields);
 }
 
 static void report_parameter(pdl_checker *c, const pdl_node *key, pdl_str model, pdl_str near) {
@@ -245,9 +244,9 @@ static void check_values(pdl_checker *c, const pdl_tree *t, const pdl_node *n, p
 static void check_parameters(pdl_checker *c, const pdl_b_model *b, pdl_str model) {
     const pdl_node *n = b->parameters ? b->parameters->node : NULL;
     if (n && b->parameters->kind == PDL_TREE_CONST && pdl_is_str(b->parameters->value)) {
-        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_parameter_value,
-                                       pdl_field_loc(&b->head, "parameters"), pdl_node_loc(n),
-                                       "`parameters` is an object, and this is a text");
+        pdl_diag *d =
+            pdl_checker_diag(c, PDL_RULE_parameter_value, pdl_field_loc(&b->head, "parameters"),
+                             pdl_node_loc(n), "`parameters` is an object, and this is a text");
         pdl_checker_hint(c, d, "write parameters: {NAME: VALUE}");
     }
     if (!n || n->kind != PDL_NODE_MAP) return;
@@ -265,8 +264,7 @@ static void check_parameters(pdl_checker *c, const pdl_b_model *b, pdl_str model
 void pdl_checker_model(pdl_checker *c, const pdl_b_model *b) {
     const pdl_check_models *m = c->opt->models;
     pdl_str model = m && !c->quiet ? known_text(c, b->model) : (pdl_str){0};
-    if (!model.n || (b->platform.s.p && !pdl_str_is(b->platform.s, "litellm")))
-        return;
+    if (!model.n || (b->platform.s.p && !pdl_str_is(b->platform.s, "litellm"))) return;
     pdl_loc loc = pdl_field_loc(&b->head, "model"), mark = pdl_checker_value_loc(&b->head, "model");
     pdl_buf text = PDL_BUF, near = PDL_BUF;
     const pdl_node *parameters = b->parameters ? b->parameters->node : NULL;
@@ -278,12 +276,12 @@ void pdl_checker_model(pdl_checker *c, const pdl_b_model *b) {
                              "no text takes a variable of the environment: start with -d "
                              "model=\"%.*s\", and write model: ${ model }",
                              PDL_FMT(model));
+        else if (near.len)
+            pdl_checker_hint(c, d, "did you mean '%s'?", pdl_buf_z(&near));
         else if (!pdl_byte_in('/', model))
             pdl_checker_hint(
                 c, d, "a model is named PROVIDER/MODEL; a model of ollama is ollama_chat/%.*s",
                 PDL_FMT(model));
-        else if (near.len)
-            pdl_checker_hint(c, d, "did you mean '%s'?", pdl_buf_z(&near));
     } else {
         check_parameters(c, b, model);
         if (m->key && !m->key(m->user, model, parameters, &text))

@@ -1,5 +1,5 @@
 /* kinds.c -- checks each kind of block: the order in which its parts run, the names that they
- * define, and the type of the result.
+ * define, and the type of the result. check_walk.c checks what all kinds have in common.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -224,9 +224,9 @@ static void report_never(pdl_checker *c, const pdl_block *b, const char *key, co
                          bool none) {
     pdl_loc loc = pdl_field_loc(b, key);
     bool negative = none && pdl_int_sign(max->value) < 0;
-    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_unreachable, loc, loc, "`%s` never runs: %s", key,
-                                   negative ? "`maxIterations` is negative"
-                                            : "there are no iterations");
+    pdl_diag *d =
+        pdl_checker_diag(c, PDL_RULE_unreachable, loc, loc, "`%s` never runs: %s", key,
+                         negative ? "`maxIterations` is negative" : "there are no iterations");
     if (negative) pdl_checker_hint(c, d, "leave `maxIterations` out to have no limit");
 }
 

@@ -38,28 +38,13 @@ static void lint_conditions(pdl_checker *c, const pdl_block *b) {
     for (uint32_t i = 0; i < cases->n; i++) literal_condition(c, "if", cases->p[i].cond);
 }
 
-/* Reports `then: no`, which is the boolean false. */
-static void lint_norway(pdl_checker *c, const pdl_block *b) {
-    const pdl_node *n = b->node;
-    if (!n || n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_BOOL || n->style != PDL_STYLE_PLAIN)
-        return;
-    if (pdl_str_eq_nocase(n->text, PDL_STR("true")) || pdl_str_eq_nocase(n->text, PDL_STR("false")))
-        return;
-    bool value =
-        pdl_str_eq_nocase(n->text, PDL_STR("yes")) || pdl_str_eq_nocase(n->text, PDL_STR("on"));
-    pdl_diag *d =
-        pdl_checker_diag(c, PDL_RULE_norway, b->loc, pdl_node_loc(n), "`%.*s` is the boolean %s",
-                         PDL_FMT(n->text), value ? "true" : "false");
-    pdl_checker_hint(c, d, "quote it to get text: '%.*s'", PDL_FMT(n->text));
-}
-
 void pdl_checker_lint_role(pdl_checker *c, pdl_str role, pdl_loc loc, pdl_loc value) {
     static const pdl_str roles[] = {{"user", 4}, {"system", 6},    {"assistant", 9},
                                     {"tool", 4}, {"developer", 9}, {"function", 8}};
     static const pdl_str elsewhere[][2] = {
-        {{"ai", 2}, {"assistant", 9}},  {{"bot", 3}, {"assistant", 9}},
-        {{"model", 5}, {"assistant", 9}},
-        {{"human", 5}, {"user", 4}},    {{"person", 6}, {"user", 4}},
+        {{"ai", 2}, {"assistant", 9}},    {{"bot", 3}, {"assistant", 9}},
+        {{"model", 5}, {"assistant", 9}}, {{"human", 5}, {"user", 4}},
+        {{"person", 6}, {"user", 4}},
     };
     enum { N = sizeof roles / sizeof *roles };
     for (size_t i = 0; i < N; i++)
@@ -93,8 +78,8 @@ typedef struct old_types {
     size_t n_before, n_seen; /* number of uses of the same name: before this one, and in the text */
 } old_types;
 
-/* Counts the scalars of a spec that are the name, and keeps the one after n_before others. The C
- * stack is as deep as the YAML source. */
+/* Counts the scalars of a spec whose text is the name. When n_before of them were counted, stores
+ * the next scalar in found. The C stack is as deep as the YAML source. */
 static void find_name(old_types *o, const pdl_node *n) {
     if (n->kind == PDL_NODE_SCALAR) {
         if (!pdl_str_is(n->text, o->looks_for)) return;
@@ -123,8 +108,8 @@ typedef struct old_use {
     PDL_VEC(const char *) before; /* names that were reported, at most MAX_FIXES */
 } old_use;
 
-/* Reports an old name. Adds a fix if every scalar with this text is a type; otherwise one may be a
- * value of an enum. */
+/* Reports an old name. Adds a fix if every scalar with this text is a type; otherwise, one of these
+ * scalars may be a value of an enum. */
 static void old_type(void *user, const char *old, const char *now) {
     old_use *u = user;
     old_types *o = u->o;
@@ -149,7 +134,7 @@ static void found_old(void *user, const char *old, const char *now) {
     *(bool *)user = true;
 }
 
-/* Returns true when a type has old names. For a type without them no places are searched. */
+/* Returns true when a type has old names. In other types, no places are searched. */
 static bool has_old(const pdl_type *t) {
     bool found = false;
     pdl_type_deprecated(t, found_old, &found);
@@ -225,15 +210,15 @@ static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
 
 /* Reports fields that this interpreter has beyond the reference. */
 static void lint_own_fields(pdl_checker *c, const pdl_block *b) {
-    static const pdl_str own[] = {
-        {"budget", 6}, {"policy", 6}, {"sandbox", 7}, {"idempotent", 10}, {"endorse", 7}};
+    static const char *const own[] = {"budget",     "policy",  "sandbox",
+                                      "idempotent", "endorse", "session"};
     for (uint32_t k = 0; k < b->node->n; k++) {
         pdl_str key = b->node->pairs[k].key->text;
         for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-            if (!pdl_str_eq(key, own[i])) continue;
-            pdl_loc loc = pdl_field_loc(b, own[i].p);
+            if (!pdl_str_is(key, own[i])) continue;
+            pdl_loc loc = pdl_field_loc(b, own[i]);
             pdl_checker_diag(c, PDL_RULE_field_own, loc, loc,
-                             "`%s` is refused by the reference interpreter", own[i].p);
+                             "`%s` is refused by the reference interpreter", own[i]);
         }
     }
 }
@@ -297,32 +282,12 @@ void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main) {
     pdl_checker_hint(c, d, "write text: before the list, which joins its results");
 }
 
-/* Reports `no: 1` in data: its key is the text 'no', where other readers of YAML read false. */
-static void lint_key(pdl_checker *c, const pdl_node *key) {
-    if (key->kind != PDL_NODE_SCALAR) return;
-    if (!pdl_node_is_word(key)) {
-        pdl_checker_lint_scalar(c, key);
-        return;
-    }
-    if (pdl_str_eq_nocase(key->text, PDL_STR("true")) ||
-        pdl_str_eq_nocase(key->text, PDL_STR("false")))
-        return;
-    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_norway, pdl_node_loc(key), pdl_node_loc(key),
-                                   "the key `%.*s` is a boolean in YAML; here it stays a text",
-                                   PDL_FMT(key->text));
-    pdl_buf quoted = PDL_BUF;
-    pdl_buf_putf(&quoted, "'%.*s'", PDL_FMT(key->text));
-    pdl_checker_hint(c, d, "quote it: %s", pdl_buf_z(&quoted));
-    if (d) pdl_program_edit(c->p, d, pdl_node_loc(key), pdl_buf_str(&quoted));
-    pdl_buf_fini(&quoted);
-}
-
 /* Checks the keys of data. The C stack is as deep as the YAML source. An alias is skipped, since
  * aliases may multiply; its target was examined where it is written. */
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
     if (!n || n->shared) return;
     if (n->kind == PDL_NODE_SCALAR) {
-        pdl_checker_lint_scalar(c, n);
+        pdl_checker_norway_number(c, n);
         return;
     }
     if (n->kind == PDL_NODE_SEQ) {
@@ -338,7 +303,7 @@ void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
     }
     for (uint32_t i = 0; i < n->n; i++) {
         pdl_checker_lint_pair(c, n, &n->pairs[i]);
-        lint_key(c, n->pairs[i].key);
+        pdl_checker_norway_key(c, n->pairs[i].key);
         pdl_checker_lint_keys(c, n->pairs[i].value);
     }
 }
@@ -351,7 +316,7 @@ void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b) {
     switch ((int)b->kind) {
     case PDL_BLOCK_if:
     case PDL_BLOCK_match: lint_conditions(c, b); break;
-    case PDL_BLOCK_scalar: lint_norway(c, b); break;
+    case PDL_BLOCK_scalar: pdl_checker_norway_boolean(c, b); break;
     case PDL_BLOCK_get: lint_get(c, b); break;
     case PDL_BLOCK_data: lint_date(c, b); break;
     case PDL_BLOCK_repeat:
@@ -361,11 +326,11 @@ void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b) {
     default: break;
     }
     if (rare->role.s.p) lint_role(c, b);
-    if (rare->role.s.p || b->kind == PDL_BLOCK_model) pdl_checker_lint_prefix(c, b);
+    pdl_checker_lint_prefix(c, b);
     if (rare->spec.type || rare->parser || b->kind == PDL_BLOCK_function) lint_types(c, b);
     if (b->node && b->node->kind == PDL_NODE_MAP) {
         lint_synonyms(c, b);
-        if (rare != &pdl_block_no_rare) lint_own_fields(c, b);
+        lint_own_fields(c, b);
     }
     pdl_checker_lint_written(c, b);
 }

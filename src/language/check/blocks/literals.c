@@ -5,6 +5,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
+
 #include "base/shlex.h"
 #include "check/checker.h"
 #include "lang/load.h"
@@ -25,9 +27,10 @@ void pdl_checker_command(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t)
     pdl_err err = {0};
     size_t n = 0;
     const pdl_tree *args = b->args;
-    bool none = args && ((args->kind == PDL_TREE_LIST && !args->n) ||
-                         (args->kind == PDL_TREE_CONST && pdl_is_list(args->value) &&
-                          !pdl_list_len(args->value)));
+    bool none =
+        args &&
+        ((args->kind == PDL_TREE_LIST && !args->n) ||
+         (args->kind == PDL_TREE_CONST && pdl_is_list(args->value) && !pdl_list_len(args->value)));
     pdl_loc loc = t ? b->code->loc : pdl_field_loc(&b->head, "args"),
             mark = pdl_checker_value_loc(&b->head, t ? "code" : "args");
     bool ok = !t || pdl_shlex_split(pdl_str_get(t->value), count_word, &n, &err);
@@ -52,8 +55,6 @@ static void report_at(pdl_checker *c, pdl_rule_id rule, const pdl_b_code *b, con
  * nothing else is reported. */
 static void report_old_forms(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t,
                              pdl_program *inner) {
-    static const pdl_rule_id old[] = {PDL_RULE_num_iterations, PDL_RULE_type_deprecated,
-                                      PDL_RULE_get, PDL_RULE_synonym};
     enum { MAX_INSIDE = 4 };
     size_t n;
     pdl_check_options bare = *c->opt;
@@ -70,14 +71,16 @@ static void report_old_forms(pdl_checker *c, const pdl_b_code *b, const pdl_tree
     if (c->inside >= MAX_INSIDE || c->opt->no_lint) return;
     pdl_checker_predefine(&in);
     pdl_checker_block(&in, inner->main, (pdl_str){0});
+    assert(pdl_checker_ok(&in) && !in.caught);
     pdl_scope_state_fini(&in.scope);
     pdl_vec_fini(&in.spine);
-    pdl_vec_fini(&in.changing);
+    pdl_checker_forget_prompts(&in);
     pdl_checker_modules_fini(&none, inner);
-    for (size_t i = 0; i < inner->diags.n; i++)
-        for (size_t k = 0; k < sizeof old / sizeof *old; k++)
-            if (pdl_rule_find(pdl_str_of(inner->diags.p[i].code)) == pdl_rules(&n) + old[k])
-                report_at(c, old[k], b, t, &inner->diags.p[i], "");
+    for (size_t i = 0; i < inner->diags.n; i++) {
+        const pdl_rule *r = pdl_rule_find(pdl_str_of(inner->diags.p[i].code));
+        if (pdl_rule_is_old_form(r))
+            report_at(c, (pdl_rule_id)(r - pdl_rules(&n)), b, t, &inner->diags.p[i], "");
+    }
 }
 
 /* Reports the first error of a program whose text is t, at its place in the text. */

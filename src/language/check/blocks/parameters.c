@@ -21,13 +21,10 @@ static uint32_t kinds_of(pdl_str word) {
     static const struct {
         const char *word;
         uint32_t kinds;
-    } words[] = {{"number", PDL_TY_NUMBER},
-                 {"integer", PDL_TY_NUMBER},
-                 {"boolean", PDL_TY_BOOL},
-                 {"string", PDL_TY_STR},
-                 {"list", PDL_TY_LIST | PDL_TY_TUPLE},
-                 {"function", PDL_TY_FUNC},
-                 {"object", PDL_TY_DICT}};
+    } words[] = {
+        {"number", PDL_TY_NUMBER}, {"integer", PDL_TY_NUMBER},           {"boolean", PDL_TY_BOOL},
+        {"string", PDL_TY_STR},    {"list", PDL_TY_LIST | PDL_TY_TUPLE}, {"function", PDL_TY_FUNC},
+        {"object", PDL_TY_DICT}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (pdl_str_is(word, words[i].word)) return words[i].kinds;
     return PDL_TY_ANY;

@@ -9,8 +9,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
+#include "base/word_list.h"
 #include "check/checker.h"
-#include "lang/toolbox.h"
+#include "lang/tool_server_program.h"
 #include "lang/walk.h"
 
 #include "base/banned.h"
@@ -64,12 +65,6 @@ static pdl_str near_of(pdl_str word, const char *const *words, size_t n) {
     return pdl_str_nearest(word, names, n < 16 ? n : 16);
 }
 
-static bool is_in(pdl_str word, const char *const *words, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (pdl_str_is(word, words[i])) return true;
-    return false;
-}
-
 static pdl_diag *report(pdl_checker *c, pdl_rule_id rule, const outgoing *s, const char *what) {
     return pdl_checker_diag(c, rule, s->loc, s->loc, "%s", what);
 }
@@ -96,16 +91,16 @@ typedef struct keys {
     size_t n;
 } keys;
 
-/* Reports the key when it is nearly a known one that is absent. */
+/* Reports a key that is spelled nearly like a known key which the object does not have. */
 static bool check_key(pdl_checker *c, const keys *k, const outgoing *s, pdl_str key) {
-    pdl_str near = is_in(key, k->names, k->n) ? (pdl_str){0} : near_of(key, k->names, k->n);
+    pdl_str near = pdl_str_in(key, k->names, k->n) ? (pdl_str){0} : near_of(key, k->names, k->n);
     if (!near.n || !lacks(c, s, near)) return false;
     const pdl_node *map = written(s->n, PDL_NODE_MAP);
     const pdl_pair *pair = NULL;
     if (map) pdl_node_find(map, key, &pair);
     pdl_loc loc = pair ? pdl_node_loc(pair->key) : s->loc;
-    pdl_diag *d = pdl_checker_diag(c, k->rule, loc, loc, "%s has no key '%.*s'", k->what,
-                                   PDL_FMT(key));
+    pdl_diag *d =
+        pdl_checker_diag(c, k->rule, loc, loc, "%s has no key '%.*s'", k->what, PDL_FMT(key));
     pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
     if (d && pair) pdl_program_edit(c->p, d, loc, near);
     return true;
@@ -162,7 +157,7 @@ void pdl_checker_messages(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pd
     }
     for (size_t i = 0; i < len && i < MAX_ITEMS; i++) {
         outgoing one = make(pdl_ty_of_value(a, pdl_list_at(t->value, i)),
-                        list && i < list->n ? list->items[i] : NULL, n ? pdl_node_loc(n) : loc);
+                            list && i < list->n ? list->items[i] : NULL, n ? pdl_node_loc(n) : loc);
         check_message(c, &one);
     }
 }
@@ -272,7 +267,7 @@ static void check_tools(pdl_checker *c, const pdl_tree *tree, const outgoing *s)
 static void check_choice(pdl_checker *c, const outgoing *s) {
     static const char *const words[] = {"auto", "none", "required", "any", "validated"};
     pdl_str word = text_of(s), near = near_of(word, words, 3);
-    if (!s->t->has_value || !pdl_is_str(s->t->value) || is_in(word, words, 5)) return;
+    if (!s->t->has_value || !pdl_is_str(s->t->value) || pdl_str_in(word, words, 5)) return;
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_parameter_value, s->loc, s->loc,
                                    "'tool_choice' is auto, none, required, a function, or an "
                                    "object that names one, and this is '%.*s'",
@@ -282,8 +277,9 @@ static void check_choice(pdl_checker *c, const outgoing *s) {
 }
 
 static void check_format(pdl_checker *c, const outgoing *s) {
-    static const char *const types[] = {"json_schema", "json_object", "text"},
-                            *const names[] = {"type", "json_schema"};
+    static const char *const types[] = {"json_schema", "json_object", "text"}, *const names[] = {
+                                                                                   "type",
+                                                                                   "json_schema"};
     static const keys all = {PDL_RULE_parameter_value, "'response_format'", names, 2};
     outgoing type, part;
     if (s->t->kinds != PDL_TY_DICT || check_keys(c, &all, s)) return;
@@ -291,7 +287,7 @@ static void check_format(pdl_checker *c, const outgoing *s) {
         report(c, PDL_RULE_parameter_value, s, "'response_format' has a type, and this has none");
     if (!find(c, s, "type", &type)) return;
     pdl_str word = text_of(&type), near = near_of(word, types, 3);
-    if (near.n && !is_in(word, types, 3)) {
+    if (near.n && !pdl_str_in(word, types, 3)) {
         pdl_diag *d = pdl_checker_diag(c, PDL_RULE_parameter_value, type.loc, type.loc,
                                        "'response_format' has no type '%.*s'", PDL_FMT(word));
         pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));

@@ -46,8 +46,9 @@ static bool is_ended(pdl_str s, size_t to) {
     return n >= 3 || (to > 1 && s.p[to - 2] == '}');
 }
 
-/* Returns true when the next sentence can begin at offset `from`. An expression that trims the
- * blanks before it cannot begin one: elsewhere it would trim other blanks. */
+/* Returns true when the next sentence can begin at offset `from`. A sentence that begins with an
+ * expression which trims the blanks before it is refused, because elsewhere it would trim other
+ * blanks. */
 static bool can_begin(pdl_str s, size_t from) {
     if (from == s.n) return false;
     pdl_str rest = pdl_str_sub(s, from, s.n);
@@ -86,8 +87,8 @@ static bool is_whole(pdl_str s, const sentence *one) {
 }
 
 /* Returns true when the sentence can be moved: it ends with the changing parts, which begin at
- * `first`, and it means the same elsewhere, because it is no item of a list and no colon announces
- * it. */
+ * `first`, and means the same elsewhere. That is so when it is no item of a list, and no colon
+ * precedes it. */
 static bool can_move(const prompt *p, const sentence *one, size_t first) {
     pdl_str s = p->text;
     size_t before = one->from;
@@ -123,7 +124,8 @@ static bool keeps_indentation(const prompt *p, const pdl_node *n, const sentence
            !pdl_byte_in(p->text.p[one->next], PDL_STR(" \t\n"));
 }
 
-/* Returns true when bytes of the source can be moved: those of a block of lines, or of one line. */
+/* Returns true when bytes of the text can be moved in the source. The scalar must be literal or on
+ * one line. */
 static bool is_movable(const pdl_node *n, const pdl_xlist *parts) {
     if (!n || n->kind != PDL_NODE_SCALAR || n->style == PDL_STYLE_FOLDED) return false;
     for (uint32_t i = 0; i < parts->n; i++)

@@ -3,9 +3,8 @@
  * Each expression looks up its names, so finding one is the most frequent operation in a check. A
  * scope has some dozens of names, for which hashing all bytes and growing a table take longer than
  * everything else. So names are in chains, chosen by their length and three of their bytes. A
- * hostile program may choose names that are all in one chain: once a chain has a ninth name, all
- * names are in a map as well, and a search that passes the eighth name of a chain continues in the
- * map.
+ * hostile program may choose names that are all in one chain. So once a chain has a ninth name, all
+ * names are in a map as well. A search that passes the eighth name of a chain continues in the map.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -17,8 +17,8 @@
 typedef struct pdl_binding {
     pdl_name_def def;
     bool is_used;
-    bool is_local;                /* the name cannot be read outside of its scope */
-    bool is_assumed;              /* the type depends on the type of a parameter */
+    bool is_local;   /* the name cannot be read outside of its scope */
+    bool is_assumed; /* the type depends on the type of a parameter */
     /* the binding replaces another one inside of a condition that tests the name */
     bool is_narrowed;
     /* the value may still be the value of the binding that this one replaces */
@@ -52,8 +52,8 @@ typedef struct pdl_scope_state {
 } pdl_scope_state;
 
 void pdl_scope_state_fini(pdl_scope_state *s);
-/* Invariants: each name is once in the chain of its bytes, newest first; the map has no name or all
- * of them; the log is about names of the table. */
+/* Invariants: each name occurs once, in the chain that its bytes select, and newer names come
+ * first; the map is empty or has all names; all entries of the log are about names of the table. */
 bool pdl_scope_state_ok(const pdl_scope_state *s);
 
 /* Defines a name. Returns its binding. */

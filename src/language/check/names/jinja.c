@@ -1,10 +1,10 @@
 /* jinja.c -- templates in code blocks: the names that they read, and the types of what they print.
  *
- * A template is read like an expression, with statements in addition. Names that it sets anywhere
- * (`set`, targets of `for` and `with`, macros and their parameters) are defined in all of it, with
- * nothing known of their values: Jinja has several kinds of scopes, and a name that is found in the
- * wrong one is better than a false alarm. A name that a condition tests is there on purpose, even
- * when nothing defines it, since an undefined value is false and prints as nothing.
+ * A template is read like an expression, with statements in addition. A name that it sets anywhere
+ * (`set`, targets of `for` and `with`, macros and their parameters) counts as defined in the whole
+ * template, and its value as unknown. Jinja has several kinds of scopes, and a name that is found
+ * in the wrong scope is better than a false alarm. A name that a condition tests is there on
+ * purpose, even when nothing defines it, since an undefined value is false and prints as nothing.
  *
  * C recursion follows the nesting of statements, which the reader bounds; chains of `elif` are
  * walked in a loop.
@@ -12,6 +12,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "check/infer.h"
+
+#include "expr/cases.h"
 
 #include "base/banned.h"
 
@@ -38,23 +40,18 @@ static void define_macro(pdl_checker *c, const pdl_xnode *x) {
 
 static void define_set(void *user, const pdl_xnode *x) {
     pdl_checker *c = user;
-    switch ((int)x->kind) {
-    case PDL_X_SET:
-    case PDL_X_SETBLOCK: define_target(c, x->u.set.target); break;
-    case PDL_X_FOR:
+    if (x->kind == PDL_X_SET || x->kind == PDL_X_SETBLOCK) {
+        define_target(c, x->u.set.target);
+    } else if (x->kind == PDL_X_FOR) {
         define_target(c, x->u.loop.target);
         define(c, PDL_STR("loop"));
-        break;
-    case PDL_X_WITH:
+    } else if (x->kind == PDL_X_WITH) {
         for (uint32_t i = 0; i < x->u.with.n; i++) define_target(c, x->u.with.targets[i]);
-        break;
-    case PDL_X_MACRO:
-    case PDL_X_CALLBLOCK: define_macro(c, x); break;
-    case PDL_X_BLOCK:
+    } else if (x->kind == PDL_X_MACRO || x->kind == PDL_X_CALLBLOCK) {
+        define_macro(c, x);
+    } else if (x->kind == PDL_X_BLOCK) {
         define(c, PDL_STR("self"));
         define(c, PDL_STR("super"));
-        break;
-    default: break;
     }
 }
 
@@ -95,9 +92,7 @@ static void infer_if(pdl_infer *in, const pdl_xnode *x) {
 }
 
 /* The kinds that a loop of a template iterates over; an undefined value has no items. */
-enum {
-    ITERABLE = PDL_TY_ANY & ~(PDL_TY_NUMBER | PDL_TY_NULL | PDL_TY_FUNC)
-};
+enum { ITERABLE = PDL_TY_ANY & ~(PDL_TY_NUMBER | PDL_TY_NULL | PDL_TY_FUNC) };
 
 static const pdl_ty *iterated(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
     if (t->kinds & ITERABLE) return t;
@@ -139,7 +134,7 @@ static void infer_macro(pdl_infer *in, const pdl_xnode *x) {
 
 /* This function is a flat switch over the statements. */
 void pdl_infer_statement(pdl_infer *in, const pdl_xnode *x) {
-    switch ((int)x->kind) {
+    switch (x->kind) {
     case PDL_X_IF: infer_if(in, x); return;
     case PDL_X_FOR: infer_for(in, x); return;
     case PDL_X_SET: pdl_infer_type(in, x->u.set.value); return;
@@ -157,7 +152,13 @@ void pdl_infer_statement(pdl_infer *in, const pdl_xnode *x) {
         for (uint32_t i = 0; i < x->u.with.n; i++) pdl_infer_type(in, x->u.with.values[i]);
         if (x->u.with.body) pdl_infer_type(in, x->u.with.body);
         return;
-    default: return;
+    PDL_X_EXPRESSIONS:
+    case PDL_X_TEXT:
+    case PDL_X_OUTPUT:
+    case PDL_X_SEQ:
+    case PDL_X_NSREF:
+    case PDL_X_RAISE:
+    case PDL_X_COUNT: return;
     }
 }
 

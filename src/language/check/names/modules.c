@@ -15,9 +15,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
+
 #include "check/checker.h"
 #include "lang/load.h"
-#include "lang/toolbox.h"
+#include "lang/tool_server_program.h"
 
 #include "base/limits.h"
 
@@ -57,7 +59,7 @@ static void keep_definitions(pdl_checker *inner, pdl_module *m) {
 }
 
 /* Checks the module, and keeps the names that it leaves in scope. An included file sees the names
- * of those that include it, which are unknown here. */
+ * of the files that include it, which are unknown here. */
 static void check_module(pdl_checker *c, pdl_module *m, bool import) {
     pdl_checker inner = {.p = m->program,
                          .opt = c->opt,
@@ -75,21 +77,24 @@ static void check_module(pdl_checker *c, pdl_module *m, bool import) {
     if (!c->opt->no_lint) pdl_checker_lint_keys(&inner, m->program->root);
     m->result = pdl_checker_block(&inner, m->program->main, (pdl_str){0});
     m->busy = false;
+    assert(pdl_checker_ok(&inner) && inner.sure == c->sure && inner.caught == c->caught);
     m->open_ended = inner.open_ended;
     keep_definitions(&inner, m);
     c->may_exit = inner.may_exit;
     pdl_scope_state_fini(&inner.scope);
     pdl_vec_fini(&inner.spine);
-    pdl_vec_fini(&inner.changing);
+    pdl_checker_forget_prompts(&inner);
 }
 
 /* Reports the problems of the module, each with the place that includes it. Of an imported file
- * only errors are reported: its warnings are for its authors. */
+ * only errors and old forms are reported: its other warnings are for its authors. */
 static void forward(pdl_checker *c, pdl_module *m, pdl_loc loc, bool import) {
     pdl_diags *diags = &m->program->diags;
     pdl_program_sort_diags(m->program);
     for (size_t i = 0; i < diags->n && !c->quiet; i++) {
-        if (import && diags->p[i].severity == PDL_DIAG_WARNING) continue;
+        const pdl_rule *r = pdl_rule_find(pdl_str_of(diags->p[i].code));
+        bool is_theirs = import && diags->p[i].severity == PDL_DIAG_WARNING;
+        if (is_theirs && !pdl_rule_is_old_form(r)) continue;
         if (!pdl_program_copy_diag(c->p, &diags->p[i])) return;
         pdl_program_relate(c->p, &c->p->diags.p[c->p->diags.n - 1], loc,
                            import ? "imported here" : "included here");

@@ -1,5 +1,5 @@
-/* names.c -- which names an expression reads, and whether something may have defined them before.
- * Definitions are followed in the order of execution; what may have run counts as run.
+/* names.c -- finds the names that an expression reads, and checks that something may have defined
+ * them before. Definitions are followed in the order of execution; what may have run counts as run.
  *
  * The check is lenient because a warning about a name that turns out to be defined costs more trust
  * than a missed one. Branches that may not run, loops that may run zero times and handlers that may
@@ -7,7 +7,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/word_list.h"
 #include "check/checker.h"
+#include "lang/variables.h"
 #include "lang/walk.h"
 #include "native/native.h"
 
@@ -33,7 +35,8 @@ void pdl_checker_define(pdl_checker *c, pdl_def_kind kind, pdl_str name, const p
     if (!name.p) return;
     if (kind != PDL_DEF_PREDEFINED && kind != PDL_DEF_OUTSIDE && kind != PDL_DEF_INCLUDED)
         check_shadow(c, name, loc);
-    if (kind == PDL_DEF_FOR || kind == PDL_DEF_PARAMETER) pdl_checker_lint_name(c, name, loc, loc);
+    if (kind == PDL_DEF_FOR || kind == PDL_DEF_PARAMETER || kind == PDL_DEF_DEFS)
+        pdl_checker_lint_name(c, name, loc, loc);
     pdl_binding *b = pdl_scope_define(&c->scope, kind, name, type, loc);
     b->is_assumed = kind == PDL_DEF_PARAMETER || c->assumed;
     const pdl_check_watch *w = c->opt->watch;
@@ -85,16 +88,11 @@ static void loosen(pdl_checker *c, pdl_str name) {
     pdl_scope_binding(&c->scope, name)->is_used = true; /* the next iteration may read it */
 }
 
-static void loosen_pattern(pdl_checker *c, const pdl_pattern *p) {
-    loosen(c, p->def);
-    for (uint32_t i = 0; i < p->n; i++) loosen_pattern(c, p->items[i]);
+static void loosen_result(void *user, const pdl_variable *v) {
+    if (v->value) loosen(user, v->name);
 }
 
-static void loosen_fors(pdl_checker *c, const pdl_fors *f) {
-    for (uint32_t i = 0; f && i < f->n; i++)
-        if (f->names[i] && f->names[i]->kind == PDL_TREE_CONST && pdl_is_str(f->names[i]->value))
-            loosen(c, pdl_str_get(f->names[i]->value));
-}
+static void loosen_variable(void *user, const pdl_variable *v) { loosen(user, v->name); }
 
 static void loosen_child(void *user, const pdl_block *child) {
     pdl_checker_loosen_body(user, child);
@@ -105,20 +103,11 @@ static void loosen_changed(void *user, const pdl_xnode *x);
 static void loosen_tree(pdl_checker *c, const pdl_tree *t);
 
 void pdl_checker_loosen_body(pdl_checker *c, const pdl_block *b) {
-    loosen(c, b->def.s);
-    for (uint32_t i = 0; i < b->rare->defs.n; i++) loosen(c, b->rare->defs.names[i]);
+    /* the other variables of a function and of a map are known only inside */
+    bool encloses = b->kind == PDL_BLOCK_function || b->kind == PDL_BLOCK_map;
+    pdl_block_each_variable(b, encloses ? loosen_result : loosen_variable, c);
     if (b->kind == PDL_BLOCK_scalar) loosen_tree(c, PDL_AS(scalar, b)->value);
     if (b->kind == PDL_BLOCK_data) loosen_tree(c, PDL_AS(data, b)->data);
-    if (b->kind == PDL_BLOCK_model) loosen(c, PDL_AS(model, b)->response.s);
-    if (b->kind == PDL_BLOCK_repeat) {
-        loosen(c, PDL_AS(repeat, b)->index.s);
-        loosen_fors(c, PDL_AS(repeat, b)->fors);
-    }
-    if (b->kind == PDL_BLOCK_match) {
-        const pdl_cases *cases = &PDL_AS(match, b)->cases;
-        for (uint32_t i = 0; i < cases->n; i++)
-            if (cases->p[i].pattern) loosen_pattern(c, cases->p[i].pattern);
-    }
     if (b->kind == PDL_BLOCK_include) c->open_ended = c->open_ended || !c->opt->open;
     if (b->kind == PDL_BLOCK_code) c->scope.epoch++;
     if (b->kind != PDL_BLOCK_function) pdl_block_each_child(b, loosen_child, c);
@@ -152,16 +141,11 @@ static const pdl_xnode *root_name(const pdl_xnode *x) {
 /* Returns the name that `x is defined`, `x | default(1)` and the like accept without a
  * definition. */
 static const pdl_xnode *guarded(const pdl_xnode *x) {
-    static const char *const tests[] = {"defined", "undefined", "callable"}, *const filters[] = {
-                                                                                 "default", "d"};
-    if (x->kind == PDL_X_TEST) {
-        for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-            if (pdl_str_is(x->u.filter.name, tests[i])) return root_name(x->u.filter.obj);
-    } else if (x->kind == PDL_X_FILTER) {
-        for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
-            if (pdl_str_is(x->u.filter.name, filters[i])) return root_name(x->u.filter.obj);
-    }
-    return NULL;
+    static const char *const tests[] = {"defined", "undefined", "callable"};
+    static const char *const filters[] = {"default", "d"};
+    bool guards = (x->kind == PDL_X_TEST && PDL_STR_IN(x->u.filter.name, tests)) ||
+                  (x->kind == PDL_X_FILTER && PDL_STR_IN(x->u.filter.name, filters));
+    return guards ? root_name(x->u.filter.obj) : NULL;
 }
 
 static void add_guarded(void *user, const pdl_xnode *x) {
@@ -269,8 +253,8 @@ static void undefined(seen *s, pdl_str name) {
     suggest(c, s, d, mark, name);
 }
 
-/* Returns the index of the first free name of e from i on that is not in scope; n_free: there is no
- * such name. */
+/* Returns the index of the first free name of e from i on that is not in scope. Returns n_free when
+ * there is no such name. */
 static uint32_t next_undefined(const pdl_checker *c, const pdl_expr *e, uint32_t i) {
     while (i < e->n_free &&
            (pdl_checker_has(c, e->free_names[i]) || pdl_global_find(e->free_names[i])))

@@ -22,11 +22,11 @@ void pdl_checker_hint_method(pdl_checker *c, pdl_diag *d, const pdl_ty *t) {
     pdl_str name;
     const pdl_native *row = pdl_ty_native_of(t);
     if (!d) return;
-    if (pdl_checker_hides_field(c, t, &name))
-        pdl_checker_hint(c, d, "x.%.*s is a method of objects: the field is x['%.*s']",
-                         PDL_FMT(name), PDL_FMT(name));
-    else if (row && t->receiver)
-        pdl_checker_hint(c, d, "a method is called: x.%s()", row->name);
+    if (!row || !t->receiver) return;
+    pdl_buf hint = PDL_BUF;
+    pdl_put_uncalled(pdl_str_of(row->name), pdl_checker_hides_field(c, t, &name), &hint);
+    pdl_checker_hint(c, d, "%s", pdl_buf_z(&hint));
+    pdl_buf_fini(&hint);
 }
 
 bool pdl_checker_is_function(const pdl_ty *t) {
@@ -52,12 +52,10 @@ void pdl_infer_hidden(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee) {
     pdl_str name;
     bool known;
     if (!pdl_checker_hides_field(in->c, callee, &name)) return;
-    const pdl_ty *field =
-        pdl_ty_field_of(pdl_checker_arena(in->c), callee->receiver, name, &known);
+    const pdl_ty *field = pdl_ty_field_of(pdl_checker_arena(in->c), callee->receiver, name, &known);
     if (field->kinds != PDL_TY_FUNC) return;
-    pdl_diag *d = pdl_infer_diag(in, PDL_RULE_function_text, x,
-                                 "this calls the method `%.*s` of objects, not the function",
-                                 PDL_FMT(name));
-    if (d)
-        pdl_checker_hint(in->c, d, "the function is x['%.*s'](...)", PDL_FMT(name));
+    pdl_diag *d =
+        pdl_infer_diag(in, PDL_RULE_function_text, x,
+                       "this calls the method `%.*s` of objects, not the function", PDL_FMT(name));
+    if (d) pdl_checker_hint(in->c, d, "the function is x['%.*s'](...)", PDL_FMT(name));
 }

@@ -24,6 +24,14 @@ const pdl_rule *pdl_rule_find(pdl_str name) {
     return NULL;
 }
 
+bool pdl_rule_is_old_form(const pdl_rule *r) {
+    static const pdl_rule_id old[] = {PDL_RULE_num_iterations, PDL_RULE_type_deprecated,
+                                      PDL_RULE_get, PDL_RULE_synonym};
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++)
+        if (r == &rules[old[i]]) return true;
+    return false;
+}
+
 pdl_str pdl_rule_near(pdl_str name) {
     pdl_str names[PDL_RULE_COUNT];
     for (size_t i = 0; i < PDL_RULE_COUNT; i++) names[i] = pdl_str_of(rules[i].name);

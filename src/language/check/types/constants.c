@@ -71,7 +71,7 @@ static bool weigh_entries(pdl_vref v, weight *m, unsigned depth) {
 
 static bool weigh_value(pdl_vref v, weight *m, unsigned depth) {
     if (depth > MAX_DEPTH || ++m->parts > MAX_PARTS) return false;
-    switch ((int)pdl_tag_of(v)) {
+    switch (pdl_tag_of(v)) {
     case PDL_V_NULL:
     case PDL_V_BOOL:
     case PDL_V_FLOAT: return true;
@@ -81,8 +81,25 @@ static bool weigh_value(pdl_vref v, weight *m, unsigned depth) {
     case PDL_V_TUPLE: return weigh_items(v, m, depth);
     case PDL_V_DICT: return weigh_entries(v, m, depth);
     case PDL_V_RANGE: return pdl_range_len(v) <= MAX_PARTS;
-    default: return false;
+    case PDL_V_ABSENT:
+    case PDL_V_BIGINT:
+    case PDL_V_SET:
+    case PDL_V_BYTES:
+    case PDL_V_DATE:
+    case PDL_V_DATETIME:
+    case PDL_V_VIEW:
+    case PDL_V_CONTEXT:
+    case PDL_V_UNDEFINED:
+    case PDL_V_FUNC:
+    case PDL_V_PROMISE:
+    case PDL_V_HANDLE:
+    case PDL_V_NATIVE:
+    case PDL_V_CELL:
+    case PDL_V_AGGREGATOR:
+    case PDL_V_RECORD:
+    case PDL_V_COUNT: break;
     }
+    return false;
 }
 
 static bool is_small(pdl_vref v, bool counts) {

@@ -9,7 +9,7 @@
 #ifndef PDL_CHECK_CONSTANTS_H
 #define PDL_CHECK_CONSTANTS_H
 
-#include "check/sig.h"
+#include "check/call_signature.h"
 #include "expr/expr.h"
 
 /* These return the type of the result with its value. They return NULL when the result is unknown,

@@ -2,9 +2,9 @@
  * type of its binding, an operator has a type for each pair of kinds that it accepts, and a filter
  * or method has the type in its row. A problem is reported when no kind of an operand works.
  *
- * Chains (a + b + c, x.y.z, x | f | g) are of any length and left-deep: `spine` has the operators
- * whose left operand is being examined, so that C recursion follows nesting alone, which the reader
- * of expressions bounds.
+ * Chains (a + b + c, x.y.z, x | f | g) are of any length and left-deep. So `spine` has the
+ * operators whose left operand is being examined. C recursion then follows only nesting, which the
+ * reader of expressions bounds.
  *
  * Below `and`, `or` and conditional expressions a problem is not certain, and nothing is known of
  * the names that the condition is about: `x is mapping and x.a` is right for every x.
@@ -13,6 +13,7 @@
  */
 #include "check/infer.h"
 #include "check/types/constants.h"
+#include "expr/cases.h"
 #include "native/native.h"
 
 #include "base/banned.h"
@@ -150,7 +151,7 @@ static const pdl_ty *type_of_choice(pdl_infer *in, const pdl_xnode *x) {
 /* This function is a flat switch over the kinds of nodes without a left operand. */
 static const pdl_ty *type_of_leaf(pdl_infer *in, const pdl_xnode *x) {
     pdl_arena *a = pdl_checker_arena(in->c);
-    switch ((int)x->kind) {
+    switch (x->kind) {
     case PDL_X_CONST: return pdl_ty_of_value(a, x->u.value);
     case PDL_X_NAME: return type_of_name(in, x);
     case PDL_X_COND: return type_of_choice(in, x);
@@ -163,26 +164,34 @@ static const pdl_ty *type_of_leaf(pdl_infer *in, const pdl_xnode *x) {
         for (uint32_t i = 0; i < x->u.list.n; i++) pdl_infer_type(in, x->u.list.p[i]);
         return &pdl_ty_str;
     case PDL_X_TEXT: return &pdl_ty_str;
-    default: pdl_infer_statement(in, x); return &pdl_ty_any;
+    case PDL_X_ATTR:
+    case PDL_X_ITEM:
+    case PDL_X_SLICE:
+    case PDL_X_CALL:
+    case PDL_X_FILTER:
+    case PDL_X_TEST:
+    case PDL_X_UNARY:
+    case PDL_X_BINARY:
+    case PDL_X_AND:
+    case PDL_X_OR:
+    case PDL_X_COMPARE:
+    PDL_X_STATEMENTS:
+        break;
     }
+    pdl_infer_statement(in, x);
+    return &pdl_ty_any;
 }
 
 /* --- chains ----------------------------------------------------------------------------------- */
 
 static const pdl_xnode *left_of(const pdl_xnode *x) {
-    switch ((int)x->kind) {
-    case PDL_X_ATTR:
-    case PDL_X_ITEM: return x->u.access.obj;
-    case PDL_X_CALL: return x->u.call.obj;
-    case PDL_X_FILTER:
-    case PDL_X_TEST: return x->u.filter.obj;
-    case PDL_X_UNARY:
-    case PDL_X_BINARY:
-    case PDL_X_AND:
-    case PDL_X_OR: return x->u.op.a;
-    case PDL_X_COMPARE: return x->u.compare.first;
-    default: return NULL;
-    }
+    pdl_xkind k = x->kind;
+    if (k == PDL_X_ATTR || k == PDL_X_ITEM) return x->u.access.obj;
+    if (k == PDL_X_CALL) return x->u.call.obj;
+    if (k == PDL_X_FILTER || k == PDL_X_TEST) return x->u.filter.obj;
+    if (k == PDL_X_COMPARE) return x->u.compare.first;
+    bool is_operator = k == PDL_X_UNARY || k == PDL_X_BINARY || k == PDL_X_AND || k == PDL_X_OR;
+    return is_operator ? x->u.op.a : NULL;
 }
 
 static const pdl_ty *type_of_compare(pdl_infer *in, const pdl_xnode *x, const pdl_ty *first) {
@@ -211,7 +220,7 @@ static const pdl_ty *type_of_logic(pdl_infer *in, const pdl_xnode *x, const pdl_
 
 /* Returns the type of x, whose left operand has the type t. */
 static const pdl_ty *type_after(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
-    switch ((int)x->kind) {
+    switch (x->kind) {
     case PDL_X_ATTR: return pdl_infer_attr(in, x, needed(in, x->u.access.obj, t));
     case PDL_X_ITEM: return pdl_infer_item(in, x, needed(in, x->u.access.obj, t));
     case PDL_X_CALL: return pdl_infer_call(in, x, needed(in, x->u.call.obj, t));
@@ -226,8 +235,21 @@ static const pdl_ty *type_after(pdl_infer *in, const pdl_xnode *x, const pdl_ty 
     case PDL_X_AND:
     case PDL_X_OR: return type_of_logic(in, x, t);
     case PDL_X_COMPARE: return type_of_compare(in, x, t);
-    default: return &pdl_ty_any;
+    case PDL_X_CONST:
+    case PDL_X_NAME:
+    case PDL_X_SLICE:
+    case PDL_X_CONCAT:
+    case PDL_X_COND:
+    case PDL_X_LIST:
+    case PDL_X_TUPLE:
+    case PDL_X_DICT:
+    case PDL_X_TEXT:
+    case PDL_X_OUTPUT:
+    case PDL_X_SEQ:
+    PDL_X_STATEMENTS:
+        break;
     }
+    return &pdl_ty_any;
 }
 
 const pdl_ty *pdl_infer_type(pdl_infer *in, const pdl_xnode *x) {
@@ -276,12 +298,12 @@ const pdl_ty *pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node
         pdl_rule_id rule = pdl_infer_fault_rule(e->fault, PDL_RULE_expr_syntax);
         pdl_buf shown = PDL_BUF;
         pdl_expr_quote(e->source, e->fault->start, &shown);
-        pdl_diag *d = pdl_checker_diag(c, rule, loc, pdl_infer_loc(&in, &at),
-                                       "Syntax error in %.*s: %.*s", PDL_FMT(pdl_buf_str(&shown)),
-                                       PDL_FMT(e->fault->msg));
+        pdl_diag *d =
+            pdl_checker_diag(c, rule, loc, pdl_infer_loc(&in, &at), "Syntax error in %.*s: %.*s",
+                             PDL_FMT(pdl_buf_str(&shown)), PDL_FMT(e->fault->msg));
         pdl_buf_fini(&shown);
-        if (e->fault->hint.n)
-            pdl_checker_hint(c, d, "%.*s", PDL_FMT(e->fault->hint));
+        pdl_str hint = pdl_fault_hint(e->fault, node);
+        if (hint.n) pdl_checker_hint(c, d, "%.*s", PDL_FMT(hint));
         pdl_checker_use_words(c, e->source);
         return &pdl_ty_any;
     }

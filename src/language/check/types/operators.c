@@ -42,7 +42,7 @@ static bool is_count(uint32_t kind) { return (kind & (PDL_TY_INT | PDL_TY_BOOL))
 static uint32_t pair(pdl_xop op, uint32_t a, uint32_t b) {
     if ((a | b) & OPAQUE) return PDL_TY_ANY;
     bool numbers = a & NUMBER && b & NUMBER;
-    switch ((int)op) {
+    switch (op) {
     case PDL_XOP_ADD:
         if (numbers) return number_of(a, b);
         return a == b && is_sequence(a) ? a : 0;
@@ -57,8 +57,20 @@ static uint32_t pair(pdl_xop op, uint32_t a, uint32_t b) {
     case PDL_XOP_FLOORDIV: return numbers ? number_of(a, b) : 0;
     case PDL_XOP_POW: return numbers ? PDL_TY_INT | PDL_TY_FLOAT | PDL_TY_OTHER : 0;
     case PDL_XOP_DIV: return numbers ? PDL_TY_FLOAT : 0;
-    default: return PDL_TY_ANY;
+    case PDL_XOP_NONE:
+    case PDL_XOP_NOT:
+    case PDL_XOP_NEG:
+    case PDL_XOP_POS:
+    case PDL_XOP_EQ:
+    case PDL_XOP_NE:
+    case PDL_XOP_LT:
+    case PDL_XOP_LE:
+    case PDL_XOP_GT:
+    case PDL_XOP_GE:
+    case PDL_XOP_IN:
+    case PDL_XOP_NOTIN: break;
     }
+    return PDL_TY_ANY;
 }
 
 static bool is_zero(const pdl_ty *t) {
@@ -80,7 +92,10 @@ static void report_operands(pdl_infer *in, const pdl_xnode *x, pdl_xop op, const
     pdl_diag *d =
         pdl_infer_diag(in, PDL_RULE_operand_type, x, "`%s` does not take %.*s and %.*s",
                        pdl_xop_text(op), PDL_FMT(pdl_buf_str(&left)), PDL_FMT(pdl_buf_str(&right)));
-    if (op == PDL_XOP_ADD && (a->kinds == PDL_TY_STR || b->kinds == PDL_TY_STR))
+    const pdl_ty *method = pdl_ty_native_of(a) ? a : pdl_ty_native_of(b) ? b : NULL;
+    if (method)
+        pdl_checker_hint_method(in->c, d, method);
+    else if (op == PDL_XOP_ADD && (a->kinds == PDL_TY_STR || b->kinds == PDL_TY_STR))
         pdl_checker_hint(in->c, d, "`~` joins values as text");
     else if (op == PDL_XOP_ADD && a->kinds == PDL_TY_DICT && b->kinds == PDL_TY_DICT)
         pdl_checker_hint(in->c, d, "write dict(x, **y)");
@@ -288,8 +303,9 @@ static const pdl_ty *each_kind(pdl_infer *in, const pdl_ty *t, pdl_str name, pdl
     if (pdl_ty_is_unknown(t)) return &pdl_ty_any;
     for (uint32_t i = t->kinds; i;) {
         uint32_t kind = take(&i);
-        const pdl_ty *one = pdl_ty_part(a, t, kind), *x =
-            pdl_is_absent(key) ? attr_of_kind(a, one, kind, name) : item_of_kind(a, one, kind, key);
+        const pdl_ty *one = pdl_ty_part(a, t, kind), *x = pdl_is_absent(key)
+                                                              ? attr_of_kind(a, one, kind, name)
+                                                              : item_of_kind(a, one, kind, key);
         all = all ? pdl_ty_join(a, all, x) : x;
     }
     if (!all || all->kinds != PDL_TY_UNDEFINED || pdl_ty_missing_of(all).why.n) return all;
@@ -320,9 +336,10 @@ static pdl_str near_field(const pdl_ty *t, pdl_str name) {
 
 /* Suggests a field or a method in place of a field that an object does not have. The name may be
  * misspelt, or be a method's name in another language. Only the first kind of t is searched: the
- * others are mostly null. method: the access x.name, NULL for x[name]. */
+ * others are mostly null. access is x.name or x[name]. */
 static const pdl_ty *suggest_field(pdl_infer *in, const pdl_ty *t, const pdl_ty *found,
-                                   pdl_str name, const pdl_xnode *method) {
+                                   pdl_str name, const pdl_xnode *access) {
+    bool method = access->kind == PDL_X_ATTR;
     if (found->kinds != PDL_TY_UNDEFINED || !name.n || !pdl_checker_may_suggest(in->c))
         return found;
     pdl_arena *a = pdl_checker_arena(in->c);
@@ -340,9 +357,9 @@ static const pdl_ty *suggest_field(pdl_infer *in, const pdl_ty *t, const pdl_ty 
         pdl_buf_put(&hint, other);
     else if (pdl_checker_hides_field(in->c, t, &hidden))
         PDL_PUT(&hint, "a method of objects has the name of the field: write x['name']");
-    else if (method && one_kind)
+    else if (one_kind)
         pdl_fields_advise(t->has_value ? t->value : x, name,
-                          pdl_xnode_is_called(in->e->root, method), &hint);
+                          pdl_xnode_is_called(in->e->root, access), &hint);
     pdl_drop(x);
     const pdl_ty *out = found;
     if (hint.len) out = pdl_ty_undefined(a, pdl_ty_missing_of(found).why, pdl_buf_str(&hint));
@@ -373,5 +390,5 @@ const pdl_ty *pdl_infer_item(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t)
     const pdl_ty *k = pdl_infer_used(in, key, pdl_infer_type(in, key));
     if (!k->has_value) return &pdl_ty_any;
     pdl_str name = pdl_is_str(k->value) ? pdl_str_get(k->value) : (pdl_str){0};
-    return suggest_field(in, t, each_kind(in, t, name, k->value), name, NULL);
+    return suggest_field(in, t, each_kind(in, t, name, k->value), name, x);
 }

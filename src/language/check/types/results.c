@@ -1,4 +1,6 @@
-/* results.c -- the type of a block's result after its parser, spec and join.
+/* results.c -- the type of a block's result after its parser, spec and join. Literals are parsed
+ * here as the run would parse them, so parsers and specs that must fail are reported before the
+ * run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -147,6 +149,7 @@ static pdl_diag *check_schema(pdl_checker *c, const pdl_type *t, pdl_loc loc, pd
     pdl_arena *scratch = pdl_arena_make();
     if (!pdl_type_check(t, pdl_null(), NULL, scratch, &found, &err))
         d = pdl_checker_diag(c, PDL_RULE_spec_invalid, loc, mark, "%s", err.msg);
+    if (d && err.hint) pdl_checker_hint(c, d, "%s", err.hint);
     pdl_err_fini(&err);
     pdl_arena_free(scratch);
     return d;
@@ -195,9 +198,7 @@ const pdl_ty *pdl_checker_fitted(pdl_checker *c, const pdl_block *b, const pdl_t
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-enum {
-    MESSAGES = PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_DICT | PDL_TY_CONTEXT | OPAQUE
-};
+enum { MESSAGES = PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_DICT | PDL_TY_CONTEXT | OPAQUE };
 
 void pdl_checker_context(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc,
                          pdl_loc mark, bool takes_text) {

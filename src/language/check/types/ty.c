@@ -81,8 +81,7 @@ const pdl_ty *pdl_ty_list_of(pdl_arena *a, const pdl_ty *item) {
 const pdl_ty *pdl_ty_list_sized(pdl_arena *a, const pdl_ty *item, uint32_t n, bool exact) {
     pdl_ty *t = pdl_arena_new(a, pdl_ty);
     bool known = item && !pdl_ty_is_unknown(item);
-    *t = (pdl_ty){
-        .kinds = PDL_TY_LIST, .item = known ? item : NULL, .least = n, .sized = exact};
+    *t = (pdl_ty){.kinds = PDL_TY_LIST, .item = known ? item : NULL, .least = n, .sized = exact};
     return t;
 }
 
@@ -148,8 +147,7 @@ static const pdl_ty *of_fields(pdl_arena *a, const pdl_type *t, unsigned depth) 
             (pdl_ty_field){pdl_type_field_name(t, i), of_spec(a, pdl_type_field(t, i), depth + 1),
                            pdl_type_field_optional(t, i)};
     return pdl_ty_new(
-        a,
-        (pdl_ty){.kinds = PDL_TY_DICT, .closed = true, .n_fields = (uint32_t)n, .fields = f});
+        a, (pdl_ty){.kinds = PDL_TY_DICT, .closed = true, .n_fields = (uint32_t)n, .fields = f});
 }
 
 static const pdl_ty *of_spec(pdl_arena *a, const pdl_type *t, unsigned depth) {

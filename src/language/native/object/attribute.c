@@ -1,5 +1,7 @@
 /* attribute.c -- computes x.name, x[key] and x[a:b:c] by the rules of Jinja for Python objects
- * (spec syntax 4.3).
+ * (spec syntax 4.3). x.name is an attribute or else an item, and x[key] is an item or else an
+ * attribute. When neither exists, the result is an undefined value, which fails with an explanation
+ * when it is used.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* format_braces.c -- str.format: "{}", "{0.name[key]!r:>{width}}".
+/* format_braces.c -- str.format: "{}", "{0.name[key]!r:>{width}}". A field may name an attribute or
+ * an item of an argument, and its format may contain fields, too. The errors are Python's.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

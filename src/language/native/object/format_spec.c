@@ -152,7 +152,7 @@ static bool put_grouped(pdl_str digits, char sep, size_t size, size_t min, pdl_b
                pdl_buf_add(out, digits, err);
     size_t over = min % (size + 1),
            /* the number of digits that fit in min characters */
-           most = min / (size + 1) * size + over;
+        most = min / (size + 1) * size + over;
     if (min && !over) most++;
     if (n < most) n = most;
     size_t len = grouped_len(n, size), from = out->len, done = 0;

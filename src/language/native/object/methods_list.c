@@ -213,7 +213,7 @@ static const pdl_native range_methods[] = {
 
 pdl_rows pdl_rows_range(void) { return (pdl_rows){range_methods, PDL_N_COUNT(range_methods)}; }
 
-/* Flattens groups in every mode of the method. */
+/* Returns the messages as a flat list, whatever the argument `mode` is. */
 static bool m_context_serialize(PDL_ARGS) {
     *out = pdl_context_to_list(argv[0]);
     return true;

@@ -1,4 +1,5 @@
-/* percent_format.c -- printf-style formatting: '%-5s %(key)05.2f' % x.
+/* percent_format.c -- printf-style formatting: '%-5s %(key)05.2f' % x. Flags, widths, conversions
+ * and errors are those of Python's % operator.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

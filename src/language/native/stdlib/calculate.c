@@ -1,13 +1,13 @@
 /* calculate.c -- computes an arithmetic expression that a model wrote (spec patterns 6). Evaluating
  * a model's text as code would let it do anything, so this is a separate evaluator. First the whole
- * text is read into nodes (arithmetic.c). Then the nodes are evaluated: a node is entered before
- * its operands, and the left operand comes before the right one. No name is looked up, nothing is
- * called, and every number has a ceiling.
+ * text is read into nodes (calculate_read.c). Then the nodes are evaluated: a node is entered
+ * before its operands, and the left operand comes before the right one. No name is looked up,
+ * nothing is called, and every number has a ceiling.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/natives.h"
-#include "native/stdlib/arithmetic.h"
+#include "native/stdlib/calculate_read.h"
 #include "value/int.h"
 
 #include "base/banned.h"

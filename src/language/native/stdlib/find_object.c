@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
+#include "base/word_list.h"
 #include "native/natives.h"
 #include "value/json_read.h"
 
@@ -36,10 +37,7 @@ static bool check_keys(pdl_vref keys, pdl_err *err) {
                             pdl_py_type(keys));
     for (size_t i = 0; i < pdl_dict_len(keys); i++) {
         pdl_vref type = pdl_dict_val_at(keys, i);
-        bool known = false;
-        for (size_t k = 0; k < PDL_N_COUNT(types); k++)
-            known = known || pdl_text_is(type, types[k]);
-        if (!known)
+        if (!pdl_is_str(type) || !PDL_STR_IN(pdl_str_get(type), types))
             return pdl_err_host(err, "ValueError",
                                 "types are string, number, boolean, array and object");
     }

@@ -1,6 +1,6 @@
 /* stdlib.c -- functions that lib/stdlib.pdl cannot write in PDL: probabilities of a judge's answer,
- * an error of the program, text shown at once; and the table of its natives (others:
- * template_slots.c, find_object.c, calculate.c, tfidf.c).
+ * an error of the program, text shown at once; and the table of all natives of stdlib, of which
+ * the larger ones are in the other files of this folder.
  *
  * A judge answers `true` or `false`, perhaps with a capital letter, in quotes, or before an
  * explanation. The raw response has, for each token of the answer, the other tokens that the model
@@ -61,7 +61,8 @@ static start_kind start_of(pdl_str text, pdl_str part) {
     return starts ? ANY_CASE : NO_START;
 }
 
-/* Sets *out to how text starts with the token of this entry. */
+/* Stores in *out whether text starts with the token of this entry: as written, in another case, or
+ * not at all. */
 static bool token_starts(pdl_vref entry, pdl_str text, start_kind *out, pdl_err *err) {
     pdl_vref token;
     if (!member(entry, "token", &token, err)) return false;
@@ -96,11 +97,10 @@ static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
     return true;
 }
 
-/* Finds the tokens that were weighed where the answer was decided. That is the last token that
- * begins the answer. When an explanation follows, it is the first such token, because the
- * explanation may have such tokens, too. */
-static bool decision(pdl_vref choice, pdl_str answer, bool explained, pdl_vref *top,
-                     pdl_err *err) {
+/* Finds the tokens that were weighed where the answer was decided. That is the last token with
+ * which the answer may begin; with an explanation it is the first one, because the explanation
+ * after the answer may have such tokens, too. */
+static bool decision(pdl_vref choice, pdl_str answer, bool explained, pdl_vref *top, pdl_err *err) {
     pdl_vref logprobs, content;
     if (!member(choice, "logprobs", &logprobs, err) ||
         !member_list(logprobs, "content", &content, err))
@@ -173,8 +173,7 @@ static bool verdict(pdl_vref response, pdl_val *out, pdl_err *err) {
 static bool g_bool_confidence(PDL_ARGS) { return judge(argv[0], true, out, err); }
 
 static bool g_reward(PDL_ARGS) {
-    return lacks_logprobs(argv[0]) ? verdict(argv[0], out, err)
-                                   : judge(argv[0], false, out, err);
+    return lacks_logprobs(argv[0]) ? verdict(argv[0], out, err) : judge(argv[0], false, out, err);
 }
 
 static pdl_err_kind kind_named(pdl_vref name) {
@@ -288,9 +287,8 @@ static const pdl_native natives[] = {
     {"pdl_http_next", pdl_g_http_next, "request, reply, left", 3, 3, PDL_N_LABELS,
      "The request to which an answer redirects, or null.", "http_next", PDL_NS_DEF,
      "any, any, any -> any"},
-    {"pdl_http_request", pdl_g_http_request,
-     "url, method, headers, body, timeout, max_bytes, auth", 7, 7, PDL_N_LABELS,
-     "A request to a web server, checked.", "http_request", PDL_NS_DEF,
+    {"pdl_http_request", pdl_g_http_request, "url, method, headers, body, timeout, max_bytes, auth",
+     7, 7, PDL_N_LABELS, "A request to a web server, checked.", "http_request", PDL_NS_DEF,
      "any, any, any, any, any, any, any -> any"},
     {"pdl_http_send", pdl_g_http, "request", 1, 1, PDL_N_EFFECT | PDL_N_IMPURE,
      "The answer of a web server to a request of pdl_http_request.", "http_send", PDL_NS_DEF,

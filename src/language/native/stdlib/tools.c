@@ -176,6 +176,21 @@ static bool find_tool(pdl_vref tools, pdl_str name, found *f) {
     return false;
 }
 
+/* Reads JSON of a model, in which texts may have raw line ends. JSON that was made a text once more
+ * is read as well. */
+static bool read_json(pdl_vref text, pdl_val *out, pdl_err *err) {
+    if (!pdl_json_read(pdl_str_get(text), PDL_JSON_CONTROL, out, NULL, err)) return false;
+    pdl_val inner;
+    pdl_err none = {0};
+    if (pdl_is_str(*out) &&
+        pdl_json_read(pdl_str_get(*out), PDL_JSON_CONTROL, &inner, NULL, &none)) {
+        pdl_drop(*out);
+        *out = inner;
+    }
+    pdl_err_fini(&none);
+    return true;
+}
+
 /* Reads arguments, which are JSON text or already an object. An empty text means an empty
  * object. */
 static bool read_arguments(pdl_vref v, pdl_str tool, pdl_val *out, pdl_err *err) {
@@ -185,7 +200,7 @@ static bool read_arguments(pdl_vref v, pdl_str tool, pdl_val *out, pdl_err *err)
         *out = pdl_keep(v);
     else if (!pdl_given(v) || (pdl_is_str(v) && !pdl_str_trim(pdl_str_get(v)).n))
         *out = pdl_dict_new(0);
-    else if (pdl_is_str(v) && !pdl_json_read(pdl_str_get(v), 0, out, NULL, &why))
+    else if (pdl_is_str(v) && !read_json(v, out, &why))
         *out = pdl_absent();
     if (pdl_is_dict(*out)) return true;
     pdl_drop(*out);
@@ -254,8 +269,7 @@ static pdl_val schema_of(pdl_vref list) {
                  about = pdl_member(one, "description"), must = pdl_member(one, "required");
         if (!pdl_is_str(name)) continue;
         pdl_val s = pdl_is_dict(schema) ? pdl_keep(schema) : pdl_dict_new(2);
-        if (!pdl_is_dict(schema) && pdl_is_str(type))
-            s = pdl_dict_putz(s, "type", pdl_keep(type));
+        if (!pdl_is_dict(schema) && pdl_is_str(type)) s = pdl_dict_putz(s, "type", pdl_keep(type));
         if (pdl_is_str(about) && pdl_is_absent(pdl_dict_getz(s, "description")))
             s = pdl_dict_putz(s, "description", pdl_keep(about));
         props = pdl_dict_put(props, pdl_keep(name), s);

@@ -9,6 +9,7 @@
  */
 #include "base/utf8.h"
 #include "base/web_address.h"
+#include "base/word_list.h"
 #include "native/natives.h"
 #include "value/int.h"
 #include "value/json_write.h"
@@ -20,17 +21,17 @@ enum { MAX_SECONDS = 3600, MAX_HEADERS = 100, MAX_VALUE = 16384 };
 
 static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
 
-#define IS_ONE_OF(s, list) is_one_of((s), (list), sizeof(list) / sizeof(list)[0])
-
-static bool is_one_of(pdl_str s, const char *const *list, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (pdl_str_eq_nocase(s, pdl_str_of(list[i]))) return true;
-    return false;
+/* Reports a request that cannot be made, in the words of the user and not of the library. */
+PDL_PRINTF(2, 3) static bool wrong_request(pdl_err *err, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    bool set = pdl_err_vset(err, PDL_E_bad_request, (pdl_loc){0}, fmt, ap);
+    va_end(ap);
+    return set;
 }
 
 static bool wrong_type(pdl_err *err, const char *name, const char *wanted, pdl_vref v) {
-    return pdl_err_host(err, "TypeError", "http: %s should be %s, not %s", name, wanted,
-                        pdl_py_type(v));
+    return wrong_request(err, "http: %s should be %s, not %s", name, wanted, pdl_py_type(v));
 }
 
 /* --- parts of a request ----------------------------------------------------------------------- */
@@ -42,8 +43,8 @@ static bool read_method(pdl_vref v, pdl_val *out, pdl_err *err) {
         *out = pdl_with_label(pdl_textz(methods[i]), pdl_label_of(v));
         return true;
     }
-    return pdl_err_host(err, "ValueError",
-                        "http: method should be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS");
+    return wrong_request(err,
+                         "http: method should be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS");
 }
 
 static bool read_url(pdl_vref v, pdl_val *out, pdl_err *err) {
@@ -79,23 +80,21 @@ static bool check_header(pdl_vref key, pdl_vref value, pdl_err *err) {
                                       "Connection", "Upgrade",        "Expect",
                                       "TE",         "Trailer"};
     if (!pdl_is_str(key) || !is_token(pdl_str_get(key)))
-        return pdl_err_host(err, "ValueError", "http: the name of a header is wrong");
+        return wrong_request(err, "http: the name of a header is wrong");
     pdl_str name = pdl_str_get(key);
-    if (IS_ONE_OF(name, own))
-        return pdl_err_host(err, "ValueError", "http: the header %.*s is not set by programs",
-                            PDL_FMT(name));
+    if (PDL_STR_IN_NOCASE(name, own))
+        return wrong_request(err, "http: the header %.*s is not set by programs", PDL_FMT(name));
     if (!pdl_is_str(value))
-        return pdl_err_host(err, "TypeError", "http: the header %.*s should be a string, not %s",
-                            PDL_FMT(name), pdl_py_type(value));
+        return wrong_request(err, "http: the header %.*s should be a string, not %s", PDL_FMT(name),
+                             pdl_py_type(value));
     return is_one_line(pdl_str_get(value)) ||
-           pdl_err_host(err, "ValueError", "http: the value of the header %.*s is not one line",
-                        PDL_FMT(name));
+           wrong_request(err, "http: the value of the header %.*s is not one line", PDL_FMT(name));
 }
 
 static bool check_headers(pdl_vref v, pdl_err *err) {
     if (!pdl_is_dict(v)) return wrong_type(err, "headers", "an object", v);
     if (pdl_dict_len(v) > MAX_HEADERS)
-        return pdl_err_host(err, "ValueError", "http: more than %d headers", MAX_HEADERS);
+        return wrong_request(err, "http: more than %d headers", MAX_HEADERS);
     for (size_t i = 0; i < pdl_dict_len(v); i++)
         if (!check_header(pdl_dict_key_at(v, i), pdl_dict_val_at(v, i), err)) return false;
     return true;
@@ -109,8 +108,8 @@ static bool has_header(pdl_vref headers, const char *name) {
 }
 
 static bool with_body(pdl_vref method, pdl_err *err) {
-    return pdl_err_host(err, "ValueError", "http: a request with a body is no %.*s",
-                        PDL_FMT(pdl_str_get(method)));
+    return wrong_request(err, "http: a request with a body is no %.*s",
+                         PDL_FMT(pdl_str_get(method)));
 }
 
 /* Makes the text of a body. Objects and lists become JSON, and a header is set that says so. */
@@ -144,11 +143,11 @@ static bool read_numbers(pdl_vref timeout, pdl_vref most, pdl_err *err) {
     bool number = pdl_is_int(timeout) || pdl_is(timeout, PDL_V_FLOAT);
     double seconds = number ? pdl_num_to_double(timeout) : 0;
     if (!(seconds > 0 && seconds <= MAX_SECONDS))
-        return pdl_err_host(err, "ValueError",
-                            "http: timeout should be a number of seconds up to %d", MAX_SECONDS);
+        return wrong_request(err, "http: timeout should be a number of seconds up to %d",
+                             MAX_SECONDS);
     if (!pdl_is_int(most) || !pdl_int_get(most, &n) || n < 1 || n > (int64_t)PDL_MAX_REPLY_BYTES)
-        return pdl_err_host(err, "ValueError", "http: max_bytes should be a number from 1 to %lld",
-                            (long long)PDL_MAX_REPLY_BYTES);
+        return wrong_request(err, "http: max_bytes should be a number from 1 to %lld",
+                             (long long)PDL_MAX_REPLY_BYTES);
     return true;
 }
 
@@ -171,24 +170,23 @@ static bool read_auth(pdl_vref v, pdl_val *out, pdl_err *err) {
     if (!pdl_is_dict(v)) return wrong_type(err, "auth", "an object {variable, header, prefix}", v);
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref key = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
-        bool is_known = pdl_is_str(key) && IS_ONE_OF(pdl_str_get(key), known);
+        bool is_known = pdl_is_str(key) && PDL_STR_IN_NOCASE(pdl_str_get(key), known);
         if (!is_known || !pdl_is_str(x) || !is_one_line(pdl_str_get(x)))
-            return pdl_err_host(
-                err, "ValueError",
-                "http: auth should be an object {variable, header, prefix} of texts");
+            return wrong_request(
+                err, "http: auth should be an object {variable, header, prefix} of texts");
     }
     pdl_vref variable = pdl_dict_getz(v, "variable"), header = pdl_dict_getz(v, "header"),
              prefix = pdl_dict_getz(v, "prefix");
     if (!pdl_is_str(variable) || !names_key(pdl_str_get(variable)))
-        return pdl_err_host(err, "ValueError",
-                            "http: auth.variable should be the name of an environment variable "
-                            "that ends in KEY, TOKEN, SECRET or PASSWORD");
+        return wrong_request(err,
+                             "http: auth.variable should be the name of an environment variable "
+                             "that ends in KEY, TOKEN, SECRET or PASSWORD");
     bool own = pdl_is_str(header);
     if (own && !check_header(header, variable, err)) return false;
     pdl_val d = pdl_dict_putz(pdl_dict_new(3), "variable", pdl_keep(variable));
     d = pdl_dict_putz(d, "header", own ? pdl_keep(header) : pdl_textz("Authorization"));
-    *out = pdl_dict_putz(
-        d, "prefix", pdl_is_str(prefix) ? pdl_keep(prefix) : pdl_textz(own ? "" : "Bearer "));
+    *out = pdl_dict_putz(d, "prefix",
+                         pdl_is_str(prefix) ? pdl_keep(prefix) : pdl_textz(own ? "" : "Bearer "));
     return true;
 }
 
@@ -227,8 +225,7 @@ bool pdl_g_http_request(PDL_ARGS) {
 static bool is_normal(pdl_vref v, pdl_val again, pdl_err *err) {
     bool same = pdl_val_eq(v, again);
     pdl_drop(again);
-    return same || pdl_err_host(err, "ValueError",
-                                "http: the request is not as pdl_http_request makes it");
+    return same || wrong_request(err, "http: the request is not as pdl_http_request makes it");
 }
 
 /* Checks a request, which the program may have made itself. A policy judges the address, so the
@@ -267,7 +264,7 @@ static pdl_val carried_headers(pdl_vref headers, bool same_server, bool with_bod
         pdl_vref key = pdl_dict_key_at(headers, i);
         pdl_str name = pdl_str_get(key);
         bool of_body = pdl_str_eq_nocase(pdl_str_sub(name, 0, 8), PDL_STR("Content-"));
-        if ((of_body && !with_body) || (!same_server && !IS_ONE_OF(name, common))) continue;
+        if ((of_body && !with_body) || (!same_server && !PDL_STR_IN_NOCASE(name, common))) continue;
         d = pdl_dict_put(d, pdl_keep(key), pdl_keep(pdl_dict_val_at(headers, i)));
     }
     return d;
@@ -283,8 +280,8 @@ static pdl_val redirected(pdl_vref request, pdl_val url, int64_t status) {
     pdl_str before = pdl_web_address_origin(pdl_str_get(pdl_dict_getz(request, "url")));
     bool same = pdl_str_eq(before, pdl_web_address_origin(pdl_str_get(url)));
     bool looks = pdl_text_is(method, "GET") || pdl_text_is(method, "HEAD");
-    bool becomes_get = !looks && status != 307 && status != 308 &&
-                       (status == 303 || pdl_text_is(method, "POST"));
+    bool becomes_get =
+        !looks && status != 307 && status != 308 && (status == 303 || pdl_text_is(method, "POST"));
     bool with_body = !becomes_get && !pdl_is_null(body);
     pdl_val headers = carried_headers(pdl_dict_getz(request, "headers"), same, with_body);
     pdl_val r = pdl_keep(request), auth = pdl_textz("auth");

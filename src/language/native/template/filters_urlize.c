@@ -1,4 +1,5 @@
-/* filters_urlize.c -- urlize: turns URLs in a text into HTML links.
+/* filters_urlize.c -- urlize: turns URLs in a text into HTML links. Which words are URLs, and which
+ * signs at their ends do not belong to them, is decided as in Jinja.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

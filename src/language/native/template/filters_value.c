@@ -1,4 +1,6 @@
-/* filters_value.c -- filters on single values: numbers, conversion, defaults, JSON.
+/* filters_value.c -- filters on single values: numbers, conversion, defaults, JSON. Numbers are
+ * read and rounded as in Python: digits of any script count, and a half is rounded to an even
+ * digit. The filters `int` and `float` return their default where Python's functions would fail.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

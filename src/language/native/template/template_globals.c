@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/natives.h"
-#include "native/template/cells.h"
+#include "native/template/template_objects.h"
 #include "value/int.h"
 #include "value/pyvalues.h"
 

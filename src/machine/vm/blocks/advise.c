@@ -3,6 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/num.h"
+#include "base/plural.h"
 #include "lang/walk.h"
 #include "native/native.h"
 #include "value/func.h"
@@ -116,10 +118,18 @@ struct wanted {
     const pdl_xnode *x;
 };
 
+/* Returns true for the accesses x.name and x['name']. */
+static bool reads_field(const pdl_fiber *f, const pdl_xnode *x, pdl_str name) {
+    if (x->kind == PDL_X_ATTR) return pdl_str_eq(x->u.access.name, name);
+    if (x->kind != PDL_X_ITEM) return false;
+    const pdl_xnode *key = x->u.access.key;
+    pdl_vref at = key->kind == PDL_X_CONST ? key->u.value : value_of(f, key, MAX_DEPTH);
+    return pdl_is_str(at) && pdl_str_eq(pdl_str_get(at), name);
+}
+
 static void find_value(void *user, const pdl_xnode *x) {
     struct wanted *w = user;
-    if (x->kind != PDL_X_ATTR || !pdl_str_eq(x->u.access.name, w->name)) return;
-    if (pdl_is_dict(w->of)) return;
+    if (pdl_is_dict(w->of) || !reads_field(w->f, x, w->name)) return;
     w->of = value_of(w->f, x->u.access.obj, MAX_DEPTH);
     w->x = x;
 }
@@ -140,7 +150,8 @@ static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name
     else
         suggest(err, name, &names);
     if (!err->hint && here.n) pdl_err_hint(err, "%.*s", PDL_FMT(here));
-    pdl_str near = pdl_is_absent(w.of) ? (pdl_str){0} : pdl_method_near(w.of, name);
+    bool method = w.x && w.x->kind == PDL_X_ATTR && !pdl_is_absent(w.of);
+    pdl_str near = method ? pdl_method_near(w.of, name) : (pdl_str){0};
     if (!err->hint && near.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
     pdl_buf fields = PDL_BUF;
     if (!pdl_is_absent(w.of))
@@ -148,6 +159,44 @@ static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name
     if (!err->hint && fields.len) pdl_err_hint(err, "%s", pdl_buf_z(&fields));
     pdl_buf_fini(&fields);
     pdl_vec_fini(&names);
+}
+
+/* --- elements --------------------------------------------------------------------------------- */
+
+struct element {
+    const pdl_fiber *f;
+    int64_t index;
+    size_t n_found; /* number of places x[i] that can be the one of the error */
+    size_t length;  /* number of items or characters there */
+    bool is_text;
+};
+
+static void find_element(void *user, const pdl_xnode *x) {
+    struct element *w = user;
+    int64_t i;
+    if (x->kind != PDL_X_ITEM) return;
+    const pdl_xnode *key = x->u.access.key;
+    pdl_vref of = value_of(w->f, x->u.access.obj, MAX_DEPTH);
+    pdl_vref at = key->kind == PDL_X_CONST ? key->u.value : value_of(w->f, key, MAX_DEPTH);
+    if (pdl_int_get(at, &i) && i != w->index) return;
+    if (!pdl_is_list(of) && !pdl_is_str(of)) return;
+    w->n_found++;
+    w->is_text = pdl_is_str(of);
+    w->length = w->is_text ? pdl_text_len_cp(of) : pdl_list_len(of);
+}
+
+/* Says how long the list or text is that has no element of this index. */
+static void advise_element(const pdl_fiber *f, const pdl_expr *e, pdl_str index, pdl_err *err) {
+    struct element w = {.f = f};
+    if (!pdl_num_read_int(index, &w.index) || !e->root) return;
+    pdl_xnode_each(e->root, find_element, &w);
+    const char *what = w.is_text ? "character" : "item";
+    if (w.n_found != 1) return;
+    if (!w.length)
+        pdl_err_hint(err, "the %s is empty", w.is_text ? "text" : "list");
+    else
+        pdl_err_hint(err, "it has %zu %s%s: the last is [%zu], or [-1]", w.length, what,
+                     PDL_PLURAL(w.length), w.length - 1);
 }
 
 /* --- tools ------------------------------------------------------------------------------------ */
@@ -244,6 +293,52 @@ void pdl_vm_advise_python(const pdl_b_code *b, pdl_err *err) {
                       "by its name, without ${ }");
 }
 
+/* --- methods ---------------------------------------------------------------------------------- */
+
+struct hidden {
+    const pdl_fiber *f;
+    const pdl_expr *e;
+    const pdl_xnode *x; /* the method that was found */
+};
+
+static void find_hidden(void *user, const pdl_xnode *x) {
+    struct hidden *h = user;
+    if (x->kind != PDL_X_ATTR || !pdl_xnode_is_called(h->e->root, x)) return;
+    pdl_vref of = value_of(h->f, x->u.access.obj, MAX_DEPTH);
+    pdl_vref own = pdl_is_dict(of) ? settled(pdl_dict_gets(of, x->u.access.name)) : pdl_absent();
+    if (pdl_is(own, PDL_V_FUNC)) h->x = x;
+}
+
+/* Explains ${ x.get() } that fails because get takes other arguments than the function x['get']. */
+static void advise_hidden(const pdl_fiber *f, const pdl_expr *e, pdl_str msg, pdl_err *err) {
+    struct hidden h = {f, e, NULL};
+    if (!e->root || pdl_str_find(msg, PDL_STR(" argument"), 0) == PDL_NOT_FOUND) return;
+    pdl_xnode_each(e->root, find_hidden, &h);
+    if (!h.x || pdl_str_find(msg, h.x->u.access.name, 0) == PDL_NOT_FOUND) return;
+    pdl_err_hint(err, "%.*s is a method of objects: the function is x['%.*s'](...)",
+                 PDL_FMT(h.x->u.access.name), PDL_FMT(h.x->u.access.name));
+}
+
+static void find_uncalled(void *user, const pdl_xnode *x) {
+    struct hidden *h = user;
+    if (x->kind != PDL_X_ATTR || pdl_xnode_is_called(h->e->root, x)) return;
+    pdl_vref of = value_of(h->f, x->u.access.obj, MAX_DEPTH);
+    if (!pdl_is_absent(of) && pdl_method_find(of, x->u.access.name)) h->x = x;
+}
+
+/* Explains ${ x.items + 1 }, where x.items is a method that is not called. */
+static void advise_uncalled(const pdl_fiber *f, const pdl_expr *e, pdl_str msg, pdl_err *err) {
+    struct hidden h = {f, e, NULL};
+    pdl_buf hint = PDL_BUF;
+    if (!e->root || pdl_str_find(msg, PDL_STR("builtin_function_or_method"), 0) == PDL_NOT_FOUND)
+        return;
+    pdl_xnode_each(e->root, find_uncalled, &h);
+    if (!h.x) return;
+    pdl_uncalled_advise(value_of(f, h.x->u.access.obj, MAX_DEPTH), h.x->u.access.name, &hint);
+    pdl_err_hint(err, "%s", pdl_buf_z(&hint));
+    pdl_buf_fini(&hint);
+}
+
 /* --- names and attributes --------------------------------------------------------------------- */
 
 void pdl_vm_advise(const pdl_fiber *f, const pdl_srcsite *site, pdl_err *err) {
@@ -251,7 +346,12 @@ void pdl_vm_advise(const pdl_fiber *f, const pdl_srcsite *site, pdl_err *err) {
     pdl_str msg = pdl_str_of(err->msg), undefined = PDL_STR("' is undefined"),
             attribute = PDL_STR("' has no attribute '");
     pdl_str failed = pdl_failure_advice(msg);
+    if (!err->hint) advise_uncalled(f, e, msg, err);
     if (!err->hint && failed.n) pdl_err_hint(err, "%.*s", PDL_FMT(failed));
+    size_t element = pdl_str_find(msg, PDL_STR(" has no element "), 0);
+    if (!err->hint && element != PDL_NOT_FOUND)
+        advise_element(f, e, pdl_str_sub(msg, element + strlen(" has no element "), msg.n), err);
+    if (!err->hint) advise_hidden(f, e, msg, err);
     if (err->hint || msg.n < 3 || msg.p[0] != '\'') return;
     if (pdl_str_ends(msg, undefined)) {
         pdl_str name = pdl_str_sub(msg, 1, msg.n - undefined.n);

@@ -1,5 +1,6 @@
 /* contribute.c -- sends a result to its targets: streams, aggregators, or the background or result
- * that it replaces (spec execution 4.7, 4.8).
+ * that it replaces (spec execution 4.7, 4.8). An aggregator is the value of a variable: it writes
+ * text to a file, or collects messages.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +12,7 @@
 #include "vm/fiber.h"
 #include "vm/inflight.h"
 #include "vm/ops.h"
-#include "vm/out.h"
+#include "vm/output_order.h"
 #include "vm/run.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"

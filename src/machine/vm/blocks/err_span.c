@@ -50,6 +50,21 @@ static bool find_line(pdl_str text, uint32_t line1, size_t *from, size_t *to) {
     return at < *to;
 }
 
+void pdl_vm_mark_template(const pdl_block *b, const pdl_srcsite *site, const pdl_srcspan *w,
+                          pdl_err *err) {
+    const pdl_block *code = b->kind == PDL_BLOCK_code ? PDL_AS(code, b)->code : NULL;
+    const pdl_node *node = code ? code->node : NULL;
+    if (!site->expr) return;
+    pdl_str before = pdl_str_sub(site->expr->source, 0, w->start);
+    if (node && pdl_node_is_str(node) && pdl_str_starts(node->text, before)) {
+        err->mark = pdl_node_text_loc(node, w->start, w->end);
+        return;
+    }
+    size_t line = 1;
+    for (size_t i = 0; i < before.n; i++) line += before.p[i] == '\n';
+    if (line > 1 && !err->hint) pdl_err_hint(err, "it is in line %zu of the template", line);
+}
+
 void pdl_vm_mark_code(const pdl_block *b, pdl_err *err) {
     const pdl_block *code = PDL_AS(code, b)->code;
     size_t from, to;

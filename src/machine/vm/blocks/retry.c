@@ -27,7 +27,7 @@
 #include "vm/fiber.h"
 #include "vm/inflight.h"
 #include "vm/ops.h"
-#include "vm/out.h"
+#include "vm/output_order.h"
 #include "vm/run.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"
@@ -52,28 +52,34 @@ static const char *class_of_kind(pdl_err_kind k) {
     return k == PDL_E_parser ? "PDLRuntimeParserError" : "PDLRuntimeError";
 }
 
-/* Returns the class that Python has for errors of models and for timeouts. */
+/* The classes that Python has for errors of models and for timeouts. */
+static const struct {
+    pdl_err_kind kind;
+    const char *name;
+} host_classes[] = {
+    {PDL_E_timeout, "Timeout"},
+    {PDL_E_stream, "APIConnectionError"},
+    {PDL_E_connection, "APIConnectionError"},
+    {PDL_E_auth, "AuthenticationError"},
+    {PDL_E_permission, "PermissionDeniedError"},
+    {PDL_E_not_found, "NotFoundError"},
+    {PDL_E_quota, "RateLimitError"},
+    {PDL_E_rate_limit, "RateLimitError"},
+    {PDL_E_context_window, "ContextWindowExceededError"},
+    {PDL_E_content_policy, "ContentPolicyViolationError"},
+    {PDL_E_unsupported_params, "UnsupportedParamsError"},
+    {PDL_E_bad_request, "BadRequestError"},
+    {PDL_E_unavailable, "ServiceUnavailableError"},
+    {PDL_E_protocol, "InternalServerError"},
+    {PDL_E_server, "InternalServerError"},
+    {PDL_E_type, "TypeError"},
+};
+
 static const char *host_class(const pdl_err *e) {
-    switch ((int)e->kind) {
-    case PDL_E_timeout: return "Timeout";
-    case PDL_E_stream:
-    case PDL_E_connection: return "APIConnectionError";
-    case PDL_E_auth: return "AuthenticationError";
-    case PDL_E_permission: return "PermissionDeniedError";
-    case PDL_E_not_found: return "NotFoundError";
-    case PDL_E_quota:
-    case PDL_E_rate_limit: return "RateLimitError";
-    case PDL_E_context_window: return "ContextWindowExceededError";
-    case PDL_E_content_policy: return "ContentPolicyViolationError";
-    case PDL_E_unsupported_params: return "UnsupportedParamsError";
-    case PDL_E_bad_request: return "BadRequestError";
-    case PDL_E_unavailable: return "ServiceUnavailableError";
-    case PDL_E_protocol:
-    case PDL_E_server: return "InternalServerError";
-    case PDL_E_code: return e->has_status ? "ValueError" : "Exception";
-    case PDL_E_type: return "TypeError";
-    default: return "Exception";
-    }
+    if (e->kind == PDL_E_code && e->has_status) return "ValueError";
+    for (size_t i = 0; i < sizeof host_classes / sizeof *host_classes; i++)
+        if (host_classes[i].kind == e->kind) return host_classes[i].name;
+    return "Exception";
 }
 
 bool pdl_vm_err_matches(const pdl_err *err, pdl_str name) {
@@ -150,7 +156,7 @@ static bool read_exceptions(pdl_attempts *a, pdl_vref v, pdl_err *err) {
 static bool read_object(pdl_attempts *a, const pdl_val *v, pdl_err *err) {
     double tries = -1;
     if (!pdl_is_absent(v[0]) && !number(v[0], "tries", &tries, err)) return false;
-    a->tries = tries < 0 ? -1 : tries > 1e15 ? INT64_MAX : (int64_t)tries;
+    a->tries = !(tries >= 0) ? -1 : tries > 1e15 ? INT64_MAX : (int64_t)tries;
     if (!pdl_is_absent(v[1]) && !number(v[1], "delay", &a->delay, err)) return false;
     if (!pdl_is_absent(v[2]) && !pdl_is_null(v[2])) {
         if (!number(v[2], "max_delay", &a->max_delay, err)) return false;
@@ -268,21 +274,13 @@ static bool put_answer_faults(pdl_fiber *f, const pdl_attempts *a, pdl_buf *out)
     return pdl_vm_put_faults(f->run, block(f)->info->block, p->value, out);
 }
 
-/* Returns true when messages of this kind name files by paths that depend on where the program
- * runs. Errors of other kinds come from outside, and a recording has their messages. So these are
- * the same wherever the recording is replayed. */
+/* Returns true when messages of this kind name files by paths that depend on the folder where the
+ * program runs. Errors of other kinds come from outside the run. Their messages are in the
+ * recording, so they are equal in every folder. */
 static bool names_files_here(pdl_err_kind kind) {
-    switch ((int)kind) {
-    case PDL_E_syntax:
-    case PDL_E_schema:
-    case PDL_E_expression:
-    case PDL_E_type:
-    case PDL_E_include:
-    case PDL_E_io:
-    case PDL_E_runtime:
-    case PDL_E_limit: return true;
-    default: return false;
-    }
+    return kind == PDL_E_syntax || kind == PDL_E_schema || kind == PDL_E_expression ||
+           kind == PDL_E_type || kind == PDL_E_include || kind == PDL_E_io ||
+           kind == PDL_E_runtime || kind == PDL_E_limit;
 }
 
 /* Appends the message of an error. A model may see it, so files in the program's folder are named
@@ -298,8 +296,8 @@ static void put_message(const pdl_fiber *f, const pdl_err *e, pdl_buf *out) {
     for (size_t i = 0; i < msg.n; i++) {
         pdl_str rest = pdl_str_sub(msg, i, msg.n);
         if (begins && pdl_str_starts(rest, PDL_STR("./"))) rest = pdl_str_sub(rest, 2, rest.n);
-        bool below = begins && pdl_str_starts(rest, folder) && rest.n > folder.n &&
-                     rest.p[folder.n] == '/';
+        bool below =
+            begins && pdl_str_starts(rest, folder) && rest.n > folder.n && rest.p[folder.n] == '/';
         if (below) i = (size_t)(rest.p - msg.p) + folder.n;
         begins = memchr(" \n'\"(", msg.p[i], 5) != NULL;
         if (!below) pdl_buf_putc(out, msg.p[i]);

@@ -8,7 +8,6 @@
 #include <assert.h>
 
 #include "base/bisect.h"
-#include "base/ident.h"
 #include "base/idmap.h"
 #include "base/limits.h"
 #include "value/handle.h"
@@ -18,11 +17,11 @@
 #include "vm/effects/result_check.h"
 #include "vm/err_span.h"
 #include "vm/fiber.h"
+#include "vm/inflight_limit.h"
 #include "vm/ops/object.h"
-#include "vm/out.h"
+#include "vm/output_order.h"
 #include "vm/particle.h"
 #include "vm/run.h"
-#include "vm/slots.h"
 #include "vm/stacks.h"
 
 #include "base/banned.h"
@@ -204,8 +203,7 @@ static void launch(pdl_run *r, pdl_inflight *c) {
         if (pdl_is_str(model)) pdl_secrets_note_model(r->opt.secrets, pdl_str_get(model));
         pdl_secrets_note_parameters(r->opt.secrets, pdl_dict_getz(e->request, "parameters"));
     }
-    /* `headers` and `url` of a request to the web are as secret as the ones of a model */
-    if (c->kind == PDL_EFFECT_http) pdl_secrets_note_parameters(r->opt.secrets, e->request);
+    if (c->kind == PDL_EFFECT_http) pdl_secrets_note_page(r->opt.secrets, e->request);
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
                                       .kind = PDL_EVENT_effect,
                                       .effect = e,
@@ -268,8 +266,8 @@ static bool has_profile(pdl_vref list, pdl_vref profile) {
     return false;
 }
 
-/* Returns the list with a profile before the others. A block that calls itself adds its profile
- * once. */
+/* Adds a profile at the front of the list, and returns the list. A block that calls itself adds its
+ * profile once. */
 static pdl_val add_profile(pdl_val list, pdl_val profile) {
     if (pdl_is_absent(profile)) return list;
     if (pdl_is_absent(list)) list = pdl_list_new(2);
@@ -436,9 +434,9 @@ static void fill_model(pdl_inflight *c, pdl_vref v) {
     count_usage(c, pdl_dict_getz(v, "usage"));
 }
 
-/* Returns the labels that the objects in a value had when they arrived. For an item, an attribute
- * or a filter these are the labels of the objects from which it was taken; the rest of the label
- * comes from the conditions that chose the value. */
+/* Returns the labels that the objects in a value got when they were made. An item, an attribute or
+ * the result of a filter gets the labels of the objects from which it was taken. The conditions
+ * that chose the value add labels to the value, but not to its objects. */
 static pdl_label label_of_making(const pdl_inflight *c, const pdl_effect *e) {
     if (c->kind != PDL_EFFECT_object || pdl_text_is(pdl_dict_getz(e->request, "op"), "call"))
         return c->label;
@@ -464,8 +462,8 @@ static bool is_attempt_between(const pdl_fiber *f, uint32_t earlier, uint32_t la
     return false;
 }
 
-/* Forgets the i-th unnoticed failure when the previous one has the same effect for every waiter,
- * because only the first of them is ever raised. So a loop whose calls all fail takes no memory. */
+/* Forgets the i-th unnoticed failure when everyone who waits for it gets the failure before it
+ * instead. So a loop whose calls all fail takes no memory. */
 static void cut_repeated(pdl_fiber *f, size_t i) {
     if (i == 0 || i >= f->calls.n) return;
     const struct pdl_made *a = &f->calls.p[i - 1], *b = &f->calls.p[i];
@@ -513,6 +511,9 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
         err.kind == PDL_E_code || err.kind == PDL_E_memory || err.kind == PDL_E_expression;
     if (c->expr && raised && !err.uncatchable) pdl_vm_expression_error(c->expr, &err);
     pdl_err_at(&err, c->loc);
+    /* the reply may be awaited after the function of the library has returned */
+    pdl_err_move_to_call(&err, c->library_entry_loc);
+    if (c->code && c->code->stdlib) err.skips_library = false;
     c->failed = true;
     fail_promise(c->value, &err);
     fail_promise(c->text, &err);
@@ -524,11 +525,8 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
 
 /* Reports that code has left something outside of the run. */
 static void note_state(pdl_run *r, const pdl_effect *e, const pdl_reply *reply, pdl_loc loc) {
-    pdl_vref text = pdl_dict_getz(e->request, "code");
     bool is_object = !pdl_is_absent(reply->value) && pdl_vm_has_object(reply->value);
-    bool is_session = pdl_is_str(text) &&
-                      pdl_ident_is_in(pdl_str_get(text), PDL_STR("PDL_SESSION"));
-    if (is_object || is_session) pdl_run_cannot_copy(r, loc);
+    if (is_object || pdl_effect_uses_session(e)) pdl_run_cannot_copy(r, loc);
 }
 
 void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply *reply) {
@@ -557,6 +555,7 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_effect *e, const pdl_reply
             failed = pdl_keep(s->out);
     }
     if (!pdl_is_absent(failed) && c->code) pdl_vm_keep_code(r, c->code);
+    c->refused = c->waits && !pdl_is_absent(failed) && !c->failed;
     remove_from_owner(c, failed);
     assert(pdl_inflight_ok(c));
     for (size_t i = 0; i < c->waiters.n; i++) {

@@ -1,5 +1,7 @@
 /* result_check.c -- applies parser and spec of a block: at once, or as a stage of the model call
- * whose reply they check.
+ * whose reply they check. A program continues while its model calls are open. So the check of such
+ * a reply is a stage that waits with the call, and a reply that is there already is checked at
+ * once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -213,6 +215,7 @@ static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc)
     *top(f) = pdl_keep(s->out);
     while (*end) end = &(*end)->next;
     *end = s;
+    if (s->check && block(f)->info->is_refusable) c->waits = f->run->opt.holds_refusable;
     return true;
 }
 

@@ -16,8 +16,8 @@ typedef struct pdl_checked {
     /* the place where the arguments of a call were written; NULL for other subjects */
     const pdl_node *args;
 } pdl_checked;
-/* Checks *v. When a policy is in force, a value that fits gets the labels that pdl_type_bound
- * computes. */
+/* Checks that *v has the type t. When a policy is in force, a value that fits gets the labels that
+ * pdl_type_bound computes. */
 bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_val *v, const pdl_checked *of,
                         pdl_err *err);
 pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err);

@@ -16,8 +16,8 @@ void pdl_vm_start_item(pdl_fiber *f, pdl_val handle, pdl_val key);
 void pdl_vm_start_iter(pdl_fiber *f, pdl_val handle);
 /* Starts a call. name: the name of a method, or absent. */
 void pdl_vm_start_call(pdl_fiber *f, pdl_val handle, pdl_val name, pdl_val args, pdl_val kwargs);
-/* Each of these takes its operands from the stack: an object and three bounds; an object; two
- * operands. */
+/* pdl_vm_start_slice takes an object and three bounds from the stack, pdl_vm_start_unary takes an
+ * object, and pdl_vm_start_binary takes two operands. */
 void pdl_vm_start_slice(pdl_fiber *f);
 void pdl_vm_start_unary(pdl_fiber *f, const char *operator);
 void pdl_vm_start_binary(pdl_fiber *f, const char *operator, bool negated);

@@ -1,5 +1,6 @@
 /* ops_block.c -- the instructions that run before and after the body of a block: records,
- * background, messages, printing, joins.
+ * background, messages, printing, joins. The compiler decides which of them a block needs, and
+ * places them (compile/emit_block.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +12,7 @@
 #include "vm/err_span.h"
 #include "vm/fiber.h"
 #include "vm/ops.h"
-#include "vm/out.h"
+#include "vm/output_order.h"
 #include "vm/retry.h"
 #include "vm/run.h"
 #include "vm/stacks.h"
@@ -436,7 +437,7 @@ pdl_step pdl_op_TEXT_ADD(pdl_fiber *f, pdl_err *err) {
     return s;
 }
 
-/* Adds the separator in a context stream. The separator is a message of the loop when the loop has
+/* Writes the separator to a context stream. It is a separate message of the loop when the loop has
  * its own role. */
 static void stream_separator(pdl_fiber *f, pdl_vref sep) {
     pdl_vref role = block(f)->info->role;

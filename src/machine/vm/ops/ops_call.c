@@ -3,8 +3,8 @@
  * A call lays its arguments on the stack in the order of the call site, whose form (pdl_callsig) is
  * known when it is compiled. So the usual call copies nothing: a native reads its arguments on the
  * stack. Only `*list` and `**dict` need vectors. The called value may be a native, whose result is
- * available at once. It may be a closure or macro: a frame is pushed, and the result is available
- * when it returns. Or it is outside of the machine: then the result is the promise of an effect.
+ * available at once. For a closure or macro, a frame is pushed, and the result is available when
+ * the frame returns. For a function outside of the machine, the result is the promise of an effect.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,12 +19,12 @@
 #include "vm/err_span.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"
+#include "vm/inflight_limit.h"
 #include "vm/ops.h"
 #include "vm/ops/object.h"
-#include "vm/out.h"
+#include "vm/output_order.h"
 #include "vm/particle.h"
 #include "vm/run.h"
-#include "vm/slots.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"
 
@@ -139,8 +139,8 @@ static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
     return true;
 }
 
-/* Makes the promise of the effect that a native requests, see PDL_N_EFFECT. Takes asked. label: the
- * label of the value that chose the native. */
+/* Makes the promise of the effect that a native requests, see PDL_N_EFFECT. Takes ownership of
+ * asked. label: the label of the value that chose the native. */
 static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_label label, pdl_val *out,
                             pdl_err *err) {
     pdl_effect_kind kind;

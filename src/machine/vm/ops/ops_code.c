@@ -1,4 +1,5 @@
-/* ops_code.c -- code blocks and commands, through effects (spec execution 7).
+/* ops_code.c -- code blocks and commands, through effects (spec execution 7). Code and commands run
+ * outside of this process, and the variables that the code reads travel with the request.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +12,7 @@
 #include "vm/fiber.h"
 #include "vm/inflight.h"
 #include "vm/ops.h"
-#include "vm/out.h"
+#include "vm/output_order.h"
 #include "vm/particle.h"
 #include "vm/run.h"
 #include "vm/stacks.h"

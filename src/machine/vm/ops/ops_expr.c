@@ -15,11 +15,11 @@
 #include "vm/err_span.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"
+#include "vm/inflight_limit.h"
 #include "vm/ops.h"
 #include "vm/ops/object.h"
-#include "vm/out.h"
+#include "vm/output_order.h"
 #include "vm/run.h"
-#include "vm/slots.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"
 
@@ -29,9 +29,7 @@ double pdl_run_random(void *user);
 
 static double env_random(void *user) { return pdl_run_random(((pdl_fiber *)user)->run); }
 
-static void env_show(void *user, pdl_str text, pdl_label label) {
-    pdl_out_show(user, text, label);
-}
+static void env_show(void *user, pdl_str text, pdl_label label) { pdl_out_show(user, text, label); }
 
 /* Names a wrong field by its path, since the value is not in the program's text. */
 static void put_problem(pdl_buf *b, const pdl_problem *p) {
@@ -167,7 +165,7 @@ static inline bool equal(pdl_vref a, pdl_vref b, bool *out, pdl_err *err) {
 }
 
 static bool compare(pdl_xop op, pdl_vref a, pdl_vref b, bool *out, pdl_err *err) {
-    switch ((int)op) {
+    switch (op) {
     case PDL_XOP_EQ: return equal(a, b, out, err);
     case PDL_XOP_NE:
         if (!equal(a, b, out, err)) return false;
@@ -178,27 +176,52 @@ static bool compare(pdl_xop op, pdl_vref a, pdl_vref b, bool *out, pdl_err *err)
     case PDL_XOP_LE: return pdl_val_order(a, b, 'l', out, err);
     case PDL_XOP_GE: return pdl_val_order(a, b, 'g', out, err);
     case PDL_XOP_IN: return pdl_val_in(a, b, out, err);
-    default:
+    case PDL_XOP_NOTIN:
         if (!pdl_val_in(a, b, out, err)) return false;
         *out = !*out;
         return true;
+    case PDL_XOP_NONE:
+    case PDL_XOP_NOT:
+    case PDL_XOP_NEG:
+    case PDL_XOP_POS:
+    case PDL_XOP_ADD:
+    case PDL_XOP_SUB:
+    case PDL_XOP_MUL:
+    case PDL_XOP_DIV:
+    case PDL_XOP_FLOORDIV:
+    case PDL_XOP_MOD:
+    case PDL_XOP_POW: break;
     }
+    PDL_BUG("operator %d compares nothing", (int)op);
 }
 
 static bool int_compare(pdl_xop op, int64_t a, int64_t b, bool *out) {
-    switch ((int)op) {
+    switch (op) {
     case PDL_XOP_EQ: *out = a == b; return true;
     case PDL_XOP_NE: *out = a != b; return true;
     case PDL_XOP_LT: *out = a < b; return true;
     case PDL_XOP_GT: *out = a > b; return true;
     case PDL_XOP_LE: *out = a <= b; return true;
     case PDL_XOP_GE: *out = a >= b; return true;
-    default: return false;
+    case PDL_XOP_NONE:
+    case PDL_XOP_NOT:
+    case PDL_XOP_NEG:
+    case PDL_XOP_POS:
+    case PDL_XOP_ADD:
+    case PDL_XOP_SUB:
+    case PDL_XOP_MUL:
+    case PDL_XOP_DIV:
+    case PDL_XOP_FLOORDIV:
+    case PDL_XOP_MOD:
+    case PDL_XOP_POW:
+    case PDL_XOP_IN:
+    case PDL_XOP_NOTIN: break;
     }
+    return false;
 }
 
-/* Compares with a lenient undefined: it equals only undefined, `in` finds nothing in it, and
- * everything else fails. */
+/* Compares with an undefined value of a lenient template. The value equals only another undefined
+ * value, and `in` finds nothing in it. All other comparisons fail. */
 static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, bool *out,
                               pdl_err *err) {
     bool ua = pdl_is(a, PDL_V_UNDEFINED), ub = pdl_is(b, PDL_V_UNDEFINED);
@@ -345,6 +368,17 @@ static bool refuse_undefined_bound(pdl_fiber *f, pdl_vref bound, pdl_err *err) {
                         f->code->jinja ? "" : ": ", f->code->jinja ? 0 : (int)why.n, why.p);
 }
 
+/* Returns the label of the slice on the stack. One choice cuts as few texts out of a text as it has
+ * values; two choices, of bounds or of the text itself, have too many results together. */
+static pdl_label label_of_slice(pdl_fiber *f) {
+    pdl_vref x = *under(f, 3);
+    pdl_label bounds = pdl_label_combined(pdl_label_of(*under(f, 2)), pdl_label_of(*under(f, 1)));
+    bounds = pdl_label_combined(bounds, pdl_label_of(*top(f)));
+    bool is_list = pdl_is_list(x) || pdl_is(x, PDL_V_TUPLE);
+    return is_list ? pdl_label_gathered(pdl_label_of(x), bounds)
+                   : pdl_label_combined(pdl_label_of(x), bounds);
+}
+
 pdl_step pdl_op_SLICE(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 4, err);
     if (s != PDL_STEP_DONE) return s;
@@ -358,10 +392,9 @@ pdl_step pdl_op_SLICE(pdl_fiber *f, pdl_err *err) {
     }
     if (!pdl_slice(*under(f, 3), *under(f, 2), *under(f, 1), *top(f), &out, err))
         return PDL_STEP_FAIL;
-    pdl_label bounds =
-        pdl_label_of(*under(f, 2)) | pdl_label_of(*under(f, 1)) | pdl_label_of(*top(f));
+    pdl_label label = label_of_slice(f);
     pdl_vm_cut_stack(f, f->stack.n - 3);
-    set_top(f, pdl_with_label(out, bounds));
+    set_top(f, pdl_with_label(out, label));
     return PDL_STEP_DONE;
 }
 

@@ -1,17 +1,19 @@
 /* ops_file.c -- the instructions that bring text into a run: read, include, import, and lang: pdl.
+ * The text is the reply to an effect. The text of a program is loaded and compiled, and then runs
+ * as a part of this run: an include in the scope of its block, an import in a separate scope.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <string.h>
 
 #include "base/limits.h"
-#include "lang/toolbox.h"
+#include "lang/tool_server_program.h"
 #include "value/context.h"
 #include "value/text.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"
 #include "vm/ops.h"
-#include "vm/out.h"
+#include "vm/output_order.h"
 #include "vm/run.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"
@@ -86,6 +88,7 @@ pdl_step pdl_op_READ_END(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     if (pdl_is_null(*top(f))) {
         pdl_err_set(err, PDL_E_io, pdl_block_own_loc(&b->head), "EOF");
         err->py_class = pdl_str_dup(PDL_STR("EOFError"));
+        pdl_err_hint(err, "the input ended before this question was answered");
         return PDL_STEP_FAIL;
     }
     return PDL_STEP_DONE;
@@ -97,8 +100,8 @@ static pdl_str named_file(const pdl_block *b) {
     return b->kind == PDL_BLOCK_import ? PDL_AS(import, b)->path.s : PDL_AS(include, b)->path.s;
 }
 
-/* Returns the path at which the file is searched in this place. Returns false when the run has no
- * folders for imports. */
+/* Writes the path at which the file is searched when `place` is tried. Returns false when the run
+ * has no folders for imports. */
 static bool path_in(const pdl_fiber *f, const pdl_block *b, pdl_file_place place, pdl_buf *out) {
     bool import = b->kind == PDL_BLOCK_import;
     pdl_str name = named_file(b);
@@ -188,8 +191,8 @@ static size_t include_depth(const pdl_fiber *f) {
     return n;
 }
 
-/* Applies the policy of a program that was built to its later actions. Computed and included text
- * belongs to the module around it. */
+/* Puts the policy of a built program in force for the later actions of this program. Computed and
+ * included text belongs to the module around it. */
 static bool guard(pdl_fiber *f, pdl_code *code, bool is_part, pdl_err *err) {
     pdl_run *r = f->run;
     if (is_part) code->modules |= pdl_inflight_modules(f);

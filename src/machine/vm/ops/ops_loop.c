@@ -20,7 +20,7 @@
 #include "vm/loop.h"
 #include "vm/ops.h"
 #include "vm/ops/object.h"
-#include "vm/out.h"
+#include "vm/output_order.h"
 #include "vm/run.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"
@@ -37,8 +37,15 @@ static bool as_sequence(pdl_vref v, pdl_val *out, pdl_err *err) {
     if (pdl_val_to_list(v, out, err)) return true;
     pdl_err_fini(err);
     const char *name = pdl_is_null(v) ? "NoneType" : pdl_type_name(v);
-    return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
-                       "Values inside the For block must be lists but got <class '%s'>.", name);
+    pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                "Values inside the For block must be lists but got <class '%s'>.", name);
+    if (pdl_is(v, PDL_V_NATIVE) && !pdl_is_absent(pdl_native_receiver(v))) {
+        pdl_buf hint = PDL_BUF;
+        pdl_uncalled_advise(pdl_native_receiver(v), pdl_str_of(pdl_native_row(v)->name), &hint);
+        pdl_err_hint(err, "%s", pdl_buf_z(&hint));
+        pdl_buf_fini(&hint);
+    }
+    return false;
 }
 
 static size_t seq_len(pdl_vref v) {
@@ -54,7 +61,7 @@ static bool read_max(pdl_vref v, int64_t *max, pdl_err *err) {
     if (pdl_is_null(v)) return true;
     if (pdl_is(v, PDL_V_FLOAT)) {
         double d = pdl_float_of(v);
-        *max = d <= 0 ? 0 : d > 9e18 ? INT64_MAX : (int64_t)d + (d > (double)(int64_t)d);
+        *max = d <= 0 ? 0 : !(d <= 9e18) ? INT64_MAX : (int64_t)d + (d > (double)(int64_t)d);
         return true;
     }
     if (pdl_is(v, PDL_V_BIGINT)) {

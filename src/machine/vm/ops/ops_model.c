@@ -1,5 +1,6 @@
 /* ops_model.c -- model blocks: messages, parameters, the request, and the promise of the reply
- * (spec execution 8; providers 1).
+ * (spec execution 8; providers 1). The block does not wait for the reply: its value is a promise,
+ * which is resolved where the text is needed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,12 +10,12 @@
 #include "value/text.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"
+#include "vm/inflight_limit.h"
 #include "vm/ops.h"
-#include "vm/out.h"
+#include "vm/output_order.h"
 #include "vm/particle.h"
 #include "vm/retry.h"
 #include "vm/run.h"
-#include "vm/slots.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"
 
@@ -66,9 +67,12 @@ static pdl_step model_error(pdl_err *err, pdl_vref model, pdl_loc loc) {
 /* Adds defaults to the model's parameters. Without a model the parameters do not change. */
 static bool parameters_of(pdl_fiber *f, pdl_vref model, pdl_vref given, pdl_val *out,
                           pdl_err *err) {
-    if (!pdl_is_dict(given) && !pdl_is_null(given))
-        return pdl_err_host(err, "TypeError", "parameters should be an object, not %s",
-                            pdl_type_name(given));
+    if (!pdl_is_dict(given) && !pdl_is_null(given)) {
+        pdl_err_host(err, "TypeError", "parameters should be an object, not %s",
+                     pdl_type_name(given));
+        pdl_err_hint(err, "write parameters: {NAME: VALUE}");
+        return false;
+    }
     pdl_val p = pdl_is_null(given) ? pdl_dict_new(0) : pdl_keep(given);
     if (!pdl_vm_declare_tools(f, &p, err)) return false;
     pdl_vref list = pdl_scope_find(f->scope, f->run->code.names.defaults);
@@ -219,7 +223,7 @@ pdl_step pdl_op_MODEL(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     if (!b->model && !check_processor(b, model, err)) return PDL_STEP_FAIL;
     pdl_vref name = b->model ? model : processor_model(model);
     if (!parameters_of(f, b->model ? name : pdl_absent(), given, &params, err))
-        return model_error(err, name, pdl_block_own_loc(&b->head));
+        return model_error(err, name, pdl_field_loc(&b->head, "parameters"));
     if (!messages_of(f, input, &messages, &traced, err)) {
         pdl_drop(params);
         return model_error(err, name, pdl_block_own_loc(&b->head));

@@ -85,9 +85,9 @@ bool pdl_object_test(pdl_fiber *f, const pdl_callsig *sh, bool negated) {
     if (sh->n_pos != 1 || pdl_vm_arg_count(sh) != 1 ||
         (!pdl_vm_has_object(*top(f)) && !pdl_vm_has_object(*under(f, 1))))
         return false;
-    const char *operator = operator_of(sh->name);
+    const char *operator= operator_of(sh->name);
     if (operator) pdl_vm_start_binary(f, operator, negated);
-    return operator != NULL;
+    return operator!= NULL;
 }
 
 void pdl_vm_start_unary(pdl_fiber *f, const char *operator) {
@@ -171,8 +171,9 @@ static pdl_vref fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
     return promise;
 }
 
-/* Follows a path from v. Each object on the path then has the attribute that the path names. *open:
- * the promise of an attribute that has not arrived yet, or absent. Borrowed. */
+/* Follows a path of keys from v. The value of each attribute on the path is kept in its object.
+ * *open: the promise of the first attribute that has not arrived yet, or absent. Borrowed. forget:
+ * drops the kept attributes. */
 static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_vref *open,
                    pdl_err *err) {
     pdl_val at = pdl_keep(v), next;
@@ -200,7 +201,7 @@ static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_vre
 }
 
 /* Resolves the attributes of all items along all paths. All of them are requested before the first
- * is waited for. forget: the filter is done. */
+ * is waited for. forget: the filter has ended, so the fetched attributes are dropped. */
 static pdl_step look(pdl_fiber *f, pdl_vref items, pdl_vref paths, bool forget, pdl_err *err) {
     pdl_vref first = pdl_absent(), open;
     for (size_t i = 0; i < pdl_list_len(items); i++)
@@ -233,8 +234,8 @@ bool pdl_vm_any_object(const pdl_fiber *f, size_t n) {
     return any;
 }
 
-/* Returns the operator by which a filter selects items, or "" for `map` with a filter that
- * calculates; NULL for other filters. */
+/* Returns the operator by which a filter selects items. Returns "" for `map` with a filter that
+ * calculates, and NULL for all other filters. */
 static const char *counts_items(const pdl_fiber *f, const pdl_callsig *sh, unsigned use) {
     const pdl_val *args = f->stack.p + f->stack.n - pdl_vm_arg_count(sh);
     if (sh->n_kw) return NULL;
@@ -252,13 +253,13 @@ static const char *counts_items(const pdl_fiber *f, const pdl_callsig *sh, unsig
 static bool is_done_there(const pdl_fiber *f, const pdl_callsig *sh, unsigned use,
                           const char **operator) {
     pdl_vref x = f->stack.p[f->stack.n - 1 - pdl_vm_arg_count(sh)];
-    *operator = NULL;
+    *operator= NULL;
     if (sh->star || sh->starstar) return false;
     if (pdl_str_is(sh->name, "format")) return true;
     if (!pdl_vm_has_object(x)) return false;
     if (use & COUNTS) return pdl_is(x, PDL_V_HANDLE) || (use & WALKS);
-    *operator = counts_items(f, sh, use);
-    return *operator != NULL;
+    *operator= counts_items(f, sh, use);
+    return *operator!= NULL;
 }
 
 /* Makes the worker execute the filter or method, in place of the value and the arguments. */

@@ -1,5 +1,6 @@
 /* ops_template.c -- instructions of Jinja templates: output, loops, macros, and the run of a jinja
- * code block.
+ * code block. A loop and a macro are values whose attributes a template can read. Their bodies are
+ * routines of the bytecode, so they can wait for a model like all other code.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -135,7 +136,8 @@ bool pdl_vm_loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     return true;
 }
 
-/* Returns the depth of a loop that begins: one below the loop whose body this frame runs again. */
+/* Returns the depth of a loop that begins. In a recursive loop it is one more than the depth of the
+ * loop whose body runs again; otherwise it is 0. */
 static uint32_t loop_depth(pdl_fiber *f) {
     const pdl_vm_frame *fr = frame(f);
     const loop_obj *l = fr->kind == FRAME_MACRO ? loop_of(fr->func) : NULL;

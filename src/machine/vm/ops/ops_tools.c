@@ -1,15 +1,16 @@
 /* ops_tools.c -- tools: `import: mcp:NAME`, and functions among the parameters of a model call.
  *
- * The declarations of a server's tools, and the attributes and names of their functions, have the
- * labels of the server's reply wherever they are values. The functions themselves have no labels:
- * when a tool is called by its name, the author of the program has chosen it. When a value has
- * chosen the tool, such as a name in the list of the server, the tool has the labels of that value.
+ * When a program uses the declarations of a server's tools as values, these have the labels of the
+ * server's reply. The same is true of the attributes and names of their functions. The functions
+ * themselves have no labels: when a tool is called by its name, the author of the program has
+ * chosen it. When a value has chosen the tool, such as a name in the list of the server, the tool
+ * has the labels of that value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
-#include "lang/toolbox.h"
-#include "lang/words.h"
+#include "lang/field_words.h"
+#include "lang/tool_server_program.h"
 #include "native/native.h"
 #include "value/func.h"
 #include "value/text.h"

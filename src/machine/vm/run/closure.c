@@ -1,5 +1,7 @@
 /* closure.c -- makes closures, calls them from blocks, from expressions and from code outside the
- * run, and returns from them.
+ * run, and returns from them. The scope of a body is made from the scope of the definition, so the
+ * variables of the caller are not visible in it. Arguments of a call block are checked against the
+ * declared types; those of a call in an expression are not.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +19,7 @@
 #include "vm/fiber.h"
 #include "vm/inflight.h"
 #include "vm/ops.h"
-#include "vm/out.h"
+#include "vm/output_order.h"
 #include "vm/run.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"
@@ -118,12 +120,14 @@ static bool too_deep(pdl_fiber *f, pdl_err *err) {
 /* --- call blocks ------------------------------------------------------------------------------ */
 
 static pdl_step not_a_function(pdl_fiber *f, const pdl_b_call *b, pdl_vref v, pdl_err *err) {
-    pdl_buf src = PDL_BUF;
+    pdl_buf src = PDL_BUF, shown = PDL_BUF;
     const pdl_tree *t = b->func;
     if (t->kind == PDL_TREE_EXPR)
-        pdl_buf_put(&src, t->text->source);
+        pdl_buf_put(&shown, t->text->source);
     else
-        pdl_val_show(t->kind == PDL_TREE_CONST ? t->value : v, false, 200, &src);
+        pdl_val_show(t->kind == PDL_TREE_CONST ? t->value : v, false, 200, &shown);
+    pdl_expr_quote(pdl_buf_str(&shown), 0, &src);
+    pdl_buf_fini(&shown);
     const char *type = pdl_type_name(v);
     bool named =
         pdl_is_str(v) &&
@@ -246,8 +250,8 @@ static pdl_step bind_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *
     return s;
 }
 
-/* Enters a function that a value chose. Where the policy watches plans (control: plans), the
- * function counts as a plan that the value wrote. */
+/* Enters a function. label: the label of the value that holds the function. Where the policy
+ * watches plans (control: plans), the function counts as a plan with this label. */
 static void enter_function(pdl_fiber *f, pdl_label label) {
     pdl_vm_enter_chosen(f, label);
     if (f->run->opt.strict_plans) f->control |= label;
@@ -298,8 +302,8 @@ static void drop_all(const pdl_val *v, size_t n) {
     for (size_t i = 0; i < n; i++) pdl_drop(v[i]);
 }
 
-/* Pushes a boundary record: parts of the body have ids below the function's own, numbered by the
- * call. */
+/* Pushes a record that separates the body from its caller. The ids of the blocks in the body begin
+ * with the function's id and the number of the call. */
 static void push_instance(pdl_fiber *f, pdl_closure *c) {
     pdl_path *place = NULL;
     if (f->blocks.n) {

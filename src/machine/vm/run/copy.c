@@ -14,7 +14,7 @@
 #include "vm/fiber.h"
 #include "vm/loop.h"
 #include "vm/ops.h"
-#include "vm/out_impl.h"
+#include "vm/output_order_impl.h"
 #include "vm/particle.h"
 #include "vm/retry.h"
 #include "vm/stacks.h"

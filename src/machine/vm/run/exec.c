@@ -11,13 +11,13 @@
 #include "vm/closure.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"
+#include "vm/inflight_limit.h"
 #include "vm/loop.h"
 #include "vm/ops.h"
-#include "vm/out.h"
+#include "vm/output_order.h"
 #include "vm/particle.h"
 #include "vm/retry.h"
 #include "vm/run.h"
-#include "vm/slots.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"
 
@@ -65,7 +65,8 @@ static pdl_step op_fail(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     const pdl_srcsite *site = &f->code->sites.p[f->code->where.p[f->pc - 1].site];
     if (i->op == PDL_OP_FAIL_TO_READ) {
         pdl_err_host(err, site->expr->fault->cls, "%.*s", PDL_FMT(site->expr->fault->msg));
-        if (site->expr->fault->hint.n) pdl_err_hint(err, "%.*s", PDL_FMT(site->expr->fault->hint));
+        pdl_str hint = pdl_fault_hint(site->expr->fault, site->node);
+        if (hint.n) pdl_err_hint(err, "%.*s", PDL_FMT(hint));
         return PDL_STEP_FAIL;
     }
     pdl_vref what = f->code->consts.p[i->c];
@@ -414,11 +415,16 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_TO_MESSAGE:
             pdl_vm_to_message(f);
             break;
-/* clang-format off: it would put the include into the macros */
+/* clang-format would put the include into the macros. */
+/* clang-format off */
 #define OP(name, pops, pushes, flow, sees, a, c, doc)                                              \
-    case PDL_OP_##name: STEP(pdl_op_##name(f ARG_##a ARG_##c, err)); break;
+    case PDL_OP_##name:                                                                            \
+        STEP(pdl_op_##name(f ARG_##a ARG_##c, err));                                               \
+        break;
 #define OP_SURE(name, pops, pushes, flow, sees, a, c, doc)                                         \
-    case PDL_OP_##name: pdl_op_##name(f ARG_##a ARG_##c); break;
+    case PDL_OP_##name:                                                                            \
+        pdl_op_##name(f ARG_##a ARG_##c);                                                          \
+        break;
 #define OP_INLINE(name, pops, pushes, flow, sees, a, c, doc)
 #include "compile/ops.def"
         /* clang-format on */

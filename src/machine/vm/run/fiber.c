@@ -1,4 +1,6 @@
-/* fiber.c -- handles stacks, frames and ids of blocks, and unwinds to handlers.
+/* fiber.c -- handles stacks, frames and ids of blocks, and unwinds to handlers. The stacks of a
+ * fiber are on the heap, so calls of PDL functions need no C stack, and a parked fiber is only
+ * memory. Unwinding gives an error its place and its frames, and stops at the nearest handler.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,12 +16,12 @@
 #include "value/text.h"
 #include "vm/err_span.h"
 #include "vm/inflight.h"
+#include "vm/inflight_limit.h"
 #include "vm/loop.h"
 #include "vm/ops.h"
-#include "vm/out.h"
+#include "vm/output_order.h"
 #include "vm/retry.h"
 #include "vm/run.h"
-#include "vm/slots.h"
 #include "vm/stacks.h"
 
 #include "base/banned.h"
@@ -332,8 +334,8 @@ void pdl_vm_code_error(const char *language, const char *class_name, pdl_loc loc
     err->loc = loc;
 }
 
-/* Puts a text before the message. at: offset of the fault in the expression's text, which is quoted
- * around it when it is long. */
+/* Puts a text before the message. The text is followed by a quotation of the expression. at: offset
+ * of the fault; of a long expression, only the surroundings of the fault are quoted. */
 static void put_in_front(const char *what, const pdl_expr *expr, size_t at, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s ", what);
@@ -356,22 +358,31 @@ static void expression_message(const pdl_fiber *f, const pdl_srcsite *site, cons
     if (site->node && !err->mark.src) err->mark = pdl_node_text_loc(site->node, w->start, w->end);
 }
 
-/* Adds to err the place of the instruction that failed. For an expression it adds the words of such
- * an error, too. */
+static void template_message(pdl_fiber *f, const pdl_srcsite *site, const pdl_srcspan *w,
+                             pdl_err *err) {
+    bool limit = err->kind == PDL_E_limit;
+    if (err->kind == PDL_E_budget) {
+        err->loc = frame(f)->loc; /* the error is not the template's */
+        return;
+    }
+    pdl_vm_code_error("Jinja", "TypeError", frame(f)->loc, err);
+    if (f->blocks.n && block(f)->info) pdl_vm_mark_template(block(f)->info->block, site, w, err);
+    if (limit) err->kind = PDL_E_limit;
+}
+
+/* Adds to err the place of the instruction that failed. For an expression it also puts the words of
+ * an expression error before the message. */
 static void decorate(pdl_fiber *f, pdl_err *err) {
     if (err->loc.src || err->preformatted || !f->code || !f->pc) return;
     const pdl_srcspan *w = &f->code->where.p[f->pc - 1];
     const pdl_srcsite *site = &f->code->sites.p[w->site];
     if (f->code->jinja && !err->uncatchable) {
-        bool limit = err->kind == PDL_E_limit;
-        if (err->kind == PDL_E_budget)
-            err->loc = frame(f)->loc; /* the error is not the template's */
-        else
-            pdl_vm_code_error("Jinja", "TypeError", frame(f)->loc, err);
-        if (limit) err->kind = PDL_E_limit;
+        template_message(f, site, w, err);
         return;
     }
-    bool plain = err->kind == PDL_E_expression || (err->kind == PDL_E_limit && site->expr);
+    /* inside the library, an exceeded limit is not reported as an error of the expression */
+    bool limit = err->kind == PDL_E_limit && site->expr && !f->code->library && !f->code->stdlib;
+    bool plain = err->kind == PDL_E_expression || limit;
     if (plain && site->expr) {
         pdl_vm_advise(f, site, err);
         expression_message(f, site, w, err);
@@ -390,7 +401,7 @@ static void frame_note(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err)
     bool is_tool = pdl_vm_enters_program(f, fr);
     if (is_tool && f->run->opt.reports_tools && !pdl_err_is_cancel(err))
         pdl_vm_report_tool(f, fr, true);
-    if (is_tool) pdl_vm_note_tool(f, fr, err);
+    if (is_tool && !fr->code->stdlib) pdl_vm_note_tool(f, fr, err);
     if (err->n_frames >= MAX_FRAMES || !fr->loc.src) return;
     if (fr->kind == FRAME_CALL || fr->kind == FRAME_EXPR) {
         pdl_val name = pdl_is_absent(fr->func) ? pdl_null() : pdl_func_of(fr->func)->name;
@@ -433,13 +444,13 @@ static void resume_at(pdl_fiber *f, pdl_handler *h) {
     f->pc = h->pc;
 }
 
+static bool is_ours(const pdl_code *c) { return c->library || c->stdlib; }
+
 /* Returns true when the program calls the library in this frame. */
 static bool enters_library(const pdl_vm_frame *fr) {
     if (fr->kind != FRAME_CALL && fr->kind != FRAME_EXPR) return false;
-    return fr->code->library && !fr[-1].code->library && fr->loc.src;
+    return is_ours(fr->code) && !is_ours(fr[-1].code) && fr->loc.src;
 }
-
-static bool is_ours(const pdl_code *c) { return c->library || c->stdlib; }
 
 bool pdl_vm_enters_library(const pdl_fiber *f) {
     if (f->frames.n < 2) return false;
@@ -449,7 +460,7 @@ bool pdl_vm_enters_library(const pdl_fiber *f) {
 }
 
 pdl_loc pdl_library_entry_loc(const pdl_fiber *f) {
-    for (size_t i = f->frames.n; i-- > 1 && f->frames.p[i].code->library;)
+    for (size_t i = f->frames.n; i-- > 1 && is_ours(f->frames.p[i].code);)
         if (enters_library(&f->frames.p[i])) return f->frames.p[i].loc;
     return (pdl_loc){0};
 }
@@ -458,7 +469,7 @@ void pdl_err_move_to_call(pdl_err *err, pdl_loc call) {
     if (!call.src || err->preformatted) return;
     err->loc = call;
     err->mark = (pdl_loc){0};
-    err->no_excerpt = true;
+    err->skips_library = true;
 }
 
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
@@ -494,7 +505,10 @@ bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
         if (fr->kind == FRAME_TEMPLATE && err->loc.src == NULL && !err->preformatted)
             err->loc = fr->loc;
         frame_note(f, fr, err);
-        if (f->frames.n > 1 && enters_library(fr)) pdl_err_move_to_call(err, fr->loc);
+        if (f->frames.n > 1 && enters_library(fr)) {
+            pdl_err_move_to_call(err, fr->loc);
+            err->skips_library = !fr->code->stdlib; /* its functions are words of the language */
+        }
         if (fr->kind == FRAME_PDL) pdl_code_error(err, fr->loc);
         pdl_vm_keep_code(f->run, fr->code);
         pdl_vm_frame_pop(f);

@@ -18,7 +18,8 @@
 #include "base/banned.h"
 
 enum {
-    RESERVE = 2 *
+    RESERVE =
+        2 *
         /* Enough memory for one instruction (large requests are checked before) and for ending the
          * program. */
         PDL_ALLOC_LARGE,

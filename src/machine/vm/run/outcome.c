@@ -8,7 +8,7 @@
  */
 #include "value/context.h"
 #include "vm/ops.h"
-#include "vm/out.h"
+#include "vm/output_order.h"
 #include "vm/run.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"

@@ -2,9 +2,9 @@
  *
  * The scheduler is a queue of runnable fibers in one thread; a fiber runs until it waits, ends or
  * has used its turns. Threads would need locks around every value and make the order of execution
- * random. The result of a program does not depend on the order in which its fibers run: fibers
- * share only immutable values and promises, and each has its own output queue
- * (PDL_STRESS=sched:SEED shuffles the order to test this).
+ * random. The result of a program does not depend on the order in which its fibers run, because
+ * fibers share only immutable values and promises, and each has its own output queue.
+ * PDL_STRESS=sched:SEED shuffles the order to test this.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,21 +18,24 @@
 #include "vm/closure.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"
+#include "vm/inflight_limit.h"
 #include "vm/loop.h"
 #include "vm/ops.h"
-#include "vm/out.h"
-#include "vm/slots.h"
+#include "vm/output_order.h"
 #include "vm/stacks.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"
 
-enum { TURNS_A_STEP = 20000 }; /* number of loop turns between two polls of the world */
+/* Number of loop turns between two polls of the world. A turn whose blocks go into a trace takes
+ * longer, and work for the trace does not end when the run is cancelled. */
+enum { TURNS_A_STEP = 20000, TRACED_TURNS_A_STEP = 500 };
 
 pdl_run *pdl_run_new(const pdl_run_options *options) {
     pdl_run *r = PDL_NEW(pdl_run);
     r->opt = *options;
-    if (!r->opt.turns) r->opt.turns = TURNS_A_STEP;
+    if (!r->opt.turns)
+        r->opt.turns = r->opt.sinks.wants_blocks ? TRACED_TURNS_A_STEP : TURNS_A_STEP;
     pdl_path_keep(r->opt.place);
     (void)pdl_keep(r->opt.sandbox);
     pdl_budget_keep(r->opt.budget);

@@ -50,8 +50,8 @@ void pdl_run_code_open(pdl_run *r) {
 /* The source places of errors point into the sources of a program, so the sources must live as long
  * as the errors. */
 void pdl_vm_keep_code(pdl_run *r, pdl_code *code) {
-    /* When a loop has many failures they are in the same few programs, so only the last programs
-     * are compared; a duplicate costs little. */
+    /* The failures of a loop are in a few programs. So only the programs that were kept last are
+     * compared; a program that is kept twice costs little. */
     enum { LOOK_BACK = 8 };
     for (size_t i = r->code.failed.n, n = 0; i-- > 0 && n < LOOK_BACK; n++)
         if (r->code.failed.p[i] == code) return;

@@ -7,8 +7,8 @@
  */
 #include <assert.h>
 
+#include "vm/inflight_limit.h"
 #include "vm/run.h"
-#include "vm/slots.h"
 
 #include "base/banned.h"
 

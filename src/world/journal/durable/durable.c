@@ -146,16 +146,6 @@ static void write_answer(pdl_durable *d, pending_effect *o) {
     if (!ok) pdl_durable_note_problem(d, &err);
 }
 
-/* Returns true when a question got no answer: the input ended in a run that may park, or there was
- * no way to ask the user for an approval. */
-static bool is_unanswered(const pdl_durable *d, const pending_effect *o, const pdl_reply *r) {
-    if (o->e->kind == PDL_EFFECT_approval)
-        return r->err.kind != PDL_E_NONE && !r->err.uncatchable &&
-               d->setup.opt.approvals_park;
-    return d->setup.opt.park && o->e->kind == PDL_EFFECT_input && !r->err.kind &&
-           pdl_is_null(r->value);
-}
-
 static void on_reply(void *user, const pdl_effect *forwarded, const pdl_reply *reply) {
     pending_effect *o = user;
     pdl_durable *d = o->d;
@@ -163,7 +153,7 @@ static void on_reply(void *user, const pdl_effect *forwarded, const pdl_reply *r
     if (o->e->kind == PDL_EFFECT_input) d->pending.n_inputs--;
     o->sent = false;
     o->e->added_labels |= forwarded->added_labels;
-    if (is_unanswered(d, o, reply)) {
+    if (pdl_durable_is_unanswered(d, o, reply)) {
         *pdl_vec_push(&d->pending.unanswered) = o;
         return;
     }
@@ -622,31 +612,7 @@ static void cancel(pdl_world *w, uint32_t id) {
     (void)cancel_in(d->rebuild.after_rebuild.p, d->rebuild.after_rebuild.n, id);
 }
 
-/* Returns true when every open effect is a question that waits for an answer. */
-static bool only_asks(const pdl_durable *d) {
-    uint32_t others = d->pending.n_open - (d->setup.opt.park ? d->pending.n_inputs : 0);
-    return !others && ((d->setup.opt.park && d->pending.n_inputs) || d->pending.unanswered.n);
-}
-
-bool pdl_durable_only_waits(const pdl_durable *d) {
-    return !d->group.server && !d->progress.parked && !d->pending.waiting.n && only_asks(d);
-}
-
-static bool park(pdl_durable *d) {
-    if (d->progress.parked || !only_asks(d)) return false;
-    for (size_t i = 0; i < pdl_idmap_places(&d->pending.open); i++) {
-        pending_effect *o = pdl_idmap_at(&d->pending.open, i);
-        if (o && o->sent && o->e->kind == PDL_EFFECT_input)
-            *pdl_vec_push(&d->pending.unanswered) = o;
-    }
-    d->progress.parked = true;
-    pdl_durable_commit(d, true);
-    return true;
-}
-
-bool pdl_durable_is_parked(const pdl_durable *d) { return d->progress.parked; }
-
-static bool poll_next(pdl_durable *d, int timeout_ms) {
+bool pdl_durable_poll_next(pdl_durable *d, int timeout_ms) {
     if (!d->world.next) return false;
     if (writes(d)) pdl_store_expect(d->file.store, false);
     bool open = d->world.next->ops->poll(d->world.next, timeout_ms);
@@ -666,17 +632,9 @@ static bool poll(pdl_world *w, int timeout_ms) {
     assert(pdl_durable_ok(d));
     if (pdl_durable_deliver(d)) return true;
     if (timeout_ms != 0 && pdl_durable_park(d)) return true;
-    bool open = poll_next(d, timeout_ms);
+    bool open = pdl_durable_poll_next(d, timeout_ms);
     if (pdl_durable_deliver(d)) return true;
     return open || d->pending.queued.n > 0;
-}
-
-bool pdl_durable_park(pdl_durable *d) {
-    if (!pdl_durable_only_waits(d)) return false;
-    pdl_durable_flush(d);
-    if (pdl_durable_deliver(d)) return true;
-    (void)poll_next(d, 0);
-    return pdl_durable_deliver(d) || park(d);
 }
 
 static void close_world(pdl_world *w) { (void)w; }
@@ -700,7 +658,7 @@ static void on_event(void *user, const pdl_event *e) {
     if (e->kind != PDL_EVENT_decision || !writes(d)) return;
     pdl_path_text(e->path ? e->path : e->effect ? e->effect->place : NULL, &place);
     bool ok = pdl_effect_encode(e->value, &raw, &err);
-    if (ok) pdl_keyring_refer(&d->file.keys, pdl_buf_str(&raw), &text);
+    if (ok) pdl_secret_refs_refer(&d->file.keys, pdl_buf_str(&raw), &text);
     ok = ok && pdl_store_decide(d->file.store, pdl_journal_wall(), pdl_buf_str(&place),
                                 pdl_buf_str(&text), &err);
     if (!ok) pdl_durable_note_problem(d, &err);

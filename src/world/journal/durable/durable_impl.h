@@ -3,17 +3,21 @@
  *
  *   `durable.c`       the world: holds, requests, writes and delivers effects.
  *   `pending.c`       the lists of effects that the machine waits for.
+ *   `park.c`          ends the process of a run that waits for a person.
  *   `row_match.c`     finds the recorded row that answers an effect.
- *   `moved.c`         actions that were executed at another place; rows that were not reused.
- *   `rebuild.c`       code that runs again to restore its worker.
- *   `forecast.c`      what a resume would do, from a check.
- *   `group.c`         many runs of a server in one file.
- *   `effect_rows.c`   effects and replies as rows.
- *   `written_files.c` files that the program writes.
- *   `run_open.c`      making, opening, owning, ending.
- *   `found_secrets.c` secrets that were found while it ran.
- *   `run_info.c`      summaries, answers, copies, without running it.
- *   `edit_answers.c`  answers that a person changes, in a copy.
+ *   `moved_actions.c` finds actions that were executed at another place, and unused rows.
+ *   `rebuild.c`       runs code again to restore its worker.
+ *   `forecast.c`      finds what a resume would do, by a check.
+ *   `server_runs.c`   keeps many runs of a server in one file.
+ *   `effect_rows.c`   makes rows of effects and replies.
+ *   `written_files.c` keeps the state of files that the program writes.
+ *   `run_open.c`      makes, opens and ends runs.
+ *   `found_secrets.c` stores secrets that are found during a run.
+ *   `run_info.c`      summarizes a run, without executing it.
+ *   `run_answer.c`    answers a question of a run, without executing it.
+ *   `run_copy.c`      copies a run, without its secrets when that is wanted.
+ *   `run_remove.c`    removes a run, or its end.
+ *   `edit_answers.c`  changes answers in a copy of a run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,10 +44,10 @@ typedef struct pending_effect {
     int64_t attempt;
     /* begin_wall: by the wall clock, when an earlier process began the effect */
     double begin_clock, begin_wall;
-    bool sent;                      /* the forwarded effect is in flight */
+    bool sent; /* the forwarded effect is in flight */
     /* the next world's start is running, and may answer before it returns */
     bool answers_at_once;
-    bool shown;                     /* the machine has received pieces of the answer */
+    bool shown; /* the machine has received pieces of the answer */
     bool has_reply;
     /* true for code that runs again to restore its worker; the machine does not wait for the
      * result */
@@ -115,7 +119,7 @@ PDL_PRINTF(2, 3) void pdl_durable_notef(pdl_durable *d, const char *fmt, ...);
  * nothing. */
 bool pdl_durable_acts_outside(pdl_effect_kind k);
 
-/* --- moved.c --- */
+/* --- moved_actions.c --- */
 /* Returns true for an action that the journal has at another place, in a row that no effect has
  * used yet. */
 bool pdl_durable_may_be_done(pdl_durable *d, pending_effect *o, const identity *id);
@@ -156,6 +160,12 @@ void pdl_durable_commit(pdl_durable *d, bool sync);
 /* Writes output, forwards the held effects, and delivers answers to the machine. */
 void pdl_durable_release(pdl_durable *d);
 bool pdl_durable_deliver(pdl_durable *d);
+/* Polls the next world, and commits the rows of the replies. Returns true when effects are open. */
+bool pdl_durable_poll_next(pdl_durable *d, int timeout_ms);
+
+/* park.c. Returns true when a question got no answer: the input ended in a run that may park, or
+ * there was no way to ask the user for an approval. */
+bool pdl_durable_is_unanswered(const pdl_durable *d, const pending_effect *o, const pdl_reply *r);
 
 /* --- forecast.c: runs that are only checked --- */
 /* Notes a request that the journal has. waits: the journal has no answer for the request. Does
@@ -187,7 +197,7 @@ void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_ef
  * pdl_durable_name_left named. */
 bool pdl_durable_was_refused(pdl_durable *d, pending_effect *o, const pdl_reply *reply);
 
-/* group.c */
+/* server_runs.c */
 void pdl_durable_flush_group(pdl_durable *server);
 void pdl_durable_leave(pdl_durable *d); /* removes the run from its server */
 
@@ -198,8 +208,8 @@ PDL_MUST bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl
 PDL_MUST bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_durable **out,
                                         pdl_err *err);
 
-/* The functions from here on are in written_files.c. This one returns true for the effect that
- * closes a file. */
+/* The functions from here on are in written_files.c. pdl_durable_closes returns true for the effect
+ * that closes a file. */
 bool pdl_durable_closes(const pdl_effect *e);
 void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e);
 PDL_MUST bool pdl_durable_before_write(pdl_durable *d, pdl_effect *e, bool again, pdl_err *err);

@@ -3,7 +3,7 @@
  *
  *   `setup`    in run_open.c: the options of the caller.
  *   `file`     in run_open.c: the file of the run, and what the file says about it.
- *   `group`    in group.c: the server of a run, and the runs of a server.
+ *   `group`    in server_runs.c: the server of a run, and the runs of a server.
  *   `pending`  in pending.c: effects that the machine waits for.
  *   `match`    in row_match.c: recorded rows, and which effects they have answered.
  *   `rebuild`  in rebuild.c: code that runs again to restore its worker.
@@ -17,7 +17,7 @@
 #include "base/idmap.h"
 #include "base/vec.h"
 #include "journal/durable.h"
-#include "journal/durable/keyring.h"
+#include "journal/durable/secret_references.h"
 #include "journal/store.h"
 #include "value/val.h"
 
@@ -38,7 +38,7 @@ typedef struct durable_file {
     pdl_durable_facts facts;
     PDL_VEC(char *) texts; /* texts that the facts point into */
     char was_state[12];    /* state of the run before this process */
-    keyring keys;
+    secret_refs keys;
     /* Secrets that the file contains; made when needed. The runs of a server use the register of
      * the server instead. */
     pdl_secrets *secrets;
@@ -58,8 +58,9 @@ typedef struct durable_group {
     int64_t first_row;
     bool is_server;
     PDL_VEC(pdl_durable *) members; /* for a server: the open runs */
-    PDL_VEC(char *) changed_files;  /* for a server: paths of files that others changed; owned */
-    double pruned;                  /* for a server: the time at which it last removed old runs */
+    /* for a server: paths, owned, of files with an unfinished write that were changed since */
+    PDL_VEC(char *) changed_files;
+    double pruned; /* for a server: the time at which it last removed old runs */
 } durable_group;
 void pdl_durable_group_end(durable_group *g);
 /* Returns true when the invariants hold: a run of a server has a number, and only a server has
@@ -77,7 +78,8 @@ typedef struct durable_pending {
     PDL_VEC(struct pending_effect *) waiting;
     PDL_VEC(struct pending_effect *) unanswered; /* questions without an answer */
     pdl_idmap open;                              /* every open effect, by its id */
-    /* n_open counts the effects in flight, the other member the questions among them */
+    /* n_open is the number of effects in flight, and n_inputs the number of questions among
+     * these */
     uint32_t n_open, n_inputs;
     /* the effect whose answer is being delivered; NULL at other times */
     struct pending_effect *delivered;
@@ -121,7 +123,7 @@ typedef struct recorded_actions recorded_actions;
 typedef struct durable_match {
     pdl_idmap used;            /* rows whose answer an effect has used */
     int64_t last_row;          /* the last row of earlier processes */
-    recorded_actions *actions; /* see moved.c; NULL until it is needed */
+    recorded_actions *actions; /* see moved_actions.c; NULL until it is needed */
     known_list lists[KNOWN_LISTS];
     uint64_t n_lists;
     PDL_VEC(run_override) overrides;
@@ -164,7 +166,7 @@ typedef struct durable_output {
     uint64_t printed, printed_before;
     /* number of open effects of which the machine has received pieces */
     uint32_t n_shown;
-    bool has_output;                  /* for a server: output was printed since the last flush */
+    bool has_output; /* for a server: output was printed since the last flush */
 } durable_output;
 
 /* A request of a checked run that the journal cannot answer. */

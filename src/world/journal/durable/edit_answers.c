@@ -2,9 +2,9 @@
  *
  * The copy shows what the run would have done with another answer. The new answer replaces the
  * recorded one in its row. A run that continues from the copy sends again all requests that depend
- * on this answer. A text of a row may have a reference instead of a key (keyring.h). The user sees
- * [REDACTED] there; parts that the user does not change keep their references, and no typed text
- * can become a reference.
+ * on this answer. A text of a row may have a reference instead of a key (secret_references.h). The
+ * user sees [REDACTED] there; parts that the user does not change keep their references, and no
+ * typed text can become a reference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,7 @@ enum { KEY_MARK = 1 }; /* the byte that begins and ends a reference */
 
 typedef struct found_row {
     pdl_str place;
-    store_effect row; /* without texts; the id is 0 when no row was found */
+    store_effect row; /* the row without its texts; its id is 0 when no row was found */
     pdl_effect_kind kind;
     /* the texts without abbreviations; the reply is empty when the row has no reply */
     pdl_buf request, reply;
@@ -64,35 +64,6 @@ static void found_row_fini(found_row *f) {
 
 /* --- showing the answer ----------------------------------------------------------------------- */
 
-/* Returns the name of the member of a reply that holds the answer, such as the text of a model. */
-static const char *part_of(pdl_effect_kind kind) {
-    switch (kind) {
-    case PDL_EFFECT_model: return "content";
-    case PDL_EFFECT_code: return "result";
-    case PDL_EFFECT_command: return "stdout";
-    case PDL_EFFECT_http: return "text";
-    case PDL_EFFECT_embed:
-    case PDL_EFFECT_object:
-    case PDL_EFFECT_tool:
-    case PDL_EFFECT_read:
-    case PDL_EFFECT_write:
-    case PDL_EFFECT_input:
-    case PDL_EFFECT_source:
-    case PDL_EFFECT_sleep:
-    case PDL_EFFECT_approval:
-    case PDL_EFFECT_permit:
-    case PDL_EFFECT_now:
-    case PDL_EFFECT_random:
-    case PDL_EFFECT_COUNT: break;
-    }
-    return NULL;
-}
-
-static pdl_vref answer_in(pdl_effect_kind kind, pdl_vref reply) {
-    const char *part = part_of(kind);
-    return part && pdl_is_dict(reply) ? pdl_dict_getz(reply, part) : reply;
-}
-
 /* Returns true when the user types this answer as plain text and not as JSON. */
 static bool is_text(const found_row *f, pdl_vref answer) {
     bool no_answer = pdl_is_absent(answer) || pdl_is_null(answer);
@@ -103,11 +74,11 @@ static bool is_text(const found_row *f, pdl_vref answer) {
 static bool put_answer(const found_row *f, pdl_buf *text, bool *json, pdl_err *err) {
     pdl_buf shown = PDL_BUF;
     pdl_val reply = pdl_absent();
-    pdl_keyring_redact(pdl_buf_str(&f->reply), &shown);
+    pdl_secret_refs_redact(pdl_buf_str(&f->reply), &shown);
     bool ok = !shown.len || pdl_effect_decode(pdl_buf_str(&shown), &reply, err);
     pdl_buf_fini(&shown);
     if (!ok) return false;
-    pdl_vref answer = pdl_is_absent(reply) ? reply : answer_in(f->kind, reply);
+    pdl_vref answer = pdl_is_absent(reply) ? reply : pdl_effect_value(f->kind, reply);
     *json = !is_text(f, answer);
     if (pdl_is_str(answer))
         pdl_buf_put(text, pdl_str_get(answer));
@@ -180,13 +151,13 @@ static pdl_val model_reply(pdl_vref old, pdl_val content) {
 /* Takes v. */
 static pdl_val new_reply(const found_row *f, pdl_vref old, pdl_val v) {
     if (f->kind == PDL_EFFECT_model) return model_reply(old, v);
-    if (!part_of(f->kind)) return v;
+    if (!pdl_effect_value_key(f->kind)) return v;
     pdl_val d = pdl_is_dict(old) ? pdl_keep(old) : pdl_dict_new(3);
     if (f->kind == PDL_EFFECT_command && !pdl_is_dict(old)) {
         d = pdl_dict_putz(d, "stderr", pdl_textz(""));
         d = pdl_dict_putz(d, "status", pdl_int(0));
     }
-    return pdl_dict_putz(d, part_of(f->kind), v);
+    return pdl_dict_putz(d, pdl_effect_value_key(f->kind), v);
 }
 
 /* Returns true when the reply has the form of its kind. A reply that a run cannot read must not get
@@ -215,9 +186,10 @@ bool pdl_durable_change_answer(pdl_str path, pdl_str place, pdl_str text, pdl_er
     pdl_store *s = NULL;
     found_row f = {.request = PDL_BUF, .reply = PDL_BUF};
     pdl_val old = pdl_absent(), v;
-    bool ok = pdl_store_open(path, true, true, &s, err) && find_row(s, place, &f, err) &&
-              (!f.reply.len || pdl_effect_decode(pdl_buf_str(&f.reply), &old, err)) &&
-              typed_value(&f, pdl_is_absent(old) ? old : answer_in(f.kind, old), text, &v, err);
+    bool ok =
+        pdl_store_open(path, true, true, &s, err) && find_row(s, place, &f, err) &&
+        (!f.reply.len || pdl_effect_decode(pdl_buf_str(&f.reply), &old, err)) &&
+        typed_value(&f, pdl_is_absent(old) ? old : pdl_effect_value(f.kind, old), text, &v, err);
     if (ok) {
         pdl_val reply = new_reply(&f, old, v);
         ok = write_reply(s, &f, reply, err);

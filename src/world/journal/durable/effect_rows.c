@@ -128,7 +128,7 @@ static bool write_messages(pdl_durable *d, pdl_vref list, int64_t *id, char hash
         pdl_buf raw = PDL_BUF, text = PDL_BUF, all = PDL_BUF;
         struct known_node node = {0}, up = i ? k->nodes.p[i - 1] : (struct known_node){0};
         ok = pdl_effect_encode(pdl_list_at(list, i), &raw, err);
-        if (ok) pdl_keyring_refer(&d->file.keys, pdl_buf_str(&raw), &text);
+        if (ok) pdl_secret_refs_refer(&d->file.keys, pdl_buf_str(&raw), &text);
         pdl_buf_putf(&all, "%s\n", up.hash);
         pdl_buf_put(&all, pdl_buf_str(&text));
         pdl_hash_hex(pdl_buf_str(&all), node.hash);
@@ -173,7 +173,7 @@ bool pdl_durable_identify(pdl_durable *d, const pdl_effect *e, identity *out, pd
     }
     ok = ok && pdl_effect_canonical(e->kind, request, NULL, &raw, err);
     pdl_drop(request);
-    if (ok) pdl_keyring_refer(&d->file.keys, pdl_buf_str(&raw), &out->request);
+    if (ok) pdl_secret_refs_refer(&d->file.keys, pdl_buf_str(&raw), &out->request);
     pdl_buf_put(&all, pdl_buf_str(&out->request));
     pdl_buf_putf(&all, "\n%s", list_hash);
     pdl_hash_hex(pdl_buf_str(&all), out->hash);
@@ -219,7 +219,7 @@ void pdl_durable_identity_fini(identity *id) {
 /* --- replies ---------------------------------------------------------------------------------- */
 
 /* The reply of a model contains its text three times. This mark replaces the second and third copy;
- * no text can look like it (keyring.h). */
+ * no text can look like it (secret_references.h). */
 #define SAME      "\"content\":\"\\u0001s\\u0001\""
 #define FIRST_KEY "{\"content\":"
 
@@ -278,7 +278,7 @@ static bool put_pieces(pdl_durable *d, const pending_effect *o, pdl_buf *out, pd
         pdl_buf_putc(out, ']');
     } else {
         ok = pdl_effect_encode(o->pieces, &raw, err);
-        if (ok) pdl_keyring_refer(&d->file.keys, pdl_buf_str(&raw), out);
+        if (ok) pdl_secret_refs_refer(&d->file.keys, pdl_buf_str(&raw), out);
     }
     pdl_buf_fini(&all);
     pdl_buf_fini(&raw);
@@ -311,7 +311,7 @@ static bool fill_end(pdl_durable *d, const pending_effect *o, store_effect *row,
     pdl_val v =
         failed ? pdl_journal_error_value((pdl_str){"", 0}, o->e, &o->err) : pdl_keep(o->value);
     bool ok = pdl_effect_encode_reply(o->e, v, NULL, &raw, err);
-    if (ok) pdl_keyring_refer(&d->file.keys, pdl_buf_str(&raw), &clean);
+    if (ok) pdl_secret_refs_refer(&d->file.keys, pdl_buf_str(&raw), &clean);
     ok = ok && pdl_durable_keep_secrets(d, pdl_buf_str(&clean), err);
     if (ok) put_other(pdl_buf_str(&clean), true, &t->reply);
     ok = ok && (!pdl_is_list(o->pieces) || put_pieces(d, o, &t->pieces, err));
@@ -419,7 +419,7 @@ bool pdl_durable_read_answer(pdl_durable *d, const store_effect *row, pdl_effect
                              pending_effect *out, pdl_err *err) {
     pdl_buf whole = PDL_BUF, text = PDL_BUF;
     put_other(row->reply.p ? row->reply : row->error, false, &whole);
-    bool ok = pdl_keyring_fill(&d->file.keys, pdl_buf_str(&whole), &text, err);
+    bool ok = pdl_secret_refs_fill(&d->file.keys, pdl_buf_str(&whole), &text, err);
     if (ok && row->reply.p)
         ok = pdl_effect_read(e, pdl_buf_str(&text), &out->value, err);
     else if (ok)
@@ -427,7 +427,7 @@ bool pdl_durable_read_answer(pdl_durable *d, const store_effect *row, pdl_effect
     if (ok && row->reply.p) e->added_labels |= pdl_label_of(out->value);
     pdl_buf_clear(&text);
     if (ok && row->pieces.p)
-        ok = pdl_keyring_fill(&d->file.keys, row->pieces, &text, err) &&
+        ok = pdl_secret_refs_fill(&d->file.keys, row->pieces, &text, err) &&
              read_pieces(pdl_buf_str(&text), out->value, &out->pieces, err);
     pdl_buf_fini(&whole);
     pdl_buf_fini(&text);

@@ -2,10 +2,10 @@
  *
  * A checked run gets every answer that its journal has, and stops where it needs an answer that the
  * journal lacks. Requests that have no recorded answer are listed here. At the end it is decided
- * which of these requests lie before the point that the recorded run had reached. A request lies
- * before that point when another answer was recorded at its place, when its answer was recorded at
- * another place, or when the program made a recorded request after it. The recorded run would have
- * made the other requests anyway, since it had not reached them.
+ * which of these requests lie before the point that the recorded run had reached. There are three
+ * signs that a request lies before that point: another answer was recorded at its place, its answer
+ * was recorded at another place, or a later request of the program was recorded. The recorded run
+ * would have made the other requests anyway, since it had not reached them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -300,8 +300,7 @@ static void weigh_request(struct weighing *w, const unanswered_request *r) {
     /* The check has not reached the point where the recorded run was, so the request lies before
      * that point. */
     bool is_ahead = !w->waits && (w->left.n || w->has_open);
-    left_answer *there = at ? &w->left.p[at - 1] : NULL,
-                *moved = take_moved(w, r->request_key);
+    left_answer *there = at ? &w->left.p[at - 1] : NULL, *moved = take_moved(w, r->request_key);
     if (there && !there->counted && there != moved && !moved)
         count(w, r, "changed", there);
     else if (moved)

@@ -1,12 +1,12 @@
 /* found_secrets.c -- records secrets that are in no variable of the environment: the run found them
  * in a value.
  *
- * In the file, a key of the environment is replaced by its name (keyring.h). A token that a service
- * makes while the run is in progress has no name that another process could look up, so texts with
- * this token are in the file unchanged. Commands that show the run later must redact it. So each
- * such secret becomes a line of the fact `secrets`, in the transaction of the first row that
- * contains it. A secret that is in no row is not written, so the file never reveals more than its
- * rows do.
+ * In the file, a key of the environment is replaced by its name (secret_references.h). A token that
+ * a service makes while the run is in progress has no name that another process could look up, so
+ * texts with this token are in the file unchanged. Commands that show the run later must redact it.
+ * So each such secret becomes a line of the fact `secrets`, in the transaction of the first row
+ * that contains it. A secret that is in no row is not written, so the file never reveals more than
+ * its rows do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,8 @@
 #define FACT "secrets"
 
 static void read_lines(const pdl_durable *d, pdl_buf *out) {
-    pdl_err ignored = {0}; /* when the file is read, its error is reported */
+    /* an error of the file is ignored here, because reading the file reports it */
+    pdl_err ignored = {0};
     if (!pdl_store_get(d->file.store, FACT, out, &ignored)) pdl_buf_clear(out);
     pdl_err_fini(&ignored);
 }

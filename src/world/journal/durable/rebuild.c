@@ -21,17 +21,16 @@ static bool holds_handle(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) !
 /* The class of the error with which the worker refuses code that needs the earlier session
  * (worker.h). */
 #define NEEDS_SESSION "PDLNeedsSession"
-/* This name replaces those of the modules when code failed: what failed code left in the worker is
- * unknown. */
+/* Replaces the names of the modules when code failed, because nothing is known about what failed
+ * code left in the worker. */
 #define UNKNOWN "?"
 
 /* Returns true when an effect uses objects that earlier blocks left in the worker. Uses of modules
  * are not seen here; the worker reports them. */
 static bool needs_session(const pdl_effect *e) {
-    pdl_vref code = pdl_dict_getz(e->request, "code"), lang = pdl_dict_getz(e->request, "lang");
-    if (e->kind == PDL_EFFECT_object) return true;
-    return (pdl_is_str(code) && pdl_ident_is_in(pdl_str_get(code), PDL_STR("PDL_SESSION"))) ||
-           pdl_text_is(lang, "ipython") || holds_handle(pdl_dict_getz(e->request, "vars"));
+    return e->kind == PDL_EFFECT_object || pdl_effect_uses_session(e) ||
+           pdl_text_is(pdl_dict_getz(e->request, "lang"), "ipython") ||
+           holds_handle(pdl_dict_getz(e->request, "vars"));
 }
 
 static void add_left(pdl_durable *d, pdl_str name) {

@@ -1,8 +1,9 @@
-/* run_lock.c -- who owns a journal; see run_lock.h. The kernel releases a lock when a process ends
- * in any way. There is one gap. When a process is killed while it starts a child, the child keeps
- * the lock until its exec, which closes the descriptor. So when the owner of a journal has ended
- * but the lock is still held, the caller waits for the lock. Without the wait, a resume right after
- * a kill was sometimes refused, with the name of a process that had ended.
+/* run_lock.c -- takes and examines the lock of a journal, which its owner holds; see run_lock.h.
+ * The kernel releases a lock when a process ends in any way. There is one gap. When a process is
+ * killed while it starts a child, the child keeps the lock until its exec, which closes the
+ * descriptor. So when the owner of a journal has ended but the lock is still held, the caller waits
+ * for the lock. Without the wait, a resume right after a kill was sometimes refused, with the name
+ * of a process that had ended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/nanos.h"
 #include "base/os.h"
 #include "sqlite/db_files.h"
 
@@ -96,7 +98,7 @@ void pdl_lock_put_owner(pdl_str path, pdl_store *s, pdl_buf *out) {
     bool known = s && pdl_store_get(s, "owner", &b, &ignored) &&
                  sscanf(pdl_buf_z(&b), "%ld %lf %63s %127s", &pid, &start, boot, host) == 4 &&
                  (!now || now == pid || now == (long)getpid());
-    time_t t = (time_t)start;
+    time_t t = pdl_time_of(start);
     struct tm tm;
     if (known && gmtime_r(&t, &tm)) (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
     if (known)
@@ -135,6 +137,19 @@ static bool is_still(const char *name, int fd) {
            a.st_ino == b.st_ino;
 }
 
+bool pdl_lock_check_there(pdl_str path, int fd, const char *user, pdl_err *err) {
+    char *name = pdl_str_dup(path);
+    struct stat st;
+    bool there = fd < 0 || is_still(name, fd), replaced = !there && stat(name, &st) == 0;
+    if (!there) {
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%s, the journal, was %s while the %s worked",
+                    name, replaced ? "replaced by another file" : "removed", user);
+        pdl_err_hint(err, "its answers are lost: this %s cannot be resumed", user);
+    }
+    pdl_free(name);
+    return there;
+}
+
 static void remove_all(const char *name) {
     pdl_err ignored = {0};
     size_t n;
@@ -150,7 +165,8 @@ static pdl_store *peek(pdl_str path) {
     return s;
 }
 
-/* Makes a folder and its missing parent folders, to which only the user has access. */
+/* Returns true when the process that has the lock, or that the journal names as its owner, has
+ * ended. The lock will then be free soon. */
 static bool will_be_free(pdl_str path) {
     long pid = holder(path);
     if (pid) return pdl_os_has_ended((pid_t)pid);

@@ -9,9 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/json_plain.h"
+#include "base/nanos.h"
 #include "base/num.h"
 #include "base/os.h"
-#include "base/plain.h"
 #include "base/version.h"
 #include "journal/durable/durable_impl.h"
 #include "journal/run_lock.h"
@@ -28,7 +29,7 @@ const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d) { return &d
 int64_t pdl_durable_time_of(void *user, const pdl_event *e) {
     const pdl_durable *d = user;
     if (e->kind == PDL_EVENT_piece) return 0; /* a journal has no times of single pieces */
-    return (int64_t)(d->progress.clock.seen * 1e9);
+    return pdl_nanos_of(d->progress.clock.seen);
 }
 
 bool pdl_durable_asks(const pdl_durable *d) { return d->setup.use == PDL_DURABLE_CONTINUE; }
@@ -167,11 +168,12 @@ static bool make_salt(pdl_durable *d, pdl_err *err) {
     return pdl_store_put(d->file.store, "salt", pdl_str_of(d->file.salt), err);
 }
 
-static bool put_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err) {
+/* Keeps a value, which may be absent, with the names of keys in place of the keys. */
+static bool put_value(pdl_durable *d, const char *name, pdl_vref v, pdl_err *err) {
     pdl_buf raw = PDL_BUF, text = PDL_BUF;
-    bool ok = pdl_is_absent(inputs) || pdl_effect_encode(inputs, &raw, err);
-    if (ok) pdl_keyring_refer(&d->file.keys, pdl_buf_str(&raw), &text);
-    ok = ok && pdl_store_put(d->file.store, "inputs", pdl_buf_str(&text), err);
+    bool ok = pdl_is_absent(v) || pdl_effect_encode(v, &raw, err);
+    if (ok) pdl_secret_refs_refer(&d->file.keys, pdl_buf_str(&raw), &text);
+    ok = ok && pdl_store_put(d->file.store, name, pdl_buf_str(&text), err);
     pdl_buf_fini(&raw);
     pdl_buf_fini(&text);
     return ok;
@@ -185,18 +187,31 @@ bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err) {
     return pdl_store_put(d->file.store, "guards", text, err);
 }
 
-bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err) {
+/* Reads a value that put_value has kept. */
+static bool get_object(const pdl_durable *d, const char *name, pdl_val *out, pdl_err *err) {
     pdl_buf raw = PDL_BUF, text = PDL_BUF;
     *out = pdl_absent();
-    bool ok = pdl_store_get(d->file.store, "inputs", &raw, err) &&
-              pdl_keyring_fill(&d->file.keys, pdl_buf_str(&raw), &text, err) &&
+    bool ok = pdl_store_get(d->file.store, name, &raw, err) &&
+              pdl_secret_refs_fill(&d->file.keys, pdl_buf_str(&raw), &text, err) &&
               (!text.len || pdl_effect_decode(pdl_buf_str(&text), out, err));
     if (ok && !pdl_is_absent(*out) && !pdl_is_dict(*out))
-        ok = pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "%s is damaged: its inputs are no object",
-                         pdl_store_path(d->file.store).p);
+        ok = pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "%s is damaged: its %s are no object",
+                         pdl_store_path(d->file.store).p, name);
     pdl_buf_fini(&raw);
     pdl_buf_fini(&text);
     return ok;
+}
+
+bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err) {
+    return get_object(d, "inputs", out, err);
+}
+
+bool pdl_durable_put_result(pdl_durable *d, pdl_vref result, pdl_err *err) {
+    return put_value(d, "results", result, err);
+}
+
+bool pdl_durable_result(const pdl_durable *d, pdl_val *out, pdl_err *err) {
+    return get_object(d, "results", out, err);
 }
 
 bool pdl_durable_resume_inputs(pdl_durable *d, pdl_vref given, pdl_val *out, pdl_err *err) {
@@ -216,7 +231,7 @@ bool pdl_durable_begin(pdl_durable *d, const pdl_durable_facts *facts, pdl_vref 
     for (size_t i = 0; i < N_FACTS; i++)
         if (!pdl_store_put(d->file.store, fact_rows[i].key, *fact(&d->file.facts, i), err))
             return false;
-    return put_inputs(d, inputs, err) && make_salt(d, err) &&
+    return put_value(d, "inputs", inputs, err) && make_salt(d, err) &&
            pdl_lock_write_owner(d->file.store, err) &&
            pdl_store_put(d->file.store, "state", PDL_STR("running"), err) &&
            put_number(d->file.store, "started", pdl_journal_wall(), err) &&
@@ -321,7 +336,7 @@ bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_dura
 }
 
 void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value) {
-    pdl_keyring_add(&d->file.keys, name, value);
+    pdl_secret_refs_add(&d->file.keys, name, value);
 }
 
 /* --- before it begins ------------------------------------------------------------------------- */
@@ -519,7 +534,7 @@ bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
     struct looking l = {d, &open, PDL_BUF, err, true};
     bool checks = d->setup.use == PDL_DURABLE_CHECK;
     pdl_err wrong = {0};
-    if (d->file.is_new) return true;
+    if (d->file.is_new || !(checks || pdl_durable_asks(d))) return true;
     bool ok = pdl_store_last(d->file.store, &d->match.last_row, err) &&
               pdl_store_each(d->file.store, STORE_BY_STATE, STORE_OPEN, on_open, &l, err) && l.ok &&
               check_ways(d, err);
@@ -544,12 +559,11 @@ bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
     pdl_buf_fini(&open);
     pdl_buf_fini(&files);
     pdl_buf_fini(&l.first);
-    return ok &&
-           (checks || d->setup.use != PDL_DURABLE_CONTINUE ||
-            (reopen_named(d, err) && pdl_lock_write_owner(d->file.store, err) &&
-             (!d->match.is_other || pdl_store_put(d->file.store, "other", PDL_STR("yes"), err)) &&
-             pdl_store_put(d->file.store, "state", PDL_STR("running"), err) &&
-             pdl_store_commit(d->file.store, true, err)));
+    return ok && (checks || (reopen_named(d, err) && pdl_lock_write_owner(d->file.store, err) &&
+                             (!d->match.is_other ||
+                              pdl_store_put(d->file.store, "other", PDL_STR("yes"), err)) &&
+                             pdl_store_put(d->file.store, "state", PDL_STR("running"), err) &&
+                             pdl_store_commit(d->file.store, true, err)));
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -632,7 +646,7 @@ bool pdl_durable_finish(pdl_durable *d, const pdl_err *why, pdl_err *err) {
          pdl_store_put(d->file.store, "owner", PDL_STR(""), err) &&
          pdl_store_commit(d->file.store, true, err);
     d->file.is_whole = ok;
-    return ok;
+    return ok && pdl_lock_check_there(pdl_durable_path(d), d->file.lock, "run", err);
 }
 
 void pdl_durable_report(pdl_durable *d, pdl_buf *out) {
@@ -658,7 +672,8 @@ bool pdl_durable_runs_text(pdl_durable *d, pdl_str text) {
 }
 
 bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err) {
-    return put_inputs(d, inputs, err) && pdl_store_commit(d->file.store, d->file.full, err);
+    return put_value(d, "inputs", inputs, err) &&
+           pdl_store_commit(d->file.store, d->file.full, err);
 }
 
 void pdl_durable_questions(const pdl_durable *d,
@@ -679,7 +694,7 @@ void pdl_durable_setup_end(durable_setup *s) { pdl_free(s->dir); }
 void pdl_durable_file_end(durable_file *f) {
     for (size_t i = 0; i < f->texts.n; i++) pdl_free(f->texts.p[i]);
     pdl_vec_fini(&f->texts);
-    pdl_keyring_fini(&f->keys);
+    pdl_secret_refs_fini(&f->keys);
     pdl_secrets_free(f->secrets);
     pdl_err_fini(&f->problem);
     if (f->lock >= 0) close(f->lock);

@@ -30,22 +30,30 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Makes a folder and its missing parent folders; only the user may access them. */
-static bool make_folder(char *path, pdl_err *err) {
+static bool is_folder(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Makes a folder and its missing parent folders; only the user may access them. The folder comes
+ * from the environment, so an error is a wrong setting. */
+static bool make_folder(char *path, const char *variable, pdl_err *err) {
     for (char *p = path + 1; *p; p++) {
         if (*p != '/') continue;
         *p = 0;
         (void)mkdir(path, 0700);
         *p = '/';
     }
-    return mkdir(path, 0700) == 0 || errno == EEXIST ||
-           pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot make the folder %s: %s", path,
-                       strerror(errno));
+    if (mkdir(path, 0700) == 0 || is_folder(path)) return true;
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "cannot make the folder %s: %s", path,
+                errno == EEXIST ? "a file has this name" : strerror(errno));
+    pdl_err_hint(err, "%s in the environment says that runs are kept there", variable);
+    return false;
 }
 
 /* Returns the name of the folder of runs, owned; NULL when the environment does not say where it
- * is. */
-static char *folder_name(void) {
+ * is. Stores the variable that says it. */
+static char *folder_name(const char **variable) {
     static const struct {
         const char *variable, *behind;
     } places[] = {
@@ -54,25 +62,27 @@ static char *folder_name(void) {
     for (size_t i = 0; i < sizeof places / sizeof *places && !b.len; i++) {
         const char *v = getenv(places[i].variable);
         if (v && *v) pdl_buf_putf(&b, "%s%s", v, places[i].behind);
+        *variable = places[i].variable;
     }
     return b.len ? pdl_buf_take(&b) : NULL;
 }
 
 bool pdl_runs_folder(char **out, pdl_err *err) {
-    *out = folder_name();
+    const char *variable = "";
+    *out = folder_name(&variable);
     if (!*out)
         return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
                            "there is no folder for runs: set PDL_RUNS");
-    if (make_folder(*out, err)) return true;
+    if (make_folder(*out, variable, err)) return true;
     pdl_free(*out);
     *out = NULL;
     return false;
 }
 
 bool pdl_runs_folder_there(char **out) {
-    struct stat st;
-    *out = folder_name();
-    if (*out && stat(*out, &st) == 0 && S_ISDIR(st.st_mode)) return true;
+    const char *variable;
+    *out = folder_name(&variable);
+    if (*out && is_folder(*out)) return true;
     pdl_free(*out);
     *out = NULL;
     return false;
@@ -118,7 +128,8 @@ static bool has_side(const char *path) {
 /* Returns the journal of the run with this id, owned; NULL when there is none. The journal itself
  * may be gone, with only the files of SQLite left. */
 static char *find_run(pdl_str id) {
-    char *folder = pdl_runs_is_id(id) ? folder_name() : NULL;
+    const char *variable;
+    char *folder = pdl_runs_is_id(id) ? folder_name(&variable) : NULL;
     char *path = folder ? pdl_runs_path(folder, id) : NULL;
     pdl_free(folder);
     if (path && (access(path, F_OK) == 0 || has_side(path))) return path;
@@ -253,9 +264,7 @@ static bool on_row(void *user, sql *q, sql_row *row) {
     return true;
 }
 
-static int64_t changed_ns(const struct stat *st) {
-    return pdl_os_modified_ns(st);
-}
+static int64_t changed_ns(const struct stat *st) { return pdl_os_modified_ns(st); }
 
 static void put_row(sql *q, pdl_str name, const struct stat *st, const pdl_durable_summary *s) {
     pdl_err ignored = {0};

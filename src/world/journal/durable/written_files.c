@@ -19,9 +19,7 @@ static pdl_str path_of(const pdl_effect *e) {
     return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){"", 0};
 }
 
-static int64_t changed_ns(const struct stat *st) {
-    return pdl_os_modified_ns(st);
-}
+static int64_t changed_ns(const struct stat *st) { return pdl_os_modified_ns(st); }
 
 struct known_file {
     pdl_str path;

@@ -16,8 +16,8 @@
 
 #include "base/banned.h"
 
-/* Returns the request of a `read` as it is compared: without `shown`, the path that messages show;
- * with `twice`, `shown` is the path itself. Takes request. */
+/* Returns the request of a `read` in the form in which it is compared. `shown`, the path that
+ * messages show, is removed. With `twice`, `shown` is set to the path instead. Takes request. */
 static pdl_val put_shown(pdl_val request, bool twice) {
     pdl_vref path = pdl_dict_getz(request, "path");
     if (twice) return pdl_dict_putz(request, "shown", pdl_keep(path));
@@ -90,7 +90,8 @@ static bool is_of_path(char c) {
     return u >= 0x80 || pdl_cp_is_alnum(u) || strchr("/._-", c);
 }
 
-/* Returns text with the path `from`, which must not be inside another path, replaced by `to`. */
+/* Returns the text with the path `from` replaced by `to`. Occurrences that are a part of a longer
+ * path stay. */
 static pdl_val with_path(pdl_str text, pdl_str from, pdl_str to) {
     pdl_buf b = PDL_BUF;
     size_t done = 0;

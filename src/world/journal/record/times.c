@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "effect/effect.h"
-#include "journal/db.h"
+#include "journal/recording_file.h"
 
 #include "base/banned.h"
 

@@ -6,6 +6,7 @@
  */
 #include "model/ask/messages.h"
 
+#include "base/word_list.h"
 #include "model/providers.h"
 #include "value/json_write.h"
 #include "value/member.h"
@@ -81,7 +82,7 @@ static const struct {
     {"refusal", PDL_Q_TAKES_REFUSALS, false},
     {"audio", PDL_Q_TAKES_REFUSALS, false},
     {"reasoning", 0, false},
-    {"reasoning_details", 0, false},
+    {"reasoning_details", PDL_Q_TAKES_DETAILS, false},
     {"thinking_blocks", 0, false},
     {"thought_signatures", 0, false},
     {"annotations", 0, false},
@@ -97,8 +98,7 @@ static size_t find_reply_key(pdl_str key) {
 
 bool pdl_message_is_reply_key(pdl_str key) {
     static const char *const own[] = {"role", "content", "name", "tool_calls", "function_call"};
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        if (pdl_str_is(key, own[i])) return true;
+    if (PDL_STR_IN(key, own)) return true;
     return find_reply_key(key) < sizeof reply_keys / sizeof reply_keys[0];
 }
 
@@ -124,13 +124,10 @@ bool pdl_message_is_mark(pdl_vref key, pdl_vref v) {
 /* The members that replies bring inside of a call and of its function. Google's models and gateways
  * to them want the mark of a thought back. */
 static bool is_brought_by_call(pdl_vref key, pdl_vref v, const wish *w) {
-    static const char *const keys[] = {"index",         "provider_specific_fields",
-                                       "extra_content", "thought_signature",
-                                       "caller",        "parsed_arguments",
-                                       "output"};
-    bool is_known = false;
-    for (size_t i = 0; !is_known && i < sizeof keys / sizeof keys[0]; i++)
-        is_known = pdl_text_is(key, keys[i]);
+    static const char *const keys[] = {
+        "index",  "provider_specific_fields", "extra_content", "thought_signature",
+        "caller", "parsed_arguments",         "output"};
+    bool is_known = pdl_is_str(key) && PDL_STR_IN(pdl_str_get(key), keys);
     return is_known && !(w->traits & PDL_TRAIT_GOOGLE && pdl_message_is_mark(key, v));
 }
 

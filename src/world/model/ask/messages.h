@@ -15,13 +15,13 @@
  * the service accepts. traits: PDL_TRAIT_... of the model. Messages that need no change are
  * shared. */
 enum {
-    PDL_TRAIT_DEVELOPER = 1, /* it knows the role developer; for others this becomes system */
-    PDL_TRAIT_GOOGLE = 2,    /* it wants the mark of its thought back in calls */
+    PDL_TRAIT_DEVELOPER = 1, /* knows the role developer, which otherwise becomes system */
+    PDL_TRAIT_GOOGLE = 2,    /* wants the mark of its thought back in calls */
 };
 pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, unsigned traits);
 
-/* Returns true for a member of a call that has the mark of a thought, the signature of Google's
- * models: extra_content, and others such as provider_specific_fields when they contain one. */
+/* Returns true for a member of a call in which Google's models send the signature of a thought:
+ * extra_content, and members such as provider_specific_fields when they contain a signature. */
 bool pdl_message_is_mark(pdl_vref key, pdl_vref v);
 
 /* Returns true for a key that the message of a reply keeps. Other members stay in the response. */

@@ -52,6 +52,17 @@ static pdl_val convert(const pdl_param *p, pdl_vref v) {
     return pdl_num_read_double(s, &d) ? pdl_float(d) : pdl_keep(v);
 }
 
+/* Returns true for a parameter about tools when the program gives an empty list of them. Services
+ * refuse such a list, and a choice without tools. */
+static bool is_about_no_tools(pdl_str name, pdl_vref given) {
+    static const char *const names[] = {"tools", "tool_choice", "parallel_tool_calls"};
+    pdl_vref tools = pdl_dict_getz(given, "tools");
+    if (!pdl_is_list(tools) || pdl_list_len(tools)) return false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (pdl_str_is(name, names[i])) return true;
+    return false;
+}
+
 pdl_val pdl_params_clean(pdl_vref given) {
     size_t n = pdl_dict_len(given);
     pdl_val out = pdl_dict_new(n);
@@ -61,6 +72,7 @@ pdl_val pdl_params_clean(pdl_vref given) {
         if (!pdl_is_str(k) || pdl_is_null(v)) continue;
         pdl_str name = pdl_str_get(k);
         if (pdl_is_control_key(name) || list_has(dropped, name)) continue;
+        if (is_about_no_tools(name, given)) continue;
         bool tools = pdl_str_is(name, "tools") && pdl_is_list(v);
         out = pdl_dict_put(out, pdl_keep(k),
                            tools ? pdl_tools_whole(v) : convert(pdl_param_find(name), v));
@@ -105,16 +117,6 @@ pdl_family pdl_params_family(pdl_str name) {
     bool o = name.n >= 2 && name.p[0] == 'o' &&
              (name.p[1] == '1' || name.p[1] == '3' || name.p[1] == '4');
     return o ? PDL_FAMILY_O : PDL_FAMILY_PLAIN;
-}
-
-int64_t pdl_params_budget(pdl_vref effort) {
-    static const struct {
-        const char *name;
-        int64_t tokens;
-    } budgets[] = {{"minimal", 1024}, {"low", 1024}, {"medium", 2048}, {"high", 4096}};
-    for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++)
-        if (pdl_text_is(effort, budgets[i].name)) return budgets[i].tokens;
-    return 0;
 }
 
 /* --- dialects with different names ------------------------------------------------------------ */

@@ -87,10 +87,6 @@ pdl_family pdl_params_family(pdl_str name);
 /* The maximum length of an answer of Anthropic's models when the program gives no limit. */
 enum { PDL_ANSWER_TOKENS = 4096 };
 
-/* Returns the number of thinking tokens for a reasoning_effort with Anthropic's models. Returns 0
- * when the model does not think. */
-int64_t pdl_params_budget(pdl_vref effort);
-
 /* Returns a parameter that is a number, or a text that is a number, such as a count of seconds.
  * Returns dflt for any other value. */
 double pdl_params_number(pdl_vref given, const char *key, double dflt);

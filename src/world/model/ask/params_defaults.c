@@ -19,7 +19,8 @@ static pdl_val entry(const char *glob, pdl_val params) {
 typedef struct role_header {
     const char *role, *text;
 } role_header;
-#define ROLE(name) {name, "<|start_of_role|>" name "<|end_of_role|>"}
+#define ROLE(name)                                                                                 \
+    { name, "<|start_of_role|>" name "<|end_of_role|>" }
 
 /* Returns the role headers of the granite 3.x templates; the list ends with an empty row. */
 static pdl_val granite(const role_header *headers) {
@@ -49,12 +50,12 @@ static pdl_val watsonx_text(void) {
 }
 
 pdl_val pdl_model_defaults(void) {
-    static const role_header r30[] = {ROLE("system"),          ROLE("user"),
-                                      ROLE("assistant"),       ROLE("available_tools"),
-                                      ROLE("tool_response"),   {0}};
-    static const role_header r31[] = {ROLE("system"), ROLE("user"),          ROLE("assistant"),
-                                      ROLE("tools"),  ROLE("tool_response"), ROLE("documents"),
-                                      {0}};
+    static const role_header r30[] = {ROLE("system"),        ROLE("user"),
+                                      ROLE("assistant"),     ROLE("available_tools"),
+                                      ROLE("tool_response"), {0}};
+    static const role_header r31[] = {
+        ROLE("system"),    ROLE("user"), ROLE("assistant"), ROLE("tools"), ROLE("tool_response"),
+        ROLE("documents"), {0}};
     pdl_val granite31 = granite(r31); /* the list is one value, which every run shares */
     pdl_val list = pdl_list_new(7);
     list = pdl_list_push(list, entry("*watsonx/*", cold(false)));

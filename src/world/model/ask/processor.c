@@ -7,10 +7,11 @@
 
 #include <time.h>
 
+#include "base/word_list.h"
 #include "io/clock.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
-#include "model/wire/parts.h"
+#include "model/wire/message_parts.h"
 #include "value/json_write.h"
 #include "value/text.h"
 
@@ -34,7 +35,7 @@ typedef struct version {
     const char *cite, *doubt;
     const char *think_open, *think_close; /* marks around thoughts, and their shorter forms */
     const char *think_open2, *think_close2;
-    const char *think; /* instruction how the model marks thoughts */
+    const char *think; /* the instruction that says how the model marks thoughts */
     const char *tools_role;
     /* true: documents share one turn and are numbered; false: each document has its own turn and an
      * id */
@@ -436,14 +437,14 @@ static bool read_chat(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err
 }
 
 static const pdl_dialect granite = {.name = "granite-io",
-                                    .framing = PDL_STREAM_NONE,
+                                    .framing = PDL_FRAMING_NONE,
                                     .write = write,
                                     .read = read,
                                     .event = event,
                                     .sign = sign};
 static const pdl_dialect chat = {.name = "granite-io chat",
                                  .media = PDL_MEDIA_ANY,
-                                 .framing = PDL_STREAM_NONE,
+                                 .framing = PDL_FRAMING_NONE,
                                  .write = write_chat,
                                  .read = read_chat,
                                  .event = event,
@@ -473,9 +474,7 @@ pdl_val pdl_processor_given(pdl_vref request) {
     pdl_val d = pdl_is_dict(inner) ? pdl_keep(inner) : pdl_dict_new(4);
     for (size_t i = 0; pdl_is_dict(params) && i < pdl_dict_len(params); i++) {
         pdl_vref k = pdl_dict_key_at(params, i);
-        bool skip = false;
-        for (size_t j = 0; j < sizeof own / sizeof own[0]; j++)
-            skip = skip || pdl_text_is(k, own[j]);
+        bool skip = pdl_is_str(k) && PDL_STR_IN(pdl_str_get(k), own);
         if (!skip) d = pdl_dict_put(d, pdl_keep(k), pdl_keep(pdl_dict_val_at(params, i)));
     }
     d = put_if_text(d, "base_url", get(processor, "openai_base_url"));

@@ -25,7 +25,6 @@ pdl_val pdl_structured_format(pdl_vref schema) {
     return format(pdl_keep(schema), pdl_strict_is_form(schema));
 }
 
-
 pdl_vref pdl_structured_schema(pdl_vref response_format) {
     if (!pdl_is_dict(response_format) ||
         !pdl_text_is(pdl_dict_getz(response_format, "type"), "json_schema"))

@@ -6,6 +6,7 @@
 #include "model/call/fault.h"
 
 #include "base/num.h"
+#include "value/member.h"
 
 #include "base/banned.h"
 
@@ -52,4 +53,16 @@ double pdl_backoff_header(const pdl_http_reply *r, double now_s, bool *is_date) 
     if (ms.n && pdl_num_read_double(ms, &v) && v >= 0) return v / 1000;
     v = pdl_http_retry_after(r, now_s, is_date);
     return *is_date && v <= 0 ? -1 : v;
+}
+
+double pdl_backoff_details(pdl_vref error) {
+    pdl_vref list = pdl_member(error, "details");
+    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
+        pdl_str s = pdl_member_str(pdl_list_at(list, i), "retryDelay");
+        double v;
+        if (s.n > 1 && s.p[s.n - 1] == 's' && pdl_num_read_double(pdl_str_sub(s, 0, s.n - 1), &v) &&
+            v >= 0)
+            return v;
+    }
+    return -1;
 }

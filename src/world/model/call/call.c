@@ -14,8 +14,8 @@
  * sink of the effect), in an order that servers choose. With a flag for each fact there would be
  * thousands of combinations, of which only a dozen can occur. So the call has one state; the table
  * below says which state may follow which and what a call may hold in each; pdl_call_enter refuses
- * the rest. What happened before, as far as it matters later, is kept beside the state: retries,
- * fallbacks, what was shown.
+ * everything else. What happened before, as far as it matters later, is kept beside the state:
+ * retries, fallbacks, what was shown.
  *
  * A request may have to wait four times before it is sent: for a call whose request begins alike
  * (pdl_follow_waits), for a token (pdl_call_send), for a rate slot (acquire_rate_slot), and for a
@@ -33,7 +33,7 @@
 #include "model/ask/params.h"
 #include "model/ask/processor.h"
 #include "model/call/life.h"
-#include "model/call/wirelog.h"
+#include "model/call/wire_log.h"
 
 #include "base/banned.h"
 
@@ -151,7 +151,8 @@ void pdl_call_cancel(pdl_call *c) {
 /* --- the transfer ----------------------------------------------------------------------------- */
 
 bool pdl_call_is_streamed(const pdl_call *c) {
-    return c->ask.stream && c->ask.provider && c->ask.provider->dialect->framing != PDL_STREAM_NONE;
+    return c->ask.stream && c->ask.provider &&
+           c->ask.provider->dialect->framing != PDL_FRAMING_NONE;
 }
 
 static void on_done(void *user, const pdl_http_reply *r) {

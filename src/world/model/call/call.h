@@ -10,11 +10,11 @@
 #include "effect/effect.h"
 #include "io/http.h"
 #include "io/sse.h"
+#include "model/call/access_token.h"
 #include "model/call/attempts.h"
 #include "model/call/fault.h"
 #include "model/call/rates.h"
-#include "model/call/timing.h"
-#include "model/call/token.h"
+#include "model/call/time_limits.h"
 #include "model/model.h"
 #include "model/wire/dialect.h"
 #include "model/wire/eventstream.h"
@@ -24,7 +24,7 @@ typedef struct pdl_call pdl_call;
 
 typedef struct pdl_embedding pdl_embedding;
 
-/* The embeddings of a world (embed.h). */
+/* The embeddings of a world (embedding_calls.h). */
 typedef struct pdl_embeddings {
     pdl_embedding *first; /* embeddings in flight */
     pdl_val known;        /* dict: hash of model and parameters, text -> vector */
@@ -48,7 +48,7 @@ typedef struct pdl_calls {
     size_t n_open;
     uint64_t n_made;
     pdl_embeddings embeddings;
-    pdl_idmap beginnings; /* hash of the beginning of a request -> its record (follow.c) */
+    pdl_idmap beginnings; /* hash of the beginning of a request -> its record (prefix_first.c) */
     /* the keys that occur in replies; a service sends the same keys each time */
     pdl_json_keys keys;
     /* The bucket of the last request, and the three parts from which its name was made
@@ -113,8 +113,8 @@ struct pdl_call {
     pdl_val model; /* str: the model as the program wrote it, or the fallback that is tried now */
     pdl_val given; /* dict: the parameters of the program, changed by those of the fallback */
     pdl_val clean; /* dict: parameters that remain to be sent */
-    /* list: the messages of the request when a schema made additions necessary; absent when they
-     * are unchanged */
+    /* list: the messages of the request, with ids of calls that the service accepts, and with a
+     * description of the schema where no field can carry it; absent before the request is built */
     pdl_val messages;
     size_t n_fallback; /* how many entries of `fallbacks` were tried */
     pdl_route route;
@@ -136,12 +136,12 @@ struct pdl_call {
     pdl_rate_slot rate_slot;
     /* hash of the beginning of the request; 0 when no other call waits for this one */
     uintptr_t beginning;
-    pdl_call *leader;    /* the call for which this one waits in the state AWAITS_FIRST */
+    pdl_call *leader; /* the call for which this one waits in the state AWAITS_FIRST */
     /* the next and the previous call that wait for the same call */
     pdl_call *next_follower, **prev_follower;
-    pdl_call *followers, **followers_end;     /* the calls that wait for this one; may be NULL */
-    bool has_followed;   /* this call has waited for another one, which a call does only once */
-    bool leads;          /* calls whose requests begin alike wait for this call */
+    pdl_call *followers, **followers_end; /* the calls that wait for this one; may be NULL */
+    bool has_followed; /* this call has waited for another one, which a call does only once */
+    bool leads;        /* calls whose requests begin alike wait for this call */
     pdl_buf wire_text; /* text of a stream, for the log of --wire */
     /* --- the answer --- */
     pdl_call_stream *stream; /* NULL until a part of a stream was received */

@@ -20,7 +20,7 @@ static void advise_provider(pdl_str model, pdl_err *err) {
     pdl_buf known = PDL_BUF, near = PDL_BUF;
     for (const pdl_provider *p; (p = pdl_provider_at(n)); n++)
         if (n < SHOWN_PROVIDERS) pdl_buf_putf(&known, "%s%s", n ? ", " : "", p->prefix);
-    if (n > SHOWN_PROVIDERS) pdl_buf_putf(&known, " and %zu more", n - SHOWN_PROVIDERS);
+    if (n > SHOWN_PROVIDERS) PDL_PUT(&known, " and others");
     pdl_model_near(model, &near);
     if (pdl_str_starts(model, PDL_STR("$")))
         pdl_err_hint(err,

@@ -9,10 +9,11 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
+#include "base/word_list.h"
 #include "io/clock.h"
 #include "value/json_read.h"
 #include "value/member.h"
-#include "value/peer_words.h"
+#include "value/peer_message.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -82,9 +83,7 @@ static bool is_content_policy(pdl_str low, pdl_str code, pdl_str type) {
     static const char *const names[] = {"content_policy_violation", "content_filter"};
     for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++)
         if (has(low, phrases[i])) return true;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (pdl_str_is(code, names[i]) || pdl_str_is(type, names[i])) return true;
-    return false;
+    return PDL_STR_IN(code, names) || PDL_STR_IN(type, names);
 }
 
 static const struct {
@@ -243,14 +242,13 @@ void pdl_fault_of_status(const pdl_http_reply *r, pdl_fault *out) {
     if (pdl_utf8_check(body) == PDL_NOT_FOUND &&
         !pdl_json_read(body, PDL_JSON_PYTHON, &json, NULL, &err))
         pdl_err_fini(&err);
-    if (!pdl_peer_words(json, &out->msg))
-        pdl_utf8_repair(&out->msg, pdl_utf8_cut(body, RAW_TEXT));
-    if (out->msg.len == 0)
-        pdl_buf_putf(&out->msg, "status %d without a text", r->status);
+    if (!pdl_peer_words(json, &out->msg)) pdl_utf8_repair(&out->msg, pdl_utf8_cut(body, RAW_TEXT));
+    if (out->msg.len == 0) pdl_buf_putf(&out->msg, "status %d without a text", r->status);
     out->kind =
         classify(r->status, json, pdl_http_header(r, "x-amzn-errortype"), pdl_buf_str(&out->msg));
     out->retry_after =
         pdl_backoff_header(r, (double)pdl_clock_wall_ns() / 1e9, &out->retry_is_date);
+    if (out->retry_after < 0) out->retry_after = pdl_backoff_details(description_of(json));
     out->should_retry = pdl_str_is(retry, "true") ? 1 : pdl_str_is(retry, "false") ? 0 : -1;
     pdl_drop(json);
 }
@@ -289,6 +287,7 @@ void pdl_fault_of_object(int status, pdl_vref json, pdl_fault *out) {
     start(out, PDL_E_server, status);
     if (!pdl_peer_words(json, &out->msg)) pdl_val_show(json, false, RAW_TEXT, &out->msg);
     out->kind = classify(pdl_fault_code(json), json, (pdl_str){0}, pdl_buf_str(&out->msg));
+    out->retry_after = pdl_backoff_details(description_of(json));
 }
 
 void pdl_fault_of_text(int status, pdl_str text, pdl_fault *out) {

@@ -55,5 +55,8 @@ bool pdl_backoff(const pdl_fault *f, unsigned attempt, pdl_rand *rng, uint64_t *
 /* Returns the seconds of Retry-After or retry-after-ms, negative when they are absent or make no
  * sense; now_s: seconds since the epoch. */
 double pdl_backoff_header(const pdl_http_reply *r, double now_s, bool *is_date);
+/* Returns the seconds of `retryDelay` ("37s") in the details of an error object, where Google's
+ * services say how long to wait; negative when there is none. */
+double pdl_backoff_details(pdl_vref error);
 
 #endif

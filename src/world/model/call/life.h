@@ -1,6 +1,6 @@
 /* life.h -- functions that the files of a call's life share: call.c (states, sending), call_timer.c
- * (timers), receive.c (replies and streams), recover.c (after a failure), job.c (replies that are
- * polled for). Private to model/call.
+ * (timers), receive.c (replies and streams), recover.c (after a failure), polled_job.c (replies
+ * that are polled for). Private to model/call.
  *
  * A function that gets a call may end it: after pdl_call_fail, pdl_call_finish, pdl_call_answer,
  * pdl_call_stop and every function that leads to one of them, the caller returns without touching
@@ -49,7 +49,7 @@ uint64_t pdl_call_patience(const pdl_call *c);
  * limit. */
 double pdl_call_seconds_left(const pdl_call *c);
 
-/* --- follow.c --------------------------------------------------------------------------------- */
+/* --- prefix_first.c --------------------------------------------------------------------------- */
 
 /* Finds the calls whose requests begin like this one. Called before marks are added. */
 void pdl_follow_read(pdl_call *c, pdl_vref body);
@@ -91,7 +91,8 @@ void pdl_call_fail(pdl_call *c, pdl_fault *f);
 void pdl_call_fail_early(pdl_call *c, pdl_err *err);
 bool pdl_call_retries_after_output(const pdl_call *c);
 
-/* --- job.c ------------------------------------------------------------------------------------ */
+/* --- polled_job.c
+ * ------------------------------------------------------------------------------------ */
 
 /* Returns true when json is the reply of an unfinished job; c->job then has the address to poll. */
 bool pdl_job_is_pending(pdl_call *c, pdl_vref json);

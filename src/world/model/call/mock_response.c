@@ -26,6 +26,15 @@ bool pdl_mock_is(const pdl_ask *a) {
     return pdl_is_str(v) || pdl_is_dict(v) || (!pdl_is_absent(t) && pdl_val_truth(t));
 }
 
+bool pdl_model_is_mocked(const pdl_effect *e) {
+    pdl_vref params = pdl_dict_getz(e->request, "parameters"),
+             platform = pdl_dict_getz(e->request, "platform");
+    bool plain =
+        pdl_is_str(platform) && pdl_str_eq_nocase(pdl_str_get(platform), PDL_STR("openai"));
+    return e->kind == PDL_EFFECT_model && pdl_is_dict(params) &&
+           pdl_mock_is(&(pdl_ask){.given = params, .plain = plain});
+}
+
 static pdl_val usage(void) {
     pdl_val u = pdl_dict_putz(pdl_dict_new(3), "prompt_tokens", pdl_int(10));
     u = pdl_dict_putz(u, "completion_tokens", pdl_int(20));

@@ -36,7 +36,7 @@ typedef struct pdl_rate_bucket {
     size_t n_open;
     /* maximum number of open requests; INFINITY until a service complains */
     double max_open;
-    uint64_t round;  /* how often max_open was halved */
+    uint64_t round; /* how often max_open was halved */
     uint64_t answered;
     uint64_t hold_ns;            /* nothing is sent before this moment */
     unsigned refusals;           /* how many requests were refused with 429 since the last answer */
@@ -137,7 +137,8 @@ static void count_sent(pdl_rates *r, double tokens, uint64_t now) {
     /* Timers fire one or two milliseconds late, so the next request is sent earlier by as much. */
     uint64_t from = now > CATCH_UP_MS * (SECOND / 1000) ? now - CATCH_UP_MS * (SECOND / 1000) : 0;
     if (r->next_ns > from) from = r->next_ns;
-    r->next_ns = from + (uint64_t)((double)SECOND / r->limits.requests_per_second);
+    static const double longest = 1e18;
+    r->next_ns = from + (uint64_t)fmin((double)SECOND / r->limits.requests_per_second, longest);
 }
 
 void pdl_rates_used(pdl_rates *r, double tokens) { spend(r, tokens, pdl_clock_ns()); }
@@ -304,9 +305,10 @@ static double empty_quota_wait_s(const pdl_http_reply *reply) {
 }
 
 static void hold(pdl_rate_bucket *bucket, double seconds) {
+    if (!(seconds > 0)) return;
     if (seconds > MAX_HOLD_S) seconds = MAX_HOLD_S;
     uint64_t until = pdl_clock_ns() + (uint64_t)(seconds * (double)SECOND);
-    if (seconds > 0 && until > bucket->hold_ns) bucket->hold_ns = until;
+    if (until > bucket->hold_ns) bucket->hold_ns = until;
 }
 
 /* Halves the maximum of open requests. Requests of one round are refused together, and that counts

@@ -1,5 +1,5 @@
-/* receive.c -- what a call does with the bytes of a reply: whole replies, streams, and the pieces
- * of text that the program shows while they arrive.
+/* receive.c -- handles the bytes of a reply: whole replies, streams, and the pieces of text that
+ * the program shows while they arrive.
  *
  * A reply arrives in one of three ways: whole; as a stream of events; or as one object although a
  * stream was requested, because some servers ignore that (state ONE_BODY). All three become one
@@ -22,12 +22,12 @@
 #include "io/clock.h"
 #include "model/ask/processor.h"
 #include "model/call/life.h"
-#include "model/call/wirelog.h"
+#include "model/call/wire_log.h"
 #include "model/prices.h"
 #include "value/int.h"
 #include "value/json_read.h"
 #include "value/member.h"
-#include "value/peer_words.h"
+#include "value/peer_message.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -92,8 +92,8 @@ bool pdl_call_show(pdl_call *c, pdl_str text) {
 }
 
 /* Passes the part of the answer that is not text to a sink that wants it. Nothing is passed on when
- * the answer is not shown in pieces. Nothing is passed on either when the service may have to
- * repeat the answer after a break, because only the text of both answers can be compared. */
+ * the answer is not shown in pieces. Nothing is passed on either when a broken stream may be
+ * requested again: the new answer must begin like the old one, and only texts can be compared. */
 static bool show_extra(pdl_call *c) {
     bool was = c->in_callback;
     pdl_val extra = pdl_reply_builder_extra(&c->stream->builder);
@@ -175,6 +175,15 @@ static void note_reason(pdl_call *c, pdl_val reason) {
     pdl_drop(reason);
 }
 
+/* Notifies the user why a successful answer has no text. */
+static void note_lack(pdl_call *c, pdl_vref raw) {
+    pdl_buf why = PDL_BUF;
+    if (pdl_reply_put_lack(raw, &why))
+        pdl_call_note(c, "the answer of %.*s has no text: %s", PDL_FMT(pdl_call_model(c)),
+                      pdl_buf_z(&why));
+    pdl_buf_fini(&why);
+}
+
 /* Answers the effect. The text of a reply that was not shown yet is shown in its finished form,
  * without thoughts and with its parts joined. Takes raw. */
 static void finish(pdl_call *c, pdl_val raw, int status, bool is_shown) {
@@ -204,6 +213,7 @@ static void finish(pdl_call *c, pdl_val raw, int status, bool is_shown) {
         }
     }
     note_reason(c, odd);
+    note_lack(c, pdl_dict_getz(reply, "raw"));
     if (!pdl_is_absent(pdl_processor_of(c->e->request))) reply = pdl_processor_reply(reply);
     answer(c, reply);
 }
@@ -223,8 +233,7 @@ static bool is_error(pdl_vref json) {
 
 /* Makes the fault of a reply that does not have the form of an answer. An error message in the
  * reply says more than `err`. Takes err, json. */
-static void fault_of_body(const pdl_call *c, pdl_err *err, pdl_val json, int status,
-                          pdl_fault *f) {
+static void fault_of_body(const pdl_call *c, pdl_err *err, pdl_val json, int status, pdl_fault *f) {
     pdl_buf words = PDL_BUF, shown = PDL_BUF;
     int code = pdl_fault_code(json);
     bool is_foreign = pdl_str_starts(pdl_str_of(err->msg), PDL_STR("the answer has no "));
@@ -236,8 +245,7 @@ static void fault_of_body(const pdl_call *c, pdl_err *err, pdl_val json, int sta
         /* the form of the error is unknown, so it is also unknown which member has the message */
         if (is_foreign) {
             pdl_val_show(json, true, SHOWN, &words);
-            pdl_redact_cut(c->calls->opt.secrets, pdl_utf8_cut(pdl_buf_str(&words), SHOWN),
-                           &shown);
+            pdl_redact_cut(c->calls->opt.secrets, pdl_utf8_cut(pdl_buf_str(&words), SHOWN), &shown);
             pdl_buf_putf(&f->msg, ": '%s'", pdl_buf_z(&shown));
         }
     }
@@ -349,8 +357,7 @@ static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
         return false;
     }
     if (pdl_str_is(name, "ping")) return true; /* a ping only keeps the connection alive */
-    d->wants_extra =
-        c->e->sink.extra && is_shown_in_pieces(c) && !pdl_call_retries_after_output(c);
+    d->wants_extra = c->e->sink.extra && is_shown_in_pieces(c) && !pdl_call_retries_after_output(c);
     if (!c->ask.provider->dialect->event(&c->ask, data, d, err)) {
         err->kind = PDL_E_protocol;
         return false;
@@ -376,10 +383,10 @@ static bool on_line(void *user, pdl_str line, pdl_err *err) {
 static bool feed(pdl_call *c, pdl_str bytes, bool end, pdl_err *err) {
     pdl_framing framing = c->ask.provider->dialect->framing;
     pdl_call_stream *s = stream_of(c);
-    if (framing == PDL_STREAM_FRAMES)
+    if (framing == PDL_FRAMING_FRAMES)
         return end ? pdl_eventstream_end(&s->frames, err)
                    : pdl_eventstream_feed(&s->frames, bytes, on_event, c, err);
-    if (framing == PDL_STREAM_LINES)
+    if (framing == PDL_FRAMING_LINES)
         return end ? pdl_lines_end(&s->sse.lines, on_line, c, err)
                    : pdl_lines_feed(&s->sse.lines, bytes, on_line, c, err);
     return end ? pdl_sse_end(&s->sse, on_event, c, err)
@@ -420,9 +427,9 @@ static bool is_stuck(const pdl_call *c) {
 static bool is_one_text(pdl_framing framing, pdl_str bytes) {
     pdl_str s = pdl_utf8_unmarked(pdl_str_trim(bytes));
     if (s.n == 0) return false;
-    /* the length of a frame begins with a byte that is no text */
-    if (framing == PDL_STREAM_FRAMES) return (unsigned char)s.p[0] > 0x20;
-    if (framing == PDL_STREAM_EVENTS) return strchr("{[<\"", s.p[0]) && s.p[0];
+    /* a frame begins with its length, whose first byte never occurs in a text */
+    if (framing == PDL_FRAMING_FRAMES) return (unsigned char)s.p[0] > 0x20;
+    if (framing == PDL_FRAMING_EVENTS) return strchr("{[<\"", s.p[0]) && s.p[0];
     size_t end = pdl_str_find(s, PDL_STR("\n"), 0);
     return s.p[0] != '{' || (end != PDL_NOT_FOUND && pdl_str_trim(pdl_str_sub(s, 0, end)).n == 1);
 }
@@ -477,9 +484,24 @@ static bool failed_aside(const pdl_call *c, int status, pdl_fault *f) {
 /* Returns the event that explains why the stream has no answer, owned; or absent. */
 static pdl_val why_failed(const pdl_call *c, pdl_vref raw) {
     const pdl_reply_builder *d = &c->stream->builder;
-    if (!pdl_is_absent(d->error)) return pdl_keep(d->error); /* it was in a choice that was kept */
-    bool says_more = c->stream->sse.stray.len || pdl_is_absent(d->suspect);
+    /* a choice that the builder kept had this error */
+    if (!pdl_is_absent(d->error)) return pdl_keep(d->error);
+    bool says_more = c->stream->sse.stray.len || pdl_is_absent(d->suspect) ||
+                     (d->has_unread && pdl_reply_is_cut(raw));
     return says_more || !pdl_reply_is_empty(raw) ? pdl_absent() : pdl_keep(d->suspect);
+}
+
+/* Makes the fault of the event that explains why there is no answer: it is a failure, or it has
+ * content that cannot be read. */
+static void set_why(pdl_vref why, int status, pdl_fault *f) {
+    pdl_fault_fini(f);
+    if (pdl_peer_fails_within(why)) {
+        pdl_fault_of_object(status, why, f);
+        return;
+    }
+    pdl_fault_set(f, PDL_E_protocol, status, "the answer has no text that can be read: '");
+    pdl_val_show(why, false, SHOWN, &f->msg);
+    pdl_buf_putc(&f->msg, '\'');
 }
 
 static void end_stream(pdl_call *c, int status) {
@@ -497,8 +519,7 @@ static void end_stream(pdl_call *c, int status) {
     bool failed = failed_aside(c, status, &f);
     pdl_val raw = pdl_reply_builder_take(d), why = why_failed(c, raw);
     if (!pdl_is_absent(why)) {
-        pdl_fault_fini(&f);
-        pdl_fault_of_object(status, why, &f);
+        set_why(why, status, &f);
         failed = true;
     }
     pdl_drop(why);

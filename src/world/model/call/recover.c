@@ -15,8 +15,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "io/clock.h"
 #include "base/pace.h"
+#include "io/clock.h"
 #include "model/ask/params.h"
 #include "model/call/life.h"
 #include "value/json_put.h"
@@ -89,10 +89,12 @@ static bool was_sent(pdl_call_state failed) {
            failed == PDL_CALL_READING;
 }
 
-/* Returns true when the service does not know the field of the schema; the call is then sent
- * without it (spec providers 15.2). */
+/* Returns true when the service does not know the field of the schema, or does not take it beside
+ * tools (Gemini); the call is then sent without it (spec providers 15.2). */
 static bool blames_schema(const pdl_call *c, const pdl_fault *f) {
-    static const char *const names[] = {"response_format", "json_schema", "guided_json", "format"};
+    static const char *const names[] = {"response_format",    "json_schema", "guided_json",
+                                        "response mime type", "format",      "response_mime_type",
+                                        "response_schema"};
     if (!c->ask.structured || c->ask.no_schema || f->status != 400) return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (pdl_str_find(pdl_buf_str(&f->msg), pdl_str_of(names[i]), 0) != PDL_NOT_FOUND)
@@ -111,7 +113,8 @@ static unsigned max_retries(const pdl_call *c) {
     double a = pdl_params_number(c->given, "max_retries", -1),
            b = pdl_params_number(c->given, "num_retries", -1);
     double most = a > b ? a : b;
-    return most < 0 ? DEFAULT_RETRIES : most > MAX_RETRIES ? MAX_RETRIES : (unsigned)most;
+    bool is_given = most >= 0; /* NaN is not */
+    return !is_given ? DEFAULT_RETRIES : most > MAX_RETRIES ? MAX_RETRIES : (unsigned)most;
 }
 
 /* Returns true when the answer can start again without showing any part of it twice. */

@@ -4,14 +4,15 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/os.h"
+#include "base/word_list.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/processor.h"
 #include "model/ask/score.h"
 #include "model/ask/structured.h"
 #include "model/call/life.h"
-#include "model/wire/marks.h"
-#include "model/wire/parts.h"
+#include "model/wire/cache_marks.h"
+#include "model/wire/message_parts.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -59,7 +60,7 @@ static bool write_headers(pdl_call *c, pdl_err *err) {
         pdl_headers_add(&c->headers, "OpenAI-Organization: %s", pdl_str_get(org).p);
     else if (quirks & PDL_Q_ORG)
         add_env(c, "OpenAI-Organization", "OPENAI_ORGANIZATION");
-    if (quirks & PDL_Q_SITE) {
+    if (quirks & PDL_Q_OPENROUTER) {
         add_env(c, "HTTP-Referer", "OR_SITE_URL");
         add_env(c, "X-Title", "OR_APP_NAME");
     }
@@ -90,8 +91,7 @@ static bool find_platform(pdl_vref request, char out[16], pdl_err *err) {
     for (size_t i = 0; i < s.n; i++) out[i] = pdl_lower(s.p[i]);
     out[s.n] = 0;
     static const char *const known[] = {"", "litellm", "openai", "granite-io"};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (pdl_str_is(pdl_str_of(out), known[i])) return true;
+    if (PDL_STR_IN(pdl_str_of(out), known)) return true;
     return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "platform %s is not supported", out);
 }
 
@@ -116,8 +116,8 @@ static void fill_ask(pdl_call *c, bool plain) {
     };
 }
 
-/* Asks for the form in the prompt when no field of the request can carry the schema. Does nothing
- * when the program itself asks for JSON. */
+/* Describes the schema in the prompt when no field of the request can carry it. Does nothing when
+ * the prompt of the program mentions JSON already. */
 static void ask_in_words(pdl_call *c) {
     pdl_ask *a = &c->ask;
     bool in_words =
@@ -184,9 +184,9 @@ static bool ask_dialect(pdl_call *c, pdl_val *body, pdl_err *err) {
     return d->embedder->write(&c->ask, &c->url, body, err);
 }
 
-/* Reads the parameter `cache`. "auto" marks the request and "off" leaves it without marks. The
- * option of the run is then ignored. A value that is not a text is a setting for another engine,
- * and is ignored. Sets *own when the parameter decided. */
+/* Reads the parameter `cache`. "auto" requests marks and "off" forbids them. Both override the
+ * option of the run, and set *own. A value that is not a text is a setting for another engine, and
+ * is ignored. */
 static bool wants_marks(const pdl_call *c, bool *wants, bool *own, pdl_err *err) {
     pdl_vref v = pdl_dict_getz(c->given, "cache");
     *wants = c->calls->opt.prefix.marks;
@@ -273,7 +273,7 @@ bool pdl_call_build(pdl_call *c, pdl_err *err) {
     c->messages =
         pdl_messages_identified(c->ask.messages, c->route.provider->quirks & PDL_Q_SHORT_IDS);
     c->ask.messages = c->messages;
-    bool pieces = c->ask.stream && c->route.provider->dialect->framing != PDL_STREAM_NONE;
+    bool pieces = c->ask.stream && c->route.provider->dialect->framing != PDL_FRAMING_NONE;
     const pdl_timing_sources limits = {c->route.provider, c->given, &c->calls->env,
                                        c->calls->opt.timeouts};
     if (!pdl_timing_of(&limits, pieces, &c->timing, err)) return false;

@@ -42,13 +42,13 @@ typedef struct pdl_sign {
     const pdl_ask *ask;
     pdl_str key; /* the key of the route; may be empty */
     pdl_str url, body;
-    pdl_secrets *secrets;   /* tokens are registered here; may be NULL */
-    pdl_headers *headers;   /* contains the headers of the program, which take precedence */
+    pdl_secrets *secrets; /* tokens are registered here; may be NULL */
+    pdl_headers *headers; /* contains the headers of the program, which take precedence */
     /* when it is set, the key is first exchanged at this address for a bearer token */
     pdl_buf *token_url;
     pdl_buf *token_request; /* the form that is posted to token_url */
-    /* The identity of a token whose form differs each time. When this is empty, the form identifies
-     * the token. */
+    /* Identifies the token when token_request is different for each call. When it is empty,
+     * token_request identifies the token. */
     pdl_buf *token_id;
 } pdl_sign;
 
@@ -57,9 +57,9 @@ typedef struct pdl_job {
     pdl_buf get, cancel, text;
 } pdl_job;
 
-/* How a service embeds texts (embedder.c). The contracts are those of pdl_dialect; read returns
- * {embeddings: [[number]], usage, model} with a vector for each of ask->texts in their order; usage
- * is null when the service reports none. */
+/* How a service embeds texts (embedding_wire.c). The contracts are those of pdl_dialect; read
+ * returns {embeddings: [[number]], usage, model} with a vector for each of ask->texts in their
+ * order; usage is null when the service reports none. */
 typedef struct pdl_embedder {
     /* Number of texts in a request. 0 means a hundred, or fewer for services with a lower limit. */
     size_t batch;
@@ -71,10 +71,10 @@ typedef struct pdl_embedder {
 } pdl_embedder;
 
 typedef enum {
-    PDL_STREAM_EVENTS, /* server-sent events */
-    PDL_STREAM_LINES,  /* lines of JSON */
-    PDL_STREAM_FRAMES, /* AWS event stream; an event is {TYPE: payload} */
-    PDL_STREAM_NONE,   /* replies do not stream */
+    PDL_FRAMING_EVENTS, /* server-sent events */
+    PDL_FRAMING_LINES,  /* lines of JSON */
+    PDL_FRAMING_FRAMES, /* AWS event stream; an event is {TYPE: payload} */
+    PDL_FRAMING_NONE,   /* replies do not stream */
 } pdl_framing;
 
 /* The contents of messages that are not text. _URL: the address is sent instead of the data. */
@@ -95,13 +95,13 @@ typedef enum pdl_mark_places {
 } pdl_mark_places;
 
 /* How a request marks the end of a beginning that later requests share. Only some prompt caches
- * need marks (marks.c). */
+ * need marks (cache_marks.c). */
 typedef struct pdl_mark_form {
     /* the member of the request that contains `tools`; NULL when `tools` is in the request
      * itself */
     const char *tools_in;
-    const char *key;      /* name of the member that is the mark */
-    const char *type;     /* the value of that member is {type: this text} */
+    const char *key;  /* name of the member that is the mark */
+    const char *type; /* the value of that member is {type: this text} */
     /* Returns the places where a model takes marks. own is set when the program itself asks for
      * marks in this call. When the function is NULL, all models take marks everywhere. */
     pdl_mark_places (*places)(pdl_str model, bool own);

@@ -1,4 +1,6 @@
-/* dialect_anthropic.c -- the messages interface of Anthropic (spec providers 13.2).
+/* dialect_anthropic.c -- the messages interface of Anthropic (spec providers 13.2). The content of
+ * a message is a list of blocks: texts, media, calls, results and thoughts. A schema becomes a
+ * tool, which the model must call when the program has no other tool.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,9 +10,10 @@
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/structured.h"
-#include "model/wire/parts.h"
+#include "model/ask/thinking.h"
+#include "model/wire/message_parts.h"
 #include "value/member.h"
-#include "value/peer_words.h"
+#include "value/peer_message.h"
 
 #include "base/banned.h"
 
@@ -64,7 +67,8 @@ static pdl_val media_block(const pdl_part *p) {
 /* Returns the block of a part; absent for an empty text, which the service refuses. */
 static pdl_val block_of_part(const pdl_part *p) {
     switch (p->kind) {
-    case PDL_PART_TEXT: return p->text.n ? with_cache(text_block(p->text), p->value) : pdl_absent();
+    case PDL_PART_TEXT:
+        return pdl_part_is_blank(p) ? pdl_absent() : with_cache(text_block(p->text), p->value);
     case PDL_PART_IMAGE:
     case PDL_PART_FILE: return with_cache(media_block(p), p->value);
     case PDL_PART_AUDIO:
@@ -187,18 +191,14 @@ static pdl_val schema_tool(pdl_vref schema) {
     return pdl_dict_putz(out, "input_schema", pdl_keep(schema));
 }
 
-static bool thinks(pdl_vref body) {
-    pdl_vref t = pdl_dict_getz(body, "thinking");
-    return pdl_is_dict(t) && pdl_text_is(pdl_dict_getz(t, "type"), "enabled");
-}
-
-/* Adds the tools of the program and the one that represents a schema, which is forced when it is
- * the only one. */
+/* Adds the tools of the program and the tool that represents a schema. The model is forced to call
+ * the latter when there is no other tool. */
 static pdl_val put_tools(pdl_ask *a, pdl_val body) {
     pdl_vref given = pdl_dict_getz(a->params, "tools"),
              choice = pdl_dict_getz(a->params, "tool_choice"),
              parallel = pdl_dict_getz(a->params, "parallel_tool_calls");
     pdl_val tools = pdl_list_new(2), how = pdl_absent(), schema = pdl_structured_for_tool(a);
+    bool thinks = pdl_thinking_is_on(pdl_thinking_of(a->name), body);
     for (size_t i = 0; pdl_is_list(given) && i < pdl_list_len(given); i++)
         tools = pdl_list_push(tools, tool_of(pdl_list_at(given, i)));
     if (!pdl_is_absent(choice)) how = choice_of(choice);
@@ -207,7 +207,7 @@ static pdl_val put_tools(pdl_ask *a, pdl_val body) {
         tools = pdl_list_push(tools, schema_tool(schema));
         a->forced_tool = true;
         /* The service refuses to force a tool while it thinks. */
-        if (is_only && pdl_is_absent(how) && !thinks(body))
+        if (is_only && pdl_is_absent(how) && !thinks)
             how = pdl_dict_putz(block_of("tool"), "name", pdl_textz(PDL_SCHEMA_TOOL));
     }
     pdl_drop(schema);
@@ -243,18 +243,21 @@ static const pdl_param_rule rules[] = {
     {.name = "logit_bias", .to = PDL_TO_REFUSED},
 };
 
-/* Sets max_tokens, which is required. A budget for thoughts is added to the default. */
+/* Sets max_tokens, which is required. The tokens of thoughts are added to the default. */
 static pdl_val put_limits(const pdl_ask *a, pdl_val body) {
-    int64_t most = PDL_ANSWER_TOKENS,
-            budget = pdl_params_budget(pdl_dict_getz(a->params, "reasoning_effort")), n;
+    pdl_thinking form = pdl_thinking_of(a->name);
+    pdl_vref effort = pdl_dict_getz(a->params, "reasoning_effort");
+    int64_t most = PDL_ANSWER_TOKENS, thoughts = 0, n;
     pdl_str set = pdl_setting("DEFAULT_ANTHROPIC_CHAT_MAX_TOKENS", a->given, a->env);
     if (pdl_num_read_int(set, &n) && n > 0) most = n;
-    if (budget && pdl_is_absent(pdl_dict_getz(body, "thinking")))
-        body = pdl_dict_putz(body, "thinking",
-                             pdl_dict_putz(block_of("enabled"), "budget_tokens", pdl_int(budget)));
-    budget = thinks(body) ? pdl_count_of(pdl_dict_getz(body, "thinking"), "budget_tokens", 0) : 0;
+    body = pdl_thinking_put(form, effort, body);
+    if (pdl_thinking_is_on(form, body)) {
+        pdl_vref own = pdl_dict_getz(body, "thinking");
+        thoughts = pdl_thinking_tokens(effort);
+        if (pdl_is_dict(own)) thoughts = pdl_count_of(own, "budget_tokens", thoughts);
+    }
     if (pdl_is_absent(pdl_dict_getz(body, "max_tokens")))
-        body = pdl_dict_putz(body, "max_tokens", pdl_int(most + budget));
+        body = pdl_dict_putz(body, "max_tokens", pdl_int(most + thoughts));
     return body;
 }
 
@@ -337,8 +340,8 @@ static void set_thought(pdl_reply_builder *d, const char *key, pdl_str text) {
     size_t n = pdl_is_list(list) ? pdl_list_len(list) : 0;
     if (n == 0) return;
     pdl_val changed = pdl_dict_putz(pdl_keep(pdl_list_at(list, n - 1)), key, pdl_text(text));
-    d->extra = pdl_dict_putz(d->extra, "thinking_blocks",
-                             pdl_list_set(pdl_keep(list), n - 1, changed));
+    d->extra =
+        pdl_dict_putz(d->extra, "thinking_blocks", pdl_list_set(pdl_keep(list), n - 1, changed));
 }
 
 static void add_call(pdl_vref block, int64_t index, pdl_vref input, pdl_reply_builder *d) {
@@ -352,9 +355,7 @@ static void add_call(pdl_vref block, int64_t index, pdl_vref input, pdl_reply_bu
 static void add_block_of_reply(const pdl_ask *a, pdl_vref block, int64_t index, bool whole,
                                pdl_reply_builder *d) {
     pdl_str type = pdl_member_str(block, "type");
-    if (pdl_str_is(type, "text")) {
-        pdl_reply_builder_text(d, pdl_member_str(block, "text"));
-    } else if (pdl_str_is(type, "thinking") || pdl_str_is(type, "redacted_thinking")) {
+    if (pdl_str_is(type, "thinking") || pdl_str_is(type, "redacted_thinking")) {
         d->mark = d->reasoning.len;
         if (pdl_member_str(block, "thinking").n)
             pdl_reply_builder_reasoning(d, pdl_member_str(block, "thinking"));
@@ -367,21 +368,34 @@ static void add_block_of_reply(const pdl_ask *a, pdl_vref block, int64_t index, 
         else
             pdl_reply_builder_call(d, index, pdl_dict_getz(block, "id"),
                                    pdl_dict_getz(block, "name"), input, schema);
+    } else {
+        pdl_reply_builder_parts(d, block);
+    }
+}
+
+/* Adds the content of a whole answer, which gateways also send as a text or as one block. */
+static void add_content(const pdl_ask *a, pdl_vref content, pdl_reply_builder *d) {
+    if (pdl_is_str(content)) pdl_reply_builder_parts(d, content);
+    if (pdl_is_dict(content)) add_block_of_reply(a, content, 0, true, d);
+    for (size_t i = 0; pdl_is_list(content) && i < pdl_list_len(content); i++) {
+        pdl_vref block = pdl_list_at(content, i);
+        if (pdl_is_dict(block))
+            add_block_of_reply(a, block, (int64_t)i, true, d);
+        else
+            pdl_reply_builder_parts(d, block);
     }
 }
 
 static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     pdl_reply_builder d;
     pdl_vref content = pdl_is_dict(json) ? pdl_dict_getz(json, "content") : pdl_absent();
-    if (!pdl_is_list(content)) {
+    if (!pdl_is_list(content) && !pdl_is_str(content) && !pdl_is_dict(content)) {
         pdl_drop(json);
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no content");
     }
     pdl_reply_builder_init(&d);
     add_head(json, &d);
-    for (size_t i = 0; i < pdl_list_len(content); i++)
-        if (pdl_is_dict(pdl_list_at(content, i)))
-            add_block_of_reply(a, pdl_list_at(content, i), (int64_t)i, true, &d);
+    add_content(a, content, &d);
     pdl_reply_builder_stop(&d, pdl_dict_getz(json, "stop_reason"));
     return pdl_reply_builder_end(&d, json, raw, err);
 }
@@ -390,15 +404,15 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 
 static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_reply_builder *d) {
     pdl_str type = pdl_member_str(delta, "type");
-    if (pdl_str_is(type, "text_delta")) {
-        pdl_reply_builder_text(d, pdl_member_str(delta, "text"));
-    } else if (pdl_str_is(type, "input_json_delta")) {
+    if (pdl_str_is(type, "input_json_delta")) {
         pdl_reply_builder_arguments(d, index, pdl_member_str(delta, "partial_json"),
                                     a->forced_tool);
     } else if (pdl_str_is(type, "thinking_delta")) {
         pdl_reply_builder_reasoning(d, pdl_member_str(delta, "thinking"));
     } else if (pdl_str_is(type, "signature_delta")) {
         set_thought(d, "signature", pdl_member_str(delta, "signature"));
+    } else if (!type.n || !pdl_is_absent(pdl_member(delta, "text"))) {
+        pdl_reply_builder_parts(d, pdl_is_str(delta) ? delta : pdl_member(delta, "text"));
     }
 }
 
@@ -409,10 +423,11 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
              delta = pdl_dict_getz(json, "delta");
     if (pdl_str_is(type, "message_start") && pdl_is_dict(message)) {
         add_head(message, d);
+        add_content(a, pdl_dict_getz(message, "content"), d);
     } else if (pdl_str_is(type, "content_block_start") && pdl_is_dict(block)) {
         d->begun = true;
         add_block_of_reply(a, block, index, false, d);
-    } else if (pdl_str_is(type, "content_block_delta") && pdl_is_dict(delta)) {
+    } else if (pdl_str_is(type, "content_block_delta")) {
         add_delta(a, index, delta, d);
     } else if (pdl_str_is(type, "content_block_stop")) {
         if (d->reasoning.len > d->mark)

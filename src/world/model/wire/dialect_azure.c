@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "model/call/embed.h"
+#include "model/call/embedding_calls.h"
 
 #include "base/banned.h"
 

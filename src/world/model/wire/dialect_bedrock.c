@@ -1,13 +1,18 @@
-/* dialect_bedrock.c -- the Converse interface of AWS Bedrock (spec providers 13.5).
+/* dialect_bedrock.c -- the Converse interface of AWS Bedrock (spec providers 13.5). One form of
+ * requests serves the models of many vendors; fields that Converse does not have are passed to the
+ * model unchanged. Requests are signed with AWS keys or carry a bearer key, and the events of a
+ * stream are frames (eventstream.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/hash.h"
+#include "base/word_list.h"
 #include "io/clock.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/structured.h"
-#include "model/wire/parts.h"
+#include "model/ask/thinking.h"
+#include "model/wire/message_parts.h"
 #include "model/wire/sigv4.h"
 
 #include "base/banned.h"
@@ -42,7 +47,7 @@ static pdl_str format_of(pdl_str mime) {
 enum { NAME_SAMPLE = 64 << 10, NAME_DIGITS = 16 };
 
 /* Returns the name of a document. Names must be unique in a conversation and convey nothing to the
- * model, so it is a hash of the data, as in the reference. */
+ * model. So the name is a hash of the data, as in the reference. */
 static pdl_val name_of(pdl_str data, pdl_str format) {
     char hex[65];
     pdl_buf sample = PDL_BUF;
@@ -64,7 +69,8 @@ static pdl_val media_block(const pdl_part *p) {
 /* Returns the block of a part; absent for an empty text, which the service refuses. */
 static pdl_val block_of_part(const pdl_part *p) {
     switch (p->kind) {
-    case PDL_PART_TEXT: return p->text.n ? object_with("text", pdl_text(p->text)) : pdl_absent();
+    case PDL_PART_TEXT:
+        return pdl_part_is_blank(p) ? pdl_absent() : object_with("text", pdl_text(p->text));
     case PDL_PART_IMAGE:
     case PDL_PART_FILE: return media_block(p);
     case PDL_PART_AUDIO:
@@ -153,20 +159,44 @@ static pdl_val choice_of(pdl_vref choice) {
     return pdl_absent();
 }
 
+/* Adds a tool for each function that was called before. The service wants tools wherever the
+ * messages have calls, also in a request that offers none. Takes tools. */
+static pdl_val add_past_tools(pdl_vref messages, pdl_val tools) {
+    pdl_val about = object_with("description", pdl_textz("It was called before. It is not "
+                                                         "available any more.")),
+            seen = pdl_dict_new(2);
+    for (size_t i = 0; pdl_is_list(messages) && i < pdl_list_len(messages); i++) {
+        pdl_vref calls = pdl_message_calls(pdl_list_at(messages, i));
+        for (size_t k = 0; pdl_is_list(calls) && k < pdl_list_len(calls); k++) {
+            pdl_val name = pdl_text(pdl_call_name(pdl_list_at(calls, k)));
+            if (pdl_str_get(name).n && pdl_is_absent(pdl_dict_find(seen, name)))
+                tools = pdl_list_push(
+                    tools, spec_of(pdl_str_get(name).p, about, pdl_tool_schema(pdl_absent())));
+            seen = pdl_dict_put(seen, name, pdl_null());
+        }
+    }
+    pdl_drop(seen);
+    pdl_drop(about);
+    return tools;
+}
+
 static pdl_val put_tools(pdl_ask *a, pdl_val body) {
     pdl_vref given = pdl_dict_getz(a->params, "tools"),
              choice = pdl_dict_getz(a->params, "tool_choice");
     pdl_val tools = pdl_list_new(2), how = choice_of(choice), schema = pdl_structured_for_tool(a);
+    pdl_vref fields = pdl_dict_getz(body, "additionalModelRequestFields");
+    bool thinks = pdl_thinking_is_on(pdl_thinking_of(a->name), fields);
     for (size_t i = 0; pdl_is_list(given) && i < pdl_list_len(given); i++)
         tools = pdl_list_push(tools, tool_of(pdl_list_at(given, i)));
     if (pdl_is_dict(schema)) {
         bool is_only = pdl_list_len(tools) == 0;
         tools = pdl_list_push(tools, schema_tool(schema));
         a->forced_tool = true;
-        if (is_only && pdl_is_absent(how))
+        if (is_only && pdl_is_absent(how) && !thinks)
             how = object_with("tool", object_with("name", pdl_textz(PDL_SCHEMA_TOOL)));
     }
     pdl_drop(schema);
+    if (pdl_list_len(tools) == 0) tools = add_past_tools(a->messages, tools);
     if (pdl_list_len(tools) == 0) {
         pdl_drop(tools);
         pdl_drop(how);
@@ -210,9 +240,7 @@ static bool is_converse_field(pdl_str k) {
                                         "promptVariables",
                                         "additionalModelResponseFieldPaths",
                                         "additionalModelRequestFields"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (pdl_str_is(k, names[i])) return true;
-    return false;
+    return PDL_STR_IN(k, names);
 }
 
 static pdl_val put_rest(const pdl_ask *a, pdl_val body, pdl_val rest) {
@@ -225,12 +253,7 @@ static pdl_val put_rest(const pdl_ask *a, pdl_val body, pdl_val rest) {
         else
             fields = pdl_dict_put(fields, pdl_keep(k), pdl_keep(v));
     }
-    int64_t budget = pdl_params_budget(effort);
-    if (budget) {
-        pdl_val t = object_with("type", pdl_textz("enabled"));
-        fields =
-            pdl_dict_putz(fields, "thinking", pdl_dict_putz(t, "budget_tokens", pdl_int(budget)));
-    }
+    fields = pdl_thinking_put(pdl_thinking_of(a->name), effort, fields);
     pdl_drop(rest);
     pdl_vref own = pdl_dict_getz(body, "additionalModelRequestFields");
     if (pdl_is_dict(own)) fields = pdl_dict_merge(fields, own);
@@ -245,7 +268,7 @@ static pdl_val put_limit(const pdl_ask *a, pdl_val config) {
     int64_t budget = pdl_is_dict(own) && !pdl_text_is(pdl_dict_getz(own, "type"), "disabled")
                          ? pdl_count_of(own, "budget_tokens", 0)
                          : 0;
-    if (budget == 0) budget = pdl_params_budget(pdl_dict_getz(a->params, "reasoning_effort"));
+    if (budget == 0) budget = pdl_thinking_tokens(pdl_dict_getz(a->params, "reasoning_effort"));
     if (budget == 0 || !pdl_is_absent(pdl_dict_getz(config, "maxTokens"))) return config;
     return pdl_dict_putz(config, "maxTokens", pdl_int(budget + PDL_ANSWER_TOKENS));
 }
@@ -334,10 +357,12 @@ static pdl_vref get(pdl_vref v, const char *key) {
 static void add_usage(pdl_vref u, pdl_reply_builder *d) {
     if (!pdl_is_dict(u)) return;
     int64_t read = pdl_count_of(u, "cacheReadInputTokens", -1),
+            written = pdl_count_of(u, "cacheWriteInputTokens", -1),
             prompt = pdl_count_of(u, "inputTokens", 0);
-    prompt += (read > 0 ? read : 0) + pdl_count_of(u, "cacheWriteInputTokens", 0);
-    pdl_reply_builder_set(&d->usage,
-                          pdl_usage_new(prompt, pdl_count_of(u, "outputTokens", 0), read, -1));
+    prompt += (read > 0 ? read : 0) + (written > 0 ? written : 0);
+    pdl_val usage = pdl_usage_new(prompt, pdl_count_of(u, "outputTokens", 0), read, -1);
+    if (written >= 0) usage = pdl_dict_putz(usage, "cache_creation_input_tokens", pdl_int(written));
+    pdl_reply_builder_set(&d->usage, usage);
 }
 
 static void add_call(pdl_vref use, int64_t index, pdl_vref input, pdl_reply_builder *d) {
@@ -362,9 +387,11 @@ static void add_hidden_thought(pdl_vref data, pdl_reply_builder *d) {
 }
 
 static void add_block_of_reply(pdl_vref block, int64_t index, pdl_reply_builder *d) {
-    pdl_vref text = get(block, "text"), use = get(block, "toolUse"),
+    pdl_vref use = get(block, "toolUse"), cited = get(block, "citationsContent"),
              thought = get(get(block, "reasoningContent"), "reasoningText");
-    if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
+    bool is_other = pdl_is_dict(use) || pdl_is_dict(get(block, "reasoningContent"));
+    if (!is_other || pdl_is_str(get(block, "text")))
+        pdl_reply_builder_parts(d, pdl_is_dict(cited) ? get(cited, "content") : block);
     if (pdl_is_dict(use)) add_call(use, index, get(use, "input"), d);
     if (pdl_is_str(get(thought, "text"))) {
         pdl_reply_builder_reasoning(d, pdl_str_get(get(thought, "text")));
@@ -376,14 +403,15 @@ static void add_block_of_reply(pdl_vref block, int64_t index, pdl_reply_builder 
 static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     pdl_reply_builder d;
     pdl_vref content = get(get(get(json, "output"), "message"), "content");
-    if (!pdl_is_list(content)) {
+    if (!pdl_is_list(content) && !pdl_is_str(content) && !pdl_is_dict(content)) {
         pdl_drop(json);
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no output.message");
     }
     pdl_reply_builder_init(&d);
     d.head = pdl_dict_putz(d.head, "model", pdl_text(a->name));
-    for (size_t i = 0; i < pdl_list_len(content); i++)
+    for (size_t i = 0; pdl_is_list(content) && i < pdl_list_len(content); i++)
         add_block_of_reply(pdl_list_at(content, i), (int64_t)i, &d);
+    if (!pdl_is_list(content)) add_block_of_reply(content, 0, &d);
     pdl_reply_builder_stop(&d, get(json, "stopReason"));
     add_usage(get(json, "usage"), &d);
     return pdl_reply_builder_end(&d, json, raw, err);
@@ -394,7 +422,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_reply_builder *d) {
     pdl_vref text = get(delta, "text"), input = get(get(delta, "toolUse"), "input"),
              thought = get(delta, "reasoningContent");
-    if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
+    pdl_reply_builder_parts(d, pdl_is_str(delta) ? delta : text);
     if (pdl_is_str(input))
         pdl_reply_builder_arguments(d, index, pdl_str_get(input), a->forced_tool);
     if (pdl_is_str(get(thought, "text")))
@@ -442,15 +470,16 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
 
 /* --- marks ------------------------------------------------------------------------------------ */
 
-/* The address of an inference profile does not reveal which model it leads to; the program may know
- * it. */
+/* Returns where this model accepts marks. The address of an inference profile does not contain
+ * the name of its model. There only texts get marks, and only when the program requests marks
+ * (`own`). */
 static pdl_mark_places mark_places(pdl_str model, bool own) {
     static const struct {
         const char *word;
         pdl_mark_places places;
     } rows[] = {
 #define M(word, places) {word, PDL_MARKS_##places},
-#include "model/wire/bedrock_marks.def"
+#include "model/wire/bedrock_cache_marks.def"
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (pdl_str_find(model, pdl_str_of(rows[i].word), 0) != PDL_NOT_FOUND)
@@ -467,7 +496,7 @@ static const pdl_mark_form marks = {.tools_in = "toolConfig",
 
 const pdl_dialect pdl_dialect_bedrock = {.name = "bedrock",
                                          .media = PDL_MEDIA_IMAGE | PDL_MEDIA_FILE,
-                                         .framing = PDL_STREAM_FRAMES,
+                                         .framing = PDL_FRAMING_FRAMES,
                                          .resign = true,
                                          .write = write,
                                          .read = read,

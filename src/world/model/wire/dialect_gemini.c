@@ -1,5 +1,7 @@
-/* dialect_gemini.c -- Google's generateContent, at Gemini and at Vertex AI (spec providers
- * 13.3).
+/* dialect_gemini.c -- Google's generateContent, at Gemini and at Vertex AI (spec providers 13.3).
+ * The service has contents with typed parts instead of messages. It requires a user message, and
+ * wants the signatures of its calls and thoughts back. Vertex AI differs from Gemini only in its
+ * address and its credentials.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,9 +9,11 @@
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/structured.h"
-#include "model/call/embed.h"
+#include "model/ask/thinking.h"
+#include "model/call/embedding_calls.h"
+#include "model/wire/gemini_schema.h"
 #include "model/wire/google.h"
-#include "model/wire/parts.h"
+#include "model/wire/message_parts.h"
 #include "value/member.h"
 
 #include "base/banned.h"
@@ -57,13 +61,15 @@ static pdl_val parts_of(pdl_vref message, pdl_val list) {
 }
 
 /* Returns the object that holds the text of a result; a text that is a JSON object is sent as that
- * object. */
+ * object. The service takes a `$ref` in it for the name of a part and refuses the request, so such
+ * an object (a result that has a schema in it) is sent as a text. */
 static pdl_val response_of(pdl_vref content) {
     pdl_buf text = PDL_BUF;
     pdl_err err = {0};
     pdl_val v;
     pdl_message_text(content, &text);
-    if (pdl_json_read(pdl_buf_str(&text), PDL_JSON_PYTHON, &v, NULL, &err)) {
+    bool has_ref = pdl_str_find(pdl_buf_str(&text), PDL_STR("\"$ref\""), 0) != PDL_NOT_FOUND;
+    if (!has_ref && pdl_json_read(pdl_buf_str(&text), PDL_JSON_PYTHON, &v, NULL, &err)) {
         if (pdl_is_dict(v)) {
             pdl_buf_fini(&text);
             return v;
@@ -121,6 +127,10 @@ static pdl_val put_messages(const pdl_ask *a, pdl_val body) {
 
 /* --- tools and schema ------------------------------------------------------------------------- */
 
+static bool is_first_generation(const pdl_ask *a) {
+    return pdl_str_starts(a->name, PDL_STR("gemini-1."));
+}
+
 /* Returns false for the schema of an object without properties, which Gemini refuses. */
 static bool takes_arguments(pdl_vref schema) {
     static const char *const others[] = {"$ref", "allOf", "anyOf", "oneOf"};
@@ -130,8 +140,18 @@ static bool takes_arguments(pdl_vref schema) {
     return pdl_is_dict(props) && pdl_dict_len(props) > 0;
 }
 
-static pdl_val declaration_of(pdl_vref f) {
+/* Adds the parameters of a function in the form that can say them. The first generation of models
+ * has one form only. */
+static pdl_val put_parameters(const pdl_ask *a, pdl_vref schema, pdl_val declaration) {
     static const char *const refused[] = {"additionalProperties", "strict", "$schema", NULL};
+    pdl_val reduced = pdl_structured_without(schema, refused);
+    if (is_first_generation(a) || pdl_gemini_schema_is_plain(reduced))
+        return pdl_dict_putz(declaration, "parameters", reduced);
+    pdl_drop(reduced);
+    return pdl_dict_putz(declaration, "parameters_json_schema", pdl_keep(schema));
+}
+
+static pdl_val declaration_of(const pdl_ask *a, pdl_vref f) {
     static const char *const kept[] = {"name", "description"};
     pdl_val out = pdl_dict_new(3);
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
@@ -139,9 +159,7 @@ static pdl_val declaration_of(pdl_vref f) {
         if (pdl_is_str(v)) out = pdl_dict_putz(out, kept[i], pdl_keep(v));
     }
     pdl_vref schema = pdl_dict_getz(f, "parameters");
-    return takes_arguments(schema)
-               ? pdl_dict_putz(out, "parameters", pdl_structured_without(schema, refused))
-               : out;
+    return takes_arguments(schema) ? put_parameters(a, schema, out) : out;
 }
 
 static pdl_val put_tools(const pdl_ask *a, pdl_val body) {
@@ -150,7 +168,7 @@ static pdl_val put_tools(const pdl_ask *a, pdl_val body) {
     for (size_t i = 0; pdl_is_list(given) && i < pdl_list_len(given); i++) {
         pdl_vref tool = pdl_list_at(given, i), f = pdl_tool_function(tool);
         if (pdl_is_dict(f))
-            functions = pdl_list_push(functions, declaration_of(f));
+            functions = pdl_list_push(functions, declaration_of(a, f));
         else
             /* the service itself provides this tool */
             tools = pdl_list_push(tools, pdl_keep(tool));
@@ -182,9 +200,8 @@ static pdl_val put_choice(const pdl_ask *a, pdl_val body) {
  * another name. */
 static pdl_val put_schema(const pdl_ask *a, pdl_vref schema, pdl_val config) {
     static const char *const refused[] = {"additionalProperties", "strict", "$schema", NULL};
-    bool old = pdl_str_starts(a->name, PDL_STR("gemini-1."));
     config = pdl_dict_putz(config, "response_mime_type", pdl_textz("application/json"));
-    if (old)
+    if (is_first_generation(a))
         return pdl_dict_putz(config, "response_schema", pdl_structured_without(schema, refused));
     return pdl_dict_putz(config, "response_json_schema", pdl_keep(schema));
 }
@@ -228,19 +245,23 @@ static const pdl_param_rule rules[] = {
     {.name = "logit_bias", .to = PDL_TO_REFUSED},
 };
 
+/* Returns the number of thinking tokens; -1 when the program says nothing about it. */
+static int64_t thinking_budget(const pdl_ask *a) {
+    pdl_vref own = pdl_dict_getz(a->params, "thinking");
+    int64_t budget = pdl_thinking_google_tokens(pdl_dict_getz(a->params, "reasoning_effort"));
+    if (budget >= 0) return budget;
+    return pdl_is_dict(own) ? pdl_count_of(own, "budget_tokens", -1) : -1;
+}
+
 static pdl_val put_thinking(const pdl_ask *a, pdl_val config) {
-    static const struct {
-        const char *name;
-        int64_t budget;
-    } budgets[] = {{"none", 0},   {"disable", 0},   {"minimal", 128},
-                   {"low", 1024}, {"medium", 2048}, {"high", 4096}};
-    pdl_vref effort = pdl_dict_getz(a->params, "reasoning_effort"),
-             own = pdl_dict_getz(a->params, "thinking");
-    int64_t budget = pdl_is_dict(own) ? pdl_count_of(own, "budget_tokens", -1) : -1;
-    for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++)
-        if (pdl_text_is(effort, budgets[i].name)) budget = budgets[i].budget;
+    int64_t budget = thinking_budget(a);
+    pdl_thinking form = pdl_thinking_of(a->name);
     if (budget < 0 || !pdl_is_absent(pdl_dict_getz(config, "thinkingConfig"))) return config;
-    pdl_val t = object_with("thinkingBudget", pdl_int(budget));
+    pdl_val level = form == PDL_THINKING_BUDGET
+                        ? pdl_absent()
+                        : pdl_thinking_level(form, pdl_dict_getz(a->params, "reasoning_effort"));
+    pdl_val t = pdl_is_absent(level) ? object_with("thinkingBudget", pdl_int(budget))
+                                     : object_with("thinkingLevel", level);
     return pdl_dict_putz(config, "thinkingConfig",
                          pdl_dict_putz(t, "includeThoughts", pdl_bool(budget > 0)));
 }
@@ -405,6 +426,15 @@ static void add_image(pdl_vref media, pdl_reply_builder *d) {
     d->arrived++;
 }
 
+/* Returns true for a part that has nothing but the marks of a thought. */
+static bool is_mark_alone(pdl_vref part) {
+    static const char *const marks[] = {"thought", "thoughtSignature", "thought_signature"};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+        n += !pdl_is_absent(get(part, marks[i], NULL));
+    return n && pdl_dict_len(part) == n;
+}
+
 static void add_part_of_reply(pdl_vref part, pdl_reply_builder *d) {
     pdl_vref text = get(part, "text", NULL), f = get(part, "functionCall", "function_call"),
              thought = get(part, "thought", NULL), media = get(part, "inlineData", "inline_data");
@@ -412,12 +442,21 @@ static void add_part_of_reply(pdl_vref part, pdl_reply_builder *d) {
         add_call(part, f, d);
     } else if (pdl_is_dict(media)) {
         add_image(media, d);
-    } else if (pdl_is_str(text)) {
-        if (pdl_is_bool(thought) && pdl_bool_of(thought))
-            pdl_reply_builder_reasoning(d, pdl_str_get(text));
-        else
-            pdl_reply_builder_text(d, pdl_str_get(text));
+    } else if (pdl_is_str(text) && pdl_is_bool(thought) && pdl_bool_of(thought)) {
+        pdl_reply_builder_reasoning(d, pdl_str_get(text));
+    } else if (!is_mark_alone(part)) {
+        pdl_reply_builder_parts(d, part);
     }
+}
+
+/* Adds the content of a candidate. Gateways also write one part, or a text. */
+static void add_content(pdl_vref candidate, pdl_reply_builder *d) {
+    pdl_vref content = get(candidate, "content", NULL), parts = get(content, "parts", "text");
+    if (pdl_is_absent(content)) parts = get(candidate, "text", "output");
+    if (pdl_is_str(content) || pdl_is_list(content)) parts = content;
+    for (size_t i = 0; pdl_is_list(parts) && i < pdl_list_len(parts); i++)
+        add_part_of_reply(pdl_list_at(parts, i), d);
+    if (!pdl_is_list(parts)) add_part_of_reply(parts, d);
 }
 
 static pdl_val token_of(pdl_vref t) {
@@ -447,23 +486,39 @@ static void add_logprobs(pdl_vref v, pdl_reply_builder *d) {
 }
 
 static void add_candidate(pdl_vref c, pdl_reply_builder *d) {
-    pdl_vref parts = get(get(c, "content", NULL), "parts", NULL),
-             finish = get(c, "finishReason", "finish_reason");
-    for (size_t i = 0; pdl_is_list(parts) && i < pdl_list_len(parts); i++)
-        add_part_of_reply(pdl_list_at(parts, i), d);
+    pdl_vref finish = get(c, "finishReason", "finish_reason");
+    add_content(c, d);
     pdl_reply_builder_finish(d, finish);
     pdl_vref why = get(c, "finishMessage", "finish_message");
     if (pdl_is_str(why)) pdl_reply_builder_set(&d->finish_message, pdl_keep(why));
     add_logprobs(get(c, "logprobsResult", NULL), d);
 }
 
+/* Makes an error of a prompt that the service refused: an answer without candidates, which gives
+ * the reason. With candidates the reason is only why the text ends. */
+static void add_block(pdl_vref json, pdl_reply_builder *d) {
+    pdl_vref feedback = get(json, "promptFeedback", "prompt_feedback"),
+             reason = get(feedback, "blockReason", "block_reason"),
+             why = get(feedback, "blockReasonMessage", "block_reason_message"),
+             list = get(json, "candidates", NULL);
+    if (!pdl_is_str(reason)) return;
+    pdl_reply_builder_set(&d->finish, pdl_textz("content_filter"));
+    if (d->begun || (pdl_is_list(list) && pdl_list_len(list))) return;
+    pdl_buf text = PDL_BUF;
+    pdl_buf_putf(&text, "the prompt was blocked, with the reason %.*s",
+                 PDL_FMT(pdl_str_get(reason)));
+    if (pdl_is_str(why)) pdl_buf_putf(&text, ": %.*s", PDL_FMT(pdl_str_get(why)));
+    pdl_val error = object_with("code", pdl_textz("content_filter"));
+    error = pdl_dict_putz(error, "message", pdl_text_of_buf(&text));
+    pdl_reply_builder_set(&d->error, object_with("error", error));
+}
+
 static void add_head(pdl_vref json, pdl_reply_builder *d) {
     pdl_vref u = get(json, "usageMetadata", "usage_metadata"),
-             model = get(json, "modelVersion", NULL), id = get(json, "responseId", NULL),
-             blocked = get(get(json, "promptFeedback", NULL), "blockReason", NULL);
+             model = get(json, "modelVersion", NULL), id = get(json, "responseId", NULL);
     if (pdl_is_str(id)) d->head = pdl_dict_putz(d->head, "id", pdl_keep(id));
     if (pdl_is_str(model)) d->head = pdl_dict_putz(d->head, "model", pdl_keep(model));
-    if (pdl_is_str(blocked)) pdl_reply_builder_set(&d->finish, pdl_textz("content_filter"));
+    add_block(json, d);
     if (!pdl_is_dict(u)) return;
     int64_t thoughts = pdl_count_of(u, "thoughtsTokenCount", -1);
     int64_t out = pdl_count_of(u, "candidatesTokenCount", 0) + (thoughts > 0 ? thoughts : 0);
@@ -496,8 +551,10 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     pdl_reply_builder_init(&d);
     if (pdl_is_dict(json)) add_head(json, &d);
     if (n) add_candidate(pdl_list_at(list, 0), &d);
-    bool ok = n || !pdl_is_absent(d.finish)
-                  ? pdl_reply_builder_check(&d, err)
+    pdl_str blocked = pdl_member_str(pdl_member(d.error, "error"), "message");
+    bool ok = blocked.n
+                  ? pdl_err_set(err, PDL_E_content_policy, (pdl_loc){0}, "%.*s", PDL_FMT(blocked))
+              : n ? pdl_reply_builder_check(&d, err)
                   : pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no candidates");
     if (ok) *raw = pdl_reply_builder_take(&d);
     for (size_t i = 1; ok && i < n; i++) *raw = add_choice(*raw, pdl_list_at(list, i), i);

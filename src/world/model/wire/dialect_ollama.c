@@ -1,13 +1,16 @@
 /* dialect_ollama.c -- the native interface of Ollama: /api/chat and /api/generate (spec providers
- * 11).
+ * 11). /api/chat takes messages. /api/generate takes one prompt, so messages are written as a text
+ * there, and calls of tools are emulated: an instruction asks for a JSON object, which is read from
+ * the answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/num.h"
+#include "base/word_list.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/structured.h"
-#include "model/wire/parts.h"
+#include "model/wire/message_parts.h"
 #include "value/json_write.h"
 #include "value/member.h"
 #include "value/text.h"
@@ -41,9 +44,7 @@ static void put_effort(writer *w, pdl_vref v) {
 /* Returns true for fields of /api/generate that are written beside the prompt. */
 static bool is_generate_field(pdl_str k) {
     static const char *const fields[] = {"raw", "system", "template", "suffix", "context"};
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        if (pdl_str_is(k, fields[i])) return true;
-    return false;
+    return PDL_STR_IN(k, fields);
 }
 
 /* Writes a parameter that a column of params.def cannot describe. */
@@ -316,27 +317,38 @@ static void add_common(pdl_vref json, pdl_reply_builder *d) {
     pdl_reply_builder_set(&d->usage, usage_of(json));
 }
 
+static bool is_done(pdl_vref json) {
+    pdl_vref done = pdl_dict_getz(json, "done");
+    return pdl_is_bool(done) && pdl_bool_of(done);
+}
+
 static void add_chat(pdl_vref json, pdl_reply_builder *d) {
     pdl_vref m = pdl_dict_getz(json, "message");
+    d->has_unread |= !pdl_is_dict(m) && !is_done(json);
     if (!pdl_is_dict(m)) return;
     d->begun = true;
     pdl_vref content = pdl_dict_getz(m, "content"), thought = pdl_dict_getz(m, "thinking"),
              calls = pdl_dict_getz(m, "tool_calls");
+    if (pdl_is_absent(content)) content = pdl_dict_getz(m, "text");
+    if (pdl_is_absent(content)) content = pdl_dict_getz(m, "parts");
     if (pdl_is_str(thought) && pdl_str_get(thought).n)
         pdl_reply_builder_reasoning(d, pdl_str_get(thought));
-    if (pdl_is_str(content)) pdl_reply_builder_text(d, pdl_str_get(content));
+    pdl_reply_builder_parts(d, content);
     if (!pdl_is_list(calls)) return;
     pdl_val list = openai_calls(calls); /* calls arrive complete; each gets an id */
     pdl_reply_builder_tools(d, list);
     pdl_drop(list);
 }
 
+static bool is_said(pdl_vref text) { return pdl_is_str(text) || pdl_reply_content_is_parts(text); }
+
 static void add_generate(pdl_vref json, pdl_reply_builder *d) {
     pdl_vref text = pdl_dict_getz(json, "response"), thought = pdl_dict_getz(json, "thinking");
-    d->begun |= pdl_is_str(text);
+    d->begun |= is_said(text);
+    d->has_unread |= !is_said(text) && !is_done(json);
     if (pdl_is_str(thought) && pdl_str_get(thought).n)
         pdl_reply_builder_reasoning(d, pdl_str_get(thought));
-    if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
+    pdl_reply_builder_parts(d, text);
 }
 
 static bool emulates_tools(const pdl_ask *a) {
@@ -376,8 +388,17 @@ static bool is_message(pdl_vref m) {
     return is;
 }
 
+/* Returns true for a message of an answer. {message: {text: ".."}} alone may be an error. */
+static bool is_message_of(pdl_vref json) {
+    pdl_vref m = pdl_member(json, "message"), text = pdl_member(m, "text");
+    bool is_marked = pdl_is_bool(pdl_member(json, "done"));
+    return is_message(m) || (is_marked && pdl_is_str(text));
+}
+
 static bool is_chat(pdl_vref json) {
-    return pdl_is_dict(pdl_dict_getz(json, "message")) || pdl_is_bool(pdl_dict_getz(json, "done"));
+    pdl_vref m = pdl_dict_getz(json, "message");
+    bool is_bare = pdl_is_absent(m) || !pdl_val_truth(m) || pdl_is_dict(m);
+    return is_message_of(json) || (is_bare && pdl_is_bool(pdl_dict_getz(json, "done")));
 }
 
 static bool is_generated(pdl_vref json) {
@@ -387,7 +408,7 @@ static bool is_generated(pdl_vref json) {
 static bool read_with(const pdl_ask *a, bool generate, pdl_val json, pdl_val *raw, pdl_err *err) {
     pdl_reply_builder d;
     pdl_vref part = pdl_member(json, generate ? "response" : "message");
-    if (generate ? !pdl_is_str(part) : !is_message(part)) {
+    if (generate ? !is_said(part) : !is_message_of(json)) {
         pdl_drop(json);
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no %s",
                            generate ? "response" : "message");
@@ -431,14 +452,14 @@ static bool event_generate(const pdl_ask *a, pdl_str text, pdl_reply_builder *d,
 
 const pdl_dialect pdl_dialect_ollama_chat = {.name = "ollama_chat",
                                              .media = PDL_MEDIA_IMAGE,
-                                             .framing = PDL_STREAM_LINES,
+                                             .framing = PDL_FRAMING_LINES,
                                              .write = write_chat,
                                              .read = read_chat,
                                              .event = event_chat,
                                              .embedder = &pdl_embedder_ollama};
 const pdl_dialect pdl_dialect_ollama = {.name = "ollama",
                                         .media = PDL_MEDIA_IMAGE,
-                                        .framing = PDL_STREAM_LINES,
+                                        .framing = PDL_FRAMING_LINES,
                                         .write = write_generate,
                                         .read = read_generate,
                                         .event = event_generate,

@@ -8,7 +8,8 @@
 #include "model/ask/params.h"
 #include "model/ask/structured.h"
 #include "model/wire/chunk.h"
-#include "value/peer_words.h"
+#include "value/member.h"
+#include "value/peer_message.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -279,7 +280,7 @@ static void put_stream(writer *w) {
     bool own = !pdl_is_absent(pdl_dict_getz(a->given, "stream_options"));
     if (a->stream && !own && !(w->quirks & PDL_Q_NO_USAGE_OPT))
         put(w, "stream_options", pdl_dict_putz(pdl_dict_new(1), "include_usage", pdl_bool(true)));
-    if (w->quirks & PDL_Q_USAGE && pdl_is_absent(pdl_dict_getz(w->body, "usage")))
+    if (w->quirks & PDL_Q_OPENROUTER && pdl_is_absent(pdl_dict_getz(w->body, "usage")))
         put(w, "usage", pdl_dict_putz(pdl_dict_new(1), "include", pdl_bool(true)));
 }
 
@@ -298,12 +299,13 @@ static bool says_gemini(pdl_str name) {
     return false;
 }
 
-/* Returns true for Google's models and for gateways, where any alias may name one of them. Services
- * that refuse a name in messages refuse each member that they do not know. */
+/* Returns true when the service wants the mark of a thought back, or may forward it to a model that
+ * wants it. These are Google's models, and gateways, whose aliases may mean any model. Services
+ * that refuse a name in messages also refuse unknown members, so they get no marks. */
 static bool wants_marks(const pdl_ask *a) {
     unsigned quirks = a->provider->quirks;
     if (quirks & PDL_Q_NO_NAME) return false;
-    return quirks & (PDL_Q_GATEWAY | PDL_Q_SITE) || says_gemini(a->name) ||
+    return quirks & (PDL_Q_GATEWAY | PDL_Q_OPENROUTER) || says_gemini(a->name) ||
            pdl_str_ends(pdl_url_host(a->base), PDL_STR(".googleapis.com"));
 }
 
@@ -355,18 +357,20 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 
 static bool is_null(pdl_vref v) { return pdl_is_absent(v) || pdl_is_null(v); }
 
-/* Adds a function_call, the form of calls before tool_calls, in pieces. */
-static void add_function(pdl_reply_builder *d, pdl_vref f) {
-    pdl_vref name = pdl_dict_getz(f, "name"), args = pdl_dict_getz(f, "arguments");
-    if (pdl_is_absent(d->function)) d->function = pdl_is_str(name) ? pdl_keep(name) : pdl_textz("");
-    if (!pdl_is_str(args)) return;
-    pdl_buf_put(&d->function_args, pdl_str_get(args));
-    d->arrived += pdl_str_get(args).n;
+/* Adds a content that is no text. A value of which nothing can be read, such as an object that is
+ * the answer itself, is kept as it is. */
+static void add_content(pdl_reply_builder *d, pdl_vref key, pdl_vref v) {
+    size_t before = d->arrived;
+    bool was_unread = d->has_unread;
+    pdl_reply_builder_parts(d, v);
+    if (d->arrived != before || pdl_reply_content_is_parts(v)) return;
+    d->has_unread = was_unread;
+    d->extra = pdl_dict_put(d->extra, pdl_keep(key), pdl_keep(v));
 }
 
 static void add_delta_field(pdl_reply_builder *d, pdl_vref key, pdl_vref v) {
     pdl_str k = pdl_str_get(key);
-    if (pdl_is_null(v)) return;
+    if (pdl_str_is(k, "content") ? pdl_reply_is_void(v) : pdl_is_null(v)) return;
     if (pdl_str_is(k, "content") && pdl_is_str(v)) {
         pdl_reply_builder_text(d, pdl_str_get(v));
     } else if (pdl_str_is(k, "role")) {
@@ -376,30 +380,34 @@ static void add_delta_field(pdl_reply_builder *d, pdl_vref key, pdl_vref v) {
     } else if ((pdl_str_is(k, "reasoning_content") || pdl_str_is(k, "reasoning")) &&
                pdl_is_str(v)) {
         pdl_reply_builder_reasoning(d, pdl_str_get(v));
-    } else if (pdl_str_is(k, "content") && (pdl_is_list(v) || pdl_is_dict(v))) {
-        pdl_reply_builder_parts(d, v);
+    } else if (pdl_str_is(k, "content")) {
+        add_content(d, key, v);
     } else if (pdl_str_is(k, "function_call") && pdl_is_dict(v)) {
-        add_function(d, v);
+        pdl_reply_builder_function(d, v);
     } else if (pdl_str_is(k, "refusal") && pdl_is_str(v)) {
         pdl_reply_builder_refusal(d, pdl_str_get(v));
+    } else if (pdl_str_is(k, "reasoning_details") && pdl_is_list(v)) {
+        pdl_reply_details_add(d, v);
     } else {
         d->extra = pdl_dict_put(d->extra, pdl_keep(key), pdl_keep(v));
     }
 }
 
-/* Returns true when the pieces had this member of a whole message. */
+/* Returns true when earlier pieces have brought this member, so that the whole message only repeats
+ * it. */
 static bool has_had(const pdl_reply_builder *d, pdl_str key) {
     if (d->by_message) return false;
     if (pdl_str_is(key, "content") || pdl_str_is(key, "text")) return d->content.len;
     if (pdl_str_is(key, "tool_calls")) return d->tools.n;
-    if (pdl_str_is(key, "function_call")) return !pdl_is_absent(d->function);
+    if (pdl_str_is(key, "function_call")) return d->function_is_call || !pdl_is_absent(d->function);
     if (pdl_str_is(key, "refusal")) return d->refusal.len;
+    if (pdl_str_is(key, "reasoning_details")) return pdl_reply_details_any(d);
     bool thought = pdl_str_is(key, "reasoning") || pdl_str_is(key, "reasoning_content");
     return thought && d->reasoning.len;
 }
 
-/* Adds the members of a delta, or of a `message` in its place. After deltas, that is the whole
- * message and has once more what they had. */
+/* Adds the members of a delta, or those of a `message` that a server sends instead. A message that
+ * follows deltas is the whole message, so members that the deltas have brought are skipped. */
 static void add_fields(pdl_reply_builder *d, pdl_vref delta, bool is_message) {
     bool is_plain =
         pdl_is_str(pdl_dict_getz(delta, "text")) && is_null(pdl_dict_getz(delta, "content"));
@@ -428,10 +436,12 @@ static void add_choice(const pdl_ask *a, pdl_vref choice, pdl_reply_builder *d) 
     if (is_empty) delta = m;
     if (pdl_is_str(delta)) pdl_reply_builder_text(d, pdl_str_get(delta));
     if (pdl_is_dict(delta)) add_fields(d, delta, is_empty);
+    if (pdl_is_list(delta) && pdl_list_len(delta)) d->has_unread = true;
     pdl_vref text = pdl_dict_getz(choice, is_null(delta) ? "content" : "text");
     if (!pdl_is_str(text)) text = pdl_dict_getz(choice, "text");
     pdl_vref finish = pdl_dict_getz(choice, "finish_reason");
     pdl_vref logprobs = pdl_dict_getz(choice, "logprobs");
+    if (is_null(delta) && pdl_reply_content_is_parts(text)) pdl_reply_builder_parts(d, text);
     if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
     pdl_reply_builder_finish(d, finish);
     if (!is_null(logprobs)) pdl_reply_builder_logprobs(d, logprobs);
@@ -457,9 +467,23 @@ static bool is_ours(pdl_vref chunk) {
            pdl_is_dict(pdl_dict_getz(chunk, "usage"));
 }
 
+/* Adds a usage that is not beside the choices: Moonshot writes it into the choice, Groq into
+ * `x_groq`. */
+static void add_inner_usage(pdl_reply_builder *d, pdl_vref chunk) {
+    pdl_vref list = pdl_dict_getz(chunk, "choices"),
+             choice = pdl_is_list(list) && pdl_list_len(list) ? pdl_list_at(list, 0) : pdl_absent();
+    const pdl_vref holders[] = {choice, pdl_dict_getz(chunk, "x_groq")};
+    for (size_t i = 0; i < sizeof holders / sizeof holders[0]; i++) {
+        pdl_vref usage = pdl_member(holders[i], "usage");
+        if (pdl_is_dict(usage) && !pdl_is_dict(d->usage))
+            pdl_reply_builder_set(&d->usage, pdl_keep(usage));
+    }
+}
+
 static void add_event(const pdl_ask *a, pdl_vref chunk, pdl_reply_builder *d) {
     pdl_reply_builder_choices(d, a, pdl_dict_getz(chunk, "choices"), add_choice);
     add_head(d, chunk);
+    add_inner_usage(d, chunk);
 }
 
 static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {

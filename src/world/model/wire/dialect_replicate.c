@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
-#include "model/ask/prompt.h"
+#include "model/ask/prompt_forms.h"
 #include "value/member.h"
 
 #include "base/banned.h"
@@ -145,8 +145,8 @@ static void refuse(pdl_vref json, pdl_err *err) {
     bool ended =
         pdl_text_is(s, "failed") || pdl_text_is(s, "canceled") || pdl_text_is(s, "aborted");
     pdl_err_set(err, ended ? PDL_E_server : PDL_E_protocol, (pdl_loc){0},
-                "the prediction did not succeed: %s%s%.*s",
-                pdl_str_get(s).p, log.n ? ": " : "", PDL_FMT(log));
+                "the prediction did not succeed: %s%s%.*s", pdl_str_get(s).p, log.n ? ": " : "",
+                PDL_FMT(log));
 }
 
 static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
@@ -157,6 +157,11 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
         refuse(json, err);
         pdl_drop(json);
         return false;
+    }
+    pdl_vref output = pdl_dict_getz(json, "output");
+    if (pdl_is_absent(output) || pdl_is_null(output)) {
+        pdl_drop(json);
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no output");
     }
     pdl_vref id = pdl_dict_getz(json, "id"), model = pdl_dict_getz(json, "model");
     pdl_reply_builder_init(&d);
@@ -173,7 +178,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 }
 
 const pdl_dialect pdl_dialect_replicate = {.name = "replicate",
-                                           .framing = PDL_STREAM_NONE,
+                                           .framing = PDL_FRAMING_NONE,
                                            .by_prompt = true,
                                            .write = write,
                                            .read = read,

@@ -1,13 +1,17 @@
-/* dialect_watsonx.c -- IBM watsonx.ai: chat, and text generation by prompt (spec providers 12).
+/* dialect_watsonx.c -- IBM watsonx.ai: chat, and text generation by prompt (spec providers 12). A
+ * chat has the form of OpenAI's chats, while text generation gets a prompt in the form that the
+ * model was trained on (prompt_forms.h). Both need a project or a space, and a token for which the
+ * key is exchanged.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
-#include "model/ask/prompt.h"
+#include "model/ask/prompt_forms.h"
 #include "model/ask/structured.h"
-#include "model/call/embed.h"
-#include "model/wire/parts.h"
+#include "model/call/embedding_calls.h"
+#include "model/wire/message_parts.h"
+#include "value/member.h"
 
 #include "base/banned.h"
 
@@ -228,19 +232,28 @@ static void add_counts(pdl_vref result, pdl_reply_builder *d) {
         &d->usage, pdl_usage_new(in > was_in ? in : was_in, out < 0 ? was_out : out, -1, -1));
 }
 
+/* Sets why the text ended. The word `cancelled` means a limit here; of other services it is an
+ * abort. */
+static void add_stop(pdl_vref stop, pdl_reply_builder *d) {
+    pdl_val length = pdl_textz("length");
+    if (!pdl_text_is(stop, "not_finished"))
+        pdl_reply_builder_finish(d, pdl_text_is(stop, "cancelled") ? length : stop);
+    pdl_drop(length);
+}
+
 static bool add_results(pdl_vref json, pdl_reply_builder *d) {
     static const char *const kept[] = {"model_id", "created_at", "system"};
     pdl_vref results = pdl_dict_getz(json, "results");
-    pdl_vref r =
-        pdl_is_list(results) && pdl_list_len(results) ? pdl_list_at(results, 0) : pdl_absent();
+    pdl_vref r = pdl_is_list(results) && pdl_list_len(results) ? pdl_list_at(results, 0) : results;
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
         pdl_vref v = pdl_dict_getz(json, kept[i]);
         if (!pdl_is_absent(v)) d->head = pdl_dict_putz(d->head, i ? kept[i] : "model", pdl_keep(v));
     }
-    if (!pdl_is_dict(r)) return false;
+    if (pdl_is_str(r)) pdl_reply_builder_text(d, pdl_str_get(r));
+    if (!pdl_is_dict(r)) return pdl_is_str(r);
     pdl_vref text = pdl_dict_getz(r, "generated_text"), stop = pdl_dict_getz(r, "stop_reason");
-    if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
-    if (!pdl_text_is(stop, "not_finished")) pdl_reply_builder_finish(d, stop);
+    pdl_reply_builder_parts(d, pdl_is_absent(text) ? pdl_dict_getz(r, "text") : text);
+    add_stop(stop, d);
     add_counts(r, d);
     return true;
 }
@@ -259,7 +272,8 @@ static bool read_text(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err
 }
 
 static bool is_ours(pdl_vref json) {
-    return pdl_is_list(pdl_dict_getz(json, "results")) ||
+    pdl_vref results = pdl_dict_getz(json, "results");
+    return pdl_is_list(results) || !pdl_is_absent(pdl_member(results, "generated_text")) ||
            pdl_is_dict(pdl_dict_getz(json, "system"));
 }
 

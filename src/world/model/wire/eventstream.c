@@ -154,8 +154,7 @@ static bool frame_size(pdl_str s, size_t *size, pdl_err *err) {
     if (s.n < PRELUDE) return true;
     size_t total = u32_at(s.p), n_head = u32_at(s.p + 4);
     if (crc_of(s.p, 8) != u32_at(s.p + 8)) return broken(err, "has a wrong checksum");
-    if (total < MIN_FRAME || n_head > total - MIN_FRAME)
-        return broken(err, "has a wrong length");
+    if (total < MIN_FRAME || n_head > total - MIN_FRAME) return broken(err, "has a wrong length");
     if (total > PDL_MAX_SSE_LINE_BYTES) return broken(err, "is too long");
     *size = total;
     return true;

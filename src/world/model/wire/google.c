@@ -1,7 +1,7 @@
 /* google.c -- finds credentials of Google Cloud and exchanges them; see google.h. The assertion of
  * a service account is a JWT signed with RS256 (RFC 7523); the assertion is exchanged for a token,
- * which is kept until it expires (token.h). Each assertion is different, so it does not identify
- * the token.
+ * which is kept until it expires (access_token.h). Each assertion is different, so it does not
+ * identify the token.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -57,8 +57,9 @@ bool pdl_google_credentials(const pdl_ask *a, pdl_val *out, pdl_err *err) {
         return read_json(s, "vertex_credentials", out, err);
     /* a file `.env` that names the address may name any file of the user here */
     bool is_named = !s.n && !a->env->file_keys_only;
-    const char *path =
-        is_named ? pdl_env_get(a->env, "GOOGLE_APPLICATION_CREDENTIALS") : s.n ? s.p : NULL;
+    const char *path = is_named ? pdl_env_get(a->env, "GOOGLE_APPLICATION_CREDENTIALS")
+                       : s.n    ? s.p
+                                : NULL;
     *out = pdl_absent();
     return !path || read_path(path, out, err);
 }

@@ -44,7 +44,7 @@ pdl_str pdl_url_host(pdl_str url);
  * Borrowed. */
 pdl_str pdl_url_path(pdl_str url);
 /* Returns true when the path after base (or after the host, if url does not begin with base) has a
- * part "." or "..". A name in the URL would then lead to another path than one below base. */
+ * part "." or "..". With such a part, the URL could lead to a path that is not below base. */
 bool pdl_url_leaves(pdl_str url, pdl_str base);
 /* Returns true when both URLs have the same scheme, host and port. Credentials are sent to no other
  * origin. */

@@ -9,14 +9,15 @@
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/wire/dialect.h"
+#include "model/wire/message_parts.h"
 #include "value/member.h"
-#include "value/peer_words.h"
+#include "value/peer_message.h"
 
 #include "base/banned.h"
 
 /* SHOWN: bytes of an unreadable event that a message quotes. ASIDE: number of choices with another
- * index than 0 that wait for choice 0. */
-enum { SHOWN = 2000, ASIDE = 20000 };
+ * index than 0 that wait for choice 0. DEEPEST: number of parts inside parts that are followed. */
+enum { SHOWN = 2000, ASIDE = 20000, DEEPEST = 4 };
 
 static const char think_open[] = "<think>", think_close[] = "</think>";
 
@@ -39,6 +40,9 @@ void pdl_reply_builder_init(pdl_reply_builder *d) {
                              .tool_ids = pdl_absent(),
                              .function = pdl_absent(),
                              .function_args = PDL_BUF,
+                             .details = pdl_absent(),
+                             .detail = pdl_absent(),
+                             .detail_text = PDL_BUF,
                              .new_logprobs = pdl_absent()};
 }
 
@@ -54,6 +58,7 @@ void pdl_reply_builder_fini(pdl_reply_builder *d) {
     pdl_drop(d->suspect);
     pdl_drop(d->aside);
     pdl_reply_tools_fini(d);
+    pdl_reply_details_fini(d);
     pdl_buf_fini(&d->content);
     pdl_buf_fini(&d->reasoning);
     pdl_buf_fini(&d->refusal);
@@ -150,7 +155,8 @@ static bool read_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str te
     }
     add(a, json, d);
     bool begun = d->content.len || d->reasoning.len || d->refusal.len || d->tools.n;
-    if (!begun && pdl_is_absent(d->suspect) && pdl_peer_fails_within(json))
+    bool is_odd = !begun && (d->has_unread || pdl_peer_fails_within(json));
+    if (is_odd && pdl_is_absent(d->suspect))
         d->suspect = json;
     else
         pdl_drop(json);
@@ -169,10 +175,16 @@ static bool asks_several(const struct pdl_ask *a) {
     return false;
 }
 
+/* Returns the index of a choice; a choice without one is the first. */
+static int64_t index_of(pdl_vref choice) {
+    int64_t index = 0;
+    return pdl_index_read(pdl_member(choice, "index"), &index) ? index : 0;
+}
+
 static void take_aside(pdl_reply_builder *d, const struct pdl_ask *a, pdl_add_event_fn *add) {
     pdl_val kept = d->aside;
     d->aside = pdl_absent();
-    d->choice = pdl_member_int(pdl_list_at(kept, 0), "index", 0);
+    d->choice = index_of(pdl_list_at(kept, 0));
     d->begun = true;
     for (size_t i = 0; i < pdl_list_len(kept); i++) add(a, pdl_list_at(kept, i), d);
     pdl_drop(kept);
@@ -182,10 +194,10 @@ static void take_aside(pdl_reply_builder *d, const struct pdl_ask *a, pdl_add_ev
 static void put_aside(pdl_reply_builder *d, const struct pdl_ask *a, pdl_vref choice,
                       pdl_add_event_fn *add) {
     if (asks_several(a)) return;
-    int64_t index = pdl_member_int(choice, "index", 0);
+    int64_t index = index_of(choice);
     if (pdl_is_absent(d->aside))
         d->aside = pdl_list_new(1);
-    else if (pdl_member_int(pdl_list_at(d->aside, 0), "index", 0) != index)
+    else if (index_of(pdl_list_at(d->aside, 0)) != index)
         return;
     d->aside = pdl_list_push(d->aside, pdl_keep(choice));
     d->add_aside = add;
@@ -198,7 +210,7 @@ void pdl_reply_builder_choices(pdl_reply_builder *d, const struct pdl_ask *a, pd
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
         pdl_vref choice = pdl_list_at(list, i);
         if (!pdl_is_dict(choice)) continue;
-        if (pdl_member_int(choice, "index", 0) == d->choice) {
+        if (index_of(choice) == d->choice) {
             d->begun = true;
             pdl_reply_builder_set(&d->aside, pdl_absent());
             add(a, choice, d);
@@ -246,15 +258,6 @@ void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text) {
     }
 }
 
-void pdl_reply_builder_parts(pdl_reply_builder *d, pdl_vref parts) {
-    if (pdl_is_dict(parts)) {
-        pdl_reply_builder_part(d, parts);
-        return;
-    }
-    for (size_t i = 0; pdl_is_list(parts) && i < pdl_list_len(parts); i++)
-        pdl_reply_builder_part(d, pdl_list_at(parts, i));
-}
-
 /* Adds a thought, which is a text or a list of parts. */
 static void add_thought(pdl_reply_builder *d, pdl_vref v) {
     pdl_buf text = PDL_BUF;
@@ -263,7 +266,8 @@ static void add_thought(pdl_reply_builder *d, pdl_vref v) {
     pdl_buf_fini(&text);
 }
 
-/* Appends to a list of the message that is neither text nor calls. Takes item. */
+/* Appends an item to a list that the message has besides its text and its calls: the thinking
+ * blocks or the images. Takes item. */
 static void push_extra(pdl_reply_builder *d, const char *key, pdl_val item) {
     pdl_vref old = pdl_dict_getz(d->extra, key);
     pdl_val list = pdl_list_push(pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1), item);
@@ -275,21 +279,55 @@ void pdl_reply_builder_thought(pdl_reply_builder *d, pdl_val block) {
     push_extra(d, "thinking_blocks", block);
 }
 
-void pdl_reply_builder_part(pdl_reply_builder *d, pdl_vref part) {
+static void add_parts(pdl_reply_builder *d, pdl_vref v, unsigned depth);
+
+/* Adds the text of a part, which some servers write as {value: text}, or as parts once more. Only a
+ * part without a type or of a text has it in `content` or `parts`: elsewhere this is what a tool
+ * answered. */
+static void add_inner(pdl_reply_builder *d, pdl_vref part, unsigned depth) {
+    static const char *const keys[] = {"text", "value", "content", "parts"};
+    pdl_str type = pdl_member_str(part, "type");
+    bool is_text = !type.n || pdl_str_ends(type, PDL_STR("text"));
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        pdl_vref inner = pdl_member(part, keys[i]);
+        if ((i && !is_text) || pdl_is_absent(inner) || pdl_is_null(inner)) continue;
+        add_parts(d, inner, depth + 1);
+        return;
+    }
+    if (is_text && pdl_is_null(pdl_member(part, "text")))
+        pdl_reply_builder_text(d, PDL_STR("")); /* an empty text, as some servers write it */
+    else if (pdl_dict_len(part))
+        d->has_unread = true;
+}
+
+static void add_part(pdl_reply_builder *d, pdl_vref part, unsigned depth) {
     pdl_str type = pdl_member_str(part, "type");
     pdl_vref text = pdl_member(part, "text"), refusal = pdl_member(part, "refusal"),
              thought = pdl_member(part, "thinking");
-    if (pdl_is_str(part))
-        pdl_reply_builder_text(d, pdl_str_get(part));
-    else if (pdl_str_is(type, "thinking") || pdl_str_is(type, "reasoning"))
+    if (pdl_str_is(type, "thinking") || pdl_str_is(type, "reasoning"))
         add_thought(d, pdl_is_absent(thought) ? text : thought);
     else if (pdl_str_is(type, "image_url"))
         push_extra(d, "images", pdl_keep(part));
-    else if (pdl_is_str(text))
-        pdl_reply_builder_text(d, pdl_str_get(text));
-    else if (pdl_is_str(refusal))
+    else if (pdl_is_str(refusal) && !pdl_is_str(text))
         pdl_reply_builder_refusal(d, pdl_str_get(refusal));
+    else
+        add_inner(d, part, depth);
 }
+
+static void add_parts(pdl_reply_builder *d, pdl_vref v, unsigned depth) {
+    if (pdl_is_absent(v) || pdl_is_null(v)) return;
+    if (pdl_is_str(v)) {
+        pdl_reply_builder_text(d, pdl_str_get(v));
+    } else if (depth > DEEPEST || (!pdl_is_list(v) && !pdl_is_dict(v))) {
+        d->has_unread = true;
+    } else if (pdl_is_dict(v)) {
+        add_part(d, v, depth);
+    } else {
+        for (size_t i = 0; i < pdl_list_len(v); i++) add_parts(d, pdl_list_at(v, i), depth + 1);
+    }
+}
+
+void pdl_reply_builder_parts(pdl_reply_builder *d, pdl_vref parts) { add_parts(d, parts, 0); }
 
 void pdl_reply_builder_refusal(pdl_reply_builder *d, pdl_str text) {
     d->has_refusal = true;
@@ -388,7 +426,18 @@ bool pdl_reply_builder_is_complete(const pdl_reply_builder *d) {
     return !pdl_is_absent(d->finish) || (d->done && d->begun);
 }
 
+bool pdl_reply_builder_is_unread(const pdl_reply_builder *d) {
+    bool has_text = d->content.len || d->held.len || d->reasoning.len || d->refusal.len,
+         has_calls = d->tools.n || d->schema.len || !pdl_is_absent(d->function);
+    return d->has_unread && !has_text && !has_calls && pdl_dict_len(d->extra) == 0;
+}
+
 bool pdl_reply_builder_check(const pdl_reply_builder *d, pdl_err *err) {
+    /* another reason says more than the unknown form */
+    const char *end = pdl_is_str(d->finish) ? pdl_finish_reason(pdl_str_get(d->finish)) : "stop";
+    if (pdl_reply_builder_is_unread(d) && end && strcmp(end, "stop") == 0)
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                           "the answer has no text that can be read");
     return pdl_reply_builder_is_complete(d) ||
            pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
                        "the answer does not say that the model ended");
@@ -398,6 +447,15 @@ static pdl_val take(pdl_val *slot) {
     pdl_val v = *slot;
     *slot = pdl_absent();
     return v;
+}
+
+static pdl_val put_calls(pdl_val m, pdl_reply_builder *d) {
+    pdl_val calls = pdl_reply_tools_take(d);
+    if (!d->function_is_call || pdl_list_len(calls) != 1)
+        return pdl_dict_putz(m, "tool_calls", calls);
+    pdl_val f = pdl_keep(pdl_dict_getz(pdl_list_at(calls, 0), "function"));
+    pdl_drop(calls);
+    return pdl_dict_putz(m, "function_call", f);
 }
 
 static pdl_val take_message(pdl_reply_builder *d) {
@@ -411,10 +469,15 @@ static pdl_val take_message(pdl_reply_builder *d) {
         f = pdl_dict_putz(f, "arguments", pdl_text_of_buf(&d->function_args));
         m = pdl_dict_putz(m, "function_call", f);
     }
-    if (d->tools.n) m = pdl_dict_putz(m, "tool_calls", pdl_reply_tools_take(d));
-    for (size_t i = 0; i < pdl_dict_len(d->extra); i++)
-        m = pdl_dict_put(m, pdl_keep(pdl_dict_key_at(d->extra, i)),
-                         pdl_keep(pdl_dict_val_at(d->extra, i)));
+    if (d->tools.n) m = put_calls(m, d);
+    if (pdl_reply_details_any(d))
+        m = pdl_dict_putz(m, "reasoning_details", pdl_reply_details_take(d));
+    for (size_t i = 0; i < pdl_dict_len(d->extra); i++) {
+        pdl_vref key = pdl_dict_key_at(d->extra, i), made = pdl_dict_find(m, key);
+        /* what was put together from the pieces is not lost for a piece in another form */
+        if (!pdl_is_absent(made) && pdl_val_truth(made)) continue;
+        m = pdl_dict_put(m, pdl_keep(key), pdl_keep(pdl_dict_val_at(d->extra, i)));
+    }
     return m;
 }
 

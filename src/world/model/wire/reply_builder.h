@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/idmap.h"
 #include "base/vec.h"
-#include "model/wire/halves.h"
+#include "model/wire/surrogate_halves.h"
 #include "value/json_read.h"
 #include "value/val.h"
 
@@ -18,6 +18,8 @@
 typedef struct pdl_reply_builder_tool {
     int64_t index;
     pdl_val id, type, name; /* strings or absent */
+    /* dicts: further members of the call and of its function, the last value of each; or absent */
+    pdl_val more, function_more;
     pdl_buf args;
     /* arguments that arrived with the name; used only when no further arguments arrive */
     pdl_buf whole;
@@ -45,7 +47,7 @@ struct pdl_reply_builder {
     pdl_val head;  /* dict: id, created, model and other top-level fields of the events */
     pdl_val extra; /* dict: further members of the deltas; the last value of each is kept */
     pdl_val role, finish, usage, logprobs; /* each may be absent */
-    pdl_val finish_message; /* the service's explanation of the end, or absent */
+    pdl_val finish_message;                /* the service's explanation of the end, or absent */
     pdl_buf content, reasoning, refusal;
     bool has_content, has_reasoning, has_refusal;
     PDL_VEC(pdl_reply_builder_tool) tools;
@@ -58,6 +60,11 @@ struct pdl_reply_builder {
     /* name of the function in function_call, the older form of a call; or absent */
     pdl_val function;
     pdl_buf function_args;
+    bool function_is_call; /* the pieces of function_call are in `tools` */
+    /* reasoning_details: the list of those that are whole, the last one without its text, and its
+     * text so far; absent while there are none */
+    pdl_val details, detail;
+    pdl_buf detail_text;
     size_t mark;     /* for dialects: offset in reasoning at which the current thought begins */
     pdl_think think; /* state of reading a <think> tag at the start of the content */
     pdl_buf held;    /* text that may be the beginning of a tag */
@@ -66,19 +73,20 @@ struct pdl_reply_builder {
     /* the first event, before any part of the answer, in which something looks like a failure; it
      * explains why no answer came; or absent */
     pdl_val suspect;
-    /* list of choices with one index other than 0, while nothing of choice 0 has arrived; or
-     * absent */
+    /* a list of choices of the stream, all with the same index, which is not 0; kept until a choice
+     * with index 0 arrives, or it is clear that none will; or absent */
     pdl_val aside;
-    pdl_add_event_fn *add_aside; /* adds one of them */
+    pdl_add_event_fn *add_aside; /* adds one of the choices in `aside` */
     /* how many bytes and other parts of the answer have arrived; some events add none */
     size_t arrived;
-    bool done;     /* the stream announced its end */
-    pdl_half half; /* first half of a character whose other half may be in the next event */
-    bool begun;    /* a choice or a part of the answer was received */
+    bool done;      /* the stream announced its end */
+    pdl_half half;  /* first half of a character whose other half may be in the next event */
+    bool begun;     /* a choice or a part of the answer was received */
     int64_t choice; /* the index of the choice that is the answer */
     /* [DONE] came from a service whose streams have no such end, so the rest is ignored */
     bool closed;
     bool quiet;      /* the text may turn out to be a call, so it is not shown */
+    bool has_unread; /* a piece has content in a form that this code does not know */
     bool by_message; /* the service sends the pieces as `message` and not as `delta` */
     /* --- what pdl_reply_builder_extra has passed on, and what was received since --- */
     bool wants_extra;
@@ -96,12 +104,11 @@ void pdl_reply_builder_fini(pdl_reply_builder *d);
  * reports a failure is kept in d->error, and so is an event that `is_ours` refuses because it does
  * not belong to the dialect. Error: protocol (not JSON, or not an object). */
 PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
-                                      pdl_is_ours_fn *is_ours, pdl_add_event_fn *add,
-                                      pdl_err *err);
+                                      pdl_is_ours_fn *is_ours, pdl_add_event_fn *add, pdl_err *err);
 
-/* Passes the choices that belong to the answer to `add`. These are the choices with index 0. When
- * one choice was requested and the stream has no choice 0, they are those with the first other
- * index, because some servers count from 1. */
+/* Passes the choices that belong to the answer to `add`. These are the choices with index 0. Some
+ * servers count from 1. So when one choice was requested and the stream has no choice 0, the
+ * choices with the first other index belong to the answer. */
 void pdl_reply_builder_choices(pdl_reply_builder *d, const struct pdl_ask *a, pdl_vref list,
                                pdl_add_event_fn *add);
 /* Adds, at the end of a stream without a choice 0, the choices that were kept. */
@@ -113,13 +120,20 @@ void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text);
 void pdl_reply_builder_refusal(pdl_reply_builder *d, pdl_str text);
 /* Adds a thought in the form of Anthropic's models, as their services get it back. Takes block. */
 void pdl_reply_builder_thought(pdl_reply_builder *d, pdl_val block);
-/* Adds a content in parts (Mistral): texts, thoughts and images. The value is one part or a list of
- * parts. */
+/* Adds a content in any form: a text, one part or a list of parts (Mistral: texts, thoughts and
+ * images). Content in an unknown form sets has_unread. */
 void pdl_reply_builder_parts(pdl_reply_builder *d, pdl_vref parts);
-void pdl_reply_builder_part(pdl_reply_builder *d, pdl_vref part);
+/* Returns true when content is a part with a type or with nothing but a text, or a list of such
+ * parts and texts. Other content is an answer in another form. */
+bool pdl_reply_content_is_parts(pdl_vref content);
+/* Returns true for null, and for a list or an object without members. */
+bool pdl_reply_is_void(pdl_vref v);
 /* Adds the calls of a delta (spec providers 6): a list of {index?, id?, type?, function: {name?,
  * arguments?}}. */
 void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list);
+/* Adds a piece of function_call, the form of calls before tool_calls: {name?, arguments?}. It holds
+ * one call, so when several arrive they become tool calls. */
+void pdl_reply_builder_function(pdl_reply_builder *d, pdl_vref f);
 /* Appends the lists of v (content, refusal; tokens, token_logprobs) to the logprobs. */
 void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v);
 /* Returns the parts other than text that were received since the last call, in the form of a sink's
@@ -146,7 +160,9 @@ void pdl_reply_builder_set(pdl_val *slot, pdl_val v);
 /* Returns true when the service said that the model ended (spec providers 5): by a finish reason,
  * or by the end of a stream in which an answer had begun. */
 bool pdl_reply_builder_is_complete(const pdl_reply_builder *d);
-/* Checks that a whole reply is complete; the error says what is missing. */
+/* Returns true when there is nothing but content in forms that this code does not know. */
+bool pdl_reply_builder_is_unread(const pdl_reply_builder *d);
+/* Checks that a whole reply is complete and can be read; the error says what is missing. */
 PDL_MUST bool pdl_reply_builder_check(const pdl_reply_builder *d, pdl_err *err);
 
 /* Returns the response in OpenAI's form and empties the builder. Text that was held back goes to
@@ -167,6 +183,15 @@ pdl_val pdl_reply_tools_take(pdl_reply_builder *d);
 /* Puts the new parts of the calls into extra (taken), under the name tool_calls. */
 pdl_val pdl_reply_tools_grown(pdl_val extra, pdl_reply_builder *d);
 void pdl_reply_tools_fini(pdl_reply_builder *d);
+
+/* --- reply_details.c -------------------------------------------------------------------------- */
+
+/* Adds a list of reasoning_details, some of which continue the last one. */
+void pdl_reply_details_add(pdl_reply_builder *d, pdl_vref list);
+bool pdl_reply_details_any(const pdl_reply_builder *d);
+/* Returns them as a list, and forgets them; absent when there are none. */
+pdl_val pdl_reply_details_take(pdl_reply_builder *d);
+void pdl_reply_details_fini(pdl_reply_builder *d);
 
 /* --- every reply ------------------------------------------------------------------------------ */
 
@@ -193,6 +218,12 @@ bool pdl_reply_is_empty(pdl_vref raw);
 /* Returns the reason of the first choice when it is not an ordinary end. Otherwise returns an empty
  * text. Borrowed. */
 pdl_str pdl_reply_odd_reason(pdl_vref raw);
+/* Appends why an answer has no text, for example that it is a refusal. Returns false when it has a
+ * text, a call or another content, and when nothing explains why it has none. */
+bool pdl_reply_put_lack(pdl_vref raw, pdl_buf *out);
+/* Returns true when the reason of the first choice explains why there is no text: a limit, a filter
+ * or a reason that is not an ordinary end. */
+bool pdl_reply_is_cut(pdl_vref raw);
 PDL_MUST bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out,
                                pdl_err *err);
 

@@ -8,10 +8,10 @@
 #include "effect/reply_usage.h"
 #include "model/ask/messages.h"
 #include "model/ask/strict.h"
-#include "model/wire/parts.h"
+#include "model/wire/message_parts.h"
 #include "value/json_write.h"
 #include "value/member.h"
-#include "value/peer_words.h"
+#include "value/peer_message.h"
 
 #include "base/banned.h"
 
@@ -33,7 +33,6 @@ static const struct {
     {"max_tokens", "length"},
     {"MAX_TOKENS", "length"},
     {"compaction", "length"},
-    {"cancelled", "length"},
     {"time_limit", "length"},
     {"token_limit", "length"},
     {"model_context_window_exceeded", "length"},
@@ -161,10 +160,21 @@ static pdl_val tidy_arguments(pdl_vref args) {
     return text.len ? pdl_text_of_buf(&text) : pdl_textz("{}");
 }
 
+/* Returns the function of a call, owned; absent when it has none. Some servers write its members
+ * directly into the call. */
+static pdl_val function_of(pdl_vref call) {
+    pdl_vref f = pdl_member(call, "function"), name = pdl_member(call, "name"),
+             args = pdl_member(call, "arguments");
+    if (pdl_is_dict(f)) return pdl_keep(f);
+    if (!pdl_is_str(name)) return pdl_absent();
+    pdl_val out = pdl_dict_putz(pdl_dict_new(2), "name", pdl_keep(name));
+    return pdl_is_absent(args) ? out : pdl_dict_putz(out, "arguments", pdl_keep(args));
+}
+
 /* Returns a call as programs read it: with an id, which is a text that no call in `ids` has, and
  * arguments as a text. Adds the id to *ids. */
 static pdl_val tidy_call(pdl_vref call, unsigned how, pdl_val *ids) {
-    pdl_vref f = pdl_member(call, "function"), given = pdl_member(call, "id");
+    pdl_vref given = pdl_member(call, "id");
     if (!pdl_is_dict(call)) return pdl_keep(call);
     pdl_buf text = PDL_BUF;
     if (pdl_is(given, PDL_V_INT)) pdl_message_text(given, &text);
@@ -176,27 +186,46 @@ static pdl_val tidy_call(pdl_vref call, unsigned how, pdl_val *ids) {
     }
     *ids = pdl_dict_put(*ids, pdl_keep(id), pdl_null());
     pdl_val out = pdl_dict_putz(pdl_keep(call), "id", id);
-    if (!pdl_is_dict(f)) return out;
+    pdl_val f = function_of(call);
+    if (pdl_is_absent(f)) return out;
     pdl_val args = tidy_arguments(pdl_member(f, "arguments"));
-    return pdl_dict_putz(out, "function", pdl_dict_putz(pdl_keep(f), "arguments", args));
+    return pdl_dict_putz(out, "function", pdl_dict_putz(f, "arguments", args));
 }
 
 static pdl_val with_tidy_calls(pdl_val m, unsigned how) {
     pdl_vref calls = pdl_dict_getz(m, "tool_calls");
-    if (!pdl_is_list(calls) || pdl_list_len(calls) == 0) return m;
-    pdl_val list = pdl_list_new(pdl_list_len(calls)), ids = pdl_dict_new(4);
-    for (size_t i = 0; i < pdl_list_len(calls); i++)
-        list = pdl_list_push(list, tidy_call(pdl_list_at(calls, i), how, &ids));
+    bool is_one = pdl_is_dict(calls) && pdl_dict_len(calls); /* some servers send one without [] */
+    size_t n = is_one ? 1 : pdl_is_list(calls) ? pdl_list_len(calls) : 0;
+    if (n == 0) return m;
+    pdl_val list = pdl_list_new(n), ids = pdl_dict_new(4);
+    for (size_t i = 0; i < n; i++)
+        list = pdl_list_push(list, tidy_call(is_one ? calls : pdl_list_at(calls, i), how, &ids));
     pdl_drop(ids);
     return pdl_dict_putz(m, "tool_calls", list);
 }
 
-/* Returns true for a content that is a part, or a list of parts and texts. */
-static bool is_parts(pdl_vref content) {
-    if (pdl_is_dict(content)) return pdl_member_str(content, "type").n > 0;
+bool pdl_reply_is_void(pdl_vref v) {
+    return pdl_is_null(v) || (pdl_is_list(v) && pdl_list_len(v) == 0) ||
+           (pdl_is_dict(v) && pdl_dict_len(v) == 0);
+}
+
+/* Returns true for a part. An object without a type that has more than a text, such as {text,
+ * score}, is an answer, of which nothing may be lost. */
+static bool is_part(pdl_vref v) {
+    if (pdl_member_str(v, "type").n > 0) return true;
+    if (!pdl_is_str(pdl_member(v, "text"))) return false;
+    for (size_t i = 0; i < pdl_dict_len(v); i++) {
+        bool is_text = pdl_text_is(pdl_dict_key_at(v, i), "text");
+        if (!is_text && !pdl_reply_is_void(pdl_dict_val_at(v, i))) return false;
+    }
+    return true;
+}
+
+bool pdl_reply_content_is_parts(pdl_vref content) {
+    if (pdl_is_dict(content)) return is_part(content);
     for (size_t i = 0; pdl_is_list(content) && i < pdl_list_len(content); i++) {
         pdl_vref part = pdl_list_at(content, i);
-        if (!pdl_is_str(part) && pdl_member_str(part, "type").n == 0) return false;
+        if (!pdl_is_str(part) && !is_part(part)) return false;
     }
     return pdl_is_list(content) && pdl_list_len(content) > 0;
 }
@@ -207,7 +236,7 @@ static pdl_val without_parts(pdl_val m) {
     static const char *const beside[] = {"content", "reasoning_content", "refusal", "images"};
     pdl_vref content = pdl_dict_getz(m, "content");
     pdl_reply_builder d;
-    if (!is_parts(content)) return m;
+    if (!pdl_reply_content_is_parts(content)) return m;
     pdl_reply_builder_init(&d);
     d.think = PDL_THINK_NONE;
     pdl_reply_builder_parts(&d, content);
@@ -217,8 +246,10 @@ static pdl_val without_parts(pdl_val m) {
     for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {
         pdl_vref v = pdl_member(split, beside[i]), old = pdl_dict_getz(m, beside[i]);
         bool given = i && !pdl_is_absent(old) && !pdl_is_null(old);
-        if (i == 0 && pdl_is_null(v)) m = pdl_dict_putz(m, "content", pdl_textz(""));
-        else if (!pdl_is_absent(v) && !given) m = pdl_dict_putz(m, beside[i], pdl_keep(v));
+        if (i == 0 && pdl_is_null(v))
+            m = pdl_dict_putz(m, "content", pdl_textz(""));
+        else if (!pdl_is_absent(v) && !given)
+            m = pdl_dict_putz(m, beside[i], pdl_keep(v));
     }
     pdl_drop(raw);
     return m;
@@ -237,18 +268,23 @@ static bool has_tools(pdl_vref m) {
     return pdl_is_list(calls) && pdl_list_len(calls) > 0;
 }
 
-/* Returns true when a message has a text, a list or an object as its content. When `thoughts` is
- * set, a thought alone suffices. */
+/* the members of a message that hold an answer; the content is first, and thoughts are last */
 static const char *const said_in[] = {"content", "tool_calls", "function_call",     "refusal",
                                       "audio",   "images",     "reasoning_content", "reasoning"};
 enum { N_SAID_IN = sizeof said_in / sizeof said_in[0], N_THOUGHTS = 2 };
 
-static bool says_something(pdl_vref m, bool thoughts) {
-    for (size_t i = 0; i < (thoughts ? N_SAID_IN : N_SAID_IN - N_THOUGHTS); i++) {
+static bool says_in(pdl_vref m, size_t from, size_t to) {
+    for (size_t i = from; i < to; i++) {
         pdl_vref v = pdl_member(m, said_in[i]);
         if (!pdl_is_absent(v) && !pdl_is_null(v) && pdl_val_truth(v)) return true;
     }
     return false;
+}
+
+/* Returns true when a message has a text, a list or an object as its content, or another answer.
+ * When `thoughts` is set, a thought alone suffices. */
+static bool says_something(pdl_vref m, bool thoughts) {
+    return says_in(m, 0, thoughts ? N_SAID_IN : N_SAID_IN - N_THOUGHTS);
 }
 
 /* Refuses a reply that has no answer and no ordinary finish reason (spec providers 10). */
@@ -267,6 +303,41 @@ pdl_str pdl_reply_odd_reason(pdl_vref raw) {
     return pdl_finish_reason(said) ? (pdl_str){0} : said;
 }
 
+/* finish reasons that explain why an answer has no text */
+static const struct {
+    const char *reason, *why;
+} lacks[] = {
+    {"length", "it reached the limit of tokens (length); thoughts count as tokens, so give "
+               "max_tokens a larger number"},
+    {"content_filter", "a filter of the service kept it back (content_filter)"},
+};
+
+bool pdl_reply_put_lack(pdl_vref raw, pdl_buf *out) {
+    pdl_vref choice = first_choice(raw), m = pdl_member(choice, "message");
+    pdl_str refusal = pdl_str_trim(pdl_member_str(m, "refusal"));
+    const char *end = pdl_finish_reason(pdl_member_str(choice, "finish_reason"));
+    if (refusal.n && !has_tools(m) && !pdl_member_str(m, "content").n) {
+        pdl_buf_putf(out, "the model refused: %.*s", PDL_FMT(refusal));
+        return true;
+    }
+    if (says_something(m, false)) return false;
+    for (size_t i = 0; end && i < sizeof lacks / sizeof lacks[0]; i++)
+        if (strcmp(end, lacks[i].reason) == 0) {
+            pdl_buf_put(out, pdl_str_of(lacks[i].why));
+            return true;
+        }
+    if (!says_something(m, true)) return false;
+    PDL_PUT(out, "the service sent thoughts only");
+    return true;
+}
+
+static bool is_cut(pdl_vref choice) {
+    const char *end = pdl_finish_reason(pdl_member_str(choice, "finish_reason"));
+    return !end || strcmp(end, "length") == 0 || strcmp(end, "content_filter") == 0;
+}
+
+bool pdl_reply_is_cut(pdl_vref raw) { return is_cut(first_choice(raw)); }
+
 static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
     pdl_vref m0 = pdl_dict_getz(choice, "message"), said = pdl_dict_getz(choice, "finish_reason");
     pdl_val m = pdl_is_dict(m0) ? pdl_keep(m0) : pdl_dict_new(0);
@@ -283,7 +354,7 @@ static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
     m = with_tidy_calls(m, how);
     if (has_tools(m))
         reason = "tool_calls";
-    else if (unwrapped)
+    else if (unwrapped && !is_cut(choice))
         reason = "stop";
     choice = pdl_dict_putz(choice, "message", with_nulls(m));
     return pdl_dict_putz(choice, "finish_reason", pdl_textz(reason));
@@ -389,9 +460,23 @@ static pdl_val message_of(pdl_vref choice) {
     return pdl_is_str(text) ? message_with(text) : pdl_is_str(m) ? message_with(m) : pdl_absent();
 }
 
+/* Returns true for a content in parts of which none can be read. */
+static bool is_unread(pdl_vref content) {
+    pdl_reply_builder d;
+    if (!pdl_reply_content_is_parts(content)) return false;
+    pdl_reply_builder_init(&d);
+    pdl_reply_builder_parts(&d, content);
+    bool is = pdl_reply_builder_is_unread(&d);
+    pdl_reply_builder_fini(&d);
+    return is;
+}
+
 static bool check_message(pdl_vref choice, pdl_vref m, pdl_err *err) {
     if (pdl_is_absent(m))
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no message");
+    if (!says_in(m, 1, N_SAID_IN) && !is_cut(choice) && is_unread(pdl_member(m, "content")))
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                           "the answer has no text that can be read");
     return pdl_member_str(choice, "finish_reason").n || says_something(m, true) ||
            pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
                        "the answer is empty and does not say that the model ended");
@@ -446,8 +531,8 @@ bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out, 
     pdl_vref content = pdl_dict_getz(message, "content"), usage = pdl_dict_getz(raw, "usage");
     pdl_val reply = pdl_dict_putz(pdl_dict_new(4), "content", pdl_keep(content));
     reply = pdl_dict_putz(reply, "message", message);
-    reply = pdl_dict_putz(reply, "usage",
-                          pdl_is_dict(usage) ? pdl_usage_checked(usage) : pdl_null());
+    reply =
+        pdl_dict_putz(reply, "usage", pdl_is_dict(usage) ? pdl_usage_checked(usage) : pdl_null());
     *out = pdl_dict_putz(reply, "raw", pdl_dict_putz(raw, "choices", choices));
     return true;
 }

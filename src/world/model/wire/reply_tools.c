@@ -10,7 +10,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "model/ask/messages.h"
-#include "model/wire/parts.h"
+#include "model/wire/message_parts.h"
 #include "model/wire/reply_builder.h"
 #include "value/member.h"
 
@@ -24,6 +24,8 @@ void pdl_reply_tools_fini(pdl_reply_builder *d) {
         pdl_drop(t->id);
         pdl_drop(t->type);
         pdl_drop(t->name);
+        pdl_drop(t->more);
+        pdl_drop(t->function_more);
         pdl_buf_fini(&t->args);
         pdl_buf_fini(&t->whole);
     }
@@ -51,6 +53,8 @@ static tool *open_slot(pdl_reply_builder *d, int64_t index) {
                 .id = pdl_absent(),
                 .type = pdl_absent(),
                 .name = pdl_absent(),
+                .more = pdl_absent(),
+                .function_more = pdl_absent(),
                 .args = PDL_BUF,
                 .whole = PDL_BUF};
     pdl_idmap_put(&d->tool_places, key_of(index), (void *)(uintptr_t)d->tools.n);
@@ -60,8 +64,8 @@ static tool *open_slot(pdl_reply_builder *d, int64_t index) {
 static bool is_name(pdl_vref v) { return pdl_is_str(v) && pdl_str_get(v).n; }
 
 static tool *slot_of_id(const pdl_reply_builder *d, pdl_vref id) {
-    pdl_vref place = is_name(id) && pdl_is_dict(d->tool_ids) ? pdl_dict_find(d->tool_ids, id)
-                                                             : pdl_absent();
+    pdl_vref place =
+        is_name(id) && pdl_is_dict(d->tool_ids) ? pdl_dict_find(d->tool_ids, id) : pdl_absent();
     return pdl_is_absent(place) ? NULL : &d->tools.p[pdl_int_of(place)];
 }
 
@@ -81,15 +85,16 @@ static bool is_other(const tool *t, pdl_vref id, pdl_vref name) {
 }
 
 static tool *find_slot(pdl_reply_builder *d, pdl_vref delta, pdl_vref id, pdl_vref name) {
-    pdl_vref index = pdl_member(delta, "index");
+    int64_t index = 0;
+    bool has_index = pdl_index_read(pdl_member(delta, "index"), &index);
     tool *last = d->tools.n ? &d->tools.p[d->tools.n - 1] : NULL, *known = slot_of_id(d, id);
     int64_t next = last && last->index < INT64_MAX ? last->index + 1 : 0;
     if (known && is_name(name) && pdl_is_str(known->name) && is_other(known, pdl_absent(), name))
-        return open_slot(d, pdl_is(index, PDL_V_INT) ? pdl_int_of(index) : next);
+        return open_slot(d, has_index ? index : next);
     if (known) return known;
-    if (pdl_is(index, PDL_V_INT)) {
-        known = slot_at(d, pdl_int_of(index));
-        return known && !is_other(known, id, name) ? known : open_slot(d, pdl_int_of(index));
+    if (has_index) {
+        known = slot_at(d, index);
+        return known && !is_other(known, id, name) ? known : open_slot(d, index);
     }
     return last && !is_other(last, id, name) ? last : open_slot(d, next);
 }
@@ -108,12 +113,12 @@ static void set_id(pdl_reply_builder *d, tool *t, pdl_vref id) {
     t->id = t->made ? pdl_call_fresh_id() : pdl_keep(id);
     d->arrived++;
     if (!pdl_is_dict(d->tool_ids)) d->tool_ids = pdl_dict_new(4);
-    d->tool_ids =
-        pdl_dict_put(d->tool_ids, pdl_keep(id), pdl_int((int64_t)(t - d->tools.p)));
+    d->tool_ids = pdl_dict_put(d->tool_ids, pdl_keep(id), pdl_int((int64_t)(t - d->tools.p)));
 }
 
 static void note_growth(pdl_reply_builder *d, tool *t) {
-    if (!d->wants_extra || t->grows) return;
+    bool is_function = d->function_is_call && d->tools.n == 1; /* it is not passed on in pieces */
+    if (!d->wants_extra || t->grows || is_function) return;
     t->grows = true;
     *pdl_vec_push(&d->growing) = (size_t)(t - d->tools.p);
 }
@@ -153,9 +158,7 @@ static size_t take_part(tool *t, pdl_str text) {
 
 /* Returns true for the empty object that some servers send with the name before the real arguments
  * follow. */
-static bool is_placeholder(const tool *t) {
-    return t->ended && t->args.len == 2 && t->sent == 0;
-}
+static bool is_placeholder(const tool *t) { return t->ended && t->args.len == 2 && t->sent == 0; }
 
 static void start_again(tool *t) {
     pdl_buf_clear(&t->args);
@@ -178,9 +181,26 @@ static void add_arguments(pdl_reply_builder *d, tool *t, pdl_str text) {
     }
 }
 
+/* Keeps the members of a piece that this file does not read, such as the mark of a thought, which
+ * Google's models want back. */
+static void keep_more(pdl_val *more, pdl_vref piece, const char *const *known) {
+    for (size_t i = 0; pdl_is_dict(piece) && i < pdl_dict_len(piece); i++) {
+        pdl_vref key = pdl_dict_key_at(piece, i), v = pdl_dict_val_at(piece, i);
+        bool is_known = pdl_is_null(v);
+        for (size_t k = 0; !is_known && known[k]; k++) is_known = pdl_text_is(key, known[k]);
+        if (is_known) continue;
+        if (pdl_is_absent(*more)) *more = pdl_dict_new(1);
+        *more = pdl_dict_put(*more, pdl_keep(key), pdl_keep(v));
+    }
+}
+
 static void add_delta(pdl_reply_builder *d, pdl_vref delta) {
-    pdl_vref f = pdl_member(delta, "function"), args = pdl_member(f, "arguments"),
-             name = pdl_member(f, "name");
+    static const char *const of_call[] = {"index", "id",        "type", "function",
+                                          "name",  "arguments", NULL},
+                             *const of_function[] = {"name", "arguments", NULL};
+    pdl_vref f =
+        pdl_is_absent(pdl_member(delta, "function")) ? delta : pdl_member(delta, "function");
+    pdl_vref args = pdl_member(f, "arguments"), name = pdl_member(f, "name");
     if (!pdl_is_dict(delta)) return;
     pdl_val id = id_of(delta);
     tool *t = find_slot(d, delta, id, name);
@@ -188,6 +208,8 @@ static void add_delta(pdl_reply_builder *d, pdl_vref delta) {
     set_id(d, t, id);
     first_text(d, &t->type, pdl_member(delta, "type"));
     first_text(d, &t->name, name);
+    keep_more(&t->more, delta, of_call);
+    keep_more(&t->function_more, pdl_member(delta, "function"), of_function);
     if (pdl_is_str(args)) {
         add_arguments(d, t, pdl_str_get(args));
     } else if (pdl_is_dict(args)) {
@@ -204,6 +226,27 @@ void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list) {
     if (pdl_is_dict(list)) add_delta(d, list);
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
         add_delta(d, pdl_list_at(list, i));
+}
+
+void pdl_reply_builder_function(pdl_reply_builder *d, pdl_vref f) {
+    pdl_vref name = pdl_member(f, "name"), args = pdl_member(f, "arguments");
+    if (is_name(name) && is_name(d->function) && !d->tools.n) {
+        /* either the name is repeated in each piece, or a second call begins */
+        pdl_val first = pdl_dict_putz(pdl_dict_new(2), "name", d->function);
+        first = pdl_dict_putz(first, "arguments", pdl_text_of_buf(&d->function_args));
+        d->function = pdl_absent();
+        d->function_is_call = true;
+        add_delta(d, first);
+        pdl_drop(first);
+    }
+    if (d->function_is_call) {
+        add_delta(d, f);
+        return;
+    }
+    if (pdl_is_absent(d->function)) d->function = pdl_is_str(name) ? pdl_keep(name) : pdl_textz("");
+    if (!pdl_is_str(args)) return;
+    pdl_buf_put(&d->function_args, pdl_str_get(args));
+    d->arrived += pdl_str_get(args).n;
 }
 
 /* --- calls of services that give each an index ------------------------------------------------ */
@@ -273,8 +316,7 @@ static pdl_val growth_of(tool *t, size_t place, bool end) {
                              pdl_is_str(t->type) ? pdl_keep(t->type) : pdl_textz("function"));
         f = pdl_dict_putz(f, "name", pdl_keep(t->name));
     }
-    f = pdl_dict_putz(f, "arguments",
-                      pdl_text(pdl_str_sub(pdl_buf_str(&t->args), t->sent, len)));
+    f = pdl_dict_putz(f, "arguments", pdl_text(pdl_str_sub(pdl_buf_str(&t->args), t->sent, len)));
     t->begun = true;
     t->sent = len;
     return pdl_dict_putz(call, "function", f);
@@ -296,6 +338,14 @@ pdl_val pdl_reply_tools_grown(pdl_val extra, pdl_reply_builder *d) {
 
 static pdl_val or_text(pdl_val v, const char *z) { return pdl_is_absent(v) ? pdl_textz(z) : v; }
 
+/* Returns an object with the further members; takes both. */
+static pdl_val with_more(pdl_val v, pdl_val more) {
+    if (!pdl_is_dict(more)) return v;
+    v = pdl_dict_merge(v, more);
+    pdl_drop(more);
+    return v;
+}
+
 pdl_val pdl_reply_tools_take(pdl_reply_builder *d) {
     pdl_val list = pdl_list_new(d->tools.n);
     for (size_t i = 0; i < d->tools.n; i++) {
@@ -303,10 +353,12 @@ pdl_val pdl_reply_tools_take(pdl_reply_builder *d) {
         pdl_val f = pdl_dict_putz(pdl_dict_new(2), "name", or_text(t->name, ""));
         f = pdl_dict_putz(f, "arguments",
                           t->args.len ? pdl_text_of_buf(&t->args) : pdl_textz("{}"));
+        f = with_more(f, t->function_more);
         pdl_val call = pdl_dict_putz(pdl_dict_new(3), "id", or_text(t->id, ""));
         call = pdl_dict_putz(call, "type", or_text(t->type, "function"));
-        list = pdl_list_push(list, pdl_dict_putz(call, "function", f));
-        t->id = t->type = t->name = pdl_absent();
+        call = with_more(pdl_dict_putz(call, "function", f), t->more);
+        list = pdl_list_push(list, call);
+        t->id = t->type = t->name = t->more = t->function_more = pdl_absent();
     }
     pdl_reply_tools_fini(d);
     return list;

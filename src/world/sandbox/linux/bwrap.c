@@ -81,7 +81,7 @@ static void add_world(words *w, const char *size) {
     add(w, "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try");
     add(w, "--die-with-parent", NULL, NULL);
     add(w, "--dev", "/dev", NULL);
-    add(w, "--size", size, NULL); /* files there are in memory, like the files in /tmp */
+    add(w, "--size", size, NULL); /* files in /dev/shm are in memory, like the files in /tmp */
     add(w, "--tmpfs", "/dev/shm", NULL);
     add(w, "--proc", "/proc", NULL);
     add(w, "--size", size, NULL);

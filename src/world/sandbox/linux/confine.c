@@ -32,11 +32,9 @@
 
 #include "base/banned.h"
 
-/* The kinds of ends are numbered downward from the last signal, since the C libraries use the first
- * real-time signals. */
-int pdl_sandbox_signal_of(pdl_sandbox_end end) {
-    return SIGRTMAX - (PDL_SANDBOX_SETUP - (int)end);
-}
+/* Each kind of end has a signal. They are taken downward from the last signal, since the C
+ * libraries use the first real-time signals. */
+int pdl_sandbox_signal_of(pdl_sandbox_end end) { return SIGRTMAX - (PDL_SANDBOX_SETUP - (int)end); }
 
 pdl_sandbox_end pdl_sandbox_end_of(int signal) {
     int below = SIGRTMAX - signal;
@@ -292,9 +290,7 @@ static int begin(sandbox_spec *s, char **all, char **argv) {
     switch (s->backend) {
     case BACKEND_NATIVE: return begin_native(s, argv);
     case BACKEND_NONE: return monitor(s, argv);
-    case BACKEND_BWRAP:
-        pdl_bwrap_exec(s, all);
-        return fail("bubblewrap");
+    case BACKEND_BWRAP: pdl_bwrap_exec(s, all); return fail("bubblewrap");
     }
     return PDL_SANDBOX_SETUP;
 }

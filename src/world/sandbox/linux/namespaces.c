@@ -49,8 +49,8 @@ bool pdl_native_namespaces(const char **what, unsigned uid, unsigned gid) {
 
 /* --- the new root ----------------------------------------------------------------------------- */
 
-#define OLD "/old"
-#define NEW "/new"
+#define OLD   "/old"
+#define NEW   "/new"
 #define EMPTY "/empty"
 
 typedef struct attr_of_mount {

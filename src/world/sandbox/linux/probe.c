@@ -136,6 +136,11 @@ void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap) 
                : !m->landlock ? "the kernel has no Landlock, or it is not enabled (lsm=)"
                               : NULL;
     bool no_users = has_word(without, "userns");
+    /* a program that embeds the library may ignore this signal, and then children leave no exit
+     * status */
+    struct sigaction was, usual = {.sa_handler = SIG_DFL};
+    bool ignored = sigaction(SIGCHLD, NULL, &was) == 0 && was.sa_handler == SIG_IGN;
+    if (ignored) sigaction(SIGCHLD, &usual, NULL);
     if (has_word(without, "bwrap"))
         snprintf(m->why_bwrap, sizeof m->why_bwrap,
                  "bubblewrap is not installed (Debian package bubblewrap)");
@@ -149,6 +154,7 @@ void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap) 
         m->namespaces = true;
     else
         try_namespaces(m);
+    if (ignored) sigaction(SIGCHLD, &was, NULL);
     if (!m->bwrap && !m->why_bwrap[0])
         snprintf(m->why_bwrap, sizeof m->why_bwrap, "%s", m->why_namespaces);
 }

@@ -61,8 +61,8 @@ static bool is_private(const struct sockaddr *a) {
     const unsigned char *b = ((const struct sockaddr_in6 *)(const void *)a)->sin6_addr.s6_addr;
     static const unsigned char mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     static const unsigned char translated[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    static const unsigned char nat64[12] = {0, 0x64, 0xff, 0x9b}, local_nat64[] = {0,    0x64, 0xff,
-                                                                                    0x9b, 0,    1};
+    static const unsigned char nat64[12] = {0, 0x64, 0xff, 0x9b},
+                               local_nat64[] = {0, 0x64, 0xff, 0x9b, 0, 1};
     uint32_t last = (uint32_t)b[12] << 24 | (uint32_t)b[13] << 16 | (uint32_t)b[14] << 8 | b[15];
     bool low = true;
     for (int i = 0; i < 12; i++) low = low && b[i] == 0;
@@ -267,8 +267,8 @@ static void serve_http(int fd, char first, const path_list *net) {
     }
     bool tunnel = pdl_str_is(r.method, "CONNECT");
     pdl_str rest = r.target;
-    bool has_scheme = rest.n >= sizeof scheme - 1 &&
-                      is_field(pdl_str_sub(rest, 0, sizeof scheme - 1), scheme);
+    bool has_scheme =
+        rest.n >= sizeof scheme - 1 && is_field(pdl_str_sub(rest, 0, sizeof scheme - 1), scheme);
     if (has_scheme) rest = pdl_str_sub(rest, sizeof scheme - 1, rest.n);
     size_t k = 0;
     while (k < rest.n && !strchr("/?#", rest.p[k])) k++;

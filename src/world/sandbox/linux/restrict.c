@@ -101,7 +101,7 @@ static bool any_under(const path_list *l, const char *folder) {
 typedef struct {
     uint64_t access;
     const path_list *masked; /* nothing is granted here */
-    const path_list *kept;   /* of_kept alone is granted here; may be NULL */
+    const path_list *kept;   /* here only the rights in of_kept are granted; may be NULL */
     uint64_t of_kept;
 } grants;
 

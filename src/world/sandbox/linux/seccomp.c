@@ -114,24 +114,17 @@ static const int missing[] = {SYS_clone3, 437 /* openat2 */, 452 /* fchmodat2 */
  * right for attributes, and an access control list is an attribute. Programs that copy attributes
  * then assume a file system without them. */
 static const int of_attributes[] = {
-    SYS_setxattr,
-    SYS_lsetxattr,
-    SYS_fsetxattr,
-    SYS_removexattr,
-    SYS_lremovexattr,
-    SYS_fremovexattr,
-    463 /* setxattrat */,
-    466 /* removexattrat */,
-    469 /* file_setattr */,
+    SYS_setxattr,         SYS_lsetxattr,           SYS_fsetxattr,
+    SYS_removexattr,      SYS_lremovexattr,        SYS_fremovexattr,
+    463 /* setxattrat */, 466 /* removexattrat */, 469 /* file_setattr */,
 };
 
 /* System calls that are refused when no mount makes the files outside read-only: modes, owners and
  * times can be changed even in a file that is open only for reading. */
 static const int of_inodes[] = {
-    SYS_fchmod,   SYS_fchmodat, SYS_fchown, SYS_fchownat, SYS_utimensat,
+    SYS_fchmod, SYS_fchmodat, SYS_fchown, SYS_fchownat, SYS_utimensat,
 #ifdef SYS_chmod
-    SYS_chmod,    SYS_chown,    SYS_lchown, SYS_utime,    SYS_utimes,
-    SYS_futimesat,
+    SYS_chmod,  SYS_chown,    SYS_lchown, SYS_utime,    SYS_utimes,    SYS_futimesat,
 #endif
 };
 
@@ -148,8 +141,8 @@ static const uint32_t of_flags[] = {
     0x800c6613 /* FS_IOC_SET_ENCRYPTION_POLICY */,
 };
 
-/* Refused when an argument has one of these bits. The types of FIFOs, sockets and files have no bit
- * in common with devices. */
+/* System calls that are refused when an argument has one of these bits. The types of FIFOs, sockets
+ * and files have no bit in common with devices. */
 enum { DEVICE_BIT = S_IFCHR };
 static const struct {
     int nr;

@@ -172,10 +172,10 @@ static void begin_call(const struct seccomp_notif *n, pthread_attr_t *how) {
     asked_call *c = atomic_fetch_add(&sockets.calls, 1) < MAX_CALLS ? PDL_NEW(asked_call) : NULL;
     if (c)
         *c = (asked_call){.id = n->id,
-                    .thread = (pid_t)n->pid,
-                    .fd = (int)n->data.args[0],
-                    .address = n->data.args[1],
-                    .length = n->data.args[2] & UINT32_MAX};
+                          .thread = (pid_t)n->pid,
+                          .fd = (int)n->data.args[0],
+                          .address = n->data.args[1],
+                          .length = n->data.args[2] & UINT32_MAX};
     if (c && pthread_create(&thread, how, serve_call, c) == 0) return;
     pdl_free(c);
     atomic_fetch_sub(&sockets.calls, 1);

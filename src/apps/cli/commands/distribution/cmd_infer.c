@@ -4,11 +4,11 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "cli/cli.h"
-#include "cli/infer_options.h"
 #include "cli/each_run.h"
+#include "cli/infer_options.h"
 #include "cli/rows_line.h"
+#include "cli/run_output.h"
 #include "cli/search_again.h"
-#include "cli/term.h"
 #include "io/file.h"
 #include "value/json_write.h"
 #include "value/text.h"
@@ -44,19 +44,26 @@ static void on_closing(void *user) {
     pdl_signals_stop(n->signals);
 }
 
+static bool on_ended(void *user, pdl_vref distribution, pdl_err *err) {
+    inferrer *n = user;
+    return pdl_durable_put_result(n->durable->run, distribution, err);
+}
+
 /* Makes the journal of a durable inference. When an inference continues, uses its journal. */
 static bool on_attach(void *user, pdl_session *s, pdl_err *err) {
     inferrer *n = user;
     durable_command *l = n->durable;
     bool resumes = l->resumes;
     l->seed = n->o.seed;
+    l->term = &n->term;
     if (resumes && !pdl_cli_infer_is_unchanged(l, n->o.text, err)) return false;
-    if (!resumes && !pdl_cli_durable_begin(l, n->a, s, n->o.text, n->o.variables, err))
-        return false;
-    if (!pdl_cli_durable_attach(l, n->a, s, pdl_absent(), &n->term, err)) return false;
-    if (resumes) n->o.variables = l->inputs;
-    if (!resumes)
-        pdl_cli_note("pdl: if it is interrupted: pdl resume %s", l->is_listed ? l->id : l->path);
+    if (resumes) {
+        if (!pdl_cli_durable_resume(l, n->a, s, pdl_absent(), err)) return false;
+        n->o.variables = l->inputs;
+        return true;
+    }
+    if (!pdl_cli_durable_begin(l, n->a, s, n->o.text, n->o.variables, err)) return false;
+    pdl_cli_note("pdl: if it is interrupted: pdl resume %s", l->is_listed ? l->id : l->path);
     return true;
 }
 
@@ -207,6 +214,7 @@ int pdl_cli_cmd_infer(const arguments *a) {
     if (code >= 0) return code;
     if (a->given[OPT_durable]) n.durable = a->inference ? a->inference : &begun;
     n.o.attach = n.durable ? on_attach : NULL;
+    n.o.ended = on_ended;
     code = read_options(&n) ? infer(&n) : 2;
     pdl_cli_durable_fini(&begun);
     return code;

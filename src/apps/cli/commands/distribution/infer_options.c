@@ -19,9 +19,12 @@ enum { DEFAULT_PARTICLES = 5, DEFAULT_TRIES = 1000 };
 static const struct {
     opt_id id;
     pdl_infer_algorithm of;
-} own[] = {{OPT_sure, PDL_INFER_MAJ},          {OPT_ess, PDL_INFER_SMC},
-           {OPT_resample, PDL_INFER_SMC},      {OPT_align, PDL_INFER_SMC},
-           {OPT_max_score, PDL_INFER_REJECTION}, {OPT_tries, PDL_INFER_REJECTION}};
+} own[] = {{OPT_sure, PDL_INFER_MAJ},
+           {OPT_ess, PDL_INFER_SMC},
+           {OPT_resample, PDL_INFER_SMC},
+           {OPT_align, PDL_INFER_SMC},
+           {OPT_max_score, PDL_INFER_REJECTION},
+           {OPT_tries, PDL_INFER_REJECTION}};
 
 opt_id pdl_cli_infer_option_given(const arguments *a) {
     static const opt_id shared[] = {OPT_particles, OPT_by, OPT_particle_error};
@@ -71,8 +74,7 @@ bool pdl_cli_infer_options_read(const arguments *a, opt_id algo, opt_id seed_opt
     pdl_str error = a->value[OPT_particle_error];
     o->algorithm = PDL_INFER_SMC;
     o->ess = 0.5;
-    if (a->given[algo])
-        (void)pdl_infer_algorithm_find(a->value[algo], &o->algorithm, is_parallel);
+    if (a->given[algo]) (void)pdl_infer_algorithm_find(a->value[algo], &o->algorithm, is_parallel);
     int64_t most = o->algorithm == PDL_INFER_SMC ? PDL_INFER_MAX_SMC : PDL_INFER_MAX;
     if (refuse_useless(a, algo, o)) return false;
     if (!pdl_cli_read_whole(a, OPT_particles, 1, most, &particles) ||

@@ -1,4 +1,6 @@
-/* cmd_serve.c -- pdl serve FILE...: serves programs as models over HTTP.
+/* cmd_serve.c -- pdl serve FILE...: serves programs as models over HTTP. The programs are checked
+ * before the server begins to listen, so that an error that every request would meet is reported at
+ * once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "base/version.h"
 #include "cli/cli.h"
@@ -237,7 +240,7 @@ static void prepare_process(void) {
 static int serve(server *v) {
     pdl_signals *watch = pdl_cli_watch_signals(pdl_session_loop(v->session), on_signal, v);
     bool v6 = strchr(v->host, ':') != NULL;
-    const char *s = v->models.n == 1 ? "" : "s", *path = v->a->given[OPT_mcp] ? "mcp" : "v1";
+    const char *s = PDL_PLURAL(v->models.n), *path = v->a->given[OPT_mcp] ? "mcp" : "v1";
     if (v->mcp_out)
         pdl_cli_note("pdl: serving %zu program%s as tools on standard input and output",
                      v->models.n, s);
@@ -270,7 +273,6 @@ static bool open_journal(server *v, pdl_err *err) {
     bool ok = pdl_cli_journal_path(a, pdl_buf_str(&id), &path, err) &&
               pdl_durable_open_server(pdl_str_of(path), &how, &v->journal, &note, err);
     if (ok) {
-        pdl_session_name_keys(v->session, v->journal);
         for (size_t i = 0; i < a->values.n; i++)
             if (a->values.p[i].id == OPT_again) pdl_durable_again(v->journal, a->values.p[i].value);
         pdl_session_attach_server(v->session, v->journal);
@@ -314,10 +316,7 @@ static uint64_t request_ms(const arguments *a) {
 }
 
 static int failed(const server *v, pdl_err *err) {
-    pdl_cli_print_option_error(v->a, err, v->session);
-    int code = err->kind == PDL_E_usage ? 2 : 1;
-    pdl_err_fini(err);
-    return code;
+    return pdl_cli_fail_option(v->a, err, v->session);
 }
 
 /* Opens the token, the programs, the log, the journal, and the streams of a client. The result is
@@ -362,9 +361,7 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
         .log_user = v,
     };
     if (pdl_serve_start(&o, &v->serve, &err)) return serve(v);
-    pdl_cli_print_option_error(v->a, &err, v->session);
-    pdl_err_fini(&err);
-    return 1;
+    return pdl_cli_fail_option(v->a, &err, v->session);
 }
 
 /* Closes the journal after an orderly end. Open runs continue when clients send their

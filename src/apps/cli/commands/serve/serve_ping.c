@@ -52,11 +52,10 @@ static void put_address(const arguments *a, int64_t port, pdl_buf *out) {
 static void ask(const char *url, pong *to) {
     pdl_loop *loop = pdl_loop_new();
     pdl_http *http = pdl_http_new(loop, &(pdl_http_options){.max_reply_bytes = 4096});
-    pdl_http_request q = {.method = "GET", .url = url, .total_ms = PING_MS, .user = to,
-                          .done = on_answer};
+    pdl_http_request q = {
+        .method = "GET", .url = url, .total_ms = PING_MS, .user = to, .done = on_answer};
     pdl_http_start(http, &q);
-    while (!to->ended && pdl_loop_run(loop, -1)) {
-    }
+    while (!to->ended && pdl_loop_run(loop, -1)) {}
     assert(to->ended); /* a transfer ends, because it has a time limit */
     pdl_http_free(http);
     pdl_loop_free(loop);
@@ -72,8 +71,7 @@ int pdl_cli_ping(const arguments *a) {
     pong got = {.why = PDL_BUF};
     put_address(a, port, &url);
     ask(pdl_buf_z(&url), &got);
-    if (got.status != 200)
-        pdl_cli_note("pdl: error: %s: %s", pdl_buf_z(&url), pdl_buf_z(&got.why));
+    if (got.status != 200) pdl_cli_note("pdl: error: %s: %s", pdl_buf_z(&url), pdl_buf_z(&got.why));
     pdl_buf_fini(&url);
     pdl_buf_fini(&got.why);
     return got.status == 200 ? 0 : 1;

@@ -1,0 +1,24 @@
+/* json_read_cache.h -- a cache for reading JSON (json_read.h): the keys of objects, and their
+ * shapes, which documents share. Private to value.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VALUE_JSON_READ_CACHE_H
+#define PDL_VALUE_JSON_READ_CACHE_H
+
+#include "value/json_read.h"
+#include "value/shape.h"
+
+/* Returns the object of this text, shared with earlier equal ones. */
+pdl_val pdl_json_intern(pdl_json_keys *keys, pdl_str text);
+
+/* Returns the first bytes of the first key of an object, which begins at p. Shapes are found by
+ * them. */
+uint64_t pdl_json_begin(const char *p, const char *end);
+/* Returns the shape of the last object that had these first bytes, as a guess, or NULL. The text of
+ * its keys needs no escapes. */
+pdl_shape *pdl_json_shape_guess(const pdl_json_keys *keys, uint64_t begin);
+/* Makes the shape of dict the next guess for an object with these first bytes. */
+void pdl_json_shape_learn(pdl_json_keys *keys, uint64_t begin, pdl_vref dict);
+
+#endif

@@ -1,0 +1,56 @@
+/* log_space.c -- reserves space for the log of SQLite; see log_space.h.
+ *
+ * A log that grows costs two writes per sync: its bytes, and its new length in the tables of the
+ * file system, which is slower. So zeros are written ahead of SQLite, some hundred kilobytes at a
+ * time, and its frames replace them. A reader of the log stops at the first frame without the salt
+ * of the log's head, so it stops at the zeros. After a crash the disk may have the zeros or the
+ * frames that replaced them: both are valid.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "journal/durable/store/log_space.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "sqlite/db_files.h"
+
+#include "base/banned.h"
+
+enum {
+    FIRST = 64 * 1024, /* a run with few rows needs no reserved space */
+    STEP = 256 * 1024  /* bytes for about sixteen model calls */
+};
+
+static void open_log(log_room *r, pdl_str database) {
+    pdl_buf path = PDL_BUF;
+    pdl_db_put_name(database, PDL_DB_LOG, &path);
+    r->fd = open(pdl_buf_z(&path), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    r->is_open = r->fd >= 0;
+    r->has_failed = !r->is_open; /* SQLite has no log here; it uses a rollback journal */
+    pdl_buf_fini(&path);
+}
+
+/* Writes zeros after the content of the log, and never over it. */
+static bool put_zeros(log_room *r, int64_t from) {
+    static const char zeros[16 * 1024];
+    for (int64_t at = from; at < from + STEP; at += (int64_t)sizeof zeros)
+        if (pwrite(r->fd, zeros, sizeof zeros, (off_t)at) != (ssize_t)sizeof zeros) return false;
+    r->end = from + STEP;
+    return true;
+}
+
+void pdl_log_room_extend(log_room *r, pdl_str database) {
+    struct stat st;
+    if (!r->is_open && !r->has_failed) open_log(r, database);
+    if (r->has_failed || fstat(r->fd, &st) != 0) return;
+    if (!S_ISREG(st.st_mode) || st.st_size <= (r->end ? r->end : FIRST)) return;
+    r->has_failed = !put_zeros(r, st.st_size);
+}
+
+void pdl_log_room_fini(log_room *r) {
+    if (r->is_open) close(r->fd);
+    *r = (log_room){0};
+}

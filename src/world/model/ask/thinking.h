@@ -1,0 +1,42 @@
+/* thinking.h -- how models of Anthropic and Google are asked to think more or less. The request of
+ * a program has one word, reasoning_effort; the form that a service takes depends on the model.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_MODEL_THINKING_H
+#define PDL_MODEL_THINKING_H
+
+#include "value/val.h"
+
+typedef enum pdl_thinking {
+    PDL_THINKING_BUDGET,   /* a number of tokens; the form of models without a row */
+    PDL_THINKING_ADAPTIVE, /* the model decides, when it is asked to; a budget is refused */
+    /* the model decides in any case; a budget, and a tool that is forced, are refused */
+    PDL_THINKING_ALWAYS,
+    PDL_THINKING_LEVEL,     /* a word from low to high */
+    PDL_THINKING_LEVEL_TWO, /* low or high */
+    PDL_THINKING_LEVEL_ALL, /* a word from minimal to high */
+} pdl_thinking;
+
+/* Finds the form by the name of the model, which may have a prefix and an end: Bedrock has
+ * us.anthropic.claude-opus-5-v1:0. */
+pdl_thinking pdl_thinking_of(pdl_str model);
+
+/* Returns the number of thinking tokens for a reasoning_effort with Anthropic's models. Returns 0
+ * when the model does not think. */
+int64_t pdl_thinking_tokens(pdl_vref effort);
+/* Returns the same for Google's models without levels, or -1 without a reasoning_effort. */
+int64_t pdl_thinking_google_tokens(pdl_vref effort);
+
+/* Adds what a model of Anthropic needs for a reasoning_effort to the fields of a request, which
+ * may have `thinking` and `output_config` from the program. Takes the fields. */
+pdl_val pdl_thinking_put(pdl_thinking form, pdl_vref effort, pdl_val fields);
+
+/* Returns true when a model of Anthropic with these fields thinks, so that no tool can be
+ * forced. */
+bool pdl_thinking_is_on(pdl_thinking form, pdl_vref fields);
+
+/* Returns the level of a model of Google; absent for a word without one. */
+pdl_val pdl_thinking_level(pdl_thinking form, pdl_vref effort);
+
+#endif

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the recipe of a provider asks for, of each that speaks OpenAI's protocol: a row of docs/spec/providers.md, 4.1 or 4.2, with the address and the
+variables of the key that docs/providers.md has, which is made from the table of the sources; and an exchange when something is special."""
+import json
+import re
+
+from ..checks import check
+from ..harness.choice import ROOT
+
+SPECIAL = re.compile(r'\{"([\w-]+)",[^{}]*CHAT,\s*([^{}]*PDL_Q_[^{}]*)\}')
+ROW = re.compile(r"^\| `([\w-]+)` \| (.*?) \| (.*?) \| (.*?) \| openai \|", re.M)
+
+
+def spec_rows():
+    """prefix -> its rows in 4.1 and 4.2"""
+    text = (ROOT / "docs/spec/providers.md").read_text("utf-8")
+    part = text[text.index('<a id="4.1">'):text.index('<a id="4.3">')]
+    found = {}
+    for line in re.findall(r"^\| .*", part, re.M):
+        for prefix in re.findall(r"[\w-]+", re.sub(r"\(.*?\)", "", line.split("|")[1])):
+            found.setdefault(prefix, []).append(line)
+    return found
+
+
+def test_rows_of_the_specification():
+    spec = spec_rows()
+    rows = ROW.findall((ROOT / "docs/providers.md").read_text("utf-8"))
+    check("docs/providers.md has providers", len(rows) > 80, len(rows))
+    for prefix, address, _, keys in rows:
+        own = spec.get(prefix, [])
+        if not check("docs/spec/providers.md, 4.1 or 4.2, has a row of %s" % prefix, own):
+            continue
+        wanted = [re.sub(r"\$\{(\w+)\}", r"<\1>", a) for a in re.findall(r"`(\w+://[^`]+)`", address)] + re.findall(r"[A-Z0-9_]{4,}", keys)
+        for line in own:
+            check("docs/spec/providers.md, %s: address and keys are those of model/providers.c" % prefix, all(w in line for w in wanted), wanted, line)
+
+
+def test_special_providers_have_an_exchange():
+    rows = dict(SPECIAL.findall((ROOT / "src/world/model/providers.c").read_text("utf-8")))
+    check("providers.c has rows with PDL_Q_", len(rows) > 20 and "PDL_Q_FLAT" in rows.get("deepseek", ""), len(rows))
+    calls = [json.loads(p.read_text("utf-8")).get("call", {}) for p in (ROOT / "tests/conformance/providers").glob("*.json")]
+    seen = {c.get("model", "").split("/")[0] for c in calls}
+    for prefix in sorted(rows):
+        check("tests/conformance/providers has an exchange of %s, which has %s" % (prefix, rows[prefix].strip()), prefix in seen)
