@@ -72,8 +72,10 @@ def test_answers_that_do_not_fit():
 
 def test_one_batch_fails():
     bad = [head("application/json", "401 No"), b'{"error": {"message": "key %s is wrong"}}' % KEY.encode()]
-    e = error_of(embed(Wire(bad), [str(i) for i in range(300)])[-1], "auth", 401, "Error during 'openai/m' model call: auth: openai - key [REDACTED] is wrong")
+    wire = Wire(bad)
+    e = error_of(embed(wire, [str(i) for i in range(300)])[-1], "auth", 401, "Error during 'openai/m' model call: auth: openai - key [REDACTED] is wrong")
     assert json.loads(e["detail"])["provider"] == "openai"
+    assert len(wire.requests) == 1, "the first batch goes alone"
 
 
 def test_retried():

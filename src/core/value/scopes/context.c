@@ -6,6 +6,11 @@
  * pdl_context[-1] in every turn takes linear time. The array knows how many of its first messages
  * hold no promise, so that the trace of such a loop takes linear time, too.
  *
+ * An array has the messages of the longest node that holds it, and no others. A message may have a
+ * shorter context as its content, as "${ pdl_context }" makes one, and that context may hold the
+ * array in which the message is. So an array that kept the message after its last node would be
+ * kept by it, and neither would be freed.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "value/context.h"
@@ -25,10 +30,10 @@ typedef enum { ONE, DEP, IND } ctx_kind;
 
 typedef struct ctx ctx;
 
-/* The messages in order; the array has a reference to each. n may be larger than the count of a
- * node that holds the array; such a node must not read beyond its count. */
+/* The messages in order; the array has a reference to each. n is the count of the longest node that
+ * holds the array; a shorter one must not read beyond its count. */
 typedef struct {
-    uint32_t refs;
+    ctx *longest; /* the nodes that hold the array are linked by their counts */
     PDL_VEC(ctx *) all;
     size_t settled;   /* how many messages, from the first on, are known to hold no promise */
     pdl_label label;  /* the labels of the parts of the settled messages */
@@ -47,7 +52,8 @@ struct ctx {
     pdl_val wire;
     pdl_val source; /* for ONE: promise of the text of a model's reply; or absent */
     pdl_path *defsite;
-    flat_list *flat; /* NULL when the array was not made yet */
+    flat_list *flat;       /* NULL when the array was not made yet */
+    ctx *shorter, *longer; /* the neighbours among the nodes that hold flat */
 };
 
 enum { SHORT_WALK = 24, CARRIED = PDL_F_PROMISE | PDL_F_HANDLE };
@@ -87,9 +93,33 @@ static void flat_cut(flat_list *f, size_t n) {
     f->label = 0;
 }
 
-static void flat_drop(flat_list *f) {
-    if (!f || --f->refs) return;
-    flat_cut(f, 0);
+/* Makes c hold f. c comes after the given node, which is not longer, and before the next one that
+ * is as long. Without a given node c is the first one. */
+static void flat_hold(flat_list *f, ctx *c, ctx *after) {
+    assert(!c->flat && (after ? after->count <= c->count : !f->longest) && c->count <= f->all.n);
+    while (after && after->longer && after->longer->count < c->count) after = after->longer;
+    c->flat = f;
+    c->shorter = after;
+    c->longer = after ? after->longer : NULL;
+    if (c->shorter) c->shorter->longer = c;
+    if (c->longer)
+        c->longer->shorter = c;
+    else
+        f->longest = c;
+}
+
+/* c does not hold its array any more. The array loses the messages that only c had, and is freed
+ * with the last node that held it. */
+static void flat_leave(ctx *c) {
+    flat_list *f = c->flat;
+    if (!f) return;
+    if (c->shorter) c->shorter->longer = c->longer;
+    if (c->longer)
+        c->longer->shorter = c->shorter;
+    else
+        f->longest = c->shorter;
+    flat_cut(f, f->longest ? f->longest->count : 0);
+    if (f->longest) return;
     pdl_vec_fini(&f->all);
     pdl_free(f);
 }
@@ -97,7 +127,7 @@ static void flat_drop(flat_list *f) {
 static void fini(pdl_obj *o) {
     ctx *c = (ctx *)(void *)o;
     pdl_path_drop(c->defsite);
-    flat_drop(c->flat);
+    flat_leave(c);
 }
 
 static const pdl_class context_class = {"PDLContext", child, fini, NULL};
@@ -258,17 +288,12 @@ static void walk_fini(walk *w) { pdl_vec_fini(&w->todo); }
 
 /* --- the flat array --------------------------------------------------------------------------- */
 
-/* An array while the messages of a node are put into it: n of them are there. */
+/* An array while the messages of a node are put into it. */
 typedef struct {
     flat_list *f;
-    size_t n;
+    size_t n;   /* how many of them are there */
+    ctx *begin; /* a node that holds the array and has the first messages of it; or NULL */
 } filling;
-
-static flat_list *flat_new(void) {
-    flat_list *f = PDL_NEW(flat_list);
-    f->refs = 1;
-    return f;
-}
 
 static void push_kept(flat_list *f, ctx *m) {
     (void)pdl_keep(message_value(m));
@@ -279,11 +304,10 @@ static void push_kept(flat_list *f, ctx *m) {
  * block sees a part of the context that continues it. When it has put another one, the array is
  * copied. */
 static void put_message(filling *to, ctx *m) {
-    flat_list *f = to->f;
-    if (to->n < f->all.n && f->all.p[to->n] != m) {
-        to->f = flat_new();
-        for (size_t i = 0; i < to->n; i++) push_kept(to->f, f->all.p[i]);
-        flat_drop(f);
+    if (to->n < to->f->all.n && to->f->all.p[to->n] != m) {
+        flat_list *copy = PDL_NEW(flat_list);
+        for (size_t i = 0; i < to->n; i++) push_kept(copy, to->f->all.p[i]);
+        *to = (filling){copy, to->n, NULL};
     }
     if (to->n == to->f->all.n) push_kept(to->f, m);
     to->n++;
@@ -305,19 +329,13 @@ static void put_messages(filling *to, ctx *c) {
 /* Returns an array that begins with the messages of base: that of base, or a new one. */
 static filling flat_from(ctx *base) {
     assert(ctx_ok(base));
-    filling to = {base->flat, base->count};
-    if (base->flat) {
-        /* the messages after these belonged to nodes that were freed */
-        if (to.f->refs == 1) flat_cut(to.f, base->count);
-        to.f->refs++;
-        return to;
-    }
-    to = (filling){flat_new(), 0};
+    if (base->flat) return (filling){base->flat, base->count, base};
+    filling to = {PDL_NEW(flat_list), 0, NULL};
     put_messages(&to, base);
     return to;
 }
 
-/* Returns the array of a group, or NULL for a message, which would own itself through one. */
+/* Makes the array of a group. A message has none, because it would own itself through one. */
 static flat_list *flatten(ctx *c) {
     if (c->flat || c->kind == ONE) return c->flat;
     PDL_VEC(ctx *) rest = {0};
@@ -329,13 +347,13 @@ static flat_list *flatten(ctx *c) {
     filling to = flat_from(base);
     while (rest.n) put_messages(&to, rest.p[--rest.n]);
     pdl_vec_fini(&rest);
-    c->flat = to.f;
     /* c is often a branch, and the next node continues its left part */
     ctx *left = pdl_is_absent(c->left) ? NULL : ctx_of(c->left);
     if (left && left->kind != ONE && !left->flat) {
-        left->flat = to.f;
-        to.f->refs++;
+        flat_hold(to.f, left, to.begin);
+        to.begin = left;
     }
+    flat_hold(to.f, c, to.begin);
     return c->flat;
 }
 

@@ -2,11 +2,13 @@
  * embedding_calls.h. The wire formats are in embedding_wire.c.
  *
  *   effect {model, input, parameters}
- *     -> texts not known yet, each once -> batches -> a pdl_call each, some at a time
+ *     -> texts not known yet, each once -> batches -> a pdl_call each: the first, then some at once
  *     -> vectors by text -> {embeddings in the order of input, usage, model}
  *
  * A batch is a separate effect whose sink is the embedding, so that retries, tokens, fallbacks and
- * errors are those of every call. The seq of the effect of a batch is the index of its first text.
+ * errors are those of every call. The first batch goes alone, so that a service which refuses the
+ * key, the model or the parameters is asked once. The seq of the effect of a batch is the index of
+ * its first text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +28,7 @@ enum {
     /* texts per request; services differ, OpenAI allows 2048 (spec providers 18) */
     BATCH = 100,
     SMALL_BATCH = 10, /* the limit of DashScope */
-    AT_ONCE = 8,      /* requests of one embedding that are open at a time */
+    AT_ONCE = 8,      /* requests of one embedding that are open at a time, after the first */
 };
 
 /* Invariants: while busy is set, batches are being started, and their ends are only recorded.
@@ -45,6 +47,7 @@ struct pdl_embedding {
     size_t n_open;
     int64_t prompt, total; /* tokens that the service counted */
     bool uncounted;        /* the service sent a reply without usage */
+    bool answered;         /* the service has answered a batch */
     bool busy, failed;
     pdl_err err;
     double seconds;
@@ -161,6 +164,7 @@ static void on_batch(void *user, const pdl_effect *e, const pdl_reply *r) {
         if (!m->failed) pdl_err_copy(&m->err, &r->err);
         m->failed = true;
     } else {
+        m->answered = true;
         pdl_vref list = pdl_dict_getz(r->value, "embeddings");
         for (size_t i = 0; i < pdl_list_len(list); i++) {
             pdl_vref text = pdl_list_at(m->todo, e->seq + i);
@@ -192,7 +196,8 @@ static void start_batch(pdl_embedding *m) {
 
 static void pump(pdl_embedding *m) {
     m->busy = true;
-    while (!m->failed && m->n_open < AT_ONCE && m->asked < pdl_list_len(m->todo)) start_batch(m);
+    size_t at_once = m->answered ? AT_ONCE : 1, n = pdl_list_len(m->todo);
+    while (!m->failed && m->n_open < at_once && m->asked < n) start_batch(m);
     m->busy = false;
     if (m->failed)
         fail(m);
