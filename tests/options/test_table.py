@@ -14,7 +14,7 @@ from ..harness.choice import source
 # One thing whose values differ from command to command: the form of what is written, the name of a model (to filter by, or to ask).
 DIFFER = {"format", "model", "data", "keep", "on-error", "seed", "verbose"}
 RUN = {"timeout", "budget", "prices", "max-rps", "max-tokens-per-minute", "wire", "policy", "sandbox", "no-sandbox", "sandbox-min", "cache", "jobs"}
-RENAMED = [("runs", "keep", "older-than"), ("sandbox", "check", "show"), ("cache", "format", "json"),
+RENAMED = [("runs", "keep", "older-than"), ("cache", "format", "json"),
            ("dump", "types", "specs")]
 MISTAKES = [
     ["nothing.pdl"], ["explain", "nothing.pdl"], ["dump", "nothing.pdl"], ["serve", "nothing.pdl"], ["check", "nothing.pdl"], ["fmt", "nothing.pdl"],

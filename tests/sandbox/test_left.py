@@ -128,6 +128,8 @@ def test_json_of_the_machine(pdl, folder):
     for without in ("", "userns", "landlock", "seccomp", "bwrap", "userns,landlock4"):
         env = {"PDL_SANDBOX_WITHOUT": without}
         text = run([pdl, "sandbox", "--show"], folder, env).stdout
+        also = run([pdl, "sandbox", "--check"], folder, env)
+        check(f"--check, the name of --show in the specification, without {without}", (also.returncode, also.stdout) == (0, text), also)
         found = json.loads(run([pdl, "sandbox", "--show", "--json"], folder, env).stdout)
         check(f"JSON without {without}: strength", f"strength     {found['strength']}" in text, text, found)
         for key in ("namespaces", "bubblewrap"):

@@ -72,7 +72,6 @@ static const struct {
     const char *old, *now;
 } renamed[] = {{pdl_cli_cmd_dump, "types", "specs"},
                {pdl_cli_cmd_runs, "keep", "older-than"},
-               {pdl_cli_cmd_sandbox, "check", "show"},
                {pdl_cli_cmd_cache, "format", "json"},
                {pdl_cli_cmd_cache, "keep", "older-than"}};
 
@@ -93,8 +92,8 @@ static pdl_str now_called(const command *c, pdl_str name) {
     return (pdl_str){0};
 }
 
-/* Names that options have in the reference's command of the same kind, and in the commands beside
- * this one. A user must write such a name in full. */
+/* Names that options have in the reference's command of the same kind, in the specification, and in
+ * the commands beside this one. A user must write such a name in full. */
 static const struct {
     int (*run)(const arguments *a);
     const char *name;
@@ -102,7 +101,8 @@ static const struct {
     opt_id id;
 } also_called[] = {{pdl_cli_cmd_infer, "num-particles", 0, OPT_particles},
                    {pdl_cli_cmd_infer, "viz", 0, OPT_bars},
-                   {pdl_cli_cmd_optimize, "input", 'i', OPT_data_rows}};
+                   {pdl_cli_cmd_optimize, "input", 'i', OPT_data_rows},
+                   {pdl_cli_cmd_sandbox, "check", 0, OPT_show_machine}};
 
 static const option *find_by_other_name(const command *c, pdl_str name) {
     for (size_t i = 0; i < sizeof also_called / sizeof *also_called; i++)
