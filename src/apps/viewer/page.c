@@ -36,7 +36,7 @@ const pdl_page_file *pdl_page_named(pdl_str name) {
     return NULL;
 }
 
-static pdl_str content(const pdl_page_file *f) { return (pdl_str){(const char *)f->bytes, *f->n}; }
+pdl_str pdl_page_bytes(const pdl_page_file *f) { return (pdl_str){(const char *)f->bytes, *f->n}; }
 
 void pdl_page_colours(pdl_buf *out) {
     for (size_t i = 0; i < pdl_looks_n; i++)
@@ -44,77 +44,25 @@ void pdl_page_colours(pdl_buf *out) {
                      pdl_looks[i].name, pdl_looks[i].light, pdl_looks[i].dark, pdl_looks[i].icon);
 }
 
-/* --- without comments ------------------------------------------------------------------------- */
-
-static pdl_str take_line(pdl_str *text) {
-    size_t n = pdl_str_find(*text, PDL_STR("\n"), 0);
-    pdl_str line = pdl_str_sub(*text, 0, n);
-    *text = n == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(*text, n + 1, text->n);
-    return line;
-}
-
-/* Appends a line without the spaces before it, its comment, and an end that its last sign makes
- * needless. No text in the scripts has two slashes with a space on each side. */
-static void put_line(pdl_str line, pdl_buf *out) {
-    bool is_comment = pdl_str_starts(pdl_str_trim(line), PDL_STR("//"));
-    line = pdl_str_trim(pdl_str_sub(line, 0, pdl_str_find(line, PDL_STR(" // "), 0)));
-    if (!line.n || is_comment) return;
-    pdl_buf_put(out, line);
-    if (!strchr(";{,", line.p[line.n - 1])) pdl_buf_putc(out, '\n');
-}
-
-/* Returns the number of bytes of the comment at the beginning of a style sheet; 0 when there is
- * none. */
-static size_t comment_bytes(pdl_str style) {
-    if (!pdl_str_starts(style, PDL_STR("/*"))) return 0;
-    return pdl_str_find(style, PDL_STR("*/"), 0) + 2;
-}
-
-/* Returns true when the rule of a style sheet ends before any other sign. */
-static bool ends_rule(pdl_str rest) {
-    size_t i = 0;
-    while (i < rest.n && (rest.p[i] == ' ' || rest.p[i] == '\n')) i++;
-    return i < rest.n && rest.p[i] == '}';
-}
-
-/* Appends a style sheet without comments, last semicolons of rules, and the spaces that only people
- * need. No text in the style sheets has a space at such a place, or the beginning of a comment. */
-static void put_style(pdl_str text, pdl_buf *out) {
-    for (size_t i = 0; i < text.n; i++) {
-        i += comment_bytes(pdl_str_sub(text, i, text.n));
-        if (i >= text.n) break;
-        bool is_space = text.p[i] == ' ' || text.p[i] == '\n';
-        char before = i ? text.p[i - 1] : ';', after = i + 1 < text.n ? text.p[i + 1] : '}';
-        bool is_needed = !strchr("{};:,\n", before) && !strchr("{}\n", after);
-        bool is_last = text.p[i] == ';' && ends_rule(pdl_str_sub(text, i + 1, text.n));
-        if (is_space ? is_needed : !is_last) pdl_buf_putc(out, text.p[i]);
-    }
-}
-
-void pdl_page_put(const pdl_page_file *f, pdl_buf *out) {
-    pdl_str text = content(f);
-    bool is_style = pdl_str_ends(pdl_str_of(f->name), PDL_STR(".css"));
-    pdl_buf lines = PDL_BUF;
-    while (text.n) put_line(take_line(&text), is_style ? &lines : out);
-    put_style(pdl_buf_str(&lines), out);
-    pdl_buf_fini(&lines);
-}
-
 /* --- one file --------------------------------------------------------------------------------- */
 
-/* Appends a module without its import lines and without the word `export`. */
+/* Appends a module without its import lines and without the word `export`. tools/embed.c leaves
+ * both at the beginning of lines. */
 static void put_script(pdl_str text, pdl_buf *out) {
+    const pdl_str export = PDL_STR("export ");
     while (text.n) {
-        pdl_str line = take_line(&text), export = PDL_STR("export ");
+        size_t end = pdl_str_find(text, PDL_STR("\n"), 0);
+        pdl_str line = pdl_str_sub(text, 0, end == PDL_NOT_FOUND ? text.n : end + 1);
+        text = pdl_str_sub(text, line.n, text.n);
         if (pdl_str_starts(line, export)) line = pdl_str_sub(line, export.n, line.n);
-        if (!pdl_str_starts(line, PDL_STR("import "))) put_line(line, out);
+        if (!pdl_str_starts(line, PDL_STR("import "))) pdl_buf_put(out, line);
     }
 }
 
 static void put_scripts(pdl_buf *out) {
     for (size_t i = 0; i < N_FILES; i++)
         if (pdl_str_ends(pdl_str_of(files[i].name), PDL_STR(".js")))
-            put_script(content(&files[i]), out);
+            put_script(pdl_page_bytes(&files[i]), out);
 }
 
 static void put_hash(pdl_str text, pdl_buf *out) {
@@ -267,9 +215,9 @@ static pdl_str between(pdl_str html, pdl_str from, pdl_str to) {
 
 void pdl_page_export(const pdl_reading *r, const pdl_view_source *s, pdl_str title, pdl_buf *out) {
     pdl_buf style = PDL_BUF, script = PDL_BUF;
-    pdl_str html = content(pdl_page_named(PDL_STR("index.html")));
-    pdl_page_put(pdl_page_named(PDL_STR("style.css")), &style);
-    pdl_page_put(pdl_page_named(PDL_STR("document.css")), &style);
+    pdl_str html = pdl_page_bytes(pdl_page_named(PDL_STR("index.html")));
+    pdl_buf_put(&style, pdl_page_bytes(pdl_page_named(PDL_STR("style.css"))));
+    pdl_buf_put(&style, pdl_page_bytes(pdl_page_named(PDL_STR("document.css"))));
     pdl_page_colours(&style);
     put_scripts(&script);
     PDL_PUT(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

@@ -21,9 +21,9 @@ typedef struct pdl_page_file {
 
 /* Returns the file of this name, or NULL. */
 const pdl_page_file *pdl_page_named(pdl_str name);
-/* Appends the file in the form that browsers get: without comments and indentation, which are a
- * seventh of it. In these scripts, no text literal continues on another line. */
-void pdl_page_put(const pdl_page_file *f, pdl_buf *out);
+/* Returns the file in the form that browsers get: tools/embed.c, which put it into the program,
+ * dropped the comments and the indentation of scripts and style sheets. */
+pdl_str pdl_page_bytes(const pdl_page_file *f);
 /* Appends the colours of kinds.def as CSS. */
 void pdl_page_colours(pdl_buf *out);
 

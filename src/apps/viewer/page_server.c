@@ -148,8 +148,7 @@ static void answer_file(pdl_exchange *x, pdl_str name) {
         pdl_page_colours(&text);
         pdl_access_answer(x, 200, "text/css; charset=utf-8", pdl_buf_str(&text));
     } else if (f && !pdl_str_is(name, "index.html")) {
-        pdl_page_put(f, &text);
-        pdl_access_answer(x, 200, f->type, pdl_buf_str(&text));
+        pdl_access_answer(x, 200, f->type, pdl_page_bytes(f));
     } else {
         pdl_access_refuse(x, 404, "The page has no such file.");
     }
@@ -376,7 +375,7 @@ static void on_request(void *user, pdl_exchange *x) {
     if (pdl_str_starts(path, open) && pdl_str_is(pdl_exchange_method(x), "GET"))
         pdl_access_open(v->access, pdl_httpd_port(v->httpd), x, pdl_str_sub(path, open.n, path.n));
     else if (pdl_str_is(path, "/"))
-        pdl_access_answer(x, 200, index->type, (pdl_str){(const char *)index->bytes, *index->n});
+        pdl_access_answer(x, 200, index->type, pdl_page_bytes(index));
     else if (pdl_str_starts(path, page))
         answer_file(x, pdl_str_sub(path, page.n, path.n));
     else if (pdl_str_is(path, "/api/runs"))
