@@ -1,6 +1,6 @@
 /* certificates.c -- see certificates.h. The system's libcurl knows where its certificates are. A
  * libcurl that a wheel has installed was built on another system, so the file with the certificates
- * must be searched.
+ * must be found here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,8 @@
-/* children.c -- see children.h.
+/* children.c -- the list of running children, and their end at exit; see children.h.
+ *
+ * All signals are blocked while the lock is held, because a signal handler may need the list. A
+ * forked copy of the process must not kill the children of the original, so each entry has the
+ * process that started the child.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* clock.c -- see clock.h.
+/* clock.c -- reads the clocks of the system; see clock.h. The monotonic clock measures durations.
+ * The wall clock gives times that people and other programs read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

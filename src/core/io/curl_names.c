@@ -1,4 +1,7 @@
-/* curl_names.c -- see curl_names.h.
+/* curl_names.c -- opens libcurl, and finds its functions; see curl_names.h.
+ *
+ * Declarations and names come from one list (PDL_CURL_FUNCTIONS), so no function can be declared
+ * without being searched.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

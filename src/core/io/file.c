@@ -1,4 +1,8 @@
-/* file.c -- see file.h.
+/* file.c -- reads and writes whole files; see file.h.
+ *
+ * A path may lead to a pipe that never ends, a device, a link, or a descriptor of the shell. So the
+ * kind of a file decides how it is opened and how many bytes are read. New content is written
+ * beside the file and then renamed, so that a process which is killed leaves the old content.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* file_paths.c -- removes "." and ".." from paths without using the file system; see file.h.
+/* file_paths.c -- removes "." and ".." from paths without using the file system; see file.h. Links
+ * are therefore not followed, and a path need not exist.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* frame.c -- see frame.h.
+/* frame.c -- cuts a stream of bytes into messages, and frames messages; see frame.h.
+ *
+ * The bytes of an incomplete message are kept. A complete message is passed on as a part of these
+ * bytes, without a copy.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

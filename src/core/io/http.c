@@ -277,7 +277,7 @@ static const struct {
 };
 
 /* libcurl reports "unsupported protocol" for a wrong URL and for an answer that is not HTTP.
- * Returns true for the latter. */
+ * Returns true in the second case, in which the request was sent. */
 static bool is_answered(const pdl_curl *c, CURL *easy) {
     long sent = 0;
     return c->easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent > 0;

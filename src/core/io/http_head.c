@@ -1,4 +1,7 @@
-/* http_head.c -- see http_head.h.
+/* http_head.c -- parses the head of a request, and chunked bodies; see http_head.h.
+ *
+ * The end of the head is searched while bytes arrive, and the head is parsed once it is complete.
+ * The path is decoded into new memory; all other parts point into the bytes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

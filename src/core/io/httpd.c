@@ -461,7 +461,8 @@ static void sweep(void *user) {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* is_address: the host is no address of this machine, so the caller gave a wrong one. */
+/* Sets the error of a failed listen. is_address: this machine does not have the address, which is a
+ * mistake of the caller; any other failure is one of the system. */
 static bool listen_failed(const pdl_httpd_options *o, bool is_address, const char *why,
                           pdl_err *err) {
     return pdl_err_set(err, is_address ? PDL_E_usage : PDL_E_io, (pdl_loc){0},

@@ -1,4 +1,7 @@
-/* loop.c -- This file counts open objects, because libuv's count includes idle watches.
+/* loop.c -- the event loop, on top of libuv; see loop.h.
+ *
+ * This file counts open objects itself, because libuv's count includes idle watches. Timers and
+ * watches are freed in libuv's close callbacks, since libuv still uses them until then.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,7 +36,7 @@ struct pdl_watch {
     pdl_loop *loop;
     bool background; /* the watch does not keep the loop open */
     int events;
-    /* events that the kernel polls; they are more than `events` while the watch rests */
+    /* the events that the kernel polls: those of `events`, and more while the watch rests */
     int polled;
     void (*fn)(void *user, int events);
     void *user;

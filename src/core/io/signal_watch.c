@@ -1,4 +1,9 @@
-/* signal_watch.c -- see signal_watch.h.
+/* signal_watch.c -- delivers signals to the loop, and to work that does not return to the loop; see
+ * signal_watch.h.
+ *
+ * Inside a signal handler few functions are allowed. So the handler stores the number of the signal
+ * in a flag, and does little else. For a second signal it kills the children, restores the terminal
+ * and ends the process.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* tty.c -- see tty.h.
+/* tty.c -- the terminal of the process; see tty.h.
+ *
+ * A process has one terminal. So this state is global: the line that is drawn repeatedly, the
+ * number of open questions, and the settings that a signal must restore.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

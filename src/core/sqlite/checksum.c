@@ -1,4 +1,6 @@
-/* checksum.c -- writes and compares the checksums of answers; see checksum.h.
+/* checksum.c -- writes and compares the checksums of answers; see checksum.h. A checksum is the
+ * last line of a stored text, so the text without it is a part of the stored bytes, and no copy is
+ * made.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
-/* db_files.c -- see db_files.h. The endings of SQLite's file names, and the functions that handle
- * all files of a database.
+/* db_files.c -- names, finds and removes the files of a database; see db_files.h.
+ *
+ * The endings of SQLite's file names are in one table, which all functions here read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

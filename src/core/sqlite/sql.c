@@ -1,4 +1,8 @@
-/* sql.c -- see sql.h.
+/* sql.c -- opens databases with SQLite, and runs their statements; see sql.h.
+ *
+ * SQLite is loaded when the first file is opened, because most runs need no database. A file may
+ * come from others, so SQLite's protections against crafted files are switched on, and the files
+ * beside a database are checked before SQLite opens them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* handle.c -- see handle.h.
+/* handle.c -- objects of Python and of the host program as values; see handle.h.
+ *
+ * A handle holds what arrived with an object of Python: class name, texts, truth and length. An
+ * expression reads these without asking the process in which the object lives.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

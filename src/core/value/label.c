@@ -1,4 +1,7 @@
-/* label.c -- see label.h.
+/* label.c -- walks that remove, add or redact labels of a value; see label.h.
+ *
+ * Values share parts. Each walk keeps its results (memo.h), so it goes through a shared part once,
+ * and the new value shares its parts in the same way.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -227,7 +227,8 @@ static bool add_pieces(joiner *j, pdl_err *err) {
 /* Makes the text of a join that is ready, and stores it as the value of the promise. */
 static bool finish_join(resolver *r, pdl_promise *p, pdl_label label, unsigned depth,
                         pdl_err *err) {
-    joiner *j = PDL_NEW(joiner); /* on the heap, because resolve recurses through this function */
+    /* the walk is on the heap, because resolve recurses through this function */
+    joiner *j = PDL_NEW(joiner);
     j->text = PDL_BUF;
     j->depth = depth;
     j->r = r;

@@ -1,5 +1,7 @@
-/* val.c -- Releasing values walks an explicit stack, so a deep value needs heap memory and no C
- * stack.
+/* val.c -- makes extension objects, releases values, and names their types; see val.h.
+ *
+ * Releasing values walks an explicit stack, so a deep value needs heap memory and no C stack.
+ * Operations of single kinds are in the other files of this folder.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,8 @@
-/* cancel.c -- see cancel.h.
+/* cancel.c -- checks whether the work of this thread is cancelled; see cancel.h.
+ *
+ * A check runs millions of times. So it first compares a pointer and a flag, and reads the clock
+ * last. A walk that cannot report an error records its cancellation here, until a caller that can
+ * report errors asks for it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* debug.c -- see debug.h.
+/* debug.c -- reads PDL_DEBUG and PDL_STRESS, and writes the lines of a trace; see debug.h.
+ *
+ * Some switches of PDL_STRESS hold for the whole process and are applied when they are read. The
+ * others are members of the struct, where the code of a run finds them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

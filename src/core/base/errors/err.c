@@ -1,4 +1,7 @@
-/* err.c -- see err.h.
+/* err.c -- makes, wraps, copies and releases errors; see err.h.
+ *
+ * A message may repeat a value of the program, which may be a gigabyte, so its length is bounded.
+ * Chains of causes are walked in loops, because a program decides how long they are.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

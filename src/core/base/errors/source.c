@@ -1,4 +1,6 @@
-/* source.c -- The index of the lines is built when it is first needed.
+/* source.c -- sources, and the lines in them; see source.h.
+ *
+ * The index of the lines is built when it is first needed, because most runs print no place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +32,7 @@ static void index_lines(pdl_source *s) {
 }
 
 static const uint32_t *lines_of(const pdl_source *s) {
-    /* The index is a cache: building it does not change what the source is. */
+    /* The index is a cache, so a source counts as unchanged when its index is built. */
     if (!s->line_starts) index_lines((pdl_source *)(uintptr_t)s);
     return s->line_starts;
 }

@@ -1,4 +1,7 @@
-/* arena.c -- Chunks double in size, up to a bound. A large object gets its own chunk.
+/* arena.c -- allocates many small objects that are freed together; see arena.h.
+ *
+ * Chunks double in size, up to a bound, so that a small program takes little memory and a large one
+ * has few chunks. A large object gets its own chunk.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* regex.c -- see regex.h. The only user of PCRE2.
+/* regex.c -- compiles and matches regular expressions with PCRE2; see regex.h.
+ *
+ * Only this file uses PCRE2. A pattern is first checked and rewritten (regex_translate.c), so PCRE2
+ * never gets a pattern in Python's syntax.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

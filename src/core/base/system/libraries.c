@@ -1,4 +1,7 @@
-/* libraries.c -- The loader of the system opens the libraries.
+/* libraries.c -- opens libraries with the loader of the system; see libraries.h.
+ *
+ * Every build but the static command has this file. In the static command, libraries_inside.c
+ * replaces it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,7 @@
-/* library_find.c -- Code for both kinds of builds: builds that open the libraries, and builds that
- * have them linked in.
+/* library_find.c -- finds the functions of a library by their names; see libraries.h.
+ *
+ * Both kinds of builds have this file: builds that open the libraries, and builds that have them
+ * linked in.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

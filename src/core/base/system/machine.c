@@ -1,4 +1,7 @@
-/* machine.c -- Facts about the machine, which come from the system or from a test.
+/* machine.c -- reports how much memory the machine has left; see machine.h.
+ *
+ * The number comes from the system, or from a test that sets it (PDL_STRESS=room:N), since a test
+ * must not use up the memory of the machine.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

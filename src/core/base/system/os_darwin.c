@@ -1,6 +1,6 @@
-/* os_darwin.c -- see os.h. macOS.
+/* os_darwin.c -- implements os.h for macOS.
  *
- * This file is compiled and linked where the project is built, and was not run on such a machine.
+ * The checks of the project compile and link this file, but have not run it on macOS.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

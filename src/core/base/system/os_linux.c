@@ -1,4 +1,7 @@
-/* os_linux.c -- see os.h. Linux, with glibc or musl.
+/* os_linux.c -- implements os.h for Linux, with glibc or musl.
+ *
+ * An old kernel, or a system without /proc, may lack some of these abilities. The function then
+ * reports this by its result, and its caller uses another way.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* pace.c -- see pace.h.
+/* pace.c -- scales the waits that libpdl chooses itself; see pace.h. The factor is atomic, because
+ * all threads of the process read it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,7 @@
-/* rand.c -- see rand.h. xoshiro256++ 1.0 and splitmix64 by Blackman and Vigna (public domain),
- * https://prng.di.unimi.it
+/* rand.c -- seeded random numbers; see rand.h.
+ *
+ * The generator is xoshiro256++ 1.0, and splitmix64 makes its state from the seed. Both are by
+ * Blackman and Vigna (public domain), https://prng.di.unimi.it
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* idmap.c -- see idmap.h. Linear probing; deletion closes the gap.
+/* idmap.c -- a hash map from ids to pointers; see idmap.h.
+ *
+ * The table uses linear probing. A deletion moves later entries into the gap, so that no marks of
+ * deleted entries make searches longer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* map.c -- see map.h. Open addressing; slots hold entry numbers from 1.
+/* map.c -- a hash map from text to pointers; see map.h.
+ *
+ * The slots of an open-addressing table hold the numbers of entries, and the entries are in a
+ * separate array. So an entry keeps its index, and the order of insertion, when the table grows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

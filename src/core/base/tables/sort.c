@@ -1,4 +1,7 @@
-/* sort.c -- Each pass of merges writes from one array to the other and back.
+/* sort.c -- sorts large arrays, with checks for cancellation; see sort.h.
+ *
+ * Runs of items are sorted by qsort. Then passes of merges write from one array to the other and
+ * back. When a pass is cancelled, the array from which it reads still has every item.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

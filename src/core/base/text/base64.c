@@ -1,4 +1,5 @@
-/* base64.c -- see base64.h.
+/* base64.c -- encodes and decodes base64; see base64.h. The reader accepts both alphabets, line
+ * ends and missing padding, because services send all of these forms.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* buf.c -- A buffer grows by half, so n appends copy O(n) bytes.
+/* buf.c -- growable bytes with a ceiling; see buf.h.
+ *
+ * A buffer grows by half, so n appends copy O(n) bytes. Large texts are copied piece by piece, with
+ * a check for cancellation between two pieces.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

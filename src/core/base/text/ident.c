@@ -1,4 +1,7 @@
-/* ident.c -- see ident.h.
+/* ident.c -- finds names in code, and recognises names of secrets; see ident.h.
+ *
+ * Secrets are redacted in everything that is stored or shown. So a variable counts as a secret
+ * already when one of a few words is in its name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,8 @@
-/* str.c -- see str.h.
+/* str.c -- compares, searches and cuts slices of text; see str.h.
+ *
+ * A slice may contain NULs and has none at its end, so functions of the C library that read up to a
+ * NUL cannot be used. Searches take linear time in both directions, because a program may search a
+ * text of any size.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* termsafe.c -- Only this file decides how untrusted text is written to a terminal.
+/* termsafe.c -- writes untrusted text to a terminal; see termsafe.h.
+ *
+ * Only this file decides which characters are replaced and by what. All other code passes its text
+ * through here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

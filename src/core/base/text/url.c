@@ -1,4 +1,5 @@
-/* url.c -- see url.h.
+/* url.c -- percent-encodes text for URLs; see url.h. The caller names the characters that stay,
+ * because they differ from one part of a URL to another.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -150,7 +150,7 @@ size_t pdl_utf8_offset(pdl_str s, size_t k) {
         n = pdl_utf8_count(pdl_str_sub(s, i, i + PART));
         if (n > k) break;
     }
-    /* i may be inside a code point whose first byte was counted before */
+    /* i may be inside a code point whose first byte was already counted */
     for (; i < s.n; i++)
         if (((unsigned char)s.p[i] & 0xc0) != 0x80 && k-- == 0) break;
     return i;

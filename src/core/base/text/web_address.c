@@ -1,4 +1,7 @@
-/* web_address.c -- see web_address.h.
+/* web_address.c -- brings web addresses into normal form; see web_address.h.
+ *
+ * An address is read from left to right. The function for each part refuses every form that another
+ * reader could understand differently.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

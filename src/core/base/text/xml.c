@@ -1,4 +1,7 @@
-/* xml.c -- see xml.h.
+/* xml.c -- escapes text for HTML, SVG and XML; see xml.h.
+ *
+ * One function serves the text of elements and the values of attributes, since escaping more than
+ * necessary does no harm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* iter.c -- implements the sequence protocol of pyvalues.h.
+/* iter.c -- iterates over every value over which Python iterates; see pyvalues.h.
+ *
+ * An iterator owns a reference to its value, so the value cannot change while its items are read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* member.c -- see member.h.
+/* member.c -- reads members of data from outside; see member.h. A member that is missing and a
+ * member of another kind give the same result, so a caller needs one check for both.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,8 @@
-/* memo.c -- An object is kept as long as its address is a key.
+/* memo.c -- keeps the results of a walk over a value; see memo.h.
+ *
+ * A result is found by the address of an object plus the number of the way of walking. The memo
+ * keeps each object alive, because another object could otherwise get the same address during the
+ * walk.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,8 +12,7 @@
 
 #include "base/banned.h"
 
-/* ways are added to addresses of objects, so there are fewer ways than the alignment of
- * an object */
+/* the number of a way is added to the address of an object, whose lowest two bits are zero */
 enum { WAYS = 4 };
 
 static uintptr_t key_of(pdl_vref v, unsigned way) {

@@ -1,4 +1,7 @@
-/* parts_text.c -- see parts_text.h.
+/* parts_text.c -- makes one text of the content of a message; see parts_text.h.
+ *
+ * A part without a text is left out of a message. In the result of a tool it is named in brackets,
+ * so that the model knows of it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

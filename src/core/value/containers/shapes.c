@@ -1,4 +1,7 @@
-/* shapes.c -- see shapes.h.
+/* shapes.c -- lets dicts share their keys after they were made; see shapes.h.
+ *
+ * The hash of all keys of a dict selects the one place where an equal set of keys can be. A
+ * different set in this place is replaced, which costs only the memory of a second copy.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* json_put.c -- see json_put.h.
+/* json_put.c -- writes JSON member by member; see json_put.h.
+ *
+ * Each function finds out from the last byte of the text whether a comma is needed, so the caller
+ * keeps no state between two members.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,8 @@
-/* json_write.c -- see json_write.h. One recursive walk with a depth limit. The forms are those of
- * Python's json.dumps.
+/* json_write.c -- writes a value as JSON text; see json_write.h.
+ *
+ * One recursive walk with a depth limit writes all values, in the forms of Python's json.dumps. A
+ * text may have gigabytes, so it is escaped part by part, with a check for cancellation and memory
+ * after each part.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

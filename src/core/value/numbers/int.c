@@ -1,4 +1,7 @@
-/* int.c -- see int.h. The only user of GMP. Other files handle integers that fit int64.
+/* int.c -- computes with numbers by Python's rules; see int.h.
+ *
+ * Only this file uses GMP, for operands and results that do not fit int64. A result that fits
+ * becomes an int64 again, so equal integers have one form.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* order.c -- Python's < and in (val.h). Recursion is bounded by PDL_MAX_VALUE_DEPTH.
+/* order.c -- compares values by Python's < and searches them by Python's `in`; see val.h.
+ *
+ * Recursion is bounded by PDL_MAX_VALUE_DEPTH. Operands that Python cannot order fail with the text
+ * of Python's TypeError.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,15 +1,15 @@
 /* context.c -- see context.h. A context is a rope. A node is one message, or two parts in dependent
  * or independent composition.
  *
- * Walks keep an explicit stack. Index access makes a flat array of the messages once for each node.
- * A node that extends another node also extends its array, so that a loop that reads
+ * Walks keep an explicit stack. Index access makes a flat array of all messages of a node, once for
+ * each node. A node that extends another node also extends its array, so that a loop that reads
  * pdl_context[-1] in every turn takes linear time. The array knows how many of its first messages
  * hold no promise, so that the trace of such a loop takes linear time, too.
  *
  * An array has the messages of the longest node that holds it, and no others. A message may have a
  * shorter context as its content, as "${ pdl_context }" makes one, and that context may hold the
- * array in which the message is. So an array that kept the message after its last node would be
- * kept by it, and neither would be freed.
+ * array in which the message is. An array that kept this message after its last node was freed
+ * would form a cycle with it, and neither would ever be freed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,11 +33,11 @@ typedef struct ctx ctx;
 /* The messages in order; the array has a reference to each. n is the count of the longest node that
  * holds the array; a shorter one must not read beyond its count. */
 typedef struct {
-    ctx *longest; /* the nodes that hold the array are linked by their counts */
+    ctx *longest; /* the nodes that hold the array are linked in the order of their counts */
     PDL_VEC(ctx *) all;
-    size_t settled;   /* how many messages, from the first on, are known to hold no promise */
+    size_t settled;   /* number of first messages that are known to hold no promise */
     pdl_label label;  /* the labels of the parts of the settled messages */
-    unsigned handles; /* PDL_F_HANDLE when a part of them has it */
+    unsigned handles; /* PDL_F_HANDLE when a part of the settled messages has it */
 } flat_list;
 
 struct ctx {
@@ -93,8 +93,9 @@ static void flat_cut(flat_list *f, size_t n) {
     f->label = 0;
 }
 
-/* Makes c hold f. c comes after the given node, which is not longer, and before the next one that
- * is as long. Without a given node c is the first one. */
+/* Makes c one of the nodes that hold f, which are linked in the order of their lengths. The search
+ * for the place of c begins at `after`, which is not longer than c. When it is NULL, no node holds
+ * f yet. */
 static void flat_hold(flat_list *f, ctx *c, ctx *after) {
     assert(!c->flat && (after ? after->count <= c->count : !f->longest) && c->count <= f->all.n);
     while (after && after->longer && after->longer->count < c->count) after = after->longer;
@@ -108,8 +109,8 @@ static void flat_hold(flat_list *f, ctx *c, ctx *after) {
         f->longest = c;
 }
 
-/* c does not hold its array any more. The array loses the messages that only c had, and is freed
- * with the last node that held it. */
+/* Takes c out of the nodes that hold its array. The array loses the messages that only c had, and
+ * is freed when no node holds it. */
 static void flat_leave(ctx *c) {
     flat_list *f = c->flat;
     if (!f) return;
@@ -288,11 +289,11 @@ static void walk_fini(walk *w) { pdl_vec_fini(&w->todo); }
 
 /* --- the flat array --------------------------------------------------------------------------- */
 
-/* An array while the messages of a node are put into it. */
+/* An array into which the messages of a node are being put. */
 typedef struct {
     flat_list *f;
-    size_t n;   /* how many of them are there */
-    ctx *begin; /* a node that holds the array and has the first messages of it; or NULL */
+    size_t n;   /* how many messages of the node are in it */
+    ctx *begin; /* a node that holds the array, at which flat_hold begins its search; or NULL */
 } filling;
 
 static void push_kept(flat_list *f, ctx *m) {
@@ -300,9 +301,9 @@ static void push_kept(flat_list *f, ctx *m) {
     *pdl_vec_push(&f->all) = m;
 }
 
-/* Puts the next message into the array. Another node may have put the same one there, as when a
- * block sees a part of the context that continues it. When it has put another one, the array is
- * copied. */
+/* Puts the next message of the node into the array. The array may already have a message at this
+ * place, because another node continues the same beginning. If that is the same message, nothing is
+ * added; if it is a different one, this node gets a copy of the array. */
 static void put_message(filling *to, ctx *m) {
     if (to->n < to->f->all.n && to->f->all.p[to->n] != m) {
         flat_list *copy = PDL_NEW(flat_list);
@@ -335,7 +336,8 @@ static filling flat_from(ctx *base) {
     return to;
 }
 
-/* Makes the array of a group. A message has none, because it would own itself through one. */
+/* Makes the array of a group. A single message gets no array, because the message and the array
+ * would own each other. */
 static flat_list *flatten(ctx *c) {
     if (c->flat || c->kind == ONE) return c->flat;
     PDL_VEC(ctx *) rest = {0};
@@ -347,7 +349,7 @@ static flat_list *flatten(ctx *c) {
     filling to = flat_from(base);
     while (rest.n) put_messages(&to, rest.p[--rest.n]);
     pdl_vec_fini(&rest);
-    /* c is often a branch, and the next node continues its left part */
+    /* the next node often continues the left part of c, so this part holds the array, too */
     ctx *left = pdl_is_absent(c->left) ? NULL : ctx_of(c->left);
     if (left && left->kind != ONE && !left->flat) {
         flat_hold(to.f, left, to.begin);
@@ -713,7 +715,7 @@ bool pdl_context_resolve(pdl_vref c, pdl_resolve_fn *fn, void *user, pdl_val *ou
     pdl_label label = pdl_label_of(c);
     flat_list *f = x->count ? flatten(x) : NULL;
     unsigned flags = pdl_flags_of(c) & PDL_F_HANDLE;
-    /* an older context has fewer messages than are settled, and may not get the labels of all */
+    /* a context with fewer messages than are settled must not get the labels of the others */
     bool knows = f && f->settled <= x->count;
     if (knows) label |= f->label;
     if (knows) flags |= f->handles;

@@ -1,4 +1,8 @@
-/* path.c -- The text is made from the chain, which is collected once, with the root last.
+/* path.c -- makes, shares and prints the ids of blocks; see path.h.
+ *
+ * A segment refers to the segment before it, so blocks side by side share everything before their
+ * last segment. The text of an id is made from this chain, which is collected first, because the
+ * root is its last link.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

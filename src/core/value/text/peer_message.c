@@ -1,4 +1,8 @@
-/* peer_message.c -- see peer_message.h.
+/* peer_message.c -- finds the explanation in the body of a failed answer; see peer_message.h.
+ *
+ * Services have many forms of error objects, and gateways put these into others. The search follows
+ * the usual names of members. Its depth and its steps are limited, since a hostile peer may send a
+ * body that is slow to search.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

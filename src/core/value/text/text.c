@@ -1,5 +1,7 @@
-/* text.c -- see text.h. One recursive walk (printer.h) with a depth limit and a ceiling for the
- * text.
+/* text.c -- writes values as text: pdl_stringify, and Python's str and repr; see text.h.
+ *
+ * One recursive walk (printer.h) writes all of them. It has a depth limit and a ceiling for the
+ * text, because values that share their parts can be much longer as text than in memory.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
