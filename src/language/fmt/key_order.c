@@ -210,7 +210,7 @@ void pdl_fmt_sort(const pdl_program *p, const pdl_ytree *t, pdl_buf *out) {
     key_sorter s = {.t = t, .out = out};
     if (p->main) find_maps(&s, p->main);
     if (s.maps.n) qsort(s.maps.p, s.maps.n, sizeof *s.maps.p, by_start);
-    size_t kept = 0; /* a block appears twice when the program has an alias of it */
+    size_t kept = 0; /* a block is in the list twice when the program has an alias of it */
     for (size_t i = 0; i < s.maps.n; i++)
         if (!kept || s.maps.p[kept - 1].start != s.maps.p[i].start) s.maps.p[kept++] = s.maps.p[i];
     s.maps.n = kept;

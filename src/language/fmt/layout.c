@@ -437,8 +437,8 @@ static bool breaks_here(const layout *l, const pdl_ytree_token *a, const pdl_ytr
 }
 
 /* Returns the blanks between two tokens of a line. A collection that begins after a dash is put
- * into its column. This is the column of the source when only a part of the collection is
- * formatted. */
+ * into the column that was computed for it, or into its column of the source when only a part of it
+ * is formatted. */
 static uint32_t blanks_before(layout *l, const pdl_ytree_token *a, const pdl_ytree_token *b) {
     pdl_ytree_id before, id = node_from(l, b->start, &before);
     bool block =

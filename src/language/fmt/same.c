@@ -1,4 +1,7 @@
-/* same.c -- see layout.h: proves that a step of the formatter did not change the meaning.
+/* same.c -- proves that a step of the formatter did not change the meaning; see layout.h.
+ *
+ * The trees of both texts are compared node by node. So a mistake in a step becomes an error of the
+ * formatter, and never a changed program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

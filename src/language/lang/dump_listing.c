@@ -1,4 +1,5 @@
-/* dump_listing.c -- expressions and types of a program, with a line for each.
+/* dump_listing.c -- expressions and types of a program, with a line for each. The listing shows how
+ * a text was read, for `pdl dump` and tests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* dump_table.c -- the tables of blocks and fields as a value: `pdl dump --table`.
+/* dump_table.c -- the tables of blocks and fields as a value: `pdl dump --table`. Generators in
+ * other languages read this value instead of the .def files.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* exceptions.c -- see exceptions.h.
+/* exceptions.c -- the names of errors, with their base classes; see exceptions.h. An error is also
+ * caught by the name of a base class, as in Python, so each row names the class from which it
+ * derives.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* field_words.c -- see field_words.h.
+/* field_words.c -- finds the words that a field accepts; see field_words.h. The rows of a group are
+ * neighbours in the table, so a group is a part of the table.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* fields.c -- see block.h: the tables made from blocks.def and common.def.
+/* fields.c -- the tables made from blocks.def and common.def; see block.h. Each table includes
+ * these files with other macros, so a new row is in all tables at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

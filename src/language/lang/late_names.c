@@ -1,4 +1,5 @@
 /* late_names.c -- finds the place where a name gets its value, when this place comes after its use.
+ * The message about an undefined name can then say that the definition comes too late.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

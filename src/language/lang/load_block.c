@@ -200,8 +200,8 @@ static uint32_t key_slot(const char *p, size_t n) {
     return (u[0] * 7u + u[n - 1] * 61u + u[n / 2] * 251u + (uint32_t)n * 1021u) % KEY_SLOTS;
 }
 
-/* The keys of the language. They follow from the tables alone. So they are hashed once, when the
- * first program is loaded. */
+/* The keys of the language. Because they follow from the tables alone, they are hashed only once,
+ * when the first program is loaded. */
 static struct {
     pthread_once_t once;
     uint32_t n_keys;
@@ -522,7 +522,8 @@ static const mapping_facts *facts_of(pdl_loader *l, const pdl_block *b) {
     return m;
 }
 
-/* Returns the last item of the list that is the value before the pair, when it is a block. */
+/* Returns the last item of a list, when this list is the value of the entry before `pair`, and the
+ * item is an object. Returns NULL otherwise. */
 static const pdl_node *item_before(const pdl_node *n, const pdl_pair *pair) {
     const pdl_node *list = pair > n->pairs ? pair[-1].value : NULL;
     if (!list || list->kind != PDL_NODE_SEQ || list->style != PDL_STYLE_BLOCK || !list->n)

@@ -1,4 +1,6 @@
-/* variables.c -- see variables.h.
+/* variables.c -- finds the variables that a block sets; see variables.h.
+ *
+ * All ways to set a variable are in one walk, so that no check forgets one of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

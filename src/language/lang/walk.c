@@ -1,5 +1,7 @@
-/* walk.c -- see walk.h: loops over the tables of fields, with one function for each kind of
- * content.
+/* walk.c -- visits all parts of a program, in the order of its fields; see walk.h.
+ *
+ * The tables of fields say what each field contains. So there is one function for each kind of
+ * content, and a new field needs no code.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* json.c -- reads strict JSON first, and uses the repairing reader when that fails.
+/* json.c -- reads strict JSON first, and uses the repairing reader when that fails. A text in which
+ * all quotes are escaped loses one level of escapes before that, because models also send JSON as
+ * the content of a string.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* parse.c -- see parse.h. Selects the reader and phrases its failures for users.
+/* parse.c -- the table of parsers, and the errors of parsers for users; see parse.h.
+ *
+ * Each parser fails with the message of Python's exception. This file puts the message into the
+ * sentence that users see.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

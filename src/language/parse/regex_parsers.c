@@ -1,5 +1,5 @@
 /* regex_parsers.c -- the regex parsers: search, match, fullmatch, split, findall, as in Python's
- * re.
+ * re. A pattern is compiled when the program is loaded, and used here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,8 @@
-/* failure_words.c -- selects the failure of a validation to report, and words it as Python's
- * jsonschema does. See schema.h.
+/* failure_words.c -- selects the failure of a validation that is reported, and writes it in the
+ * words of Python's jsonschema; see fail.h.
+ *
+ * The selection is that of jsonschema's best_match, so a program gets the same message here and in
+ * the reference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,8 @@
-/* schema_refs.c -- resolves $ref, $dynamicRef and $recursiveRef. See schema.h.
+/* schema_refs.c -- resolves $ref, $dynamicRef and $recursiveRef; see schema.h.
+ *
+ * The target of a reference is a part of the document, a published metaschema, or a document that
+ * the caller provides. A dynamic reference also depends on the resources that the check has
+ * entered, of which the outermost takes precedence.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,9 +1,9 @@
 /* type_read.c -- reads a spec node or value as a pdl_type. See type.h. The forms are read in the
  * order of the specification (spec syntax 3.1).
  *
- * A node is first turned into a value, so that there is only one reader. The node is passed on for
- * the places. When all parameters are plain words, which is usual, no value is needed: see
- * read_words.
+ * A node is first turned into a value, so that there is only one reader. The node is still passed
+ * on, because it has the places for messages. When all parameters are plain words, which is usual,
+ * no value is needed: see read_words.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

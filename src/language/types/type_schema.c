@@ -1,5 +1,8 @@
-/* type_schema.c -- writes a pdl_type as JSON Schema, and as the value that was written. See type.h
+/* type_schema.c -- writes a pdl_type as JSON Schema, and as the value that was written; see type.h
  * (spec syntax 3.2).
+ *
+ * Models and the validator get the JSON Schema. Traces and `f.function` show the type as the
+ * program has it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* type_text.c -- the short text of a type for messages and hover. See type.h.
+/* type_text.c -- writes a type as a short text, for messages and hover; see type.h. Keywords of a
+ * JSON Schema that PDL's notation lacks are shown as JSON.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

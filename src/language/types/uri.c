@@ -1,5 +1,8 @@
 /* uri.c -- resolves references for $id and $ref, by RFC 3986, section 5.2.
  *
+ * The parts of a URI are slices of its text. Only the path is rewritten, because its "." and ".."
+ * are removed.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "types/schema.h"

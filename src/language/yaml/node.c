@@ -1,5 +1,9 @@
-/* node.c -- see node.h: finds entries of mappings and places inside scalars, and writes the outline
- * of a tree.
+/* node.c -- finds entries of mappings and places inside scalars, and writes the outline of a tree;
+ * see node.h.
+ *
+ * The text of a scalar differs from its source by quotes, escapes and folded lines. When a message
+ * needs the place of a part, the source of the scalar is walked again. So loading does not have to
+ * keep these places.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

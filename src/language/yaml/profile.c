@@ -1,4 +1,5 @@
-/* profile.c -- see profile.h.
+/* profile.c -- checks the form of profiles of the sandbox; see profile.h. The keys and the forms of
+ * their values come from profile.def, so a new key needs no change here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* scan_name.c -- see scan.h: anchors, aliases, tags and directives.
+/* scan_name.c -- scans anchors, aliases, tags and directives; see scan.h.
+ *
+ * These tokens are rare in programs, so they are apart from the scanner's main loop. Their errors
+ * have the words and the places of PyYAML's errors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

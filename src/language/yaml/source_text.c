@@ -1,5 +1,7 @@
-/* source_text.c -- see yaml.h: turns the bytes of a file into source text: decodes UTF-8, converts
- * line ends and checks characters.
+/* source_text.c -- turns the bytes of a file into source text; see yaml.h.
+ *
+ * UTF-8 and characters are checked here, and line ends become LF, so that all later code can rely
+ * on them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

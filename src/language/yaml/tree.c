@@ -1,5 +1,6 @@
-/* tree.c -- see tree.h: makes nodes of the events of a tolerant reader. The tokens come from the
- * scanner's log.
+/* tree.c -- makes the tree of a document with all its bytes; see tree.h.
+ *
+ * Nodes are made of the events of a tolerant reader. Tokens come from the log of its scanner.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

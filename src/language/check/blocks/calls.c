@@ -1,5 +1,5 @@
-/* calls.c -- checks calls. These are calls of functions of the program, by `call:` or in an
- * expression, calls of methods and functions of templates, and uses of filters and tests.
+/* calls.c -- checks calls. Calls are those of functions of the program, by `call:` or in an
+ * expression, those of methods and functions of templates, and uses of filters and tests.
  *
  * `call:` checks its arguments against the types of the parameters before the body runs, so a wrong
  * argument is an error. A call in an expression does not check the types. There a wrong argument is
@@ -115,7 +115,7 @@ static bool names_known(pdl_infer *in, const pdl_xnode *x) {
     pdl_diag *d =
         pdl_infer_diag(in, map ? PDL_RULE_filter_unknown : PDL_RULE_test_unknown, a->pos[at],
                        "No %s named '%.*s' found.", map ? "filter" : "test", PDL_FMT(name));
-    pdl_checker_soften(d); /* nothing happens when there are no items */
+    pdl_checker_soften(d); /* the filter or test is not called when there are no items */
     hint_unknown(in, d, name, map);
     return false;
 }

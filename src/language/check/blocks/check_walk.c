@@ -10,8 +10,8 @@
 
 #include "base/banned.h"
 
-/* Returns true when computing t again, or not at all, makes no difference, because it calls
- * nothing. The C stack is as deep as the YAML source. */
+/* Returns true when t calls nothing, so that computing t again, or not at all, makes no difference.
+ * The recursion is as deep as the nesting of the YAML source. */
 static bool is_pure_tree(const pdl_tree *t) {
     if (!t || t->kind == PDL_TREE_CONST) return true;
     if (t->kind == PDL_TREE_EXPR) return !pdl_tree_expr(t)->has_call;
@@ -190,8 +190,8 @@ const pdl_ty *pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self
     return b->contribute.given && !b->contribute.result ? &pdl_ty_str : t;
 }
 
-/* In a program that did not load, removes problems that follow from another one: a missing field
- * whose key is misspelt is reported once. */
+/* Removes problems that follow from other problems of a program that did not load: when a key is
+ * misspelt, its field is not reported as missing, too. */
 static void leave_causes(pdl_program *p) {
     size_t kept = 0;
     for (size_t i = 0; i < p->diags.n; i++)

@@ -16,8 +16,9 @@ static pdl_str no_name(void) { return (pdl_str){0}; }
 
 typedef enum { UNKNOWN_TRUTH, ALWAYS, NEVER } truth;
 
-/* Returns the truth of a condition without variables. A condition with a constant variable is a
- * setting, which may be changed. type: the type of the condition. */
+/* Returns the truth of a condition without variables. A condition on a variable is unknown even
+ * when the variable has a constant value, because the author may mean it as a setting. type: the
+ * type of the condition. */
 static truth truth_of(const pdl_tree *t, const pdl_ty *type) {
     if (!t) return UNKNOWN_TRUTH;
     if (t->kind == PDL_TREE_CONST) return pdl_val_truth(t->value) ? ALWAYS : NEVER;
@@ -63,7 +64,7 @@ static PDL_NOINLINE const pdl_ty *check_branch(pdl_checker *c, const pdl_block *
 static PDL_NOINLINE const pdl_ty *check_if(pdl_checker *c, const pdl_b_if *b) {
     pdl_branches branches;
     truth holds = truth_of(b->cond, pdl_checker_tree(c, b->cond));
-    /* the branches do not compute with the value of the condition */
+    /* an error in a branch does not follow from the type of the condition */
     c->assumed = false;
     pdl_checker_guards(c, b->cond);
     if (holds == NEVER) report_unreachable(c, &b->head, "then", "the condition is false");

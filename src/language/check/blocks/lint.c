@@ -79,7 +79,7 @@ typedef struct old_types {
 } old_types;
 
 /* Counts the scalars of a spec whose text is the name. When n_before of them were counted, stores
- * the next scalar in found. The C stack is as deep as the YAML source. */
+ * the next scalar in found. The recursion is as deep as the YAML source is nested. */
 static void find_name(old_types *o, const pdl_node *n) {
     if (n->kind == PDL_NODE_SCALAR) {
         if (!pdl_str_is(n->text, o->looks_for)) return;
@@ -244,7 +244,8 @@ static bool is_text(const pdl_block *b) {
     return t && t->kind == PDL_TREE_CONST && pdl_is_str(t->value) && pdl_str_get(t->value).n;
 }
 
-/* Finds a block that may read the messages before it. The C stack is as deep as the YAML source. */
+/* Finds a block that may read the messages before it. The recursion is as deep as the YAML source
+ * is nested. */
 static void find_reader(void *user, const pdl_block *b) {
     static const bool reads[PDL_BLOCK_COUNT] = {
         [PDL_BLOCK_model] = true,   [PDL_BLOCK_call] = true,   [PDL_BLOCK_code] = true,
@@ -282,8 +283,8 @@ void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main) {
     pdl_checker_hint(c, d, "write text: before the list, which joins its results");
 }
 
-/* Checks the keys of data. The C stack is as deep as the YAML source. An alias is skipped, since
- * aliases may multiply; its target was examined where it is written. */
+/* Checks the keys of data. The recursion is as deep as the YAML source is nested. An alias is
+ * skipped, since aliases may multiply; its target was examined where it is written. */
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
     if (!n || n->shared) return;
     if (n->kind == PDL_NODE_SCALAR) {

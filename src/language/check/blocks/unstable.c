@@ -17,8 +17,9 @@
 /* Texts that follow each other. */
 typedef struct text_run {
     pdl_checker *c;
-    const pdl_xnode *found; /* the last part that changes, when no text follows yet */
-    const pdl_tree *tree;   /* the text that has it */
+    /* the last part that changes, while no text of the program has followed it; otherwise NULL */
+    const pdl_xnode *found;
+    const pdl_tree *tree; /* the text that has it */
 } text_run;
 
 struct changing_part {
@@ -67,7 +68,7 @@ static pdl_diag *report(pdl_checker *c, const pdl_tree *t, const pdl_xnode *x) {
     return d;
 }
 
-/* A text of the program comes next. */
+/* Reports the part that changes, because a text of the program follows it. */
 static void follow_with_text(text_run *r) {
     if (r->found) (void)report(r->c, r->tree, r->found);
     r->found = NULL;

@@ -1,11 +1,11 @@
 /* unstable_fix.c -- the fix of the rule prefix-unstable: moves the changing sentence of a prompt to
  * the end of the prompt.
  *
- * A prompt may depend on the order of its sentences, so the fix is offered and never sure. It is
- * offered only where one sentence changes, stays whole, and leaves nothing for the rule to report.
- * A sentence is a line, or what is between full stops before capital letters. The separator moves
- * with the sentence as the source has it, with the indentation of a block or the escape of a line
- * end.
+ * A prompt may depend on the order of its sentences, so the fix is only offered, and `pdl check
+ * --fix` does not make it. It is offered only where one sentence changes, stays whole, and leaves
+ * nothing for the rule to report. A sentence is a line, or what is between full stops before
+ * capital letters. The separator moves with the sentence as the source has it, with the indentation
+ * of a block or the escape of a line end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -46,9 +46,9 @@ static bool is_ended(pdl_str s, size_t to) {
     return n >= 3 || (to > 1 && s.p[to - 2] == '}');
 }
 
-/* Returns true when the next sentence can begin at offset `from`. A sentence that begins with an
- * expression which trims the blanks before it is refused, because elsewhere it would trim other
- * blanks. */
+/* Returns true when the next sentence can begin at offset `from`. It cannot begin with an
+ * expression that trims the blanks before the expression: after the move, other blanks would be
+ * trimmed. */
 static bool can_begin(pdl_str s, size_t from) {
     if (from == s.n) return false;
     pdl_str rest = pdl_str_sub(s, from, s.n);

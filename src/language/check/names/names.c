@@ -69,7 +69,7 @@ void pdl_checker_leave(pdl_checker *c, size_t mark) {
         pdl_binding *b = pdl_scope_logged(&c->scope, i);
         if (!b || b->is_used || !b->is_local || !b->def.loc.src) continue;
         if (b->def.name.n && b->def.name.p[0] == '_') continue;
-        b->is_used = true; /* another branch does not report it again */
+        b->is_used = true; /* so another branch does not report the name again */
         pdl_checker_diag(c, PDL_RULE_name_unused, b->def.loc, b->def.loc,
                          "nothing reads '%.*s', which ends with the function or iteration",
                          PDL_FMT(b->def.name));
@@ -85,7 +85,7 @@ static void loosen(pdl_checker *c, pdl_str name) {
         pdl_scope_forget(&c->scope, name, false);
     else
         pdl_scope_define(&c->scope, PDL_DEF_VARIABLE, name, &pdl_ty_any, (pdl_loc){0});
-    pdl_scope_binding(&c->scope, name)->is_used = true; /* the next iteration may read it */
+    pdl_scope_binding(&c->scope, name)->is_used = true; /* the next iteration may read the name */
 }
 
 static void loosen_result(void *user, const pdl_variable *v) {

@@ -1,5 +1,7 @@
-/* problems.c -- the diagnostics of the checker: the severity for their place, their hints and their
- * fixes.
+/* problems.c -- the diagnostics of the checker: their severity, their hints and their fixes.
+ *
+ * The severity depends on the place: an error becomes a warning where a fallback catches it, where
+ * the program never arrives, and where it follows from a type that calls do not check.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* report.c -- see report.h.
+/* report.c -- writes diagnostics in each of the forms; see report.h.
+ *
+ * Text, JSON and GitHub annotations are written as diagnostics arrive. SARIF is one document, so
+ * its results are collected until the end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* rules.c -- the table of rules, see rules.def.
+/* rules.c -- the table of rules, see rules.def. A rule is found by its number, which is the index
+ * of its row, or by its name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

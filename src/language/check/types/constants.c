@@ -169,7 +169,7 @@ const pdl_ty *pdl_fold_compare(pdl_arena *a, pdl_xop op, const pdl_ty *x, const 
 /* --- calls ------------------------------------------------------------------------------------ */
 
 /* Natives that are not computed. Natives that change a receiver are computed, because they may
- * refuse the change. Their results are then unknown. */
+ * refuse the change, but their results count as unknown. */
 enum { NOT_COMPUTED = PDL_N_IMPURE | PDL_N_EFFECT | PDL_N_RAW };
 
 static bool are_usable(const pdl_sig_args *args) {

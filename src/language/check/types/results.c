@@ -93,7 +93,7 @@ static const pdl_ty *parse_literal(pdl_checker *c, const pdl_block *b, const pdl
     pdl_val *v = pdl_arena_new(a, pdl_val);
     if (pdl_parse(p, text, v, &err)) {
         pdl_arena_defer(a, drop_value, v);
-        /* with such a spec the parser chooses one of several values */
+        /* when the text has several values, the spec decides which of them is the result */
         bool several = p->kind == PDL_PARSE_JSON && b->rare->spec.type && pdl_is_list(*v) &&
                        pdl_json_is_several(pdl_str_get(text));
         return several ? &pdl_ty_any : pdl_ty_of_value(a, *v);

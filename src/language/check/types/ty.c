@@ -1,4 +1,7 @@
-/* ty.c -- see ty.h: making, joining and showing types.
+/* ty.c -- makes, joins and shows types; see ty.h.
+ *
+ * Types share parts, so a type may be exponentially larger than its source text. So joins and the
+ * parts of literals are bounded. A value beyond the bounds is known by its kinds alone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /* methods_class.c -- str.isalpha and similar methods, which check that every character is of a
- * class.
+ * class. The classes are those of Python (base/utf8.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

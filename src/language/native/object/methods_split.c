@@ -1,4 +1,5 @@
-/* methods_split.c -- methods that split and join text.
+/* methods_split.c -- methods that split and join text. Words are split at white space of any
+ * script; other splits search a separator, from either end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

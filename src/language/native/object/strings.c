@@ -1,5 +1,6 @@
 /* strings.c -- operations that filters and methods of text share: safety marks, stripping, lines,
- * padding, replacing and joining.
+ * padding, replacing and joining. A result can be much longer than the arguments, so these
+ * functions check the limit of texts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

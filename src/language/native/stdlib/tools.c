@@ -176,8 +176,8 @@ static bool find_tool(pdl_vref tools, pdl_str name, found *f) {
     return false;
 }
 
-/* Reads JSON of a model, in which texts may have raw line ends. JSON that was made a text once more
- * is read as well. */
+/* Reads JSON of a model, in which texts may have raw line ends. JSON inside of a JSON string is
+ * read as well. */
 static bool read_json(pdl_vref text, pdl_val *out, pdl_err *err) {
     if (!pdl_json_read(pdl_str_get(text), PDL_JSON_CONTROL, out, NULL, err)) return false;
     pdl_val inner;

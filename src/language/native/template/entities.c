@@ -1,4 +1,5 @@
-/* entities.c -- html.unescape: turns character references of HTML into text.
+/* entities.c -- html.unescape: turns character references of HTML into text. The names are in
+ * entities.def. A name without its semicolon counts only where HTML allows that.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* filters_html.c -- filters that write HTML and URLs (urlize is in filters_urlize.c).
+/* filters_html.c -- filters that write HTML and URLs (urlize is in filters_urlize.c). A text that
+ * is marked as safe is not escaped again, as in markupsafe.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

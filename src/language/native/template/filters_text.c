@@ -1,4 +1,5 @@
-/* filters_text.c -- filters on text.
+/* filters_text.c -- filters on text. A result is marked as safe only when the text was safe and the
+ * filter cannot make new markup.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

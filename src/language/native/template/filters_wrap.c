@@ -1,5 +1,8 @@
 /* filters_wrap.c -- wordwrap: Python's textwrap on each line of a text.
  *
+ * Lines must break where the reference breaks them, so a line is divided into chunks by textwrap's
+ * rules.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
@@ -90,7 +93,8 @@ static size_t cut_of(const para *p, chunk c, size_t room) {
 /* Writes the lines of a paragraph. Each line is a span of adjacent chunks. next is the chunk that
  * was cut, or the next chunk to read. */
 static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
-    size_t i = 0, rest = 0; /* rest > i: a chunk was cut at i; it ends at rest */
+    /* when rest > i, a chunk was cut at i, and its remainder ends at rest */
+    size_t i = 0, rest = 0;
     bool any = false;
     pdl_steps steps = {0};
     while (i < p->n && pdl_steps_may_continue(&steps)) {

@@ -1,4 +1,5 @@
-/* template_tests.c -- the table of tests (spec syntax 4.5), sorted by name.
+/* template_tests.c -- the table of tests (spec syntax 4.5), sorted by name. A test is a native
+ * whose result is a boolean; `x is NAME` calls it with x.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
