@@ -33,8 +33,8 @@ typedef struct charge {
     pdl_effect_sink asker;
     /* owned, while the effect is in flight: one for each budget, innermost first */
     reservation *reserved;
-    bool is_call;    /* it is a call of a model */
-    bool is_request; /* it is a request to the web */
+    bool is_call;    /* the effect is a call of a model */
+    bool is_request; /* the effect is a request to the web */
     double tokens_of_prompt,
         /* estimated tokens; tokens_of_answer is 0 when the parameters do not limit the answer */
         tokens_of_answer;

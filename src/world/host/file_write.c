@@ -1,6 +1,6 @@
-/* file_write.c -- files that programs write. The first request opens a file. It stays open, under
- * its path, mode and encoding, until the program closes it. Nothing is buffered here: a request is
- * answered when its text is in the file.
+/* file_write.c -- files that programs write. The first request for a file opens it. The file stays
+ * open, under its path, mode and encoding, until the program closes it. Nothing is buffered here: a
+ * request is answered when its text is in the file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

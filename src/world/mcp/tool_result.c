@@ -1,5 +1,6 @@
 /* tool_result.c -- turns answers of a server into replies: its list of tools, and the result of a
- * call.
+ * call. Many servers differ from the protocol in details, which are accepted as long as their
+ * meaning is certain.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

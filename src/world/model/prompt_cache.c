@@ -1,4 +1,5 @@
-/* prompt_cache.c -- the table of prompt caches; see prompt_cache.h.
+/* prompt_cache.c -- the facts about prompt caches, which are in prompt_cache.def, and what follows
+ * from them for a request; see prompt_cache.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

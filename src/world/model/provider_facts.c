@@ -1,5 +1,6 @@
-/* provider_facts.c -- reports for which providers the environment has keys or addresses, without
- * a call; `pdl doctor` shows it. See model.h.
+/* provider_facts.c -- reports for which providers the environment has keys or addresses, without a
+ * call; `pdl doctor` shows it. See model.h. The variables are those of the rows in providers.c,
+ * which calls use, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -419,8 +419,8 @@ static pdl_str base_of_variables(const pdl_provider *p, const pdl_env *env, char
     return pdl_str_of(v);
 }
 
-/* Notes the variable of a file `.env` that chooses where the key goes. The address that the
- * provider has without any variable is not such a choice. */
+/* Notes the variable of a file `.env` that chooses where the key goes. A variable that only repeats
+ * the provider's default address chooses nothing, so it is not noted. */
 static void note_file(pdl_route *r, const char *name, const pdl_env *env) {
     pdl_str own = without_slash(pdl_str_of(r->provider->base));
     const char *v = pdl_env_get(env, name);

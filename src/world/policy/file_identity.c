@@ -1,5 +1,6 @@
 /* file_identity.c -- finds out whether a name still leads to the file that it had when the run
- * began (file_identity.h).
+ * began (file_identity.h). A moved folder leaves its files unchanged, so the folders and links on
+ * the way are compared, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -26,7 +26,8 @@ struct pdl_policy_files {
 
 enum { MAX_ENDED = 64 }; /* further sets of policies have only the labels of all runs */
 
-/* the origins that mean the same under all policies, and those that mean it under the same ones */
+/* labels that mean the same under all policies, and labels that mean the same under equal
+ * policies */
 static const pdl_label common = ((pdl_label)1 << PDL_LABEL_NAMED_BIT) - 1,
                        every = (pdl_label)PDL_LABEL_ORIGINS;
 
@@ -107,7 +108,8 @@ void pdl_run_files_close(run_files *run) {
 
 /* --- the labels of a file --------------------------------------------------------------------- */
 
-/* Returns the labels of a file: those that blocks wrote, and those of processes if it changed. */
+/* Returns the labels of a file: those that blocks gave it, and those of processes if it has
+ * changed. */
 static pdl_label label_of(const file_labels *f, pdl_vref path, pdl_label of_processes) {
     pdl_vref here = pdl_dict_find(f->written, path);
     pdl_label label = pdl_is_absent(here) ? 0 : pdl_label_of(here);
@@ -135,7 +137,8 @@ static pdl_label of_any(const file_labels *f, pdl_vref path) {
 
 pdl_label pdl_file_labels_of_process(const file_labels *f) { return f->in_files | f->from_files; }
 
-/* Joins the labels of all other runs. of: what is asked of the files of each. */
+/* Joins the labels that all other runs give to a file. of: returns the labels that one run gives to
+ * it. */
 static pdl_label of_others(const run_files *run, pdl_vref path,
                            pdl_label (*of)(const file_labels *f, pdl_vref path)) {
     const pdl_policy_files *store = run->store;

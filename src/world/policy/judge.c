@@ -48,8 +48,8 @@ bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool) {
     return any;
 }
 
-/* Compares names as people mean them: a command without a folder means the command in any folder,
- * and `python` means both kinds of Python block. */
+/* Compares names in the way in which people mean them: a command without a folder means the command
+ * in any folder, and `python` means both kinds of Python block. */
 static bool word_fits(pdl_sink_id sink, pdl_str pattern, pdl_str name) {
     if (pdl_glob_fits(pattern, name, PDL_GLOB_ONE)) return true;
     size_t slash = pdl_str_rfind(name, PDL_STR("/"));
@@ -80,9 +80,9 @@ static bool is_of_host(const rule *r) {
     return r->sink == PDL_SINK_url && r->argument.p && pdl_str_is(r->argument, "host");
 }
 
-/* Returns true for a character that the star of a pattern matches. Refused are characters that
- * cannot be seen, and characters that separate several values in one text, such as commas of any
- * script. */
+/* Returns true for a character that the star of a pattern matches. The star does not match
+ * characters that cannot be seen, and characters that separate several values in one text, such as
+ * commas of any script. */
 static bool is_of_one_value(uint32_t cp) {
     static const uint32_t separators[] = {' ',    ',',    ';',    '|',    '<',    '>',    '"',
                                           '\'',   '\\',   0x060C, 0x061B, 0x3001, 0xFE10, 0xFE11,

@@ -264,7 +264,7 @@ static flight *watch(policy_front *r, pdl_effect *e,
 }
 
 static void watch_program(policy_front *r, pdl_effect *e) {
-    /* otherwise no file can have an untrusted value */
+    /* when there are no such labels, no file can have an untrusted value */
     const file_labels *own = &r->files.own;
     bool any = own->from_files || own->in_files || own->in_new_files;
     if (any || pdl_run_files_any_left(&r->files)) watch(r, e, program_reply);
@@ -312,8 +312,8 @@ static void label_started(void *user, const pdl_command_word *words, size_t n, p
     s->is_trusted = s->is_trusted && is_trusted;
 }
 
-/* Returns true when a file still is what the user trusts: the content that the path had when the
- * run began, or before, when another run may have copied something there. */
+/* Returns true when neither this run nor another one can have changed the file, so that it still
+ * has the content that the user trusts. In a replay, a missing file counts as unchanged. */
 static bool is_as_trusted(const policy_front *r, pdl_str path) {
     if (r->opt.replays && pdl_ways_missing(path)) return true;
     return !pdl_ways_changed(&r->files.own.ways, path) && !pdl_run_files_changed(&r->files, path);

@@ -48,7 +48,7 @@ static bool has_certificates_only(const char *path) {
     return ok;
 }
 
-/* Reads the first bytes of a file. Returns none when it cannot be read. */
+/* Reads the first bytes of a file. Returns an empty text when the file cannot be read. */
 static pdl_str read_head(const char *path, char *head, size_t n) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t got = fd >= 0 ? read(fd, head, n) : -1;

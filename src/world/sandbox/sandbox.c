@@ -1,6 +1,9 @@
 /* sandbox.c -- makes the helper's instructions from a profile and the abilities of this machine;
  * see sandbox.h.
  *
+ * The strongest confinement that the machine offers is chosen. When it is weaker than requested,
+ * there is an error and no sandbox.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <assert.h>

@@ -1,4 +1,5 @@
-/* worker.c -- the world: effects become jobs, and jobs get replies; see worker.h.
+/* worker.c -- the world: effects become jobs, and jobs get replies; see worker.h. The table of jobs
+ * is here; commands and Python code, which share it, are in command.c and python.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -697,8 +697,8 @@ static void note_answered(void *user, uint32_t effect, int status) {
     pending_effect *o = pdl_idmap_find(&d->pending.open, effect);
     pdl_err err = {0};
     if (!o || !o->row || !writes(d)) return;
-    /* A success is nearly always the last answer, and the row of the effect records that answer
-     * anyway. */
+    /* An answer with success is nearly always the last one, which the row of the effect records. So
+     * only other answers are recorded here. */
     bool is_last = status >= 200 && status < 300;
     if (is_last) {
         o->attempt++;

@@ -39,7 +39,7 @@ static void add_left(pdl_durable *d, pdl_str name) {
     *pdl_vec_push(&d->rebuild.left) = pdl_str_dup(name);
 }
 
-/* Remembers the modules in which code left objects. The worker reports them with the result. */
+/* Remembers the modules in which code left objects. The result of the code lists these modules. */
 static void remember_left(pdl_durable *d, const pending_effect *o) {
     pdl_vref left = pdl_is_dict(o->value) ? pdl_dict_getz(o->value, "left") : pdl_absent();
     pdl_vref code = pdl_dict_getz(o->e->request, "code");

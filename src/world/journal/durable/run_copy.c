@@ -1,5 +1,5 @@
 /* run_copy.c -- copies the journal of a durable run, with its secrets or redacted, without running
- * it.
+ * it. A redacted copy lacks the keys that requests need, so it can be replayed but not continued.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -576,7 +576,7 @@ struct refused {
 struct refusing {
     pdl_durable *d;
     const char *message;
-    double last_begun; /* when the last answered effect began */
+    double last_begun; /* the time at which the last answered effect began */
     PDL_VEC(struct refused) rows;
 };
 

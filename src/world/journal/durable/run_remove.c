@@ -1,4 +1,5 @@
-/* run_remove.c -- removes the journal of a durable run, or its effects from a block on.
+/* run_remove.c -- removes the journal of a durable run, or its effects from a block on. A journal
+ * that is damaged can be removed, too, as long as its name is that of a journal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,8 @@
 /* secret_references.c -- replaces keys by references and back; see secret_references.h.
  *
+ * The text is JSON, in which a key may have escapes. So keys are searched in their escaped form,
+ * the longer ones first.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "journal/durable/secret_references.h"

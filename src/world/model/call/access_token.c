@@ -84,7 +84,7 @@ static bool take_token(pdl_access_token *k, pdl_str body) {
     if (ok) pdl_buf_put(&k->text, pdl_str_get(text));
     k->until_ns = pdl_clock_ns() +
                   (seconds > EARLY_S ? (uint64_t)(seconds - EARLY_S) * UINT64_C(1000000000) : 0);
-    /* A token that expires within EARLY_S is still used for the calls that wait now. */
+    /* Even a token that expires within EARLY_S is used for the calls that wait for it now. */
     if (seconds <= EARLY_S) k->until_ns += UINT64_C(1000000000);
     pdl_drop(json);
     return ok;

@@ -1,4 +1,5 @@
-/* attempts.c -- appends the outcome of a request to the list of a call; see attempts.h.
+/* attempts.c -- appends the outcome of a request to the list of a call; see attempts.h. A call
+ * whose first request succeeds has no list.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,9 @@
 /* backoff.c -- decides when a request is sent again: the policy of OpenAI's clients, for every
  * provider (spec providers 8).
  *
+ * The wait is the one that the service names, or else half a second that doubles with each failure.
+ * A random part is taken off, so that calls which failed together do not return together.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "model/call/fault.h"

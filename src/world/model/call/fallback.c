@@ -1,5 +1,6 @@
 /* fallback.c -- selects another model for a call that failed, from the parameters fallbacks and
- * context_window_fallback_dict; see call.h (spec providers 8).
+ * context_window_fallback_dict; see call.h (spec providers 8). A key that the block gives for one
+ * provider is not sent to another one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,8 @@
-/* fault.c -- turns answers, transport errors and error objects into faults; see fault.h
- * (spec providers 9).
+/* fault.c -- turns answers, transport errors and error objects into faults; see fault.h (spec
+ * providers 9).
+ *
+ * Services report one failure by different statuses, names and texts. So rules in a fixed order
+ * find its kind.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

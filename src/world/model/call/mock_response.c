@@ -1,5 +1,6 @@
 /* mock_response.c -- answers a call without a service, for tests of programs: parameters
- * mock_response and mock_timeout; see call.h (spec providers 13.7).
+ * mock_response and mock_timeout; see call.h (spec providers 13.7). The errors and the usage are
+ * those of LiteLLM's mocks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
 /* dialect_completion.c -- text completions, which take one prompt and return text (spec providers
- * 13.6).
+ * 13.6). Messages become one prompt by a template of the program, or else a list of their contents.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

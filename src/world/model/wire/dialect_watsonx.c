@@ -232,8 +232,8 @@ static void add_counts(pdl_vref result, pdl_reply_builder *d) {
         &d->usage, pdl_usage_new(in > was_in ? in : was_in, out < 0 ? was_out : out, -1, -1));
 }
 
-/* Sets why the text ended. The word `cancelled` means a limit here; of other services it is an
- * abort. */
+/* Sets why the text ended. The word `cancelled` means a limit here, while other services use it for
+ * an abort. */
 static void add_stop(pdl_vref stop, pdl_reply_builder *d) {
     pdl_val length = pdl_textz("length");
     if (!pdl_text_is(stop, "not_finished"))

@@ -1,4 +1,8 @@
-/* gemini_schema.c -- see gemini_schema.h.
+/* gemini_schema.c -- decides in which of two forms Gemini gets the parameters of a function; see
+ * gemini_schema.h.
+ *
+ * The service refuses keywords that it does not know. So a table lists the keywords that it takes
+ * in the plain form, and the form that each value must have.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +15,7 @@
 
 #include "base/banned.h"
 
-/* the forms that the value of a keyword may need */
+/* the form that the value of a keyword must have */
 typedef enum { ANY, TYPE, FORMAT, TEXTS, SCHEMA, SCHEMAS, NAMED_SCHEMAS } value_form;
 
 static const struct {

@@ -281,9 +281,9 @@ void pdl_reply_builder_thought(pdl_reply_builder *d, pdl_val block) {
 
 static void add_parts(pdl_reply_builder *d, pdl_vref v, unsigned depth);
 
-/* Adds the text of a part, which some servers write as {value: text}, or as parts once more. Only a
- * part without a type or of a text has it in `content` or `parts`: elsewhere this is what a tool
- * answered. */
+/* Adds the text of a part. Some servers write it as {value: text}, or as a list of further parts.
+ * The members `value`, `content` and `parts` count only in a part that has no type or is a text: in
+ * other parts they hold what a tool answered. */
 static void add_inner(pdl_reply_builder *d, pdl_vref part, unsigned depth) {
     static const char *const keys[] = {"text", "value", "content", "parts"};
     pdl_str type = pdl_member_str(part, "type");
@@ -433,7 +433,8 @@ bool pdl_reply_builder_is_unread(const pdl_reply_builder *d) {
 }
 
 bool pdl_reply_builder_check(const pdl_reply_builder *d, pdl_err *err) {
-    /* another reason says more than the unknown form */
+    /* when the model ended for another reason, that reason explains more than the form of the
+     * answer */
     const char *end = pdl_is_str(d->finish) ? pdl_finish_reason(pdl_str_get(d->finish)) : "stop";
     if (pdl_reply_builder_is_unread(d) && end && strcmp(end, "stop") == 0)
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
@@ -474,7 +475,7 @@ static pdl_val take_message(pdl_reply_builder *d) {
         m = pdl_dict_putz(m, "reasoning_details", pdl_reply_details_take(d));
     for (size_t i = 0; i < pdl_dict_len(d->extra); i++) {
         pdl_vref key = pdl_dict_key_at(d->extra, i), made = pdl_dict_find(m, key);
-        /* what was put together from the pieces is not lost for a piece in another form */
+        /* a member that was built from pieces is not replaced by a member that arrived whole */
         if (!pdl_is_absent(made) && pdl_val_truth(made)) continue;
         m = pdl_dict_put(m, pdl_keep(key), pdl_keep(pdl_dict_val_at(d->extra, i)));
     }

@@ -194,7 +194,8 @@ static pdl_val tidy_call(pdl_vref call, unsigned how, pdl_val *ids) {
 
 static pdl_val with_tidy_calls(pdl_val m, unsigned how) {
     pdl_vref calls = pdl_dict_getz(m, "tool_calls");
-    bool is_one = pdl_is_dict(calls) && pdl_dict_len(calls); /* some servers send one without [] */
+    /* some servers send a single call without [] */
+    bool is_one = pdl_is_dict(calls) && pdl_dict_len(calls);
     size_t n = is_one ? 1 : pdl_is_list(calls) ? pdl_list_len(calls) : 0;
     if (n == 0) return m;
     pdl_val list = pdl_list_new(n), ids = pdl_dict_new(4);

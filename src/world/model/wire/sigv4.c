@@ -1,5 +1,5 @@
-/* sigv4.c -- computes the signature; see sigv4.h. Its known answers are in
- * conformance/providers/bedrock-sigv4-vectors.json.
+/* sigv4.c -- computes the signature of a request to AWS; see sigv4.h. Tests compare it with the
+ * signatures in conformance/providers/bedrock-sigv4-vectors.json.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

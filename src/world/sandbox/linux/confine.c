@@ -63,7 +63,8 @@ static void close_from(int first) {
     for (int fd = first; fd < 1024; fd++) close(fd);
 }
 
-/* Lets this process end with its parent, also when the parent ended before the call. */
+/* Makes the kernel end this process when its parent ends. When the parent has already ended, ends
+ * this process at once. */
 static void end_with(pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(0);

@@ -1,5 +1,6 @@
 /* helper_messages.c -- messages between the processes of the helper: a number, and optionally a
- * descriptor.
+ * descriptor. A descriptor can only be passed over a unix socket, so the processes share a pair of
+ * sockets.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

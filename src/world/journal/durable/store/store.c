@@ -262,8 +262,8 @@ bool pdl_store_has_log(pdl_str path) {
     return there;
 }
 
-/* Returns true for a journal of this schema version or a later one. Opening refuses later ones,
- * with a message that says so. */
+/* Returns true for a journal whose schema has the version `first` or a later one. A journal of a
+ * version that is too new counts, because opening it gives the right message. */
 static bool is_since(pdl_str path, unsigned char first) {
     unsigned char head[72] = {0};
     char *name = pdl_str_dup(path);
