@@ -5,14 +5,33 @@ import re
 import subprocess
 
 from .test_code import section
-from ..checks import check
+from ..checks import check, same
 from ..harness.choice import ROOT
 
-# What 0.9.3 has: fields of its blocks and options of its command.
-FIELDS = frozenset("""aggregator args array call code content context contribute data def defs description else encoding error expectations fallback file flush
-for function get if import include index input join lang lastOf map match maxIterations maxWorkers message mode model modelResponse msg multiline name object
-parameters parser platform prefix processor program raw read repeat retry return role scope sequence signature spec structuredDecoding suffix text then
-tool_call_id tool_calls trace_error_on_retry until while with""".split())
+# What 0.9.3 has: the fields of each kind of block, of all kinds, and of their parts; and the options of its command.
+KINDS = {kind: frozenset(fields.split()) for kind, fields in (row.split(": ") for row in """text: text
+lastOf: lastOf
+array: array
+object: object
+sequence: sequence join
+if: if then else
+match: match with
+repeat: for index while repeat until maxIterations join
+map: for index maxWorkers map maxIterations join
+include: include
+import: import
+function: function return signature
+call: call args
+model: platform model processor input parameters modelResponse structuredDecoding
+code: lang code args scope parameters
+get: get
+data: data raw
+message: content name tool_call_id tool_calls
+read: read message multiline
+aggregator: aggregator
+error: program msg""".split("\n"))}
+COMMON = frozenset("description role spec defs retry trace_error_on_retry context def contribute parser expectations fallback".split())
+FIELDS = frozenset("encoding file flush mode prefix suffix".split()).union(COMMON, *KINDS.values())
 OPTIONS = frozenset("help sandbox no-sandbox data-file data stream trace schema version".split())
 HEAD = frozenset("factor resample num_iterations".split())  # fields of its development head, or of the paper
 JINJA = frozenset("""abs attr batch capitalize center count d default dictsort e escape filesizeformat first float forceescape format groupby indent int
@@ -48,17 +67,29 @@ def test_additions(pdl):
         check("differences.md, additions: %s" % what, have and not have - said, "missing:", sorted(have - said))
 
 
+def own_fields(table):
+    """The fields that the reference lacks: (kind, name), with ANY for those of all kinds."""
+    own = {("ANY", f["key"]) for f in table["common"] if f["key"] not in COMMON}
+    return own | {(b["kind"], f["key"]) for b in table["blocks"] for f in b["fields"] if f["key"] not in KINDS.get(b["kind"], ()) and f["key"] not in HEAD | {""}}
+
+
 def test_strict_reports_own_fields(pdl):
     """`pdl check --strict` knows every field of a block that the reference refuses: the title of its rule names them."""
-    table = json.loads(run(pdl, "dump", "--table"))
-    own = {f["key"] for b in table["blocks"] for f in b["fields"]} | {f["key"] for f in table["common"]}
+    own = own_fields(json.loads(run(pdl, "dump", "--table")))
     title = re.search(r'STRICT\(field_own, .*: (.*)\."\)', (ROOT / "src/language/check/rules.def").read_text("utf-8"))[1]
-    own -= FIELDS | HEAD | {""}
-    named = set(title.split(", "))
-    check("rules.def, the title of field-own names the fields that the reference lacks", own == named, "missing:", sorted(own - named), "too many:", sorted(named - own))
-    row = re.search(r"own\[\] = \{(.*?)\}", (ROOT / "src/language/check/blocks/lint.c").read_text("utf-8"), re.S)[1]
-    found = re.findall(r'"(\w+)"', row)
-    check("lint.c, own[] of lint_own_fields has the names of that title", set(found) == named, "missing:", sorted(named - set(found)), "too many:", sorted(set(found) - named))
+    named = {(kind or "ANY", name) for name, kind in re.findall(r"(\w+)(?: of (\w+))?(?:, |$)", title)}
+    check("rules.def, the title of field-own names the fields that the reference lacks, as NAME, or NAME of KIND", own == named, "missing:", sorted(own - named), "too many:", sorted(named - own))
+    row = re.search(r"own\[\] = \{(.*?)\};", (ROOT / "src/language/check/blocks/lint.c").read_text("utf-8"), re.S)[1]
+    found = set(re.findall(r'\{(?:PDL_BLOCK_)?(\w+), "(\w+)"\}', row))
+    check("lint.c, own[] of lint_own_fields has the names and kinds of that title", found == named, "missing:", sorted(named - found), "too many:", sorted(found - named))
+
+
+def test_own_fields_differ_by_kind():
+    """A field that the reference has on another kind is still one that it lacks."""
+    table = {"blocks": [{"kind": kind, "fields": [{"key": key} for key in keys]} for kind, keys in
+                        (("text", ("text", "join")), ("map", ("map", "join")), ("scalar", ("",)), ("factor", ("factor",)), ("echo", ("text",)))],
+             "common": [{"key": "def"}, {"key": "join"}]}
+    same(own_fields(table), {("text", "join"), ("echo", "text"), ("ANY", "join")}, "kinds and names")
 
 
 def test_plain_defaults(pdl):

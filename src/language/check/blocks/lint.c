@@ -208,17 +208,22 @@ static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
     pdl_checker_fix(c, d, loc, PDL_STR("maxIterations"));
 }
 
-/* Reports fields that this interpreter has beyond the reference. */
+/* Reports fields that this interpreter has beyond the reference, on all kinds or on one. */
 static void lint_own_fields(pdl_checker *c, const pdl_block *b) {
-    static const char *const own[] = {"budget",     "policy",  "sandbox",
-                                      "idempotent", "endorse", "session"};
+    enum { ANY = PDL_BLOCK_COUNT };
+    static const struct {
+        int kind;
+        const char *name;
+    } own[] = {{ANY, "budget"},     {ANY, "policy"},  {ANY, "sandbox"},
+               {ANY, "idempotent"}, {ANY, "endorse"}, {PDL_BLOCK_code, "session"}};
     for (uint32_t k = 0; k < b->node->n; k++) {
         pdl_str key = b->node->pairs[k].key->text;
         for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-            if (!pdl_str_is(key, own[i])) continue;
-            pdl_loc loc = pdl_field_loc(b, own[i]);
+            if (own[i].kind != ANY && own[i].kind != (int)b->kind) continue;
+            if (!pdl_str_is(key, own[i].name)) continue;
+            pdl_loc loc = pdl_field_loc(b, own[i].name);
             pdl_checker_diag(c, PDL_RULE_field_own, loc, loc,
-                             "`%s` is refused by the reference interpreter", own[i]);
+                             "`%s` is refused by the reference interpreter", own[i].name);
         }
     }
 }
