@@ -43,19 +43,19 @@ lastOf:                                       # the result of the last block
 - {defs: {half: 0.5}}                         # nothing but definitions
 - {factor: -1.5}                              # a score, for pdl infer
 - {role: system, content: Be brief.}          # a message for the models that follow
-- object:
-    call: {call: "${ greet }", args: {name: "${ up }"}}
-    get: {get: name}                          # the old form of data: ${ name }
-    if: {if: "${ n > 2 }", then: long, else: short}
-    match: {match: "${ n }", with: [{case: {anyOf: [1, 2]}, then: few}, {then: many}]}
-    repeat: {for: {i: [1, 2]}, repeat: "${ double(i) }", join: {as: array}}
-    map: {for: {i: [1, 2]}, map: "${ units.double(i) }", join: {with: "+"}}
-    array: {array: [1, "${ n }"]}
-    sequence: {sequence: [a, b], join: {as: lastOf}}
-    text: {text: ["${ name | lower }", " and ", "${ line | length > 9 }"]}
+- array:                                      # a list of results
+  - {call: "${ greet }", args: {name: "${ up }"}}
+  - {get: name}                               # the old form of data: ${ name }
+  - {if: "${ n > 2 }", then: long, else: short}
+  - {match: "${ n }", with: [{case: {anyOf: [1, 2]}, then: few}, {then: many}]}
+  - {for: {i: [1, 2]}, repeat: "${ double(i) }", join: {as: array}}
+  - {for: {i: [1, 2]}, map: "${ units.double(i) }", join: {with: "+"}}
+  - {object: {n: "${ n }"}}                   # a mapping of results
+  - {sequence: [a, b], join: {as: lastOf}}
+  - {text: ["${ name | lower }", " and ", "${ line | length > 9 }"]}
 ```
 ```output
-{"call": "Hello ADA", "get": "Ada", "if": "long", "match": "many", "repeat": [2, 4], "map": "2+4", "array": [1, 3], "sequence": "b", "text": "ada and true"}
+["Hello ADA", "Ada", "long", "many", [2, 4], "2+4", {"n": 3}, "b", "ada and true"]
 ```
 ```pdl
 text:
