@@ -1,4 +1,6 @@
-/* code.c -- see code.h.
+/* code.c -- holds and lists bytecode; see code.h. A reference count shares the code among runs. The
+ * listing prints every operand by the columns of ops.def, so a new instruction appears in it
+ * without further code.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* compile.c -- see compile.h.
+/* compile.c -- compiles programs, functions and expressions by calling the emitters; see compile.h.
+ * Bodies of functions are emitted after the code that exists already, so that a body can be
+ * compiled when it is first called.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* emit.c -- see emit.h. The source places are in an array of the same length as the instructions:
- * place i belongs to instruction i.
+/* emit.c -- appends instructions, constants and operands to a code; see emit.h. The source places
+ * are in an array of the same length as the instructions: place i belongs to instruction i.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

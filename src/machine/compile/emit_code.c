@@ -1,4 +1,6 @@
-/* emit_code.c -- code blocks: python, ipython, jinja, pdl, commands.
+/* emit_code.c -- code blocks: python, ipython, jinja, pdl, commands. The language of a block
+ * decides which instruction runs its text. A computed text becomes a program or a template only
+ * after a policy was asked.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

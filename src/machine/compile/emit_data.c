@@ -1,4 +1,7 @@
-/* emit_data.c -- trees of data whose strings are expressions, and the small leaf blocks.
+/* emit_data.c -- trees of data whose strings are expressions, and the small leaf blocks. A tree
+ * without expressions is one constant; in any other tree each string is evaluated and the
+ * containers are built around the values. The exhaustive switch over the kinds of blocks is here,
+ * too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

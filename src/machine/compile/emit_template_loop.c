@@ -44,7 +44,7 @@ static void emit_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     emit_POP(e);
     emit_JUMP(e, again);
     pdl_emit_patch(e, next);
-    emit_POP(e); /* list */
+    emit_POP(e); /* stack: list */
     pdl_emit_scope_restore(e, from);
 }
 

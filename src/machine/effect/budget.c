@@ -1,4 +1,6 @@
-/* budget.c -- see budget.h.
+/* budget.c -- budgets: limits, what was used, and the errors of a limit that is reached; see
+ * budget.h. The clock is monotonic and includes the time of earlier processes, so that neither a
+ * change of the date nor a resume gives a run more seconds.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* null_world.c -- see effect.h: a world that refuses everything.
+/* null_world.c -- a world that refuses every effect; see effect.h. With it, a run that must not
+ * reach anything outside fails with a message in place of waiting for ever.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

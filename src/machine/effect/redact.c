@@ -49,7 +49,7 @@ struct pdl_secrets {
     PDL_VEC(unsigned char) nodes;
 };
 
-enum { ENDS = 1, GOES_ON = 2, FIRST = 4 /* by pdl_secrets_add_first */ };
+enum { ENDS = 1, GOES_ON = 2, FIRST = 4 /* set by pdl_secrets_add_first */ };
 
 pdl_secrets *pdl_secrets_new(void) {
     pdl_secrets *s = PDL_NEW(pdl_secrets);

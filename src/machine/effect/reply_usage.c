@@ -1,5 +1,6 @@
 /* reply_usage.c -- removes impossible numbers from the usage that a service reports; see
- * reply_usage.h.
+ * reply_usage.h. A wrong number of a service would make sums, costs and budgets wrong for the rest
+ * of a run, so it is dropped before anything counts it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

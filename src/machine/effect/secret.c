@@ -279,7 +279,8 @@ void pdl_secrets_note(pdl_secrets *s, pdl_str text) {
     if (!s || text.n < PDL_SECRET_MIN || PDL_STR_IN_NOCASE(text, nobodys)) return;
     /* most requests register a key that is registered already */
     if (!pdl_secrets_add_first(s, text)) return;
-    pdl_buf b = PDL_BUF; /* a recording has bytes that code returned in this form */
+    /* the key in hexadecimal digits, because a recording writes bytes in this form */
+    pdl_buf b = PDL_BUF;
     for (size_t i = 0; i < text.n; i++)
         pdl_buf_putf(&b, "%02x", (unsigned)(unsigned char)text.p[i]);
     pdl_secrets_add(s, pdl_buf_str(&b));

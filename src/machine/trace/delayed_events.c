@@ -1,4 +1,6 @@
-/* delayed_events.c -- see delayed_events.h.
+/* delayed_events.c -- keeps events in chunks and passes them on later; see delayed_events.h. An
+ * entry has only what a fold uses of an event, because a run may make a million events before its
+ * trace is requested.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

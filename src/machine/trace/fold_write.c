@@ -1,5 +1,5 @@
-/* fold_write.c -- see fold.h: makes a value of each node. lang/dump defines the form of a block;
- * this file adds the recorded facts.
+/* fold_write.c -- makes a value of each node; see fold.h. The form of a block is that of
+ * lang/dump.h, and this file adds the recorded facts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -192,7 +192,8 @@ static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, cons
                     uint32_t index) {
     const view_of *v = user;
     fold_node *c = pdl_fold_is_loop_body(b, child) ? NULL : child_node(v->node, child);
-    if (c && v->node->is_attempt && c->entry == PDL_ENTRY_DEF) c = NULL; /* they stay */
+    /* the definitions of a failed attempt stay where they are */
+    if (c && v->node->is_attempt && c->entry == PDL_ENTRY_DEF) c = NULL;
     pdl_fold_note_question(
         v->answers,
         (fold_question){.what = FOLD_ASKS_CHILD, .key = key, .index = index, .child = child});

@@ -1,4 +1,6 @@
-/* progress.c -- see progress.h.
+/* progress.c -- counts the calls of a run and describes each call that ended; see progress.h. An
+ * effect and its reply are separate events, so the effects that are open are remembered with the
+ * time at which they began.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

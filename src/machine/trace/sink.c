@@ -1,4 +1,5 @@
-/* sink.c -- see sink.h.
+/* sink.c -- passes events to all sinks of a run; see sink.h. The time of an event is set once, so
+ * all receivers get the same time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

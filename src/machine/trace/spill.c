@@ -1,4 +1,5 @@
-/* spill.c -- see spill.h.
+/* spill.c -- stores text in memory, and in a file when there is much; see spill.h. The file has no
+ * name, so a process that is killed leaves nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

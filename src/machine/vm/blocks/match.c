@@ -1,4 +1,6 @@
-/* match.c -- compares patterns of match blocks with values (spec execution 5.2).
+/* match.c -- compares patterns of match blocks with values (spec execution 5.2). A pattern binds
+ * variables while it matches. A part of a value keeps the labels of the whole, so that a policy
+ * sees where a variable came from.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -114,7 +114,6 @@ void pdl_outq_free(pdl_outq *q) {
     pdl_free(q);
 }
 
-/* Makes the queue of a map's iteration an item of its parent queue. */
 void pdl_outq_end(pdl_outq *q) {
     q->ended = true;
     pdl_out_flush(q->run);

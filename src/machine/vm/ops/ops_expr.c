@@ -102,7 +102,8 @@ pdl_step pdl_op_ARITH(pdl_fiber *f, pdl_arith how, pdl_err *err) {
     pdl_vref a = *under(f, 1), b = *top(f);
     pdl_val v;
     bool formats =
-        how == PDL_OP_MOD && pdl_is_str(a); /* a placeholder resolves its operand when it uses it */
+        /* each placeholder of the text resolves its operand itself */
+        how == PDL_OP_MOD && pdl_is_str(a);
     if (!refuse_undefined(a, err) || (!formats && !refuse_undefined(b, err))) return PDL_STEP_FAIL;
     if (formats ? pdl_vm_has_object(b) : is_handle(a) || is_handle(b)) {
         pdl_vm_start_binary(f, pdl_vm_arith_text(how), false);
@@ -368,8 +369,10 @@ static bool refuse_undefined_bound(pdl_fiber *f, pdl_vref bound, pdl_err *err) {
                         f->code->jinja ? "" : ": ", f->code->jinja ? 0 : (int)why.n, why.p);
 }
 
-/* Returns the label of the slice on the stack. One choice cuts as few texts out of a text as it has
- * values; two choices, of bounds or of the text itself, have too many results together. */
+/* Returns the label of the slice on the stack. When one bounded value chooses the slice of a text,
+ * there are only as many possible slices as it has values. When several values choose it (bounds,
+ * or the text itself), there are too many possible slices, so the label says that the result is
+ * unbounded. */
 static pdl_label label_of_slice(pdl_fiber *f) {
     pdl_vref x = *under(f, 3);
     pdl_label bounds = pdl_label_combined(pdl_label_of(*under(f, 2)), pdl_label_of(*under(f, 1)));

@@ -1,5 +1,7 @@
 /* ops_object.c -- operators and filters on objects that live in the code worker: the worker
- * computes, and the promise of its answer replaces the operands (worker.h has the requests).
+ * computes, and the promise of its answer replaces the operands (worker.h has the requests). A
+ * filter may need attributes of many items, so all of them are requested before the first is waited
+ * for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
