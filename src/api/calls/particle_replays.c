@@ -1,5 +1,6 @@
 /* particle_replays.c -- keeps the answers of effects by place, and gives them again; see
- * particle_replays.h.
+ * particle_replays.h. The key of an answer is the place, the number and the kind of its effect. An
+ * effect whose key is known gets the stored answer in place of being forwarded.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* contexts.c -- makes contexts from parts, and takes them apart, for users of the library.
+/* contexts.c -- makes contexts from parts, and takes them apart, for users of the library. The C
+ * interface has no type for the tree of a context. So its users see a list of parts, and this file
+ * builds a balanced tree from them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* engine.c -- the functions of pdl_engine, which has settings and handlers, and which loads and
- * checks programs.
+ * checks programs. The settings are checked and copied once here, because the structures of the
+ * caller need not outlive the call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* errors.c -- pdl_error: errors as users of the library see them.
+/* errors.c -- pdl_error: errors as users of the library see them. An error leaves the library in
+ * one block of memory without secrets, so that the caller can keep it after the program and its
+ * session were freed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

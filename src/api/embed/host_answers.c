@@ -1,5 +1,7 @@
 /* host_answers.c -- completes answers that have a shorter form, and makes replies of them; see
- * host_answers.h.
+ * host_answers.h. Host programs answer in the shortest form that they have, such as a text for a
+ * model's reply. Programs must see the same reply as from a service, so the missing members are
+ * added here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* language.c -- returns the tables of the language (schema, builtins) as values, for completion and
- * documentation in host programs.
+ * documentation in host programs. The values come from the tables by which programs are loaded and
+ * run, so an editor in a host program cannot disagree with the library.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* previews.c -- pdl_explain: shows users of the library the requests that a program would send to
- * models, without sending them.
+ * models, without sending them. A session with the option `explain` runs the program without
+ * answers. This file gives it the settings of the engine and returns its notes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

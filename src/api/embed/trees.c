@@ -1,4 +1,6 @@
-/* trees.c -- programs as trees of values, and such trees as YAML.
+/* trees.c -- programs as trees of values, and such trees as YAML. A host program that builds
+ * programs from data needs no YAML: it passes a tree, which is written as YAML and loaded like any
+ * other text. So there is one loader, and errors have lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

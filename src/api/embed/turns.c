@@ -14,9 +14,8 @@
 
 #include "base/banned.h"
 
-enum {
-    MAX_WAIT_MS = 50
-}; /* libuv registers a new descriptor with the kernel when the loop runs next */
+/* The maximum wait: libuv registers a new descriptor with the kernel when the loop runs next. */
+enum { MAX_WAIT_MS = 50 };
 
 static void note_missing(void *user, pdl_str text) {
     pdl_engine_say(((const pdl_engine *)user), text);

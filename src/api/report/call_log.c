@@ -1,5 +1,6 @@
-/* call_log.c -- writes a line on standard error when a call of a model begins, and another
- * line when it ends; see call_log.h.
+/* call_log.c -- writes a line on standard error when a call of a model begins, and another line
+ * when it ends; see call_log.h. As in the reference, a call whose answer streams gets no lines,
+ * because its text shows that it is running.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,7 @@
 /* check_models.c -- answers the questions that a check has about models (check/check.h), from the
- * tables of src/world/model and the environment of a session.
+ * tables of src/world/model and the environment of a session. The language does not know the tables
+ * of providers. So the check gets functions in place of the tables, and a module without an
+ * environment can give other functions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

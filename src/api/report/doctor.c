@@ -1,5 +1,6 @@
 /* doctor.c -- tries Python, libraries, keys, folders and services, and reports the results; see
- * doctor.h.
+ * doctor.h. What is missing becomes a row of the report and does not end it, because a user wants
+ * the whole list at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

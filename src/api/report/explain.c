@@ -1,5 +1,7 @@
 /* explain.c -- a world that records requests instead of sending them, for `pdl explain`; see
- * explain.h.
+ * explain.h. It takes the place of the worlds that send, so the policies before it decide as in a
+ * real run. Effects that are allowed are forwarded. All others are recorded and stay open, and the
+ * run continues as far as it can without their answers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* tool_definitions.c -- requests the definitions of tools from servers, without a run: `pdl policy
- * lock`.
+ * lock`. No program runs, so this file makes the effects of kind `tool` itself, one for each
+ * server, and waits for each reply.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

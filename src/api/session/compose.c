@@ -1,6 +1,8 @@
 /* compose.c -- the last row of the chain: the steps that an effect takes there (STEP and ANSWER of
  * chain.def), and the worlds that answer, which are opened when they are first needed; see
- * compose.h.
+ * compose.h. One world routes all kinds of effects, because confined code needs its own worker and
+ * tool servers for each sandbox profile, and only one place may know which of them an effect
+ * belongs to.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

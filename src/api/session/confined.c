@@ -1,5 +1,7 @@
-/* confined.c -- makes the sandboxes of a session and keeps them by their profiles; see
- * confined.h.
+/* confined.c -- makes the sandboxes of a session and keeps them by their profiles; see confined.h.
+ * A sandbox is expensive to make, and blocks of one profile must share a Python process. So a table
+ * has a row for each list of profiles that effects have brought, and the same list finds its row
+ * again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -81,7 +83,8 @@ struct pdl_confined {
     PDL_VEC(char *) keep; /* files that confined code must not change */
 };
 
-enum { MAX_ROWS = 64 }; /* each of them may have a Python process */
+/* maximum number of sandboxes of blocks, each of which may have a Python process */
+enum { MAX_ROWS = 64 };
 typedef PDL_VEC(char *) own_files;
 typedef PDL_VEC(const char *) kept_files;
 

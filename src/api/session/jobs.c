@@ -1,4 +1,6 @@
-/* jobs.c -- counts the open calls of all tasks, and starts calls that wait; see jobs.h.
+/* jobs.c -- counts the open calls of all tasks, and starts calls that wait; see jobs.h. The waiting
+ * calls of all tasks are in one list, so that calls begin in the order of their arrival, whichever
+ * task makes them. Each task has a world that puts its calls into this list.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

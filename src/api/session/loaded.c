@@ -1,5 +1,6 @@
 /* loaded.c -- the program of a session: it is loaded from its text or used as given, checked, and
- * compiled to code.
+ * compiled to code. Secrets in the text are registered as soon as it is loaded, before anything
+ * prints one of its lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* recording.c -- opens the journal of --record and --replay, which is between a run and the worlds
- * that answer.
+ * that answer. A journal of either schema can answer a replay: a recording answers by itself, and
+ * the journal of a durable run answers as a run that executes nothing new.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

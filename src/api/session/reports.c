@@ -1,5 +1,6 @@
 /* reports.c -- makes the sinks that receive the events of a run: the sink of the caller, journals,
- * spans, the trace.
+ * spans, the trace. Each receiver that the options request becomes one sink. They all get the same
+ * events with the same times, which come from the clock, from a replay or from a journal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* session.c -- opens, steps and ends a session; see session.h.
+/* session.c -- opens, steps and ends a session; see session.h. A session is the sum of its parts
+ * (session_parts.h). This file calls the parts in an order in which each finds what it needs: what
+ * the user gave is opened and checked first, so that an error comes before anything is executed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* subruns.c -- starts, steps and ends programs inside others; see subruns.h.
+/* subruns.c -- starts, steps and ends programs inside others; see subruns.h. Code waits for the
+ * program that it has started. Such a program is stepped beside the run of the code, and its
+ * effects get ids from a range that no other run uses.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

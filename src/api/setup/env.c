@@ -1,4 +1,6 @@
-/* env.c -- finds and reads the `.env` file, and looks variables up; see env.h.
+/* env.c -- finds and reads the `.env` file, and looks variables up; see env.h. The file may have
+ * come with a program from a stranger. So it cannot override the process, and it cannot set
+ * variables that decide what is executed, seen or sent.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

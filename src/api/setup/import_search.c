@@ -1,5 +1,6 @@
 /* import_search.c -- searches the folders of a run for included and imported files; see
- * import_search.h.
+ * import_search.h. A run, a check and an editor must find the same file for a name, so all of them
+ * search here. When there is no such file, an error suggests the file that the user may have meant.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* install_folders.c -- finds the folders of the installation; see install_folders.h.
+/* install_folders.c -- finds the folders of the installation; see install_folders.h. A command, a
+ * shared library and a Python package lie in different places relative to their library modules,
+ * and none has a fixed path. So the possible places are computed from the path of the running code.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

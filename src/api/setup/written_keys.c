@@ -1,4 +1,7 @@
-/* written_keys.c -- finds keys in the text of a program; see written_keys.h.
+/* written_keys.c -- finds keys in the text of a program; see written_keys.h. A user may have
+ * written a key into `parameters`, even in a program inside of a code block. Such a key must be
+ * registered before any message quotes its line, so the nodes of the YAML are walked, even when the
+ * program does not load.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
