@@ -48,7 +48,7 @@ def _words(config: Config, folder: str, options: Mapping[str, Any]) -> list[str]
 
 
 def _message(err: str, folder: str) -> str:
-    """What the command says, without what only the command has: its options, its help, and the file of a configuration that was given as a dict."""
+    """Returns the message of the command without the parts that a caller in Python has not written: names of options, the hint about --help, and the file that was made of a configuration."""
     text = err[err.rfind("pdl: error: "):] if "pdl: error: " in err else err
     text = text.replace("pdl: error: ", "").replace("argument --config: ", "").replace("argument --", "").replace(os.path.join(folder, "config.yaml"), "config")
     return "\n".join(line for line in text.rstrip("\n").split("\n") if not line.startswith("try 'pdl "))

@@ -30,8 +30,9 @@ static void drop(PyObject *capsule) {
     pdl_engine_drop_value(PyCapsule_GetContext(capsule), PyCapsule_GetPointer(capsule, NULL));
 }
 
-/* Returns the key of an object in `origins`. What an object can bring when it is used has another
- * key than the object itself: the negative address. */
+/* Returns the key of an object in `origins`. The key is the address of the object. With `inside`,
+ * it is the negative address: the key for the origins of what calls and attributes of the object
+ * give. */
 static PyObject *key_of(PyObject *object, bool inside) {
     PyObject *address = PyLong_FromVoidPtr(object);
     if (!address || !inside) return address;
@@ -121,9 +122,10 @@ static bool is_foreign(const pdl_value *v) {
     return kind == PDL_KIND_FUNCTION || kind == PDL_KIND_OBJECT;
 }
 
-/* Implements derive(object, [objects that it was made of]): returns its value, which a run may get;
- * None when none of them has origins. A function that was written in Python was not chosen by any
- * text, so only its results get these origins, and an empty dict with them is returned for it. */
+/* Implements derive(object, [objects that it was made of]): returns the value of the object with
+ * the origins of all these objects, which a run may get; None when none of them has origins. No
+ * text has chosen a function that was written in Python, so the function itself gets no origins.
+ * Only its results get them; returned is an empty dict with these origins. */
 PyObject *pdlpy_derive(PyObject *self, PyObject *args) {
     pdlpy_engine *e = (pdlpy_engine *)self;
     pdlpy_place place = {.engine = e};

@@ -1,4 +1,6 @@
-/* batch.c -- begins or continues a batch, and ends it; see batch.h.
+/* batch.c -- begins or continues a batch, and ends it; see batch.h. Before the first row, it finds
+ * out whether the journal belongs to this batch, and whether the input and the output are as the
+ * journal left them. Everything that can be refused is refused here, before a row is paid for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

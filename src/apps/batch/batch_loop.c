@@ -24,7 +24,7 @@
 
 #include "base/banned.h"
 
-/* maximum number of rows per turn that need no slot */
+/* AT_ONCE is the maximum number of rows of a turn that need no slot. */
 enum { AT_ONCE = 256, PIPE_MS = 20, LOOK_MS = 1000 };
 
 static double wall(void) { return (double)pdl_clock_wall_ns() / 1e9; }

@@ -1,5 +1,7 @@
 /* column_variables.c -- compares the columns with the variables of the program; see
- * column_variables.h.
+ * column_variables.h. A wrong name of a column or a variable would make every row fail after it was
+ * paid for. So the names that the program reads and sets are collected, and mistakes are reported
+ * with the column that may be meant.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* ledger.c -- stores rows and facts of a batch in the file of a journal; see ledger.h.
+/* ledger.c -- stores rows and facts of a batch in the file of a journal; see ledger.h. The file has
+ * the schema of a journal, and a finished row of the batch is a row of its table `runs`. A lock
+ * keeps a second process from continuing the same batch.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,7 @@
 /* output.c -- checks an output before the first row, and opens the writer of its format; see
- * output.h.
+ * output.h. A batch may run for days, so an output that cannot be written must be found before the
+ * first row is paid for. The formats share their names, their links and the check that the file is
+ * still there; each has a writer with the functions of output_impl.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* provider_batch.c -- keeps the requests that wait, uploads them together, and passes on their
- * answers; see provider_batch.h.
+ * answers; see provider_batch.h. The state of every upload is written to the journal before the
+ * batch waits, because the process may be killed during the hours in which the provider works.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

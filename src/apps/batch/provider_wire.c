@@ -90,9 +90,9 @@ static bool ask_once(pdl_batch_provider *p, const wire_request *q, pdl_buf *out,
     const item *like = p->items.p[0];
     PDL_VEC(const char *) headers = {0};
     pdl_buf content = PDL_BUF;
+    /* the answer to a request with a body has no results */
     pdl_http *http = pdl_http_new(
-        p->use.loop, &(pdl_http_options){.max_reply_bytes =
-                                             q->body.p ? MAX_WORDS /* no results */ : MAX_RESULTS});
+        p->use.loop, &(pdl_http_options){.max_reply_bytes = q->body.p ? MAX_WORDS : MAX_RESULTS});
     exchange x = {.body = PDL_BUF};
     for (size_t i = 0; i < like->headers.n; i++)
         if (is_kept(like->headers.p[i])) *pdl_vec_push(&headers) = like->headers.p[i];

@@ -1,5 +1,6 @@
 /* rows.c -- reads the names of tables, their columns and their cells, and opens the reader for each
- * format; see rows.h.
+ * format; see rows.h. A name such as "people.db:names" or "-" says where a table is and which
+ * format it has. Readers of the formats add only how records become rows (rows_impl.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* stats.c -- counts rows in bins; see stats.h.
+/* stats.c -- counts rows in bins; see stats.h. The bins grow by a constant factor, so a fixed
+ * number of counters covers all durations with the same relative precision.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* writer.c -- appends finished rows to the output in their order; see writer.h.
+/* writer.c -- appends finished rows to the output in their order; see writer.h. Rows finish in any
+ * order, but an ordered output has one next row. A finished row that is not the next one is found
+ * again in memory or in the journal, when its turn comes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* dap_messages.c -- reads and writes messages of the protocol; see debugger.h.
+/* dap_messages.c -- reads and writes messages of the protocol; see debugger.h. A message is a frame
+ * with a length, as in the language server protocol. Output of the program is redacted before it
+ * becomes a message, because editors keep their consoles.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* launch.c -- the life of a debugged run, and of the adapter; see dap.h.
+/* launch.c -- the life of a debugged run, and of the adapter; see dap.h. The adapter is one process
+ * and one thread: while the program runs, requests of the client are read between its steps. A
+ * restart makes a new session for the same program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* requests.c -- handles the requests of the client; see debugger.h.
+/* requests.c -- handles the requests of the client; see debugger.h. A table maps each name of the
+ * protocol to its function. The arguments come from a file that a user wrote (launch.json), so they
+ * are checked before anything is started.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,7 @@
 /* calibration.c -- measures how reliable the probabilities of inferences are: how many answers are
  * right after how many runs, and whether answers with the probability 0.8 are right in eight of ten
- * questions.
+ * questions. A program whose probabilities are right can be trusted when it says that it is
+ * uncertain, and the table of runs shows how many runs are worth their price.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

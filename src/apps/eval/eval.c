@@ -1,5 +1,7 @@
 /* eval.c -- runs an evaluation as batches over temporary tables, and reports its results; see
- * eval.h.
+ * eval.h. Batches already handle failures, budgets and many rows at a time. So each step of an
+ * evaluation is a batch: the questions with the program, then the answers with the metric or the
+ * judge. The tables are in a private folder that is removed at the end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

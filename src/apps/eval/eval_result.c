@@ -1,4 +1,5 @@
-/* eval_result.c -- makes the result of an evaluation as a dict, and as a table for people.
+/* eval_result.c -- makes the result of an evaluation as a dict, and as a table for people. The dict
+ * is what --json prints. The table is made from this dict alone, so both show the same numbers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -148,8 +149,8 @@ static void put_flaky(pdl_vref p, pdl_buf *out) {
     pdl_buf_putf(out, "%s\n", n > SHOWN ? ", ..." : "");
 }
 
-/* Appends the difference, or that no row is known, and when the budget ended the evaluation that it
- * did. */
+/* Appends the difference, or a note that no row has been answered by both programs. When the budget
+ * ended the evaluation, appends a note about that, too. */
 static void put_difference(pdl_vref v, pdl_buf *out) {
     pdl_vref in = pdl_dict_getz(v, "interval");
     bool spent = pdl_bool_of(pdl_dict_getz(v, "budget_spent"));

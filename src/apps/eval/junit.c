@@ -1,4 +1,6 @@
-/* junit.c -- collects the results of tests as XML, and writes them as one file; see junit.h.
+/* junit.c -- collects the results of tests as XML, and writes them as one file; see junit.h. The
+ * text grows as tests end, but it is put into a file only once, because the counts at its beginning
+ * are known last.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

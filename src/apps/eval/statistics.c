@@ -1,5 +1,6 @@
 /* statistics.c -- three formulas of statistics: Wilson's interval, pass@k and McNemar's test; see
- * statistics.h.
+ * statistics.h. They are in a separate file, because they need nothing of an evaluation and can be
+ * tested alone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,7 @@
 /* inference.c -- runs an algorithm over a population of particles, and makes a dict from the
- * distribution; see infer.h.
+ * distribution; see infer.h. The algorithms differ only in which particles run and how they are
+ * weighed. What they share is here: the session, the end, errors, usage, and the result in the
+ * order of lineage.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* form_ollama.c -- the native interface of Ollama, whose streams are lines of JSON; see
- * mock_answer.h.
+ * mock_answer.h. The content was decided before, so this file has only the layout of that
+ * interface: the fields of a line, and which line ends the answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* form_openai.c -- chat completions and text completions of OpenAI's interface, with the
- * log-probabilities that a client asks for; see mock_answer.h.
+ * log-probabilities that a client asks for; see mock_answer.h. The content was decided before, so
+ * this file has only the layouts of answers, chunks and usage.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
 /* mock.c -- answers requests with replies from the list, or by repeating the request; see mock.h.
+ * It finds the interface by the path of a request, answers embeddings and lists of models itself,
+ * and passes everything else to mock_answer.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

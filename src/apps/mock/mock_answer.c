@@ -1,5 +1,6 @@
 /* mock_answer.c -- sends an answer that was decided before, as a whole or word by word; see
- * mock_answer.h.
+ * mock_answer.h. The words of a stream may be delayed, so an answer is an object with a timer that
+ * lives as long as its exchange.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

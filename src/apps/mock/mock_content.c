@@ -1,5 +1,6 @@
 /* mock_content.c -- decides the content of an answer, for the server and for a host that has no
- * server; see mock_answer.h and script.h.
+ * server; see mock_answer.h and script.h. The interfaces then only write what was decided here, so
+ * one list of replies has the same effect for clients of OpenAI and of Ollama.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

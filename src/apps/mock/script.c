@@ -1,4 +1,6 @@
-/* script.c -- reads the list of replies and selects items; see script.h.
+/* script.c -- reads the list of replies and selects items; see script.h. A person writes the list,
+ * so each mistake is reported with the number of its item. The items are counted down as they
+ * answer, so that a script can describe a conversation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

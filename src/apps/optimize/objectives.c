@@ -1,4 +1,6 @@
-/* objectives.c -- compares candidates by objectives and limits; see objectives.h.
+/* objectives.c -- compares candidates by objectives and limits; see objectives.h. By scores alone,
+ * an expensive candidate would win with a small advantage. So a candidate is compared by its score
+ * and its uses together, over the rows on which all of the compared candidates were evaluated.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* optimize.c -- runs a search, from reading its table to writing the program that was found; see
- * optimize.h.
+ * optimize.h. It decides how the budget is divided between search and test, runs the method, and
+ * tests its winner. The original program stays when the winner is not certainly better.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -78,8 +78,9 @@ static pdl_str named_model(const opt_search *z) {
     return (pdl_str){0};
 }
 
-/* Returns true when there is a provider for the model of --proposer. It is asked only after rows
- * were paid for, so a wrong name is found by a program of this one call. */
+/* Returns true when there is a provider for the model of --proposer. The search calls that model
+ * only after rows were paid for. So a wrong name is found before, by checking a program that only
+ * calls this model. */
 static bool knows_proposer(const opt_search *z, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     bool loads, known = true;

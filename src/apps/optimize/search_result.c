@@ -1,5 +1,6 @@
 /* search_result.c -- makes the result of a search, a dict: the scores of the candidates, and
  * whether the winner is better than the original program, on rows that were not used to choose it.
+ * The report and the output of --json are made from this dict, so they show the same numbers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

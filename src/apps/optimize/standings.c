@@ -1,5 +1,7 @@
 /* standings.c -- computes what follows from the scores so far: means, intervals, and which
- * candidates are certainly worse.
+ * candidates are certainly worse. Methods ask for these again and again while scores arrive. So the
+ * intervals hold at any time and not only at the end, and everything is computed from the scores
+ * without being stored.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

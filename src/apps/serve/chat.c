@@ -1,5 +1,6 @@
 /* chat.c -- POST /v1/chat/completions: a request waits for its turn, its runs begin, and what they
- * print is sent.
+ * print is sent. Every form of requests is run by this file, because all of them are turned into
+ * chats first (form.h).
  *
  *            read            a slot for each choice         all runs are over, or one failed
  *     client ----> [waiting] ------------------> [running] ---------------> answered, gone
@@ -419,7 +420,6 @@ static uint8_t *slowness_of(const work *w) { return &w->s->slowness[w->model - w
 
 bool pdl_serve_chat_is_slow(const work *w) { return *slowness_of(w) > 0; }
 
-/* w may be freed by the calls below */
 static void note_slowness(pdl_serve *s, uint8_t *slowness, uint64_t start) {
     bool slow = pdl_clock_ns() - start >= SLOW_NS;
     s->was_slow |= slow;

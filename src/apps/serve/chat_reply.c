@@ -1,4 +1,6 @@
-/* chat_reply.c -- the answers of a chat: /v1/chat/completions, whole or in chunks.
+/* chat_reply.c -- the answers of a chat: /v1/chat/completions, whole or in chunks. Other forms that
+ * have a list of choices use its functions, too. The members are those of OpenAI's service, because
+ * clients are written for it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,8 @@
 /* completion_request.c -- reads and checks a request for a completion, and makes the variables of a
  * run from it: pdl_context (the messages), `messages` (the same as a list), `question` (text of the
- * last message of the user), `request` (all other fields).
+ * last message of the user), `request` (all other fields). Everything that a client can get wrong
+ * is refused here, with the name of the field, before a slot is taken. The values are labelled as
+ * the client's, so that policies can judge them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

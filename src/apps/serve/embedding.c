@@ -1,5 +1,6 @@
 /* embedding.c -- the form of vectors: /v1/embeddings, for programs whose result is a list of
- * vectors, one for each text of `request.input`.
+ * vectors, one for each text of `request.input`. There are no pieces: the result of the run is
+ * checked and converted at once, as numbers or as base64, as the client requests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* request_log.c -- the log of requests, one line of JSON each; see request_log.h.
+/* request_log.c -- the log of requests, one line of JSON each; see request_log.h. One record
+ * belongs to an exchange from its headers to its end, so that a request that was refused or
+ * abandoned is logged and counted, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,7 @@
 /* response_input.c -- turns a request for a response into a chat: input items become messages, and
  * the other fields get their names in a chat, so that a program need not know in which form the
- * request was sent.
+ * request was sent. The messages of the conversation that the request continues
+ * (previous_response_id) come first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* sent_parts.c -- counts which parts of an answer were sent while it arrived, and computes the rest
- * at the end; see sent_parts.h.
+ * at the end; see sent_parts.h. A tool call is sent as soon as it can be in order. Logprobs are
+ * sent only while the client sees exactly the text of the model, because their offsets refer to it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

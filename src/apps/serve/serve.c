@@ -1,5 +1,6 @@
-/* serve.c -- the loop of the server, and everything that lives as long as the server; see
- * serve.h.
+/* serve.c -- the loop of the server, and everything that lives as long as the server; see serve.h.
+ * All requests share one thread. So requests take turns, and the sockets are polled again and again
+ * even while programs compute.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* access.c -- decides which requests are answered, by secret, cookie, Host and Origin; see
- * access.h.
+ * access.h. All decisions are in this file, so that no function that answers a request can forget
+ * one of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

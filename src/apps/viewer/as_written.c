@@ -1,5 +1,6 @@
 /* as_written.c -- makes from a trace the program as a person would have written it, without the
- * facts that the execution has added; see program_text.h.
+ * facts that the execution has added; see program_text.h. A trace has every default and every fact,
+ * which would hide the few lines that the author wrote.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* box_json.c -- writes boxes as JSON: short lines for the tree, and all details of one box; see
- * box_json.h.
+ * box_json.h. A trace may be hostile or damaged, so counts are checked before they are added, and
+ * values are cut to a limit.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

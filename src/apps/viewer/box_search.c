@@ -1,5 +1,6 @@
 /* box_search.c -- searches boxes by their text, kind, model, state, time and tokens; see
- * box_search.h.
+ * box_search.h. When a text is searched, only innermost boxes count. So one pass goes from the last
+ * box to the first, and marks the boxes around a hit.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* functions.c -- finds the body of the function that a call runs; see functions.h.
+/* functions.c -- finds the body of the function that a call runs; see functions.h. All functions of
+ * the program and of its files are collected in one map. A name that several functions have is
+ * marked there, and then the `defs` around the call decide.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* kind_looks.c -- the table of how each kind of block looks; see kind_looks.h.
+/* kind_looks.c -- the table of how each kind of block looks; see kind_looks.h. HTML and SVG use the
+ * same rows of kinds.def, so a kind has one colour and one icon everywhere.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* live.c -- makes the boxes of a run in progress from its events; see live.h.
+/* live.c -- makes the boxes of a run in progress from its events; see live.h. Events arrive far
+ * more often than a page is drawn. So an event only changes a box and notes the box; texts are made
+ * when a page asks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -228,8 +230,8 @@ static bool is_hidden(const pdl_live *l, const live_box *up, const pdl_event *e)
            l->boxes.n >= PDL_LIVE_MAX_BOXES;
 }
 
-/* Stores the block and its place. Their text is made only when a page requests the box. Most boxes
- * are replaced by the trace before that. */
+/* Stores the block and its place. Their text is made only when a page requests the box. For most
+ * boxes no page does, before the trace replaces all of them. */
 static void describe(pdl_live *l, live_box *b, const pdl_event *e) {
     pdl_programs_add(&l->programs, e->program);
     b->block = e->block;

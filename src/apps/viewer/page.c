@@ -1,4 +1,7 @@
-/* page.c -- joins the files of the page to one HTML file, with the data of a run; see page.h.
+/* page.c -- joins the files of the page to one HTML file, with the data of a run; see page.h. The
+ * scripts are the modules of the server's page with their import lines removed, so both pages have
+ * one source. The data is in elements that scripts parse when they need them, so a large page opens
+ * quickly.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -137,7 +140,8 @@ static void put_boxes(const pdl_reading *r, const pdl_view_source *s, pdl_buf *o
     pdl_shared_values_free(shared);
 }
 
-/* Where a part is. The document is long when it has first lists. */
+/* The place of a part of the data in the file. A document with first lists (first_lists.h) is long,
+ * and every other document is short. */
 typedef enum {
     BEFORE_IF_SHORT, /* before the script when the document is short, otherwise after it */
     BEFORE_IF_LONG,  /* before the script when the document is long, otherwise nowhere */

@@ -1,5 +1,7 @@
 /* program_text.c -- makes the program text of a run, and finds the lines of each box in it; see
- * program_text.h.
+ * program_text.h. The boxes have steps (text.0.if), and YAML nodes have lines. Following the steps
+ * from the root of a file gives each box its lines; a call continues in another file or at the body
+ * of a function.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

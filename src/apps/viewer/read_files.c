@@ -1,4 +1,6 @@
-/* read_files.c -- collects the files that a run reads, from its events; see read_files.h.
+/* read_files.c -- collects the files that a run reads, from its events; see read_files.h. Files may
+ * have changed since the run read them. So the sources are kept as they ran, from the first event
+ * that refers to each of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,7 @@
 /* rerun_request.c -- reads the request of the page to run a program again, and compares it with the
- * files of the run; see rerun_request.h.
+ * files of the run; see rerun_request.h. The request comes from a browser, so nothing in it is
+ * trusted: each number is checked, and the hash of each file must be that of the text that was
+ * shown.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

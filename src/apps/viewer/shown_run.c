@@ -1,4 +1,6 @@
-/* shown_run.c -- makes a run that can be shown from the text of its trace; see viewer.h.
+/* shown_run.c -- makes a run that can be shown from the text of its trace; see viewer.h. The steps
+ * are always the same: the trace becomes boxes, the boxes get the lines of the program, and both
+ * become a document. Each export writes what was made here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

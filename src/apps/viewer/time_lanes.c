@@ -1,5 +1,6 @@
 /* time_lanes.c -- arranges boxes by time, so that boxes that ran at the same time are in different
- * lanes; see time_lanes.h.
+ * lanes; see time_lanes.h. A box goes into the first lane that is free at its start, so few lanes
+ * suffice. When there are too many boxes, only the longest are drawn.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* trace_page.c -- makes a page for people from a trace, for host programs that show runs:
- * notebooks, web applications, reports.
+ * notebooks, web applications, reports. The function belongs to the public interface (pdl.h), but
+ * it is here and not in src/api, so that a program that shows no runs does not contain the viewer.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/handles.h"
 #include "api/session.h"

@@ -1,4 +1,6 @@
 /* given_files.c -- finds a file by its name among the files that the host gave; see given_files.h.
+ * A name is searched as a run of the command would search it: first relative to the main folder,
+ * then beside the file that names it. No other file can be reached.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

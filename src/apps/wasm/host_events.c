@@ -1,5 +1,6 @@
 /* host_events.c -- makes JSON events from the events of a run, for the host of the module; see
- * host_events.h.
+ * host_events.h. A page shows a run while it continues, but a call of the module never waits. So
+ * events are collected, and each step returns those since the previous one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* text_questions.c -- answers the questions about the text of a program, `check` and `format`; see
- * wasm.h.
+ * wasm.h. An editor in a page asks them after each change. Places are counted as JavaScript counts
+ * characters, so that the page can mark them directly.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
 /* bytes.c -- reads a file or pipe in pieces, and refuses files that are not text; see bytes.h.
+ * Readers of all text formats get their records from here. A pipe may have no data for a long time,
+ * so reading can wait or return at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
 /* column_structure.c -- finds a common type for the values of each column; see column_structure.h.
+ * Each value is merged into a tree of places, whose size depends only on the number of different
+ * keys. At the end each place yields a type of DuckDB that holds all its values.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* duck.c -- loads DuckDB and wraps the functions that are needed; see duck.h.
+/* duck.c -- loads DuckDB and wraps the functions that are needed; see duck.h. The functions are
+ * found by name when the first Parquet file is opened, so that the command starts without the
+ * library and reports clearly when it is missing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

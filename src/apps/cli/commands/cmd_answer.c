@@ -1,4 +1,6 @@
-/* cmd_answer.c -- pdl answer answers a question of a durable run.
+/* cmd_answer.c -- pdl answer answers a question of a durable run. The answer is written into the
+ * journal of the run, so it is kept even when no process of the run exists. `pdl resume` then uses
+ * it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

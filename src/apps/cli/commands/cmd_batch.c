@@ -1,4 +1,6 @@
-/* cmd_batch.c -- pdl batch FILE: a program for each row of a table.
+/* cmd_batch.c -- pdl batch FILE: a program for each row of a table. It reads the options, opens the
+ * session in which all rows run, and prints progress, warnings and the summary; apps/batch does the
+ * work.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* cmd_cache.c -- pdl cache: lists, prunes, exports and removes a file of --cache.
+/* cmd_cache.c -- pdl cache: lists, prunes, exports and removes a file of --cache. Another program
+ * may have made the file, so nothing that is read from it is trusted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* cmd_check.c -- pdl check FILE...: reports everything about programs that can be known without
- * running them.
+ * running them. The settings, policies and profiles of a program are those of the folder that
+ * contains it. With --fix the offered corrections are written.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

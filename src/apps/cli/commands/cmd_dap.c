@@ -1,4 +1,5 @@
-/* cmd_dap.c -- pdl dap: starts the debugger on standard input and output.
+/* cmd_dap.c -- pdl dap: starts the debugger on standard input and output. An editor starts this
+ * command and speaks the debug protocol with it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

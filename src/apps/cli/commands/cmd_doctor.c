@@ -1,4 +1,5 @@
-/* cmd_doctor.c -- pdl doctor: reports what programs can use on this machine.
+/* cmd_doctor.c -- pdl doctor: reports what programs can use on this machine. The exit code is 1
+ * when something is missing that programs need, so that a script can test a machine.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* cmd_eval.c -- pdl eval FILE: scores a program on questions with known answers.
+/* cmd_eval.c -- pdl eval FILE: scores a program on questions with known answers. It reads the
+ * options, calls apps/eval, and prints the result. With --fail-under the exit code says whether the
+ * score is high enough, so that a build can require it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* cmd_fmt.c -- pdl fmt [FILE]...: rewrites programs in the standard layout.
+/* cmd_fmt.c -- pdl fmt [FILE]...: rewrites programs in the standard layout. With --check or --diff,
+ * files stay unchanged and differences are printed. A file is replaced as a whole, so a failure
+ * cannot leave a part of it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

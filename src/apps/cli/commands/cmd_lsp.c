@@ -1,4 +1,5 @@
-/* cmd_lsp.c -- pdl lsp: the language server.
+/* cmd_lsp.c -- pdl lsp: the language server. It gives the server what only a command has: the
+ * environment, the prices, the manual, a Python that compiles code, and the last run of a program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* cmd_mock.c -- pdl mock: a model server for tests and first steps.
+/* cmd_mock.c -- pdl mock: a model server for tests and first steps. The first lines that it prints
+ * are settings of a shell, which make programs use this server, so that a user can try everything
+ * without a key.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* cmd_new.c -- pdl new NAME: writes a small program with which a user can begin.
+/* cmd_new.c -- pdl new NAME: writes a small program with which a user can begin. The templates are
+ * parts of the command, so it needs no files. An existing file is never overwritten.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

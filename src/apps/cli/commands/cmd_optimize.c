@@ -1,5 +1,7 @@
 /* cmd_optimize.c -- pdl optimize PROGRAM: searches for the texts and parameters of a program that
- * score best on a table.
+ * score best on a table. Most of it turns options into the description of a search; apps/optimize
+ * runs the search. When the description comes from a configuration, options that would contradict
+ * it are refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,8 +42,8 @@ static void on_note(void *user, const char *text) {
     pdl_cli_note("pdl: warning: %s", text);
 }
 
-/* Says how the search can be continued: now, if its process may be killed and is durable, and when
- * it is interrupted. */
+/* Shows the user how the search can be continued. For a durable search, the command is printed now,
+ * because the process may be killed. For every search, it is printed after an interrupt. */
 static void on_begin(void *user, pdl_str folder) {
     const optimizer *z = user;
     const arguments *a = z->a;

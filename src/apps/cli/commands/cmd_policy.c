@@ -1,4 +1,6 @@
-/* cmd_policy.c -- pdl policy ACTION: shows a built-in policy, checks a file, or locks tools.
+/* cmd_policy.c -- pdl policy ACTION: shows a built-in policy, checks a file, or locks tools. A lock
+ * file has hashes of the definitions of tools, so that a server cannot change a tool unnoticed.
+ * When the definitions change, the user sees how before committing the file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

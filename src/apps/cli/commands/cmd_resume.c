@@ -1,4 +1,6 @@
-/* cmd_resume.c -- pdl resume continues a durable run.
+/* cmd_resume.c -- pdl resume continues a durable run. A run, an inference and a search are
+ * continued in different ways. This file finds out which of them a name means, and continues it
+ * with the recorded options.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -146,7 +146,8 @@ static int finish(runner *r, pdl_step step) {
     bool ends = step != PDL_STEP_FAIL || r->durable;
     if (ends && !pdl_session_finish(r->session, &err)) {
         bool is_own = step != PDL_STEP_FAIL || strcmp(pdl_run_error(run)->msg, err.msg) != 0;
-        if (is_own) pdl_cli_print_error(&err, r->session); /* it was not the end of the run */
+        /* the error that ended the run was printed before */
+        if (is_own) pdl_cli_print_error(&err, r->session);
         pdl_err_fini(&err);
         code = 1;
     }
@@ -178,8 +179,8 @@ static void make_forecast(const runner *r, const pdl_err *failure) {
     pdl_err_fini(&err);
 }
 
-/* Reports the result of --check. The output of the command are the notes; the output of the program
- * is dropped. */
+/* Makes the forecast for --check, or prints the report of --dry-run. The output of the program is
+ * dropped. */
 static int report_check(const runner *r, pdl_step step) {
     pdl_buf b = PDL_BUF;
     if (r->durable->forecast) {

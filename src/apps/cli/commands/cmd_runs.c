@@ -1,4 +1,5 @@
-/* cmd_runs.c -- pdl runs: lists, shows, removes and copies durable runs.
+/* cmd_runs.c -- pdl runs: lists, shows, removes and copies durable runs. All of this is read from
+ * the journals in the folder of runs. A run that a process still has is never removed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

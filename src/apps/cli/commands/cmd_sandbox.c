@@ -1,4 +1,6 @@
-/* cmd_sandbox.c -- pdl sandbox: shows what this machine can do, or tries a command in a profile.
+/* cmd_sandbox.c -- pdl sandbox: shows what this machine can do, or tries a command in a profile. A
+ * user can see what a profile permits before a program depends on it. The command replaces this
+ * process, so signals and the exit status are those of the command.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* cmd_schema.c -- pdl schema and pdl --schema print the JSON Schema of programs; pdl __builtins
- * prints the functions that expressions may use.
+ * prints the functions that expressions may use. Editors and the tools that make pages of the
+ * manual read this output, which comes from the tables of the language.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

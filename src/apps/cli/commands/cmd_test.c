@@ -1,4 +1,6 @@
-/* cmd_test.c -- pdl test [FILE or folder]...: runs the tests that are beside programs.
+/* cmd_test.c -- pdl test [FILE or folder]...: runs the tests that are beside programs. It finds the
+ * files of tests, runs them by apps/eval/tests.c, and prints one line for each test. The exit code
+ * is 1 when a test fails.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

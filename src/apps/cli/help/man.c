@@ -1,5 +1,5 @@
 /* man.c -- pdl __man: writes the manual page (packaging/pdl.1) from the tables of commands, options
- * and kinds of errors.
+ * and kinds of errors. The page has the same texts as --help, so no option is described twice.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* overview.c -- the list of commands at the end of `pdl --help`.
+/* overview.c -- the list of commands at the end of `pdl --help`. It is one text and no table,
+ * because a person writes its order and its words for a first reading.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* usage.c -- usage lines and help, from the tables of options.c.
+/* usage.c -- usage lines and help, from the tables of options.c. No help is written by hand, so a
+ * new option appears in it by its row in the table. The texts of options begin in one column, and
+ * lines fit into 80 columns.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

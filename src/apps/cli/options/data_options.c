@@ -1,5 +1,6 @@
 /* data_options.c -- variables from the command line: --data in its forms, --data-file, and the
- * operands that belong to the program.
+ * operands that belong to the program. A word on the command line may be meant in several ways, so
+ * a word that is no mapping gets a hint that shows the right form.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"

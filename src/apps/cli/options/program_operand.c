@@ -1,5 +1,7 @@
 /* program_operand.c -- finds the program among the operands, and reads its text: from a file,
- * standard input, or the operand of -e.
+ * standard input, or the operand of -e. A user may leave out the suffix, pipe the program, or
+ * misspell its name. Each of these cases is decided here, and a wrong name leads to a message with
+ * the likely file or command.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

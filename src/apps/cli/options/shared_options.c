@@ -1,5 +1,7 @@
 /* shared_options.c -- the options that all commands that run programs share: limits and logs of
- * model calls, the files with their answers, sandboxes, and policies.
+ * model calls, the files with their answers, sandboxes, and policies. Each of these commands must
+ * treat such an option in the same way, so they are read in one function, into the options of a
+ * session.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -90,8 +92,8 @@ static FILE *open_private(const char *path) {
     return f;
 }
 
-/* Opens the file of --wire. As for --output, a file that cannot be written does not make the
- * command line wrong. */
+/* Opens the file of --wire. When the file cannot be written, the exit code is 1 and not 2, as for
+ * --output, because the command line is correct. */
 static int open_wire(const arguments *a, shared_options *l) {
     pdl_err err = {0};
     if (!a->given[OPT_wire]) return 0;

@@ -1,5 +1,6 @@
 /* bound_text.c -- writes a line such as "at most 14 calls, about 41000 tokens, $0.31", or lists the
- * calls that have no bound; see bound_text.h.
+ * calls that have no bound; see bound_text.h. The first line has the totals. The calls without a
+ * bound follow, each with the reason and a remedy.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

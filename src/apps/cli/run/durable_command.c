@@ -173,8 +173,8 @@ bool pdl_cli_syncs_fully(const arguments *a) {
 
 static void release(void *user) { pdl_session_flush(user); }
 
-/* Returns how the run is durable, and lets the terminal hold its output back until its rows are
- * written. */
+/* Returns the options of the durable run. From now on, the terminal holds output back until the
+ * rows on which it depends are in the journal. */
 static pdl_durable_options join_terminal(const arguments *a, pdl_session *s, term *t) {
     if (!t) return (pdl_durable_options){0};
     const pdl_held_output held = {t, pdl_cli_term_has_held, pdl_cli_term_write};
@@ -387,7 +387,7 @@ void pdl_cli_durable_note(const durable_command *l, const arguments *a, pdl_sess
     const pdl_err *e = pdl_run_error(pdl_session_get(s));
     int sig = *pdl_cli_signal_received();
     bool is_interrupted = sig && pdl_err_exit_code(e) == pdl_signal_exit_status(sig);
-    if (pdl_file_kind_of(l->path) != PDL_FILE_REGULAR) return; /* an error says it */
+    if (pdl_file_kind_of(l->path) != PDL_FILE_REGULAR) return; /* an error has reported this */
     if (e->kind == PDL_E_parked) {
         pdl_cli_note("pdl: run %s waits for an answer:", l->id);
         struct shown_questions q = {l, s};

@@ -1,4 +1,6 @@
-/* each_run.c -- begins and ends a command that runs a program many times; see each_run.h.
+/* each_run.c -- begins and ends a command that runs a program many times; see each_run.h. The
+ * limits of such a command apply to all runs together, so the budget is taken out of the options of
+ * the single run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

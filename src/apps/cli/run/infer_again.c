@@ -1,5 +1,6 @@
 /* infer_again.c -- pdl resume of a durable inference: runs the same command again with its journal,
- * which has the answers of all its particles, stored by the lineage of each particle.
+ * which has the answers of all its particles, stored by the lineage of each particle. A changed
+ * program is refused, because its particles would not find these answers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

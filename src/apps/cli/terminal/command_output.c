@@ -1,4 +1,6 @@
-/* command_output.c -- output of the commands, and reports of failed writes.
+/* command_output.c -- output of the commands, and reports of failed writes. Commands print by these
+ * functions, so that each text is neutralised on a terminal, the line of progress is removed before
+ * a message, and a reader that has closed the pipe leads to the same exit code everywhere.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* json_rows.c -- writes the rows of commands with --json; see json_rows.h.
+/* json_rows.c -- writes the rows of commands with --json; see json_rows.h. Programs read these
+ * rows, so they have one layout for all commands: one row on a line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

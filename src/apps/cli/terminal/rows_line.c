@@ -1,4 +1,5 @@
-/* rows_line.c -- draws the progress of the rows of a table; see rows_line.h.
+/* rows_line.c -- draws the progress of the rows of a table; see rows_line.h. The time that is left
+ * can only be estimated, from the part of the input that was read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

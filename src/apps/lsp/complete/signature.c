@@ -1,4 +1,6 @@
-/* signature.c -- shows the parameters of the function whose arguments the user is typing.
+/* signature.c -- shows the parameters of the function whose arguments the user is typing. The call
+ * around the cursor is incomplete while it is typed, so it is found by counting brackets and
+ * commas, and not by parsing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

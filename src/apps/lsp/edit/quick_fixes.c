@@ -1,5 +1,6 @@
 /* quick_fixes.c -- quick fixes: the edits that a check offers, and the replacements that "did you
- * mean" suggests.
+ * mean" suggests. A hint of a check has only words. This file finds the place in the text that
+ * these words mean, because an edit needs a range.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

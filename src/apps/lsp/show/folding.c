@@ -1,4 +1,5 @@
-/* folding.c -- folding ranges and growing selections, made from the tree.
+/* folding.c -- folding ranges and growing selections, made from the tree. Both follow the nodes of
+ * the tree, so they fit the blocks of a program even where indentation alone would mislead.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

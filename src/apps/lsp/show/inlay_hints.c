@@ -1,5 +1,6 @@
 /* inlay_hints.c -- inlay hints: roles of messages, types of variables, and what a block
- * contributes.
+ * contributes. They show facts that are not written in the text but decide what a program does, so
+ * that a reader need not know the defaults of each kind of block.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* row_docs.c -- writes documentation of table rows for completion and hover; see row_docs.h.
+/* row_docs.c -- writes documentation of table rows for completion and hover; see row_docs.h. The
+ * tables of the language have one sentence for each field, kind and function. Completion and hover
+ * show this sentence with the same layout.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* call_tree.c -- shows which code calls a function, and which functions it calls.
+/* call_tree.c -- shows which code calls a function, and which functions it calls. A call is
+ * recorded in the index as a reference, and its caller is the function whose region contains the
+ * reference. So no program is run or compiled for this.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* index.c -- the walk over the tree of a file that collects names; see index.h.
+/* index.c -- the walk over the tree of a file that collects names; see index.h. The walk takes the
+ * steps of node_roles.h, so a key has the same meaning here as at the cursor. Expressions, Python
+ * code and templates are read where they occur, because their names refer to the same variables.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* navigate.c -- definition, references, highlights, renaming, and links between files.
+/* navigate.c -- definition, references, highlights, renaming, and links between files. All of them
+ * ask xref.h which thing a name means. A rename is refused where an occurrence cannot be changed
+ * with certainty, because a program would break without notice.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

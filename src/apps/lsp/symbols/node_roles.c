@@ -1,4 +1,6 @@
 /* node_roles.c -- derives the roles of children from the role of their parent; see node_roles.h.
+ * The tables that the loader uses say which fields a kind has and what each contains. For each type
+ * of field, one function gives the role of the value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* symbols.c -- the outline of a file, and the search for names in all files.
+/* symbols.c -- the outline of a file, and the search for names in all files. Both are read from the
+ * indexes of the files, which are in memory for all programs of the workspace.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* xref.c -- finds what a name means, in all files; see xref.h.
+/* xref.c -- finds what a name means, in all files; see xref.h. A name is searched from its region
+ * outward, then in included and including files. The same search serves definitions, references,
+ * renaming and completion, so they never disagree.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

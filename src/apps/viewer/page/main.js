@@ -258,7 +258,7 @@ let showCalls = () => null; // set when a document is shown
 // Shows the name of the run. The document shows its title, and the boxes show the file.
 function showHead(runs) {
   const s = runs[0].summary;
-  byId("name").textContent = isDocument() && runs.length > 1 ? [...new Set(runs.map((r) => r.summary.title))].join(" and ") : isDocument() ? s.title : runs.map((r) => r.summary.name.replace(/^.*\//, "")).join(" and "); // no path
+  byId("name").textContent = isDocument() && runs.length > 1 ? [...new Set(runs.map((r) => r.summary.title))].join(" and ") : isDocument() ? s.title : runs.map((r) => r.summary.name.replace(/^.*\//, "")).join(" and "); // the file without its folders
   document.title = byId("name").textContent;
   if (!isDocument()) {
     byId("totals").textContent = runs.map((r) => totals(r.summary)).join(" | ");

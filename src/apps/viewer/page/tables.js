@@ -42,7 +42,7 @@ export class RowTable {
     const names = columns.filter((c) => c.kind !== "time");
     const hasTokens = items.some((x) => x.tokens_in || x.tokens_out);
     const hasStates = items.some((x) => x.state);
-    const times = columns.find((c) => c.kind === "time" && c.most >= 1000); // shorter ones are not written
+    const times = columns.find((c) => c.kind === "time" && c.most >= 1000); // times below 1 ms are not shown
     this.grid.setAttribute("aria-rowcount", String(total + 1));
     this.head.replaceChildren(this.title("row", "", "num"), ...names.map((c) => this.title(c.name, c.name, "", this.few(c))),
       ...(times ? [this.title("time", "time", "num", `median ${took(times.median) || "under 1 ms"}, 99 % ${took(times.most)}`)] : []), ...(hasTokens ? [this.title("tokens", "tokens", "num")] : []),
@@ -55,7 +55,7 @@ export class RowTable {
     this.after.hidden = this.from + items.length >= total;
     this.element.lastElementChild.hidden = this.before.hidden && this.after.hidden;
     const range = items.length < total ? `${counted(this.from + 1)} to ${counted(this.from + items.length)} of ` : "";
-    const isAll = !range && total === all; // the title says how many there are
+    const isAll = !range && total === all; // then the title already has the number of rows
     this.said.textContent = isAll ? "" : `${range}${counted(total)}${total < all ? ` of ${counted(all)} rows` : ""}`;
   }
 

@@ -1,4 +1,6 @@
-/* call_table.c -- writes the table of model calls; see call_table.h.
+/* call_table.c -- writes the table of model calls; see call_table.h. A person looks for the slow
+ * and the expensive calls, so the calls are sorted by any column, and the tools around them are
+ * listed for the strip.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

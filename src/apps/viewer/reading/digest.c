@@ -1,4 +1,6 @@
-/* digest.c -- counts the boxes inside each box, by their kinds; see digest.h.
+/* digest.c -- counts the boxes inside each box, by their kinds; see digest.h. Each box adds its own
+ * counts to those of its parent, beginning with the last box, so that one pass is enough for any
+ * depth.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -49,11 +49,11 @@ void pdl_attempt_put_title(const pdl_doc *d, uint32_t i, pdl_buf *out) {
         pdl_buf_putf(out, "Attempt %u failed and was repeated", number);
 }
 
-/* The recursion ends at DEEPEST. */
+/* Appends the text that a box of the attempt had printed. The recursion ends at DEEPEST. */
 static void put_made(const pdl_doc *d, uint32_t i, unsigned depth, pdl_buf *out) {
     const pdl_box *b = &d->boxes.p[i];
     pdl_printing how = pdl_box_printing(b);
-    bool is_error = pdl_box_is_kind(b, "error"); /* the failed block is inside it */
+    bool is_error = pdl_box_is_kind(b, "error"); /* the failed block is inside of this box */
     uint32_t parts = 0;
     if (how == PDL_PRINTS_RESULT) pdl_box_print(d, i, out);
     if (how != PDL_PRINTS_PARTS || depth > DEEPEST) return;

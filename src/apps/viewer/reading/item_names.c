@@ -1,4 +1,5 @@
 /* item_names.c -- the names of shapes and makers, and the check of a whole reading; see reading.h.
+ * The names come from tables (shapes.def, makers.def), so a new row needs no code here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* item_origins.c -- describes where a piece of text came from; see item_origins.h.
+/* item_origins.c -- describes where a piece of text came from; see item_origins.h. The walk has
+ * stored which value each part of a piece came from (provenance.h). This file turns that into
+ * numbers of items, which the page marks, and into words, which a person reads.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* map_rows.c -- makes the table of the rows of a map; see map_rows.h.
+/* map_rows.c -- makes the table of the rows of a map; see map_rows.h. A map may have a hundred
+ * thousand rows, and a page shows fifty. So rows are sorted and filtered here, and each column has
+ * its distribution, from which a person sees what is unusual.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

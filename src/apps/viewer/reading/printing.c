@@ -1,4 +1,6 @@
-/* printing.c -- decides which blocks print; see printing.h.
+/* printing.c -- decides which blocks print; see printing.h. A table has a row for each kind of
+ * block that does not simply print its result; the fields `contribute`, `parser` and `join` then
+ * change what a block prints.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,7 @@
-/* provenance.c -- finds which part of a printed text came from which value; see provenance.h.
+/* provenance.c -- finds which part of a printed text came from which value; see provenance.h. A
+ * text with expressions is a pattern: words of the author with values between them. The words are
+ * searched in the result, and the text between two of them is a value. When words occur twice, the
+ * result is not divided.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* reading_json.c -- writes the document of a run as JSON for the page; see reading_json.h.
+/* reading_json.c -- writes the document of a run as JSON for the page; see reading_json.h. Long
+ * texts are cut here, and lists are written a page at a time, because the browser of a person has
+ * to hold what is written.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

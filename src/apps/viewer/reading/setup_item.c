@@ -1,4 +1,6 @@
 /* setup_item.c -- puts the definitions of a run at the beginning of its document; see reading.h.
+ * They are known only at the end of the walk, but come first in the document, so all numbers of
+ * items are shifted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

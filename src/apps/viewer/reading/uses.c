@@ -1,4 +1,6 @@
-/* uses.c -- finds which works the expressions of a block use; see uses.h.
+/* uses.c -- finds which works the expressions of a block use; see uses.h. Any word in an expression
+ * may be a name. A word that is no name of a work is simply not found, so the expressions need not
+ * be parsed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* many_runs.c -- makes the document of many runs; see many_runs.h.
+/* many_runs.c -- makes the document of many runs; see many_runs.h. Records become an ordinary trace
+ * of one text and one table, so everything that shows a run shows them, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,6 @@
-/* record_rows.c -- makes the document of an evaluation from the rows that pdl eval -o writes.
+/* record_rows.c -- makes the document of an evaluation from the rows that pdl eval -o writes. The
+ * rows of a search (scores.jsonl) have the same form and are added to its document by the same
+ * function.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,6 @@
 /* cmd_infer.c -- pdl infer FILE: runs a program many times, and prints its results as a
- * distribution.
+ * distribution. It reads the options, calls apps/infer, and prints the distribution as bars or as
+ * JSON. A durable inference also gets a journal, from which `pdl resume` continues it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

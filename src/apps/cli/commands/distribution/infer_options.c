@@ -1,5 +1,6 @@
 /* infer_options.c -- reads the options of an inference and refuses those that its algorithm does
- * not use; see infer_options.h.
+ * not use; see infer_options.h. `pdl infer` and `pdl eval --infer` share these options, so both
+ * refuse the same mistakes in the same words.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
