@@ -51,17 +51,29 @@ enum { APPLICATION_ID = 0x50444C4A /* the bytes "PDLJ" */, SCHEMA_VERSION = 2 };
     "CREATE TABLE decisions(id INTEGER PRIMARY KEY, at REAL, place TEXT NOT NULL, text TEXT NOT "  \
     "NULL)"
 
-/* All objects of the database. A file with any other object is refused. */
+/* All objects of the database, and last an index that only older files have. A file with any other
+ * object is refused. */
 static const sql_object objects[] = {
-    {"run", RUN},           {"runs", RUNS},           {"effects", EFFECTS},
-    {"attempts", ATTEMPTS}, {"messages", MESSAGES},   {"messages_hash", MESSAGES_HASH},
-    {"files", FILES},       {"decisions", DECISIONS},
+    {"run", RUN},
+    {"runs", RUNS},
+    {"effects", EFFECTS},
+    {"files", FILES},
+    {"attempts", ATTEMPTS},
+    {"messages", MESSAGES},
+    {"decisions", DECISIONS},
+    {"messages_hash", MESSAGES_HASH},
 };
+enum { N_OBJECTS = sizeof objects / sizeof *objects - 1 };
+
+static bool has_our_objects(sql *q, bool *ours, pdl_err *err) {
+    return pdl_sql_is_ours(q, objects, N_OBJECTS, ours, err) &&
+           (*ours || pdl_sql_is_ours(q, objects, N_OBJECTS + 1, ours, err));
+}
 
 static const char schema[] = "BEGIN IMMEDIATE;"
                              "PRAGMA application_id = 1346653258;"
                              "PRAGMA user_version = 2;" RUN ";" RUNS ";" EFFECTS ";" ATTEMPTS
-                             ";" MESSAGES ";" MESSAGES_HASH ";" FILES ";" DECISIONS ";"
+                             ";" MESSAGES ";" FILES ";" DECISIONS ";"
                              "COMMIT;";
 
 #define COLUMNS                                                                                    \
@@ -95,7 +107,8 @@ static const char *const texts[] = {
     [ST_ROLL_BACK] = "ROLLBACK",
     [ST_SUMS] = ("SELECT count(*), coalesce(sum(kind IN ('model', 'embed') AND reply IS NOT NULL), "
                  "0), coalesce(sum(tokens), 0), coalesce(sum(cost), 0.0) FROM effects"),
-    [ST_FIND_MESSAGE] = "SELECT id, up FROM messages WHERE hash = ?",
+    [ST_HASHES] = "SELECT id, hash FROM messages",
+    [ST_HASH_OF] = "SELECT hash FROM messages WHERE id = ?",
     [ST_ADD_MESSAGE] = "INSERT INTO messages(up, hash, text) VALUES(?, ?, ?)",
     [ST_AT_MESSAGE] = "SELECT up, text FROM messages WHERE id = ?",
     [ST_PUT_FILE] = "INSERT OR REPLACE INTO files VALUES(?, ?, ?, ?, ?, ?, ?)",
@@ -213,7 +226,7 @@ static bool check_file(pdl_store *s, pdl_err *err) {
         return pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
                            "%s was written by another version (format %ld, this one reads %d)",
                            path.p, version, (int)SCHEMA_VERSION);
-    if (!pdl_sql_is_ours(s->q, objects, sizeof objects / sizeof *objects, &ours, err)) return false;
+    if (!has_our_objects(s->q, &ours, err)) return false;
     if (!ours)
         return pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
                            "%s holds other tables than a journal has", path.p);
@@ -288,11 +301,10 @@ bool pdl_store_is_unbegun(pdl_str path) {
     pdl_err ignored = {0};
     pdl_buf started = PDL_BUF;
     bool empty = false, ours = false;
-    bool unbegun =
-        pdl_sql_open(path, &reading, &s.q, &ignored) && pdl_sql_is_empty(s.q, &empty, &ignored) &&
-        (empty ||
-         (pdl_sql_is_ours(s.q, objects, sizeof objects / sizeof *objects, &ours, &ignored) &&
-          ours && pdl_store_get(&s, "started", &started, &ignored) && !started.len));
+    bool unbegun = pdl_sql_open(path, &reading, &s.q, &ignored) &&
+                   pdl_sql_is_empty(s.q, &empty, &ignored) &&
+                   (empty || (has_our_objects(s.q, &ours, &ignored) && ours &&
+                              pdl_store_get(&s, "started", &started, &ignored) && !started.len));
     if (s.q) pdl_sql_leave_log(s.q, true); /* reading must not change the file */
     pdl_sql_close(s.q);
     pdl_err_fini(&ignored);
@@ -311,6 +323,7 @@ void pdl_store_close(pdl_store *s, bool whole) {
     pdl_sql_close(s->q);
     pdl_vec_fini(&s->by_key);
     pdl_vec_fini(&s->by_parent);
+    pdl_idmap_fini(&s->by_hash);
     pdl_free(s);
 }
 
@@ -326,7 +339,7 @@ static bool set_level(pdl_store *s, int level, pdl_err *err) {
 }
 
 /* Begins a transaction. The level of syncing can only be changed outside transactions. */
-static bool begin(pdl_store *s, pdl_err *err) {
+bool pdl_store_start(pdl_store *s, pdl_err *err) {
     if (s->in_transaction) return true;
     if (!s->level) { /* this is the first write to an opened file, which is unchanged until now */
         pdl_sql_use(s->q, &writing);
@@ -341,7 +354,7 @@ static bool begin(pdl_store *s, pdl_err *err) {
 bool pdl_store_write(pdl_store *s, statement st, const sql_arg *args, size_t n, pdl_err *err) {
     s->pending++;
     s->dirty = true;
-    return begin(s, err) && pdl_sql_run(s->q, st, args, n, SQL_NO_ROWS, err);
+    return pdl_store_start(s, err) && pdl_sql_run(s->q, st, args, n, SQL_NO_ROWS, err);
 }
 
 void pdl_store_expect(pdl_store *s, bool sync) { s->next_level = sync && s->full ? 2 : 1; }
@@ -374,6 +387,7 @@ void pdl_store_roll_back(pdl_store *s) {
     s->pending = 0;
     if (!s->in_transaction) return;
     s->in_transaction = false;
+    pdl_store_forget_hashes(s);
     if (!pdl_sql_run(s->q, ST_ROLL_BACK, NULL, 0, SQL_NO_ROWS, &ignored)) pdl_err_fini(&ignored);
 }
 
@@ -627,73 +641,6 @@ static bool on_sums(void *user, sql *q, sql_row *row) {
 
 bool pdl_store_sums(pdl_store *s, store_sums *out, pdl_err *err) {
     return pdl_sql_run(s->q, ST_SUMS, NULL, 0, (sql_rows){on_sums, out}, err);
-}
-
-/* --- messages --------------------------------------------------------------------------------- */
-
-struct found_message {
-    int64_t id, up;
-};
-
-static bool on_message(void *user, sql *q, sql_row *row) {
-    struct found_message *f = user;
-    *f = (struct found_message){pdl_sql_int(q, row, 0), pdl_sql_int(q, row, 1)};
-    return false;
-}
-
-bool pdl_store_message(pdl_store *s, int64_t up, pdl_str hash, pdl_str text, int64_t *id,
-                       pdl_err *err) {
-    struct found_message f = {0};
-    /* the transaction that follows has the locks, so reading costs no further ones */
-    if (s->writes && s->level && !begin(s, err)) return false;
-    if (!pdl_sql_run(s->q, ST_FIND_MESSAGE, (sql_arg[]){SQL_S(hash)}, 1, (sql_rows){on_message, &f},
-                     err))
-        return false;
-    *id = f.id;
-    if (f.id || !s->writes) return true;
-    sql_arg args[] = {SQL_I(up), SQL_S(hash), SQL_S(text)};
-    if (!pdl_store_write(s, ST_ADD_MESSAGE, args, 3, err)) return false;
-    *id = pdl_sql_last_id(s->q);
-    return true;
-}
-
-struct message_node {
-    int64_t up;
-    pdl_buf *text;
-};
-
-static bool on_node(void *user, sql *q, sql_row *row) {
-    struct message_node *n = user;
-    n->up = pdl_sql_int(q, row, 0);
-    pdl_buf_put(n->text, pdl_sql_text(q, row, 1));
-    return false;
-}
-
-/* Appends the list. A crafted file may contain a ring of nodes, so each node must have a larger id
- * than the node before it in the list. */
-bool pdl_store_messages(pdl_store *s, int64_t id, pdl_buf *out, pdl_err *err) {
-    PDL_VEC(pdl_buf) all = {0};
-    bool ok = true;
-    while (ok && id > 0) {
-        pdl_buf text = PDL_BUF;
-        struct message_node n = {0, &text};
-        ok = pdl_sql_run(s->q, ST_AT_MESSAGE, (sql_arg[]){SQL_I(id)}, 1, (sql_rows){on_node, &n},
-                         err);
-        *pdl_vec_push(&all) = text;
-        if (ok && n.up >= id)
-            ok = pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "%s is damaged: a ring of messages",
-                             pdl_sql_path(s->q).p);
-        id = n.up;
-    }
-    pdl_buf_putc(out, '[');
-    for (size_t i = all.n; i-- > 0;) {
-        pdl_buf_put(out, pdl_buf_str(&all.p[i]));
-        if (i) pdl_buf_putc(out, ',');
-        pdl_buf_fini(&all.p[i]);
-    }
-    pdl_buf_putc(out, ']');
-    pdl_vec_fini(&all);
-    return ok;
 }
 
 /* --- files and decisions ---------------------------------------------------------------------- */

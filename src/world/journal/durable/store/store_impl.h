@@ -1,4 +1,4 @@
-/* store_impl.h -- the types that the files store*.c share: the open file, and its sorted keys.
+/* store_impl.h -- the types that the files store*.c share: the open file, and its keys in memory.
  * Private to these files.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -6,6 +6,7 @@
 #ifndef PDL_JOURNAL_STORE_IMPL_H
 #define PDL_JOURNAL_STORE_IMPL_H
 
+#include "base/idmap.h"
 #include "base/vec.h"
 #include "journal/durable/store/log_space.h"
 #include "journal/store.h"
@@ -31,7 +32,8 @@ typedef enum {
     ST_MOVE,
     ST_ROLL_BACK,
     ST_SUMS,
-    ST_FIND_MESSAGE,
+    ST_HASHES,
+    ST_HASH_OF,
     ST_ADD_MESSAGE,
     ST_AT_MESSAGE,
     ST_PUT_FILE,
@@ -78,11 +80,20 @@ struct pdl_store {
     size_t pending;
     row_keys by_key, by_parent; /* rows that existed at the first search */
     bool has_keys;
+    /* The ids of messages by the beginning of their hash, in memory for the reason that row_keys
+     * is; read at the first search. */
+    pdl_idmap by_hash;
+    bool has_hashes;
     log_room room;
 };
 
+/* Begins a transaction, unless there is one. */
+PDL_MUST bool pdl_store_start(pdl_store *s, pdl_err *err);
 /* Runs a statement that changes the file, inside a transaction. */
 PDL_MUST bool pdl_store_write(pdl_store *s, statement st, const sql_arg *args, size_t n,
                               pdl_err *err);
+
+/* store_messages.c. Called when messages were removed: the hashes are read again. */
+void pdl_store_forget_hashes(pdl_store *s);
 
 #endif

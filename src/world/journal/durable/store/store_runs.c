@@ -52,6 +52,7 @@ bool pdl_store_end_run(pdl_store *s, int64_t id, store_run_state state, double a
 }
 
 bool pdl_store_prune_runs(pdl_store *s, double before, pdl_err *err) {
+    pdl_store_forget_hashes(s);
     sql_arg args[] = {SQL_D(before)};
     return pdl_store_write(s, ST_PRUNE_EFFECTS, args, 1, err) &&
            pdl_store_write(s, ST_PRUNE_RUNS, args, 1, err) &&
