@@ -447,8 +447,8 @@ static bool write_atomic(const char *path, mode_t fresh, pdl_str bytes, pdl_err 
     return pdl_file_out_end(f, ok, err);
 }
 
-/* Only a regular file is opened, because the reader of a pipe would see its end. A dangling link is
- * not opened, either, because opening it would make the file. */
+/* Only a regular file is opened: when a pipe is opened and closed, its reader sees the end of the
+ * input. A dangling link is not opened, either, because opening it would make the file. */
 bool pdl_file_check_writable(const char *path, pdl_err *err) {
     struct stat st;
     pdl_file_out *f;

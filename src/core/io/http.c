@@ -405,7 +405,8 @@ static lane *find_lane(pdl_http *h, bool tls) {
     l->http = h;
     l->tls = tls;
     l->multi = h->curl.multi_init();
-    if (!l->multi) pdl_out_of_memory(sizeof *l); /* curl_multi_init fails for no other reason */
+    /* curl_multi_init fails only when there is no memory */
+    if (!l->multi) pdl_out_of_memory(sizeof *l);
     h->curl.multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
     h->curl.multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
     h->curl.multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, set_lane_timer);

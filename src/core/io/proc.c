@@ -57,7 +57,8 @@ struct pdl_proc {
     pdl_child child; /* the process is in the list of children while it runs */
     int refs;
     bool running, ended, timed_out, too_large, holds, ends_group;
-    char *chunk; /* all outputs share it: libuv fills it, and it is reported at once */
+    /* one buffer for all outputs, because what libuv reads into it is reported at once */
+    char *chunk;
 };
 
 typedef struct writing {

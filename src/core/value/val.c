@@ -168,7 +168,7 @@ static void walk_step(walk *w) {
     while (n < AT_ONCE && (dying[n] = next_dying(o, i)) != NULL) n++;
     uint8_t tag = o->tag;
     if (n < AT_ONCE) {
-        w->n--; /* done before fini, which may push frames */
+        w->n--; /* popped before free_shell calls fini, which may push frames */
         free_shell(o);
     }
     for (size_t k = 0; k < n; k++)

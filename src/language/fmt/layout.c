@@ -157,8 +157,8 @@ static bool closes(const pdl_ytree_token *k) {
 static uint32_t token_column(layout *l, size_t i);
 
 /* Returns the column of a comment. In the source, the comment is aligned with the text after it or
- * with the entries that end before it. It gets the column of whichever it was aligned with. After a
- * block scalar the comment must not become a part of its text. */
+ * with the entries that end before it. The formatted comment is aligned with the same text or
+ * entries. After a block scalar the comment must not become a part of its text. */
 static uint32_t comment_column(layout *l, size_t i) {
     const pdl_ytree_token *tokens = l->t->tokens;
     uint32_t was = source_column(l, tokens[i].start), most = UINT32_MAX, column;
@@ -524,7 +524,7 @@ static void put_end(layout *l) {
     if (!is_open) pdl_buf_putc(l->out, '\n');
     uint32_t end = pdl_source_line(l->t->src, (uint32_t)text.n) - (text.p[text.n - 1] == '\n');
     for (uint32_t n = l->o->last_line; l->o->first_line && n < end; n++)
-        pdl_buf_putc(l->out, '\n'); /* empty lines after the formatted lines */
+        pdl_buf_putc(l->out, '\n'); /* the empty lines after the formatted lines */
 }
 
 void pdl_fmt_layout(const pdl_ytree *t, const pdl_format_options *o, pdl_buf *out) {

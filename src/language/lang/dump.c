@@ -16,7 +16,7 @@
 
 typedef struct dumper {
     const pdl_dump_view *view; /* NULL when no block was executed */
-    bool trace;                /* spell defaults out */
+    bool trace;                /* defaults are written out */
 } dumper;
 
 /* Returns the default that a trace writes for an absent field. The row of the field has the

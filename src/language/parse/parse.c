@@ -66,7 +66,8 @@ pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode,
     if (pdl_regex_new(p->regex, PDL_RE_MULTILINE, &p->compiled, &err))
         pdl_arena_defer(a, free_regex, p->compiled);
     else
-        p->compiled = NULL; /* only the use of the regex is an error, as in the reference */
+        /* a wrong regex is an error only when it is used, as in the reference */
+        p->compiled = NULL;
     pdl_err_fini(&err);
     return p;
 }

@@ -109,7 +109,7 @@ static bool find_all(walk *w, bool split, pdl_val *out, pdl_err *err) {
 }
 
 bool pdl_parse_regex(const pdl_parser *p, pdl_str text, pdl_val *out, pdl_err *err) {
-    if (!p->compiled) { /* this finds out why the regex could not be compiled */
+    if (!p->compiled) { /* the regex is wrong, so compiling it again gives the error */
         pdl_regex *re;
         if (!pdl_regex_new(p->regex, PDL_RE_MULTILINE, &re, err)) return false;
         PDL_BUG("regular expression %.*s compiles only the second time", PDL_FMT(p->regex));

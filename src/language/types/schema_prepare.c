@@ -271,7 +271,8 @@ static pdl_resource *name_schema(walk *w, pdl_vref v, pdl_resource *res) {
         w->s && res->draft && pdl_is_dict(res->root) && pdl_obj_of(res->root) == pdl_obj_of(v);
     pdl_vref id = pdl_dict_getz(v, draft == PDL_D4 ? "id" : "$id");
     bool has_own_id = draft >= PDL_D19 ||
-                      pdl_is_absent(pdl_dict_getz(v, "$ref")); /* before 2019 $ref hides the rest */
+                      /* in the drafts before 2019, a schema with $ref has no other keywords */
+                      pdl_is_absent(pdl_dict_getz(v, "$ref"));
     if (pdl_is_str(id) && has_own_id) {
         pdl_str s = pdl_str_get(id), uri, fragment;
         pdl_uri_resolve(w->a, res->uri, s, &uri, &fragment);

@@ -197,7 +197,7 @@ static bool read_mapping(reader *r, pdl_vref d, const pdl_node *n, const pdl_typ
         r->err = err;
         if (ok) {
             ((pdl_type *)(uintptr_t)t)->node =
-                n; /* no other code has t yet; its place is that of the whole node */
+                n; /* no other code has t yet; its place becomes that of the whole node */
             *out = t;
             return true;
         }
@@ -283,7 +283,8 @@ static bool read_whole(pdl_arena *a, pdl_vref v, const pdl_node *n, bool params,
         return false;
     }
     if (t) {
-        pdl_type *own = (pdl_type *)(uintptr_t)t; /* it was made above, and is not shared yet */
+        /* the type was made in this function, and is not shared yet */
+        pdl_type *own = (pdl_type *)(uintptr_t)t;
         own->params = params;
         make_ready(a, own);
     }

@@ -52,7 +52,7 @@ typedef struct yn {
     uint32_t size;
     uint16_t depth; /* height of the tree below: 0 for a scalar */
     pdl_ytag tag : 8;
-    bool open : 1; /* still being composed */
+    bool open : 1; /* the content of the node is still being read */
     bool met : 1;  /* the search for faults has queued the node */
     bool odd : 1;  /* the node has an entry in the map of oddities */
 } yn;
@@ -326,7 +326,7 @@ static void make_scalar(loader *l, yn *n, pdl_str text) {
     pdl_val v;
     n->pub.text = pooled(l, text);
     if (pdl_yaml_scalar(n->tag, text, &v, &bad)) {
-        pdl_drop(v); /* pdl_node_value can make it again */
+        pdl_drop(v); /* the value is not kept, because pdl_node_value can make it again */
         return;
     }
     set_fault(l, n, n->pub.start, false, class_of(&bad), "%s", bad.msg);

@@ -284,8 +284,9 @@ bool pdl_yscan_quoted(pdl_yscan *s) {
 /* --- block scalars ---------------------------------------------------------------------------- */
 
 typedef struct block_header {
-    char chomp;        /* '-', '+' or NUL */
-    int32_t increment; /* with 0, the first line decides */
+    char chomp; /* '-', '+' or NUL */
+    /* the digit of the header; 0 when the first line decides about the indentation */
+    int32_t increment;
 } block_header;
 
 static bool read_digit(pdl_yscan *s, block_header *h) {

@@ -309,7 +309,7 @@ static bool put(writer *w, pdl_vref v, size_t indent, spot at, pdl_err *err) {
 bool pdl_yaml_write(pdl_vref v, pdl_buf *out, pdl_err *err) {
     writer w = {.out = out, .start = out->len, .check_at = out->len + PDL_BUF_CHECK_EVERY};
     if (!put(&w, v, pdl_is_str(v) ? 2 : 0, AT_ROOT, err)) return false;
-    /* needed even after the empty lines of a `|+`, which end one line early */
+    /* the last line end is missing even after the empty lines of a `|+` */
     pdl_buf_putc(out, '\n');
     return true;
 }

@@ -249,7 +249,7 @@ void pdl_host_wait_end(host_wait *s) {
     host *h = s->h;
     size_t i = 0;
     while (i < h->waits.n && h->waits.p[i] != s) i++;
-    assert(i < h->waits.n); /* a wait can end only once */
+    assert(i < h->waits.n); /* a wait ends only once */
     memmove(&h->waits.p[i], &h->waits.p[i + 1], (h->waits.n - i - 1) * sizeof(host_wait *));
     h->waits.n--;
     pdl_timer_stop(s->timer);

@@ -33,7 +33,7 @@ static size_t skip_value(pdl_str t, size_t at) {
             depth++;
             at++;
         } else if (c == '}' || c == ']') {
-            if (!depth) return at; /* here a number or a word ends */
+            if (!depth) return at; /* a number or a word ends at the bracket around it */
             depth--;
             at++;
         } else if (depth || !pdl_byte_in(c, PDL_STR(" \t\r\n,"))) {

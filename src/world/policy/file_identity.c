@@ -18,9 +18,10 @@
 #include "base/banned.h"
 
 enum {
-    MAX_LINKS = 40,      /* links on the way to one file, as in the kernel */
-    MAX_FOLDERS = 1000,  /* folders below the working folder and below the program's folder */
-    MAX_ENTRIES = 100000 /* entries in all these folders together */
+    MAX_LINKS = 40, /* maximum number of links on the way to one file, as in the kernel */
+    /* maximum number of folders below the working folder and below the program's folder */
+    MAX_FOLDERS = 1000,
+    MAX_ENTRIES = 100000 /* maximum number of entries in all these folders together */
 };
 
 void pdl_ways_init(file_ways *w) {

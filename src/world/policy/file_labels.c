@@ -71,7 +71,7 @@ void pdl_run_files_open(run_files *run, pdl_policy_files *store, pdl_vref polici
     if (find(store, policies) || store->ended.n == MAX_ENDED) return;
     ended_files *e = pdl_vec_push(&store->ended);
     *e = (ended_files){.policies = pdl_keep(policies)};
-    init(&e->files); /* before the run may change a file */
+    init(&e->files); /* called now, because the run has not changed a file yet */
 }
 
 static pdl_label abroad(pdl_label l, pdl_label known) {

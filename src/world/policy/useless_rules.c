@@ -3,8 +3,8 @@
  * valid. Rules that no name can fit are errors, which the reader of policies reports.
  *
  * The first rule that fits decides, so a rule has no effect when an earlier rule covers all its
- * cases. A pattern includes another pattern only when this is certain. A star matches
- * any text, so it also matches a star of the other pattern; other characters must be equal.
+ * cases. A pattern counts as including another one only when this is certain. A star matches any
+ * text, so it also matches a star of the other pattern; other characters must be equal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

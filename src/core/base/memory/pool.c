@@ -97,7 +97,7 @@ struct pdl_pool {
     size_t left; /* after closing: number of blocks that are still in use */
 };
 
-static slab none; /* this slab never changes: it has no blocks */
+static slab none; /* a slab without blocks, which never changes */
 static _Thread_local pdl_pool *here;
 
 /* --- places ----------------------------------------------------------------------------------- */

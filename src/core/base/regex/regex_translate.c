@@ -48,7 +48,7 @@ typedef struct {
     PDL_VEC(group) groups; /* the group with this number is groups.p[number - 1] */
     PDL_VEC(condition) conditions;
     size_t behind;      /* inside a look-behind: number of groups before it, plus one; else 0 */
-    bool behind_varies; /* some look-behind has no fixed width */
+    bool behind_varies; /* the pattern has a look-behind without a fixed width */
 } reader;
 
 /* A sequence that is being built. */

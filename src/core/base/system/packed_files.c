@@ -19,7 +19,7 @@ typedef struct packed_file {
     pdl_str bytes;
 } packed_file;
 
-static PDL_VEC(packed_file) files; /* kept as long as the process lives */
+static PDL_VEC(packed_file) files; /* the list lives as long as the process */
 
 static struct {
     pdl_packed_seen_fn *fn;

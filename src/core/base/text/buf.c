@@ -144,13 +144,14 @@ bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err) {
     if (!n) return true;
     if (!pdl_err_memory(err, n)) return false;
     if (b->len + n >= b->cap)
-        resize(b, b->len + n + 1); /* exact, because a filled buffer rarely grows further */
+        /* without room for more bytes, because a filled buffer rarely grows further */
+        resize(b, b->len + n + 1);
     return append_units(b, unit, n, err);
 }
 
 void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap) {
     assert(buf_ok(b));
-    /* this shows the checks of instrumented builds that fmt is never NULL */
+    /* from this line, the checks of instrumented builds know that fmt is not NULL */
     if (!fmt) PDL_BUG("no format");
     va_list again;
     va_copy(again, ap);

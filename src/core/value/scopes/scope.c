@@ -44,7 +44,8 @@ static pdl_scope *scope_new(uint32_t n) {
 
 pdl_scope *pdl_scope_keep(const pdl_scope *s) {
     assert(!s || scope_ok(s));
-    pdl_scope *m = (pdl_scope *)(uintptr_t)s; /* counting does not change the scope */
+    /* the count of owners is no part of what a scope means */
+    pdl_scope *m = (pdl_scope *)(uintptr_t)s;
     if (m) m->refs++;
     return m;
 }

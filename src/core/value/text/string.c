@@ -135,7 +135,7 @@ bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err) {
         s->head.refs--;
         s = copy;
     } else {
-        /* more may be a part of v itself, which may move */
+        /* `more` may be a part of the text of v, whose memory may move */
         uintptr_t at = (uintptr_t)more.p - (uintptr_t)s->p;
         bool inside = more.n && at < s->n;
         if (need > s->cap) s = str_grow(s, need);

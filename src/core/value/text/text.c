@@ -399,7 +399,7 @@ void pdl_val_show(pdl_vref v, bool repr, size_t max, pdl_buf *out) {
     pdl_printer p = {.out = out, .err = &err, .stop = start + max};
     set_check(&p);
     bool ok;
-    /* megabytes are not copied when most of them would then be cut off */
+    /* a large text is cut before it is copied, since most of it would be cut off anyway */
     if (pdl_is_str(v) && pdl_str_get(v).n > max) {
         pdl_str s = pdl_str_sub(pdl_str_get(v), 0, max);
         while (s.n && ((unsigned char)pdl_str_get(v).p[s.n] & 0xc0) == 0x80) s.n--;

@@ -87,8 +87,8 @@ static bool is_whole(pdl_str s, const sentence *one) {
 }
 
 /* Returns true when the sentence can be moved: it ends with the changing parts, which begin at
- * `first`, and means the same elsewhere. That is so when it is no item of a list, and no colon
- * precedes it. */
+ * `first`, and means the same elsewhere. It would not mean the same if it were an item of a list,
+ * or if a colon preceded it. */
 static bool can_move(const prompt *p, const sentence *one, size_t first) {
     pdl_str s = p->text;
     size_t before = one->from;

@@ -38,8 +38,8 @@ static pdl_str file_of(pdl_loc at, pdl_str file) {
     return at.src && at.src->name.n ? at.src->name : file;
 }
 
-/* Makes a text of the name of a file. The name is bytes. Bytes that are not UTF-8 are replaced,
- * because JSON and the lines of GitHub are UTF-8. */
+/* Makes a text of the name of a file. Such a name may be any bytes. Bytes that are not UTF-8 are
+ * replaced, because JSON and the lines of GitHub are UTF-8. */
 static pdl_val text_of(pdl_str s) {
     pdl_buf b = PDL_BUF;
     pdl_utf8_repair(&b, s);

@@ -309,7 +309,7 @@ static const pdl_ty *each_kind(pdl_infer *in, const pdl_ty *t, pdl_str name, pdl
         all = all ? pdl_ty_join(a, all, x) : x;
     }
     if (!all || all->kinds != PDL_TY_UNDEFINED || pdl_ty_missing_of(all).why.n) return all;
-    pdl_buf why = PDL_BUF; /* each kind has a different reason */
+    pdl_buf why = PDL_BUF; /* the kinds have different reasons, so a common reason is made */
     pdl_ty_show(t, &why);
     pdl_buf_putf(&why, pdl_is_absent(key) ? " has no attribute '%.*s'" : " has no such item",
                  PDL_FMT(name));

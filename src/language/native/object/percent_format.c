@@ -30,7 +30,7 @@ typedef struct {
     const pdl_val *pos; /* the arguments; NULL means the items of args */
     size_t n_pos, next; /* the number of arguments, and the number of used arguments */
     bool by_key;        /* a field has used a key; from then on, every field needs a key */
-    bool fresh;         /* no field has used the value of the key yet */
+    bool fresh;         /* no field has used the value that the last key found */
     bool mapping;       /* args can be indexed, so unused arguments are no error */
     pdl_val found;      /* the value of the key, owned */
     bool safe;          /* the operation is Markup % x */

@@ -8,14 +8,14 @@
 
 #include "base/banned.h"
 
-/* A filter or test with its further arguments. When row is NULL, it is bool(). */
+/* A filter or test with its further arguments. A row that is NULL means bool(). */
 typedef struct {
     const pdl_native_env *env;
     const pdl_native *row;
     pdl_val *pos; /* [0] is set to the item for each call; the other items are owned */
     pdl_str *kw_names;
     pdl_val *kw;
-    pdl_call_args args; /* made of the three members above */
+    pdl_call_args args; /* the arguments of a call, made of the three members above */
 } action;
 
 static bool no_such(const char *what, pdl_vref name, pdl_err *err) {

@@ -395,7 +395,8 @@ bool pdl_f_join(PDL_ARGS) {
         pdl_drop(texts);
         return false;
     }
-    /* With autoescape, a safe piece makes all other pieces escaped, including the separator. */
+    /* With autoescape, when one piece is safe, all other pieces are escaped, and so is the
+     * separator. */
     bool sep_safe = pdl_is_safe(sep), safe = env->autoescape && (any_safe || sep_safe);
     if (safe && !sep_safe) {
         pdl_val escaped;

@@ -59,7 +59,8 @@ static void balance(word *w, pdl_str open, pdl_str close) {
     if (opened <= count(w->middle, close)) return;
     for (size_t i = 0; i < opened && i < more; i++) {
         size_t end = pdl_str_find(w->tail, close, 0) + close.n;
-        w->middle.n += end; /* in memory the tail follows the middle */
+        /* the tail follows the middle in memory, so the middle can grow into it */
+        w->middle.n += end;
         w->tail = pdl_str_sub(w->tail, end, w->tail.n);
     }
 }

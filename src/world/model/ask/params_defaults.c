@@ -128,7 +128,7 @@ bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_
         }
     }
     *out = none ? params
-                : fill_sampling(fill(params, merged)); /* this model gets no defaults at all */
+                : fill_sampling(fill(params, merged)); /* a model of this kind gets no defaults */
     pdl_drop(merged);
     return true;
 }

@@ -117,7 +117,8 @@ static void set_id(pdl_reply_builder *d, tool *t, pdl_vref id) {
 }
 
 static void note_growth(pdl_reply_builder *d, tool *t) {
-    bool is_function = d->function_is_call && d->tools.n == 1; /* it is not passed on in pieces */
+    /* the call of function_call is not passed on in pieces */
+    bool is_function = d->function_is_call && d->tools.n == 1;
     if (!d->wants_extra || t->grows || is_function) return;
     t->grows = true;
     *pdl_vec_push(&d->growing) = (size_t)(t - d->tools.p);
@@ -213,7 +214,7 @@ static void add_delta(pdl_reply_builder *d, pdl_vref delta) {
     if (pdl_is_str(args)) {
         add_arguments(d, t, pdl_str_get(args));
     } else if (pdl_is_dict(args)) {
-        /* here the arguments are complete, and an object instead of a text */
+        /* the arguments arrived whole, as an object and not as a text */
         pdl_buf text = PDL_BUF;
         pdl_message_text(args, &text);
         add_arguments(d, t, pdl_buf_str(&text));

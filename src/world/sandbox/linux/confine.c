@@ -284,7 +284,7 @@ static int begin_native(sandbox_spec *s, char **argv) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : PDL_SANDBOX_SETUP;
 }
 
-/* all: argv with the instructions before it */
+/* Begins the helper. all: argv with the instructions before it. */
 static int begin(sandbox_spec *s, char **all, char **argv) {
     signal(SIGINT, SIG_IGN); /* bubblewrap inherits this; a signal would end it otherwise */
     signal(SIGTERM, SIG_IGN);

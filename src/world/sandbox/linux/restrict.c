@@ -100,8 +100,8 @@ static bool any_under(const path_list *l, const char *folder) {
 /* The rights that are granted below a folder. */
 typedef struct {
     uint64_t access;
-    const path_list *masked; /* nothing is granted here */
-    const path_list *kept;   /* here only the rights in of_kept are granted; may be NULL */
+    const path_list *masked; /* paths where nothing is granted */
+    const path_list *kept;   /* paths where only the rights in of_kept are granted; may be NULL */
     uint64_t of_kept;
 } grants;
 
