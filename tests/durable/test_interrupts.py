@@ -12,11 +12,11 @@ from ..checks import check
 PROGRAM = 'text:\n- "begun "\n- {lang: command, args: [sleep, "${ n }s"]}\n- done\n'
 
 
-def interrupted(pdl, folder, seconds, *args):
+def interrupted(pdl, folder, seconds, *args, sig=signal.SIGINT):
     p = subprocess.Popen([pdl, *args], cwd=folder, env={**os.environ, "PDL_RUNS": str(folder / "runs")}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          text=True, start_new_session=True)
     time.sleep(seconds)
-    p.send_signal(signal.SIGINT)
+    p.send_signal(sig)
     out, err = p.communicate(timeout=60)
     return p.returncode, out, err
 
@@ -43,3 +43,23 @@ def test_it_continues(pdl, folder):
     check("interrupted again", code == 130 and "pdl resume r continues the run" in err, code, err)
     r = subprocess.run([pdl, "resume", "r", "--again", "all", "-d", "n=0"], cwd=folder, env={**os.environ, "PDL_RUNS": str(folder / "runs")}, capture_output=True, text=True, timeout=60, check=False)
     check("and ends", r.returncode == 0 and r.stdout.split() == ["begun", "done"] and "continues" not in r.stderr, r)
+
+
+# command lines that wait for a file before there is a journal, and the last line of an interrupted one
+BEFORE = [("run", ["--durable", "--data-file", "pipe", "a.pdl"], "nothing was begun: the same command starts from the beginning"),
+          ("infer", ["infer", "--durable", "--data-file", "pipe", "a.pdl"], "nothing was begun: the same command starts from the beginning"),
+          ("optimize", ["optimize", "--durable", "--data-file", "pipe", "-i", "rows.jsonl", "--expect", "n", "--vary", "n=1,2", "a.pdl"],
+           "nothing was begun: the same command starts from the beginning"),
+          ("serve", ["serve", "--durable", "--port", "0", "--data-file", "pipe", "a.pdl"], "nothing was served: the same command starts the server"),
+          ("resume", ["resume", "r", "--again", "all", "--data-file", "pipe"], "it continues with: pdl resume r")]
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_before_the_journal_is_open(pdl, folder, sig):
+    (folder / "a.pdl").write_text(PROGRAM)
+    (folder / "rows.jsonl").write_text('{"n": 1}\n')
+    os.mkfifo(folder / "pipe")
+    interrupted(pdl, folder, 0.3, "--durable", "--id", "r", "-d", "n=30", "a.pdl")
+    for name, args, words in BEFORE:
+        code, out, err = interrupted(pdl, folder, 0.3, *args, sig=sig)
+        check("%s: one line" % name, code == -sig and out == "" and err == "pdl: interrupted; %s\n" % words, code, out, err)

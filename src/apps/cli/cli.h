@@ -167,6 +167,8 @@ pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int si
  * command has nothing else to do at its end. */
 PDL_PRINTF(1, 2) void pdl_cli_say_at_interrupt(const char *fmt, ...);
 #define PDL_CLI_SAME_COMMAND "the same command asks only for the answers that are missing"
+/* What a durable command says when it is interrupted before its journal is made. */
+#define PDL_CLI_NOT_BEGUN "nothing was begun: the same command starts from the beginning"
 /* Returns the address of the signal that was received; it is 0 before the first signal. */
 const volatile sig_atomic_t *pdl_cli_signal_received(void);
 /* Sets the flag of a cancellation, as a signal would, after ms of processor time. 0 stops the

@@ -414,6 +414,7 @@ int pdl_cli_cmd_optimize(const arguments *a) {
     optimizer z = {.a = a, .space = pdl_dict_new(4), .config.yaml = pdl_absent()};
     const char *why = missing(a);
     int code = why ? pdl_cli_refuse(a, why) : 0;
+    if (a->given[OPT_durable] && !a->continued.n) pdl_cli_say_at_interrupt(PDL_CLI_NOT_BEGUN);
     z.o.variables = z.o.space = pdl_absent();
     if (!code && a->given[OPT_config])
         code = read_config(&z);

@@ -430,6 +430,7 @@ int pdl_cli_cmd_run(const arguments *a) {
     int code = early(a);
     if (code >= 0) return code;
     durable_command l = {.inputs = pdl_absent()};
+    if (a->given[OPT_durable]) pdl_cli_say_at_interrupt(PDL_CLI_NOT_BEGUN);
     code = pdl_cli_run_durable(a, a->given[OPT_durable] ? &l : NULL);
     pdl_cli_durable_fini(&l);
     return code;

@@ -214,6 +214,7 @@ int pdl_cli_cmd_infer(const arguments *a) {
     int code = refuse(a);
     if (code >= 0) return code;
     if (a->given[OPT_durable]) n.durable = a->inference ? a->inference : &begun;
+    if (n.durable == &begun) pdl_cli_say_at_interrupt(PDL_CLI_NOT_BEGUN);
     n.o.attach = n.durable ? on_attach : NULL;
     n.o.ended = on_ended;
     code = read_options(&n) ? infer(&n) : 2;

@@ -395,6 +395,8 @@ int pdl_cli_cmd_serve(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     int refused = pdl_cli_refuse_undurable(a, own);
     if (refused >= 0) return refused;
+    if (a->given[OPT_durable])
+        pdl_cli_say_at_interrupt("nothing was served: the same command starts the server");
     server v = {.a = a, .log = -1};
     pdl_err err = {0};
     pdl_val vars = pdl_absent();
