@@ -1,11 +1,14 @@
 /* run_warnings.c -- prints problems of a program before it runs.
  *
  * On a terminal, runs and servers print them before they begin. Standard error that is no terminal
- * is often a log, which only gets the errors that the run is certain to meet. --check=warn prints
- * the other problems there, too. The check takes less time than printing.
+ * is often a log, which only gets the errors that the run is certain to meet, and what makes a run
+ * end well with a wrong result. --check=warn prints the other problems there, too. The check takes
+ * less time than printing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <string.h>
+
 #include "check/report.h"
 #include "cli/cli.h"
 
@@ -21,6 +24,16 @@ static bool wants_warnings(const arguments *a) {
            (a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "warn"));
 }
 
+/* Returns true for problems that no message of the run can show: a text is where an expression was
+ * meant, so the run takes the wrong branch, or prints the wrong value, and ends well. */
+static bool is_silent_mistake(const pdl_diag *d) {
+    static const char *const rules[] = {"literal-condition", "loop-text", "case-text",
+                                        "function-text"};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (strcmp(d->code, rules[i]) == 0) return true;
+    return false;
+}
+
 /* Prints the problems that a user should see. Problems that only --strict shows are left out, and
  * so is `reported`, which another function prints. An error in a part that may never be executed
  * counts as a warning. */
@@ -31,7 +44,8 @@ static void print(const pdl_program *checked, const pdl_session *s, pdl_str file
     for (size_t i = 0; i < checked->diags.n; i++) {
         pdl_diag d = checked->diags.p[i];
         if (d.reference_only || &checked->diags.p[i] == reported) continue;
-        if (!warnings && !(d.certain && d.severity == PDL_DIAG_ERROR)) continue;
+        bool always = is_silent_mistake(&d) || (d.certain && d.severity == PDL_DIAG_ERROR);
+        if (!warnings && !always) continue;
         if (!d.certain) d.severity = PDL_DIAG_WARNING;
         pdl_report_add(&r, &d, file, &out);
     }
