@@ -173,14 +173,45 @@ def test_past_tools_of_bedrock():
 
 
 def test_types_of_data_addresses():
-    """Parameters of a type are left out, and image/jpg is image/jpeg; whoever takes the address itself gets it unchanged."""
+    """Parameters of a type are left out, and image/jpg is image/jpeg; whoever takes the address itself gets it with its type in lower case."""
     for given, want in (("image/jpg", "image/jpeg"), ("IMAGE/JPG", "image/jpeg"), ("image/png;charset=utf-8", "image/png"), ("image/webp", "image/webp")):
         url = "data:%s;base64,AAAA" % given
         shown = [user([image(url)])]
         check([("anthropic/m", shown, {}, {"messages": [user([{"type": "image", "source": {"type": "base64", "media_type": want, "data": "AAAA"}}])]}),
                ("bedrock/m", shown, {}, {"messages": [user([{"image": {"format": want.split("/")[1], "source": {"bytes": "AAAA"}}}])]}),
                ("gemini/m", shown, {}, {"contents": [{"role": "user", "parts": [{"inline_data": {"mime_type": want, "data": "AAAA"}}]}]}),
-               ("openai/m", shown, {}, {"messages": shown})])
+               ("openai/m", shown, {}, {"messages": [user([image(url.replace("IMAGE/JPG", "image/jpg"))])]})])
+
+
+# how people and tools write data; the bytes are fb f0 ff 01
+ODD = ["data:image/png;base64,+/D/AQ==", "data:image/png;base64,-_D_AQ", "data:image/png;base64,-_D_AQ==", "data:image/png;base64,+/D/\r\nAQ==\n", "DATA:Image/PNG;Base64,+/D/AQ==",
+       " data:image/png ; base64 , +/D/ AQ== ", "data:image/png;base64,%2B%2FD%2fAQ%3D%3D", "data:image/png,%FB%F0%FF%01", "data:image/png;base64,+/D/AQ"]
+
+
+def test_data_in_other_forms():
+    """Line ends, blanks, the alphabet for URLs, missing padding and upper case: every service gets the same bytes in the same form."""
+    plain, data = "data:image/png;base64,+/D/AQ==", "+/D/AQ=="
+    pdf, wav = "data:application/pdf;base64,+/D/AQ==", part("input_audio", input_audio={"data": data, "format": "wav"})
+    for url in ODD:
+        file = url.replace("image/png", "application/pdf").replace("Image/PNG", "Application/PDF")
+        said = [user([image(url), part("file", file={"file_data": file})])]
+        sent = [user([image(plain), part("file", file={"file_data": pdf})])]
+        check([("openai/m", said, {}, {"messages": sent}), ("groq/m", said[:1], {}, {"messages": sent}), ("openai/m", [user([part("image_url", image_url=url)])], {}, {"messages": [user([image(plain)])]}),
+               ("anthropic/m", said, {}, {"messages": [user([{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}},
+                                                             {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": data}}])]}),
+               ("bedrock/m", [user([image(url)])], {}, {"messages": [user([{"image": {"format": "png", "source": {"bytes": data}}}])]}),
+               ("gemini/m", said, {}, {"contents": [{"role": "user", "parts": [{"inline_data": {"mime_type": "image/png", "data": data}}, {"inline_data": {"mime_type": "application/pdf", "data": data}}]}]}),
+               ("ollama_chat/m", [user([part("text", text="t"), image(url)])], {}, {"messages": [{"role": "user", "content": "t", "images": [data]}]}),
+               ("openai/m", [user([part("video_url", video_url={"url": url})])], {}, {"messages": [user([part("video_url", video_url={"url": plain})])]})])
+        for audio in (url, url.split(",", 1)[1] if "base64" in url.lower() else url):
+            check([("openai/m", [user([part("input_audio", input_audio={"data": audio, "format": "wav"})])], {}, {"messages": [user([wav])]})])
+    check([("openai/m", [user([image(" https://x.org/a.png\n")])], {}, {"messages": [user([image("https://x.org/a.png")])]})])
+    for url, why in (("data:image/png;base64,", "is empty"), ("data:image/png;base64, \n", "is empty"), ("data:image/png;base64,a*b=", "is not base64"), ("data:image/png;base64,AAAAA", "is not base64"),
+                     ("data:;base64,AAAA", "has no type"), ("data:image/png;base64", "has no comma")):
+        for model in ("openai/m", "anthropic/m", "gemini/m", "bedrock/m", "ollama_chat/m"):
+            end, request = ask(model, [user([image(url)])])
+            error_of(end, "bad_request", None, why)
+            assert request is None, request
 
 
 def test_parameters_of_gemini():

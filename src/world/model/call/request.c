@@ -5,6 +5,7 @@
  */
 #include "base/os.h"
 #include "base/word_list.h"
+#include "model/ask/data_address.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/processor.h"
@@ -270,8 +271,9 @@ bool pdl_call_build(pdl_call *c, pdl_err *err) {
     if (!find_route(c, platform, err)) return false;
     c->clean = pdl_params_clean(c->given);
     fill_ask(c, pdl_str_is(pdl_str_of(platform), "openai"));
-    c->messages =
+    pdl_val named =
         pdl_messages_identified(c->ask.messages, c->route.provider->quirks & PDL_Q_SHORT_IDS);
+    if (!pdl_messages_addressed(named, &c->messages, err)) return false;
     c->ask.messages = c->messages;
     bool pieces = c->ask.stream && c->route.provider->dialect->framing != PDL_FRAMING_NONE;
     const pdl_timing_sources limits = {c->route.provider, c->given, &c->calls->env,
