@@ -105,6 +105,29 @@ def test_several_calls_in_the_older_form(pdl, folder, pieces, want):
     check("one form, and ids that differ", len({c["id"] for c in m["tool_calls"] or []}) == (len(want) if len(want) > 1 else 0) and bool(m["tool_calls"]) != bool(m["function_call"]), m)
 
 
+# pieces of both forms (T: a call in tool_calls, F: function_call), the tool calls, and the one that remains function_call
+BOTH = [([("T", "t", '{"u":1}'), ("F", "v", '{"q":1}'), ("F", "w", '{"q":2}')], [("t", '{"u":1}'), ("v", '{"q":1}'), ("w", '{"q":2}')], None),
+        ([("F", "v", '{"q"'), ("T", "t", '{"u"'), ("F", None, ":1}"), ("T", None, ":1}"), ("F", "w", '{"q"'), ("T", "x", "{}"), ("F", None, ":2}")],
+         [("t", '{"u":1}'), ("v", '{"q":1}'), ("w", '{"q":2}'), ("x", "{}")], None),
+        ([("F", "v", '{"q":1}'), ("F", "v", '{"q":2}'), ("T", "t", '{"u":1}')], [("t", '{"u":1}'), ("v", '{"q":1}'), ("v", '{"q":2}')], None),
+        ([("T", "t", '{"u":1}'), ("F", "v", '{"q"'), ("F", None, ":1}")], [("t", '{"u":1}')], ("v", '{"q":1}')),
+        ([("T", "t", '{"u":1}'), ("F", "t", '{"u":1}'), ("T", "v", "{}"), ("F", "v", "{}")], [("t", '{"u":1}'), ("v", "{}")], None)]
+
+
+@pytest.mark.parametrize("pieces, want, older", BOTH, ids=["after", "mixed", "before", "one", "each in both forms"])
+def test_both_forms_of_calls(pdl, folder, pieces, want, older):
+    """No call is lost, merged with another, or made twice."""
+    f = []
+    for form, name, args in pieces:
+        function = {"arguments": args, **({"name": name} if name else {})}
+        f.append(chunk(function_call=function) if form == "F" else chunk(tool_calls=[{"type": "function", "function": function}]))
+    _, choice = raw(pdl, folder, OPEN, stream(OPEN, *f, OPEN.end("tool_calls")))
+    m = choice["message"]
+    same(sorted((c["function"]["name"], c["function"]["arguments"]) for c in m["tool_calls"]), sorted(want))
+    check("ids that differ", len({c["id"] for c in m["tool_calls"]}) == len(want), m)
+    same(m["function_call"] and (m["function_call"]["name"], m["function_call"]["arguments"]), older)
+
+
 def start(index, name, value, **more):
     return {"type": "content_block_start", "index": index, "content_block": {"type": "tool_use", "id": "u%d" % index, "name": name, "input": value}, **more}
 

@@ -398,8 +398,8 @@ static void add_delta_field(pdl_reply_builder *d, pdl_vref key, pdl_vref v) {
 static bool has_had(const pdl_reply_builder *d, pdl_str key) {
     if (d->by_message) return false;
     if (pdl_str_is(key, "content") || pdl_str_is(key, "text")) return d->content.len;
-    if (pdl_str_is(key, "tool_calls")) return d->tools.n;
-    if (pdl_str_is(key, "function_call")) return d->function_is_call || !pdl_is_absent(d->function);
+    if (pdl_str_is(key, "tool_calls")) return d->tools.n > d->n_older;
+    if (pdl_str_is(key, "function_call")) return d->n_older;
     if (pdl_str_is(key, "refusal")) return d->refusal.len;
     if (pdl_str_is(key, "reasoning_details")) return pdl_reply_details_any(d);
     bool thought = pdl_str_is(key, "reasoning") || pdl_str_is(key, "reasoning_content");
@@ -411,8 +411,7 @@ static bool has_had(const pdl_reply_builder *d, pdl_str key) {
 static void add_fields(pdl_reply_builder *d, pdl_vref delta, bool is_message) {
     bool is_plain =
         pdl_is_str(pdl_dict_getz(delta, "text")) && is_null(pdl_dict_getz(delta, "content"));
-    bool begins = !d->content.len && !d->reasoning.len && !d->tools.n && !d->refusal.len &&
-                  pdl_is_absent(d->function);
+    bool begins = !d->content.len && !d->reasoning.len && !d->tools.n && !d->refusal.len;
     if (is_message && begins) d->by_message = true;
     for (size_t i = 0; i < pdl_dict_len(delta); i++) {
         pdl_vref key = pdl_dict_key_at(delta, i), v = pdl_dict_val_at(delta, i);

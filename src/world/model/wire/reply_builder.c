@@ -38,8 +38,6 @@ void pdl_reply_builder_init(pdl_reply_builder *d) {
                              .suspect = pdl_absent(),
                              .aside = pdl_absent(),
                              .tool_ids = pdl_absent(),
-                             .function = pdl_absent(),
-                             .function_args = PDL_BUF,
                              .details = pdl_absent(),
                              .detail = pdl_absent(),
                              .detail_text = PDL_BUF,
@@ -67,14 +65,11 @@ void pdl_reply_builder_fini(pdl_reply_builder *d) {
     pdl_json_keys_fini(&d->keys);
     pdl_vec_fini(&d->growing);
     pdl_drop(d->new_logprobs);
-    pdl_drop(d->function);
-    pdl_buf_fini(&d->function_args);
     *d = (pdl_reply_builder){.head = pdl_absent(),
                              .finish_message = pdl_absent(),
                              .suspect = pdl_absent(),
                              .aside = pdl_absent(),
                              .tool_ids = pdl_absent(),
-                             .function = pdl_absent(),
                              .new_logprobs = pdl_absent()};
 }
 
@@ -428,7 +423,7 @@ bool pdl_reply_builder_is_complete(const pdl_reply_builder *d) {
 
 bool pdl_reply_builder_is_unread(const pdl_reply_builder *d) {
     bool has_text = d->content.len || d->held.len || d->reasoning.len || d->refusal.len,
-         has_calls = d->tools.n || d->schema.len || !pdl_is_absent(d->function);
+         has_calls = d->tools.n || d->schema.len;
     return d->has_unread && !has_text && !has_calls && pdl_dict_len(d->extra) == 0;
 }
 
@@ -451,12 +446,11 @@ static pdl_val take(pdl_val *slot) {
 }
 
 static pdl_val put_calls(pdl_val m, pdl_reply_builder *d) {
-    pdl_val calls = pdl_reply_tools_take(d);
-    if (!d->function_is_call || pdl_list_len(calls) != 1)
-        return pdl_dict_putz(m, "tool_calls", calls);
-    pdl_val f = pdl_keep(pdl_dict_getz(pdl_list_at(calls, 0), "function"));
+    pdl_val function, calls = pdl_reply_tools_take(d, &function);
+    if (!pdl_is_absent(function)) m = pdl_dict_putz(m, "function_call", function);
+    if (pdl_list_len(calls)) return pdl_dict_putz(m, "tool_calls", calls);
     pdl_drop(calls);
-    return pdl_dict_putz(m, "function_call", f);
+    return m;
 }
 
 static pdl_val take_message(pdl_reply_builder *d) {
@@ -465,11 +459,6 @@ static pdl_val take_message(pdl_reply_builder *d) {
     m = pdl_dict_putz(m, "content", d->has_content ? pdl_text_of_buf(&d->content) : pdl_null());
     if (d->has_reasoning) m = pdl_dict_putz(m, "reasoning_content", pdl_text_of_buf(&d->reasoning));
     if (d->has_refusal) m = pdl_dict_putz(m, "refusal", pdl_text_of_buf(&d->refusal));
-    if (!pdl_is_absent(d->function)) {
-        pdl_val f = pdl_dict_putz(pdl_dict_new(2), "name", take(&d->function));
-        f = pdl_dict_putz(f, "arguments", pdl_text_of_buf(&d->function_args));
-        m = pdl_dict_putz(m, "function_call", f);
-    }
     if (d->tools.n) m = put_calls(m, d);
     if (pdl_reply_details_any(d))
         m = pdl_dict_putz(m, "reasoning_details", pdl_reply_details_take(d));

@@ -31,6 +31,9 @@ typedef struct pdl_reply_builder_tool {
     bool made;   /* the service gave no id, so the builder made one */
     bool begun;  /* pdl_reply_builder_extra has passed on its id and name */
     bool grows;  /* it is in the list of calls that the last events changed */
+    bool older;  /* it came as function_call, the form of calls before tool_calls */
+    /* a function_call that repeats a call in tool_calls; set at the end of the calls */
+    bool repeated;
     size_t sent; /* bytes of args that pdl_reply_builder_extra has passed on */
 } pdl_reply_builder_tool;
 
@@ -57,10 +60,10 @@ struct pdl_reply_builder {
     pdl_val tool_ids; /* dict: id -> position in tools; or absent */
     /* the input that arrived with the name of the schema tool; used like `whole` */
     pdl_buf schema;
-    /* name of the function in function_call, the older form of a call; or absent */
-    pdl_val function;
-    pdl_buf function_args;
-    bool function_is_call; /* the pieces of function_call are in `tools` */
+    size_t n_older; /* how many of `tools` came as function_call */
+    /* 1 + the positions in `tools` of the last call that came as tool_calls, and of the last one
+     * that came as function_call; 0 while there is none */
+    size_t last_call[2];
     /* reasoning_details: the list of those that are whole, the last one without its text, and its
      * text so far; absent while there are none */
     pdl_val details, detail;
@@ -178,8 +181,9 @@ PDL_MUST bool pdl_reply_builder_end(pdl_reply_builder *d, pdl_val answer, pdl_va
 
 /* Ends the calls. A call without arguments gets the arguments that arrived with its name. */
 void pdl_reply_tools_end(pdl_reply_builder *d);
-/* Returns the calls as a list and releases them. */
-pdl_val pdl_reply_tools_take(pdl_reply_builder *d);
+/* Returns the calls as a list and releases them. When just one came as function_call, it is not in
+ * the list but in *function, which is absent otherwise. */
+pdl_val pdl_reply_tools_take(pdl_reply_builder *d, pdl_val *function);
 /* Puts the new parts of the calls into extra (taken), under the name tool_calls. */
 pdl_val pdl_reply_tools_grown(pdl_val extra, pdl_reply_builder *d);
 void pdl_reply_tools_fini(pdl_reply_builder *d);

@@ -5,7 +5,9 @@
  * sent once, in each piece, or never. So an index does not identify a call. Each of these begins a
  * new call: an index or an id that was not seen before, another name, and a piece after arguments
  * that are one whole object. A piece with a known id and without another name belongs to the last
- * call with that id.
+ * call with that id. function_call, the form of calls before tool_calls, holds one call without an
+ * index, so its pieces are assigned among themselves. One of them remains in that form, and several
+ * become tool calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,6 +19,9 @@
 #include "base/banned.h"
 
 typedef pdl_reply_builder_tool tool;
+
+/* Calls are only compared with each other when there are at most this many, as from any model. */
+enum { MAX_COMPARED = 256 };
 
 void pdl_reply_tools_fini(pdl_reply_builder *d) {
     for (size_t i = 0; i < d->tools.n; i++) {
@@ -33,6 +38,7 @@ void pdl_reply_tools_fini(pdl_reply_builder *d) {
     pdl_idmap_fini(&d->tool_places);
     pdl_drop(d->tool_ids);
     d->tool_ids = pdl_absent();
+    d->n_older = d->last_call[0] = d->last_call[1] = 0;
     pdl_buf_fini(&d->schema);
 }
 
@@ -47,9 +53,10 @@ static tool *slot_at(const pdl_reply_builder *d, int64_t index) {
     return place && d->tools.p[place - 1].index == index ? &d->tools.p[place - 1] : NULL;
 }
 
-static tool *open_slot(pdl_reply_builder *d, int64_t index) {
+static tool *push_slot(pdl_reply_builder *d, int64_t index, bool older) {
     tool *t = pdl_vec_push(&d->tools);
     *t = (tool){.index = index,
+                .older = older,
                 .id = pdl_absent(),
                 .type = pdl_absent(),
                 .name = pdl_absent(),
@@ -57,8 +64,20 @@ static tool *open_slot(pdl_reply_builder *d, int64_t index) {
                 .function_more = pdl_absent(),
                 .args = PDL_BUF,
                 .whole = PDL_BUF};
+    d->last_call[older] = d->tools.n;
+    d->n_older += older;
+    return t;
+}
+
+static tool *open_slot(pdl_reply_builder *d, int64_t index) {
+    tool *t = push_slot(d, index, false);
     pdl_idmap_put(&d->tool_places, key_of(index), (void *)(uintptr_t)d->tools.n);
     return t;
+}
+
+static tool *last_slot(const pdl_reply_builder *d, bool older) {
+    size_t place = d->last_call[older];
+    return place ? &d->tools.p[place - 1] : NULL;
 }
 
 static bool is_name(pdl_vref v) { return pdl_is_str(v) && pdl_str_get(v).n; }
@@ -87,7 +106,7 @@ static bool is_other(const tool *t, pdl_vref id, pdl_vref name) {
 static tool *find_slot(pdl_reply_builder *d, pdl_vref delta, pdl_vref id, pdl_vref name) {
     int64_t index = 0;
     bool has_index = pdl_index_read(pdl_member(delta, "index"), &index);
-    tool *last = d->tools.n ? &d->tools.p[d->tools.n - 1] : NULL, *known = slot_of_id(d, id);
+    tool *last = last_slot(d, false), *known = slot_of_id(d, id);
     int64_t next = last && last->index < INT64_MAX ? last->index + 1 : 0;
     if (known && is_name(name) && pdl_is_str(known->name) && is_other(known, pdl_absent(), name))
         return open_slot(d, has_index ? index : next);
@@ -97,6 +116,11 @@ static tool *find_slot(pdl_reply_builder *d, pdl_vref delta, pdl_vref id, pdl_vr
         return known && !is_other(known, id, name) ? known : open_slot(d, index);
     }
     return last && !is_other(last, id, name) ? last : open_slot(d, next);
+}
+
+static tool *find_older(pdl_reply_builder *d, pdl_vref name) {
+    tool *last = last_slot(d, true);
+    return last && !is_other(last, pdl_absent(), name) ? last : push_slot(d, 0, true);
 }
 
 static void first_text(pdl_reply_builder *d, pdl_val *slot, pdl_vref v) {
@@ -116,12 +140,16 @@ static void set_id(pdl_reply_builder *d, tool *t, pdl_vref id) {
     d->tool_ids = pdl_dict_put(d->tool_ids, pdl_keep(id), pdl_int((int64_t)(t - d->tools.p)));
 }
 
-static void note_growth(pdl_reply_builder *d, tool *t) {
-    /* the call of function_call is not passed on in pieces */
-    bool is_function = d->function_is_call && d->tools.n == 1;
-    if (!d->wants_extra || t->grows || is_function) return;
+static void grow(pdl_reply_builder *d, tool *t) {
+    if (!d->wants_extra || t->grows) return;
     t->grows = true;
     *pdl_vec_push(&d->growing) = (size_t)(t - d->tools.p);
+}
+
+/* Notes that a call has a new part. Only the end of the stream shows whether a function_call
+ * becomes a tool call. */
+static void note_growth(pdl_reply_builder *d, tool *t) {
+    if (!t->older) grow(d, t);
 }
 
 /* --- arguments -------------------------------------------------------------------------------- */
@@ -174,7 +202,7 @@ static void add_arguments(pdl_reply_builder *d, tool *t, pdl_str text) {
         if (is_placeholder(t)) start_again(t);
         if (t->ended) { /* a second object belongs to the next call of the same function */
             pdl_val name = pdl_keep(t->name);
-            t = open_slot(d, t->index);
+            t = t->older ? push_slot(d, t->index, true) : open_slot(d, t->index);
             t->name = name;
         }
         pos += take_part(t, pdl_str_sub(text, pos, text.n));
@@ -195,6 +223,16 @@ static void keep_more(pdl_val *more, pdl_vref piece, const char *const *known) {
     }
 }
 
+/* Adds arguments: a piece of their text, or an object, which is all of them. */
+static void add_value(pdl_reply_builder *d, tool *t, pdl_vref args) {
+    if (pdl_is_str(args)) add_arguments(d, t, pdl_str_get(args));
+    if (!pdl_is_dict(args)) return;
+    pdl_buf text = PDL_BUF;
+    pdl_message_text(args, &text);
+    add_arguments(d, t, pdl_buf_str(&text));
+    pdl_buf_fini(&text);
+}
+
 static void add_delta(pdl_reply_builder *d, pdl_vref delta) {
     static const char *const of_call[] = {"index", "id",        "type", "function",
                                           "name",  "arguments", NULL},
@@ -211,15 +249,7 @@ static void add_delta(pdl_reply_builder *d, pdl_vref delta) {
     first_text(d, &t->name, name);
     keep_more(&t->more, delta, of_call);
     keep_more(&t->function_more, pdl_member(delta, "function"), of_function);
-    if (pdl_is_str(args)) {
-        add_arguments(d, t, pdl_str_get(args));
-    } else if (pdl_is_dict(args)) {
-        /* the arguments arrived whole, as an object and not as a text */
-        pdl_buf text = PDL_BUF;
-        pdl_message_text(args, &text);
-        add_arguments(d, t, pdl_buf_str(&text));
-        pdl_buf_fini(&text);
-    }
+    add_value(d, t, args);
     pdl_drop(id);
 }
 
@@ -230,24 +260,10 @@ void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list) {
 }
 
 void pdl_reply_builder_function(pdl_reply_builder *d, pdl_vref f) {
-    pdl_vref name = pdl_member(f, "name"), args = pdl_member(f, "arguments");
-    if (is_name(name) && is_name(d->function) && !d->tools.n) {
-        /* either the name is repeated in each piece, or a second call begins */
-        pdl_val first = pdl_dict_putz(pdl_dict_new(2), "name", d->function);
-        first = pdl_dict_putz(first, "arguments", pdl_text_of_buf(&d->function_args));
-        d->function = pdl_absent();
-        d->function_is_call = true;
-        add_delta(d, first);
-        pdl_drop(first);
-    }
-    if (d->function_is_call) {
-        add_delta(d, f);
-        return;
-    }
-    if (pdl_is_absent(d->function)) d->function = pdl_is_str(name) ? pdl_keep(name) : pdl_textz("");
-    if (!pdl_is_str(args)) return;
-    pdl_buf_put(&d->function_args, pdl_str_get(args));
-    d->arrived += pdl_str_get(args).n;
+    pdl_vref name = pdl_member(f, "name");
+    tool *t = find_older(d, name);
+    first_text(d, &t->name, name);
+    add_value(d, t, pdl_member(f, "arguments"));
 }
 
 /* --- calls of services that give each an index ------------------------------------------------ */
@@ -286,11 +302,26 @@ void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_str pi
     }
 }
 
+/* Returns true for a function_call that repeats a call of tool_calls, since some servers send every
+ * call in both forms. */
+static bool is_repeated(const pdl_reply_builder *d, const tool *t) {
+    if (!t->older || d->n_older < 2 || d->tools.n > MAX_COMPARED) return false;
+    for (size_t i = 0; i < d->tools.n; i++) {
+        const tool *o = &d->tools.p[i];
+        if (!o->older && is_name(o->name) && pdl_val_eq(o->name, t->name) &&
+            pdl_str_eq(pdl_buf_str(&o->args), pdl_buf_str(&t->args)))
+            return true;
+    }
+    return false;
+}
+
 void pdl_reply_tools_end(pdl_reply_builder *d) {
     for (size_t i = 0; i < d->tools.n; i++) {
         tool *t = &d->tools.p[i];
+        bool is_function = t->older && d->n_older == 1;
+        t->repeated = is_repeated(d, t);
         if (t->args.len == 0) pdl_buf_put(&t->args, pdl_buf_str(&t->whole));
-        if (t->args.len > t->sent) note_growth(d, t);
+        if (!is_function && !t->repeated && t->args.len > t->sent) grow(d, t);
     }
     if (d->schema.len) pdl_reply_builder_text(d, pdl_buf_str(&d->schema));
     pdl_buf_clear(&d->schema);
@@ -347,19 +378,31 @@ static pdl_val with_more(pdl_val v, pdl_val more) {
     return v;
 }
 
-pdl_val pdl_reply_tools_take(pdl_reply_builder *d) {
+static pdl_val take_function(tool *t, const char *none) {
+    pdl_val f = pdl_dict_putz(pdl_dict_new(2), "name", or_text(t->name, ""));
+    f = pdl_dict_putz(f, "arguments", t->args.len ? pdl_text_of_buf(&t->args) : pdl_textz(none));
+    t->name = pdl_absent();
+    return f;
+}
+
+static pdl_val take_call(tool *t) {
+    pdl_val f = with_more(take_function(t, "{}"), t->function_more),
+            call = pdl_dict_putz(pdl_dict_new(3), "id", or_text(t->id, ""));
+    call = pdl_dict_putz(call, "type", or_text(t->type, "function"));
+    call = with_more(pdl_dict_putz(call, "function", f), t->more);
+    t->id = t->type = t->more = t->function_more = pdl_absent();
+    return call;
+}
+
+pdl_val pdl_reply_tools_take(pdl_reply_builder *d, pdl_val *function) {
     pdl_val list = pdl_list_new(d->tools.n);
+    *function = pdl_absent();
     for (size_t i = 0; i < d->tools.n; i++) {
         tool *t = &d->tools.p[i];
-        pdl_val f = pdl_dict_putz(pdl_dict_new(2), "name", or_text(t->name, ""));
-        f = pdl_dict_putz(f, "arguments",
-                          t->args.len ? pdl_text_of_buf(&t->args) : pdl_textz("{}"));
-        f = with_more(f, t->function_more);
-        pdl_val call = pdl_dict_putz(pdl_dict_new(3), "id", or_text(t->id, ""));
-        call = pdl_dict_putz(call, "type", or_text(t->type, "function"));
-        call = with_more(pdl_dict_putz(call, "function", f), t->more);
-        list = pdl_list_push(list, call);
-        t->id = t->type = t->name = t->more = t->function_more = pdl_absent();
+        if (t->older && d->n_older == 1)
+            *function = take_function(t, "");
+        else if (!t->repeated)
+            list = pdl_list_push(list, take_call(t));
     }
     pdl_reply_tools_fini(d);
     return list;
