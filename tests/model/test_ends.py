@@ -10,17 +10,18 @@ from .peers import PEERS, OpenAI, Peer, Replicate, Table, block, outcomes, run, 
 pytestmark = pytest.mark.tier("test")
 
 NAMED = [p for p in PEERS if not isinstance(p, Replicate)]
-ODD = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "NO_IMAGE", "ERROR", "error", "load", "abort", "cancelled", "network_error", "SOMETHING_NEW"]
+ODD = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "NO_IMAGE", "ERROR", "error", "load", "abort", "cancelled", "network_error", "time_limit", "token_limit", "SOMETHING_NEW"]
+LIMITS = ["cancelled", "time_limit", "token_limit"]  # of watsonx alone
 ORDINARY = {"stop": ["stop", "end_turn", "stop_sequence", "eos_token", "eos", "COMPLETE", "STOP", "FINISH_REASON_UNSPECIFIED"],
-            "length": ["length", "max_tokens", "MAX_TOKENS", "compaction", "time_limit", "token_limit"],
+            "length": ["length", "max_tokens", "MAX_TOKENS", "compaction"],
             "content_filter": ["content_filter", "refusal", "guardrail_intervened", "SAFETY", "RECITATION", "OTHER", "IMAGE_SAFETY", "sensitive"]}
 
 
 def words(peer):
-    """-> (the reasons that are odd, the ordinary ones by their meaning) of a service; for watsonx's texts `cancelled` is a limit"""
-    if peer.model != "watsonx_text/m":
+    """-> (the reasons that are odd, the ordinary ones by their meaning) of a service"""
+    if not peer.model.startswith("watsonx"):
         return ODD, ORDINARY
-    return [r for r in ODD if r != "cancelled"], {**ORDINARY, "length": ["cancelled", *ORDINARY["length"]]}
+    return [r for r in ODD if r not in LIMITS], {**ORDINARY, "length": [*LIMITS, *ORDINARY["length"]]}
 
 
 @pytest.mark.parametrize("peer", NAMED, ids=[p.model for p in NAMED])

@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/word_list.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/prompt_forms.h"
@@ -157,12 +158,40 @@ static bool write_chat(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     return true;
 }
 
+/* Returns true for a reason that means a limit here. Other services give these reasons for an
+ * abort, or have no such words. */
+static bool is_limit(pdl_vref reason) {
+    static const char *const limits[] = {"cancelled", "time_limit", "token_limit"};
+    return pdl_is_str(reason) && PDL_STR_IN(pdl_str_get(reason), limits);
+}
+
+/* Replaces the reasons of the choices that mean a limit by `length`. Takes raw. */
+static pdl_val with_limits(pdl_val raw) {
+    pdl_vref choices = pdl_member(raw, "choices");
+    bool any = false;
+    for (size_t i = 0; pdl_is_list(choices) && i < pdl_list_len(choices); i++)
+        any = any || is_limit(pdl_member(pdl_list_at(choices, i), "finish_reason"));
+    if (!any) return raw;
+    pdl_val list = pdl_list_new(pdl_list_len(choices));
+    for (size_t i = 0; i < pdl_list_len(choices); i++) {
+        pdl_val choice = pdl_keep(pdl_list_at(choices, i));
+        if (is_limit(pdl_member(choice, "finish_reason")))
+            choice = pdl_dict_putz(choice, "finish_reason", pdl_textz("length"));
+        list = pdl_list_push(list, choice);
+    }
+    return pdl_dict_putz(raw, "choices", list);
+}
+
 static bool read_chat(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
-    return pdl_dialect_openai.read(a, json, raw, err);
+    if (!pdl_dialect_openai.read(a, json, raw, err)) return false;
+    *raw = with_limits(*raw);
+    return true;
 }
 
 static bool event_chat(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    return pdl_dialect_openai.event(a, text, d, err);
+    bool ok = pdl_dialect_openai.event(a, text, d, err);
+    if (is_limit(d->finish)) pdl_reply_builder_set(&d->finish, pdl_textz("length"));
+    return ok;
 }
 
 /* --- text generation -------------------------------------------------------------------------- */
@@ -232,12 +261,11 @@ static void add_counts(pdl_vref result, pdl_reply_builder *d) {
         &d->usage, pdl_usage_new(in > was_in ? in : was_in, out < 0 ? was_out : out, -1, -1));
 }
 
-/* Sets why the text ended. The word `cancelled` means a limit here, while other services use it for
- * an abort. */
+/* Sets why the text ended. */
 static void add_stop(pdl_vref stop, pdl_reply_builder *d) {
     pdl_val length = pdl_textz("length");
     if (!pdl_text_is(stop, "not_finished"))
-        pdl_reply_builder_finish(d, pdl_text_is(stop, "cancelled") ? length : stop);
+        pdl_reply_builder_finish(d, is_limit(stop) ? length : stop);
     pdl_drop(length);
 }
 

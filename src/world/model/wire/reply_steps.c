@@ -33,8 +33,6 @@ static const struct {
     {"max_tokens", "length"},
     {"MAX_TOKENS", "length"},
     {"compaction", "length"},
-    {"time_limit", "length"},
-    {"token_limit", "length"},
     {"model_context_window_exceeded", "length"},
     {"tool_use", "tool_calls"},
     {"refusal", "content_filter"},
