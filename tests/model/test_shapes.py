@@ -183,6 +183,44 @@ def test_types_of_data_addresses():
                ("openai/m", shown, {}, {"messages": [user([image(url.replace("IMAGE/JPG", "image/jpg"))])]})])
 
 
+NEWEST = ["claude-opus-4-7", "claude-opus-4.8", "claude-opus-5-20260401", "claude-sonnet-5", "claude-haiku-5-5", "claude-fable-5", "claude-mythos-preview", "us.anthropic.claude-opus-4-7-v1:0"]
+ONE_OF_TWO = ["claude-opus-4-1-20250805", "claude-opus-4-5", "claude-opus-4-6", "claude-sonnet-4-5-20250929", "claude-sonnet-4-6", "claude-haiku-4-5"]
+OLDER = ["claude-opus-4-20250514", "claude-sonnet-4-20250514", "claude-3-7-sonnet-20250219", "claude-3-opus-20240229", "claude-3-5-haiku-latest"]
+
+
+def sampling(model, **parameters):
+    """-> the parameters of sampling that were sent, or the error"""
+    end, request = ask(model, **parameters)
+    if request is None:
+        return end["error"]["msg"] if isinstance(end.get("error"), dict) else str(end)
+    body = request[1]
+    inner = {**body.get("inferenceConfig", {}), **body.get("additionalModelRequestFields", {})} if model.startswith("bedrock") else body
+    names = {"temperature": "temperature", "top_p": "top_p", "topP": "top_p", "top_k": "top_k"}
+    return {names[k]: v for k, v in inner.items() if k in names}
+
+
+def test_sampling_of_claude():
+    """Each model gets the parameters that it takes; what it refuses is one error, or dropped."""
+    for route in ("anthropic/", "bedrock/"):
+        for model in NEWEST:
+            for p in ({"temperature": 0}, {"top_p": 0.5}, {"top_k": 5}):
+                said, name = sampling(route + model, **p), next(iter(p))
+                assert "does not support parameters: ['%s']" % name in said, (model, p, said)
+                assert sampling(route + model, **p, drop_params=True) == {}, (model, p)
+                assert sampling(route + model, **p, allowed_openai_params=[name]) == p, (model, p)
+            assert sampling(route + model, temperature=1, top_p=1.0) == {}, model
+        for model in ONE_OF_TWO:
+            assert sampling(route + model, temperature=0, top_k=5) == {"temperature": 0, "top_k": 5}, model
+            assert sampling(route + model, top_p=0.5) == {"top_p": 0.5}, model
+            assert sampling(route + model, temperature=0, top_p=1) == {"temperature": 0}, model
+            assert sampling(route + model, temperature=1, top_p=0.5) == {"top_p": 0.5}, model
+            assert sampling(route + model, temperature=1, top_p=1) == {"temperature": 1}, model
+            assert "['top_p']" in sampling(route + model, temperature=0, top_p=0.5), model
+            assert sampling(route + model, temperature=0, top_p=0.5, drop_params=True) == {"temperature": 0}, model
+        for model in [*OLDER, "m"]:
+            assert sampling(route + model, temperature=0.1, top_p=0.5, top_k=5) == {"temperature": 0.1, "top_p": 0.5, "top_k": 5}, model
+
+
 # how people and tools write data; the bytes are fb f0 ff 01
 ODD = ["data:image/png;base64,+/D/AQ==", "data:image/png;base64,-_D_AQ", "data:image/png;base64,-_D_AQ==", "data:image/png;base64,+/D/\r\nAQ==\n", "DATA:Image/PNG;Base64,+/D/AQ==",
        " data:image/png ; base64 , +/D/ AQ== ", "data:image/png;base64,%2B%2FD%2fAQ%3D%3D", "data:image/png,%FB%F0%FF%01", "data:image/png;base64,+/D/AQ"]

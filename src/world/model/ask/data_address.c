@@ -13,8 +13,8 @@
 #include "base/banned.h"
 
 /* The members of parts that have an address, in `url` when the member is an object, or data. */
-static const struct place {
-    const char *type, *key, *what; /* what: in messages */
+static const struct data_place {
+    const char *type, *key, *what; /* `what` names the part in messages */
     bool is_data;                  /* the member `data` has base64 without an address */
 } places[] = {{"image_url", "url", "image", false},
               {"video_url", "url", "video", false},
@@ -103,21 +103,21 @@ static bool split(pdl_str s, pdl_str *type, bool *is_base64, pdl_str *data) {
     *type = pdl_str_trim(pdl_str_sub(s, 5, comma));
     *data = pdl_str_sub(s, comma + 1, s.n);
     size_t last = pdl_str_rfind(*type, PDL_STR(";"));
-    *is_base64 = last != PDL_NOT_FOUND &&
-                 pdl_str_eq_nocase(pdl_str_trim(pdl_str_sub(*type, last + 1, type->n)),
-                                   PDL_STR("base64"));
+    *is_base64 =
+        last != PDL_NOT_FOUND &&
+        pdl_str_eq_nocase(pdl_str_trim(pdl_str_sub(*type, last + 1, type->n)), PDL_STR("base64"));
     if (*is_base64) *type = pdl_str_trim(pdl_str_sub(*type, 0, last));
     return true;
 }
 
-static bool refuse(const struct place *at, pdl_str s, const char *why, pdl_err *err) {
+static bool refuse(const struct data_place *at, pdl_str s, const char *why, pdl_err *err) {
     return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0},
                        "the data of the %s '%.*s' %s: it is written data:TYPE;base64,DATA",
                        at->what, PDL_FMT(pdl_utf8_cut(s, 40)), why);
 }
 
 /* Appends an address or data in its plain form. */
-static bool put_plain(const struct place *at, pdl_str s, pdl_buf *out, pdl_err *err) {
+static bool put_plain(const struct data_place *at, pdl_str s, pdl_buf *out, pdl_err *err) {
     pdl_str type = {0}, data = s = pdl_str_trim(s);
     bool is_base64 = true, has_type = is_data_address(s);
     if (!has_type && !at->is_data) {
@@ -137,7 +137,7 @@ static bool put_plain(const struct place *at, pdl_str s, pdl_buf *out, pdl_err *
 }
 
 /* Returns the place of the address of a part and its text; NULL when the part has none. */
-static const struct place *find(pdl_vref part, pdl_str *text) {
+static const struct data_place *find(pdl_vref part, pdl_str *text) {
     if (!pdl_is_dict(part)) return NULL;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (!pdl_text_is(pdl_dict_getz(part, "type"), places[i].type)) continue;
@@ -154,7 +154,7 @@ static bool fits(pdl_vref message) {
     pdl_vref content = pdl_is_dict(message) ? pdl_dict_getz(message, "content") : pdl_absent();
     pdl_str text;
     for (size_t i = 0; pdl_message_is_parts(content) && i < pdl_list_len(content); i++) {
-        const struct place *at = find(pdl_list_at(content, i), &text);
+        const struct data_place *at = find(pdl_list_at(content, i), &text);
         if (at && !is_plain(text, at->is_data)) return false;
     }
     return true;
@@ -164,7 +164,7 @@ static bool fits(pdl_vref message) {
 static pdl_val plain_part(pdl_vref part, bool *ok, pdl_err *err) {
     pdl_str text;
     pdl_buf made = PDL_BUF;
-    const struct place *at = find(part, &text);
+    const struct data_place *at = find(part, &text);
     if (!at || is_plain(text, at->is_data)) return pdl_keep(part);
     *ok = *ok && put_plain(at, text, &made, err);
     pdl_vref old = pdl_dict_getz(part, at->type);

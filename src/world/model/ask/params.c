@@ -7,6 +7,7 @@
 
 #include "base/num.h"
 #include "effect/effect.h"
+#include "model/ask/thinking.h"
 #include "value/text.h"
 #include "value/tool_schema.h"
 
@@ -127,8 +128,27 @@ static const pdl_param_rule *find_rule(const pdl_param_rules *rules, pdl_str nam
     return NULL;
 }
 
+/* Returns where a parameter of sampling goes for a model that does not take all of them. The value
+ * 1 of temperature and top_p changes nothing, so it is left out. */
+static pdl_param_to sampling_to(pdl_sampling takes, pdl_vref given, pdl_str name, pdl_param_to to) {
+    bool is_temperature = pdl_str_is(name, "temperature"), is_top_p = pdl_str_is(name, "top_p"),
+         is_neutral = (is_temperature || is_top_p) && pdl_params_number(given, name.p, 0) == 1;
+    if (takes == PDL_SAMPLING_NONE && (is_temperature || is_top_p || pdl_str_is(name, "top_k")))
+        return is_neutral ? PDL_TO_NOBODY : PDL_TO_REFUSED;
+    bool has_both = !pdl_is_absent(pdl_dict_getz(given, "temperature")) &&
+                    !pdl_is_absent(pdl_dict_getz(given, "top_p"));
+    if (takes != PDL_SAMPLING_ONE || !has_both) return to;
+    if (is_top_p) {
+        bool is_only = pdl_params_number(given, "temperature", 0) == 1;
+        return is_neutral ? PDL_TO_NOBODY : is_only ? to : PDL_TO_REFUSED;
+    }
+    return is_temperature && is_neutral && pdl_params_number(given, "top_p", 0) != 1 ? PDL_TO_NOBODY
+                                                                                     : to;
+}
+
 bool pdl_params_place(pdl_ask *a, const pdl_param_rules *rules, pdl_val *top, pdl_val *inner,
                       pdl_err *err) {
+    pdl_sampling takes = pdl_sampling_of(a->name);
     pdl_unsupported u = {pdl_absent()};
     for (size_t i = 0; i < pdl_dict_len(a->params); i++) {
         pdl_vref key = pdl_dict_key_at(a->params, i), v = pdl_dict_val_at(a->params, i);
@@ -137,6 +157,7 @@ bool pdl_params_place(pdl_ask *a, const pdl_param_rules *rules, pdl_val *top, pd
         pdl_param_to to = r ? r->to : rules->rest;
         if (pdl_str_is(k, "extra_body") || pdl_str_is(k, "guided_json")) continue;
         if (!r && pdl_str_starts(k, PDL_STR("guided_"))) to = PDL_TO_REFUSED;
+        if (!pdl_params_allowed(a->given, k)) to = sampling_to(takes, a->params, k, to);
         if (to == PDL_TO_REFUSED && pdl_params_allowed(a->given, k)) to = rules->rest;
         pdl_val name = r && r->as ? pdl_textz(r->as) : pdl_keep(key);
         pdl_val x = r && r->list && !pdl_is_list(v) ? pdl_list_push(pdl_list_new(1), pdl_keep(v))

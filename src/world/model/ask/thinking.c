@@ -1,5 +1,6 @@
-/* thinking.c -- the tables of thinking.h. Services refuse the form of an older or newer model, so
- * the rows follow their documentation, and a new family of models is a new row.
+/* thinking.c -- the tables of thinking.h, by the names of models. Services refuse the form of an
+ * older or newer model, so the rows follow their documentation, and a new family of models is a new
+ * row.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,23 +8,43 @@
 
 #include "base/banned.h"
 
-/* A row is for the models whose name has the part `name`, then a version that is not before the
- * one of the row, and the part `also`. The last row that fits counts. */
-static const struct {
+/* The models whose name has the part `name`, then a version that is not before this one, and the
+ * part `also`. */
+typedef struct since {
     const char *name;
     int major, minor;
     const char *also;
+} since;
+
+/* The last row that fits counts. */
+static const struct {
+    since models;
     pdl_thinking form;
 } forms[] = {
-    {"claude-opus-", 4, 7, "", PDL_THINKING_ADAPTIVE},
-    {"claude-opus-", 5, 0, "", PDL_THINKING_ALWAYS},
-    {"claude-sonnet-", 5, 0, "", PDL_THINKING_ALWAYS},
-    {"claude-haiku-", 5, 0, "", PDL_THINKING_ALWAYS},
-    {"claude-fable-", 0, 0, "", PDL_THINKING_ALWAYS},
-    {"claude-mythos-", 0, 0, "", PDL_THINKING_ALWAYS},
-    {"gemini-", 3, 0, "", PDL_THINKING_LEVEL},
-    {"gemini-", 3, 0, "flash", PDL_THINKING_LEVEL_ALL},
-    {"gemini-3-pro", 0, 0, "", PDL_THINKING_LEVEL_TWO},
+    {{"claude-opus-", 4, 7, ""}, PDL_THINKING_ADAPTIVE},
+    {{"claude-opus-", 5, 0, ""}, PDL_THINKING_ALWAYS},
+    {{"claude-sonnet-", 5, 0, ""}, PDL_THINKING_ALWAYS},
+    {{"claude-haiku-", 5, 0, ""}, PDL_THINKING_ALWAYS},
+    {{"claude-fable-", 0, 0, ""}, PDL_THINKING_ALWAYS},
+    {{"claude-mythos-", 0, 0, ""}, PDL_THINKING_ALWAYS},
+    {{"gemini-", 3, 0, ""}, PDL_THINKING_LEVEL},
+    {{"gemini-", 3, 0, "flash"}, PDL_THINKING_LEVEL_ALL},
+    {{"gemini-3-pro", 0, 0, ""}, PDL_THINKING_LEVEL_TWO},
+};
+
+/* The last row that fits counts; models without a row take all parameters. */
+static const struct {
+    since models;
+    pdl_sampling takes;
+} samplings[] = {
+    {{"claude-opus-", 4, 1, ""}, PDL_SAMPLING_ONE},
+    {{"claude-sonnet-", 4, 5, ""}, PDL_SAMPLING_ONE},
+    {{"claude-haiku-", 4, 5, ""}, PDL_SAMPLING_ONE},
+    {{"claude-opus-", 4, 7, ""}, PDL_SAMPLING_NONE},
+    {{"claude-sonnet-", 5, 0, ""}, PDL_SAMPLING_NONE},
+    {{"claude-haiku-", 5, 0, ""}, PDL_SAMPLING_NONE},
+    {{"claude-fable-", 0, 0, ""}, PDL_SAMPLING_NONE},
+    {{"claude-mythos-", 0, 0, ""}, PDL_SAMPLING_NONE},
 };
 
 /* Each row is a word of reasoning_effort with its meaning for each form. A level that a form lacks
@@ -58,21 +79,30 @@ static int read_part(pdl_str *rest) {
     return i > LONGEST ? 0 : n;
 }
 
+static bool is_since(pdl_str model, const since *row) {
+    pdl_str name = pdl_str_of(row->name);
+    size_t at = pdl_str_find(model, name, 0);
+    if (at == PDL_NOT_FOUND) return false;
+    pdl_str rest = pdl_str_sub(model, at + name.n, model.n);
+    int major = read_part(&rest), minor = 0;
+    bool has_minor = rest.n && (rest.p[0] == '-' || rest.p[0] == '.');
+    if (has_minor) rest = pdl_str_sub(rest, 1, rest.n);
+    if (has_minor) minor = read_part(&rest);
+    bool is_new = major != row->major ? major > row->major : minor >= row->minor;
+    return is_new && pdl_str_find(model, pdl_str_of(row->also), 0) != PDL_NOT_FOUND;
+}
+
 pdl_thinking pdl_thinking_of(pdl_str model) {
     pdl_thinking found = PDL_THINKING_BUDGET;
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        pdl_str name = pdl_str_of(forms[i].name);
-        size_t at = pdl_str_find(model, name, 0);
-        if (at == PDL_NOT_FOUND) continue;
-        pdl_str rest = pdl_str_sub(model, at + name.n, model.n);
-        int major = read_part(&rest), minor = 0;
-        bool has_minor = rest.n && (rest.p[0] == '-' || rest.p[0] == '.');
-        if (has_minor) rest = pdl_str_sub(rest, 1, rest.n);
-        if (has_minor) minor = read_part(&rest);
-        bool is_new = major != forms[i].major ? major > forms[i].major : minor >= forms[i].minor,
-             fits = pdl_str_find(model, pdl_str_of(forms[i].also), 0) != PDL_NOT_FOUND;
-        if (is_new && fits) found = forms[i].form;
-    }
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        if (is_since(model, &forms[i].models)) found = forms[i].form;
+    return found;
+}
+
+pdl_sampling pdl_sampling_of(pdl_str model) {
+    pdl_sampling found = PDL_SAMPLING_ALL;
+    for (size_t i = 0; i < sizeof samplings / sizeof samplings[0]; i++)
+        if (is_since(model, &samplings[i].models)) found = samplings[i].takes;
     return found;
 }
 

@@ -1,5 +1,6 @@
 /* thinking.h -- how models of Anthropic and Google are asked to think more or less. The request of
- * a program has one word, reasoning_effort; the form that a service takes depends on the model.
+ * a program has one word, reasoning_effort; the form that a service takes depends on the model, and
+ * so does whether it takes temperature, top_p and top_k.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,6 +22,14 @@ typedef enum pdl_thinking {
 /* Finds the form by the name of the model, which may have a prefix and an end: Bedrock has
  * us.anthropic.claude-opus-5-v1:0. */
 pdl_thinking pdl_thinking_of(pdl_str model);
+
+typedef enum pdl_sampling {
+    PDL_SAMPLING_ALL,  /* the model takes temperature, top_p and top_k */
+    PDL_SAMPLING_ONE,  /* it refuses temperature and top_p in the same request */
+    PDL_SAMPLING_NONE, /* it refuses all three */
+} pdl_sampling;
+
+pdl_sampling pdl_sampling_of(pdl_str model);
 
 /* Returns the number of thinking tokens for a reasoning_effort with Anthropic's models. Returns 0
  * when the model does not think. */
