@@ -12,6 +12,7 @@
 #include "base/pace.h"
 #include "batch/provider_impl.h"
 #include "io/clock.h"
+#include "value/json_put.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 
@@ -255,8 +256,10 @@ static void answer_rest(pdl_batch_provider *p, pdl_vref upload) {
     pdl_buf message = PDL_BUF, body = PDL_BUF;
     PDL_PUT(&message, "the batch of the provider ended without an answer");
     if (p->why.len) pdl_buf_putf(&message, ": %s", pdl_buf_z(&p->why));
-    PDL_PUT(&body, "{\"error\": {\"message\": ");
-    pdl_json_quote(pdl_buf_str(&message), 0, &body);
+    pdl_json_open(&body, '{');
+    pdl_json_put_key(&body, "error");
+    pdl_json_open(&body, '{');
+    pdl_json_put_text(&body, "message", pdl_buf_str(&message));
     PDL_PUT(&body, "}}");
     for (size_t i = 0; i < pdl_dict_len(names); i++) {
         pdl_str name = pdl_str_get(pdl_dict_key_at(names, i));

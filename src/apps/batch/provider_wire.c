@@ -10,6 +10,7 @@
 #include "base/word_list.h"
 #include "batch/provider_impl.h"
 #include "io/http.h"
+#include "value/json_put.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/member.h"
@@ -208,11 +209,15 @@ static void put_file(const item *const *items, size_t n, pdl_str endpoint, pdl_b
     PDL_PUT(out, "--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch"
                  "\r\n--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"file\"; "
                  "filename=\"requests.jsonl\"\r\nContent-Type: application/jsonl\r\n\r\n");
-    for (size_t i = 0; i < n; i++)
-        pdl_buf_putf(out,
-                     "{\"custom_id\": \"%s\", \"method\": \"POST\", \"url\": \"%.*s\", \"body\": "
-                     "%s}\n",
-                     items[i]->name, PDL_FMT(endpoint), items[i]->body);
+    for (size_t i = 0; i < n; i++) {
+        pdl_buf_putc(out, '{');
+        pdl_json_put_text(out, "custom_id", pdl_str_of(items[i]->name));
+        pdl_json_put_text(out, "method", PDL_STR("POST"));
+        pdl_json_put_text(out, "url", endpoint);
+        pdl_json_put_key(out, "body");
+        pdl_buf_put(out, pdl_str_of(items[i]->body));
+        PDL_PUT(out, "}\n");
+    }
     PDL_PUT(out, "\r\n--" BOUNDARY "--\r\n");
 }
 
@@ -220,10 +225,11 @@ static bool create_openai(pdl_batch_provider *p, pdl_str base, pdl_str endpoint,
                           pdl_val *out, pdl_err *err) {
     pdl_buf url = PDL_BUF, body = PDL_BUF;
     pdl_buf_putf(&url, "%.*s/batches", PDL_FMT(base));
-    PDL_PUT(&body, "{\"input_file_id\": ");
-    pdl_json_quote(file, 0, &body);
-    pdl_buf_putf(&body, ", \"endpoint\": \"%.*s\", \"completion_window\": \"24h\"}",
-                 PDL_FMT(endpoint));
+    pdl_json_open(&body, '{');
+    pdl_json_put_text(&body, "input_file_id", file);
+    pdl_json_put_text(&body, "endpoint", endpoint);
+    pdl_json_put_text(&body, "completion_window", PDL_STR("24h"));
+    pdl_buf_putc(&body, '}');
     bool ok = ask_json(
         p, &(wire_request){"POST", pdl_buf_z(&url), "application/json", pdl_buf_str(&body)}, out,
         err);
@@ -283,16 +289,26 @@ static void read_openai(pdl_batch_provider *p, pdl_vref line) {
 
 /* --- Anthropic: a batch of requests, a stream of results -------------------------------------- */
 
+static void put_requests(const item *const *items, size_t n, pdl_buf *out) {
+    pdl_json_open(out, '{');
+    pdl_json_put_key(out, "requests");
+    pdl_json_open(out, '[');
+    for (size_t i = 0; i < n; i++) {
+        pdl_json_open(out, '{');
+        pdl_json_put_text(out, "custom_id", pdl_str_of(items[i]->name));
+        pdl_json_put_key(out, "params");
+        pdl_buf_put(out, pdl_str_of(items[i]->body));
+        pdl_buf_putc(out, '}');
+    }
+    PDL_PUT(out, "]}");
+}
+
 static bool upload_anthropic(pdl_batch_provider *p, const item *const *items, size_t n,
                              pdl_val *made, pdl_err *err) {
     pdl_buf url = PDL_BUF, body = PDL_BUF;
     pdl_val batch;
     pdl_buf_putf(&url, "%s/batches", items[0]->url);
-    PDL_PUT(&body, "{\"requests\": [");
-    for (size_t i = 0; i < n; i++)
-        pdl_buf_putf(&body, "%s{\"custom_id\": \"%s\", \"params\": %s}", i ? ", " : "",
-                     items[i]->name, items[i]->body);
-    PDL_PUT(&body, "]}");
+    put_requests(items, n, &body);
     bool ok = ask_json(
         p, &(wire_request){"POST", pdl_buf_z(&url), "application/json", pdl_buf_str(&body)}, &batch,
         err);
@@ -337,9 +353,12 @@ static void read_anthropic(pdl_batch_provider *p, pdl_vref line) {
     } else {
         pdl_buf why = PDL_BUF;
         pdl_buf_putf(&why, "the batch has no message for it (%.*s)", PDL_FMT(how));
-        PDL_PUT(&body, "{\"type\": \"error\", \"error\": {\"type\": "
-                       "\"invalid_request_error\", \"message\": ");
-        pdl_json_quote(pdl_buf_str(&why), 0, &body);
+        pdl_json_open(&body, '{');
+        pdl_json_put_text(&body, "type", PDL_STR("error"));
+        pdl_json_put_key(&body, "error");
+        pdl_json_open(&body, '{');
+        pdl_json_put_text(&body, "type", PDL_STR("invalid_request_error"));
+        pdl_json_put_text(&body, "message", pdl_buf_str(&why));
         PDL_PUT(&body, "}}");
         pdl_buf_fini(&why);
     }

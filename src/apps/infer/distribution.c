@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "lang/load.h"
+#include "value/json_put.h"
 #include "value/json_write.h"
 #include "value/text.h"
 
@@ -42,9 +43,9 @@ static bool compile_by(distribution *d, pdl_err *err) {
         pdl_buf_put(&text, by);
     else
         pdl_buf_putf(&text, "${ %.*s }", PDL_FMT(by));
-    PDL_PUT(&quoted, "{\"data\": ");
-    pdl_json_quote(pdl_buf_str(&text), 0, &quoted);
-    PDL_PUT(&quoted, "}");
+    pdl_json_open(&quoted, '{');
+    pdl_json_put_text(&quoted, "data", pdl_buf_str(&text));
+    pdl_buf_putc(&quoted, '}');
     pdl_program *p = pdl_program_new();
     pdl_program_load(p, PDL_STR("--by"), pdl_buf_str(&quoted), &loads);
     bool ok = loads || pdl_program_refuse(p, err);

@@ -21,6 +21,7 @@
 #include "io/entropy.h"
 #include "io/http.h"
 #include "telemetry/parts.h"
+#include "value/json_put.h"
 #include "value/json_read.h"
 #include "value/member.h"
 #include "value/peer_message.h"
@@ -296,12 +297,32 @@ static bool open_loop(pdl_otlp *o) {
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
+static void open_list(pdl_buf *b, const char *name) {
+    pdl_json_put_key(b, name);
+    pdl_json_open(b, '[');
+}
+
+static void open_list_of_one(pdl_buf *b, const char *name) {
+    open_list(b, name);
+    pdl_json_open(b, '{');
+}
+
 static void begin_batch(pdl_otlp *o) {
-    PDL_PUT(&o->batch, "{\"resourceSpans\":[{\"resource\":{\"attributes\":[");
-    pdl_buf_put(&o->batch, pdl_buf_str(&o->config.resource));
-    PDL_PUT(&o->batch,
-            "]},\"scopeSpans\":[{\"scope\":{\"name\":\"libpdl\",\"version\":\"" PDL_VERSION
-            "\"},\"spans\":[");
+    pdl_buf *b = &o->batch;
+    pdl_json_open(b, '{');
+    open_list_of_one(b, "resourceSpans");
+    pdl_json_put_key(b, "resource");
+    pdl_json_open(b, '{');
+    open_list(b, "attributes");
+    pdl_buf_put(b, pdl_buf_str(&o->config.resource));
+    PDL_PUT(b, "]}");
+    open_list_of_one(b, "scopeSpans");
+    pdl_json_put_key(b, "scope");
+    pdl_json_open(b, '{');
+    pdl_json_put_text(b, "name", PDL_STR("libpdl"));
+    pdl_json_put_text(b, "version", PDL_STR(PDL_VERSION));
+    pdl_buf_putc(b, '}');
+    open_list(b, "spans");
 }
 
 static void send_batch(pdl_otlp *o) {
@@ -315,7 +336,7 @@ static void send_batch(pdl_otlp *o) {
         pdl_buf_clear(&o->batch);
         return;
     }
-    PDL_PUT(&o->batch, "]}]}]}");
+    PDL_PUT(&o->batch, "]}]}]}"); /* ends what begin_batch opened */
     sending *s = PDL_NEW(sending), **end = &o->sending;
     *s = (sending){.o = o, .body = PDL_BUF, .n = n};
     pdl_redact_text(o->opt.secrets, pdl_buf_str(&o->batch), &s->body);

@@ -73,16 +73,16 @@ void pdl_otlp_put_shown(pdl_otlp_facts *to, const char *key, pdl_str text, pdl_l
 }
 
 static void put_texts(pdl_buf *out, const char *key, pdl_vref list) {
-    const char *comma = "";
     begin(out, key, "arrayValue");
-    PDL_PUT(out, "{\"values\":[");
+    pdl_json_open(out, '{');
+    pdl_json_put_key(out, "values");
+    pdl_json_open(out, '[');
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         pdl_vref v = pdl_list_at(list, i);
         if (!pdl_is_str(v)) continue;
-        pdl_buf_putf(out, "%s{\"stringValue\":", comma);
-        pdl_json_quote(cut(pdl_str_get(v)), 0, out);
+        pdl_json_open(out, '{');
+        pdl_json_put_text(out, "stringValue", cut(pdl_str_get(v)));
         pdl_buf_putc(out, '}');
-        comma = ",";
     }
     PDL_PUT(out, "]}}}");
 }

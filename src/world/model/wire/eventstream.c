@@ -10,7 +10,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
-#include "value/json_write.h"
+#include "value/json_put.h"
 
 #include "base/banned.h"
 
@@ -85,10 +85,10 @@ static bool read_headers(pdl_str s, head *h) {
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static void put_quoted(pdl_str s, pdl_buf *out) {
+static void put_text(pdl_buf *out, const char *name, pdl_str s) {
     pdl_buf fixed = PDL_BUF;
     pdl_utf8_repair(&fixed, s);
-    pdl_json_quote(pdl_buf_str(&fixed), 0, out);
+    pdl_json_put_text(out, name, pdl_buf_str(&fixed));
     pdl_buf_fini(&fixed);
 }
 
@@ -100,38 +100,42 @@ static void put_payload(pdl_str s, pdl_buf *out) {
         pdl_utf8_repair(out, s);
 }
 
-/* Appends one event. An exception has a payload {"message": ...}, or a text; an error has its text
- * in a header. */
-static void put_event(const head *h, pdl_str payload, pdl_buf *out) {
-    if (pdl_str_is(h->message_type, "exception")) {
-        pdl_str p = pdl_str_trim(payload);
-        bool more = p.n > 2 && p.p[0] == '{' && pdl_str_trim(pdl_str_sub(p, 1, p.n)).p[0] != '}';
-        PDL_PUT(out, "{\"error\":{\"code\":");
-        put_quoted(h->exception_type, out);
-        if (more) {
-            pdl_buf_putc(out, ',');
-            pdl_utf8_repair(out, pdl_str_sub(p, 1, p.n));
-        } else if (p.n && p.p[0] != '{') {
-            PDL_PUT(out, ",\"message\":");
-            put_quoted(p, out);
-            pdl_buf_putc(out, '}');
-        } else {
-            pdl_buf_putc(out, '}');
-        }
-        pdl_buf_putc(out, '}');
-    } else if (pdl_str_is(h->message_type, "error")) {
-        PDL_PUT(out, "{\"error\":{\"code\":");
-        put_quoted(h->error_code, out);
-        PDL_PUT(out, ",\"message\":");
-        put_quoted(h->error_message, out);
-        PDL_PUT(out, "}}");
-    } else {
-        pdl_buf_putc(out, '{');
-        put_quoted(h->event_type, out);
-        pdl_buf_putc(out, ':');
-        put_payload(payload, out);
-        pdl_buf_putc(out, '}');
+/* Appends {"error": {"code": TYPE, ...}}. The payload of an exception is {"message": ...}, or a
+ * text. */
+static void put_exception(pdl_str type, pdl_str payload, pdl_buf *out) {
+    pdl_str p = pdl_str_trim(payload);
+    bool more = p.n > 2 && p.p[0] == '{' && pdl_str_trim(pdl_str_sub(p, 1, p.n)).p[0] != '}';
+    pdl_json_put_key(out, "error");
+    pdl_json_open(out, '{');
+    put_text(out, "code", type);
+    if (more) { /* it has the end of the object */
+        pdl_buf_putc(out, ',');
+        pdl_utf8_repair(out, pdl_str_sub(p, 1, p.n));
+        return;
     }
+    if (p.n && p.p[0] != '{') put_text(out, "message", p);
+    pdl_buf_putc(out, '}');
+}
+
+/* Appends one event. An error has its text in a header. */
+static void put_event(const head *h, pdl_str payload, pdl_buf *out) {
+    pdl_json_open(out, '{');
+    if (pdl_str_is(h->message_type, "exception")) {
+        put_exception(h->exception_type, payload, out);
+    } else if (pdl_str_is(h->message_type, "error")) {
+        pdl_json_put_key(out, "error");
+        pdl_json_open(out, '{');
+        put_text(out, "code", h->error_code);
+        put_text(out, "message", h->error_message);
+        pdl_buf_putc(out, '}');
+    } else {
+        pdl_buf type = PDL_BUF;
+        pdl_utf8_repair(&type, h->event_type);
+        pdl_json_put_key(out, pdl_buf_z(&type));
+        put_payload(payload, out);
+        pdl_buf_fini(&type);
+    }
+    pdl_buf_putc(out, '}');
 }
 
 /* Reads one whole frame. */
