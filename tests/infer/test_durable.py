@@ -91,6 +91,7 @@ def test_its_page():
         found = json.loads(out)
         code, page, err = t.run("v", "--md", "-", word="view", **env)
         t.check(algorithm + ": a page", code == 0 and page.startswith("# Inference of p.pdl"), err, page)
+        t.check(algorithm + ": runs that were replaced by copies of others are not counted twice", " \u00b7 %d runs \u00b7" % found["runs"] in page.split("\n")[2] and " %d runs," % found["runs"] in page.split("## values")[1].split("\n")[0], page)
         t.check(algorithm + ": all values", all("value \u2192 %s" % v in page for v in found["values"]), page)
         weights = ["run %d \u2192 log weight %.6g" % (i + 1, x) for i, x in enumerate(found["particles"]["logit"])]
         t.check(algorithm + ": the weight of each run", all(w in page for w in weights), weights, page)

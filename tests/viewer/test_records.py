@@ -62,6 +62,11 @@ def test_search(folder):
     (found / "scores.jsonl").write_text('{"candidate": 99999999999, "score": "NaN"}\n[1]\nnot JSON\n{"candidate": 1, "score": null, "program": 3}\n')
     r = pdl(folder, "view", found.name, "--md", "-")
     check("damaged scores", r.returncode == 0 and "1 evaluation so far" in r.stdout, r.stdout[:300], r.stderr)
+    check("candidates without evaluations are no runs", r.stdout.split("\n")[2] == "Not ended \u00b7 1 run", r.stdout[:300])
+    pdl(folder, "view", found.name, "--html", "out.html")
+    tables = json.loads(re.search(r'id="run-rows"[^>]*>(.*?)</script>', (folder / "out.html").read_text(), re.S).group(1))
+    cells = [cell for table in tables.values() for row in table["items"] for cell in row["cells"]]
+    check("an unknown number is an empty cell", "" in cells and "null" not in cells, cells[:40])
 
 
 def test_distribution(folder):

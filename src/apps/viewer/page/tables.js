@@ -45,7 +45,7 @@ export class RowTable {
     const times = columns.find((c) => c.kind === "time" && c.most >= 1000); // times below 1 ms are not shown
     this.grid.setAttribute("aria-rowcount", String(total + 1));
     this.head.replaceChildren(this.title("row", "", "num"), ...names.map((c) => this.title(c.name, c.name, "", this.few(c))),
-      ...(times ? [this.title("time", "time", "num", `median ${took(times.median) || "under 1 ms"}, 99 % ${took(times.most)}`)] : []), ...(hasTokens ? [this.title("tokens", "tokens", "num")] : []),
+      ...(times ? [this.title("time", "time", "num", `median ${took(times.median) || "under 1 ms"}, 99\u00a0% ${took(times.most)}`)] : []), ...(hasTokens ? [this.title("tokens", "tokens", "num")] : []),
       ...(hasStates ? [this.title("state", "state")] : []));
     this.body.replaceChildren(...items.map((x, i) => this.row(x, i, { hasTimes: !!times, hasTokens, hasStates })));
     this.failed.hidden = !failed;
@@ -60,7 +60,7 @@ export class RowTable {
   }
 
   few({ values = [] }) {
-    const named = values.filter((v) => v.text);
+    const named = values.filter((v) => v.text && isNaN(v.text)); // a number beside its count says nothing
     const text = named.map((v) => `${v.text} ${counted(v.n)}`).join(", ");
     return named.some((v) => v.n > 1) && text.length < MAX_HISTOGRAM ? text : "";
   }

@@ -17,6 +17,10 @@ bool pdl_box_is_kind(const pdl_box *b, const char *kind) { return pdl_str_is(b->
 
 bool pdl_box_is_run(const pdl_box *b) { return pdl_box_is_kind(b, "run"); }
 
+/* Returns true for a row that is about other runs, such as a candidate of a search. It has their
+ * table, which may be empty; the row of a single run has the list of what the run did. */
+static bool is_about_runs(const pdl_box *b) { return pdl_is_dict(pdl_box_get(b, "pdl__trace")); }
+
 /* Returns the arguments of a call by name; absent when they are unknown. */
 pdl_vref pdl_box_arguments(const pdl_box *b) {
     pdl_vref args = pdl_box_get(b, "args");
@@ -62,11 +66,20 @@ bool pdl_box_reads_file(const pdl_box *b) {
     return pdl_box_is_kind(b, "read") && pdl_is_str(path);
 }
 
+/* Takes the number of runs that the table of a distribution gives. It can have more rows than there
+ * were runs: a run that was replaced by copies of others leaves a row for each part of it. */
+static void count_known_runs(const pdl_box *b, pdl_digest *g) {
+    pdl_vref known = pdl_box_get(b, "runs_in_all");
+    if (pdl_is(known, PDL_V_INT) && pdl_int_of(known) > 0 && pdl_int_of(known) <= UINT32_MAX)
+        g->runs = (uint32_t)pdl_int_of(known);
+}
+
 static void count_one(const pdl_box *b, bool model, pdl_digest *g) {
     g->models += model;
     g->asked += model || pdl_box_is_kind(b, "read") || pdl_box_is_code(b) || pdl_box_tool(b).n ||
                 pdl_box_was_approved(b) || pdl_box_is_run(b);
-    g->runs += pdl_box_is_run(b) && !g->runs; /* a run that contains other runs is not counted */
+    g->runs += pdl_box_is_run(b) && !is_about_runs(b);
+    if (g->runs) count_known_runs(b, g);
     g->tools += pdl_box_tool(b).n > 0;
     g->functions += pdl_box_is_kind(b, "function");
     g->loops += (pdl_box_is_kind(b, "repeat") && g->rows >= PDL_LONG_LOOP) ||

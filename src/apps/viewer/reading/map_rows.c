@@ -86,7 +86,9 @@ static pdl_vref value_at(const row_table *t, uint32_t item, const row_column *c)
     if (c->whole) return v;
     if (pdl_is_list(c->list))
         return row < pdl_list_len(c->list) ? pdl_list_at(c->list, row) : pdl_absent();
-    return pdl_is_dict(v) ? pdl_dict_gets(v, c->name) : pdl_absent();
+    v = pdl_is_dict(v) ? pdl_dict_gets(v, c->name) : pdl_absent();
+    /* in records of many runs null means that a number is unknown */
+    return pdl_is_null(v) && pdl_box_is_run(box_of(t, item)) ? pdl_absent() : v;
 }
 
 static void put_text(pdl_vref v, pdl_buf *out) {

@@ -137,7 +137,8 @@ bool pdl_distribution_page(pdl_vref d, const pdl_distribution_parts *parts, pdl_
         pdl_buf_fini(&said);
     }
     if (parts->rest) parts->rest(parts->user, &t);
-    pdl_many_runs m = {parts->file, parts->title, pdl_buf_str(&text), "values", false};
+    pdl_many_runs m = {parts->file, parts->title, pdl_buf_str(&text),
+                       "values",    false,        count_in(d, "runs")};
     bool ok = pdl_many_runs_new(&m, pdl_run_table_take(&t, "values"), out, err);
     pdl_free(counts);
     pdl_free(runs);

@@ -84,6 +84,7 @@ static pdl_val text_block(pdl_str text, const char *name) {
 }
 
 bool pdl_many_runs_new(const pdl_many_runs *m, pdl_val table, pdl_view_run **out, pdl_err *err) {
+    if (m->runs) table = pdl_dict_putz(table, "runs_in_all", pdl_int((int64_t)m->runs));
     pdl_val defs = pdl_dict_putz(pdl_dict_new(1), m->name, table);
     pdl_val root = pdl_dict_putz(new_block("text"), "defs", defs);
     pdl_val parts = pdl_list_push(pdl_list_new(1), text_block(m->text, m->name));

@@ -231,7 +231,6 @@ static void add_rest(void *user, pdl_run_table *t) {
     }
     pdl_val table = pdl_run_table_take(&runs, "runs");
     pdl_val row = pdl_dict_putz(pdl_dict_new(3), "value", pdl_textz("no result"));
-    row = pdl_dict_putz(row, "probability", pdl_null());
     row = pdl_dict_putz(row, "runs", pdl_int(n));
     if (n)
         pdl_run_table_add(t, PDL_STR("value"), pdl_absent(), PDL_STR("no result"), row, table);
@@ -259,7 +258,7 @@ bool pdl_view_inference_end(pdl_view_inference *x, const pdl_view_ended *e, pdl_
         pdl_put_counted("", x->calls, " times. The inference ", &text);
         pdl_buf_putf(&text, "%s.\n", e->state);
         for (size_t i = 0; i < x->all.n; i++) add_row(&t, &x->all.p[i]);
-        pdl_many_runs m = {e->name, pdl_buf_str(&title), pdl_buf_str(&text), "runs", false};
+        pdl_many_runs m = {e->name, pdl_buf_str(&title), pdl_buf_str(&text), "runs", false, 0};
         ok = pdl_many_runs_new(&m, pdl_run_table_take(&t, "runs"), out, err);
     }
     for (size_t i = 0; i < x->all.n; i++) pdl_drop(x->all.p[i].blocks);

@@ -121,7 +121,7 @@ bool pdl_view_rows_new(pdl_str name, pdl_str lines, pdl_view_run **out, pdl_err 
     }
     for (size_t i = 0; i < pdl_list_len(programs); i++)
         put_sums(pdl_list_at(programs, i), &all[i], &text);
-    pdl_many_runs m = {name, PDL_STR("Evaluation"), pdl_buf_str(&text), "rows", false};
+    pdl_many_runs m = {name, PDL_STR("Evaluation"), pdl_buf_str(&text), "rows", false, 0};
     bool ok = pdl_many_runs_new(&m, pdl_run_table_take(&t, "rows"), out, err);
     pdl_drop(programs);
     pdl_buf_fini(&text);

@@ -105,13 +105,21 @@ static pdl_val with_number(pdl_val d, const char *name, pdl_vref part, const cha
     return isnan(x) ? d : pdl_dict_putz(d, name, pdl_rounded(x));
 }
 
-/* Returns the columns of a candidate. */
+/* Returns the score of a candidate; while the search is running, the mean over the rows so far. */
+static double score_of(const reading_search *s, pdl_vref validation, size_t i) {
+    const running_score *now = &s->so_far[i];
+    if (pdl_is_dict(validation)) return pdl_record_number(validation, "score");
+    return now->rows ? now->sum / (double)now->rows : (double)NAN;
+}
+
+/* Returns the columns of a candidate. The score is before the changes, because these are long, and
+ * a narrow window shows only the first columns. */
 static pdl_val columns_of(const reading_search *s, pdl_vref c, size_t i, const char *mark) {
     pdl_vref validation = pdl_member(c, "validation"), test = pdl_member(c, "test");
     pdl_val d = pdl_dict_putz(pdl_dict_new(10), "is", pdl_textz(mark));
+    d = pdl_dict_putz(d, "score", pdl_rounded(score_of(s, validation, i)));
     d = pdl_dict_putz(d, "changes", changes_of(pdl_member(c, "values")));
     if (pdl_is_dict(validation)) {
-        d = with_number(d, "score", validation, "score");
         d = pdl_dict_putz(d, "95 % interval", interval_of(validation));
         d = pdl_dict_putz(d, "rows", pdl_keep(pdl_member(validation, "rows")));
         d = with_number(d, "in the test", test, "score");
@@ -120,9 +128,7 @@ static pdl_val columns_of(const reading_search *s, pdl_vref c, size_t i, const c
         double cost = pdl_record_number(validation, "cost");
         if (!isnan(cost)) d = pdl_dict_putz(d, "cost a row", pdl_float(cost));
     } else if (s->so_far[i].rows) {
-        const running_score *now = &s->so_far[i];
-        d = pdl_dict_putz(d, "score", pdl_rounded(now->sum / (double)now->rows));
-        d = pdl_dict_putz(d, "rows", pdl_int((int64_t)now->rows));
+        d = pdl_dict_putz(d, "rows", pdl_int((int64_t)s->so_far[i].rows));
     }
     return d;
 }
@@ -201,8 +207,8 @@ bool pdl_view_search_new(pdl_str name, const pdl_view_search *files, pdl_view_ru
         pdl_put_counted("The search has not ended: ", s.evaluations,
                         s.evaluations == 1 ? " evaluation so far.\n" : " evaluations so far.\n",
                         &text);
-    pdl_many_runs m = {name, heading_of(files->report), pdl_buf_str(&text), "candidates",
-                       !has_ended};
+    pdl_many_runs m = {
+        name, heading_of(files->report), pdl_buf_str(&text), "candidates", !has_ended, 0};
     bool ok = pdl_many_runs_new(&m, pdl_run_table_take(&t, "candidates"), out, err);
     pdl_drop(s.scores);
     pdl_free(s.so_far);
