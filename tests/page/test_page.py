@@ -33,13 +33,14 @@ def test_agent(b, folder):
     subprocess.run([PDL, "--replay", str(ROOT / "examples/react.journal"), str(ROOT / "examples/react.pdl"), "--trace=" + str(trace)], stdin=subprocess.DEVNULL, capture_output=True)
     v = View(trace, "--source", ROOT / "examples/react.pdl")
     b.open(v.address)
+    b.wait("#code li")
+    beside = b.evaluate("!!document.querySelector('#code li').offsetParent")
     n = b.count("#tree [role=treeitem]")
     b.click("[data-kind=model] .title")
     label = b.attribute("[data-kind=model]", "aria-label")
     level = b.attribute("[data-kind=model]", "aria-level")
     b.wait("#details .chat .message")
     titles = b.texts("#details h3")
-    b.press("c")
     b.wait(".lines .marked")
     marked = b.text(".lines .marked")
     b.shot(picture("agent"))
@@ -69,6 +70,7 @@ def test_agent(b, folder):
     out = b.run()
     v.end()
     check("boxes are shown", out[n] > 20, out[n])
+    check("the program is beside them", out[beside] is True)
     check("names begin with the kind", out[label].startswith("model, ") and out[level] == "4", (out[label], out[level]))
     check("details", out[titles][:2] == ["Result", "Usage"] and "Request" in out[titles], out[titles])
     check("a box marks its code", "model:" in out[marked] or "- " in out[marked], out[marked])
@@ -474,7 +476,6 @@ def test_hostile(b, folder):
     results = []
     for url in (v.address, "file://%s" % html):
         b.open(url)
-        b.press("c")
         b.press("t")
         b.evaluate("(async () => { for (const t of document.querySelectorAll('.box > .title')) { t.click(); await new Promise((r) => setTimeout(r, 60)); "
                    "for (const x of document.querySelectorAll('.actions button')) if (x.textContent === 'Markdown') x.click(); } })()")
@@ -562,7 +563,6 @@ def test_strangers(b, folder):
         subprocess.run([PDL, "view", str(folder / (name + ".json")), "--html", str(folder / (name + ".html"))], check=True)
     b.open("file://%s" % (folder / "bad.html"))
     look = b.evaluate(LOOK)
-    b.press("c")
     b.press("t")
     made = b.evaluate("document.querySelectorAll('main script, main img, main iframe, main a, main b, header img').length")
     shown = b.text("#tree")
@@ -584,7 +584,6 @@ def test_paper(b, folder):
     """The first figure of the paper: a chat, its boxes and its code."""
     v = View(ROOT / "examples/chatbot.journal", "--source", ROOT / "examples/chatbot.pdl")
     b.open(v.address)
-    b.press("c")
     b.click("[data-kind=model] >> nth=1 >> .title")
     b.wait(".lines .marked")
     marked = b.texts(".lines .marked")

@@ -4,6 +4,7 @@
 import { make, clear, makeWalkable } from "./dom.js";
 import { listChanges } from "./text.js";
 
+const MAX_SHORT = 2000; // lines
 const WORDS = /(#.*$)|("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')|(\$\{[^}]*\})|(^\s*(?:- )*[\w."'-]+:)/gm;
 const CLASSES = ["code-comment", "code-string", "code-expression", "code-key"];
 
@@ -68,6 +69,11 @@ export class CodePane {
     this.shown = 0;
     this.turn = { line: 0, next: 0 };
     makeWalkable(element, "[role=option]", (line) => line.click());
+  }
+
+  // Returns true when all lines of the program can be shown at once without a delay.
+  async isShort() {
+    return linesOf((await this.run.source()).source).length <= MAX_SHORT;
   }
 
   async load() {

@@ -114,6 +114,7 @@ function writeAddress(box) {
   }
 }
 
+const BESIDE = "(min-width: 50.01rem)"; // windows in which the program is beside the boxes, and not below them
 const before = history.state ?? {}; // live.js stored it when the run ended
 
 // Chooses the box that was chosen while the run was in progress. Returns true when there is one.
@@ -166,6 +167,7 @@ async function startOne(run, again) {
   const showBoxes = once(async () => {
     await startBoxes();
     if (readAddress().box === null && !(await goToPlace(run, choose)) && run.summary.failed) await nextError();
+    if (byId("code").hidden && matchMedia(BESIDE).matches && (await code.isShort())) panes.code.set(true);
   });
   const finder = new Finder(byId("find"), [run], choose);
   const time = new TimePane(byId("time"), [run], choose, (moment) => tree.setMoment(moment));
