@@ -101,6 +101,11 @@ const words = {
     const { nodes } = await (await page.context().newCDPSession(page)).send("Accessibility.getFullAXTree");
     return nodes.filter((n) => !n.ignored && roles.includes(n.role?.value) && !n.name?.value).map((n) => n.role.value);
   },
+  // The names that a screen reader gets of the elements with a role.
+  async names(role) {
+    const { nodes } = await (await page.context().newCDPSession(page)).send("Accessibility.getFullAXTree");
+    return nodes.filter((n) => !n.ignored && n.role?.value === role).map((n) => n.name?.value);
+  },
   async visit(url) {
     page = await browser.newPage();
     return (await page.goto(url))?.status();

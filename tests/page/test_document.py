@@ -297,6 +297,7 @@ def test_live_document(b, folder):
             b.click("#document form.question button")
             b.wait("#totals .ok")
             over = b.evaluate("[document.body.dataset.view, document.querySelector('#document article').textContent]")
+            ended = b.text("#said")
             problems = b.problems()
             out = b.run()
         finally:
@@ -308,7 +309,72 @@ def test_live_document(b, folder):
     check("an answer that arrives", any(t.startswith("one two") and "fourteen" not in t and state.startswith("Running") for t, state in out[arrived]), out[arrived])
     check("a question that cannot be answered yet is not shown", out[early] == 0, out[early])
     check("all of it", out[whole].endswith("thirteen fourteen"), out[whole])
+    check("the end is announced, fact by fact", out[ended].startswith("The run is over: Finished, live.pdl, "), out[ended])
     check("then the run is over", out[over][0] == "document" and "The end." in out[over][1] and "<b>Ada</b>" in out[over][1] and out[problems] == [] and code == 0, (out[over], out[problems], code, out[failed]))
+
+
+def test_narrow(b, folder):
+    """Without a margin, works and typed lines open their program lines. What a screen reader gets: headings of turns, and names without the signs that are drawn."""
+    phone = {"viewport": {"width": 390, "height": 844}}
+    b.read(html_of(folder, "patterns/router"), phone)
+    b.click(".lines-here summary")
+    work = b.text(".lines-here[open]")
+    entries = b.texts("#outline [role=treeitem]")
+    b.click(".turn .typed .piece")
+    b.wait(".turn .sent")
+    inside = b.text(".turn .sent")
+    headings = b.evaluate("[...document.querySelectorAll('h1, h2, [role=heading]')].map((e) => [e.getAttribute('aria-level') ?? e.tagName.slice(1), e.textContent])")
+    axe, problems = [b.axe()], [b.problems()]
+    b.read(html_of(folder, "chatbot"), phone)
+    names = b.names("button")
+    b.click(".typed .piece")
+    b.wait("#document .sent")
+    typed = b.text("#document .sent")
+    below = b.evaluate("(() => { const [a, b] = ['.paper', '.sent'].map((s) => document.querySelector(s).getBoundingClientRect()); return a.bottom <= b.top; })()")
+    axe.append(b.axe())
+    problems.append(b.problems())
+    b.read(html_of(folder, "patterns/router"))
+    wide = b.evaluate("document.querySelector('.lines-here').checkVisibility()")
+    b.read(html_of(folder, "tour"))
+    b.click(".attempt .work-head")
+    b.wait(".attempt .why")
+    attempt = b.texts(".attempt .work-body > *")
+    out = b.run()
+    check("a work has its program lines", out[work].startswith("router.pdl, line 8") and "router.run" in out[work], out[work])
+    check("they are no entry of the contents", sum(e.startswith("Set-up") for e in out[entries]) == 1, out[entries])
+    check("a typed line in a turn has them", "Read from a person" in out[inside] and "read:" in out[inside], out[inside])
+    check("turns are headings", [h for h in out[headings] if h[0] == "3"] == [["3", "Turn %d" % n] for n in (1, 2, 3)] and [h[0] for h in out[headings]][:2] == ["1", "2"], out[headings])
+    check("a typed line in the text opens below the sheet", "chatbot.pdl, line 11" in out[typed] and out[below], out[typed])
+    check("names", "person: What is PDL?" in out[names] and "System, 11 words, seen by the model and not printed" in out[names], out[names])
+    check("an attempt that made nothing says only why it failed", len(out[attempt]) == 1 and "no_such_name" in out[attempt][0], out[attempt])
+    check("with a margin they are beside the work", out[wide] is False)
+    check("nothing is wrong", all(out[x] == [] for x in axe + problems), [out[x] for x in axe + problems])
+
+
+# What a finger presses, and is lower or narrower than 32 px.
+SMALL = """[...document.querySelectorAll('button, summary, input, [role=treeitem]')].filter((e) => e.checkVisibility()).map((e) => [e.className, e.textContent, e.getBoundingClientRect()])
+  .filter(([, , r]) => r.height < 31.9 || r.width < 31.9).map(([style, text, r]) => [style, text.slice(0, 20), r.width, r.height])"""
+
+
+def test_touch(b, folder):
+    """Where the pointer is coarse, what can be pressed is large enough for a finger, bars of the strip included."""
+    b.read(html_of(folder, "patterns/team"), {"viewport": {"width": 390, "height": 844}, "hasTouch": True, "isMobile": True})
+    b.click(".call[data-call='4']")
+    b.click("#show-contents")
+    b.click("#show-seek")
+    b.click("#totals button")
+    b.wait("#calls .call")
+    heads = b.evaluate("[...document.querySelectorAll('#calls th')].filter((e) => e.getBoundingClientRect().right <= innerWidth - 16).map((e) => e.textContent)")
+    small, fits, over = b.evaluate(SMALL), b.evaluate("document.documentElement.scrollWidth <= innerWidth"), b.evaluate(
+        "(() => { const all = [...document.querySelectorAll('#strip .bar')].map((e) => e.getBoundingClientRect()); return all.some((x, i) => all.some((y, k) => i < k && x.left < y.right && y.left < x.right && x.top < y.bottom && y.top < x.bottom)); })()")
+    b.shot(picture("document-touch"))
+    b.read(html_of(folder, "chatbot"), {"viewport": {"width": 390, "height": 844}, "hasTouch": True, "isMobile": True})
+    chat = b.evaluate(SMALL)
+    out = b.run()
+    check("time and tokens of the calls are in view", {"time", "in", "out"} <= set(out[heads]), out[heads])
+    check("an agent", out[small] == [], out[small])
+    check("a chat", out[chat] == [], out[chat])
+    check("bars do not cover each other, and nothing is sideways", out[over] is False and out[fits] is True)
 
 
 def test_two_documents(b, folder):
@@ -325,6 +391,7 @@ def test_two_documents(b, folder):
     gone, come = b.texts("#document .paper del"), b.texts("#document .paper ins")
     chosen = b.evaluate("document.querySelector('.chosen')?.getBoundingClientRect().top")
     b.shot(picture("document-two"))
+    cut = b.evaluate("[...document.querySelectorAll('#totals')].map((e) => { const r = document.createRange(); r.selectNodeContents(e); return Math.round(r.getBoundingClientRect().left - document.querySelector('h1').getBoundingClientRect().left); })[0]")
     b.press("d")
     second = b.text(".chosen")
     said = b.text("#said")
@@ -345,6 +412,7 @@ def test_two_documents(b, folder):
     out = b.run()
     v.end()
     narrow.end()
+    check("the line below the title begins below it", out[cut] == 0, out[cut])
     check("words that changed", "London" in out[gone] and "Paris" in out[come], (out[gone], out[come]))
     check("the first difference is in view", out[chosen] is not None and 0 <= out[chosen] < 800, out[chosen])
     check("d goes on", bool(out[second]) and "of" in out[said], (out[second], out[said]))

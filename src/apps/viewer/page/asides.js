@@ -6,6 +6,12 @@ import { shortened, wordsOf } from "./long_text.js";
 import { Rounds } from "./rounds.js";
 
 export class Asides extends Rounds {
+  // Shows what a person answered to the program.
+  typed(item) {
+    return make("div.typed", {}, make("span.who", {}, item.title ?? "You"), item.text ? make("span", { class: "piece", role: "button", tabindex: "0", "data-maker": "person", "data-item": item.id,
+      "aria-expanded": "false", "aria-label": `person: ${item.text.slice(0, 200)}` }, item.text) : null);
+  }
+
   // Shows output that the run printed meanwhile and that is not a part of its text.
   shown(item) {
     return shortened(make("div.shown", {}, make("span.label", {}, item.title), make("div.shown-text", {}, make("span", {}, (item.text ?? "").trim()), item.cut ? restOf(item) : "")), wordsOf([item]));
@@ -28,9 +34,8 @@ export class Asides extends Rounds {
     const head = makeButton({ class: "quiet work-head", "aria-expanded": "false" }, item.title);
     head.addEventListener("click", async () => {
       if (!body.childElementCount) {
-        body.append(make("p.why", {}, item.text ?? ""), make("p.label", {}, "Not part of the document:"));
-        if (item.gone) body.append(make("pre.gone", {}, item.gone));
-        body.append(...(await this.inside(item)));
+        const made = [...(item.gone ? [make("pre.gone", {}, item.gone)] : []), ...(await this.inside(item))];
+        body.append(make("p.why", {}, item.text ?? ""), ...(made.length ? [make("p.label", {}, "Not part of the document:"), ...made] : []));
       }
       this.setOpen(head, body.hidden);
     });

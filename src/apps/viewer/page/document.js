@@ -13,7 +13,7 @@ const FEW = 12; // a work with more parts is closed at first
 const ONE_LINE = 250; // characters; a longer result of a tool is shown below the arguments, in separate lines
 
 // the elements through which the keys j and k move
-const WALKED = ".fold summary, .piece[role=button], .call, .work-head, .quiet, .between button, button.between, .show-all, .grid tbody .n";
+const WALKED = ".fold summary, .lines-here summary, .piece[role=button], .call, .work-head, .quiet, .between button, button.between, .show-all, .grid tbody .n";
 
 // Groups items as they are drawn: texts that follow one another are one group, and every other item is a group.
 export function groupsOf(items) {
@@ -56,7 +56,7 @@ function argsOf(list) {
 export function number(item) {
   if (!item.call) return null;
   return makeButton({ class: "call", "data-call": item.call, "aria-expanded": "false",
-    "aria-label": `call ${item.call}, ${(item.text ?? "").slice(0, 80)}` }, String(item.call));
+    "aria-label": `call ${item.call}, ${(item.text ?? "").trim().slice(0, 80)}` }, String(item.call));
 }
 
 export class DocumentView extends Marks {
@@ -165,10 +165,6 @@ export class DocumentView extends Marks {
     return this.row(made, ["quiet", "failure", "attempt"].includes(item.shape) ? null : this.lines.of([item]));
   }
 
-  typed(item) {
-    return make("div.typed", {}, make("span.who", {}, item.title ?? "You"), item.text ? make("span", { class: "piece", "data-maker": "person" }, item.text) : null);
-  }
-
   // Makes the form for a question. Only a run in progress has a question that can be answered.
   question(item) {
     return make("p.quiet", {}, item.title);
@@ -203,7 +199,11 @@ export class DocumentView extends Marks {
     if (item.unused && !this.isLive && !this.article.querySelector(".also")) this.article.append(make("h2.also", {}, "Also ran"));
     const section = make("section", { class: "work", id: `item-${item.id}`, "data-title": `${rest[1] ?? ""}${rest[2]}`, "data-took": took(item.took) || null, "data-for": [...(this.article.lastElementChild?.querySelectorAll(".paper .piece") ?? [])].at(-1)?.textContent.slice(0, 80) }, make("h2", {}, head), body);
     const task = item.task ? [make("div.turn", {}, make("span.label", {}, "Task"), make("p.said", {}, item.task))] : [];
-    const fill = async () => body.childElementCount || body.append(...task, ...(await this.inside(item)));
+    const fill = async () => {
+      if (body.childElementCount) return;
+      body.append(this.lines.here(item), ...task, ...(await this.inside(item)));
+      for (const label of body.querySelectorAll(".turn > .label")) label.setAttribute("role", "heading"), label.setAttribute("aria-level", "3");
+    };
     if (isOpen) await fill();
     this.row(section, this.lines.of([item, ...(isOpen ? await this.toolsIn(item) : [])]));
     head.addEventListener("click", async () => {
@@ -327,7 +327,7 @@ export class DocumentView extends Marks {
     const origin = item ? await this.run.origin(item.id) : null;
     const text = call ? "" : item.cut || item.json ? await this.run.text(item.box).catch(() => item.text) : item.text ?? "";
     const panel = call ? callPanel(await this.run.call(call), this, origin) : piecePanel(item, this, origin, text);
-    const after = button.closest(".line") ?? button.closest(".paper, .round, .said");
+    const after = button.closest(".line") ?? button.closest(".paper, .round, .said") ?? button.closest(".typed");
     const row = button.closest(".row");
     this.close();
     after.after(panel);

@@ -374,7 +374,7 @@ async function start() {
   report(runs.map((r) => r.summary.notice).filter(Boolean).join(" "));
   await (runs.length > 1 ? startTwo(runs, again) : startOne(runs[0], again));
   if (before.isOver) {
-    say(`The run is over: ${byId("totals").textContent}`);
+    say(`The run is over: ${[...byId("totals").childNodes].map((e) => e.textContent).join(", ")}`);
     history.replaceState(null, "", location.hash || null);
   }
   document.body.dataset.ready = "true";

@@ -63,7 +63,13 @@ export class Lines {
       few.push(make("span.place", {}, `${r.name || "program"}, line ${r.line}`), this.code(r.file, r.line, Math.min(r.to, r.line + room - 1)));
       room -= r.to - r.line + 2;
     }
-    return make("div.source", {}, ...few);
+    return make("div.source", few.length ? { role: "group", "aria-label": "Program" } : {}, ...few);
+  }
+
+  // Returns the lines of an item as an element that can be opened, for a window that is too narrow for the margin.
+  here(item) {
+    const lines = this.of([item]);
+    return lines.childElementCount ? make("details", { class: "lines-here" }, make("summary", {}, lines.firstElementChild.textContent), make("div.source", {}, lines.lastElementChild)) : "";
   }
 
   // Returns the line of a failure, with a mark below it.

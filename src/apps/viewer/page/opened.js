@@ -123,7 +123,7 @@ export function callPanel(call, view, origin = null) {
 
 // Makes the panel of a piece. text: the whole text.
 export function piecePanel(item, view, origin, text) {
-  const title = item.json ? "Value" : { expression: "Expression", code: "Code", call: "Call", person: "Read from a person", file: "Read from a file", tool: "Tool" }[item.kind] ?? "Text";
+  const title = item.json ? "Value" : { expression: "Expression", code: "Code", call: "Call", person: "Read from a person", file: "Read from a file", tool: "Tool" }[item.shape === "typed" ? "person" : item.kind] ?? "Text";
   const acts = make("div.acts", {}, copies("Exact text", () => text), inBoxes(item.box));
   const made = make("div.made-by", {}, valueOf(text, item.json), valuesOf(origin), originOf(origin, view));
   return panel(title, [item.name, took(item.took)], [made, view.lines.of([item])], acts);

@@ -99,7 +99,7 @@ export class Rounds {
       box.replaceWith(...(at > from ? [this.between(item, from, at)] : []), ...rounds, ...(at + ROWS < to ? [this.between(item, at + ROWS, to)] : []));
       rounds[0]?.scrollIntoView({ block: "nearest" });
     };
-    const field = make("input", { type: "number", min: from + 1, max: to, "aria-label": `Iteration, ${from + 1} to ${to}` });
+    const field = make("input", { type: "number", min: from + 1, max: to, placeholder: "Number", "aria-label": `Iteration, ${from + 1} to ${to}` });
     field.addEventListener("change", () => field.value >= from + 1 && field.value <= to && show(Number(field.value) - 1));
     box.append(makeButton({ onclick: () => show(from) }, `${counted(to - from)} iterations, ${from + 1} to ${to}`), " ", field);
     return box;

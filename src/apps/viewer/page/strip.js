@@ -7,9 +7,10 @@ import { clear, counted, inOneLine, make, makeButton, momentSlider, took } from 
 
 const MAX_SINGLE_BARS = 200;
 const LANES = 4; // number of lanes of a strip that is not expanded
-const LANE_PX = 20; // height of a lane in px
+const LANE_PX = matchMedia("(pointer: coarse)").matches ? 34 : 20; // height of a lane in px; that of a bar is in document.css
 const THIN_LANES = 16; // number of lanes when more calls than LANES were open at a time; their bars have no text
 const THIN_PX = 80; // height of all thin lanes together
+const MAX_THIN_PX = 10;
 const COLUMNS = 120;
 // a tick later than this share of the time has its label on its left side, so that the label is inside the page
 const LAST_TICKS = 0.92;
@@ -50,7 +51,7 @@ function lanesOf_(calls, most) {
 // time.
 function thinLanes(calls) {
   const made = lanesOf_(calls.map((c) => ({ ...c, who: "" })), THIN_LANES);
-  return made.isFull ? null : { ...made, px: Math.min(LANE_PX / 2, Math.floor(THIN_PX / made.lanes.length)) };
+  return made.isFull ? null : { ...made, px: Math.min(MAX_THIN_PX, Math.floor(THIN_PX / made.lanes.length)) };
 }
 
 function barOf(c, lane, px, whole) {
@@ -119,7 +120,7 @@ export async function fillStrip(element, run, choose, view) {
   if (element.hidden) return;
   const lanes = make("div.lanes", {});
   const step = TICKS.find((t) => whole / t <= 6) ?? whole;
-  for (let t = 0; t < whole; t += step) lanes.append(place(make("span", { class: t / whole > LAST_TICKS ? "tick before" : "tick" }, t ? took(t) : "0"), t / whole));
+  for (let t = 0; t < whole; t += step) lanes.append(place(make("span", { class: t / whole > LAST_TICKS ? "tick before" : "tick", "aria-hidden": "true" }, t ? took(t) : "0"), t / whole));
   const shown = calls.slice(0, isTall ? 2000 : MAX_SINGLE_BARS);
   let made = lanesOf_(shown, isTall ? 40 : LANES);
   if (made.isFull && !isTall) made = thinLanes(shown);

@@ -103,7 +103,8 @@ export class RowTable {
   }
 }
 
-const CALL_COLUMNS = [["call", "", "num"], ["who", "", ""], ["model", "", ""], ["answer", "", ""], ["time", "took", "num"], ["waited", "waited", "num"], ["in", "tokens_in", "num"], ["out", "tokens_out", "num"], ["cost", "cost", "num"]];
+// the columns of the table of calls; those of numbers are the first ones, since a narrow window shows only the first ones
+const CALL_COLUMNS = [["call", "", "num"], ["time", "took", "num"], ["waited", "waited", "num"], ["in", "tokens_in", "num"], ["out", "tokens_out", "num"], ["cost", "cost", "num"], ["who", "", ""], ["model", "", ""], ["answer", "", ""]];
 
 // Makes the table of model calls. choose(number) opens a call. sort: the column that sorts the rows at first.
 export async function callTable(run, choose, sort, close) {
