@@ -49,7 +49,7 @@ void *pdl_realloc_n(void *p, size_t n, size_t size);
 /* Returns true when n more bytes can be allocated. A caller that is about to make something large
  * asks first, because an error of the program is better than the end of the process. Small requests
  * need not ask. */
-enum { PDL_ALLOC_LARGE = 1 << 20 }; /* bytes; smaller requests skip the question */
+enum { PDL_ALLOC_LARGE = 1 << 20 }; /* bytes; smaller requests need no such check */
 bool pdl_alloc_has_room(size_t n);
 
 /* Notes that this thread took n bytes from the system. Now and then the thread then checks how much

@@ -26,8 +26,8 @@ enum { PDL_ARENA_ALIGN = 8 };
 pdl_arena *pdl_arena_make(void);
 void pdl_arena_free(pdl_arena *a); /* NULL is allowed */
 
-/* These return n bytes that are aligned for pointers, 64-bit integers and doubles. pdl_arena_get
- * fills them with zeros. They live as long as the arena, or until a reset. The result is never
+/* Both functions return n bytes, aligned for pointers, 64-bit integers and doubles; pdl_arena_get
+ * fills them with zeros. The bytes live as long as the arena, or until a reset. The result is never
  * NULL. */
 static inline void *pdl_arena_get(pdl_arena *a, size_t n);
 static inline void *pdl_arena_raw(pdl_arena *a, size_t n);

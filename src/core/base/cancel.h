@@ -60,11 +60,11 @@ enum { PDL_CANCEL_BYTES = 1 << 20 };
  * a part is then copied. */
 PDL_MUST bool pdl_copy_bytes(char *to, const char *from, size_t n, pdl_err *err);
 
-/* Reports of a run are also written after its cancellation, but within PDL_GRACE_MS, because a
- * value may have 2^40 leaves. Between enter and leave, a cancellation of the outer scope takes
- * effect only PDL_GRACE_MS after it was first seen. The struct is all-zero before the first enter.
- * A report that is written in parts enters the same struct again, so that all its parts together
- * have this time. */
+/* The reports of a cancelled run are still written, but they may take PDL_GRACE_MS at most, because
+ * a report of a value with 2^40 leaves would never end. Between enter and leave, a cancellation of
+ * the outer scope takes effect only PDL_GRACE_MS after it was first seen. The struct is all-zero
+ * before the first enter. A report that is written in parts enters the same struct again, so that
+ * all its parts together have this time. */
 enum { PDL_GRACE_MS = 100 };
 typedef struct pdl_cancel_grace {
     pdl_cancel scope;

@@ -186,7 +186,7 @@ void pdl_err_copy(pdl_err *dst, const pdl_err *src);
 /* Returns the name of a kind ("syntax", "rate_limit", ...; static); "none" for PDL_E_NONE. */
 const char *pdl_err_kind_name(pdl_err_kind k);
 
-/* Returns the exit code of the process for an error. It is in the table; for PDL_E_exit, it is the
+/* Returns the exit code of the process for an error: that of the table, or for PDL_E_exit the
  * status. */
 int pdl_err_exit_code(const pdl_err *err);
 

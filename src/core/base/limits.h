@@ -1,5 +1,5 @@
 /* limits.h -- every ceiling with its name, default, minimum and reason. Exceeding one is an
- * ordinary PDL_E_LIMIT error. Compile-time constants PDL_MAX_<NAME> are the defaults.
+ * ordinary PDL_E_limit error. Compile-time constants PDL_MAX_<NAME> are the defaults.
  *
  * A ceiling is right when the largest work that it allows ends soon or can be cancelled. A signal
  * and a budget of seconds take effect within 200 ms, and a library such as GMP cannot be asked to

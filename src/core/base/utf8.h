@@ -51,7 +51,7 @@ size_t pdl_utf8_offset(pdl_str s, size_t k);
 /* Appends s with every invalid byte sequence replaced by U+FFFD. */
 void pdl_utf8_repair(pdl_buf *out, pdl_str bytes);
 
-/* These functions append the text that Python's str methods make. */
+/* The next functions append the text that Python's str methods make. */
 void pdl_utf8_lower(pdl_buf *out, pdl_str s);    /* str.lower(), final sigma included */
 void pdl_utf8_upper(pdl_buf *out, pdl_str s);    /* str.upper(), full mapping: ß -> SS */
 void pdl_utf8_casefold(pdl_buf *out, pdl_str s); /* str.casefold() */

@@ -22,7 +22,7 @@ static inline bool pdl_str_in(pdl_str s, const char *const *words, size_t n) {
 /* Returns true when s is one of the words of an array. */
 #define PDL_STR_IN(s, words) pdl_str_in((s), (words), sizeof(words) / sizeof(words)[0])
 
-/* These compare without the case of ASCII letters. */
+/* Does the same as pdl_str_in, but ignores the case of ASCII letters. */
 static inline bool pdl_str_in_nocase(pdl_str s, const char *const *words, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (pdl_str_eq_nocase(s, pdl_str_of(words[i]))) return true;

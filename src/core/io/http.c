@@ -4,7 +4,8 @@
  * to start and cancel transfers. So libcurl's callbacks only record events, and the user is called
  * after libcurl has returned.
  *
- *    socket or timer ready -> curl_multi_socket_action -> on_body, on_header: append, queue
+ *    socket or timer ready -> curl_multi_socket_action -> pdl_http_on_body, pdl_http_on_header:
+ *                             append, queue
  *                          -> curl_multi_info_read: mark ended, queue
  *                          -> deliver: for each in the queue data(), then done()
  *

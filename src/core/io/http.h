@@ -102,9 +102,9 @@ typedef struct pdl_http_request {
  * and the result is valid until the callback returns. */
 pdl_str pdl_http_seen(const pdl_http *h, uint64_t id, const char *name);
 
-/* Takes requests in place of libcurl, for instance to send many of them together later. The
- * functions are like pdl_http_start and pdl_http_cancel. The carrier calls `done` of a request with
- * the answer that it got. */
+/* A carrier takes requests in place of libcurl, for instance to send many of them together later.
+ * Its functions have the contracts of pdl_http_start and pdl_http_cancel. When the answer to a
+ * request has arrived, the carrier calls `done` of this request. */
 typedef struct pdl_http_carrier {
     void *user;
     uint64_t (*start)(void *user, const pdl_http_request *req);

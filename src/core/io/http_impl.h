@@ -93,7 +93,7 @@ static inline bool has_tls(const char *url) {
 size_t pdl_http_on_body(char *p, size_t size, size_t n, void *user);
 size_t pdl_http_on_header(char *p, size_t size, size_t n, void *user);
 
-/* Writes all settings of a handle except the body and the parts of the URL. */
+/* http_setup.c: writes all settings of a handle except the body and the parts of the URL. */
 void pdl_http_put_setup(const pdl_http_request *r, pdl_buf *out);
 /* Sets all options that the handle does not have from the previous request. Returns false when
  * libcurl does not support an option. */

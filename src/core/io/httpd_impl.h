@@ -2,7 +2,7 @@
  * (httpd_answer.c). Private to these two.
  *
  * A function of httpd_answer.c appends to the output of a connection and sets the events that are
- * watched; it sends nothing, and ends no exchange. Bytes are sent in the turn of a connection alone
+ * watched; it sends nothing, and ends no exchange. Bytes are sent only in the turn of a connection
  * (pdl_httpd_flush), so a user may write in pieces of any size, and a connection is not freed while
  * the user writes. httpd.c decides when an answer is due, how long a client may take, and whether a
  * connection stays open.
@@ -19,8 +19,8 @@
 
 enum {
     HTTPD_SCRATCH = 65536, /* bytes read in a turn of a connection */
-    /* A body up to this size is read to its end when its request is refused. It is never refused
-     * because all bodies together are too long. */
+    /* When a request with a body of at most this size is refused, its body is read to the end. Such
+     * a body is accepted even when all bodies together are too long. */
     SMALL_BODY = 65536
 };
 

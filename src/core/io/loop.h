@@ -23,8 +23,8 @@ typedef struct pdl_loop pdl_loop;
  * process. */
 void pdl_loop_use_alloc(void);
 
-/* Makes a loop, and makes the process ignore SIGPIPE unless it handles it: a closed pipe is then an
- * error of the write. */
+/* Makes a loop. Unless the process has a handler for SIGPIPE, makes the process ignore this signal,
+ * so that a write to a closed pipe fails with an error. */
 pdl_loop *pdl_loop_new(void);
 /* Does the same as pdl_loop_new, but returns NULL when the process is out of descriptors. */
 pdl_loop *pdl_loop_try(void);
@@ -44,9 +44,9 @@ bool pdl_loop_is_open(const pdl_loop *l);
  * other. */
 void pdl_loop_wake(pdl_loop *l);
 
-/* An embedder with its own event loop uses these two. The descriptor is readable when there is
- * something to do. pdl_loop_deadline_ms returns the maximum number of milliseconds to wait (-1
- * means no limit). */
+/* For embedders with another event loop. pdl_loop_fd returns a descriptor that is readable when
+ * pdl_loop_run has something to report. pdl_loop_deadline_ms returns how many milliseconds the
+ * embedder may wait before it calls pdl_loop_run; -1 means no limit. */
 int pdl_loop_fd(const pdl_loop *l);
 int pdl_loop_deadline_ms(const pdl_loop *l);
 
@@ -54,12 +54,13 @@ int pdl_loop_deadline_ms(const pdl_loop *l);
 
 typedef struct pdl_timer pdl_timer;
 
-/* Calls fn(user) once, ms from now. The timer is released after its call; pdl_timer_stop may be
- * called before. */
+/* Calls fn(user) once, ms from now. The timer is released after the call of fn; before that,
+ * pdl_timer_stop may be called. */
 pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user);
 /* Stops and releases a timer before it fires. NULL is allowed. */
 void pdl_timer_stop(pdl_timer *t);
-/* Starts a timer that does not keep the loop open. It fires while something else is waited for. */
+/* Starts a timer that does not keep the loop open, so it fires only while something else keeps the
+ * loop open. */
 pdl_timer *pdl_timer_background(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user);
 
 /* --- descriptors: pipes, sockets, terminals --------------------------------------------------- */
@@ -67,13 +68,13 @@ pdl_timer *pdl_timer_background(pdl_loop *l, uint64_t ms, void (*fn)(void *user)
 typedef struct pdl_watch pdl_watch;
 enum { PDL_WATCH_READ = 1, PDL_WATCH_WRITE = 2 };
 
-/* Calls fn(user, events) whenever fd (not a regular file) is ready, until stopped; level triggered.
- * An error of the descriptor is reported as all requested events. Does not own fd. Returns NULL
- * when fd cannot be watched. */
+/* Calls fn(user, events) in each turn in which fd is ready, until the watch is stopped. fd is not a
+ * regular file. An error of the descriptor is reported as all requested events. Does not own fd.
+ * Returns NULL when fd cannot be watched. */
 pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *user, int events),
                            void *user);
-/* Watches for reading without keeping the loop open: reports come while something else is waited
- * for. Its events cannot be changed. */
+/* Watches for reading without keeping the loop open, so it reports only while something else keeps
+ * the loop open. The events of this watch cannot be changed. */
 pdl_watch *pdl_watch_background(pdl_loop *l, int fd, void (*fn)(void *user, int events),
                                 void *user);
 /* Changes the events to watch. With 0, no event is watched, and the watch does not keep the loop

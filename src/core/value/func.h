@@ -12,8 +12,8 @@
 typedef struct pdl_func {
     pdl_ext ext;
     pdl_val name; /* str or null */
-    /* These are absent until pdl_func_about makes them, except for the declaration of a tool
-     * server. */
+    /* The next three members are absent until pdl_func_about makes them. Only a function of a tool
+     * server has its signature from the start. */
     pdl_val signature; /* dict (tool declaration), or null when it cannot be made */
     pdl_val params;    /* dict name -> type as written, or null */
     pdl_val spec;      /* type of results as written, or null */
@@ -22,9 +22,9 @@ typedef struct pdl_func {
     void (*describe)(struct pdl_func *f);
 } pdl_func;
 
-/* Returns the function, whose signature and params may still be absent. An absent signature has no
- * label, and would have none: only a signature from a tool server has a label, and it is there from
- * the start. */
+/* Returns the function, whose signature and params may still be absent. Code that needs only the
+ * label of the signature may use this function: only signatures of tool servers have labels, and
+ * these are never absent. */
 static inline pdl_func *pdl_func_of(pdl_vref v) { return (pdl_func *)(void *)pdl_obj_of(v); }
 
 /* Returns the function with signature and params. They are made on demand: most functions are only

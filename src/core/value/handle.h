@@ -46,9 +46,9 @@ pdl_val pdl_handle_new(uint64_t id, pdl_val type_name, pdl_val str, pdl_val repr
                        int64_t len);
 static inline pdl_handle *pdl_handle_of(pdl_vref v) { return (pdl_handle *)(void *)pdl_obj_of(v); }
 
-/* Records for every object in v that it came with this label. */
+/* Records the label with which every object in v arrived. */
 void pdl_handles_made(pdl_vref v, pdl_label label);
-/* Returns the labels that the objects in v came with. */
+/* Returns the labels with which the objects in v arrived. */
 pdl_label pdl_handles_making(pdl_vref v);
 /* Returns the labels of the conditions that chose this value among others. They count as unbounded,
  * since the number of choices is unknown. */

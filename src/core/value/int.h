@@ -30,8 +30,8 @@ PDL_MUST bool pdl_num_neg(pdl_vref a, pdl_val *out, pdl_err *err); /* -a of a nu
 pdl_val pdl_num_abs(pdl_vref a);
 
 /* Computes every binary operator of expressions, on any operands, with Python's messages: numbers,
- * str + str, list + list, * repetition, contexts with + and *. Only `str % x` is in
- * native/format.h. */
+ * str + str, list + list, * repetition, contexts with + and *. Only `str % x` is elsewhere
+ * (pdl_format_percent of native/native.h). */
 PDL_MUST bool pdl_val_arith(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err);
 
 /* Returns -1, 0 or 1, or 2 when one is NaN. Exact for int against float. Numbers and bools only. */

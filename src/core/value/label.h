@@ -58,12 +58,13 @@ enum {
     PDL_LABEL_SOURCES = 16
 };
 
-/* These bits describe the possible values, besides the origins. A value with neither UNBOUNDED nor
- * UNSHAPED is bounded: it was checked to be one of a few values (a boolean, an enum, an integer
- * between two bounds, an object of bounded values). A value with UNBOUNDED alone was checked to be
- * a list of such values, or to match a pattern. SEVERAL marks a container into which the program
- * has put more than one value with an origin; each of them may be bounded, but a hundred booleans
- * are a text. Only values with an origin have these bits. */
+/* How much a value with an origin can say. A text of a model can be any instruction, while a
+ * checked boolean is one of two values. A value without UNBOUNDED and UNSHAPED is bounded: a check
+ * has shown that it is one of a few values (a boolean, an enum, an integer between two bounds, an
+ * object of bounded values). UNBOUNDED without UNSHAPED means that a check has shown a list of
+ * bounded values, or a text that matches a pattern. SEVERAL marks a container into which the
+ * program has put more than one value with an origin: a hundred bounded booleans together can carry
+ * a text. A value without an origin has none of these bits. */
 enum {
     PDL_LABEL_UNBOUNDED = 1 << PDL_LABEL_ORIGIN_BITS,
     PDL_LABEL_UNSHAPED = 1 << (PDL_LABEL_ORIGIN_BITS + 1),
@@ -80,34 +81,38 @@ const char *pdl_label_name(size_t bit);
 
 /* Returns the origins alone. */
 static inline pdl_label pdl_label_origins(pdl_label l) { return l & (pdl_label)PDL_LABEL_ORIGINS; }
-/* Returns the label of text that is made of labelled parts: it may be anything. */
+/* Returns the label of a text that is made of parts with the label l. Such a text is not bounded,
+ * even when each part is. */
 static inline pdl_label pdl_label_built(pdl_label l) {
     return pdl_label_origins(l) ? l | PDL_LABEL_FREE : l;
 }
-/* Returns the label of the result that an operation makes of two values. Two bounded operands have
- * too many results together, so their result is not bounded. A truth value with any origins is
- * bounded. */
+/* Returns the label of the result that an operation makes of two values. When both values have an
+ * origin, the result is not bounded, because two bounded operands together may have too many
+ * results. */
 static inline pdl_label pdl_label_combined(pdl_label a, pdl_label b) {
     bool both = pdl_label_origins(a) && pdl_label_origins(b);
     return both ? a | b | PDL_LABEL_FREE : a | b;
 }
-/* Returns the label of a container with the label a after it got a part with the label b. */
+/* Returns the label of a container after a part was put into it. a: the label of the container
+ * before that; b: the label of the part. */
 static inline pdl_label pdl_label_gathered(pdl_label a, pdl_label b) {
     bool both = pdl_label_origins(a) && pdl_label_origins(b);
     return both ? a | b | (pdl_label)PDL_LABEL_SEVERAL : a | b;
 }
+/* Returns the label of a truth value that was computed from a value with the label l. A truth value
+ * is bounded, whatever it was computed from. */
 static inline pdl_label pdl_label_of_truth(pdl_label l) { return l & ~(pdl_label)PDL_LABEL_FREE; }
 
-/* Returns the label of a value that leaves its run. It has no bits of sources, because they mean
- * other sources in another run. */
+/* Returns the label of a value that leaves its run. The bits of sources are removed, because they
+ * mean other sources in another run. */
 static inline pdl_label pdl_label_elsewhere(pdl_label l) {
     pdl_label named = pdl_label_origins(l) >> PDL_LABEL_NAMED_BIT;
     pdl_label kept = l & (((pdl_label)1 << PDL_LABEL_SOURCE_BIT) - 1);
     return named ? kept | (pdl_label)PDL_LABEL_ELSEWHERE : kept;
 }
 
-/* Removes these origins from v and all its parts. A value that keeps no origin has no label at all.
- * Takes v. Used for `endorse`. */
+/* Removes these origins from v and all its parts, for `endorse`. A value that keeps no origin has
+ * no label at all. Takes v. */
 pdl_val pdl_without_labels(pdl_val v, pdl_label origins);
 
 /* Labels a value of a host program or of an earlier run: a part without an origin gets this origin.
@@ -121,8 +126,8 @@ typedef struct pdl_redaction {
     const void *user; /* borrowed */
     void (*name)(const void *user, pdl_label labels, pdl_buf *out);
 } pdl_redaction;
-/* Returns true when m covers values with the label l. NULL is a redaction that covers nothing,
- * here and below. */
+/* Returns true when m covers values with the label l. In this function and the following ones, m
+ * may be NULL, which covers nothing. */
 static inline bool pdl_redaction_covers(const pdl_redaction *m, pdl_label l) {
     return m && (m->labels & l) != 0;
 }

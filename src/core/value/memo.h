@@ -25,7 +25,8 @@ typedef struct pdl_memo_entry {
 typedef struct pdl_memo {
     size_t visits;
     PDL_VEC(pdl_memo_entry) done;
-    pdl_idmap place; /* maps an object and a way of walking to an index in done, plus one */
+    /* maps an object and a way of walking to 1 + the index of their result in `done` */
+    pdl_idmap place;
 } pdl_memo;
 
 /* Counts a visit of v, a value with an object. `way` is a number from 0 to 3 by which the caller

@@ -38,7 +38,7 @@ static inline void pdl_obj_free(pdl_obj *o) {
     pdl_free(o);
 }
 
-/* A set, dict view or undefined: an object with one value inside. */
+/* A set, a dict view and an undefined value are objects with one value inside. */
 typedef struct pdl_boxobj {
     pdl_obj head; /* bits: the kind of a view */
     pdl_val in;

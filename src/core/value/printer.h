@@ -18,8 +18,8 @@ typedef struct pdl_printer {
     size_t check_at;
 } pdl_printer;
 
-/* Appends repr(), or str() when `repr` is false. They differ for strings, dates, undefined and
- * extension objects, never inside of containers. */
+/* Appends repr(), or str() when `repr` is false. Both differ for strings, dates, undefined and
+ * extension objects. Inside of containers they are the same. */
 PDL_MUST bool pdl_print(pdl_printer *p, pdl_vref v, bool repr);
 PDL_MUST bool pdl_print_context(pdl_printer *p, pdl_vref c);
 

@@ -60,7 +60,7 @@ enum {
     PDL_F_PROMISE = 1, /* the value is, or may contain, an unfilled promise */
     PDL_F_SAFE = 2,    /* a text that is marked safe (Markup) */
     PDL_F_HANDLE = 4,  /* the value is, or may contain, a worker handle */
-    /* a container whose parts each have all their labels; see pdl_label_of_part */
+    /* a container in which each part has all its labels itself; see pdl_label_of_part */
     PDL_F_PARTS = 8,
     PDL_F_MODULE = 16, /* the dict of an import; see pdl_dict_first_shown */
 };

@@ -103,7 +103,8 @@ typedef struct pdl_check_watch {
     void (*after)(void *user, const pdl_block *b, pdl_scope_view *scope, const pdl_ty *result);
 } pdl_check_watch;
 
-/* Questions about models. Other rooms answer them, which this room may not include. */
+/* Questions about models. The caller answers them, because this code may not include the tables of
+ * models. */
 typedef struct pdl_check_models {
     void *user;
     /* Returns false when no provider is known for the model. The reason is appended to text, and

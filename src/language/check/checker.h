@@ -51,8 +51,9 @@ typedef struct pdl_checker {
     unsigned depth;  /* depth of includes */
     unsigned inside; /* number of programs around the current one that are texts in code blocks */
     unsigned n_near; /* number of names for which a suggestion was searched */
-    /* variables of the program: whether prompts with them differ, and the blocks that define those
-     * that have one definition; see unstable.c */
+    /* Facts about the variables of the program (changing_names.c). prompt_names: the kind of each
+     * variable, a pdl_prompt_name. prompt_blocks: the defining block of each variable that has only
+     * one. */
     pdl_map prompt_names, prompt_blocks;
     bool knows_prompt_names;
 } pdl_checker;
@@ -72,25 +73,25 @@ void pdl_checker_lint_prefix(pdl_checker *c, const pdl_block *b);
  * changes when one of these values does. */
 typedef enum { PDL_NAME_OTHER = 1, PDL_NAME_IS_WRITTEN, PDL_NAME_CHANGES } pdl_prompt_name;
 bool pdl_checker_name_is(pdl_checker *c, pdl_str name, pdl_prompt_name kind);
-/* Returns the text of the only definition of the variable, at the first call with this name, and
- * NULL otherwise. */
+/* Returns the text of a variable that has only one definition. Returns NULL for other variables,
+ * and when the function was called before with this name, so that each text is examined once. */
 const pdl_tree *pdl_checker_take_prompt(pdl_checker *c, pdl_str name);
 /* Returns true for an expression that draws at random. */
 bool pdl_checker_node_draws(const pdl_xnode *x);
 bool pdl_checker_has_letter(pdl_str s);
 void pdl_checker_forget_prompts(pdl_checker *c);
-/* Offers to move one sentence to the end of the text. It is the sentence that has the changing
- * parts, from first to last (unstable_fix.c). */
+/* Offers to move the sentence with the changing parts to the end of the text (unstable_fix.c).
+ * first, last: where the first and the last changing part begin. */
 void pdl_checker_move_sentence(pdl_checker *c, pdl_diag *d, const pdl_node *n,
                                const pdl_xlist *parts, uint32_t first, uint32_t last);
 
-/* These handle definitions and uses (names.c). */
+/* The functions from here on handle definitions and uses of names (names.c). */
 void pdl_checker_define(pdl_checker *c, pdl_def_kind kind, pdl_str name, const pdl_ty *type,
                         pdl_loc loc);
 bool pdl_checker_has(const pdl_checker *c, pdl_str name);
 void pdl_checker_predefine(pdl_checker *c);
-/* Forgets the values of the names that the body of a loop defines. They are unknown at its start
- * because the body may run again. */
+/* Forgets the values of the names that the body of a loop defines. At the start of the body they
+ * are unknown, because the body may run again. */
 void pdl_checker_loosen_body(pdl_checker *c, const pdl_block *body);
 /* Reports the names that an expression reads and that are not defined. lenient is set for a
  * template, where an undefined name prints as nothing. */
@@ -106,16 +107,16 @@ void pdl_checker_narrow(pdl_checker *c, const pdl_xnode *x);
 /* Reports local names from mark on that were never read, and leaves their scope. */
 void pdl_checker_leave(pdl_checker *c, size_t mark);
 
-/* These infer types of expressions (infer.c). pdl_checker_expr reports problems and returns the
- * type. pdl_checker_tree does so for data with expressions inside. */
+/* pdl_checker_expr reports the problems of an expression and returns its type (infer.c).
+ * pdl_checker_tree does the same for data with expressions inside. */
 const pdl_ty *pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node,
                                pdl_loc loc);
 const pdl_ty *pdl_checker_tree(pdl_checker *c, const pdl_tree *t);
 
-/* pdl_checker_printed reports a function whose text would be printed. Its message about a method
- * says that the method is not called, and how to read a field that it hides (uncalled.c). It takes
- * time linear in the length of the expression to find the mark, so a caller with many parts calls
- * pdl_checker_is_function first. */
+/* pdl_checker_printed reports a function whose text would be printed. For a method, the message
+ * says that the method is not called, and how to read a field of the same name (uncalled.c).
+ * Finding the mark takes time linear in the length of the expression, so a caller with many parts
+ * calls pdl_checker_is_function first. */
 bool pdl_checker_is_function(const pdl_ty *t);
 void pdl_checker_printed(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc mark);
 void pdl_checker_hint_method(pdl_checker *c, pdl_diag *d, const pdl_ty *t);
@@ -141,7 +142,7 @@ const pdl_ty *pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self
 /* Checks the fields that belong to the block's kind. Returns the type of its result (kinds.c). */
 const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self);
 
-/* These handle parser, spec and joins (results.c). */
+/* The next functions are about parsers, specs and joins (results.c). */
 const pdl_ty *pdl_checker_parsed(pdl_checker *c, const pdl_block *b, const pdl_ty *t);
 const pdl_ty *pdl_checker_fitted(pdl_checker *c, const pdl_block *b, const pdl_ty *t);
 void pdl_checker_params(pdl_checker *c, const pdl_params *p);
@@ -156,12 +157,12 @@ const pdl_ty *pdl_checker_joined(pdl_checker *c, const pdl_join *join, const pdl
 /* Checks `match` (match_cases.c). */
 const pdl_ty *pdl_checker_match(pdl_checker *c, const pdl_b_match *b);
 
-/* These are in code_blocks.c. */
+/* The next functions are about code blocks and calls of models (code_blocks.c). */
 const pdl_ty *pdl_checker_code(pdl_checker *c, const pdl_b_code *b);
 /* Marks every word of the text as used, since it may be a variable that the text reads. */
 void pdl_checker_use_words(pdl_checker *c, pdl_str text);
-/* These check commands and programs (literals.c). t is the text when it is written in the program,
- * and NULL otherwise. */
+/* pdl_checker_command and pdl_checker_program check commands and programs (literals.c). t is the
+ * text when it is written in the program, and NULL otherwise. */
 void pdl_checker_command(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t);
 void pdl_checker_program(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t);
 void pdl_checker_model(pdl_checker *c, const pdl_b_model *b);
@@ -170,18 +171,19 @@ void pdl_checker_model(pdl_checker *c, const pdl_b_model *b);
 void pdl_checker_parameter(pdl_checker *c, const pdl_node *value, pdl_str model, pdl_str name,
                            const pdl_ty *t);
 
-/* These check messages, and a parameter that services get unchanged (sent_objects.c). n and tree
- * may be NULL. Returns false when a wrong type was reported. */
+/* pdl_checker_messages checks messages. pdl_checker_sent checks a parameter that services get
+ * unchanged (sent_objects.c). n and tree may be NULL. Returns false when a wrong type was
+ * reported. */
 void pdl_checker_messages(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc);
 bool pdl_checker_sent(pdl_checker *c, pdl_str name, const pdl_tree *tree, const pdl_ty *t,
                       const pdl_node *n, pdl_loc loc);
 
-/* These check calls of functions of the program (calls.c). */
+/* The next two functions check calls of functions of the program (calls.c). */
 const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b);
 /* values is the number of values that are folded. When it is less than 2, f may never be called. */
 void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values);
 
-/* These are in lint.c. */
+/* The next functions find constructs that run but are rarely intended (lint.c). */
 void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b);
 void pdl_checker_lint_role(pdl_checker *c, pdl_str role, pdl_loc loc, pdl_loc value);
 void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main);
@@ -195,8 +197,7 @@ void pdl_checker_norway_key(pdl_checker *c, const pdl_node *key);
 void pdl_checker_norway_number(pdl_checker *c, const pdl_node *n);
 void pdl_checker_norway_grouped(pdl_checker *c, const pdl_node *n);
 
-/* These check texts that users wrote as if YAML had other rules: in a block, an entry of an object
- * (suspect_texts.c). */
+/* The next functions find texts that are written as if YAML had other rules (suspect_texts.c). */
 void pdl_checker_lint_written(pdl_checker *c, const pdl_block *b);
 void pdl_checker_lint_name(pdl_checker *c, pdl_str name, pdl_loc loc, pdl_loc mark);
 void pdl_checker_lint_pair(pdl_checker *c, const pdl_node *map, const pdl_pair *pair);
@@ -204,8 +205,9 @@ void pdl_checker_lint_pair(pdl_checker *c, const pdl_node *map, const pdl_pair *
 /* Checks a text for variables in the form of other template languages (foreign_templates.c). */
 void pdl_checker_lint_forms(pdl_checker *c, const pdl_tree *t);
 
-/* Reports a problem (problems.c). Returns NULL when the checker is quiet. FILE:LINE prints loc, and
- * mark is the exact span. An error becomes a warning when it is caught or never reached. */
+/* Reports a problem (problems.c). Returns NULL when the checker is quiet. loc is the place that is
+ * printed as FILE:LINE, and mark is the exact span. An error becomes a warning when it is caught or
+ * never reached. */
 PDL_PRINTF(5, 6)
 pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_rule_id rule, pdl_loc loc, pdl_loc mark,
                            const char *fmt, ...);
@@ -213,17 +215,16 @@ pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_rule_id rule, pdl_loc loc, pdl_lo
 PDL_PRINTF(3, 4) void pdl_checker_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...);
 /* Returns false when further comparisons of names would take too long. */
 bool pdl_checker_may_suggest(pdl_checker *c);
-/* Adds an edit to the fix of d. Only for a fix that is certainly right. */
+/* Adds an edit to the fix of d. Called only for a fix that is certainly right. */
 void pdl_checker_fix(pdl_checker *c, pdl_diag *d, pdl_loc at, pdl_str text);
 void pdl_checker_relate(pdl_checker *c, pdl_diag *d, pdl_loc loc, const char *text);
 /* Makes d a warning, although its rule is an error. */
 void pdl_checker_soften(pdl_diag *d);
 
-/* These return the place of a field's value, or of its key. */
+/* Returns the place of a field's value, or else what pdl_field_loc returns. */
 pdl_loc pdl_checker_value_loc(const pdl_block *b, const char *key);
 
-/* These check the fields that are objects (records.c). pdl_checker_retry also checks what retry
- * reads. */
+/* The next three functions check the fields that are objects (records.c). */
 void pdl_checker_retry(pdl_checker *c, const pdl_block *b);
 void pdl_checker_budget(pdl_checker *c, const pdl_budget_field *budget);
 void pdl_checker_aggregator(pdl_checker *c, const pdl_agg *agg);

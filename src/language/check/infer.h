@@ -27,14 +27,14 @@ const pdl_ty *pdl_infer_used(const pdl_infer *in, const pdl_xnode *x, const pdl_
 
 /* Returns the type of a tree (infer.c). */
 const pdl_ty *pdl_infer_type(pdl_infer *in, const pdl_xnode *x);
-/* Returns the rule for a text that cannot be read. It is the rule for an unknown filter or test, or
- * else `other`. */
+/* Returns the rule for a text that cannot be read: the rule for an unknown filter or test, if that
+ * is the reason, and otherwise `other`. */
 pdl_rule_id pdl_infer_fault_rule(const pdl_xfault *f, pdl_rule_id other);
 
 /* Checks a statement of a template (jinja.c). */
 void pdl_infer_statement(pdl_infer *in, const pdl_xnode *x);
 
-/* These are in operators.c. */
+/* The next functions return the types of operators, attributes and items (operators.c). */
 const pdl_ty *pdl_infer_unary(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a);
 const pdl_ty *pdl_infer_binary(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a, const pdl_ty *b);
 /* Returns the type of one comparison of a chain. */
@@ -46,7 +46,7 @@ const pdl_ty *pdl_infer_item(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t)
 /* Reports the call of a method that hides a function of the object (uncalled.c). */
 void pdl_infer_hidden(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee);
 
-/* These are in calls.c. */
+/* The next functions return the types of calls, filters and tests (calls.c). */
 const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee);
 const pdl_ty *pdl_infer_filter(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
 const pdl_ty *pdl_infer_test(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);

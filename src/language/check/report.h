@@ -15,7 +15,7 @@ typedef enum {
     PDL_REPORT_GITHUB /* workflow commands of GitHub: ::error file=... */
 } pdl_report_form;
 
-/* Returns false when there is no such form. */
+/* Returns false when no form has this name. */
 bool pdl_report_form_find(pdl_str word, pdl_report_form *out);
 
 /* Returns a diagnostic as an owned dict with file, line, column, end_line, end_column, severity,

@@ -1,4 +1,5 @@
-/* layout.h -- the steps of formatting. Each step makes a text of a text. Private to fmt.
+/* layout.h -- the steps of formatting. Each step takes the text of a program and makes the next
+ * text. Private to fmt.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -77,7 +77,8 @@ typedef struct pdl_block_rare {
 #undef PDL_HEAD_MEMBER
 #undef PDL_RARE_MEMBER
 
-extern const pdl_block_rare pdl_block_no_rare; /* the part whose members are all empty */
+/* shared by all blocks that have none of these fields */
+extern const pdl_block_rare pdl_block_no_rare;
 
 /* The common part of every block, and the first member `head` of each kind's struct. The members of
  * the rows HEAD of common.def come directly after `kind`, because the first of them fit into the
@@ -90,7 +91,7 @@ struct pdl_block {
 #include "lang/common.def"
     pdl_loc loc; /* FILE:LINE of the block */
     const pdl_node *node;
-    /* Never NULL: blocks without any of these fields share an empty one. */
+    /* Never NULL; pdl_block_no_rare when the block has none of these fields. */
     const pdl_block_rare *rare;
 };
 #undef PDL_HEAD_MEMBER

@@ -75,8 +75,7 @@ void pdl_loader_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const
 void pdl_loader_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err); /* takes err */
 void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *known,
                         size_t n_known); /* reports "Field not allowed: KEY" */
-/* Adds help to the last diagnostic, for a value n in a place for an object with names
- * (load_block.c). */
+/* Adds help to the last diagnostic, for a value n in a place for an object with names. */
 void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n);
 /* Adds help to the last diagnostic, for a text n in a place for a list. The text is one word, or
  * words with commas or blanks between them; words in quotes or brackets belong together. */
@@ -95,8 +94,8 @@ const char *pdl_part_advice(pdl_str word, const pdl_str *known, size_t n_known);
 const char *pdl_word_advice(pdl_str word, const pdl_str *known, size_t n_known);
 /* Returns what to write for a value of the wrong form of this field, or NULL. */
 const char *pdl_form_advice(pdl_str field, const pdl_node *n);
-/* Reports a missing field. n is the mapping that lacks the field. Its unknown keys were reported
- * before. */
+/* Reports a missing field. n is the mapping that lacks the field. It is called after the unknown
+ * keys of n were reported, because one of them may be the misspelt field. */
 void pdl_loader_missing(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *field);
 void pdl_loader_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -111,7 +110,7 @@ pdl_val pdl_loader_own(pdl_loader *l, pdl_val v);
 void pdl_loader_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair);
 bool pdl_loader_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_field *out);
 
-/* --- pdl_loader_tree.c: data with expressions ------------------------------------------------- */
+/* --- load_tree.c: data with expressions ------------------------------------------------------- */
 const pdl_tree *pdl_loader_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc);
 /* Reads arguments of a call. For an argument of the form {data: X, raw: true}, the value is X as
  * written. */

@@ -143,7 +143,8 @@ void pdl_name_advise(pdl_str name, bool called, bool dotted, struct pdl_buf *out
 /* pdl_attribute_advice and pdl_fields_advise give the text that a user should write in place of
  * x.name, such as `x.push`, where x has no such attribute. called: the program calls x.name, so it
  * means a method. pdl_failure_advice gives advice for the message of an operator or filter that
- * failed. All three return or append nothing when they know no advice. */
+ * failed. When no advice is known, pdl_fields_advise appends nothing, and the other two return an
+ * empty text. */
 pdl_str pdl_attribute_advice(pdl_str name);
 /* Returns the word in the text that begins with the name and continues with a dash, such as my-var
  * for the name my. Returns an empty text when there is no such word. */

@@ -136,7 +136,7 @@ bool pdl_is_ascii(pdl_vref s); /* each code point has one byte */
 
 /* A parsed "address.city" or "age,name.0". It has one path for each part. */
 typedef struct pdl_getter {
-    pdl_val paths;  /* a list of lists of keys; absent for the item itself */
+    pdl_val paths;  /* the paths, each a list of keys; absent when the item itself is the result */
     bool multi;     /* the result is a list with a value for each path */
     bool fold;      /* texts are compared in lower case */
     pdl_vref deflt; /* borrowed; absent when there is no default */

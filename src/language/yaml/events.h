@@ -2,8 +2,8 @@
  * to yaml.
  *
  * Runs and editors use the same reader. A strict reader stops at the first error, which has the
- * words and the place of PyYAML's error. A tolerant reader (pdl_yreader_recover) notes the error
- * and continues; see resync.c.
+ * words and the place of PyYAML's error. A tolerant reader (pdl_yreader_new_tolerant) notes the
+ * error and continues; see resync.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

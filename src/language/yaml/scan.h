@@ -96,7 +96,9 @@ typedef struct pdl_yscan {
     const char *text, *end; /* PDL_SOURCE_PAD NULs follow */
     const char *pos;
     const char *line; /* where the current line begins */
-    const char *high; /* all bytes from line up to here are ASCII; unknown when <= line */
+    /* all bytes from `line` up to this place are ASCII; not known when the place is not after
+     * `line` */
+    const char *high;
     const char *column_at;
     uint32_t column_cp; /* characters of the line up to column_at */
     bool done, allow_key;
@@ -220,7 +222,7 @@ static inline pdl_ytoken *pdl_ypush(pdl_yscan *s, pdl_yt_kind kind, const char *
 void pdl_yscan_comment(pdl_yscan *s);
 /* Reads blanks, perhaps a comment, and the end of the line. */
 bool pdl_yscan_rest_of_line(pdl_yscan *s);
-/* These read scalars from s->pos (scan_text.c). */
+/* The next three functions read scalars from s->pos (scan_text.c). */
 bool pdl_yscan_plain(pdl_yscan *s);
 bool pdl_yscan_quoted(pdl_yscan *s);
 bool pdl_yscan_block(pdl_yscan *s);
@@ -228,7 +230,7 @@ bool pdl_yscan_block(pdl_yscan *s);
  * collection or scalar that began at start has no end (resync.c). */
 bool pdl_ytolerant_ends(pdl_yscan *s, const char *start);
 bool pdl_ytolerant_key(const pdl_yscan *s, const pdl_ykey *k, uint32_t end);
-/* These are in scan_name.c. */
+/* The remaining functions are in scan_name.c. */
 bool pdl_yscan_anchor(pdl_yscan *s);
 bool pdl_yscan_tag(pdl_yscan *s);
 bool pdl_yscan_directive(pdl_yscan *s);

@@ -23,7 +23,7 @@
 #define PDL_YTREE_TOKENS(X)                                                                        \
     X(COMMENT, "comment") /* from '#' to the end of the line */                                    \
     X(SKIPPED, "skipped") /* text that recovery skipped; may have several lines */                 \
-    X(SCALAR, "scalar")   /* with its quotes, or with the header of a block scalar */              \
+    X(SCALAR, "scalar")   /* includes quotes, or the header of a block scalar */                   \
     X(ALIAS, "alias")                                                                              \
     X(ANCHOR, "anchor")                                                                            \
     X(TAG, "tag")                                                                                  \

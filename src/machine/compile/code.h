@@ -1,5 +1,6 @@
 /* code.h -- pdl_code: one bytecode for blocks, expressions and templates, with a source place for
- * each instruction. Runs share it; instructions never change, but bodies of functions may be added.
+ * each instruction. Runs share a pdl_code. Its instructions never change, but bodies of functions
+ * may be added.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -79,7 +80,7 @@ typedef struct pdl_blockinfo {
     /* the parts of the block do not print; its value is printed at the end */
     bool silent;
     bool has_parser;
-    bool is_replaced;  /* `contribute` gives another result, which alone is printed */
+    bool is_replaced;  /* `contribute` replaces the result, and only the replacement is printed */
     bool is_refusable; /* after a refused attempt, the next attempt may print something else */
     bool leaf;
     bool has_handler; /* the block has retry, fallback or expectations */
@@ -134,7 +135,8 @@ typedef enum {
         PDL_PTR_TYPE_COUNT
 } pdl_ptr_type;
 
-/* The lists of a loop's `for`, its bound, and the variable that counts. */
+/* The parts of a loop: the lists of its `for`, its bound, and the variable that counts its
+ * rounds. */
 typedef struct pdl_fors_info {
     uint32_t n;     /* number of names, and of lists, of `for` */
     bool has_for;   /* the block has `for`, which may have no lists */
@@ -151,7 +153,8 @@ typedef struct pdl_map_info {
 
 typedef struct pdl_func_info {
     const pdl_b_function *block;
-    pdl_name name; /* name of the map, which is bound in its body; 0 when the map has no name */
+    /* name of the function, which is bound in its body; 0 when the function has no name */
+    pdl_name name;
     pdl_str name_text;
     uint32_t entry; /* 0 when the body has no code yet (pdl_compile_function) */
     pdl_name *params;
@@ -170,8 +173,8 @@ struct pdl_code {
     /* the standard library: errors in it are reported at the line of the program */
     bool stdlib;
     pdl_val signatures; /* for a tool server: dict from functions to declarations; else absent */
-    /* Labels of the computed text from which the code was made. The constants of the code have
-     * them. */
+    /* Labels of the computed text from which the code was made. Each constant of the code has these
+     * labels, too. */
     pdl_label label;
     /* For a module that has a policy: its bit among such modules, and the sandbox profile of the
      * policy (absent when the policy has none). The builder of the code sets both. */

@@ -57,7 +57,7 @@ void pdl_cache_split(pdl_cache *c, pdl_cache_view_fn *fn, void *user);
  * instance a full disk), also at later calls. */
 PDL_MUST bool pdl_cache_finish(pdl_cache *c, pdl_err *err);
 
-/* Returns true when poll can deliver answers without waiting. */
+/* Returns how many effects were answered from the file. */
 size_t pdl_cache_answered(const pdl_cache *c);
 
 /* Returns true when there are answers that poll delivers without waiting. */

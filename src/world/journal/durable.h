@@ -53,8 +53,8 @@ PDL_MUST bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, boo
 bool pdl_durable_asks(const pdl_durable *d);
 /* Returns true when every open effect is a question that has no answer yet. */
 bool pdl_durable_only_waits(const pdl_durable *d);
-/* Delivers the answers that have arrived, or parks the run. Callers that do not wait in the poll of
- * its world use this function. Returns false when another effect is open. */
+/* Delivers the answers that have arrived, or parks the run. For a caller that does not wait in the
+ * poll of the run's world. Returns false when another effect is open. */
 bool pdl_durable_park(pdl_durable *d);
 /* Returns true when the run is parked. The caller then ends the run. */
 bool pdl_durable_is_parked(const pdl_durable *d);
@@ -68,10 +68,11 @@ pdl_str pdl_durable_path(const pdl_durable *d);
 PDL_MUST bool pdl_durable_guards(const pdl_durable *d, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err);
 
-/* Keeps what came of the run, an object that the owner of the run makes. Errors: io; type (it has
- * no JSON). */
+/* Stores the outcome of the run, an object that the owner of the run makes. Errors: io; type (the
+ * object has no form in JSON). */
 PDL_MUST bool pdl_durable_put_result(pdl_durable *d, pdl_vref result, pdl_err *err);
-/* Returns what was kept, owned; absent when nothing was. Errors: io, replay. */
+/* Returns the outcome that pdl_durable_put_result stored, owned; absent when there is none. Errors:
+ * io, replay. */
 PDL_MUST bool pdl_durable_result(const pdl_durable *d, pdl_val *out, pdl_err *err);
 
 /* Returns the recorded variables, owned. The keys must be registered before. Errors: config (a key

@@ -10,15 +10,19 @@
 #include "policy/policy.h"
 
 typedef struct file_labels {
-    pdl_val written; /* path of a file that a block wrote -> null, with the labels of the values */
-    pdl_label in_files;     /* the labels of all these values */
-    pdl_label from_files;   /* labels that a file may have because a process may have changed it */
-    pdl_label of_tools;     /* labels that a file which has changed may have because of a tool */
-    pdl_label in_new_files; /* both, and the origins of the processes */
+    /* path of a file that a block wrote -> null, with the labels of the written values */
+    pdl_val written;
+    pdl_label in_files;   /* the labels of all these values */
+    pdl_label from_files; /* labels that a file may have because a process may have changed it */
+    /* labels that a changed file may have because a tool may have changed it */
+    pdl_label of_tools;
+    /* labels that a new file may have: from_files, of_tools, and the origins of what made the
+     * file */
+    pdl_label in_new_files;
     file_ways ways;
 } file_labels;
 
-/* The files of a run that continues. */
+/* The files of a run that is in progress. */
 typedef struct run_files {
     file_labels own;
     pdl_policy_files *store;
@@ -32,9 +36,10 @@ void pdl_run_files_close(run_files *run);
 
 /* Returns the labels that the result of a process may have, because it may have read any file. */
 pdl_label pdl_file_labels_of_process(const file_labels *f);
-/* Return the labels that a file, a file that becomes a program, and the result of a process have
- * because of all other runs. The path is full; this asks more exactly than the run itself: only a
- * file that has changed since the others began may have the labels of a process. */
+/* The next three functions return the labels that all other runs may have given to a file, to a
+ * file that becomes a program, and to the result of a process. path is an absolute path. A file
+ * that has not changed since another run began does not get the labels of the processes of that
+ * run. */
 pdl_label pdl_run_files_left(const run_files *run, pdl_vref path);
 pdl_label pdl_run_files_left_program(const run_files *run, pdl_vref path);
 pdl_label pdl_run_files_left_process(const run_files *run);

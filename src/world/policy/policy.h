@@ -3,7 +3,8 @@
  *
  * A policy is a YAML file; several are asked together, and the strictest verdict counts. An effect
  * meets this world first, so that a refused action does not happen, and so that a question to a
- * person is an effect like any other. It is recorded, replayed, or answered by a host program.
+ * person is an effect like any other. So a question can be recorded, replayed, or answered by a
+ * host program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -216,8 +217,8 @@ bool pdl_policies_each_locked(const pdl_policies *p, pdl_str server,
 /* --- the world -------------------------------------------------------------------------------- */
 
 /* The labels of the values that processes of code have received. Runs that may reach the same
- * processes share one list. A session and its members share all lists; runs under the same policies
- * share one of them. */
+ * processes share one list. pdl_policy_memories has all lists, which a session and its members
+ * share; pdl_policy_memory is the list for runs under the same policies. */
 typedef struct pdl_policy_memories pdl_policy_memories;
 typedef struct pdl_policy_memory pdl_policy_memory;
 /* The labels of what runs have left in files, for later runs: also for those of other sessions of

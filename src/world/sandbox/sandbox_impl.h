@@ -43,7 +43,8 @@ bool pdl_paths_have(const path_list *l, const char *s);
 void pdl_paths_fini(path_list *l);
 /* Sorts the paths, and removes those that occur again. */
 void pdl_paths_sort(path_list *l);
-/* Return true when a sorted list has the path, or a path in this folder. */
+/* The first function returns true when a sorted list has the path, the second when the list has a
+ * path in this folder. */
 bool pdl_sorted_have(const path_list *l, const char *path);
 bool pdl_sorted_under(const path_list *l, const char *folder);
 

@@ -68,7 +68,8 @@ struct pdl_otlp {
 bool pdl_otlp_ok(const pdl_otlp *o);
 /* Makes 16 hexadecimal digits that no other span has. */
 void pdl_otlp_make_id(pdl_otlp *o, char out[17]);
-/* Returns the buffer for the next span: the caller appends one JSON object and calls span_done. */
+/* Returns the buffer for the next span: the caller appends one JSON object and calls
+ * pdl_otlp_span_done. */
 pdl_buf *pdl_otlp_span_room(pdl_otlp *o);
 void pdl_otlp_span_done(pdl_otlp *o);
 

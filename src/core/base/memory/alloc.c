@@ -49,7 +49,7 @@ void pdl_out_of_memory(size_t size) {
  *
  * malloc rarely fails on Linux: the process is killed instead, once it uses what it was promised.
  * So a thread checks what the machine has left each time it has taken STEP bytes. When hardly
- * anything is left, pdl_alloc_is_low is true and the current operation ends with an error. */
+ * anything is left, pdl_alloc_low is true and the current operation ends with an error. */
 
 enum { STEP = 32 << 20, MIN_LEFT = 48 << 20 };
 

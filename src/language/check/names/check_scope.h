@@ -89,7 +89,8 @@ typedef struct pdl_branches {
     size_t mark;
     unsigned n;
     PDL_VEC(pdl_branch_name) names;
-    pdl_map many; /* maps to 1 + index of names; empty while they are few */
+    /* maps a name to 1 + its index in names; empty while there are only a few names */
+    pdl_map many;
 } pdl_branches;
 void pdl_branches_begin(const pdl_scope_state *s, pdl_branches *b);
 void pdl_branches_next(pdl_scope_state *s, pdl_branches *b);

@@ -208,7 +208,7 @@ PDL_MUST bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl
 PDL_MUST bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_durable **out,
                                         pdl_err *err);
 
-/* The functions from here on are in written_files.c. pdl_durable_closes returns true for the effect
+/* The remaining functions are in written_files.c. pdl_durable_closes returns true for the effect
  * that closes a file. */
 bool pdl_durable_closes(const pdl_effect *e);
 void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e);

@@ -2,9 +2,9 @@
  * (timers), receive.c (replies and streams), recover.c (after a failure), polled_job.c (replies
  * that are polled for). Private to model/call.
  *
- * A function that gets a call may end it: after pdl_call_fail, pdl_call_finish, pdl_call_answer,
- * pdl_call_stop and every function that leads to one of them, the caller returns without touching
- * the call.
+ * A function that gets a call may end it: after pdl_call_fail, pdl_call_finish, pdl_call_stop,
+ * pdl_call_release and every function that leads to one of them, the caller returns without
+ * touching the call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,8 +45,8 @@ void pdl_call_wait(pdl_call *c, uint64_t ms);
 void pdl_call_stop_waiting(pdl_call *c);
 /* Returns how many ms a call may wait before it receives the first byte; 0 means no limit. */
 uint64_t pdl_call_patience(const pdl_call *c);
-/* Returns the seconds until the patience of the world ends; HUGE_VAL when its patience has no
- * limit. */
+/* Returns how many seconds the call may still wait for a service (patience_ms of the options);
+ * HUGE_VAL when there is no limit. */
 double pdl_call_seconds_left(const pdl_call *c);
 
 /* --- prefix_first.c --------------------------------------------------------------------------- */

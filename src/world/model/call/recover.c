@@ -199,7 +199,7 @@ void pdl_call_fail(pdl_call *c, pdl_fault *f) {
     pdl_call_enter(c, PDL_CALL_FAILED);
     PDL_TRACE(c->calls->opt.debug, http, "effect %u: %s, status %d", c->e->id,
               pdl_err_kind_name(f->kind), f->status);
-    pdl_val model = pdl_keep(c->model); /* fall_back changes c->model */
+    pdl_val model = pdl_keep(c->model); /* pdl_call_fall_back changes c->model */
     decision d = decide(c, f, failed);
     note_attempt(c, f, model, &d);
     if (d.next == PDL_NEXT_NONE) {

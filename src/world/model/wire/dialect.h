@@ -77,7 +77,8 @@ typedef enum {
     PDL_FRAMING_NONE,   /* replies do not stream */
 } pdl_framing;
 
-/* The contents of messages that are not text. _URL: the address is sent instead of the data. */
+/* The contents of messages that are not text. A name that ends in _URL means that the address is
+ * sent instead of the data. */
 enum {
     PDL_MEDIA_IMAGE = 1,     /* images */
     PDL_MEDIA_IMAGE_URL = 2, /* images, sent by their address */

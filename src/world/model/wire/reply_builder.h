@@ -29,9 +29,9 @@ typedef struct pdl_reply_builder_tool {
     bool object; /* args begin with a brace */
     bool ended;  /* args are one whole object */
     bool made;   /* the service gave no id, so the builder made one */
-    bool begun;  /* pdl_reply_builder_extra has passed on its id and name */
-    bool grows;  /* it is in the list of calls that the last events changed */
-    bool older;  /* it came as function_call, the form of calls before tool_calls */
+    bool begun;  /* pdl_reply_builder_extra has passed on the id and the name of the call */
+    bool grows;  /* the call is in the list of calls that the last events changed */
+    bool older;  /* the call came as function_call, the form of calls before tool_calls */
     /* a function_call that repeats a call in tool_calls; set at the end of the calls */
     bool repeated;
     size_t sent; /* bytes of args that pdl_reply_builder_extra has passed on */
@@ -64,8 +64,9 @@ struct pdl_reply_builder {
     /* 1 + the positions in `tools` of the last call that came as tool_calls, and of the last one
      * that came as function_call; 0 while there is none */
     size_t last_call[2];
-    /* reasoning_details: the list of those that are whole, the last one without its text, and its
-     * text so far; absent while there are none */
+    /* The member reasoning_details (reply_details.c). details: the items that are complete, a list;
+     * detail: the last item, without its text; detail_text: the text of the last item so far.
+     * Absent while there are none. */
     pdl_val details, detail;
     pdl_buf detail_text;
     size_t mark;     /* for dialects: offset in reasoning at which the current thought begins */
@@ -193,7 +194,7 @@ void pdl_reply_tools_fini(pdl_reply_builder *d);
 /* Adds a list of reasoning_details, some of which continue the last one. */
 void pdl_reply_details_add(pdl_reply_builder *d, pdl_vref list);
 bool pdl_reply_details_any(const pdl_reply_builder *d);
-/* Returns them as a list, and forgets them; absent when there are none. */
+/* Returns the reasoning_details as a list, and forgets them; absent when there are none. */
 pdl_val pdl_reply_details_take(pdl_reply_builder *d);
 void pdl_reply_details_fini(pdl_reply_builder *d);
 
