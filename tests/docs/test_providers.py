@@ -11,10 +11,8 @@ SPECIAL = re.compile(r'\{"([\w-]+)",[^{}]*CHAT,\s*([^{}]*PDL_Q_[^{}]*)\}')
 ROW = re.compile(r"^\| `([\w-]+)` \| (.*?) \| (.*?) \| (.*?) \| openai \|", re.M)
 
 
-def spec_rows():
-    """prefix -> its rows in 4.1 and 4.2"""
-    text = (ROOT / "docs/spec/providers.md").read_text("utf-8")
-    part = text[text.index('<a id="4.1">'):text.index('<a id="4.3">')]
+def prefixes(part):
+    """prefix -> its rows in a part of the page"""
     found = {}
     for line in re.findall(r"^\| .*", part, re.M):
         for prefix in re.findall(r"[\w-]+", re.sub(r"\(.*?\)", "", line.split("|")[1])):
@@ -23,7 +21,8 @@ def spec_rows():
 
 
 def test_rows_of_the_specification():
-    spec = spec_rows()
+    text = (ROOT / "docs/spec/providers.md").read_text("utf-8")
+    spec = prefixes(text[text.index('<a id="4.1">'):text.index('<a id="4.3">')])
     rows = ROW.findall((ROOT / "docs/providers.md").read_text("utf-8"))
     check("docs/providers.md has providers", len(rows) > 80, len(rows))
     for prefix, address, _, keys in rows:
@@ -35,8 +34,21 @@ def test_rows_of_the_specification():
             check("docs/spec/providers.md, %s: address and keys are those of model/providers.c" % prefix, all(w in line for w in wanted), wanted, line)
 
 
+def special_rows():
+    return dict(SPECIAL.findall((ROOT / "src/world/model/providers.c").read_text("utf-8")))
+
+
+def test_special_providers_are_main_providers():
+    """4.2 lists what has an address and a key and nothing else, so the row of a special one says in 4.1 what is special."""
+    text = (ROOT / "docs/spec/providers.md").read_text("utf-8")
+    further = prefixes(text[text.index('<a id="4.2">'):text.index('<a id="4.3">')])
+    check("docs/spec/providers.md, 4.2, has providers", len(further) > 40, len(further))
+    for prefix, special in special_rows().items():
+        check("docs/spec/providers.md: the row of %s, which has %s, is in 4.1 and not in 4.2" % (prefix, special.strip()), prefix not in further)
+
+
 def test_special_providers_have_an_exchange():
-    rows = dict(SPECIAL.findall((ROOT / "src/world/model/providers.c").read_text("utf-8")))
+    rows = special_rows()
     check("providers.c has rows with PDL_Q_", len(rows) > 20 and "PDL_Q_FLAT" in rows.get("deepseek", ""), len(rows))
     calls = [json.loads(p.read_text("utf-8")).get("call", {}) for p in (ROOT / "tests/conformance/providers").glob("*.json")]
     seen = {c.get("model", "").split("/")[0] for c in calls}

@@ -75,7 +75,7 @@ KIND = [
 ]
 PROVIDER = [
     ("src/world/model/providers.c", BEFORE, '    {"groq", ', '    {"acme", "https://api.acme.example/v1", "ACME_API_BASE", "ACME_API_KEY", CHAT, KEY},\n'),
-    ("docs/spec/providers.md", BEFORE, "| qwencloud | ", "| acme | `https://api.acme.example/v1` | ACME_API_BASE | ACME_API_KEY |\n"),
+    ("docs/spec/providers.md", BEFORE, "| modelscope | ", "| acme | `https://api.acme.example/v1` | ACME_API_BASE | ACME_API_KEY |\n"),
 ]
 RULE = [
     ("src/language/check/rules.def", BEFORE, "RULE(norway, ", 'RULE(loud, "loud", WARNING, "A text ends with three exclamation marks.")\n'),
