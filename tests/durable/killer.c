@@ -1,9 +1,11 @@
 /* killer.c -- LD_PRELOAD: kills the process at the nth write to a journal (PDL_KILL_AT), before or
- * after it; with PDL_KILL_COUNT, a file, writes down how many there were.
+ * after it; with PDL_KILL_COUNT, a file, writes down how many there were. With PDL_SYNC_FAILS the
+ * syncs of a journal fail after so many.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -51,4 +53,15 @@ ssize_t pwrite(int fd, const void *p, size_t n, off_t at) {
     if (!real) real = (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
     count(fd);
     return real(fd, p, n, at);
+}
+
+int fdatasync(int fd) {
+    static int (*real)(int);
+    static long synced;
+    char name[512];
+    const char *after = getenv("PDL_SYNC_FAILS");
+    if (!real) real = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
+    if (!after || !is_journal(fd, name, sizeof name) || ++synced <= atol(after)) return real(fd);
+    errno = EIO;
+    return -1;
 }

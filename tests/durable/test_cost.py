@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_cost.py -- what a call writes into its journal: few pages, and each message once."""
+"""test_cost.py -- what a call writes into its journal: few pages, each message once, and nothing is sent before it is synced."""
 import sqlite3
 
 import pytest
@@ -46,4 +46,15 @@ def test_each_message_is_kept_once(pdl, older):
     same(db.execute("SELECT count(*) FROM effects WHERE kind = 'model'").fetchone(), (40,))
     db.close()
     same(max(service.answered.values()), 2)
+    f.remove()
+
+
+@pytest.mark.parametrize("after", [20, 40])
+def test_a_sync_that_fails_stops_the_run(pdl, after):
+    """Nothing is sent whose row the disk may not have, and the message has the words of the system."""
+    service = Service(0)
+    f = Folder(pdl, service, CHAIN)
+    code, _, err = f.run("--durable", "--id", "r", "-d", "n: 100", "main.pdl", env={"LD_PRELOAD": shim(), "PDL_SYNC_FAILS": str(after)})
+    check("the run ends", code == 1 and "cannot write " in err and "r.journal: Input/output error" in err, code, err)
+    check("after the last sync nothing is sent", 0 < sum(service.asked.values()) <= after, service.asked)
     f.remove()

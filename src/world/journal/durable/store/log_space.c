@@ -1,4 +1,8 @@
-/* log_space.c -- reserves space for the log of SQLite; see log_space.h.
+/* log_space.c -- syncs the log of SQLite and reserves space for it; see log_space.h.
+ *
+ * SQLite itself syncs its log with each commit or with none. To change that, it parses the text of
+ * a PRAGMA, twice for each model call, since the answer is committed without a sync. So SQLite
+ * commits without syncs, and the log is synced here.
  *
  * A log that grows costs two writes per sync: its bytes, and its new length in the tables of the
  * file system, which is slower. So zeros are written ahead of SQLite, some hundred kilobytes at a
@@ -15,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/os.h"
 #include "sqlite/db_files.h"
 
 #include "base/banned.h"
@@ -42,12 +47,25 @@ static bool put_zeros(log_room *r, int64_t from) {
     return true;
 }
 
+bool pdl_log_room_is_ready(log_room *r, pdl_str database) {
+    struct stat st;
+    if (!r->is_open && !r->has_failed) open_log(r, database);
+    if (r->has_failed) return false;
+    if (fstat(r->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 0) return true;
+    close(r->fd);
+    r->is_open = false;
+    r->has_failed = true;
+    return false;
+}
+
+bool pdl_log_room_sync(const log_room *r) { return pdl_os_sync(r->fd); }
+
 void pdl_log_room_extend(log_room *r, pdl_str database) {
     struct stat st;
     if (!r->is_open && !r->has_failed) open_log(r, database);
-    if (r->has_failed || fstat(r->fd, &st) != 0) return;
+    if (r->has_failed || r->has_no_space || fstat(r->fd, &st) != 0) return;
     if (!S_ISREG(st.st_mode) || st.st_size <= (r->end ? r->end : FIRST)) return;
-    r->has_failed = !put_zeros(r, st.st_size);
+    r->has_no_space = !put_zeros(r, st.st_size);
 }
 
 void pdl_log_room_fini(log_room *r) {

@@ -312,10 +312,18 @@ bool pdl_store_is_unbegun(pdl_str path) {
     return unbegun;
 }
 
+static bool set_level(pdl_store *s, int level, pdl_err *err) {
+    if (s->level == level) return true;
+    s->level = level;
+    return pdl_sql_exec(
+        s->q, level == 2 ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", err);
+}
+
 void pdl_store_close(pdl_store *s, bool whole) {
     if (!s) return;
     pdl_err ignored = {0};
     bool one_file = s->q && s->writes && pdl_store_commit(s, whole, &ignored) && whole &&
+                    set_level(s, s->full ? 2 : 1, &ignored) &&
                     pdl_sql_exec(s->q, "PRAGMA journal_mode = DELETE", &ignored);
     (void)one_file; /* on failure the log stays beside the file, for the next reader */
     pdl_err_fini(&ignored);
@@ -330,13 +338,6 @@ void pdl_store_close(pdl_store *s, bool whole) {
 pdl_str pdl_store_path(const pdl_store *s) { return pdl_sql_path(s->q); }
 
 /* --- transactions ----------------------------------------------------------------------------- */
-
-static bool set_level(pdl_store *s, int level, pdl_err *err) {
-    if (s->level == level) return true;
-    s->level = level;
-    return pdl_sql_exec(
-        s->q, level == 2 ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", err);
-}
 
 /* Begins a transaction. The level of syncing can only be changed outside transactions. */
 bool pdl_store_start(pdl_store *s, pdl_err *err) {
@@ -357,7 +358,9 @@ bool pdl_store_write(pdl_store *s, statement st, const sql_arg *args, size_t n, 
     return pdl_store_start(s, err) && pdl_sql_run(s->q, st, args, n, SQL_NO_ROWS, err);
 }
 
-void pdl_store_expect(pdl_store *s, bool sync) { s->next_level = sync && s->full ? 2 : 1; }
+void pdl_store_expect(pdl_store *s, bool sync) {
+    s->next_level = sync && s->full && !s->room.is_open ? 2 : 1;
+}
 
 static bool end(pdl_store *s, pdl_err *err) {
     s->pending = 0;
@@ -366,9 +369,16 @@ static bool end(pdl_store *s, pdl_err *err) {
     return pdl_sql_run(s->q, ST_COMMIT, NULL, 0, SQL_NO_ROWS, err);
 }
 
-/* Commits. At level 2 a commit also syncs the log, with everything that was appended before. */
-bool pdl_store_commit(pdl_store *s, bool sync, pdl_err *err) {
-    if (!sync || !s->full || !s->dirty) return end(s, err);
+/* Commits, and syncs the log with everything that was appended before. */
+static bool end_and_sync(pdl_store *s, pdl_err *err) {
+    if (!end(s, err)) return false;
+    return pdl_log_room_sync(&s->room) ||
+           pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write %s: %s", pdl_store_path(s).p,
+                       strerror(errno));
+}
+
+/* Commits at level 2, at which SQLite syncs the log with everything that was appended before. */
+static bool end_at_level_2(pdl_store *s, pdl_err *err) {
     if (!(s->in_transaction && s->level == 2)) {
         int next = s->next_level;
         s->next_level = 2;
@@ -376,7 +386,14 @@ bool pdl_store_commit(pdl_store *s, bool sync, pdl_err *err) {
         s->next_level = next;
         if (!ok) return false;
     }
-    if (!end(s, err)) return false;
+    return end(s, err);
+}
+
+bool pdl_store_commit(pdl_store *s, bool sync, pdl_err *err) {
+    if (!sync || !s->full || !s->dirty) return end(s, err);
+    bool by_us =
+        !(s->in_transaction && s->level == 2) && pdl_log_room_is_ready(&s->room, pdl_store_path(s));
+    if (!(by_us ? end_and_sync(s, err) : end_at_level_2(s, err))) return false;
     s->dirty = false;
     pdl_log_room_extend(&s->room, pdl_store_path(s));
     return true;
