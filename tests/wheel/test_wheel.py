@@ -79,6 +79,9 @@ def check_files(wheel):
     """What is in the file, and for which systems auditwheel finds it good."""
     size = wheel.stat().st_size
     check("at most 8 MB", size <= 8 << 20, "%d bytes" % size)
+    page = (ROOT / "docs" / "manual" / "production.md").read_text("utf-8")
+    said = re.search(r"^\| `libpdl-\*-manylinux_\*\.whl` .*\| about (\d+) MB \|$", page, re.M)
+    check("the page has its size", said and abs(float(said.group(1)) - size / 1e6) < 0.5, said, size)
     names = zipfile.ZipFile(wheel).namelist()
     for wanted in ("libpdl/_pdl.abi3.so", "libpdl/bin/pdl", "libpdl/_lib/libpdl-http.so", "libpdl/_lib/libpdl-sqlite.so", "libpdl/py.typed",
                    "libpdl/_pdl.pyi", "libpdl/skill/SKILL.md", "libpdl/skill/language-card.md", "libpdl/lib/react/react.pdl" if (ROOT / "lib/react/react.pdl").is_file() else "libpdl/lib/answer.pdl"):
