@@ -82,6 +82,11 @@ def test_citations():
     for text, want in CITATIONS:
         said = [why for _, _, why in tool.citations(known, ids, [("src/x.c", text)])[0]]
         checks.check(text, said[0].startswith(want) if want and said else not (want or said), said)
+    page = Choice.build / "page-of-a-build.md"
+    page.touch()
+    pages = tool.names_of_pages()
+    page.unlink()
+    checks.check("the pages are those of the repository, and not of a build", "CONTRIBUTING.md" in pages and page.name not in pages, sorted(pages))
     text, found = tool.outline("# A\n## 1. B\n1. x\n2. y\n```\n3. z\n## 9. q\n```\n### 1.1 C\n| R1 | a |\n| 4 | b |\n1. u\n")
     checks.same(found, ["1", "1-1", "1-2", "1.1", "R1", "1.1-4", "1.1-1"], "sections and rules")
     checks.same(tool.outline(text), (text, found), "anchors are written once")
