@@ -48,7 +48,7 @@ export class DocumentComparison {
     this.asked = await Promise.all(this.runs.map((r) => r.asked()));
     const lists = await Promise.all(this.runs.map((r) => r.document(0, Infinity)));
     const groups = lists.map(({ items }) => groupsOf(items.filter((x) => x.shape !== "note")));
-    const heads = this.runs.map((r, i) => make("div.of-run", {}, make("b", {}, NAMES[i][0].toUpperCase() + NAMES[i].slice(1)), factsOf([r.summary.name, ...r.summary.facts.split("\n")])));
+    const heads = this.runs.map((r, i) => make("div.of-run", {}, make("b", { role: "heading", "aria-level": 2 }, NAMES[i][0].toUpperCase() + NAMES[i].slice(1)), factsOf([r.summary.name, ...r.summary.facts.split("\n")])));
     this.article = make("article.two", {}, this.row(heads));
     clear(this.element).append(this.article);
     this.element.classList.add("comparing");
@@ -60,6 +60,7 @@ export class DocumentComparison {
 
   // differs: the runs printed different texts. other: the texts are equal, but the requests for them differ.
   row(cells, differs = false, other = false) {
+    for (const cell of cells) cell.normalize(); // equal words beside each other are read as one text
     return make("div", { class: differs ? "pair-row differs" : other ? "pair-row differs asked-other" : "pair-row" }, ...cells);
   }
 
