@@ -125,7 +125,6 @@ def test_compared(b, folder):
     b.press("d")
     first = b.text("[aria-selected=true]")
     table = b.text("#details [data-member=other]")
-    b.press("c")
     b.wait("#code .line-ins")
     lines = [b.texts("#code .line-del"), b.texts("#code .line-ins")]
     heads = b.texts("#code h2")
@@ -173,7 +172,6 @@ def test_compared(b, folder):
     b.press("d")
     b.wait("#notice:not([hidden])")
     same = b.text("#notice")
-    b.press("c")
     b.wait("#code h2")
     equal = b.text("#code .hint")
     out2 = b.run()

@@ -135,6 +135,11 @@ export class CodeComparison {
     makeWalkable(element, "[role=option]", (line) => line.click());
   }
 
+  async isShort() {
+    const lists = await Promise.all(this.runs.map(filesOf));
+    return lists.flat().reduce((n, f) => n + linesOf(f.source).length, 0) <= MAX_SHORT;
+  }
+
   line(tag, numbers, text, files) {
     const side = numbers[1] ? 1 : 0;
     const element = make("li", { class: tag ? `line-${tag}` : null, role: "option", "aria-selected": "false", tabindex: "-1", "data-before": numbers[0], "data-after": numbers[1],

@@ -125,6 +125,11 @@ async function goToPlace(run, choose) {
   return boxes.length > 0;
 }
 
+// Shows the program beside the boxes, where there is room for it.
+async function showProgram(panes, code) {
+  if (byId("code").hidden && matchMedia(BESIDE).matches && (await code.isShort())) panes.code.set(true);
+}
+
 // Handles keys that have one meaning in the document and another one among the boxes.
 function documentKeys({ switchView, view, seek, flipStrip }, panes, nextError) {
   const both = (inDocument, inBoxes) => () => (isDocument() ? inDocument?.() : inBoxes?.());
@@ -167,7 +172,7 @@ async function startOne(run, again) {
   const showBoxes = once(async () => {
     await startBoxes();
     if (readAddress().box === null && !(await goToPlace(run, choose)) && run.summary.failed) await nextError();
-    if (byId("code").hidden && matchMedia(BESIDE).matches && (await code.isShort())) panes.code.set(true);
+    await showProgram(panes, code);
   });
   const finder = new Finder(byId("find"), [run], choose);
   const time = new TimePane(byId("time"), [run], choose, (moment) => tree.setMoment(moment));
@@ -212,7 +217,11 @@ async function startTwo(runs, again) {
   byId("next-difference").hidden = false;
   byId("next-error").hidden = !runs.some((r) => r.summary.failed);
   const documents = new DocumentComparison(byId("document"), runs.map((r) => new FlatRun(r.number, r.summary)));
-  const switchView = () => setView(runs, isDocument() ? "boxes" : "document");
+  const program = once(() => showProgram(panes, code));
+  const switchView = () => {
+    setView(runs, isDocument() ? "boxes" : "document");
+    if (!isDocument()) program().catch((e) => report(e.message));
+  };
   const nextDifference = () => (isDocument() ? documents.next() && report(documents.next()) : difference());
   await documents.start();
   byId("next-difference").addEventListener("click", nextDifference);
@@ -222,6 +231,7 @@ async function startTwo(runs, again) {
   setView(runs, /(^#|;)box/.test(location.hash) || before.view === "boxes" ? "boxes" : "document");
   if (isDocument() && documents.differences.length) documents.next();
   await comparison.start();
+  if (!isDocument()) await program();
 }
 
 // Makes the choice of runs: one run is shown, or the first one beside another.
