@@ -1,11 +1,11 @@
 /* _lock.c -- releases the interpreter lock and takes it again, even while the process ends. A
- * daemon thread may be inside of the library when the main thread ends the process. Then Python
- * ends, and the C library ends all other libraries (libuv, OpenSSL). A thread that still waits for
- * a command or a connection would call code that has ended. So the threads inside of the library
- * are counted. While Python ends, a thread that reaches a callback stops forever, like any thread
- * that wants the lock. The process waits until no thread is inside any more, which takes a moment,
- * because each wait inside of the library returns after 50 ms at most. Only the thread that ends
- * Python continues, since objects that are released at the end of Python may call the library.
+ * daemon thread may be inside of the library when the main thread ends the process. At that moment
+ * Python ends, and the C library ends all other libraries (libuv, OpenSSL). A thread that still
+ * waits for a command or a connection would call code that has ended. So the threads inside of the
+ * library are counted. While Python ends, a thread that reaches a callback stops forever, like any
+ * thread that wants the lock. The process waits until no thread is inside any more, which takes a
+ * moment, because each wait inside of the library returns after 50 ms at most. Only the thread that
+ * ends Python continues, since objects that are released at the end of Python may call the library.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

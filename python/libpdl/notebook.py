@@ -51,7 +51,7 @@ class CellError(Exception):
 
 
 class Interrupted(KeyboardInterrupt):
-    """An interrupt that is shown without the lines of Python that waited."""
+    """An interrupt that is shown as one word, without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return ["interrupted"]
@@ -278,7 +278,7 @@ class Magics:
             print("%s:%d:%d: %s: %s" % (d.file, d.line, d.column, d.severity, d.message))
 
     def _shielded(self, options: Options, run: Callable[[], Any]) -> Any:
-        """Shows errors of programs as their message, and Ctrl-C without the lines of Python that waited."""
+        """Shows errors of programs as their message, and Ctrl-C without a traceback."""
         try:
             return run()
         except _errors.Error as e:

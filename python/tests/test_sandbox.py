@@ -70,7 +70,7 @@ class Sandbox(unittest.TestCase):
         self.assertEqual([engine.run(get).text, engine.run(put, {"v": "x"}).text, engine.run(get).text], ["none", "1", "policy"])
         engine = libpdl.Engine(code="process")
         ran = [engine.run(p, {"v": v} if v else None).text for p, v in ((put, "x"), (own + get, ""), (own + put, "y"), (own + get, ""), (other + get, ""), (get, ""))]
-        # the fifth has another process, but this could have read a file that the process of the third left
+        # the fifth run has another process, but it could read a file that the process of the third run has left
         self.assertEqual(ran, ["1", "none", "1", "policy", "policy", "x"])
 
     def test_a_block_is_never_run_here(self):

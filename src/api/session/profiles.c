@@ -33,7 +33,9 @@ static bool read_profile(const pdl_session *s, size_t from, pdl_val *out, pdl_st
     *out = pdl_absent();
     if (!n) return true;
     if (!pdl_yaml_to_val(n, out, err)) {
-        pdl_err_detach(err); /* the policies are released when the session cannot be made */
+        /* the error must not refer to the policies, which are released when the session cannot be
+         * made */
+        pdl_err_detach(err);
         return false;
     }
     if (pdl_is_bool(*out) && pdl_bool_of(*out)) *out = pdl_dict_new(0);

@@ -1,5 +1,5 @@
 /* surroundings.c -- opens and ends what surrounds every run: variables, secrets, the loop, folders,
- * prices. It also removes secrets from debug lines.
+ * prices. Secrets are removed from debug lines here, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -39,8 +39,8 @@ typedef struct env_reading {
     const char *refused;
 } reading;
 
-/* Variables of this project that a file may set. They do not decide what is executed, seen or sent,
- * or what a run may cost. This is important because a file may have come with the program. */
+/* Variables of this project that a file may set. None of them decides what is executed, seen or
+ * sent, or what a run may cost, because a file may have come with the program. */
 static const char *const harmless[] = {"PDL_CODE_MEMORY", "PDL_CODE_TIMEOUT", "PDL_POLICY",
                                        "PDL_TIMEOUT", "PDL_VERBOSE_ASYNC"};
 /* Other variables that choose which programs are executed, which folders code sees, or to whom

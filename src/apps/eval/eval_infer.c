@@ -31,7 +31,7 @@ typedef struct inferred_row {
     bool failed;
     double sure;
     size_t answer;         /* index among the values that are scored */
-    size_t first, n_leads; /* the position of its leads in the list of leads */
+    size_t first, n_leads; /* the range of this row in the list of leads */
 } inferred_row;
 
 typedef struct eval_inferring {

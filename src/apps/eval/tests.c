@@ -404,7 +404,8 @@ static bool check_keys(pdl_vref d, const char *const *keys, size_t n, const char
     return true;
 }
 
-/* Checks that a part has the right form. Otherwise a wrong part would be ignored without notice. */
+/* Checks that a part has the right form. Without this check, a wrong part would be ignored without
+ * notice. */
 static bool check_part(pdl_vref spec, const char *key, bool ok, const char *what, const char *where,
                        pdl_err *err) {
     return ok || pdl_is_absent(part(spec, key)) ||

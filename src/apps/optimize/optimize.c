@@ -56,7 +56,7 @@ static bool check_method(const pdl_optimize_options *o, pdl_err *err) {
 /* --- before ----------------------------------------------------------------------------------- */
 
 /* Reserves a part of the budget for the test: as much as the test needs, but at most half of the
- * budget. A budget that suffices for all of the search leaves the test its share. */
+ * budget. When the budget is larger than the whole search needs, the test gets its share of it. */
 static void reserve(opt_search *z, const opt_estimate *e) {
     double test = 2 * (double)z->part[OPT_TEST].n, most = pdl_search_most(z);
     const struct {

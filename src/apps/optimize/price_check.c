@@ -46,8 +46,8 @@ bool pdl_search_check_program_prices(const opt_search *z, const pdl_program *p, 
     return ok;
 }
 
-/* Explains all candidates, each with one row. The estimate before has explained only
- * some of them. */
+/* Explains all candidates, each with one row. The estimate of the search, which was made before,
+ * has explained only some of the candidates. */
 static bool check_all(const opt_search *z, pdl_err *err) {
     opt_estimate e = {.unpriced = pdl_absent()};
     bool ok = true;

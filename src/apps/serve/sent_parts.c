@@ -52,8 +52,8 @@ static void count_logprobs(sent *s, pdl_vref logprobs) {
     }
 }
 
-/* Returns true when these calls may be sent now. When a call arrives after a call that follows it
- * in the list, it waits. It is sent at the end, together with all calls that follow it. */
+/* Returns true when these calls may be sent now: calls are sent in the order of their indexes. A
+ * call whose index leaves a gap waits, and is sent at the end with all calls after it. */
 static bool is_in_order(const sent *s, pdl_vref calls) {
     size_t next = s->calls.n;
     for (size_t i = 0; i < pdl_list_len(calls); i++) {

@@ -3,9 +3,9 @@
  * The machine has a value stack and no registers for temporaries. Operands are pushed in the order
  * in which Python evaluates them. An instruction that must wait is executed again, with its
  * operands still on the stack. Only variables of closed template loops have numbered slots in the
- * frame, because they are read millions of times and no closure can see them. Chains of
- * left-associative operators are unrolled down their left spine, so C depth follows only what the
- * reader bounds (PDL_MAX_EXPR_DEPTH).
+ * frame, because they are read millions of times and no closure can see them. A chain of
+ * left-associative operators, such as a + b + c, is compiled in a loop. So the depth of the C stack
+ * depends only on nesting, which the reader bounds (PDL_MAX_EXPR_DEPTH).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -167,7 +167,8 @@ static bool runs(const pdl_fold *f, uint32_t fiber) {
 static bool is_outermost(const fold_node *n) { return !n->parent || n->parent->fiber != n->fiber; }
 
 /* Returns the fiber whose later models may name n; 0 when there are none. Replies may arrive when
- * the fiber that asked for them has ended. Its models can then name each other until it is written.
+ * the fiber that asked for them has ended. The models of such a fiber can name each other until the
+ * outermost node of the fiber is written.
  */
 static uint32_t fiber_of_note(const pdl_fold *f, const fold_node *n) {
     if (runs(f, n->fiber)) return n->fiber;

@@ -40,7 +40,7 @@ enum {
 };
 enum { DOUBLE_BYTES = 8, UUID_BYTES = 16, LONG_LIST = 15, VARINT_BYTES = 10, MAX_DEEP = 32 };
 
-/* The meanings of a value that leads to a name. */
+/* The kinds of values on the path to a name. */
 typedef enum { OTHER, FILE_ITSELF, ELEMENT, NAME, PARTS, GROUP, CHUNK, CHUNK_DATA, PATH } meaning;
 
 /* The fields on the path to a name, with their numbers in parquet.thrift. */

@@ -433,8 +433,8 @@ pdl_batch_output *pdl_batch_output_sqlite_new(void) {
     return &w->output;
 }
 
-/* Makes a missing file with the usual permissions of an output. It is the user's file, and not
- * private like a journal. */
+/* Makes a missing file with the usual permissions of an output. An output is a file of the user,
+ * and not private like a journal. */
 static bool make_file(pdl_str path, pdl_err *err) {
     char *name = pdl_str_dup(path);
     if (pdl_file_kind_of(name) == PDL_FILE_NONE) {

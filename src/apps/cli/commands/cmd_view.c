@@ -425,7 +425,8 @@ static bool start_browser(shower *s, pdl_err *err) {
     return true;
 }
 
-/* Adds a run that the page has started and that has ended. It is compared with the first run. */
+/* Adds a run that the page has started and that has ended. The page compares the new run with the
+ * first one. */
 static void add_run(shower *s, pdl_view_run *run) {
     pdl_view_run *oldest = NULL;
     if (run && s->runs.n > MAX_KEPT) {

@@ -2,8 +2,8 @@
  * and other sections that have all the words are listed. When none has all of them, those that have
  * the most are listed.
  *
- * Words in a heading weigh more than words in a text, and a text weighs more when a larger part of
- * it is these words. A word that many sections have weighs less. A word that most sections have,
+ * Words in a heading weigh more than words in a text, and a text weighs more when the words are a
+ * larger part of it. A word that many sections have weighs less. A word that most sections have,
  * such as "how" or "a", may be missing in a section. The section that the glossary names for a word
  * of other tools comes first.
  *

@@ -24,7 +24,7 @@ static void put_choices(const char *choices, pdl_buf *out) {
 }
 
 /* Appends the names of commands from index `from`. When `from` is 1, `run` is left out; its options
- * are also those of `pdl FILE`. */
+ * are proposed after `pdl FILE` in any case. */
 static void put_names(size_t from, pdl_buf *out) {
     size_t n;
     const command *all = pdl_cli_commands(&n);

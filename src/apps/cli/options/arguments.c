@@ -1,6 +1,6 @@
 /* arguments.c -- reads the command line into `arguments`. The rules are those that users of the
- * reference's command know: a long option may be shortened to a unique beginning, `--name=value`,
- * `-xVALUE`.
+ * reference's command know: a long option may be shortened to a unique beginning, and a value may
+ * follow in the same word (`--name=value`, `-xVALUE`).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -76,7 +76,7 @@ static const struct {
                {pdl_cli_cmd_cache, "keep", "older-than"}};
 
 /* Returns true for the name of an option that commands have, or that most commands of other
- * programs have. It is hardly a variable of the program. */
+ * programs have. A word with such a name is hardly meant as a variable of the program. */
 static bool is_option_elsewhere(pdl_str name) {
     static const char *const usual[] = {"quiet", "silent", "debug", "config", "log-level", "force"};
     if (PDL_STR_IN(name, usual)) return true;

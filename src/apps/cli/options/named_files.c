@@ -81,7 +81,7 @@ static pdl_str file_in(const arguments *a, opt_id id, pdl_str value) {
     return is_one_of(id, reading, sizeof reading / sizeof *reading) ? value : (pdl_str){0};
 }
 
-static const char journal[] = "journal"; /* such an operand may be the name of a run */
+static const char journal[] = "journal"; /* its value may also be the name of a run */
 
 /* Options, and commands with the index of the operand, whose files are databases. */
 static const struct {

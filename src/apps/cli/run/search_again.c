@@ -110,8 +110,8 @@ static bool fill_keys(const char *path, pdl_str text, pdl_buf *filled, pdl_err *
     return false;
 }
 
-/* Returns the folder in which the command was given; owned. NULL with an error. Its name may
- * contain a reference to a key, which must then be in the environment. */
+/* Returns the folder in which the command was given; owned. NULL with an error. The name of the
+ * folder may contain a reference to a key, which must then be in the environment. */
 static char *home_of(const char *path, pdl_str text, pdl_err *err) {
     pdl_val state, home = pdl_absent();
     pdl_buf name = PDL_BUF, filled = PDL_BUF;

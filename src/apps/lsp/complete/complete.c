@@ -145,7 +145,7 @@ static void add_kind_keys(lsp_completer *c, const lsp_spot *p) {
             add_field(c, &f[i], f[i].need == PDL_NEED_REQ ? '0' : '1');
 }
 
-/* Returns true when a field of some kind has the key; with a kind, when a field of this one has. */
+/* Returns true when the key is a field of blocks of this kind; with a negative kind, of any kind. */
 static bool is_field(pdl_str key, int kind) {
     size_t n;
     const pdl_field *f = pdl_fields(&n);
@@ -154,8 +154,8 @@ static bool is_field(pdl_str key, int kind) {
     return false;
 }
 
-/* Returns the number of keys of the mapping that are fields of some kinds of blocks alone. Sets
- * *fits to whether the given kind has them all. */
+/* Returns how many keys of the mapping are fields of some kinds of blocks only. Sets *fits to true
+ * when blocks of the given kind have all of these fields. */
 static size_t count_fields(const pdl_node *map, int kind, bool *fits) {
     size_t count = 0;
     *fits = true;
@@ -177,9 +177,10 @@ static bool is_selecting(const pdl_field *f) {
     return false;
 }
 
-/* Adds the keys of a block whose kind is not decided. When it has fields of some kinds, these are
- * the fields of the kinds that have them all. Otherwise they are the keys that decide on a kind,
- * and those that the table has before them, such as `for` and `lang`. */
+/* Adds the keys of a block whose kind is not decided. When the block already has some of these
+ * fields, only the kinds that have all of them are considered, with all their fields. Otherwise
+ * each kind adds the key that decides on it, and the fields that the table has before that key,
+ * such as `for` and `lang`. */
 static void add_first_keys(lsp_completer *c, const lsp_spot *p) {
     size_t n;
     const pdl_field *f = pdl_fields(&n);

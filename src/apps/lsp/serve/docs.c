@@ -202,7 +202,8 @@ static void join(pdl_str folder, pdl_str path, bool import, pdl_buf *out) {
     if (import && !pdl_str_ends(path, PDL_STR(".pdl"))) PDL_PUT(out, ".pdl");
 }
 
-/* Returns the i-th folder in which a name is searched that is in the file `from`. */
+/* A name in the file `from` is searched in several folders. Returns the i-th of them; returns false
+ * when there are no more. */
 static bool folder_at(const lsp_opener *o, pdl_str from, bool import, size_t i, pdl_str *out) {
     if (i == 0) *out = pdl_file_folder(pdl_str_of(o->main->key));
     if (i == 1) *out = pdl_file_folder(from);

@@ -2,9 +2,9 @@
  *
  * An editor that renames a variable has to change the Python code that reads it, too, or the
  * program breaks silently. This needs no parser of Python: the names are all words outside of texts
- * and comments, except the names that the code itself may bind. Code binds the names whose first
- * place is an assignment, and all names after `for`, `import`, `as`, `def`, `class`, `global` and
- * among parameters. In an f-string, words inside braces count, too.
+ * and comments, except the names that the code itself may bind. Code binds a name when the name
+ * occurs first in an assignment, or when it occurs after `for`, `import`, `as`, `def`, `class` or
+ * `global`, or among parameters. In an f-string, words inside braces count, too.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -84,7 +84,8 @@ export class LiveTree extends Tree {
     this.element.addEventListener("scroll", (e) => this.onScroll(e));
   }
 
-  // Boxes get their sizes when they are first drawn. That scrolls a little, too, although the user did not scroll.
+  // Boxes get their sizes when they are first drawn. This change of sizes scrolls the page a little, although the user
+  // did not scroll.
   onScroll(e) {
     const { scrollHeight, scrollTop, clientHeight } = this.element;
     if (scrollHeight - scrollTop - clientHeight < 80) this.follows = true;

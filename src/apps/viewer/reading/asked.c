@@ -1,8 +1,8 @@
 /* asked.c -- hashes what each model call sent; see asked.h.
  *
- * A list of messages that continues another one is hashed from that one's hash on. So a
- * conversation of n calls takes time that grows with its text, and not with the square of n, and
- * traces with short and whole lists have the same hashes.
+ * When a list of messages continues another list, its hash is computed from the hash of that list
+ * and the further messages. So a conversation of n calls takes time that grows with its text, and
+ * not with the square of n, and traces with short and whole lists have the same hashes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

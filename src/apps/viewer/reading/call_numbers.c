@@ -1,6 +1,6 @@
 /* call_numbers.c -- gives each model call of a run its number; see reading.h. A number identifies a
- * call for readers of the document, the table and the strip. It follows the start of the call,
- * because replies arrive in any order.
+ * call for readers of the document, the table and the strip. The numbers follow the starts of the
+ * calls, because replies arrive in any order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

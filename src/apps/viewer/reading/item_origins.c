@@ -137,8 +137,7 @@ static void list_parts(const pdl_reading *r, uint32_t i, pdl_text_parts *out) {
     pdl_buf_fini(&text);
 }
 
-/* Returns true when the piece has one part, which is all of the piece but white space, and an
- * expression made it. */
+/* Returns true when an expression made the whole piece, except white space around it. */
 static bool is_whole(const pdl_reading *r, uint32_t i, const pdl_text_parts *parts) {
     const pdl_item *x = &r->items.p[i];
     pdl_str all = pdl_str_sub(pdl_buf_str(&r->text), x->from, x->to);

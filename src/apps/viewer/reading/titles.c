@@ -33,7 +33,7 @@ static void put_decimal(int64_t units, unsigned digits, pdl_buf *out) {
                  (long long)(units % one));
 }
 
-/* page/margin.js writes times in the same way. */
+/* The function took() of page/dom.js writes times in the same way. */
 void pdl_put_time(int64_t nanos, pdl_buf *out) {
     int64_t micros = nanos / 1000, seconds = (micros + 500000) / 1000000;
     if (micros < 1000) return;

@@ -166,7 +166,7 @@ static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name
 struct element {
     const pdl_fiber *f;
     int64_t index;
-    size_t n_found; /* number of places x[i] that can be the one of the error */
+    size_t n_found; /* number of accesses x[i] that may have caused the error */
     size_t length;  /* number of items or characters there */
     bool is_text;
 };

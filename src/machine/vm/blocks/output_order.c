@@ -12,7 +12,7 @@
  * attempts has a queue like that of an iteration, from which nothing is sent until the block has
  * succeeded. When `spec` checks the answer of a call while the program continues, the pieces of
  * that call wait in the call. When more than PDL_MAX_HELD_BYTES are queued, the queues are sent
- * all the same. They are also sent before standard input is read.
+ * all the same. The queues are also sent before standard input is read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -275,8 +275,8 @@ static bool put_answer_faults(pdl_fiber *f, const pdl_attempts *a, pdl_buf *out)
 }
 
 /* Returns true when messages of this kind name files by paths that depend on the folder where the
- * program runs. Errors of other kinds come from outside the run. Their messages are in the
- * recording, so they are equal in every folder. */
+ * program runs. Errors of other kinds come from outside the run. The messages of these errors are
+ * in the recording, so they are the same in every folder. */
 static bool names_files_here(pdl_err_kind kind) {
     return kind == PDL_E_syntax || kind == PDL_E_schema || kind == PDL_E_expression ||
            kind == PDL_E_type || kind == PDL_E_include || kind == PDL_E_io ||
@@ -552,9 +552,9 @@ bool pdl_vm_expect_retry(pdl_fiber *f) {
     return a->unmet;
 }
 
-/* Ends the output of an attempt whose result does not meet an expectation. Under a `spec` the
- * output is refused; else the attempt has not failed, and its output is kept (as in the conformance
- * kit). */
+/* Ends the output of an attempt whose result does not meet an expectation. When the block has a
+ * `spec`, the output is refused. Otherwise the attempt has not failed, and its output is kept (as
+ * in the conformance kit). */
 static void end_unmet(pdl_fiber *f, const pdl_handler *h) {
     const pdl_vm_block *b = block(f);
     assert(f->out == h->out);

@@ -6,8 +6,8 @@
  * turns of loops and at returns of functions. It also counts these turns, for budgets of turns:
  * their number is the same on every computer. Reading the clock every time would cost more than
  * most turns do. So the first FREE_TURNS turns after an effect are free, because the world has just
- * read the clock. After these, every LOOK-th turn reads it. A single long operation, such as a sum
- * over a large list, has no turns: base/cancel.h bounds it.
+ * read the clock. After the free turns, every LOOK-th turn reads the clock. A single long
+ * operation, such as a sum over a large list, has no turns: base/cancel.h bounds it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

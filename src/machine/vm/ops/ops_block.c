@@ -340,7 +340,7 @@ static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
     }
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_val shown =
-        pdl_redact_labelled(f->run->opt.redaction, pdl_keep(v)); /* redacted part by part */
+        pdl_redact_labelled(f->run->opt.redaction, pdl_keep(v)); /* each part by its own label */
     bool ok = pdl_stringify(shown, &b, err);
     if (ok) pdl_out_text(f, pdl_buf_str(&b), look, pdl_label_of(shown));
     pdl_drop(shown);
@@ -486,7 +486,7 @@ static pdl_step list_text(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
 static pdl_step list_object(pdl_fiber *f, pdl_err *err) {
     pdl_val list = *top(f);
     for (size_t i = 0, n = pdl_list_len(list); i < n;
-         i++) { /* only the top of each element is examined */
+         i++) { /* the parts of an element are not examined */
         pdl_vref x = pdl_list_at(list, i);
         if (pdl_is(x, PDL_V_PROMISE))
             return pdl_vm_force(f, top(f), err) == PDL_STEP_DONE
