@@ -130,9 +130,9 @@ PDL_API pdl_value *pdl_value_tuple(const pdl_value *list);
 PDL_API pdl_value *pdl_value_keep(const pdl_value *v);
 PDL_API void pdl_value_drop(pdl_value *v); /* v may be NULL */
 
-/* Add an item to a list, and set an entry of a dict. The item is copied; the caller keeps its
- * handle. Both return false when `v` is of another kind, an argument is NULL, or the key is not
- * UTF-8. */
+/* The first adds an item to a list, and the second sets an entry of a dict. The item is copied; the
+ * caller keeps its handle. Both return false when `v` is of another kind, an argument is NULL, or
+ * the key is not UTF-8. */
 PDL_API bool pdl_value_push(pdl_value *v, const pdl_value *item);
 PDL_API bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item);
 /* Sets an entry under a key of another type: scalars, dates, bytes and tuples of these, or texts
@@ -140,8 +140,8 @@ PDL_API bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item)
 PDL_API bool pdl_value_put_at(pdl_value *v, const pdl_value *key, const pdl_value *item);
 
 PDL_API pdl_kind pdl_value_kind(const pdl_value *v);
-/* Return false when v is of another kind, or when the integer does not fit; *out is then unchanged.
- * get_float also accepts integers. */
+/* These return false when v is of another kind, or when the integer does not fit; *out is then
+ * unchanged. get_float also accepts integers. */
 PDL_API bool pdl_value_get_bool(const pdl_value *v, bool *out);
 PDL_API bool pdl_value_get_int(const pdl_value *v, int64_t *out);
 PDL_API bool pdl_value_get_float(const pdl_value *v, double *out);
@@ -160,8 +160,8 @@ PDL_API pdl_value *pdl_value_key_at(const pdl_value *v, size_t i);
 PDL_API pdl_value *pdl_value_get(const pdl_value *v, const char *key);
 /* Walks through a list, dict or set: *i is 0 and *key, *item are NULL at first. Returns true with
  * the next item in *item and its key in *key, which may be NULL for lists; the next call uses the
- * handles again. Returns false at the end, when both are dropped and NULL. A caller that leaves
- * earlier drops them.
+ * handles again. Returns false at the end, when both are dropped and NULL. A caller that stops
+ * before the end drops both.
  *
  *     size_t i = 0;
  *     pdl_value *key = NULL, *item = NULL;
@@ -192,7 +192,7 @@ PDL_API pdl_context_form pdl_value_context_form(const pdl_value *v);
  * independent. */
 PDL_API pdl_value *pdl_value_context_parts(const pdl_value *v);
 /* Makes a context of parts: a list of contexts and messages (dicts with role and content). Error:
- * expression, when a part is neither. */
+ * expression, when a part is neither a context nor a message. */
 PDL_API pdl_value *pdl_value_context(const pdl_value *parts, bool independent, pdl_error **error);
 
 /* The origins of a value (docs/manual/policies.md). A value that a run returns has origins. The
@@ -303,7 +303,8 @@ PDL_API bool pdl_engine_has_rule(pdl_engine *engine, const char *sink, bool *has
  *
  * The handler answers, refuses or declines the request, at once or later; until then the task waits
  * for it. Every request is answered, refused or declined exactly once, even when the task does not
- * need it any more (it was cancelled or freed). This releases the request. */
+ * need it any more (it was cancelled or freed). To answer, refuse or decline a request also
+ * releases it. */
 typedef void pdl_handler_fn(void *user, pdl_request *request);
 
 /* Registers a handler for tasks that are started from now on. Error: usage when there is no such
@@ -375,8 +376,9 @@ typedef enum pdl_object_trait {
 
 typedef struct pdl_object_ops {
     size_t size;
-    /* Returns the name of its type, "Hive", which is copied, and its traits. Called once, when the
-     * value is made. NULL means "object", with the traits of the functions that are set. */
+    /* Returns the name of the object's type, such as "Hive", which is copied, and sets the traits.
+     * Called once, when the value is made. When the function is NULL, the name is "object", and the
+     * traits are those of the functions that are set. */
     const char *(*type_name)(void *object, unsigned *traits);
     void (*attribute)(void *object, const char *name, pdl_request *request); /* x.name */
     void (*item)(void *object, const pdl_value *key, pdl_request *request);  /* x[key] */
@@ -553,9 +555,9 @@ typedef struct pdl_task_options {
     /* Called once, with `user`, when the task has ended. The step, wait or cancel that notices the
      * end calls it. It may read the result of the task, and may free the task. */
     void (*done)(void *user, pdl_task *task);
-    /* The task has a separate loop, connections and rates even if options.shared is set. It may
-     * then be stepped and waited for inside of callbacks of other tasks of the engine, which wait
-     * for it. */
+    /* The task has a separate loop, connections and rates even if options.shared is set. So
+     * callbacks of other tasks of the engine may step it and wait for it; those tasks wait
+     * meanwhile. */
     bool alone;
     /* Makes the run durable; borrowed for the call. With `resume` the inputs come from the journal.
      * Inputs of the same name replace the recorded inputs, like -d of `pdl resume`. `text`,
@@ -653,7 +655,7 @@ PDL_API pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error);
  * NULL, the page shows the program of the trace. Error: syntax when the text has no JSON object. */
 PDL_API pdl_value *pdl_trace_page(const char *trace, size_t n_bytes, const char *name,
                                   const char *source, pdl_error **error);
-/* Returns the error after PDL_TASK_FAILED, otherwise NULL. It lives as long as the task. */
+/* Returns the error after PDL_TASK_FAILED, otherwise NULL. The error lives as long as the task. */
 PDL_API const pdl_error *pdl_task_error(const pdl_task *task);
 
 /* --- functions of programs ------------------------------
@@ -716,13 +718,13 @@ PDL_API bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p
  * steps, such as saving work.
  *
  * fn must not leave by longjmp or an exception and must not use pdl_ functions, because the library
- * is in the middle of something. A host that must not end limits what programs may use (jobs,
+ * is in the middle of an operation. A host that must not end limits what programs may use (jobs,
  * limits of the language, see docs/manual/embedding.md), or runs engines in a separate process.
  *
- * Requests too large to be meant (a text over 2 GiB, 'x' * 10**12) do not run out of memory: they
- * are errors of kind "limit". This and pdl_set_allocator also direct the memory of GMP and libuv,
- * which otherwise abort when there is none. A host that itself uses GMP or libuv calls both
- * functions before that. */
+ * A program that asks for far too much (a text over 2 GiB, 'x' * 10**12) does not run out of
+ * memory: it ends with an error of kind "limit". This and pdl_set_allocator also direct the memory
+ * of GMP and libuv, which otherwise abort when there is none. A host that itself uses GMP or libuv
+ * calls both functions before it uses these libraries. */
 PDL_API void pdl_set_out_of_memory(bool (*fn)(size_t n));
 
 #ifdef __cplusplus

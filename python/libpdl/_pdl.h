@@ -1,5 +1,5 @@
-/* _pdl.h -- declarations that the files of the extension share. It uses only pdl.h and the limited
- * API.
+/* _pdl.h -- declarations that the files of the extension share. The extension uses only pdl.h and
+ * the limited API.
  *
  * The interpreter lock is released while the library computes or waits (Engine.load_*, check_*,
  * step, Run.wait); every callback of the library takes it again. While it is released, another
@@ -81,8 +81,8 @@ typedef struct pdlpy_place {
  * thread when Python ends. */
 PyThreadState *pdlpy_unlock(void);
 void pdlpy_relock(PyThreadState *state);
-/* Called at the beginning and the end of every callback of the library. Both functions stop the
- * thread when Python ends. */
+/* The state of a callback of the library between pdlpy_callback_begin and pdlpy_callback_end, which
+ * every callback calls. Both functions stop the thread when Python ends. */
 typedef struct pdlpy_callback {
     PyGILState_STATE gil;
     bool was_inside; /* the thread had released the lock with pdlpy_unlock */

@@ -59,7 +59,7 @@ struct pdl_engine {
     pdl_code_cache *codes;
     char *timeout, *prices; /* owned; "" when no timeout was given */
     pdl_rate_limits rates;
-    /* holds small objects of the engine's functions; each function enters the pool */
+    /* memory of small objects, which every function of the engine enters (base/pool.h) */
     pdl_pool *pool;
     PDL_VEC(pdl_str) paths;         /* owned texts */
     PDL_VEC(pdl_str) policies;      /* owned texts */
@@ -110,8 +110,8 @@ struct pdl_task {
      * it */
     pdl_state *ended;
 };
-/* Makes t the current task, whose callbacks are called. Returns the previous one, which the caller
- * restores. */
+/* Makes t the current task: the engine now calls the callbacks of t. Returns the previous task,
+ * which the caller restores. */
 pdl_task *pdl_task_enter(pdl_engine *e, pdl_task *t);
 /* Sets the state of the task from the step of its run. The end of the run is reported once. */
 void pdl_task_settle(pdl_task *t, pdl_step step);

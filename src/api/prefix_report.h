@@ -2,8 +2,8 @@
  * call with which it shares the longest beginning, the first difference, and the value of the
  * program that made the difference (spec know 1).
  *
- * This is done for a run that is replayed or explained. An ordinary run computes only how much of
- * each request an earlier call shares; --verbose prints that.
+ * The report is made for a run that is replayed or explained. An ordinary run computes only how
+ * much of each request an earlier call shares; --verbose prints that.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -15,8 +15,8 @@
 typedef struct pdl_run_pool pdl_run_pool;
 
 /* Called when the run of a slot has ended (DONE, FAIL) or is held (WAIT). The function ends the
- * slot, or leaves a held run in it. When it has ended the slot, it may begin another run there,
- * which is stepped at once. Returns false to stop the stepping. */
+ * slot, or leaves a held run in it. After the end of a slot, the function may begin another run
+ * there, which is stepped at once. Returns false to stop the stepping. */
 typedef bool pdl_run_pool_fn(void *user, uint32_t slot, pdl_step step, pdl_err *err);
 
 typedef struct pdl_run_pool_options {
@@ -74,8 +74,8 @@ uint32_t pdl_run_pool_open(const pdl_run_pool *p);
 /* Waits for answers for timeout_ms at most. Returns false when runs wait for an answer that cannot
  * arrive. */
 bool pdl_run_pool_wait(pdl_run_pool *p, int timeout_ms);
-/* Fails all waiting runs with this message, when their answers cannot arrive. This would be an
- * error in libpdl, but even then the process must not hang. */
+/* Fails all waiting runs with this message. Called when their answers cannot arrive: only a fault
+ * of libpdl leads to that, and even then the process must not hang. */
 void pdl_run_pool_give_up(pdl_run_pool *p, const char *message);
 
 #endif

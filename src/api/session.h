@@ -17,8 +17,8 @@
 #include "trace/fold.h"
 #include "vm/vm.h"
 
-/* Opens journals and makes worlds. Borrows options->... until the session is freed. Errors: usage
- * (the file of --record exists), io. */
+/* Opens journals and makes worlds. Everything to which the options point is borrowed until the
+ * session is freed. Errors: usage (the file of --record exists), io. */
 PDL_MUST bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_err *err);
 void pdl_session_free(pdl_session *s); /* s may be NULL */
 
@@ -73,11 +73,11 @@ typedef struct pdl_new_durable {
  * the file exists, runtime when another run has it, io. */
 PDL_MUST bool pdl_session_begin_durable(pdl_session *s, const pdl_new_durable *n, pdl_durable **out,
                                         pdl_buf *note, pdl_err *err);
-/* Makes the run of the session the one that an open journal has, before its start. Its variables
- * are the recorded ones, replaced by the given ones, which may be absent; *inputs has them, and the
- * caller drops it after the session. A run that continues begins in the journal here, or is
- * refused. d and `how` are as above. Errors: config, replay, io, runtime when the user must say
- * what happens to actions without an end. */
+/* Makes the run of the session the one that an open journal has, before its start. The variables of
+ * the run are the recorded ones, replaced by the given ones, which may be absent; *inputs has all
+ * of them, and the caller drops it after the session. A run that continues begins in the journal
+ * here, or is refused. d and `how` are as above. Errors: config, replay, io, runtime when the user
+ * must say what happens to actions without an end. */
 PDL_MUST bool pdl_session_resume_durable(pdl_session *s, pdl_durable *d,
                                          const pdl_durable_options *how, pdl_vref given,
                                          pdl_val *inputs, pdl_err *err);
@@ -92,7 +92,7 @@ typedef struct pdl_held_output {
 void pdl_session_hold_output(pdl_session *s, const pdl_held_output *held);
 
 /* Sets the journal of a server, before the first run beside others. Such runs may then be durable.
- * It is borrowed until free, and gets the keys of the environment. */
+ * The journal is borrowed until free, and gets the keys of the environment. */
 void pdl_session_attach_server(pdl_session *s, pdl_durable *server);
 /* Returns the keys that the environment and the program of a journal hold. Owned. */
 pdl_secrets *pdl_session_secrets_of(pdl_str journal);
@@ -129,8 +129,8 @@ pdl_step pdl_session_run(pdl_session *s);
  * timeout_ms (-1: no limit). */
 void pdl_session_start(pdl_session *s);
 pdl_step pdl_session_step(pdl_session *s, int timeout_ms);
-/* Returns how many ms the next step may be delayed. With 0, it must not be delayed. With -1, it may
- * be delayed until the descriptor of the loop is readable. */
+/* Returns how many ms the next step may be delayed. Returns 0 when it must not be delayed, and -1
+ * when it may be delayed until the descriptor of the loop is readable. */
 int pdl_session_deadline_ms(const pdl_session *s);
 /* Ends the run with this error; callable from sinks and signal callbacks of the loop. Takes the
  * content of err. */

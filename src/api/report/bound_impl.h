@@ -27,7 +27,7 @@ typedef struct bound_name {
     pdl_vref given;            /* its value, when the command line gives one; else absent */
     double words;              /* maximum number of words in its value; INFINITY: unknown */
     size_t times;              /* how many times the program sets it */
-    size_t indexes;            /* how many of these times it numbers the rounds of a loop */
+    size_t indexes;            /* how many of these times it is the index of a loop */
 } bound_name;
 
 typedef struct bound_names {
@@ -48,8 +48,8 @@ double pdl_bound_count_words(pdl_str text);
 /* Returns the number of words of a value that is written as JSON, or of all texts inside it
  * together, whichever is larger. */
 double pdl_bound_value_words(pdl_vref v);
-/* Returns the maximum number of words of a value that fits a type, of a field of it, and of an item
- * of it; INFINITY when it has no bound. */
+/* These return the maximum number of words of a value that fits a type, of a field of such a value,
+ * and of an item of such a value; INFINITY when there is no bound. */
 double pdl_bound_type_words(const pdl_type *t);
 double pdl_bound_field_words(const pdl_type *t, pdl_str field);
 double pdl_bound_type_item_words(const pdl_type *t);

@@ -37,8 +37,8 @@ typedef void pdl_explain_preview_fn(pdl_world *outside, const pdl_effect *e, pdl
 pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices,
                                  pdl_explain_preview_fn *preview, const pdl_redaction *redaction);
 
-/* Keeps what a policy would refuse, for the record of this effect. Returns false for an effect that
- * is allowed and so really executed. */
+/* Keeps the error with which a policy would refuse this effect, for the record of the effect.
+ * Returns false for an effect that is allowed and so really executed. */
 bool pdl_explain_foresee(pdl_world *w, const pdl_effect *e, const pdl_err *refusal);
 
 /* Returns the record so far, in the order of the requests: {calls: [...], totals, not_done: [...]}.

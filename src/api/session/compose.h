@@ -55,8 +55,8 @@ typedef struct pdl_compose_options {
     const uint64_t *code_seed; /* see pdl_session_run_options */
     pdl_task *task;            /* the task whose handlers are called; NULL when there is none */
     /* The last row of the session of the engine, for a task of an engine whose tasks share a loop;
-     * borrowed. It answers what the hooks of the task do not answer. When it is NULL, the worlds
-     * that this session opens answer. */
+     * borrowed. That row answers what the hooks of the task do not answer. When it is NULL, the
+     * worlds that this session opens answer. */
     pdl_world *engine;
 } pdl_compose_options;
 

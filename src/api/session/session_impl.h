@@ -60,15 +60,15 @@ const char *pdl_session_env_of_file(void *user, const char *name);
  * mentions the variable. */
 const char *pdl_session_setting(const pdl_session *s, pdl_session_purpose needed, const char *name);
 void pdl_session_name_setting(pdl_err *err, const char *name);
-/* Gives an error in what an option says, or in the contents of the file that it names, the kind of
- * a wrong option. Other errors keep their kind, such as that of a file that cannot be opened.
- * Returns false. */
+/* Changes the kind of an error to `usage` when the value of an option, or the content of the file
+ * that the option names, is wrong. Other errors keep their kind, such as the error that a file
+ * cannot be opened. Returns false. */
 bool pdl_session_blame_option(pdl_err *err);
 int64_t pdl_session_wall(void *user, const pdl_event *e);
 
 /* session_inner.c. The first two return the options that every run of the session has, and the
- * variables of a run, each with its origin. The other two answer requests of code: to run a
- * program, or for a line of input. */
+ * variables of a run, each with its origin. The other two answer code that requests the run of a
+ * program, or a line of input. */
 pdl_run_options pdl_session_machine_options(pdl_session *s);
 pdl_val pdl_session_with_defaults(pdl_vref vars, pdl_label origin);
 void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request,
@@ -92,7 +92,7 @@ PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
 pdl_world *pdl_session_policy_world(pdl_session *s, const pdl_spawn *run, pdl_world *next);
 /* Fills in the redactions. Called after policies were read. */
 void pdl_session_fill_redactions(pdl_session *s);
-/* Returns the memory of the session's policies, which it has joined. */
+/* Returns the memory that the session's policies share with other runs; the session joins it. */
 pdl_policy_memory *pdl_session_memory(pdl_session *s);
 PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
 /* Stores in the journal of a durable run the policies and sandboxes that confine the run. When the

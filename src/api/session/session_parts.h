@@ -54,7 +54,7 @@ typedef struct pdl_session_rules {
     pdl_redaction redactions[PDL_SINK_COUNT]; /* for each sink, the labels that it redacts */
     pdl_redaction collected; /* the labels that are redacted in spans for a collector */
     pdl_confined *confined;  /* the sandboxes */
-    /* list of the sandbox profile in the program's policy; absent when there is none */
+    /* a list with the sandbox profile of the program's policy; absent when there is none */
     pdl_val profiles;
 } pdl_session_rules;
 /* Returns the sandboxes of the session. For a member these are the sandboxes of its engine. */

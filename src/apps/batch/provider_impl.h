@@ -33,8 +33,9 @@ struct pdl_batch_provider {
     bool waits;            /* pdl_batch_provider_wait is running */
     uint64_t last_id;
     pdl_val asked, answers, uploads;
-    size_t n_waiting;  /* number of uploads in progress */
-    unsigned n_missed; /* number of polls in a row that the provider did not answer */
+    size_t n_waiting; /* number of uploads in progress */
+    /* number of the latest polls, without a gap, that the provider did not answer */
+    unsigned n_missed;
     /* the provider's message about the upload that was fetched last, when it failed */
     pdl_buf why;
     bool restored;

@@ -27,7 +27,7 @@ typedef struct batch_stats {
 
 /* Counts a finished row. kind is the name of the kind of its error; NULL when it has a result. */
 void pdl_batch_stats_add(stats *s, double seconds, int64_t tokens, pdl_str kind);
-/* Returns the time in which this part (0 to 1) of the rows was finished; 0 when no row was
+/* Returns the duration that this share (0 to 1) of the rows did not exceed; 0 when no row was
  * finished. */
 double pdl_batch_stats_quantile(const stats *s, double part);
 /* Checks that a report can be written at the end, because the end of a long batch is too late for

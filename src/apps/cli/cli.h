@@ -29,8 +29,9 @@ PDL_MUST bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err)
 bool pdl_cli_read_age(pdl_str s, int64_t *out);
 #define PDL_AGE_WANTED "argument --older-than: expected a number and d, h, m or s, such as 30d"
 
-/* shared_options.c. The options of all commands that run programs. Reading them fills members of o,
- * which borrow from l. It returns 0, or the exit code for a wrong command line. */
+/* shared_options.c. The options of all commands that run programs. Reading these options fills
+ * members of o, which borrow from l. The function returns 0, or the exit code for a wrong command
+ * line. */
 typedef struct shared_options {
     double budget[PDL_BUDGET_COUNT];
     void *wire; /* a FILE *, or NULL when there is no log */

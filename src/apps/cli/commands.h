@@ -45,7 +45,7 @@ bool pdl_cli_docs_show(pdl_str word, int *code);
 int pdl_cli_docs_nearest(pdl_str message);
 int pdl_cli_cmd_help(const arguments *a);
 int pdl_cli_cmd_version(const arguments *a);
-/* the help does not show this command, and no other command whose name begins with _ */
+/* the help does not show commands whose names begin with _, such as __man and __complete */
 int pdl_cli_cmd_man(const arguments *a);
 int pdl_cli_cmd_complete(const arguments *a);
 

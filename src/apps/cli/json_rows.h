@@ -18,7 +18,7 @@ void pdl_cli_open_rows(pdl_val head, const char *key, pdl_buf *out);
 void pdl_cli_close_rows(pdl_buf *out);
 /* Returns a number with at most nine digits. A whole number has no decimal point. */
 pdl_val pdl_cli_json_number(double n);
-/* Returns a text; null when z is NULL. */
+/* Returns the text as a value; null when text is NULL. */
 pdl_val pdl_cli_json_text(const char *text);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct manual_walk {
     bool begun;
 } manual_walk;
 
-/* Where a row of the glossary leads. */
+/* The place in the manual to which a row of the glossary leads. */
 typedef struct manual_place {
     pdl_str file, anchor; /* production.md, logs; without an anchor the whole page is meant */
 } manual_place;
@@ -30,7 +30,7 @@ bool pdl_manual_next(manual_walk *w, manual_section *s);
 /* Finds the row of the glossary with a word that other tools have for something. Returns false when
  * no row has it. */
 bool pdl_manual_called(pdl_str word, manual_place *out);
-/* Returns true for the section with these rows. */
+/* Returns true for the section that has the rows of the glossary. */
 bool pdl_manual_has_called(const manual_section *s);
 bool pdl_manual_is_at(const manual_section *s, const manual_place *place);
 /* Takes a line of a text, without its end. */

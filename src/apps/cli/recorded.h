@@ -12,11 +12,11 @@ typedef struct recorded {
     char *folder, *journal; /* owned, or NULL */
 } recorded;
 
-/* Makes the journal of a durable run in a private folder. It has the program `text` of the file,
- * with the answers of the recording. pdl_cli_recorded_fini releases *out and removes the folder,
- * also after an error. Errors: io, replay, those of the program. */
+/* Makes the journal of a durable run in a private folder. The program of that run is `text`, named
+ * as `file`, and its answers are those of the recording. pdl_cli_recorded_fini releases *out and
+ * removes the folder, also after an error. Errors: io, replay, those of the program. */
 PDL_MUST bool pdl_cli_recorded_open(const arguments *a, pdl_str recording, pdl_str file,
                                     pdl_str text, recorded *out, pdl_err *err);
-void pdl_cli_recorded_fini(recorded *r); /* Releases r, which may be all-zero. */
+void pdl_cli_recorded_fini(recorded *r); /* releases r, which may be all-zero */
 
 #endif

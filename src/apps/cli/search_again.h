@@ -45,8 +45,8 @@ pdl_val pdl_cli_infer_put_words(pdl_val options, const arguments *a, uint64_t se
 bool pdl_cli_infer_refuses(const arguments *given, opt_id *which);
 /* Returns true when the journal belongs to an inference. */
 bool pdl_cli_is_inference(const pdl_durable_facts *f);
-/* Checks that an open journal can be shown as one run. The journal of an inference cannot, because
- * it has the places of many runs. Returns false when err is set: usage. */
+/* Checks that an open journal can be shown as one run. The journal of an inference has the places
+ * of many runs, so it cannot be shown as one. Returns false when err is set: usage. */
 bool pdl_cli_is_one_run(const pdl_durable *run, pdl_err *err);
 /* Continues the inference of an open journal. a has the options of the command line that resumes
  * it. */

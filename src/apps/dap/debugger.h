@@ -40,8 +40,8 @@ typedef struct dap_reference {
     pdl_val key;   /* its key in that value, owned; absent for the outermost value */
 } dap_reference;
 
-/* How the number of hits is compared with the wanted number; breakpoints.c has the texts of
- * these. */
+/* The ways in which the number of hits is compared with the wanted number. breakpoints.c has the
+ * text by which a client writes each. */
 typedef enum {
     DAP_HITS_FROM,
     DAP_HITS_IS,
@@ -140,7 +140,7 @@ void pdl_dap_take_launch(debugger *g, pdl_vref args);
 /* Runs the program of the launch to its end, and reports it. */
 void pdl_dap_run(debugger *g);
 void pdl_dap_cancel(debugger *g);
-/* Cancels the run when the client has disconnected and does not let it continue. */
+/* Cancels the run when the client has disconnected and does not want the run to continue. */
 void pdl_dap_follow_client(debugger *g);
 
 /* --- stops.c ---------------------------------------------------------------------------------- */

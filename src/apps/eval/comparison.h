@@ -37,7 +37,7 @@ typedef struct pdl_eval_bet {
     double log_capital[PDL_VERDICT_STAKES];
 } pdl_eval_bet;
 void pdl_eval_bet_begin(pdl_eval_bet *b, double m, bool above);
-/* Takes the difference d, from -1 to 1. */
+/* Bets on one row, whose difference is d, from -1 to 1. */
 void pdl_eval_bet_take(pdl_eval_bet *b, double d);
 /* Returns the logarithm of the capital, which is 1 at the beginning. When the true mean is m, or on
  * the other side of m, the capital ever reaches 1 / a with probability at most a. */

@@ -32,10 +32,11 @@ typedef struct pdl_eval_options {
     bool until_decided;
     /* a number below 1; a smaller difference counts as equal; with 0 every difference counts */
     double difference;
-    uint64_t seed;          /* shuffles the rows */
-    uint64_t limit, sample; /* the maximum number of rows; 0 means all rows */
-    pdl_str output;         /* the JSONL file that gets all rows with their scores; may be empty */
-    pdl_str junit;          /* the name of a file; may be empty */
+    uint64_t seed; /* shuffles the rows */
+    /* the maximum number of rows, and how many rows are drawn; 0 means all rows */
+    uint64_t limit, sample;
+    pdl_str output; /* the JSONL file that gets all rows with their scores; may be empty */
+    pdl_str junit;  /* the name of a file; may be empty */
     const pdl_batch_map *map;
     size_t n_map;
     uint32_t jobs;

@@ -75,8 +75,9 @@ typedef struct pdl_infer_options {
      * durable. */
     bool (*attach)(void *user, pdl_session *s, pdl_err *err);
     /* Called when a durable inference has its result, before the journal is closed. The result has
-     * one more member, "lineages": for each of `particles` a list of places in the journal, before
-     * which the effects of the particle and of its ancestors have theirs. May be NULL. */
+     * one more member, "lineages": for each of `particles` a list of prefixes. In the journal, the
+     * places of the effects of the particle and of its ancestors begin with one of these prefixes.
+     * May be NULL. */
     bool (*ended)(void *user, pdl_vref distribution, pdl_err *err);
     void *user;
 } pdl_infer_options;

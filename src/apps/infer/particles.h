@@ -94,8 +94,8 @@ bool pdl_particle_ok(const particle *q);
 
 /* Runs particles from `from` to `to` until each is held, has ended or has failed. New particles
  * begin, and held ones continue. decided is called after each particle that has ended, in any
- * order. It returns true when the other particles are not needed any more, and may be NULL. Error:
- * the first failure in the order of lineage, when failures are errors. */
+ * order. decided returns true when the other particles are not needed any more, and may be NULL.
+ * Error: the first failure in the order of lineage, when failures are errors. */
 PDL_MUST bool pdl_population_run(population *p, uint32_t from, uint32_t to,
                                  bool (*decided)(void *user), void *user, pdl_err *err);
 /* Makes the particle at `to` a copy of the held or ended particle at `from`, with a new lineage.

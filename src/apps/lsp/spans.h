@@ -17,8 +17,8 @@ typedef struct lsp_spans {
     PDL_VEC(uint32_t) lines;
     bool direct; /* the file contains the text unchanged, at base + offset */
     uint32_t base;
-    /* Some scalars have to be read again for each position. This is the number of bytes that such
-     * readings have read so far. */
+    /* Some scalars have to be read again for each position. This is the number of bytes that were
+     * read again so far. */
     size_t work;
 } lsp_spans;
 

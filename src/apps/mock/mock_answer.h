@@ -67,7 +67,7 @@ struct pdl_mock_answer {
 void pdl_mock_answer_start(const pdl_mock_options *o, pdl_mock_script *script, uint64_t number,
                            const pdl_mock_form *form, pdl_exchange *x, pdl_val request);
 void pdl_mock_answer_free(pdl_mock_answer *a); /* a may be NULL */
-/* Makes the functions write another choice. */
+/* From now on, the functions of a form write this choice. */
 void pdl_mock_choose(pdl_mock_answer *a, size_t choice);
 void pdl_mock_choices_fini(pdl_mock_answer *a);
 
@@ -91,8 +91,8 @@ void pdl_mock_put_json(pdl_vref v, pdl_buf *out);
 /* Appends the text of the request: the last message, or the prompt with this number. */
 void pdl_mock_put_asked(const pdl_mock_answer *a, size_t number, pdl_buf *out);
 
-/* Facts about the answer. The text and the reasoning are borrowed from it, and an answer without
- * reasoning has an empty one. pdl_mock_said_to returns the text for one of several prompts,
+/* Facts about the answer. The text and the reasoning are borrowed from it, and the reasoning of an
+ * answer without one is empty. pdl_mock_said_to returns the text for one of several prompts,
  * owned. */
 pdl_str pdl_mock_said(const pdl_mock_answer *a);
 pdl_str pdl_mock_reasoning(const pdl_mock_answer *a);

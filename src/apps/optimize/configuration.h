@@ -21,7 +21,7 @@ typedef struct pdl_optimize_reference {
     /* number of demonstrations of a candidate; when it is negative, the values of a variable give
      * the number */
     int64_t shots;
-    /* the number of rows grows up to the maximum; when it is not set, the number doubles */
+    /* set: the number of rows grows so that the last round has the maximum; not set: it doubles */
     bool to_max;
     bool shuffles;
     size_t rounds;  /* 0 means any number */

@@ -22,11 +22,11 @@ typedef struct opt_method {
 pdl_vref pdl_method_argument(const pdl_request *r, size_t i, const char *name);
 /* Raises an error in the method. Returns false. */
 PDL_PRINTF(2, 3) bool pdl_method_refuse(pdl_request *r, const char *fmt, ...);
-/* Reads a whole number from 0 to `most`. For another argument, raises an error. */
+/* Reads a whole number from 0 to `most`. Raises an error when the argument is anything else. */
 PDL_MUST bool pdl_method_number(pdl_request *r, size_t i, const char *name, size_t most,
                                 size_t *out);
 typedef PDL_VEC(size_t) opt_numbers;
-/* Reads a list of candidates. For another argument, raises an error. */
+/* Reads a list of candidates. Raises an error when the argument is anything else. */
 PDL_MUST bool pdl_method_candidates(const opt_search *z, pdl_request *r, size_t i,
                                     opt_numbers *out);
 /* Reads a list of numbers below n. */

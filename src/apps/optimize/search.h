@@ -217,7 +217,7 @@ void pdl_search_interval(const opt_search *z, size_t candidate, opt_part part, s
 /* Returns how many of the first rows of a part were evaluated with all these candidates. */
 size_t pdl_search_common(const opt_search *z, const size_t *candidates, size_t n, opt_part part);
 /* Returns true when a candidate certainly has a lower mean than another one. The certainty holds
- * however often this is computed, for all `among` candidates that are compared with each other. */
+ * for all calls of this function together, when `among` candidates are compared with each other. */
 bool pdl_search_is_worse(const opt_search *z, size_t candidate, size_t than, size_t among);
 /* Adds the best mean score to the progress. */
 void pdl_search_put_best(const opt_search *z, pdl_optimize_progress *p);

@@ -24,10 +24,10 @@ typedef struct form {
      * that runs in place of the program's. When they are NULL, both are as in a chat. */
     pdl_val (*variables)(const work *w);
     pdl_code *(*code)(const work *w);
-    /* The functions for an answer in pieces. They are called before the first text, for more text,
-     * for another part than text, when a choice has ended, and when all choices have ended. extra
-     * gets the other parts (a sink's extra, effect.h); NULL means that the form has no place for
-     * them. Before the end of a choice, extra gets everything that was not sent yet. */
+    /* The functions for an answer in pieces. begin is called before the first text, text for more
+     * text, end when a choice has ended, and finish when all choices have ended. extra is called
+     * for parts that are not text (a sink's extra, effect.h), and before the end of a choice for
+     * everything that was not sent yet. It is NULL when the form has no place for such parts. */
     void (*begin)(work *w, pdl_buf *out);
     void (*text)(choice *c, pdl_str text, pdl_buf *out);
     void (*extra)(choice *c, pdl_vref extra, pdl_buf *out);
@@ -67,8 +67,8 @@ pdl_val pdl_serve_form_usage(const work *w, const char *prompt, const char *comp
 PDL_MUST bool pdl_serve_form_whole(work *w, pdl_val head,
                                    pdl_val (*one)(choice *c, const answer *a), pdl_val *out,
                                    pdl_err *err);
-/* Appends the last chunk of a stream whose request asked for the usage. It has no choices, and the
- * counts. Takes chunk. */
+/* Appends the last chunk of a stream whose request asked for the usage. That chunk has the counts
+ * and no choices. Takes chunk. */
 void pdl_serve_form_put_usage(const work *w, pdl_val chunk, pdl_buf *out);
 
 #endif

@@ -55,7 +55,7 @@ typedef struct pdl_serve_options {
     void (*log)(void *user, pdl_str line);
     void *log_user;
     /* Descriptors on which a client speaks MCP. Programs are then its tools, and there is no HTTP.
-     * With 0, MCP is served over HTTP. */
+     * When both are 0, MCP is served over HTTP. */
     int mcp_in, mcp_out;
     const pdl_debug *debug;
 } pdl_serve_options;

@@ -59,7 +59,7 @@ PDL_MUST bool pdl_doc_read(pdl_str text, bool running, pdl_doc **out, pdl_err *e
 void pdl_doc_free(pdl_doc *d); /* d may be NULL */
 
 /* Returns how long box i, a model call, waited for its turn, a rate or another attempt, in ns.
- * Returns 0 when it hardly waited. The rest of its time was spent on the network. */
+ * Returns 0 when it hardly waited. A call spends the rest of its time on the network. */
 int64_t pdl_doc_waited(const pdl_doc *d, uint32_t i);
 
 /* Returns the value of a member of the box's block, or absent; borrowed. */

@@ -5,9 +5,9 @@
  * traces and does not use the machine. So it can show traces of other versions and of the reference
  * interpreter, and nothing that it shows can run.
  *
- * It makes either one HTML file, which needs neither server nor network, or a server on loopback.
- * The server sends boxes when the page requests them, so that a run of a hundred thousand blocks
- * opens at once.
+ * The viewer makes either one HTML file, which needs neither server nor network, or a server on
+ * loopback. The server sends boxes when the page requests them, so that a run of a hundred thousand
+ * blocks opens at once.
  *
  * The content of a run was written by models and strangers. The page therefore gets it as JSON and
  * puts it into the document only as text, under a policy that forbids all other scripts. The server

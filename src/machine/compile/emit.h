@@ -57,8 +57,8 @@ const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL-
     }
 #include "compile/ops.def"
 
-/* The site of the instructions that follow. Setting it returns the old site, which the caller
- * restores later. */
+/* The site of the instructions that follow. pdl_emit_at_site sets it and returns the old site,
+ * which the caller restores later. */
 typedef struct {
     uint32_t site, start, end;
 } emit_place;

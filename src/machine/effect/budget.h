@@ -56,7 +56,7 @@ typedef struct pdl_budget {
     const uint64_t *earlier_ns;
 } pdl_budget;
 
-/* Makes a budget inside of up, which is borrowed and kept. */
+/* Makes a budget inside of the budget `up`, which is borrowed and kept. */
 pdl_budget *pdl_budget_new(const double limit[PDL_BUDGET_COUNT], pdl_budget *up, pdl_loc loc);
 /* Returns the time of the budget's clock, which includes *earlier_ns. earlier_ns is set before b is
  * used. */

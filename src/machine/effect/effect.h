@@ -204,8 +204,8 @@ PDL_MUST bool pdl_effect_read(const pdl_effect *e, pdl_str json, pdl_val *out, p
 PDL_MUST bool pdl_effect_read_pieces(pdl_str json, pdl_val *out, pdl_err *err);
 
 /* Appends the canonical JSON of a request of this kind without keys and control parameters (spec
- * execution 10.5), and without the secrets of the register, which may be NULL. It is hashed and
- * stored. Values that are not JSON have a tagged form that pdl_effect_decode reads back. */
+ * execution 10.5), and without the secrets of the register, which may be NULL. This text is hashed
+ * and stored. Values that are not JSON have a tagged form that pdl_effect_decode reads back. */
 PDL_MUST bool pdl_effect_canonical(pdl_effect_kind kind, pdl_vref request,
                                    const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
 
@@ -216,7 +216,7 @@ pdl_val pdl_effect_error_facts(const pdl_err *err);
 void pdl_effect_error_facts_read(pdl_str json, pdl_err *err);
 /* Appends the canonical JSON of a model request, in which its place does not occur. The JSON
  * includes the parameters that configure the client but influence what the model reads (roles,
- * templates, another provider). It is the key of the cache. */
+ * templates, another provider). This text is the key of the cache. */
 PDL_MUST bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
                                  pdl_err *err);
 /* Appends the reply of e for pdl_effect_read: without the secrets of the register, and with
@@ -291,7 +291,7 @@ void pdl_world_charge(pdl_world *w, const pdl_effect *e, const pdl_reply *reply)
 bool pdl_world_has_output(pdl_world *w);
 uint64_t pdl_world_put_output(pdl_world *w);
 
-/* Delivers the reply of e and releases both. Takes value. For worlds. */
+/* Called by a world: answers e with value, which it takes, and frees e. */
 void pdl_effect_answer(pdl_effect *e, pdl_val value, double seconds);
 /* Answers e with an error. Takes the content of err. seconds: as in pdl_reply. */
 void pdl_effect_refuse(pdl_effect *e, pdl_err *err);

@@ -80,7 +80,7 @@ void pdl_address_put(pdl_str url, pdl_buf *out);
 /* --- redaction (redact.c) --------------------------------------------------------------------- */
 
 void pdl_redact_text(const pdl_secrets *s, pdl_str text, pdl_buf *out);
-/* Calls fn for each occurrence of a secret in text, as it is written there. */
+/* Calls fn for each occurrence of a secret in text. found is the secret as it is written there. */
 void pdl_secrets_each_in(const pdl_secrets *s, pdl_str text, void (*fn)(void *user, pdl_str found),
                          void *user);
 /* Redacts a text that was cut. When the text ends with the first characters of a secret, these are
@@ -100,9 +100,9 @@ typedef struct pdl_redactor {
 void pdl_redactor_feed(pdl_redactor *h, pdl_str piece, pdl_buf *out);
 void pdl_redactor_end(pdl_redactor *h, pdl_buf *out); /* writes the rest; h is empty afterwards */
 
-/* These redact lines that contain JSON, such as the events of a stream. They also find a secret
- * that is spread over several lines, when the lines begin alike and have its parts under the same
- * key. Feed takes whole lines and returns whole lines, perhaps at a later call. */
+/* These redact lines that contain JSON, such as the events of a stream. A secret may be spread over
+ * several lines: it is also found when these lines begin alike and each has a part of it under the
+ * same key. Feed takes whole lines and returns whole lines, perhaps at a later call. */
 void pdl_redact_lines(const pdl_secrets *s, pdl_str text, pdl_buf *out);
 void pdl_redactor_feed_lines(pdl_redactor *h, pdl_str lines, pdl_buf *out);
 void pdl_redactor_end_lines(pdl_redactor *h, pdl_buf *out);

@@ -66,7 +66,7 @@ typedef struct pdl_event {
     bool entered;
     /* block_begin: this block is the body of the function `key`, which a library called */
     bool tool;
-    bool handled; /* reply: a block around handles and reports this failure */
+    bool handled; /* reply: a block around the request handles and reports this failure */
     /* text, out, note: on a terminal, control sequences in the text are neutralised */
     bool untrusted;
     const pdl_err *err;

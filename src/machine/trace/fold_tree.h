@@ -24,7 +24,7 @@
 /* This fact is the list of pieces that the block showed while it ran (fold_shown.h). */
 #define FOLD_SHOWN "pdl__shown"
 
-/* Maximum depth of executions that are shown. Each level is up to three levels of the JSON. */
+/* Maximum depth of executions that are shown. Each level makes up to three levels of JSON. */
 enum { FOLD_DEEPEST = PDL_MAX_JSON_DEPTH / 4 };
 
 /* The value of a field. */
@@ -65,7 +65,7 @@ typedef struct fold_node {
     struct fold_node *first, *last, *next, *prev; /* shown children, in order */
     struct fold_node *cursor;                     /* the child at which the next search begins */
     struct fold_node *older, *newer;              /* links of the list of all nodes */
-    struct fold_node *queue_next;                 /* next node that has ended and waits */
+    struct fold_node *queue_next;                 /* next node in the queue of ended nodes */
     uint64_t due; /* the number of an event: a node in the queue is not examined before it */
     pdl_entry entry;
     uint32_t fiber;
@@ -100,11 +100,11 @@ typedef struct fold_node {
     fold_series rounds;     /* used by a loop */
     fold_series calls;      /* calls in the expressions of the block */
     fold_series attempts;   /* failed attempts */
-    bool over, part_failed; /* over: the node ended or failed */
+    bool over, part_failed; /* the node ended or failed; one of its parts failed */
     bool fell_back;         /* the result is the result of the fallback */
     bool silent;            /* the trace does not show the node */
     bool in_input;          /* the result is the `input` of a model */
-    bool plain;             /* contains only messages and values; set when the node is written */
+    bool plain;             /* the node has only messages and values; set when it is written */
     bool waits;             /* the node is a model that waits for its reply */
     bool queued, written;
     bool given_up;   /* part of a failed attempt; freed when nothing refers to it */
@@ -123,7 +123,7 @@ typedef struct fold_own {
 typedef struct fold_written {
     const pdl_block *block;
     char *name;   /* owned; NULL when the block has no name */
-    size_t next;  /* entry + 1 of the same block; 0 when there is none */
+    size_t next;  /* 1 + index of the next entry for the same block, or 0 */
     pdl_buf text; /* made after the end, when it is needed */
 } fold_written;
 
@@ -143,7 +143,7 @@ struct pdl_fold {
     pdl_idmap tops;  /* maps a fiber to its innermost running node */
     pdl_idmap calls; /* maps the path of a waiting model block to its node */
     pdl_idmap bases; /* maps a fiber to its fold_bases, owned */
-    pdl_idmap last;  /* maps a block to the path of its last execution, which is a reference */
+    pdl_idmap last;  /* maps a block to the path of its last execution; keeps that path */
     pdl_idmap taken; /* set of the cases without a test that were taken */
     pdl_idmap funcs; /* set of function blocks that made a closure */
     pdl_idmap holes; /* maps a block to 1 + the position of its first entry in `written` */
@@ -208,9 +208,9 @@ pdl_val pdl_fold_rest(pdl_vref v, size_t from); /* the messages from this index 
 /* Records that the model n has these lists under this id (a text). Later models may then name n. */
 void pdl_fold_same_note(pdl_fold *f, const fold_node *n, pdl_vref id, pdl_vref context,
                         pdl_vref input);
-/* Forgets the parts of n, because the trace drops them. No later list names one of them. */
+/* Forgets the parts of n, because the trace drops them. Later lists name none of these parts. */
 void pdl_fold_same_forget(pdl_fold *f, const fold_node *n);
-/* Called when the outermost node of its fiber, which is n, has ended, and when it is written. */
+/* Called for the outermost node n of a fiber when n has ended, and again when n is written. */
 void pdl_fold_same_end(pdl_fold *f, const fold_node *n);
 void pdl_fold_same_free(pdl_fold *f);
 

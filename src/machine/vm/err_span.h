@@ -30,7 +30,8 @@ void pdl_vm_note_tool(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err);
 /* Returns true when a library has called a function of the program in frame fr: a tool, with
  * arguments from a model (fiber.c). */
 bool pdl_vm_enters_program(const pdl_fiber *f, const pdl_vm_frame *fr);
-/* Called at the end of a call. Sends a note of it when reports_tools is set (advise.c). */
+/* Called at the end of a call of a tool when reports_tools is set. Sends a note of the call
+ * (advise.c). */
 void pdl_vm_report_tool(const pdl_fiber *f, const pdl_vm_frame *fr, bool failed);
 /* Returns the milliseconds of the clock of events, which wrap around (advise.c). */
 uint32_t pdl_vm_now_ms(const pdl_fiber *f);

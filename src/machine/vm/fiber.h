@@ -191,7 +191,7 @@ struct pdl_fiber {
     pdl_err raised;     /* an error that waits for earlier calls to end; unset at other times */
     pdl_fiber *parent;  /* for an iteration of a map: the fiber of the map; else NULL */
     size_t index;       /* number of the iteration */
-    /* Place of the call around the map; ids below base_from are its body. Owned, or NULL. */
+    /* for a map in a call: the place of the call, which replaces the id base_from; or NULL */
     pdl_path *base, *base_from;
     pdl_outq *out;
     uint32_t wait_id;              /* for WAIT_CALL: id of the effect */
@@ -201,10 +201,10 @@ struct pdl_fiber {
     bool handled;                  /* a fiber around this one has a handler */
     pdl_fiber *next_ready;
     bool queued, cancelled;
-    bool woken; /* a slot is reserved for the fiber, which had no turn since (see n_woken) */
+    bool woken; /* a slot is reserved for the fiber until its next turn (see n_woken) */
     pdl_slot woken_for;
-    bool is_new;     /* an iteration of a map that has not run yet */
-    bool waits;      /* an iteration with maxWorkers: open until its calls ended */
+    bool is_new; /* an iteration of a map that has not run yet */
+    bool waits;  /* set for an iteration with maxWorkers: it is open until its calls have ended */
     bool is_weighed; /* held at a factor that the score already contains */
     /* called when a call from outside of the run has ended */
     void (*done)(void *user, pdl_val result, const pdl_err *err);

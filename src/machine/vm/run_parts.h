@@ -23,7 +23,7 @@
 typedef struct pdl_parked {
     PDL_VEC(uint32_t) fibers;
     size_t head;
-    uint32_t n_woken; /* number of fibers that were woken and had no turn since then */
+    uint32_t n_woken; /* number of fibers that were woken and still wait for their next turn */
 } pdl_parked;
 
 typedef struct pdl_run_fibers {
@@ -40,7 +40,7 @@ typedef struct pdl_run_fibers {
     bool closing;      /* the run ends, so a map leaves its iterations to pdl_run_fibers_end */
     uint64_t shuffle;  /* state of PDL_STRESS=sched */
     size_t n_for_code; /* number of fibers that run functions for code */
-    pdl_held held;     /* the kind of place at which fibers are held; NOT when none is held */
+    pdl_held held; /* the kind of place at which fibers are held; PDL_HELD_NOT when none is held */
     /* an effect of chance was requested although the run had to be held before it */
     bool missed_chance;
     /* the block that left something that a copy cannot have; all-zero when no block did */
@@ -55,7 +55,7 @@ bool pdl_run_fibers_ok(const pdl_run_fibers *f);
 
 typedef struct pdl_usage {
     int64_t calls, completion, prompt;
-    /* labels of the replies that were counted, because the counts reveal a bit of them */
+    /* labels of the replies that were counted, because the counts reveal something about them */
     pdl_label label;
 } pdl_usage;
 
@@ -104,8 +104,8 @@ pdl_step pdl_run_finish(pdl_run *r, pdl_err *err);
 /* Ends the run with this error, unless it has failed before. Takes the content of err. */
 void pdl_run_fail(pdl_run *r, pdl_err *err);
 void pdl_run_outcome_end(pdl_run_outcome *o);
-/* Returns true when a finished run has a result, and when an error is set exactly if the run has
- * failed. */
+/* Returns true when the invariants hold: a finished run has a result, and an error is set when the
+ * run has failed, and only then. */
 bool pdl_run_outcome_ok(const pdl_run_outcome *o);
 
 enum { PDL_RUN_LITERALS = 32 };

@@ -151,8 +151,8 @@ bool pdl_run_is_ready(const pdl_run *r);
 /* Steps and polls until the run is done or has failed. */
 pdl_step pdl_run_wait(pdl_run *r);
 
-/* After WAIT: returns the reason why the run cannot continue before pdl_run_release; NOT when it
- * only waits for replies. */
+/* After WAIT: returns the reason why the run cannot continue before pdl_run_release; PDL_HELD_NOT
+ * when it only waits for replies. */
 pdl_held pdl_run_held(const pdl_run *r);
 /* Returns the place at which the run is held, owned. *loc gets the place of the block in the
  * source. */
@@ -175,8 +175,8 @@ const pdl_cancel *pdl_run_cancel_scope(const pdl_run *r);
 /* Ends the run with this error, for example after Ctrl-C. Open effects are cancelled, and the next
  * step returns FAIL. Takes the content of err. */
 void pdl_run_cancel(pdl_run *r, pdl_err *err);
-/* Python code of the effect `id` reads standard input: the text before its question is printed,
- * also where it waits until an attempt has succeeded. */
+/* Called when Python code of the effect `id` reads standard input. Prints the text before the
+ * question, even text that otherwise waits until an attempt has succeeded. */
 void pdl_run_reads_input(pdl_run *r, uint32_t id);
 
 /* A strand that waits for a reply. */

@@ -41,9 +41,8 @@ static inline bool pdl_lsp_is_word(char c) {
 void pdl_lsp_text_set(lsp_text *t, pdl_str bytes);
 void pdl_lsp_text_replace(lsp_text *t, lsp_range range, pdl_str with);
 void pdl_lsp_text_fini(lsp_text *t);
-/* Returns true when the invariants hold: the first line begins at 0, and the last one within the
- * text; the units before each stride are stored, so that there is a mark for any offset. An
- * all-zero text has no line. */
+/* Returns true when the invariants hold: the first line begins at 0, the last line begins within
+ * the text, and there is one mark for each stride. An all-zero text has no line. */
 bool pdl_lsp_text_ok(const lsp_text *t);
 
 static inline pdl_str pdl_lsp_text_str(const lsp_text *t) { return pdl_buf_str(&t->b); }

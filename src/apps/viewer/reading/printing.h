@@ -33,7 +33,8 @@ void pdl_box_put_shown(const pdl_doc *d, uint32_t i, pdl_buf *out);
 pdl_str pdl_box_separator(const pdl_box *b);
 /* Appends the result of box i in the form in which it is printed. */
 void pdl_box_print(const pdl_doc *d, uint32_t i, pdl_buf *out);
-/* Returns true when the step of a child is this member, or is inside of it. */
+/* Returns true when the child is this member of the block around it, or is inside of this
+ * member. */
 bool pdl_step_is_in(const pdl_box *child, const char *member);
 
 #endif

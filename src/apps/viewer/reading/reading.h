@@ -36,7 +36,7 @@ typedef struct pdl_item {
     uint32_t box;    /* number of the box that the item is about */
     uint32_t parent; /* number of the item around it; its own number when there is none */
     uint32_t depth;  /* how many items are around it */
-    uint32_t end;    /* number of the first item that is not inside it any more */
+    uint32_t end;    /* number of the next item that is not inside this one */
     /* number of a turn, round or row, from 1; for a setup, loop or map, the number of its parts */
     uint32_t number;
     size_t from, to;   /* the text of a piece, as offsets into the printed text */

@@ -25,7 +25,8 @@ void pdl_reading_json_inside(const pdl_reading *r, const pdl_view_source *s, uin
 /* Appends the document of a run in progress: {"items", "from", "skipped", "late", "now", totals,
  * head}. "items" has the newest items, at most `most`, with the items inside of them. "from" is the
  * number of the first of them, and "skipped" says how many items before it are left out. "late" is
- * true when more has happened since. "now" is in microseconds since the run began. */
+ * true when events have happened that the view of the run does not show. "now" is in microseconds
+ * since the run began. */
 void pdl_reading_json_newest(const pdl_reading *r, const pdl_view_source *s, uint32_t most,
                              bool late, pdl_buf *out);
 /* Appends all items as a list. */

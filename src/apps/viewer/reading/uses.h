@@ -10,8 +10,8 @@
 #include "base/vec.h"
 #include "viewer/boxes.h"
 
-/* A work that a name means. next: number of the next link for the same name, + 1; 0 when there is
- * none. */
+/* One of the works that a name means. next: number of the next link for the same name, + 1; 0 when
+ * there is none. */
 typedef struct pdl_uses_link {
     uint32_t work, next;
 } pdl_uses_link;
