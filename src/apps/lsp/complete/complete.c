@@ -145,7 +145,7 @@ static void add_kind_keys(lsp_completer *c, const lsp_spot *p) {
             add_field(c, &f[i], f[i].need == PDL_NEED_REQ ? '0' : '1');
 }
 
-/* Returns true when the key is a field of blocks of this kind; with a negative kind, of any kind. */
+/* Returns true when the key is a field of blocks of this kind. A negative kind means any kind. */
 static bool is_field(pdl_str key, int kind) {
     size_t n;
     const pdl_field *f = pdl_fields(&n);
