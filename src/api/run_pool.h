@@ -74,8 +74,8 @@ uint32_t pdl_run_pool_open(const pdl_run_pool *p);
 /* Waits for answers for timeout_ms at most. Returns false when runs wait for an answer that cannot
  * arrive. */
 bool pdl_run_pool_wait(pdl_run_pool *p, int timeout_ms);
-/* Fails all waiting runs with this message. Called when their answers cannot arrive: only a fault
- * of libpdl leads to that, and even then the process must not hang. */
+/* Fails all waiting runs with this message. Called when the answers for which these runs wait
+ * cannot arrive. Only a fault of libpdl leads to that, and even then the process must not hang. */
 void pdl_run_pool_give_up(pdl_run_pool *p, const char *message);
 
 #endif

@@ -71,8 +71,8 @@ void pdl_value_drop(pdl_value *v) {
     pdl_free(v);
 }
 
-/* Appends an item. A shared container is copied first. A value cannot contain itself, because then
- * the item would be a second owner and v would be copied. */
+/* Appends an item. A shared container is copied first. A value cannot come to contain itself: when
+ * the item is the list itself, the list has two owners, so a copy gets the item. */
 bool pdl_value_push(pdl_value *v, const pdl_value *item) {
     if (!v || !item || !pdl_is_list(v->v)) return false;
     pdl_val x = pdl_keep(item->v);

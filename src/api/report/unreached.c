@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* A set of blocks. Its keys are the bytes of pointers to blocks; the map borrows them. */
+/* A set of blocks. The keys of the map are the bytes of pointers to blocks, which it borrows. */
 struct pdl_reached {
     pdl_arena *arena;
     pdl_map blocks;

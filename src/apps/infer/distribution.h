@@ -40,7 +40,7 @@ bool pdl_distribution_ok(const distribution *d);
 PDL_MUST bool pdl_distribution_add(distribution *d, const particle *q, double logit, size_t *which,
                                    pdl_err *err);
 
-/* Returns log(sum(exp(x))) of n numbers that are `stride` bytes apart; -infinity when n is 0. */
+/* Returns log(sum(exp(x))) of the n numbers at x; -infinity when n is 0. */
 double pdl_infer_log_sum(const double *x, size_t n);
 /* Returns the probability that the first of two values would get more than half of all votes, when
  * the two have a and b votes now and all shares are equally probable beforehand. */

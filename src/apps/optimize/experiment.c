@@ -193,7 +193,7 @@ bool pdl_search_put_line(const opt_search *z, pdl_val v, pdl_buf *out, pdl_err *
     return ok;
 }
 
-/* Writes the candidates. While the search runs, they have no scores. */
+/* Writes the candidates. Candidates have no scores while the search runs. */
 static bool write_candidates(const opt_search *z, pdl_vref standings, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     bool ok = true;

@@ -1,6 +1,6 @@
 /* host_view.c -- answers the questions of a page about a run of the module; see host_view.h. These
- * are the questions that a page sends to the server of the viewer. Here the host passes them on,
- * and needs no address, no cookie and no connection.
+ * are the questions that a page sends to the server of the viewer. In the module, the host passes
+ * these questions on, and needs no address, no cookie and no connection.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -3,9 +3,9 @@
  * A recording must give each effect its own reply, although parallel calls start and end in another
  * order in each run. So a number in the order of time cannot be the key. Instead, a place is the
  * chain of steps that led to the effect. It begins with the id of the block whose expression called
- * a function, the number of the call there, and the position in the function's body. It ends with
- * the block that makes the request. The numbers of trace ids (instance4) count calls over the whole
- * run and so depend on the order in which fibers run; they are not part of a place.
+ * a function, the number of the call there, and the position in the function's body. The chain ends
+ * with the block that makes the request. The numbers of trace ids (instance4) count calls over the
+ * whole run and so depend on the order in which fibers run; they are not part of a place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
