@@ -14,8 +14,7 @@
 #include "trace/spill.h"
 #include "value/json_write.h"
 
-/* Facts about the body of a function that an expression called: the name of the function, and the
- * arguments. */
+/* Facts about the body of a function that an expression called: its name and its arguments. */
 #define FOLD_CALL_NAME "pdl__call"
 #define FOLD_CALL_ARGS "pdl__call_args"
 /* This fact is the name of the function, when --verbose shows the call as the call of a tool. */
