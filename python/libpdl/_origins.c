@@ -41,8 +41,8 @@ static PyObject *key_of(PyObject *object, bool inside) {
     return key;
 }
 
-/* Remembers from which value an object was made, or with `inside` which origins the results of its
- * calls and its attributes have. Takes v. Returns false with an exception. */
+/* Remembers the value from which an object was made. With `inside`, remembers the origins of the
+ * object's attributes and of the results of its calls. Takes v. Returns false with an exception. */
 static bool remember(pdlpy_engine *e, PyObject *object, bool inside, pdl_value *v) {
     PyObject *kept = PyCapsule_New(v, NULL, drop);
     if (!kept) pdl_value_drop(v);

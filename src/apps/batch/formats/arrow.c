@@ -2,10 +2,10 @@
  *
  * A FlatBuffer is a set of tables that refer to each other by distances. A distance is the position
  * of the target minus the position of the distance itself, and it only leads forward. So the new
- * head and the new vector of fields are placed before the old bytes, and the new fields after the
- * old bytes. A table begins with the distance back to its layout, which has the position of each
- * slot of the table. Numbers are little-endian. The old bytes come from a file: each position is
- * checked.
+ * head and the new vector, which refer to the fields, are placed before the old bytes. The fields
+ * that are added are placed after the old bytes. A table begins with the distance back to its
+ * layout, which has the position of each slot of the table. Numbers are little-endian. The old
+ * bytes come from a file: each position is checked.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

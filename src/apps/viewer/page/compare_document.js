@@ -104,8 +104,8 @@ export class DocumentComparison {
     return called.length ? [row, this.callsOf(called, differs)] : [row];
   }
 
-  // Makes the numbers of the calls that made a text. isMarked: the texts differ and are counted as a difference, so the calls
-  // are not counted, too.
+  // Makes the numbers of the calls that made a text. isMarked: the texts differ. They count as one difference, so a
+  // difference of their calls is not counted.
   callsOf(called, isMarked) {
     const shown = called.slice(0, LISTED_CALLS);
     const rest = called.length - shown.length;
