@@ -140,24 +140,10 @@ void pdl_task_close_durable(pdl_task *t) {
 
 /* --- runs from their journals ----------------------------------------------------------------- */
 
-static pdl_val time_of(double seconds) { return seconds > 0 ? pdl_float(seconds) : pdl_null(); }
-
-static pdl_val summary_of(const pdl_durable_summary *s) {
-    pdl_val d = pdl_dict_putz(pdl_dict_new(12), "id", pdl_textz(s->id));
-    d = pdl_dict_putz(d, "program", pdl_textz(s->file));
-    d = pdl_dict_putz(d, "state", pdl_textz(pdl_run_state_name(s->state)));
-    d = pdl_dict_putz(d, "started", time_of(s->started));
-    d = pdl_dict_putz(d, "ended", time_of(s->ended));
-    d = pdl_dict_putz(d, "calls", pdl_int(s->calls));
-    d = pdl_dict_putz(d, "tokens", pdl_int(s->tokens));
-    d = pdl_dict_putz(d, "cost", pdl_float(s->cost));
-    return pdl_dict_putz(d, "place", s->place ? pdl_textz(s->place) : pdl_null());
-}
-
 static bool add_summary(void *user, pdl_str path, const pdl_durable_summary *s) {
     pdl_val *list = user;
     (void)path;
-    *list = pdl_list_push(*list, summary_of(s));
+    *list = pdl_list_push(*list, pdl_runs_summary(s));
     return true;
 }
 
@@ -193,7 +179,7 @@ static bool show(pdl_str path, pdl_val *out, pdl_err *err) {
               pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &d, err);
     if (ok) {
         const pdl_durable_facts *f = pdl_durable_get_facts(d);
-        *out = pdl_dict_putz(summary_of(&s), "text", pdl_text(f->text));
+        *out = pdl_dict_putz(pdl_runs_summary(&s), "text", pdl_text(f->text));
         *out = pdl_dict_putz(*out, "folder", pdl_text(f->folder));
         *out = pdl_dict_putz(*out, "questions", pdl_keep(questions));
     }

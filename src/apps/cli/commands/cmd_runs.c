@@ -44,15 +44,9 @@ static bool put_json(void *user, pdl_str path, const pdl_durable_summary *s) {
     (void)path;
     pdl_buf_put(&l->out, pdl_str_of(l->any ? ",\n " : "["));
     l->any = true;
-    pdl_val d = pdl_dict_putz(pdl_dict_new(9), "id", pdl_cli_json_text(s->id));
-    d = pdl_dict_putz(d, "program", pdl_cli_json_text(s->file));
-    d = pdl_dict_putz(d, "state", pdl_textz(pdl_run_state_name(s->state)));
-    d = pdl_dict_putz(d, "started", json_time(s->started));
+    pdl_val d = pdl_dict_putz(pdl_runs_summary(s), "started", json_time(s->started));
     d = pdl_dict_putz(d, "ended", json_time(s->ended));
-    d = pdl_dict_putz(d, "calls", pdl_int(s->calls));
-    d = pdl_dict_putz(d, "tokens", pdl_int(s->tokens));
     d = pdl_dict_putz(d, "cost", pdl_cli_json_number(s->cost));
-    d = pdl_dict_putz(d, "place", pdl_cli_json_text(s->place));
     pdl_cli_put_json(d, &l->out);
     return true;
 }

@@ -418,6 +418,22 @@ bool pdl_runs_each(const char *folder, const pdl_runs_use *use, pdl_err *err) {
     return true;
 }
 
+static pdl_val text_or_null(const char *s) { return s ? pdl_textz(s) : pdl_null(); }
+
+static pdl_val time_or_null(double s) { return s > 0 ? pdl_float(s) : pdl_null(); }
+
+pdl_val pdl_runs_summary(const pdl_durable_summary *s) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(12), "id", text_or_null(s->id));
+    d = pdl_dict_putz(d, "program", text_or_null(s->file));
+    d = pdl_dict_putz(d, "state", pdl_textz(pdl_run_state_name(s->state)));
+    d = pdl_dict_putz(d, "started", time_or_null(s->started));
+    d = pdl_dict_putz(d, "ended", time_or_null(s->ended));
+    d = pdl_dict_putz(d, "calls", pdl_int(s->calls));
+    d = pdl_dict_putz(d, "tokens", pdl_int(s->tokens));
+    d = pdl_dict_putz(d, "cost", pdl_float(s->cost));
+    return pdl_dict_putz(d, "place", text_or_null(s->place));
+}
+
 void pdl_runs_note(const char *folder, pdl_str path) {
     pdl_durable_summary s;
     pdl_err ignored = {0};
