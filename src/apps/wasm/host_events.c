@@ -7,7 +7,6 @@
 #include "wasm/host_events.h"
 
 #include "effect/effect.h"
-#include "value/json_write.h"
 #include "wasm/wasm.h"
 
 #include "base/banned.h"
@@ -20,28 +19,21 @@ void pdl_wasm_events_fini(pdl_wasm_events *e) {
 }
 
 static void begin(pdl_buf *out, const char *type) {
-    if (out->len) pdl_buf_putc(out, ',');
-    pdl_buf_putf(out, "{\"type\":\"%s\"", type);
-}
-
-static void put_text(pdl_buf *out, const char *key, pdl_str text) {
-    pdl_wasm_put_key(out, key);
-    pdl_json_quote(text, 0, out);
+    pdl_json_open(out, '{');
+    pdl_json_put_text(out, "type", pdl_str_of(type));
 }
 
 static void put_member(pdl_buf *out, const char *key, pdl_vref from, const char *member) {
     pdl_vref v = pdl_dict_getz(from, member);
     if (pdl_is_absent(v)) return;
-    pdl_wasm_put_key(out, key);
+    pdl_json_put_key(out, key);
     pdl_wasm_put(v, out);
 }
 
 static void put_effect(pdl_buf *out, const pdl_effect *e) {
-    pdl_wasm_put_key(out, "id");
-    pdl_buf_putf(out, "%u", e->id);
+    pdl_json_put_int(out, "id", e->id);
     if (e->loc.src) {
-        pdl_wasm_put_key(out, "line");
-        pdl_buf_putf(out, "%u", pdl_loc_line(e->loc));
+        pdl_json_put_int(out, "line", pdl_loc_line(e->loc));
     }
 }
 
@@ -71,7 +63,7 @@ static void answered(pdl_wasm_events *events, const pdl_effect *e, const pdl_rep
     put_effect(out, e);
     put_member(out, "model", e->request, "model");
     if (r->err.kind) {
-        pdl_wasm_put_key(out, "error");
+        pdl_json_put_key(out, "error");
         pdl_wasm_put_error(&r->err, out);
     } else {
         put_member(out, "text", r->value, "content");
@@ -83,14 +75,14 @@ static void answered(pdl_wasm_events *events, const pdl_effect *e, const pdl_rep
 void pdl_wasm_events_flush(pdl_wasm_events *e) {
     if (!e->text.len) return;
     begin(&e->json, "text");
-    put_text(&e->json, "text", pdl_buf_str(&e->text));
+    pdl_json_put_text(&e->json, "text", pdl_buf_str(&e->text));
     pdl_buf_putc(&e->json, '}');
     pdl_buf_clear(&e->text);
 }
 
 static void put_note(pdl_buf *out, pdl_str text) {
     begin(out, "note");
-    put_text(out, "text", text);
+    pdl_json_put_text(out, "text", text);
     pdl_buf_putc(out, '}');
 }
 
@@ -101,14 +93,14 @@ void pdl_wasm_events_note(pdl_wasm_events *e, pdl_str text) {
 
 static void put_message(pdl_buf *out, pdl_str role, pdl_str text) {
     begin(out, "message");
-    put_text(out, "role", role.n ? role : PDL_STR("assistant"));
-    put_text(out, "text", text);
+    pdl_json_put_text(out, "role", role.n ? role : PDL_STR("assistant"));
+    pdl_json_put_text(out, "text", text);
     pdl_buf_putc(out, '}');
 }
 
 static void put_failure(pdl_buf *out, const pdl_err *err) {
     begin(out, "error");
-    pdl_wasm_put_key(out, "error");
+    pdl_json_put_key(out, "error");
     pdl_wasm_put_error(err, out);
     pdl_buf_putc(out, '}');
 }

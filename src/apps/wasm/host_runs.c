@@ -175,7 +175,7 @@ static bool read_budget(wasm_run *r, pdl_err *err) {
  * error is in the program. */
 static void refuse_start(wasm_run *r, pdl_buf *out, pdl_err *err) {
     if (err->kind) {
-        pdl_wasm_put_key(out, "error");
+        pdl_json_put_key(out, "error");
         pdl_wasm_put_error(err, out);
         pdl_err_fini(err);
     }
@@ -199,7 +199,7 @@ static wasm_run *run_new(pdl_vref question, bool all, pdl_val *variables, pdl_bu
     pdl_program_load(r->program, pdl_wasm_text(r->question, "name"),
                      pdl_wasm_text(r->question, "text"), &ok);
     if (!ok) {
-        pdl_wasm_put_key(out, "error");
+        pdl_json_put_key(out, "error");
         pdl_wasm_put_refusal(r->program, out);
     }
     pdl_vref given = pdl_dict_getz(r->question, "variables");
@@ -238,8 +238,7 @@ bool pdl_wasm_start(pdl_vref question, pdl_buf *out, pdl_err *err) {
     r->number = ++last_number;
     pdl_idmap_put(&runs, r->number, r);
     n_runs++;
-    pdl_wasm_put_key(out, "run");
-    pdl_buf_putf(out, "%u", r->number);
+    pdl_json_put_int(out, "run", r->number);
     return true;
 }
 
@@ -286,7 +285,7 @@ static const char *state_of(const wasm_run *r) {
 /* Moves a list of JSON into the answer. */
 static void put_list(pdl_buf *out, const char *key, pdl_buf *items) {
     if (!items->len) return;
-    pdl_wasm_put_key(out, key);
+    pdl_json_put_key(out, key);
     pdl_buf_putc(out, '[');
     pdl_buf_put(out, pdl_buf_str(items));
     pdl_buf_putc(out, ']');
@@ -299,18 +298,16 @@ bool pdl_wasm_step(pdl_vref question, pdl_buf *out, pdl_err *err) {
     pdl_vref ms = pdl_dict_getz(question, "ms");
     advance(r, pdl_is_int(ms) || pdl_is(ms, PDL_V_FLOAT) ? pdl_num_to_double(ms) : 0);
     if (r->shown && r->state != PDL_STEP_WAIT) pdl_wasm_shown_over(r->shown);
-    pdl_wasm_put_key(out, "state");
-    pdl_buf_putf(out, "\"%s\"", state_of(r));
+    pdl_json_put_text(out, "state", pdl_str_of(state_of(r)));
     if (pdl_loop_is_open(r->loop)) {
-        pdl_wasm_put_key(out, "wait");
-        pdl_buf_putf(out, "%d", pdl_loop_deadline_ms(r->loop));
+        pdl_json_put_int(out, "wait", pdl_loop_deadline_ms(r->loop));
     }
     pdl_wasm_events_flush(&r->events);
     put_list(out, "events", &r->events.json);
     put_list(out, "effects", &r->world.asked);
     put_list(out, "cancelled", &r->world.cancelled);
     if (r->state == PDL_STEP_FAIL) {
-        pdl_wasm_put_key(out, "error");
+        pdl_json_put_key(out, "error");
         pdl_wasm_put_error(pdl_run_error(r->run), out);
     }
     return true;
@@ -389,7 +386,7 @@ static pdl_val settled(pdl_val v) {
 }
 
 static void put_val(pdl_buf *out, const char *key, pdl_val v) {
-    pdl_wasm_put_key(out, key);
+    pdl_json_put_key(out, key);
     pdl_wasm_put(v, out);
     pdl_drop(v);
 }
@@ -398,7 +395,7 @@ static bool put_text_of(pdl_vref v, pdl_buf *out, pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = pdl_stringify(v, &text, err);
     if (ok) {
-        pdl_wasm_put_key(out, "text");
+        pdl_json_put_key(out, "text");
         ok = pdl_json_quote_long(pdl_buf_str(&text), 0, out, err);
     }
     pdl_buf_fini(&text);
@@ -463,7 +460,7 @@ static void put_notes(pdl_buf *out, pdl_vref notes) {
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         pdl_vref v = pdl_dict_getz(notes, members[i][0]);
         if (pdl_is_absent(v)) continue;
-        pdl_wasm_put_key(out, members[i][1]);
+        pdl_json_put_key(out, members[i][1]);
         pdl_wasm_put(v, out);
     }
 }
@@ -495,7 +492,7 @@ static void explore(wasm_run *r, pdl_vref variables, pdl_buf *out) {
     do r->state = pdl_run_step(r->run);
     while (r->state == PDL_STEP_WAIT && pdl_run_is_ready(r->run));
     if (r->state == PDL_STEP_FAIL) {
-        pdl_wasm_put_key(out, "error");
+        pdl_json_put_key(out, "error");
         pdl_wasm_put_error(pdl_run_error(r->run), out);
     } else {
         pdl_val all = pdl_explain_waits(notes, r->run, reached, pdl_explain_notes(notes));

@@ -10,8 +10,6 @@
 #include "io/clock.h"
 #include "trace/delayed_events.h"
 #include "trace/fold.h"
-#include "value/json_put.h"
-#include "value/json_write.h"
 #include "viewer/live.h"
 #include "viewer/viewer.h"
 #include "wasm/wasm.h"
@@ -166,12 +164,9 @@ void pdl_wasm_shown_answer(pdl_wasm_shown *v, pdl_vref question, pdl_buf *out) {
     const char *type;
     make_view(v);
     int status = answer(v, question, &type, &body);
-    pdl_wasm_put_key(out, "status");
-    pdl_buf_putf(out, "%d", status);
-    pdl_wasm_put_key(out, "type");
-    pdl_json_quote(pdl_str_of(type), 0, out);
-    pdl_wasm_put_key(out, "body");
-    pdl_json_quote(pdl_buf_str(&body), 0, out);
+    pdl_json_put_int(out, "status", status);
+    pdl_json_put_text(out, "type", pdl_str_of(type));
+    pdl_json_put_text(out, "body", pdl_buf_str(&body));
     pdl_buf_fini(&body);
 }
 
@@ -182,12 +177,10 @@ void pdl_wasm_shown_changes(pdl_wasm_shown *v, pdl_vref question, pdl_buf *out) 
     if (pdl_is(given, PDL_V_INT) && pdl_int_of(given) > 0) from = (size_t)pdl_int_of(given);
     if (from > pdl_live_changes(v->live)) from = 0;
     if (pdl_live_json(v->live, &from, CHANGES_AT_ONCE, &list)) {
-        pdl_wasm_put_key(out, "changes");
+        pdl_json_put_key(out, "changes");
         pdl_buf_put(out, pdl_buf_str(&list));
     }
     pdl_buf_fini(&list);
-    pdl_wasm_put_key(out, "from");
-    pdl_buf_putf(out, "%zu", from);
-    pdl_wasm_put_key(out, "over");
-    pdl_buf_putf(out, v->over ? "true" : "false");
+    pdl_json_put_int(out, "from", (int64_t)from);
+    pdl_json_put_bool(out, "over", v->over);
 }

@@ -9,7 +9,6 @@
 #include "io/clock.h"
 #include "io/entropy.h"
 #include "model/model.h"
-#include "value/json_write.h"
 #include "value/text.h"
 #include "wasm/host_runs.h"
 #include "wasm/wasm.h"
@@ -102,11 +101,12 @@ static void put_effect(const pdl_effect *e, pdl_buf *out) {
     pdl_val request = request_of(e);
     pdl_buf place = PDL_BUF;
     pdl_path_text(e->place, &place);
-    if (out->len) pdl_buf_putc(out, ',');
-    pdl_buf_putf(out, "{\"id\":%u,\"kind\":\"%s\",\"line\":%u,\"place\":", e->id,
-                 pdl_effect_kind_name(e->kind), e->loc.src ? pdl_loc_line(e->loc) : 0);
-    pdl_json_quote(pdl_buf_str(&place), 0, out);
-    PDL_PUT(out, ",\"request\":");
+    pdl_json_open(out, '{');
+    pdl_json_put_int(out, "id", e->id);
+    pdl_json_put_text(out, "kind", pdl_str_of(pdl_effect_kind_name(e->kind)));
+    pdl_json_put_int(out, "line", e->loc.src ? pdl_loc_line(e->loc) : 0);
+    pdl_json_put_text(out, "place", pdl_buf_str(&place));
+    pdl_json_put_key(out, "request");
     pdl_wasm_put(request, out);
     pdl_drop(request);
     pdl_buf_putc(out, '}');

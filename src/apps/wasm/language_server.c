@@ -65,7 +65,7 @@ bool pdl_wasm_lsp(pdl_vref question, pdl_buf *out, pdl_err *err) {
     if (!pdl_is_absent(message) && !pdl_is_str(message))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "message should be a text");
     if (!take_prices(question, err)) return false;
-    pdl_wasm_put_key(out, "messages");
+    pdl_json_put_key(out, "messages");
     pdl_buf_putc(out, '[');
     if (!server && pdl_is_str(message)) begin(out);
     if (pdl_is_str(message)) {
@@ -77,7 +77,6 @@ bool pdl_wasm_lsp(pdl_vref question, pdl_buf *out, pdl_err *err) {
         is_more = pdl_lsp_work(server);
     }
     pdl_buf_putc(out, ']');
-    pdl_wasm_put_key(out, "more");
-    pdl_buf_putf(out, "%s", is_more ? "true" : "false");
+    pdl_json_put_bool(out, "more", is_more);
     return true;
 }

@@ -42,38 +42,23 @@ void pdl_wasm_put(pdl_vref v, pdl_buf *out) {
     pdl_err_fini(&err);
 }
 
-void pdl_wasm_put_key(pdl_buf *out, const char *key) {
-    char last = out->len ? out->p[out->len - 1] : '{';
-    if (last != '{') pdl_buf_putc(out, ',');
-    pdl_json_quote(pdl_str_of(key), 0, out);
-    pdl_buf_putc(out, ':');
-}
-
-static void put_text(pdl_buf *out, const char *key, pdl_str text) {
-    pdl_wasm_put_key(out, key);
-    pdl_json_quote(text, 0, out);
-}
-
 static void put_place(pdl_buf *out, pdl_loc place) {
     if (!place.src) return;
-    put_text(out, "file", place.src->name);
-    pdl_wasm_put_key(out, "line");
-    pdl_buf_putf(out, "%u", pdl_loc_line(place));
-    pdl_wasm_put_key(out, "column");
-    pdl_buf_putf(out, "%u", pdl_source_column(place.src, place.start));
+    pdl_json_put_text(out, "file", place.src->name);
+    pdl_json_put_int(out, "line", pdl_loc_line(place));
+    pdl_json_put_int(out, "column", pdl_source_column(place.src, place.start));
 }
 
 void pdl_wasm_put_error(const pdl_err *err, pdl_buf *out) {
     pdl_buf shown = PDL_BUF;
     pdl_err_print(err, true, &shown);
     pdl_buf_putc(out, '{');
-    put_text(out, "kind", pdl_str_of(pdl_err_kind_name(err->kind)));
-    put_text(out, "message", pdl_str_of(err->msg ? err->msg : ""));
-    if (err->hint) put_text(out, "hint", pdl_str_of(err->hint));
+    pdl_json_put_text(out, "kind", pdl_str_of(pdl_err_kind_name(err->kind)));
+    pdl_json_put_text(out, "message", pdl_str_of(err->msg ? err->msg : ""));
+    if (err->hint) pdl_json_put_text(out, "hint", pdl_str_of(err->hint));
     put_place(out, err->mark.src ? err->mark : err->loc);
-    put_text(out, "text", pdl_buf_str(&shown));
-    pdl_wasm_put_key(out, "exitCode");
-    pdl_buf_putf(out, "%d", pdl_err_exit_code(err));
+    pdl_json_put_text(out, "text", pdl_buf_str(&shown));
+    pdl_json_put_int(out, "exitCode", pdl_err_exit_code(err));
     pdl_buf_putc(out, '}');
     pdl_buf_fini(&shown);
 }
@@ -85,19 +70,20 @@ void pdl_wasm_put_refusal(const pdl_program *p, pdl_buf *out) {
     pdl_buf shown = PDL_BUF;
     pdl_program_errors(p, &shown, true);
     pdl_buf_putc(out, '{');
-    put_text(out, "kind", p->yaml_failed ? PDL_STR("syntax") : PDL_STR("schema"));
-    put_text(out, "message", first ? first->text : PDL_STR("the program cannot be loaded"));
-    if (first && first->hint.n) put_text(out, "hint", first->hint);
+    pdl_json_put_text(out, "kind", p->yaml_failed ? PDL_STR("syntax") : PDL_STR("schema"));
+    pdl_json_put_text(out, "message",
+                      first ? first->text : PDL_STR("the program cannot be loaded"));
+    if (first && first->hint.n) pdl_json_put_text(out, "hint", first->hint);
     if (first) put_place(out, first->mark.src ? first->mark : first->loc);
-    put_text(out, "text", pdl_buf_str(&shown));
-    pdl_wasm_put_key(out, "exitCode");
-    pdl_buf_putf(out, "1}");
+    pdl_json_put_text(out, "text", pdl_buf_str(&shown));
+    pdl_json_put_int(out, "exitCode", 1);
+    pdl_buf_putc(out, '}');
     pdl_buf_fini(&shown);
 }
 
 static bool say_version(pdl_vref question, pdl_buf *out, pdl_err *err) {
     (void)question, (void)err;
-    put_text(out, "version", PDL_STR(PDL_VERSION));
+    pdl_json_put_text(out, "version", PDL_STR(PDL_VERSION));
     return true;
 }
 
@@ -134,7 +120,7 @@ size_t pdl_wasm_ask(const char *json, size_t n) {
               answer_to(question, &answer, &err);
     if (!ok) {
         pdl_buf_cut(&answer, 1);
-        pdl_wasm_put_key(&answer, "error");
+        pdl_json_put_key(&answer, "error");
         pdl_wasm_put_error(&err, &answer);
     }
     pdl_buf_putc(&answer, '}');

@@ -59,8 +59,7 @@ bool pdl_wasm_script(pdl_vref question, pdl_buf *out, pdl_err *err) {
     }
     pdl_idmap_put(&scripts, ++last_number, s);
     n_scripts++;
-    pdl_wasm_put_key(out, "script");
-    pdl_buf_putf(out, "%u", last_number);
+    pdl_json_put_int(out, "script", last_number);
     return true;
 }
 
@@ -70,15 +69,13 @@ bool pdl_wasm_say(pdl_vref question, pdl_buf *out, pdl_err *err) {
     if (!s || !pdl_is_dict(request))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "there is no such script or request");
     pdl_mock_reply r = pdl_mock_reply_to(&s->script, s->strict, ++s->asked, request);
-    pdl_wasm_put_key(out, "status");
-    pdl_buf_putf(out, "%d", r.status);
-    pdl_wasm_put_key(out, "delay");
-    pdl_buf_putf(out, "%lld", (long long)r.delay_ms);
+    pdl_json_put_int(out, "status", r.status);
+    pdl_json_put_int(out, "delay", r.delay_ms);
     if (r.retry_after >= 0) {
-        pdl_wasm_put_key(out, "retryAfter");
+        pdl_json_put_key(out, "retryAfter");
         pdl_buf_putf(out, "%g", r.retry_after);
     }
-    pdl_wasm_put_key(out, "body");
+    pdl_json_put_key(out, "body");
     pdl_wasm_put(r.body, out);
     pdl_drop(r.body);
     return true;

@@ -61,7 +61,7 @@ bool pdl_wasm_check(pdl_vref question, pdl_buf *out, pdl_err *err) {
                              .library = &library,
                              .models = &models,
                          });
-    pdl_wasm_put_key(out, "problems");
+    pdl_json_put_key(out, "problems");
     pdl_buf_putc(out, '[');
     size_t n = 0;
     for (size_t i = 0; i < p->diags.n; i++) {
@@ -82,7 +82,7 @@ bool pdl_wasm_format(pdl_vref question, pdl_buf *out, pdl_err *err) {
     pdl_err why = {0};
     pdl_format_options o = {.name = pdl_wasm_text(question, "name")};
     bool ok = pdl_format(arena, pdl_wasm_text(question, "text"), &o, &text, &why);
-    pdl_wasm_put_key(out, ok ? "text" : "error");
+    pdl_json_put_key(out, ok ? "text" : "error");
     pdl_val v = ok ? pdl_text(pdl_buf_str(&text)) : pdl_absent();
     if (ok)
         pdl_wasm_put(v, out);

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "lang/program.h"
+#include "value/json_put.h"
 #include "value/val.h"
 
 /* The functions that the module exports to its host. The host allocates room for a question, writes
@@ -33,9 +34,6 @@ typedef bool pdl_wasm_fn(pdl_vref question, pdl_buf *out, pdl_err *err);
 pdl_str pdl_wasm_text(pdl_vref question, const char *key);
 /* Appends a value as JSON. A part that JSON cannot express becomes its text. */
 void pdl_wasm_put(pdl_vref v, pdl_buf *out);
-/* Appends `"key":`; the caller then writes the value. Appends a comma before the key, unless out
- * ends with a brace or is empty. */
-void pdl_wasm_put_key(pdl_buf *out, const char *key);
 /* Appends an error as {kind, message, text, ...}. text has its place and an excerpt. */
 void pdl_wasm_put_error(const pdl_err *err, pdl_buf *out);
 /* Appends the first error of a program that did not load, in the same form. */
