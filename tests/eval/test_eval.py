@@ -105,6 +105,10 @@ def test_judge():
     code, r, err = evaluate("p.pdl", "--input", "data.jsonl", "--expect", "answer", "--judge", "j.pdl")
     p = r["programs"][0]
     t.check("judge: booleans and numbers", code == 0 and p["right"] == 17 and near(p["score"], 16.6 / 20), "%s %s" % (r, err))
+    for text, score in ((" False.\\n", 0), ("True", 1), ("TRUE.", 1), (" 0.25\\n", 0.25), ("1.", 1)):
+        t.begin({"p.pdl": ASK, "j.pdl": 'data: "%s"\n' % text, "data.jsonl": jsonl(ROWS)})
+        code, r, err = evaluate("p.pdl", "--input", "data.jsonl", "--judge", "j.pdl")
+        t.check("judge: the text %s is a score" % text, code == 0 and near(r["programs"][0]["score"], score), "%s %s" % (r, err))
     t.begin({"p.pdl": ASK, "j.pdl": "data: 'good'\n", "data.jsonl": jsonl(ROWS)})
     code, out, err = t.run("p.pdl", "--input", "data.jsonl", "--judge", "j.pdl", word="eval")
     t.check("judge: anything else is refused", code == 1 and "the judge gave " in err and "expected a boolean, a number from 0 to 1, or {score, feedback}" in err, "%s %s" % (code, err))

@@ -37,6 +37,8 @@ REFUSED = (
     ["sh", "-c", 'echo "$1" >> f && rm f', "sh", X], ["sh", "-c", 'echo "$1" | tee f; xargs -a f rm', "sh", X],
     ["zsh", "-c", 'rm "$1"', "sh", X], ["fish", "-c", "rm", X], ["python3", "-c", "import os; os.system('rm')", X], ["perl", "-le", "system('rm')", X], ["ruby", "-e", "1", X], ["node", "--eval=1", X],
     ["awk", "{system(\"rm\")}", X], ["tar", "--to-command=rm", "-xf", X], ["rsync", "-ae", "rm", X], ["git", "-c", "alias.x=!rm", "x", X], ["su", "-c", "rm", X], ["ssh", "host", "rm", X],
+    ["fd", "-x", "rm", X], ["fd", "-e", "txt", "--exec", "rm", X], ["fdfind", "-HX", "rm", X], ["fd", "--exec-batch=rm", X], ["rg", "--pre", "rm", X], ["rg", "--pre=rm", "a", X], ["sort", "--compress-program=rm", X],
+    ["npx", "rm", X], ["uv", "run", "rm", X], ["make", X], ["numactl", "-N0", "rm", X], ["chronic", "rm", X], ["hyperfine", X],
     ["watch", "rm", X], ["strace", "rm", X], ["docker", "run", "i", "rm", X], ["parallel", "rm", ":::", X], ["script", "-c", "rm", X],
 )
 PASSES = (
@@ -46,6 +48,7 @@ PASSES = (
     ["sh", "-c", "# rm\necho \"$1\" 2>/dev/null", "sh", X], ["sh", "-c", 'for f in a; do echo "$f" "$1"; done', "sh", X], ["find", ".", "-name", X, "-exec", "echo", "{}", ";"], ["find", ".", "-name", X], ["find", X, "-exec", "echo", "{}", ";"], ["find", X, "-exec", "rm", "-f", "nothing", ";"],
     ["find", ".", "-exec", "echo", X, "{}", ";", "-exec", "rm", "-f", "{}", ";"], ["xargs", "-a", "file", "echo", X],
     ["python3", "script.py", X], ["awk", "{print $1}", X], ["tar", "-xf", X], ["busybox", "echo", X], ["sh", "-ec", 'set -u; echo "$1"', "sh", X], ["git", "add", X], ["rmdir", X], ["env", "rmdir", X],
+    ["fd", "-e", "txt", X], ["rg", "-n", X, "."], ["sort", "-u", X],
 )
 
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/num.h"
 #include "base/rand.h"
 #include "base/utf8.h"
 #include "io/file.h"
@@ -364,9 +365,22 @@ static char *judge_failed(pdl_vref why) {
     return pdl_buf_take(&text);
 }
 
+/* Returns the number in the text of a judge: true or false, in any case, or a number, with blanks
+ * or a full stop around it, as models write them. */
+static double number_in(pdl_str text) {
+    double number;
+    text = pdl_str_trim(text);
+    if (pdl_num_read_double(text, &number)) return number;
+    if (pdl_str_ends(text, PDL_STR("."))) text = pdl_str_sub(text, 0, text.n - 1);
+    bool yes = pdl_str_eq_nocase(text, PDL_STR("true"));
+    if (yes || pdl_str_eq_nocase(text, PDL_STR("false"))) return yes;
+    return pdl_num_read_double(text, &number) ? number : -1;
+}
+
 static double number_of(pdl_vref v) {
     return pdl_is_bool(v)                            ? pdl_bool_of(v)
            : pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v)
+           : pdl_is_str(v)                           ? number_in(pdl_str_get(v))
                                                      : -1;
 }
 

@@ -61,14 +61,14 @@ static start_kind start_of(pdl_str text, pdl_str part) {
     return starts ? ANY_CASE : NO_START;
 }
 
-/* Stores in *out whether text starts with the token of this entry: as written, in another case, or
- * not at all. */
+/* Stores in *out whether text starts with the word in the token of this entry: as written, in
+ * another case, or not at all. A token may have blanks, quotes or a full stop around its word. */
 static bool token_starts(pdl_vref entry, pdl_str text, start_kind *out, pdl_err *err) {
     pdl_vref token;
     if (!member(entry, "token", &token, err)) return false;
     if (!pdl_is_str(token))
         return pdl_err_host(err, "TypeError", "a token is of type %s, not str", pdl_py_type(token));
-    pdl_str word = pdl_str_get(token), bare = pdl_str_trim(word);
+    pdl_str word = pdl_str_get(token), bare = first_word(word);
     *out = bare.n || !word.n ? start_of(text, bare) : NO_START;
     return true;
 }
