@@ -114,6 +114,12 @@ def test_budgets():
     t.check("a budget holds", code == 0 and sum(t.service.asked.values()) <= 60 and r["budget_spent"], sum(t.service.asked.values()), err)
     t.check("something is left for the test", r["winner"]["test"] is not None and r["winner"]["test"]["rows"] > 0, r)
     begin()
+    whole = optimize("--vary", "form=whisper,shout", "--cache", "c.db")[1]
+    asked = sum(t.service.asked.values())
+    again = optimize("--vary", "form=whisper,shout", "--cache", "c.db", "--budget", "calls=%d" % (whole["calls"] // 2))[1]
+    t.check("answers from the cache are not charged, but counted in the figures",
+            sum(t.service.asked.values()) == asked and not again["budget_spent"] and again["calls"] == whole["calls"] and again["tokens"] == whole["tokens"], whole, again)
+    begin()
     code, out, err = t.run("p.pdl", "--data", "data.jsonl", "--expect", "answer", "--vary", "form=whisper,shout", "--dry-run", word="optimize")
     t.check("--dry-run asks nothing", code == 0 and not t.service.asked and "140 evaluations: 140 calls" in out and not (t.folder / "experiments").exists(),
             out, err)

@@ -143,6 +143,7 @@ static const pdl_ty *apply(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t, b
 }
 
 const pdl_ty *pdl_infer_filter(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
+    pdl_infer_uncalled(in, x->u.filter.obj, t);
     return apply(in, x, t, true);
 }
 

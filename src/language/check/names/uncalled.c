@@ -59,3 +59,10 @@ void pdl_infer_hidden(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee) {
                        "this calls the method `%.*s` of objects, not the function", PDL_FMT(name));
     if (d) pdl_checker_hint(in->c, d, "the function is x['%.*s'](...)", PDL_FMT(name));
 }
+
+void pdl_infer_uncalled(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
+    if (t->kinds != PDL_TY_NATIVE || !t->receiver) return;
+    pdl_diag *d =
+        pdl_infer_diag(in, PDL_RULE_function_text, x, "this is a function, not its result");
+    pdl_checker_hint_method(in->c, d, t);
+}

@@ -146,8 +146,12 @@ static bool read_token(server *v, pdl_err *err) {
         if (ok && !*v->token)
             ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s holds no token", path);
         pdl_free(path);
-    } else if (env && *env) {
-        v->token = pdl_str_dup(pdl_str_of(env));
+    } else if (env) {
+        /* a secret that was not filled in must not open the server */
+        v->token = pdl_str_dup(pdl_str_trim(pdl_str_of(env)));
+        if (!*v->token)
+            ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                             "PDL_SERVE_TOKEN is empty: give it a token, or unset it");
     }
     pdl_buf_fini(&b);
     if (!ok || v->token || pdl_serve_is_loopback(pdl_str_of(v->host))) return ok;
