@@ -10,7 +10,9 @@ What --fuzz built is kept in build-fuzz; inputs that fail are written there.
 """
 import os
 import pathlib
+import platform
 import re
+import shutil
 import subprocess
 import sys
 
@@ -65,14 +67,29 @@ def object_of(out, source):
     return out / "obj" / ("_".join(source.with_suffix(".o").parts[-4:]))
 
 
+def library_sources():
+    """The sources of the library on this platform, as meson.build chooses them: without those of the command and of its static form."""
+    listed = subprocess.run(["sh", str(ROOT / "tools" / "sources"), "--for", "linux", "c"], capture_output=True, text=True, check=True).stdout.split()
+    return [ROOT / p for p in listed if not p.startswith("src/apps/cli/") and not p.endswith("/libraries_inside.c")]
+
+
+def lacks_fuzzer():
+    """Whether clang is here without its fuzzer, which Debian has in a package of its own."""
+    name = "libclang_rt.fuzzer-%s.a" % platform.machine()
+    return subprocess.run(["clang", "-print-file-name=" + name], capture_output=True, text=True, check=True).stdout.strip() == name
+
+
 def fuzz(seconds, targets):
+    if not shutil.which("clang") or lacks_fuzzer():
+        print("fuzz/run.py: clang with its libFuzzer is not installed; on Debian 12 install clang and libclang-rt-14-dev, or take --change", file=sys.stderr)
+        return 2
     out = ROOT / "build-fuzz"
     (out / "obj").mkdir(parents=True, exist_ok=True)
     san = ["-O1", "-fsanitize=fuzzer-no-link,address,undefined", "-fno-sanitize-recover=undefined"]
     subprocess.run(["cc", "-o", str(out / "embed"), "tools/embed.c"], cwd=ROOT, check=True)
     for name, source in EMBEDDED:
         subprocess.run([str(out / "embed"), source, str(out / (name + ".c")), name], cwd=ROOT, check=True)
-    sources = sorted(p for p in (ROOT / "src").rglob("*.c") if p.parent.name != "cli")
+    sources = library_sources()
     sources += [ROOT / "tests" / "unit" / "script_world.c", *(out / (name + ".c") for name, _ in EMBEDDED)]
     jobs = []
     for s in sources:

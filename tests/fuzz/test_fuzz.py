@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every fuzz target runs over its corpus, without a fuzzer: fuzz/run.py BUILD."""
+import importlib.util
 import re
 import subprocess
 import sys
@@ -16,3 +17,12 @@ def test_corpora(build):
     found = COUNTS.findall(p.stdout)
     assert found and (p.returncode == 0) == (found[-1][1] == "0"), "exit status %d" % p.returncode
     checks.add(*map(int, found[-1]))
+
+
+def test_the_fuzzer_compiles_the_library_of_this_platform():
+    spec = importlib.util.spec_from_file_location("fuzz_run", ROOT / "fuzz" / "run.py")
+    run = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(run)
+    sources = {str(p.relative_to(ROOT)) for p in run.library_sources()}
+    assert "src/core/base/system/os_linux.c" in sources and "src/apps/cli/main.c" not in sources
+    assert not [p for p in sources if re.search("darwin|wasi|libraries_inside", p)]
