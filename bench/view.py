@@ -349,7 +349,7 @@ class Answers:
 
 
 def one_run(o, folder, program, view, wait):
-    """Processor time of a run's process up to its last output, and the time that its calls took, in ms. A page gets its boxes from the trace after that."""
+    """Processor time of a run's process up to its last output, the time that its calls took, in ms, and its most memory in MB. A page gets its boxes from the trace after that."""
     model = Answers(wait)
     args = [o.pdl] + (["--view"] if view else []) + [program]
     p = subprocess.Popen(args, cwd=folder, env=model.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -364,12 +364,13 @@ def one_run(o, folder, program, view, wait):
     while b"END" not in seen:
         seen = (seen + os.read(p.stdout.fileno(), 1 << 16))[-1000:]
     used, took = used_by(p.pid) - before, time.perf_counter() - start
+    peak = int(re.search(r"VmHWM:\s*(\d+)", pathlib.Path("/proc/%d/status" % p.pid).read_text()).group(1)) / 1000
     p.terminate()
     p.wait(10)
     if watcher:
         watcher.socket.close()
     model.server.shutdown()
-    return {"cpu": used * 1000, "took": took * 1000}
+    return {"cpu": used * 1000, "took": took * 1000, "peak": peak}
 
 
 READY = "text:\n- {read: , message: 'ready? '}\n- for: {i: \"${ range(%d)|list }\"}\n  repeat: %s\n  join: {with: ''}\n- END\n- {read: , message: 'end? '}\n"
@@ -387,6 +388,10 @@ def slowdown(o, folder):
                 list_.append(one_run(o, folder, program, view, wait))
         print("a run of %s: without a view %s ms of processor time, %s ms; a browser that reads %s, %s; one that stalls %s, %s" % (
             (name,) + tuple(best(r, k) for r in rows.values() for k in ("cpu", "took"))))
+        least = {view: [min(r[k] for r in list_) for k in ("cpu", "took", "peak")] for view, list_ in rows.items()}
+        print("    times as long as without a view: processor %.2f with a browser that reads, %.2f with one that stalls; by the clock %.2f, %.2f; more memory: %.0f MB, %.0f" % (
+            least["read"][0] / least[None][0], least["stalled"][0] / least[None][0], least["read"][1] / least[None][1],
+            least["stalled"][1] / least[None][1], least["read"][2] - least[None][2], least["stalled"][2] - least[None][2]))
 
 
 def sizes(o, folder):

@@ -244,6 +244,9 @@ PDL_MUST bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void
  * false without an error when the events since the start are too many to be kept. Errors: limit,
  * io. */
 PDL_MUST bool pdl_session_trace_so_far(const pdl_session *s, pdl_buf *out, pdl_err *err);
+/* Returns the events of the run that are kept (options.trace_later); NULL before the run.
+ * Borrowed. */
+struct pdl_later *pdl_session_later(const pdl_session *s);
 
 /* Registers the secrets of a program that another session loaded, so that they are redacted,
  * too. */

@@ -130,6 +130,9 @@ typedef struct pdl_session_report_options {
     bool trace_whole;
     /* the trace is made only when it is requested, so the run itself spends no time on it */
     bool trace_later;
+    /* Gets the events of blocks with trace_later, when pdl_later_pass asks for them; its `event`
+     * may be NULL. */
+    pdl_sink later_sink;
     /* Gets a note for each line of .env that sets nothing, and about features that the sandbox
      * lacks; may be NULL. */
     void (*note)(void *user, pdl_str text);

@@ -37,7 +37,10 @@ static pdl_fold *new_fold(const pdl_session *s, bool whole) {
 static void add_fold(pdl_session *s, pdl_sinks *sinks) {
     pdl_reports *r = &s->reports;
     r->fold = new_fold(s, s->opt.reports.trace_whole);
-    if (s->opt.reports.trace_later) r->later = pdl_later_new(pdl_fold_sink(r->fold));
+    if (s->opt.reports.trace_later) {
+        r->later = pdl_later_new(pdl_fold_sink(r->fold));
+        pdl_later_follow(r->later, s->opt.reports.later_sink);
+    }
     pdl_sinks_add(sinks, r->later ? pdl_later_sink(r->later) : pdl_fold_sink(r->fold));
 }
 
@@ -103,6 +106,8 @@ bool pdl_session_trace_so_far(const pdl_session *s, pdl_buf *out, pdl_err *err) 
     pdl_fold_free(f);
     return ok;
 }
+
+pdl_later *pdl_session_later(const pdl_session *s) { return s->reports.later; }
 
 void pdl_reports_end(pdl_reports *r) {
     pdl_later_free(r->later);

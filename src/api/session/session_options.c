@@ -18,7 +18,8 @@ static bool models_ok(const pdl_session_model_options *o) {
 static bool guards_ok(const pdl_session_guard_options *o) { return !o->n_policies || o->policies; }
 
 static bool reports_ok(const pdl_session_report_options *o) {
-    return o->trace || (!o->trace_whole && !o->trace_later);
+    return (o->trace || (!o->trace_whole && !o->trace_later)) &&
+           (o->trace_later || !o->later_sink.event);
 }
 
 static bool host_ok(const pdl_session_host_options *o) { return !o->n_hooks || o->hooks; }

@@ -18,8 +18,8 @@ typedef struct show_live {
     bool stopped;
 } show_live;
 
-/* Returns the sink that the run gets in place of the given one. */
-pdl_sink pdl_cli_show_live_init(show_live *s, pdl_session **session, pdl_sink terminal);
+/* Sets the sinks of the run, of which the given one is the terminal's. */
+void pdl_cli_show_live_init(show_live *s, pdl_session **session, pdl_session_report_options *o);
 /* Starts the server before the run, and prints the address on standard error. name, program and
  * frames (of --view-frame) are borrowed until fini. Error: io. */
 PDL_MUST bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_str frames,

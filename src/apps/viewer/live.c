@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "effect/effect.h"
 #include "lang/program.h"
+#include "trace/delayed_events.h"
 #include "trace/sink.h"
 #include "value/func.h"
 #include "value/json_put.h"
@@ -52,6 +53,10 @@ struct pdl_live {
     PDL_VEC(live_box *) boxes;
     PDL_VEC(uint32_t) changes; /* ids of boxes that changed, oldest first */
     size_t n_events;
+    /* Returns the events that the run keeps; NULL when each event is handled at once. */
+    pdl_later *(*later)(const void *user);
+    const void *later_user;
+    size_t gathered;          /* number of events at the last call of pdl_live_gather */
     size_t taken;             /* number of changes that some page has read */
     pdl_idmap programs;       /* the programs are kept alive, because boxes borrow their blocks */
     const pdl_source *source; /* source of the newest box; `file` is the number of that source */
@@ -402,11 +407,48 @@ static void (*const handlers[PDL_EVENT_COUNT])(pdl_live *l, const pdl_event *e) 
     [PDL_EVENT_reply] = on_answer_or_reply, [PDL_EVENT_usage] = on_usage,
 };
 
-size_t pdl_live_events(const pdl_live *l) { return l->n_events; }
-
 static void on_event(void *user, const pdl_event *e) {
     ((pdl_live *)user)->n_events += e->kind != PDL_EVENT_piece;
     if (handlers[e->kind]) handlers[e->kind](user, e);
+}
+
+/* --- events that the run keeps ---------------------------------------------------------------- */
+
+static pdl_later *later_of(const pdl_live *l) { return l->later ? l->later(l->later_user) : NULL; }
+
+size_t pdl_live_events(const pdl_live *l) {
+    const pdl_later *later = later_of(l);
+    return l->n_events + (later ? pdl_later_seen(later) : 0);
+}
+
+void pdl_live_gather(pdl_live *l) {
+    enum { MAX_EVENTS = 2000, MAX_WAITING_EVENTS = 50000 };
+    pdl_later *later = later_of(l);
+    if (!later) return;
+    size_t events = pdl_live_events(l);
+    pdl_later_pass(later, events == l->gathered ? MAX_WAITING_EVENTS : MAX_EVENTS);
+    l->gathered = events;
+}
+
+void pdl_live_gather_all(pdl_live *l) {
+    pdl_later *later = later_of(l);
+    if (later) pdl_later_pass(later, SIZE_MAX);
+}
+
+/* Handles an event of a block, which the run has kept. */
+static void on_kept(void *user, const pdl_event *e) {
+    bool is_direct =
+        e->kind == PDL_EVENT_piece || e->kind == PDL_EVENT_effect || e->kind == PDL_EVENT_reply;
+    if (!is_direct && handlers[e->kind]) handlers[e->kind](user, e);
+}
+
+/* Handles an event that belongs to a block whose beginning may be among the kept events. */
+static void on_direct(void *user, const pdl_event *e) {
+    pdl_live *l = user;
+    bool is_question = e->kind == PDL_EVENT_effect && e->effect->kind == PDL_EFFECT_input;
+    if (!is_question && e->kind != PDL_EVENT_piece && e->kind != PDL_EVENT_reply) return;
+    pdl_live_gather_all(l);
+    handlers[e->kind](l, e);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
@@ -508,6 +550,14 @@ pdl_live *pdl_live_new(void (*redact)(void *user, pdl_str text, pdl_buf *out), v
 }
 
 void pdl_live_listen(pdl_live *l, pdl_sink *out) { *out = (pdl_sink){l, on_event, true}; }
+
+void pdl_live_listen_later(pdl_live *l, pdl_later *(*later)(const void *user), const void *user,
+                           pdl_sink *out, pdl_sink *kept) {
+    l->later = later;
+    l->later_user = user;
+    *out = (pdl_sink){l, on_direct, false};
+    *kept = (pdl_sink){l, on_kept, true};
+}
 
 pdl_view_files *pdl_live_files(pdl_live *l) { return l->files; }
 

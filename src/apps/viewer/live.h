@@ -11,6 +11,9 @@
  * state of each box and not all earlier states. So it does not fall further and further back, and
  * it cannot delay the run.
  *
+ * Events may also be kept by the run until a page needs boxes. Then a run without pages makes no
+ * boxes. A run with a page makes a few of them at each list of changes, and the rest when it waits.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VIEWER_LIVE_H
@@ -35,6 +38,10 @@ void pdl_live_redact(const pdl_live *l, pdl_str text, pdl_buf *out);
 /* Appends the program and the files that it has read so far, in the form that the page expects and
  * without secrets. */
 void pdl_live_put_program(const pdl_live *l, pdl_str name, pdl_str program, pdl_buf *out);
+/* Makes the boxes of events that are kept: of all when the run waits, and otherwise of as many as
+ * pages can take. Called before each list of changes. */
+void pdl_live_gather(pdl_live *l);
+void pdl_live_gather_all(pdl_live *l);
 /* Returns the number of events so far. */
 size_t pdl_live_events(const pdl_live *l);
 /* Returns the number of changes noted so far. A page that knows all of them waits for more. */

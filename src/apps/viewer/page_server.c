@@ -56,10 +56,11 @@ struct pdl_viewer {
     void *make_user;
     unsigned n_lives; /* number of runs that were in progress so far */
     /* The view of the run in progress, owned; NULL when there is none. The members below say how
-     * many events it shows, and when the next view may be made (ns). */
+     * many events it shows, when it was made, and how long that took (ns). */
     pdl_view_run *now;
     size_t now_events;
-    int64_t now_until;
+    int64_t now_end, now_took;
+    size_t asked_events; /* number of events when a page last asked for the view */
 };
 
 /* --- what is asked ---------------------------------------------------------------------------- */
@@ -67,24 +68,37 @@ struct pdl_viewer {
 static void forget_now(pdl_viewer *v) {
     pdl_view_run_free(v->now);
     v->now = NULL;
-    v->now_until = 0;
+    v->now_end = v->now_took = 0;
+    v->now_events = v->asked_events = 0;
 }
 
-/* Returns the view of the run in progress up to now; NULL when no run is in progress. Making a view
- * delays the run, so at most a twentieth of the time is spent on views. */
-static const pdl_view_run *run_so_far(pdl_viewer *v) {
+/* Returns true when a new view may be made. Making a view delays the run, so at most a twentieth of
+ * the time is spent on views. The time for a view grows with the number of events. When nothing has
+ * happened since a page last asked, the run waits, and a long time for one view does not matter. */
+static bool may_make_view(pdl_viewer *v, size_t events, int64_t now) {
     enum { SHARE = 20 };
+    bool waits = events == v->asked_events;
+    double grown = v->now_events ? (double)events / (double)v->now_events : 1;
+    v->asked_events = events;
+    if (!v->now) return true;
+    double took = (double)v->now_took * (waits ? 1 : grown);
+    return v->now_events != events && (double)(now - v->now_end) >= SHARE * took;
+}
+
+/* Returns the view of the run in progress up to now; NULL when no run is in progress. */
+static const pdl_view_run *run_so_far(pdl_viewer *v) {
     int64_t start = (int64_t)pdl_clock_ns();
-    size_t events = v->opt.live ? pdl_live_events(v->opt.live) : 0;
     if (!v->opt.live || !v->opt.so_far) return NULL;
-    if (v->now && (v->now_events == events || start < v->now_until)) return v->now;
+    size_t events = pdl_live_events(v->opt.live);
+    if (!may_make_view(v, events, start)) return v->now;
+    pdl_live_gather_all(v->opt.live); /* a view needs the files of all blocks */
     pdl_view_run *fresh = v->opt.so_far(v->opt.user);
     if (!fresh) return v->now;
     pdl_view_run_free(v->now);
-    int64_t end = (int64_t)pdl_clock_ns();
     v->now = fresh;
     v->now_events = events;
-    v->now_until = end + SHARE * (end - start);
+    v->now_end = (int64_t)pdl_clock_ns();
+    v->now_took = v->now_end - start;
     return fresh;
 }
 
@@ -184,6 +198,7 @@ static bool send_changes(const pdl_viewer *v, watcher *w) {
 static void on_frame(void *user) {
     pdl_viewer *v = user;
     v->frame = NULL;
+    pdl_live_gather(v->opt.live);
     for (size_t i = 0; i < v->watchers.n; i++) (void)send_changes(v, &v->watchers.p[i]);
     if (v->watchers.n) v->frame = pdl_timer_start(v->opt.loop, pdl_pace_ms(FRAME_MS), on_frame, v);
 }
@@ -205,6 +220,7 @@ static bool known_to(const pdl_viewer *v, const pdl_exchange *x, size_t *from) {
 /* Answers with all changes so far. The page connects again to get later changes. */
 static void answer_changes(const pdl_viewer *v, watcher w) {
     pdl_exchange_put(w.x, PDL_STR("retry: 500\n\n"));
+    pdl_live_gather(v->opt.live);
     for (size_t i = 0; i < MAX_LISTS && send_changes(v, &w); i++) continue;
     pdl_exchange_put(w.x, PDL_STR("event: later\ndata: {}\n\n"));
     pdl_exchange_end(w.x);
@@ -267,6 +283,7 @@ void pdl_viewer_leave(pdl_viewer *v, const char *why) {
     PDL_PUT(&event, "}\n\n");
     pdl_timer_stop(v->frame);
     v->frame = NULL;
+    if (v->watchers.n && v->opt.live) pdl_live_gather(v->opt.live);
     while (v->watchers.n) {
         watcher w = v->watchers.p[--v->watchers.n];
         (void)send_changes(v, &w);

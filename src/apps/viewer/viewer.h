@@ -131,6 +131,7 @@ typedef struct pdl_viewer pdl_viewer;
 /* A run that is shown while it runs. */
 typedef struct pdl_live pdl_live;
 struct pdl_sink;
+struct pdl_later;
 
 /* The files of a run. The files are collected from the events of the run, so that they are shown
  * with the text that ran, even if they have changed since or exist only in a journal. */
@@ -147,6 +148,12 @@ pdl_live *pdl_live_new(void (*redact)(void *user, pdl_str text, pdl_buf *out), v
 void pdl_live_free(pdl_live *l); /* l may be NULL */
 /* Sets *out to a sink that the caller adds to the run. */
 void pdl_live_listen(pdl_live *l, struct pdl_sink *out);
+/* Sets two sinks for a run that keeps the events of its blocks (trace/delayed_events.h): *out does
+ * not want these events, and *kept gets them later. `later` returns the list of kept events, or
+ * NULL before the run. While the run computes, boxes are made only for pages, a few at a time. So
+ * the run hardly waits for them. */
+void pdl_live_listen_later(pdl_live *l, struct pdl_later *(*later)(const void *user),
+                           const void *user, struct pdl_sink *out, struct pdl_sink *kept);
 /* Returns the files of the run in progress; borrowed. */
 pdl_view_files *pdl_live_files(pdl_live *l);
 

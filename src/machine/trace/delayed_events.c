@@ -56,14 +56,21 @@ typedef struct chunk {
 
 struct pdl_later {
     pdl_sink next;
+    pdl_sink follower; /* the second sink; its `event` is NULL when there is none */
+    /* The follower has got all events before this one; NULL when it has got none of the kept ones.
+     * The entry may be the one after the last event. */
+    chunk *at;
+    size_t at_entry;
+    size_t seen; /* number of events so far */
     chunk *first, *last;
     size_t n, bytes, unknown; /* number of events, and total size of their values */
     bool passed;              /* some events were passed on and then dropped */
     int64_t zero;             /* time of the first event */
     /* the programs of all events so far; they are kept because a fold keeps their blocks */
     pdl_idmap programs;
-    pdl_idmap streams; /* set of paths (kept) of model calls whose first piece has arrived */
-    pdl_path *stream;  /* the path of the last of these calls; borrowed */
+    pdl_program *program; /* program of the newest block_begin */
+    pdl_idmap streams;    /* set of paths (kept) of model calls whose first piece has arrived */
+    pdl_path *stream;     /* the path of the last of these calls; borrowed */
 };
 
 /* Returns true when the invariants hold: the chunks begin at first and end at last, no chunk is
@@ -101,8 +108,13 @@ static void take_size(measure *m, pdl_vref v) {
     if (!is_counted) m->outside = true;
 }
 
-/* Returns true when v may be kept. */
+/* Returns true when v may be kept. Most values are texts or have no parts. */
 static bool add_size(pdl_later *l, pdl_vref v) {
+    if (pdl_tag_of(v) <= PDL_V_FLOAT) return true;
+    if (pdl_is_str(v) && !(pdl_flags_of(v) & PDL_F_HANDLE)) {
+        l->bytes += PART_BYTES + pdl_str_get(v).n;
+        return true;
+    }
     measure m = {0};
     take_size(&m, v);
     l->bytes += m.bytes;
@@ -112,36 +124,38 @@ static bool add_size(pdl_later *l, pdl_vref v) {
 
 /* --- keeping ---------------------------------------------------------------------------------- */
 
-static later_event *more(pdl_later *l) {
-    if (!l->last || l->last->n == CHUNK) {
-        chunk *c = pdl_alloc(sizeof *c);
-        c->next = NULL;
-        c->n = 0;
-        if (l->last)
-            l->last->next = c;
-        else
-            l->first = c;
-        l->last = c;
-    }
+static void add_chunk(pdl_later *l) {
+    chunk *c = pdl_alloc(sizeof *c);
+    c->next = NULL;
+    c->n = 0;
+    if (l->last)
+        l->last->next = c;
+    else
+        l->first = c;
+    l->last = c;
+}
+
+static inline later_event *more(pdl_later *l) {
+    if (PDL_UNLIKELY(!l->last || l->last->n == CHUNK)) add_chunk(l);
     l->n++;
     return &l->last->e[l->last->n++];
 }
 
 /* Keeps the context of a model. A fold uses no other context. */
-static void keep_context(pdl_later *l, const pdl_event *e) {
-    bool is_model = e->block && e->block->kind == PDL_BLOCK_model;
-    if (is_model && !pdl_is_absent(e->context))
+static inline void keep_context(pdl_later *l, const pdl_event *e) {
+    bool is_model = !pdl_is_absent(e->context) && e->block && e->block->kind == PDL_BLOCK_model;
+    if (PDL_UNLIKELY(is_model))
         *more(l) = (later_event){.what = AT_CONTEXT, .value = pdl_keep(e->context)};
 }
 
-static void keep_error(pdl_later *l, const pdl_err *err) {
-    if (!err || !err->kind) return;
+static inline void keep_error(pdl_later *l, const pdl_err *err) {
+    if (PDL_LIKELY(!err || !err->kind)) return;
     pdl_err *copy = PDL_NEW(pdl_err);
     pdl_err_copy(copy, err);
     *more(l) = (later_event){.what = AT_ERROR, .value = pdl_absent(), .u.err = copy};
 }
 
-static void keep_place(pdl_later *l, const pdl_event *e) {
+static inline void keep_place(pdl_later *l, const pdl_event *e) {
     if (e->place)
         *more(l) =
             (later_event){.what = AT_PLACE, .value = pdl_absent(), .path = pdl_path_keep(e->place)};
@@ -157,23 +171,28 @@ static bool is_of_caller(pdl_event_kind k) {
 
 static bool keep(pdl_later *l, const pdl_event *e) {
     pdl_path *path = is_of_caller(e->kind) ? e->caller : e->path;
-    if (!l->zero) l->zero = e->nanos;
+    int64_t after = 0; /* fields have no time */
+    if (e->nanos) {
+        if (!l->zero) l->zero = e->nanos;
+        after = e->nanos - l->zero;
+    }
     keep_context(l, e);
     keep_error(l, e->err);
     keep_place(l, e);
     later_event *x = more(l);
-    *x = (later_event){
-        .block = e->block,
-        .path = path ? pdl_path_keep(path) : NULL,
-        .value = pdl_keep(e->value),
-        .fiber = e->fiber,
-        .number = e->number,
-        .what = what(e->kind, e->entry, e->nanos - l->zero),
-    };
-    if (e->kind == PDL_EVENT_field) x->u.key = e->key.p;
+    x->block = e->block;
+    x->path = pdl_path_keep(path);
+    x->value = pdl_keep(e->value);
+    x->u.key = e->kind == PDL_EVENT_field ? e->key.p : NULL;
+    x->fiber = e->fiber;
+    x->number = e->number;
+    x->what = what(e->kind, e->entry, after);
     if (e->kind == PDL_EVENT_block_begin) {
         x->u.parent = e->parent;
-        pdl_programs_add(&l->programs, e->program);
+        if (e->program != l->program) {
+            l->program = e->program;
+            pdl_programs_add(&l->programs, e->program);
+        }
     }
     return add_size(l, e->value);
 }
@@ -251,10 +270,36 @@ static void take(const pdl_later *l, later_event *x, besides *b) {
     if (b->context.what || b->error.what || b->place.what || b->name.what) besides_fini(b);
 }
 
+/* Moves to the next entry that the follower has not got. Returns NULL when there is none. */
+static later_event *next_entry(pdl_later *l) {
+    if (!l->at) {
+        l->at = l->first;
+        l->at_entry = 0;
+    }
+    if (l->at && l->at_entry == l->at->n && l->at->next) {
+        l->at = l->at->next;
+        l->at_entry = 0;
+    }
+    return l->at && l->at_entry < l->at->n ? &l->at->e[l->at_entry++] : NULL;
+}
+
+void pdl_later_pass(pdl_later *l, size_t most) {
+    besides b = nothing_besides();
+    for (later_event *x; most && (x = next_entry(l));) {
+        if (is_beside(x, &b)) continue;
+        give(l, &l->follower, x, &b);
+        b = nothing_besides();
+        most--;
+    }
+}
+
+size_t pdl_later_seen(const pdl_later *l) { return l->seen; }
+
 /* Empties the list. */
 static void take_all(pdl_later *l, bool hand_on) {
     besides b = nothing_besides();
     assert(later_ok(l));
+    if (hand_on && l->follower.event) pdl_later_pass(l, SIZE_MAX);
     for (chunk *c = l->first, *next; c; c = next) {
         next = c->next;
         for (size_t i = 0; i < c->n; i++) {
@@ -266,7 +311,7 @@ static void take_all(pdl_later *l, bool hand_on) {
         pdl_free(c);
     }
     l->passed = l->passed || l->n;
-    l->first = l->last = NULL;
+    l->first = l->last = l->at = NULL;
     l->n = l->bytes = l->unknown = 0;
 }
 
@@ -317,6 +362,7 @@ static void on_event(void *user, const pdl_event *e) {
     pdl_later *l = user;
     bool may_keep = true;
     assert(later_ok(l));
+    l->seen += e->kind != PDL_EVENT_piece;
     switch (e->kind) {
     case PDL_EVENT_piece: on_piece(l, e); return;
     case PDL_EVENT_effect:
@@ -354,6 +400,8 @@ pdl_later *pdl_later_new(pdl_sink next) {
     l->next = next;
     return l;
 }
+
+void pdl_later_follow(pdl_later *l, pdl_sink follower) { l->follower = follower; }
 
 pdl_sink pdl_later_sink(pdl_later *l) { return (pdl_sink){l, on_event, l->next.wants_blocks}; }
 

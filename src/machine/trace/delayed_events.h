@@ -21,11 +21,19 @@ typedef struct pdl_later pdl_later;
 /* Makes a list of events for this sink, which must be a fold: anything that a fold does not use is
  * left out. */
 pdl_later *pdl_later_new(pdl_sink next);
+/* Gives the same events to a second sink, in pdl_later_pass or before they are passed to the first.
+ * Called before the first event. */
+void pdl_later_follow(pdl_later *l, pdl_sink follower);
 void pdl_later_free(pdl_later *l); /* drops what is kept; l may be NULL */
 
 pdl_sink pdl_later_sink(pdl_later *l);
 /* Passes on the events that are kept, in their order. */
 void pdl_later_flush(pdl_later *l);
+/* Passes to the second sink at most `most` of the events that it has not got yet. Their blocks and
+ * paths stay valid as long as the list exists. */
+void pdl_later_pass(pdl_later *l, size_t most);
+/* Returns the number of events so far. */
+size_t pdl_later_seen(const pdl_later *l);
 /* Passes all events of the run so far to another sink, and keeps them. When some of them are not
  * kept any more, passes nothing and returns false. */
 PDL_MUST bool pdl_later_repeat(const pdl_later *l, pdl_sink to);

@@ -473,8 +473,7 @@ static pdl_session_options session_options(runner *r, pdl_debug *debug) {
 
 /* Adds the sinks that show the run, such as a page or a progress line. */
 static void add_shows(runner *r, pdl_session_options *o) {
-    if (r->a->given[OPT_view])
-        o->reports.sink = pdl_cli_show_live_init(&r->show, &r->session, o->reports.sink);
+    if (r->a->given[OPT_view]) pdl_cli_show_live_init(&r->show, &r->session, &o->reports);
     o->reports.sink =
         pdl_cli_progress_init(&r->progress, r->a, &r->term, &r->session, o->reports.sink);
     if (r->progress.has_line) o->run.shares_loop = true;

@@ -20,11 +20,16 @@ static void redact(void *user, pdl_str text, pdl_buf *out) {
     pdl_session_redact(*((show_live *)user)->session, text, out);
 }
 
-pdl_sink pdl_cli_show_live_init(show_live *s, pdl_session **session, pdl_sink terminal) {
+static struct pdl_later *later_of(const void *user) {
+    const pdl_session *session = *((const show_live *)user)->session;
+    return session ? pdl_session_later(session) : NULL;
+}
+
+void pdl_cli_show_live_init(show_live *s, pdl_session **session, pdl_session_report_options *o) {
     *s = (show_live){.session = session, .live = pdl_live_new(redact, s)};
-    s->sinks[0] = terminal;
-    pdl_live_listen(s->live, &s->sinks[1]);
-    return (pdl_sink){s, to_both, true};
+    s->sinks[0] = o->sink;
+    pdl_live_listen_later(s->live, later_of, s, &s->sinks[1], &o->later_sink);
+    o->sink = (pdl_sink){s, to_both, s->sinks[0].wants_blocks};
 }
 
 static bool give_answer(void *user, uint32_t effect, pdl_str text) {

@@ -68,7 +68,16 @@ pdl_path *pdl_vm_place_of(pdl_fiber *f) {
     return p;
 }
 
+/* Returns true when no block of the fiber is in a call from an expression. */
+static bool is_outside_calls(const pdl_fiber *f) {
+    if (f->base_from) return false;
+    for (size_t i = f->frames.n; i-- > 0;)
+        if (f->frames.p[i].chain || f->frames.p[i].kind == FRAME_EXPR) return false;
+    return true;
+}
+
 pdl_path *pdl_vm_place_in_calls(pdl_fiber *f) {
+    if (is_outside_calls(f)) return NULL;
     pdl_path *own = pdl_vm_block_path(f), *from;
     pdl_path *chain = enclosing(f, &from);
     return from ? pdl_path_rebase(chain, own, from) : NULL;
