@@ -157,7 +157,7 @@ def test_start(root):
 
 
 # Items that put a library of theirs into the command, which a command without a loader does not take.
-PRELOADED = "test_kills or test_power or test_writes_of_a_call"
+PRELOADED = "test_kills or test_power or test_writes_of_a_call or test_a_sync_that_fails"
 
 
 def pytest_of(build, *words, **more):
