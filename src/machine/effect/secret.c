@@ -10,6 +10,7 @@
 
 #include "base/base64.h"
 #include "base/ident.h"
+#include "base/url.h"
 #include "base/word_list.h"
 #include "effect/control.h"
 #include "effect/effect.h"
@@ -184,27 +185,9 @@ void pdl_address_put(pdl_str url, pdl_buf *out) {
     if (a.fragment.n) PDL_PUT(out, "#***");
 }
 
-static int hex(char c) {
-    int low = c | 32;
-    if (c >= '0' && c <= '9') return c - '0';
-    return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-}
-
-/* Appends the decoded text; the register finds its percent-encoded forms. */
-static void decode(pdl_str s, pdl_buf *out) {
-    for (size_t i = 0; i < s.n; i++) {
-        int a = s.p[i] == '%' && i + 2 < s.n ? hex(s.p[i + 1]) : -1,
-            b = a < 0 ? -1 : hex(s.p[i + 2]);
-        char c = s.p[i];
-        if (b >= 0) c = (char)(unsigned char)(a << 4 | b);
-        pdl_buf_putc(out, c);
-        i += b < 0 ? 0 : 2;
-    }
-}
-
 static void note_decoded(pdl_secrets *s, pdl_str text) {
     pdl_buf b = PDL_BUF;
-    decode(text, &b);
+    pdl_url_unquote(text, &b);
     pdl_secrets_note(s, pdl_buf_str(&b));
     pdl_buf_fini(&b);
 }
@@ -214,7 +197,7 @@ static void note_decoded(pdl_secrets *s, pdl_str text) {
 static void note_user(pdl_secrets *s, pdl_str user) {
     size_t colon = pdl_str_find(user, PDL_STR(":"), 0);
     pdl_buf plain = PDL_BUF, header = PDL_BUF;
-    decode(user, &plain);
+    pdl_url_unquote(user, &plain);
     if (colon == PDL_NOT_FOUND) pdl_buf_putc(&plain, ':');
     pdl_base64_put(pdl_buf_str(&plain), false, &header);
     pdl_secrets_note(s, pdl_buf_str(&header));

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/num.h"
+#include "base/url.h"
 #include "base/version.h"
 #include "telemetry/parts.h"
 #include "value/text.h"
@@ -26,18 +27,6 @@ static pdl_str trimmed(pdl_str s) {
     return s;
 }
 
-/* Appends a text with its percent-encoding decoded; lists of names and values are encoded in this
- * way. */
-static void put_decoded(pdl_str s, pdl_buf *out) {
-    for (size_t i = 0; i < s.n; i++) {
-        int high = s.p[i] == '%' && i + 2 < s.n ? pdl_hex_digit(s.p[i + 1]) : -1;
-        int low = high >= 0 ? pdl_hex_digit(s.p[i + 2]) : -1;
-        bool ends = low < 0;
-        pdl_buf_putc(out, ends ? s.p[i] : (char)(high * 16 + low));
-        if (!ends) i += 2;
-    }
-}
-
 /* Calls fn with every NAME=VALUE of a list with commas. */
 static void each_pair(pdl_str list, void (*fn)(void *user, pdl_str name, pdl_str value),
                       void *user) {
@@ -49,7 +38,7 @@ static void each_pair(pdl_str list, void (*fn)(void *user, pdl_str name, pdl_str
         list = end < list.n ? pdl_str_sub(list, end + 1, list.n) : (pdl_str){0};
         if (eq == PDL_NOT_FOUND || !eq) continue;
         pdl_buf value = PDL_BUF;
-        put_decoded(trimmed(pdl_str_sub(one, eq + 1, one.n)), &value);
+        pdl_url_unquote(trimmed(pdl_str_sub(one, eq + 1, one.n)), &value);
         fn(user, trimmed(pdl_str_sub(one, 0, eq)), pdl_buf_str(&value));
         pdl_buf_fini(&value);
     }

@@ -7,6 +7,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <string.h>
+
 #include "api/import_search.h"
 #include "base/url.h"
 #include "base/utf8.h"
@@ -22,27 +24,14 @@ enum {
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-static int hex(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    c = (char)(c | 32);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool pdl_lsp_uri_path(pdl_str uri, pdl_buf *path) {
     if (!pdl_str_starts(uri, PDL_STR("file://"))) return false;
     size_t i = 7;
     while (i < uri.n && uri.p[i] != '/') i++; /* skips the hostname */
     size_t before = path->len;
-    for (; i < uri.n; i++) {
-        int a = i + 2 < uri.n ? hex(uri.p[i + 1]) : -1, b = a >= 0 ? hex(uri.p[i + 2]) : -1;
-        bool escaped = uri.p[i] == '%' && b >= 0;
-        char c = escaped ? (char)(a * 16 + b) : uri.p[i];
-        if (!c) return false;
-        pdl_buf_putc(path, c);
-        if (escaped) i += 2;
-    }
+    pdl_url_unquote(pdl_str_sub(uri, i, uri.n), path);
     pdl_str text = pdl_str_sub(pdl_buf_str(path), before, path->len);
-    return text.n > 0 && pdl_utf8_check(text) == PDL_NOT_FOUND;
+    return text.n > 0 && !memchr(text.p, 0, text.n) && pdl_utf8_check(text) == PDL_NOT_FOUND;
 }
 
 /* --- documents -------------------------------------------------------------------------------- */

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "base/num.h"
+
 #include "base/banned.h"
 
 static bool is_plain(char c) {
@@ -21,6 +23,15 @@ void pdl_url_quote(pdl_str s, const char *keep, pdl_buf *out) {
             pdl_buf_putc(out, s.p[i]);
         else
             pdl_buf_putf(out, "%%%02X", (unsigned)c);
+    }
+}
+
+void pdl_url_unquote(pdl_str s, pdl_buf *out) {
+    for (size_t i = 0; i < s.n; i++) {
+        int high = s.p[i] == '%' && i + 2 < s.n ? pdl_hex_digit(s.p[i + 1]) : -1;
+        int low = high >= 0 ? pdl_hex_digit(s.p[i + 2]) : -1;
+        pdl_buf_putc(out, low < 0 ? s.p[i] : (char)(high * 16 + low));
+        if (low >= 0) i += 2;
     }
 }
 

@@ -7,6 +7,7 @@
 #include "model/ask/data_address.h"
 
 #include "base/base64.h"
+#include "base/url.h"
 #include "base/utf8.h"
 #include "model/ask/messages.h"
 
@@ -58,25 +59,10 @@ static bool is_plain(pdl_str s, bool is_data) {
            is_plain_base64(pdl_str_sub(s, at + 8, s.n));
 }
 
-static int hex(char c) {
-    return c >= '0' && c <= '9'                         ? c - '0'
-           : pdl_lower(c) >= 'a' && pdl_lower(c) <= 'f' ? pdl_lower(c) - 'a' + 10
-                                                        : -1;
-}
-
-/* Appends s with its percent-encoded bytes decoded. */
-static void unquote(pdl_str s, pdl_buf *out) {
-    for (size_t i = 0; i < s.n; i++) {
-        bool quoted = s.p[i] == '%' && i + 2 < s.n && hex(s.p[i + 1]) >= 0 && hex(s.p[i + 2]) >= 0;
-        pdl_buf_putc(out, quoted ? (char)(hex(s.p[i + 1]) << 4 | hex(s.p[i + 2])) : s.p[i]);
-        if (quoted) i += 2;
-    }
-}
-
 /* Appends data in the ordinary form. Returns false when it is not base64, or empty. */
 static bool put_data(pdl_str data, bool is_base64, pdl_buf *out) {
     pdl_buf text = PDL_BUF, bytes = PDL_BUF;
-    unquote(data, &text);
+    pdl_url_unquote(data, &text);
     bool ok = !is_base64 || pdl_base64_read(pdl_buf_str(&text), &bytes);
     pdl_buf *raw = is_base64 ? &bytes : &text;
     ok = ok && raw->len;
